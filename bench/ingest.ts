@@ -1,0 +1,142 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { NodeClient } from '../pipelines/node/client.js'
+import { freePort } from '../test/harness/ports.js'
+import { ServiceProcess } from '../test/harness/processes.js'
+import type { Figure } from './report.js'
+
+/** What one run needs of the options. */
+export interface IngestOptions {
+  readonly blocks: number
+  readonly txsPerBlock: number
+  readonly inFlight: number
+}
+
+interface Memory {
+  readonly process: ServiceProcess
+  readonly samples: number[]
+}
+
+/**
+ * Backfill of a simulated chain by the real processes, as a ratio to fetching and parsing the same blocks from the same
+ * node with as many requests in flight and doing nothing with them: what the log, the fold and ClickHouse cost. Memory of
+ * each process is sampled meanwhile; the explorer is read from all the time.
+ */
+export async function ingest(options: IngestOptions): Promise<Figure[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'headwater-bench-'))
+  const started: ServiceProcess[] = []
+  const start = (name: string, env: Record<string, string>, args: string[] = []): ServiceProcess => {
+    const each = new ServiceProcess(name, { DATA_DIR: folder, LOG_LEVEL: 'info', ...env }, join(folder, `${name}.log`), args)
+    started.push(each)
+    return each.start()
+  }
+  try {
+    const nodeUrl = await simulatedNode(start, folder, options)
+    const idle = await fetchAndParse(nodeUrl, options)
+    const run = await indexAll(start, nodeUrl, options)
+    return figures(options, idle, run)
+  } finally {
+    for (const each of started.reverse()) await each.kill()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+type Start = (name: string, env: Record<string, string>, args?: string[]) => ServiceProcess
+
+async function simulatedNode(start: Start, folder: string, options: IngestOptions): Promise<string> {
+  const port = await freePort()
+  start('simnode', {}, [
+    ...['--port', String(port), '--blocks', String(options.blocks), '--txs-per-block', String(options.txsPerBlock)],
+    ...['--block-interval-ms', '0', '--data-dir', join(folder, 'simnode'), '--seed', '7'],
+  ])
+  const url = `http://bench:bench@127.0.0.1:${String(port)}`
+  await settled(async () => (await rpc(url, 'getblockcount')) === options.blocks, 600_000)
+  return url
+}
+
+/** @returns seconds for the whole chain. */
+async function fetchAndParse(url: string, options: IngestOptions): Promise<number> {
+  const node = new NodeClient(url, { timeoutMs: 60_000 })
+  const from = performance.now()
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next <= options.blocks) {
+      const hash = await node.call('getblockhash', [next++])
+      await node.call('getblock', [hash, 3])
+    }
+  }
+  await Promise.all(Array.from({ length: options.inFlight }, worker))
+  return (performance.now() - from) / 1000
+}
+
+interface Run {
+  readonly seconds: number
+  readonly memory: readonly Memory[]
+}
+
+async function indexAll(start: Start, nodeUrl: string, options: IngestOptions): Promise<Run> {
+  const [http, explorerPort] = [await freePort(), await freePort()]
+  const env = { NODE_RPC_URL: nodeUrl, EXPLORER_PORT: String(explorerPort), RATE_LIMIT_PER_MINUTE: '0' }
+  start('engine', {}, ['--http-port', String(http)])
+  const explorerUrl = `http://127.0.0.1:${String(explorerPort)}`
+  const explorer = start('explorer', env)
+  await settled(async () => (await fetch(`${explorerUrl}/health`)).status < 600, 60_000)
+  const from = performance.now()
+  const memory = [explorer, start('poller', env), start('materializer', env)].map((process) => ({ process, samples: [] as number[] }))
+  await settled(async () => {
+    for (const { process, samples } of memory) samples.push(process.rssMb())
+    await read(explorerUrl)
+    const answer = (await (await fetch(`${explorerUrl}/api/v1/stats/summary`)).json()) as { tipHeight?: number }
+    return answer.tipHeight === options.blocks
+  }, 1_800_000)
+  return { seconds: (performance.now() - from) / 1000, memory }
+}
+
+/** What a visitor does: the newest blocks, their transactions, an address among them. */
+async function read(url: string): Promise<void> {
+  const get = async (path: string): Promise<unknown> => (await fetch(`${url}/api/v1${path}`)).json()
+  const recent = (await get('/txs/recent')) as { items?: { outputs: { addresses: { address: string }[] }[] }[] }
+  await get('/blocks')
+  const address = recent.items?.[0]?.outputs[0]?.addresses[0]?.address
+  if (address !== undefined) await Promise.all([get(`/address/${address}`), get(`/address/${address}/txs`)])
+}
+
+function figures(options: IngestOptions, idleSeconds: number, run: Run): Figure[] {
+  const rate = options.blocks / run.seconds
+  const idleRate = options.blocks / idleSeconds
+  const list: Figure[] = [
+    { name: 'blocks_per_second', value: rate, unit: 'blocks/s', baseline: idleRate, ratio: rate / idleRate },
+    {
+      name: 'transactions_per_second',
+      value: rate * options.txsPerBlock,
+      unit: 'transactions/s',
+      baseline: idleRate * options.txsPerBlock,
+      ratio: rate / idleRate,
+    },
+  ]
+  for (const { process, samples } of run.memory) {
+    const half = samples.slice(samples.length >> 1)
+    const quarter = Math.max(1, half.length >> 1)
+    const [early, late] = [Math.max(...half.slice(0, quarter)), Math.max(...half.slice(quarter))]
+    list.push({ name: `${process.name}_peak_rss`, value: process.peakMb, unit: 'MB', most: process.name === 'explorer' ? 300 : 400 })
+    list.push({ name: `${process.name}_growth_in_second_half`, value: late / early, unit: 'ratio', most: 1.15 })
+  }
+  return list
+}
+
+async function settled(look: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+  const end = Date.now() + timeoutMs
+  while (!(await look().catch(() => false))) {
+    if (Date.now() > end) throw new Error('the benchmark waited in vain')
+    await sleep(200)
+  }
+}
+
+async function rpc(url: string, method: string): Promise<unknown> {
+  const { protocol, host } = new URL(url)
+  const body = JSON.stringify({ jsonrpc: '1.0', id: 1, method, params: [] })
+  const answer = await fetch(`${protocol}//${host}`, { method: 'POST', body, headers: { authorization: 'Basic YmVuY2g6YmVuY2g=' } })
+  return ((await answer.json()) as { result: unknown }).result
+}

@@ -1,0 +1,18 @@
+import { ingest } from './ingest.js'
+import { asText, type Figure, report } from './report.js'
+
+/** Suites by name; each gives its figures. `--quick` is for trying a suite out, never for a stored figure. */
+const SUITES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> = {
+  ingest: (quick) => ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4 }),
+}
+
+const args = process.argv.slice(2)
+const name = args.find((arg) => !arg.startsWith('--'))
+const suite = name === undefined ? undefined : SUITES[name]
+if (name === undefined || suite === undefined) {
+  process.stderr.write(`usage: npm run bench -- SUITE [--json] [--quick]\nsuites: ${Object.keys(SUITES).join(', ')}\n`)
+  process.exit(2)
+}
+const result = await report(name, await suite(args.includes('--quick')))
+process.stdout.write(`${args.includes('--json') ? JSON.stringify(result) : asText(result)}\n`)
+process.exit(result.figures.every((figure) => figure.ok) ? 0 : 1)

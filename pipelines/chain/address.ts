@@ -1,0 +1,98 @@
+import { bech32, bech32m, createBase58check } from '@scure/base'
+import { sha256 } from './hash.js'
+import { type Chain, NETWORKS, type Network } from './network.js'
+import { OP, scriptType, witnessProgram } from './script.js'
+
+const base58check = createBase58check((bytes: Uint8Array) => Uint8Array.from(sha256(bytes)))
+
+/** Longest bech32 string there is. */
+const BECH32_LIMIT = 90
+
+export interface DecodedAddress {
+  readonly script: Buffer
+  /** Whether it was spelled with a Dilithium HRP. A base58 version says nothing: the node prints every P2SH as Dilithium. */
+  readonly askedAsDilithium: boolean
+}
+
+/** The address of a script as the node prints it, or nothing for scripts that have none. */
+export function addressOf(script: Buffer, chain: Chain): string | undefined {
+  const network = NETWORKS[chain]
+  switch (scriptType(script)) {
+    case 'pubkeyhash':
+      return base58(network.p2pkh, script.subarray(3, 23))
+    case 'dilithium_pubkeyhash':
+      return base58(network.dilithiumP2pkh, script.subarray(3, 23))
+    case 'scripthash':
+      // The node's matcher takes every P2SH output for a Dilithium one and prints that version; wallets know both.
+      return base58(network.dilithiumP2sh, script.subarray(2, 22))
+    case 'witness_v0_keyhash':
+    case 'witness_v0_scripthash':
+    case 'witness_v1_taproot':
+    case 'witness_v2_p2mr':
+    case 'witness_unknown':
+      return segwit(script, network.hrp)
+    default:
+      return undefined
+  }
+}
+
+/** The script that an address pays, in any of its spellings; nothing where it is malformed or of another network. */
+export function decodeAddress(address: string, chain: Chain): DecodedAddress | undefined {
+  const network = NETWORKS[chain]
+  return decodeSegwit(address, network) ?? decodeBase58(address, network)
+}
+
+/** Whether every spend of a script must carry a Dilithium signature, or may (P2MR). */
+export function isDilithiumScript(script: Buffer): boolean {
+  const type = scriptType(script)
+  return type.startsWith('dilithium_') || type === 'witness_v2_p2mr'
+}
+
+function base58(version: number, hash: Buffer): string {
+  return base58check.encode(Uint8Array.from([version, ...hash]))
+}
+
+function segwit(script: Buffer, hrp: string): string | undefined {
+  const parts = witnessProgram(script)
+  if (parts === undefined) return undefined
+  const coder = parts.version === 0 ? bech32 : bech32m
+  return coder.encode(hrp, [parts.version, ...coder.toWords(Uint8Array.from(parts.program))], BECH32_LIMIT)
+}
+
+function decodeSegwit(address: string, { hrp, dilithiumHrp }: Network): DecodedAddress | undefined {
+  for (const coder of [bech32, bech32m]) {
+    const decoded = coder.decodeUnsafe(address, BECH32_LIMIT)
+    if (decoded === undefined || (decoded.prefix !== hrp && decoded.prefix !== dilithiumHrp)) continue
+    const [version, ...words] = decoded.words
+    const program = coder.fromWordsUnsafe(words)
+    if (version === undefined || program === undefined || !isProgram(version, program.length))
+      return undefined
+    if ((version === 0) !== (coder === bech32)) return undefined
+    const script = Buffer.from([version === 0 ? 0 : 0x50 + version, program.length, ...program])
+    return { script, askedAsDilithium: decoded.prefix === dilithiumHrp }
+  }
+  return undefined
+}
+
+function isProgram(version: number, length: number): boolean {
+  return version === 0 ? length === 20 || length === 32 : version <= 16 && length >= 2 && length <= 40
+}
+
+function decodeBase58(address: string, network: Network): DecodedAddress | undefined {
+  let decoded: Uint8Array
+  try {
+    decoded = base58check.decode(address)
+  } catch {
+    return undefined
+  }
+  const [version] = decoded
+  const hash = decoded.subarray(1)
+  if (hash.length !== 20) return undefined
+  const key = (last: number): Buffer => Buffer.from([OP.DUP, OP.HASH160, 20, ...hash, OP.EQUALVERIFY, last])
+  const scriptHash = (): Buffer => Buffer.from([OP.HASH160, 20, ...hash, OP.EQUAL])
+  if (version === network.p2pkh) return { script: key(OP.CHECKSIG), askedAsDilithium: false }
+  if (version === network.dilithiumP2pkh) return { script: key(OP.CHECKSIGDILITHIUM), askedAsDilithium: false }
+  if (version === network.p2sh) return { script: scriptHash(), askedAsDilithium: false }
+  if (version === network.dilithiumP2sh) return { script: scriptHash(), askedAsDilithium: false }
+  return undefined
+}

@@ -1,0 +1,88 @@
+import { ByteReader, ByteWriter } from './bytes.js'
+import { internalBytes, reverseHex, sha256d } from './hash.js'
+import { readTx, type Tx, weightOf } from './transaction.js'
+
+export const HEADER_SIZE = 80
+
+export interface BlockHeader {
+  readonly version: number
+  readonly prevHash: string
+  readonly merkleRoot: string
+  /** Unix seconds. */
+  readonly time: number
+  readonly bits: number
+  readonly nonce: number
+}
+
+export interface Block {
+  readonly header: BlockHeader
+  readonly hash: string
+  readonly txs: readonly Tx[]
+  readonly size: number
+  readonly strippedSize: number
+  readonly weight: number
+}
+
+export function parseHeader(bytes: Uint8Array): BlockHeader {
+  const reader = new ByteReader(bytes.subarray(0, HEADER_SIZE))
+  return {
+    version: reader.i32(),
+    prevHash: reverseHex(reader.bytes(32)),
+    merkleRoot: reverseHex(reader.bytes(32)),
+    time: reader.u32(),
+    bits: reader.u32(),
+    nonce: reader.u32(),
+  }
+}
+
+export function serializeHeader(header: BlockHeader): Buffer {
+  return new ByteWriter(HEADER_SIZE)
+    .i32(header.version)
+    .bytes(internalBytes(header.prevHash))
+    .bytes(internalBytes(header.merkleRoot))
+    .u32(header.time)
+    .u32(header.bits)
+    .u32(header.nonce)
+    .finish()
+}
+
+/** The hash of a header's 80 bytes, as displayed. */
+export function blockHash(header: Uint8Array): string {
+  return reverseHex(sha256d(header.subarray(0, HEADER_SIZE)))
+}
+
+/** @throws RangeError for bytes that are not exactly one block. */
+export function parseBlock(raw: Uint8Array): Block {
+  const reader = new ByteReader(raw)
+  const head = reader.bytes(HEADER_SIZE)
+  const count = reader.compactSize()
+  const overhead = reader.offset
+  const txs: Tx[] = []
+  let strippedSize = overhead
+  for (let index = 0; index < count; index++) {
+    const tx = readTx(reader)
+    strippedSize += tx.strippedSize
+    txs.push(tx)
+  }
+  if (reader.remaining > 0) throw new RangeError(`${String(reader.remaining)} bytes after the block`)
+  const size = raw.length
+  return {
+    ...{ header: parseHeader(head), hash: blockHash(head), txs },
+    ...{ size, strippedSize, weight: weightOf(strippedSize, size) },
+  }
+}
+
+/** The merkle root of txids (or wtxids) in block order; with an odd count the last is paired with itself. */
+export function merkleRoot(txids: readonly string[]): string {
+  if (txids.length === 0) throw new RangeError('a block without transactions has no merkle root')
+  let level = txids.map(internalBytes)
+  while (level.length > 1) {
+    const above: Buffer[] = []
+    for (let index = 0; index < level.length; index += 2) {
+      const left = level[index] as Buffer
+      above.push(sha256d(Buffer.concat([left, level[index + 1] ?? left])))
+    }
+    level = above
+  }
+  return reverseHex(level[0] as Buffer)
+}

@@ -1,0 +1,40 @@
+/** Lower edges in base units per vbyte; an edge belongs to the bucket that it opens. */
+const EDGES = [0n, 1n, 2n, 3n, 5n, 10n, 20n, 50n, 100n] as const
+
+export interface FeeBucket {
+  readonly bucket: string
+  readonly count: number
+  readonly totalVsize: number
+}
+
+export interface FeeEntry {
+  readonly fee: bigint
+  readonly vsize: number
+}
+
+/** Every bucket, lowest first. */
+export function feeHistogram(entries: Iterable<FeeEntry>): FeeBucket[] {
+  const buckets = EDGES.map((edge, index) => {
+    const next = EDGES[index + 1]
+    return {
+      bucket: next === undefined ? `${String(edge)}+` : `${String(edge)}-${String(next)}`,
+      count: 0,
+      totalVsize: 0,
+    }
+  })
+  for (const { fee, vsize } of entries) {
+    const index = EDGES.findLastIndex((edge) => fee >= edge * BigInt(vsize))
+    const bucket = buckets[index]
+    if (bucket === undefined) continue
+    bucket.count++
+    bucket.totalVsize += vsize
+  }
+  return buckets
+}
+
+/** Base units per vbyte with two decimals, rounded half up. */
+export function feeRate(fee: bigint, vsize: number): string {
+  const size = BigInt(vsize)
+  const hundredths = (fee * 200n + size) / (size * 2n)
+  return `${String(hundredths / 100n)}.${String(hundredths % 100n).padStart(2, '0')}`
+}

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+
+export function sha256(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest()
+}
+
+/** Bitcoin's double SHA-256. */
+export function sha256d(bytes: Uint8Array): Buffer {
+  return sha256(sha256(bytes))
+}
+
+/** RIPEMD-160 of SHA-256: what key and script hashes are made of. */
+export function hash160(bytes: Uint8Array): Buffer {
+  return createHash('ripemd160').update(sha256(bytes)).digest()
+}
+
+/** Internal (serialised) byte order → the hex that people read. */
+export function reverseHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).reverse().toString('hex')
+}
+
+/** Display hex → 32 bytes in the same order. */
+export function displayBytes(hex: string): Buffer {
+  const bytes = Buffer.from(hex, 'hex')
+  if (bytes.length !== 32) throw new RangeError(`not a hash: ${hex}`)
+  return bytes
+}
+
+/** Display hex → 32 bytes in serialised order. */
+export function internalBytes(hex: string): Buffer {
+  return displayBytes(hex).reverse()
+}

@@ -1,0 +1,27 @@
+import { ByteReader, ByteWriter } from './bytes.js'
+
+/** The output that an input spends. */
+export interface Prevout {
+  /** Base units. */
+  readonly value: bigint
+  readonly script: Buffer
+  /** Height of the block that created it. */
+  readonly height: number
+}
+
+/** As `tx_bodies.prevouts` keeps them: per input value and script. The height is left out: a branch may change it. */
+export function encodePrevouts(prevouts: readonly Pick<Prevout, 'value' | 'script'>[]): Buffer {
+  const writer = new ByteWriter(prevouts.length * 40 + 16)
+  for (const { value, script } of prevouts) writer.u64(value).sized(script)
+  return writer.finish()
+}
+
+export function decodePrevouts(bytes: Uint8Array): { readonly value: bigint; readonly script: Buffer }[] {
+  const reader = new ByteReader(bytes)
+  const prevouts = []
+  while (reader.remaining > 0) {
+    const value = reader.u64()
+    prevouts.push({ value, script: reader.bytes(reader.compactSize()) })
+  }
+  return prevouts
+}

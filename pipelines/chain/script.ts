@@ -1,0 +1,175 @@
+import { sha256 } from './hash.js'
+
+/** As the node names them, but P2SH is `scripthash`: its `dilithium_scripthash` says nothing of what it holds. */
+export type ScriptType =
+  | 'pubkey'
+  | 'pubkeyhash'
+  | 'scripthash'
+  | 'multisig'
+  | 'nulldata'
+  | 'witness_v0_keyhash'
+  | 'witness_v0_scripthash'
+  | 'witness_v1_taproot'
+  | 'witness_v2_p2mr'
+  | 'dilithium_pubkey'
+  | 'dilithium_pubkeyhash'
+  | 'dilithium_multisig'
+  | 'nonstandard'
+  | 'witness_unknown'
+
+export const OP = {
+  RETURN: 0x6a,
+  DUP: 0x76,
+  EQUAL: 0x87,
+  EQUALVERIFY: 0x88,
+  HASH160: 0xa9,
+  CHECKSIG: 0xac,
+  CHECKMULTISIG: 0xae,
+  CHECKSIGDILITHIUM: 0xbb,
+  CHECKSIGDILITHIUMVERIFY: 0xbc,
+  CHECKMULTISIGDILITHIUM: 0xbd,
+  CHECKMULTISIGDILITHIUMVERIFY: 0xbe,
+} as const
+
+/** Size of a Dilithium2 public key. */
+export const DILITHIUM_KEY_SIZE = 1312
+
+/** Longer scripts can never be spent, as the node's consensus has it. */
+const MAX_SCRIPT_SIZE = 10_000
+
+export interface Instruction {
+  readonly opcode: number
+  /** What a push pushes. */
+  readonly data?: Buffer
+}
+
+/** The instructions of a script; a push that runs over the end ends it with `undefined`, as a script that cannot be read. */
+export function* opcodes(script: Buffer): Generator<Instruction | undefined> {
+  for (let at = 0; at < script.length;) {
+    const opcode = script.readUInt8(at++)
+    const prefix = opcode === 0x4c ? 1 : opcode === 0x4d ? 2 : opcode === 0x4e ? 4 : 0
+    if (opcode > 0x4e) {
+      yield { opcode }
+      continue
+    }
+    if (at + prefix > script.length) return void (yield undefined)
+    const length = prefix === 0 ? opcode : script.readUIntLE(at, prefix)
+    at += prefix
+    if (at + length > script.length) return void (yield undefined)
+    yield { opcode, data: script.subarray(at, at + length) }
+    at += length
+  }
+}
+
+/** All instructions, or nothing where the script cannot be read to its end. */
+export function readScript(script: Buffer): Instruction[] | undefined {
+  const list: Instruction[] = []
+  for (const instruction of opcodes(script)) {
+    if (instruction === undefined) return undefined
+    list.push(instruction)
+  }
+  return list
+}
+
+/** A witness program's version and bytes, or nothing. */
+export function witnessProgram(
+  script: Buffer,
+): { readonly version: number; readonly program: Buffer } | undefined {
+  if (script.length < 4 || script.length > 42) return undefined
+  const first = script.readUInt8(0)
+  if (first !== 0 && (first < 0x51 || first > 0x60)) return undefined
+  if (script.readUInt8(1) !== script.length - 2) return undefined
+  return { version: first === 0 ? 0 : first - 0x50, program: script.subarray(2) }
+}
+
+export function scriptType(script: Buffer): ScriptType {
+  if (isScriptHash(script)) return 'scripthash'
+  const program = witnessProgram(script)
+  if (program !== undefined) return witnessType(program.version, program.program.length)
+  const keyHash = keyHashType(script)
+  if (keyHash !== undefined) return keyHash
+  const instructions = readScript(script)
+  if (script.length > 0 && script.readUInt8(0) === OP.RETURN) {
+    return instructions?.slice(1).every(({ opcode }) => opcode <= 0x60) === true ? 'nulldata' : 'nonstandard'
+  }
+  return instructions === undefined ? 'nonstandard' : keyType(instructions)
+}
+
+function isScriptHash(script: Buffer): boolean {
+  return script.length === 23 && script[0] === OP.HASH160 && script[1] === 20 && script[22] === OP.EQUAL
+}
+
+function witnessType(version: number, length: number): ScriptType {
+  if (version === 0) {
+    return length === 20 ? 'witness_v0_keyhash' : length === 32 ? 'witness_v0_scripthash' : 'nonstandard'
+  }
+  if (version === 1 && length === 32) return 'witness_v1_taproot'
+  if (version === 2 && length === 32) return 'witness_v2_p2mr'
+  return 'witness_unknown'
+}
+
+function keyHashType(script: Buffer): ScriptType | undefined {
+  const shaped =
+    script.length === 25 &&
+    script[0] === OP.DUP &&
+    script[1] === OP.HASH160 &&
+    script[2] === 20 &&
+    script[23] === OP.EQUALVERIFY
+  if (!shaped) return undefined
+  if (script[24] === OP.CHECKSIG) return 'pubkeyhash'
+  return script[24] === OP.CHECKSIGDILITHIUM ? 'dilithium_pubkeyhash' : undefined
+}
+
+function isPlainKey(data: Buffer | undefined): boolean {
+  if (data === undefined) return false
+  if (data.length === 33) return data[0] === 2 || data[0] === 3
+  return data.length === 65 && (data[0] === 4 || data[0] === 6 || data[0] === 7)
+}
+
+function isDilithiumKey(data: Buffer | undefined): boolean {
+  return data?.length === DILITHIUM_KEY_SIZE
+}
+
+function keyType(instructions: readonly Instruction[]): ScriptType {
+  const last = instructions.at(-1)?.opcode
+  const [first] = instructions
+  if (instructions.length === 2) {
+    if (last === OP.CHECKSIG && isPlainKey(first?.data)) return 'pubkey'
+    if (last === OP.CHECKSIGDILITHIUM && isDilithiumKey(first?.data)) return 'dilithium_pubkey'
+  }
+  if (last === OP.CHECKMULTISIG && isMultisig(instructions, isPlainKey)) return 'multisig'
+  if (last === OP.CHECKMULTISIGDILITHIUM && isMultisig(instructions, isDilithiumKey))
+    return 'dilithium_multisig'
+  return 'nonstandard'
+}
+
+function isMultisig(
+  instructions: readonly Instruction[],
+  isKey: (data: Buffer | undefined) => boolean,
+): boolean {
+  const keys = instructions.slice(1, -2)
+  const required = smallNumber(instructions[0])
+  const total = smallNumber(instructions.at(-2))
+  if (required === undefined || total === undefined || required < 1 || required > total) return false
+  return keys.length === total && keys.every(({ data }) => isKey(data))
+}
+
+/** 1 to 20 as multisig scripts write them: OP_1 to OP_16, or one byte pushed. */
+function smallNumber(instruction: Instruction | undefined): number | undefined {
+  if (instruction === undefined) return undefined
+  const { opcode, data } = instruction
+  if (opcode >= 0x51 && opcode <= 0x60) return opcode - 0x50
+  return data?.length === 1 && data.readUInt8(0) > 16 && data.readUInt8(0) <= 20
+    ? data.readUInt8(0)
+    : undefined
+}
+
+/** Whether an output with this script can never be spent, and so is not in the UTXO set. */
+export function isUnspendable(script: Buffer): boolean {
+  return (script.length > 0 && script[0] === OP.RETURN) || script.length > MAX_SCRIPT_SIZE
+}
+
+/** What the tables know a script by: its SHA-256 as hex. */
+export function scriptHash(script: Uint8Array): string {
+  return sha256(script).toString('hex')
+}

@@ -1,0 +1,152 @@
+import { ByteReader, ByteWriter } from './bytes.js'
+import { internalBytes, reverseHex, sha256d } from './hash.js'
+
+/** This chain counts a witness byte a sixteenth of another (Bitcoin: a quarter). */
+export const WITNESS_SCALE_FACTOR = 16
+
+export interface TxInput {
+  readonly prevTxid: string
+  readonly prevVout: number
+  readonly scriptSig: Buffer
+  readonly sequence: number
+  readonly witness: readonly Buffer[]
+}
+
+export interface TxOutput {
+  readonly value: bigint
+  readonly script: Buffer
+}
+
+export interface Tx {
+  readonly txid: string
+  readonly wtxid: string
+  readonly version: number
+  readonly locktime: number
+  readonly inputs: readonly TxInput[]
+  readonly outputs: readonly TxOutput[]
+  readonly isCoinbase: boolean
+  readonly hasWitness: boolean
+  readonly size: number
+  readonly strippedSize: number
+  readonly weight: number
+  readonly vsize: number
+}
+
+export type TxParts = Pick<Tx, 'version' | 'locktime' | 'inputs' | 'outputs'>
+
+const NO_TXID = '00'.repeat(32)
+
+/** Weight in the chain's units from the sizes without and with witnesses. */
+export function weightOf(strippedSize: number, size: number): number {
+  return (WITNESS_SCALE_FACTOR - 1) * strippedSize + size
+}
+
+export function vsizeOf(weight: number): number {
+  return Math.ceil(weight / WITNESS_SCALE_FACTOR)
+}
+
+/** @throws RangeError for bytes that are no transaction, or for more than one. */
+export function parseTx(bytes: Uint8Array): Tx {
+  const reader = new ByteReader(bytes)
+  const tx = readTx(reader)
+  if (reader.remaining > 0) throw new RangeError(`${String(reader.remaining)} bytes after the transaction`)
+  return tx
+}
+
+/** Reads one transaction; `raw` is a view of its bytes. */
+export function readTx(reader: ByteReader): Tx & { readonly raw: Buffer } {
+  const from = reader.offset
+  const version = reader.i32()
+  let count = reader.compactSize()
+  const segwit = count === 0
+  if (segwit) {
+    if (reader.u8() !== 1) throw new RangeError('a transaction without inputs')
+    count = reader.compactSize()
+  }
+  const bodyFrom = segwit ? from + 6 : from + 4
+  const bare = readInputs(reader, count)
+  const outputs = readOutputs(reader)
+  const bodyTo = reader.offset
+  const inputs = segwit ? bare.map((input) => ({ ...input, witness: readWitness(reader) })) : bare
+  const hasWitness = segwit && inputs.some((input) => input.witness.length > 0)
+  const locktime = reader.u32()
+  const raw = reader.since(from)
+  const stripped = segwit ? strip(raw, bodyFrom - from, bodyTo - from) : raw
+  const txid = reverseHex(sha256d(stripped))
+  const wtxid = hasWitness ? reverseHex(sha256d(raw)) : txid
+  const size = hasWitness ? raw.length : stripped.length
+  const weight = weightOf(stripped.length, size)
+  const first = inputs[0]
+  const isCoinbase = inputs.length === 1 && first?.prevTxid === NO_TXID && first.prevVout === 0xffff_ffff
+  return {
+    ...{ txid, wtxid, version, locktime, inputs, outputs, isCoinbase, hasWitness },
+    ...{ size, strippedSize: stripped.length, weight, vsize: vsizeOf(weight), raw },
+  }
+}
+
+function strip(raw: Buffer, bodyFrom: number, bodyTo: number): Buffer {
+  return Buffer.concat([raw.subarray(0, 4), raw.subarray(bodyFrom, bodyTo), raw.subarray(raw.length - 4)])
+}
+
+function readInputs(reader: ByteReader, count: number): TxInput[] {
+  const inputs: TxInput[] = []
+  for (let index = 0; index < count; index++) {
+    const prevTxid = reverseHex(reader.bytes(32))
+    const prevVout = reader.u32()
+    const scriptSig = reader.bytes(reader.compactSize())
+    inputs.push({ prevTxid, prevVout, scriptSig, sequence: reader.u32(), witness: [] })
+  }
+  return inputs
+}
+
+function readOutputs(reader: ByteReader): TxOutput[] {
+  const outputs: TxOutput[] = []
+  const count = reader.compactSize()
+  for (let index = 0; index < count; index++) {
+    const value = reader.u64()
+    outputs.push({ value, script: reader.bytes(reader.compactSize()) })
+  }
+  return outputs
+}
+
+function readWitness(reader: ByteReader): Buffer[] {
+  const items: Buffer[] = []
+  const count = reader.compactSize()
+  for (let index = 0; index < count; index++) items.push(reader.bytes(reader.compactSize()))
+  return items
+}
+
+/** Serialises; with witnesses only where there are any, as the network does. */
+export function serializeTx(tx: TxParts, withWitness: boolean): Buffer {
+  const witnessed = withWitness && tx.inputs.some((input) => input.witness.length > 0)
+  const writer = new ByteWriter().i32(tx.version)
+  if (witnessed) writer.u8(0).u8(1)
+  writer.compactSize(tx.inputs.length)
+  for (const input of tx.inputs) {
+    writer.bytes(internalBytes(input.prevTxid)).u32(input.prevVout).sized(input.scriptSig).u32(input.sequence)
+  }
+  writer.compactSize(tx.outputs.length)
+  for (const output of tx.outputs) writer.u64(output.value).sized(output.script)
+  if (witnessed) writer.bytes(serializeWitness(tx))
+  return writer.u32(tx.locktime).finish()
+}
+
+/** The witnesses alone: per input the count of its items and the items. */
+export function serializeWitness(tx: Pick<Tx, 'inputs'>): Buffer {
+  const writer = new ByteWriter()
+  for (const { witness } of tx.inputs) {
+    writer.compactSize(witness.length)
+    for (const item of witness) writer.sized(item)
+  }
+  return writer.finish()
+}
+
+/** Joins what the tables keep apart: the serialisation without witnesses, and the witnesses. */
+export function parseBody(body: Uint8Array, witness?: Uint8Array): Tx {
+  const bare = parseTx(body)
+  if (witness === undefined || witness.length === 0) return bare
+  const reader = new ByteReader(witness)
+  const inputs = bare.inputs.map((input) => ({ ...input, witness: readWitness(reader) }))
+  if (reader.remaining > 0) throw new RangeError('more witnesses than inputs')
+  return parseTx(serializeTx({ ...bare, inputs }, true))
+}

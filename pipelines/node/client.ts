@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Static, TSchema } from '@sinclair/typebox'
+import type { Logger } from '../logger.js'
+import { backoffMs, CoolDown, NODE_BACKOFF, type Backoff } from './backoff.js'
+import { NodeFaultError, NodeRefusedError, NodeRpcError, RPC_IN_WARMUP } from './errors.js'
+import * as replies from './replies.js'
+import { Transport, type HttpReply } from './transport.js'
+
+export interface NodeClientOptions {
+  /** For one attempt. */
+  readonly timeoutMs?: number
+  /** Attempts before a fault is thrown; without a limit where left out, which is what a poller wants. */
+  readonly maxAttempts?: number
+  readonly backoff?: Backoff
+  readonly logger?: Logger
+}
+
+type Params = readonly unknown[]
+
+const DEFAULT_TIMEOUT_MS = 30_000
+
+/**
+ * JSON-RPC 1.0 to a Bitcoin-Core-style node. Whatever may be gone at the next try (no connection, a slow or busy node, an
+ * answer that is cut off or is not what it must be) is tried again with growing pauses; what a busy node asks for holds for
+ * all requests of this client.
+ */
+export class NodeClient {
+  readonly #transport: Transport
+  readonly #coolDown: CoolDown
+  readonly #backoff: Backoff
+  readonly #maxAttempts: number
+  readonly #logger: Logger | undefined
+  #nextId = 0
+
+  /** @param url http://user:password@host:port; the credentials go into the header only. */
+  constructor(url: string, options: NodeClientOptions = {}) {
+    this.#transport = new Transport(url, options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+    this.#backoff = options.backoff ?? NODE_BACKOFF
+    this.#coolDown = new CoolDown(this.#backoff)
+    this.#maxAttempts = options.maxAttempts ?? Number.POSITIVE_INFINITY
+    this.#logger = options.logger
+  }
+
+  /** host:port of the node, for messages. */
+  get address(): string {
+    return this.#transport.address
+  }
+
+  chainInfo(signal?: AbortSignal): Promise<replies.NodeChainInfo> {
+    return this.call('getblockchaininfo', [], replies.chainInfoReply, signal)
+  }
+
+  /** @throws NodeRpcError -8 above the node's tip. */
+  blockHash(height: number, signal?: AbortSignal): Promise<string> {
+    return this.call('getblockhash', [height], replies.blockHashReply, signal)
+  }
+
+  /** Hashes of `count` heights in one request. @throws NodeRpcError -8 where one is above the node's tip. */
+  blockHashes(from: number, count: number, signal?: AbortSignal): Promise<string[]> {
+    const heights = Array.from({ length: count }, (_, i) => [from + i])
+    return this.callMany('getblockhash', heights, replies.blockHashReply, signal)
+  }
+
+  /** @throws NodeRpcError -5 where the node has never seen it. */
+  header(hash: string, signal?: AbortSignal): Promise<replies.NodeHeader> {
+    return this.call('getblockheader', [hash, true], replies.headerReply, signal)
+  }
+
+  /** With every transaction's hex and what each input spends (verbosity 3). @throws NodeRpcError -5 where it has none such. */
+  block(hash: string, signal?: AbortSignal): Promise<replies.NodeBlock> {
+    return this.call('getblock', [hash, 3], replies.blockReply, signal)
+  }
+
+  /** The whole pool by txid. */
+  pool(signal?: AbortSignal): Promise<Record<string, replies.NodePoolEntry>> {
+    return this.call('getrawmempool', [true], replies.poolReply, signal)
+  }
+
+  /** @returns the serialised transaction. @throws NodeRpcError -5 where it has left the pool. */
+  async rawTransaction(txid: string, signal?: AbortSignal): Promise<Buffer> {
+    const hex = await this.call('getrawtransaction', [txid, 0], replies.rawTransactionReply, signal)
+    return Buffer.from(hex, 'hex')
+  }
+
+  /**
+   * @throws NodeRpcError for an error that the node answered, NodeRefusedError where it does not let us in, NodeFaultError when
+   * all attempts failed, the signal's reason when it aborts.
+   */
+  async call<T extends TSchema>(
+    method: string,
+    params: Params,
+    reply: replies.Reply<T>,
+    signal?: AbortSignal,
+  ): Promise<Static<T>> {
+    const request = { jsonrpc: '1.0', id: this.#nextId++, method, params }
+    return this.#attempt(method, JSON.stringify(request), signal, (answer) =>
+      checked(method, resultOf(method, answer), reply),
+    )
+  }
+
+  /** One request for many calls of a method; the answers in the order of the parameters. Throws as `call` does. */
+  async callMany<T extends TSchema>(
+    method: string,
+    params: readonly Params[],
+    reply: replies.Reply<T>,
+    signal?: AbortSignal,
+  ): Promise<Static<T>[]> {
+    if (params.length === 0) return []
+    const requests = params.map((each, id) => ({ jsonrpc: '1.0', id, method, params: each }))
+    return this.#attempt(method, JSON.stringify(requests), signal, (answer) => {
+      if (!Array.isArray(answer)) throw wrongAnswer(method, resultOf(method, answer))
+      const byId = new Map(answer.map((each: unknown) => [isObject(each) ? each['id'] : undefined, each]))
+      return params.map((_, id) => checked(method, resultOf(method, byId.get(id)), reply))
+    })
+  }
+
+  close(): void {
+    this.#transport.close()
+  }
+
+  async #attempt<R>(
+    method: string,
+    body: string,
+    signal: AbortSignal | undefined,
+    read: (answer: unknown) => R,
+  ): Promise<R> {
+    for (let failures = 1; ; failures++) {
+      await this.#untilCool(signal)
+      const sentAt = this.#coolDown.now()
+      try {
+        const answer = read(this.#parse(method, await this.#transport.post(body, signal)))
+        this.#coolDown.answered(sentAt)
+        return answer
+      } catch (error) {
+        if (!(error instanceof NodeFaultError)) throw error
+        if (error.kind === 'busy') this.#coolDown.refuse(sentAt, error.retryAfterMs)
+        if (failures >= this.#maxAttempts) throw error
+        this.#tell(method, failures, error)
+      }
+      await pause(backoffMs(this.#backoff, failures), signal)
+    }
+  }
+
+  async #untilCool(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted()
+    for (let left = this.#coolDown.left(); left > 0; left = this.#coolDown.left()) await pause(left, signal)
+  }
+
+  #parse(method: string, { status, retryAfterMs, body }: HttpReply): unknown {
+    if (status === 401 || status === 403) throw new NodeRefusedError(this.address, status)
+    if (status === 503 || status === 429 || /work queue (depth )?exceeded/i.test(body.slice(0, 200))) {
+      throw new NodeFaultError('busy', `the node at ${this.address} is busy (HTTP ${String(status)})`, retryAfterMs)
+    }
+    try {
+      return JSON.parse(body)
+    } catch {
+      const what = `HTTP ${String(status)}, ${String(body.length)} characters`
+      throw new NodeFaultError('invalid', `the node's answer to ${method} is not whole JSON (${what})`, retryAfterMs)
+    }
+  }
+
+  /** At the 1st, 2nd, 4th, 8th … failure in a row: an outage of a day must not fill a disk. */
+  #tell(method: string, failures: number, error: NodeFaultError): void {
+    if ((failures & (failures - 1)) !== 0) return
+    this.#logger?.warn({ method, failures, kind: error.kind }, `${error.message}; trying again`)
+  }
+}
+
+function resultOf(method: string, answer: unknown): unknown {
+  if (!isObject(answer)) throw wrongAnswer(method, 'no object')
+  const error = answer['error']
+  if (error === null || error === undefined) return answer['result']
+  const code = isObject(error) && typeof error['code'] === 'number' ? error['code'] : 0
+  const message = isObject(error) && typeof error['message'] === 'string' ? error['message'] : 'no message'
+  if (code === RPC_IN_WARMUP) throw new NodeFaultError('busy', `the node is starting: ${message.slice(0, 200)}`)
+  throw new NodeRpcError(method, code, message.slice(0, 200))
+}
+
+function checked<T extends TSchema>(method: string, result: unknown, reply: replies.Reply<T>): Static<T> {
+  if (reply.is(result)) return result
+  throw wrongAnswer(method, reply.fault(result) ?? 'does not match')
+}
+
+function wrongAnswer(method: string, why: unknown): NodeFaultError {
+  const said = typeof why === 'string' ? why : 'not a batch'
+  return new NodeFaultError('invalid', `the node's answer to ${method} is not what it must be: ${said}`)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await sleep(ms, undefined, signal === undefined ? {} : { signal })
+  } catch (error) {
+    // The sleep throws an AbortError of its own; callers compare with the signal's reason.
+    signal?.throwIfAborted()
+    throw error
+  }
+}

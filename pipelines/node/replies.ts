@@ -1,0 +1,87 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
+
+/** The schema of a reply, compiled. Fields that are not named here may be there: nodes grow them. */
+export class Reply<T extends TSchema> {
+  readonly #check: TypeCheck<T>
+
+  constructor(schema: T) {
+    this.#check = TypeCompiler.Compile(schema)
+  }
+
+  /** @returns where and how the value is not as it must be; undefined where it is. */
+  fault(value: unknown): string | undefined {
+    if (this.#check.Check(value)) return undefined
+    const first = this.#check.Errors(value).First()
+    return first === undefined ? 'does not match' : `${first.path || '/'}: ${first.message}`
+  }
+
+  is(value: unknown): value is Static<T> {
+    return this.#check.Check(value)
+  }
+}
+
+const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const Hex = Type.String()
+const Height = Type.Integer({ minimum: 0, maximum: 0xffff_ffff })
+/** Coins as the node prints them; `coinsToBaseUnits` turns them into base units. */
+const Coins = Type.Number({ minimum: 0 })
+
+const ChainInfo = Type.Object({
+  chain: Type.String(),
+  blocks: Height,
+  bestblockhash: Hash,
+  initialblockdownload: Type.Optional(Type.Boolean()),
+})
+
+const headerFields = {
+  hash: Hash,
+  height: Height,
+  version: Type.Integer(),
+  merkleroot: Hash,
+  time: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
+  mediantime: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
+  nonce: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
+  bits: Type.String({ pattern: '^[0-9a-f]{8}$' }),
+  chainwork: Hash,
+  /** Absent at block 0. */
+  previousblockhash: Type.Optional(Hash),
+}
+
+const Prevout = Type.Object({
+  value: Coins,
+  height: Height,
+  scriptPubKey: Type.Object({ hex: Hex }),
+})
+
+const BlockTx = Type.Object({
+  txid: Hash,
+  hex: Hex,
+  /** Coinbases have none; a node without undo data gives none either. */
+  vin: Type.Array(Type.Object({ txid: Type.Optional(Hash), prevout: Type.Optional(Prevout) })),
+})
+
+const Block = Type.Object({ ...headerFields, tx: Type.Array(BlockTx, { minItems: 1 }) })
+
+const PoolEntry = Type.Object({
+  time: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
+  fees: Type.Object({ base: Coins }),
+})
+
+export type NodeChainInfo = Static<typeof ChainInfo>
+/** getblock with verbosity 3. */
+export type NodeBlock = Static<typeof Block>
+export type NodeBlockTx = Static<typeof BlockTx>
+export type NodePoolEntry = Static<typeof PoolEntry>
+export type NodeHeader = Static<typeof Header>
+
+const Header = Type.Object(headerFields)
+
+export const chainInfoReply = new Reply(ChainInfo)
+export const headerReply = new Reply(Header)
+export const blockReply = new Reply(Block)
+export const blockHashReply = new Reply(Hash)
+/** getrawmempool true: by txid. */
+export const poolReply = new Reply(Type.Record(Type.String({ pattern: '^[0-9a-f]{64}$' }), PoolEntry))
+/** getrawtransaction with verbosity 0. */
+export const rawTransactionReply = new Reply(Type.String({ pattern: '^([0-9a-f]{2})+$' }))

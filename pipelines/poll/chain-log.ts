@@ -1,0 +1,96 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import { ChainEventSchema, type ChainEvent } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { EventLog } from '../log/port.js'
+
+/** A block of our own chain: what is kept in memory of it. */
+export interface Link {
+  readonly height: number
+  readonly hash: string
+  readonly prevHash: string
+  /** Total work, 64 hex digits. */
+  readonly work: string
+  /** Of the event that connected it. */
+  readonly position: number
+}
+
+/** An event of topic `chain` without its blocks' bytes. */
+export type ChainNote = { readonly position: number; readonly epoch: number; readonly settled: boolean } & (
+  | { readonly kind: 'epoch'; readonly chain: string; readonly genesisHash: string }
+  | { readonly kind: 'connect'; readonly link: Link }
+  | { readonly kind: 'disconnect'; readonly height: number; readonly hash: string; readonly prevHash: string }
+)
+
+/** Records asked for at once when reading backwards. */
+const CHUNK = 32
+
+/** @throws where the record is no event that we know. */
+export function decodeChain(position: number, value: Uint8Array): ChainEvent {
+  try {
+    const event = fromBinary(ChainEventSchema, value)
+    if (event.event.case === undefined) throw new Error('it holds no event')
+    return event
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`the record at position ${String(position)} of topic chain cannot be read: ${why}`)
+  }
+}
+
+export function noteOf(position: number, { epoch, settled, event }: ChainEvent): ChainNote {
+  const base = { position, epoch, settled }
+  switch (event.case) {
+    case 'epochStarted':
+      return { ...base, kind: 'epoch', chain: event.value.chain, genesisHash: hexOf(event.value.genesisHash) }
+    case 'blockConnected': {
+      const { height, hash, prevHash, chainwork } = event.value
+      const link = { height, hash: hexOf(hash), prevHash: hexOf(prevHash), work: hexOf(chainwork), position }
+      return { ...base, kind: 'connect', link }
+    }
+    case 'blockDisconnected': {
+      const { height, hash, prevHash } = event.value
+      return { ...base, kind: 'disconnect', height, hash: hexOf(hash), prevHash: hexOf(prevHash) }
+    }
+    case undefined:
+      throw new Error('an event without a case was let through')
+  }
+}
+
+/** The events from a position back to the first, newest first. */
+export async function* backwards(log: EventLog, from: number): AsyncGenerator<ChainNote> {
+  for (let end = from; end >= 0; end -= CHUNK) {
+    const start = Math.max(0, end - CHUNK + 1)
+    const notes: ChainNote[] = []
+    for await (const event of forwards(log, start, end)) notes.push(noteOf(event.position, event.event))
+    yield* notes.reverse()
+  }
+}
+
+/** The events between two positions, both included. */
+export async function* forwards(
+  log: EventLog,
+  start: number,
+  end: number,
+): AsyncGenerator<{ readonly position: number; readonly event: ChainEvent }> {
+  for (let next = start; next <= end; ) {
+    const records = await log.read('chain', next, Math.min(CHUNK, end - next + 1))
+    const last = records.at(-1)
+    if (last === undefined) return
+    for (const { position, value } of records) yield { position, event: decodeChain(position, value) }
+    next = last.position + 1
+  }
+}
+
+/**
+ * The block by its hash, from the newest event at or before `from` that connected it. Epochs need no look here: what a hash
+ * names is the same in all of them.
+ * @throws where it is not there: the log has lost its middle.
+ */
+export async function findConnected(log: EventLog, hash: string, from: number): Promise<Link> {
+  for await (const note of backwards(log, from)) {
+    if (note.kind === 'connect' && note.link.hash === hash) return note.link
+  }
+  throw new Error(`block ${hash} is on the log's chain, but no event at or before position ${String(from)} connects it`)
+}
+
+export function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+}

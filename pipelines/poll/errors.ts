@@ -1,0 +1,39 @@
+/** The node follows another chain than the log (or than CHAIN says): going on would mix two chains. */
+export class WrongChainError extends Error {
+  override readonly name = 'WrongChainError'
+}
+
+/** Another poller has started on this log since: this one must not write any more. */
+export class SupersededError extends Error {
+  override readonly name = 'SupersededError'
+
+  constructor(own: number, newer: number) {
+    super(
+      `another poller writes to this log: its epoch ${String(newer)} is newer than this one's ${String(own)}; run one poller per log`,
+    )
+  }
+}
+
+/** The log's end is not where this poller left it; read it again before writing. */
+export class LogMovedError extends Error {
+  override readonly name = 'LogMovedError'
+}
+
+/** A block that the node gave contradicts itself. Never stored, asked for again. */
+export class BlockFaultError extends Error {
+  override readonly name = 'BlockFaultError'
+
+  constructor(hash: string, why: string) {
+    super(`the node's block ${hash} is not what it must be: ${why}`)
+  }
+}
+
+/** The node's answers contradict each other for longer than its chain can be moving. */
+export class UnsteadyNodeError extends Error {
+  override readonly name = 'UnsteadyNodeError'
+}
+
+/** What trying again cannot mend. */
+export function isFatal(error: unknown): boolean {
+  return error instanceof WrongChainError || error instanceof SupersededError
+}

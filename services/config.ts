@@ -1,0 +1,225 @@
+import { resolve } from 'node:path'
+
+/** What a setting is, once: its parser, its line in the README and its redaction come from here. */
+interface Setting<T> {
+  readonly env: string
+  readonly type: string
+  readonly fallback: string
+  readonly secret: boolean
+  readonly doc: string
+  /** @throws Fault naming what is allowed. `text` is undefined where the variable is unset or empty. */
+  parse(text: string | undefined): T
+}
+
+/** Says what a value has to be; never repeats the value of a secret. */
+class Fault extends Error {}
+
+/** All faults of a configuration together, one line each. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[]
+  constructor(faults: readonly string[]) {
+    super(
+      `The configuration has ${String(faults.length)} fault(s):\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
+    )
+    this.name = 'ConfigError'
+    this.faults = faults
+  }
+}
+
+function integer(
+  env: string,
+  range: { least: number; most: number; fallback: number },
+  doc: string,
+): Setting<number> {
+  const { least, most, fallback } = range
+  const type = `integer ${String(least)} to ${String(most)}`
+  const parse = (text: string | undefined): number => {
+    if (text === undefined) return fallback
+    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= least && value <= most)) throw new Fault(`must be an ${type}, not '${text}'`)
+    return value
+  }
+  return { env, type, fallback: String(fallback), secret: false, doc, parse }
+}
+
+const port = (env: string, fallback: number, doc: string): Setting<number> =>
+  integer(env, { least: 0, most: 65_535, fallback }, doc)
+
+function text(
+  env: string,
+  shape: { matches: RegExp; type: string; fallback: string },
+  doc: string,
+): Setting<string> {
+  const parse = (value: string | undefined): string => {
+    if (value === undefined) return shape.fallback
+    if (!shape.matches.test(value)) throw new Fault(`must be a ${shape.type}, not '${value}'`)
+    return value
+  }
+  return { env, type: shape.type, fallback: shape.fallback, secret: false, doc, parse }
+}
+
+function path(env: string, fallback: string, doc: string): Setting<string> {
+  return { env, type: 'path', fallback, secret: false, doc, parse: (value) => resolve(value ?? fallback) }
+}
+
+/** A URL may carry credentials, so its value is never repeated in a fault, and describe() blanks them. */
+function url(env: string, protocols: readonly string[], doc: string): Setting<string | undefined> {
+  const type = `URL (${protocols.join(', ')})`
+  const parse = (value: string | undefined): string | undefined => {
+    if (value === undefined) return undefined
+    const protocol = URL.canParse(value) ? new URL(value).protocol : undefined
+    if (protocol === undefined || !protocols.includes(protocol.slice(0, -1)))
+      throw new Fault(`must be a ${type}`)
+    return value
+  }
+  return { env, type, fallback: '', secret: false, doc, parse }
+}
+
+function choice<T extends string>(env: string, values: readonly T[], doc: string): Setting<T | undefined>
+function choice<T extends string>(env: string, values: readonly T[], doc: string, fallback: T): Setting<T>
+function choice<T extends string>(
+  env: string,
+  values: readonly T[],
+  doc: string,
+  fallback?: T,
+): Setting<T | undefined> {
+  const type = values.join(', ')
+  const parse = (value: string | undefined): T | undefined => {
+    if (value === undefined) return fallback
+    const found = values.find((one) => one === value)
+    if (found === undefined) throw new Fault(`must be one of ${type}, not '${value}'`)
+    return found
+  }
+  return { env, type, fallback: fallback ?? '', secret: false, doc, parse }
+}
+
+const SETTINGS = {
+  host: text(
+    'HOST',
+    { matches: /^[\w.:-]+$/, type: 'host name or address', fallback: '127.0.0.1' },
+    'Where the servers listen.',
+  ),
+  explorerPort: port('EXPLORER_PORT', 8080, "The explorer's HTTP and WebSocket port; 0 takes a free one."),
+  docsPort: port('DOCS_PORT', 8081, 'Kept for the docs service, which is not there yet.'),
+  explorerGrpcPort: port(
+    'EXPLORER_GRPC_PORT',
+    50_051,
+    "Kept for the explorer's gRPC, which is not there yet.",
+  ),
+  retrievalGrpcPort: port(
+    'RETRIEVAL_GRPC_PORT',
+    50_052,
+    'Kept for the retrieval worker, which is not there yet.',
+  ),
+  dataDir: path(
+    'DATA_DIR',
+    './.data',
+    'Everything that is kept: the log, the embedded engine, the simulated chain.',
+  ),
+  nodeRpcUrl: url(
+    'NODE_RPC_URL',
+    ['http', 'https'],
+    'JSON-RPC of the node, `http://user:password@host:port`. Unset: a simulated node.',
+  ),
+  chain: choice(
+    'CHAIN',
+    ['main', 'test', 'signet', 'regtest'],
+    'The chain that the node must be on. Unset: the one it says it is on.',
+  ),
+  logUrl: url(
+    'LOG_URL',
+    ['lmdb'],
+    'The event log. Unset: embedded, in `DATA_DIR/log`; `lmdb:///folder` puts it elsewhere.',
+  ),
+  clickhouseUrl: url('CLICKHOUSE_URL', ['http', 'https'], 'A ClickHouse server. Unset: the embedded engine.'),
+  clickhouseDatabase: text(
+    'CLICKHOUSE_DATABASE',
+    { matches: /^[A-Za-z_]\w{0,62}$/, type: 'database name', fallback: 'headwater' },
+    'The database in it; made where it is missing.',
+  ),
+  pollIntervalMs: integer(
+    'POLL_INTERVAL_MS',
+    { least: 10, most: 3_600_000, fallback: 1000 },
+    'Milliseconds between two looks at the node.',
+  ),
+  rateLimitPerMinute: integer(
+    'RATE_LIMIT_PER_MINUTE',
+    { least: 0, most: 1_000_000_000, fallback: 100 },
+    'Requests to `/api/v1` that one client address may make in a minute; 0 sets no limit.',
+  ),
+  trustedProxyHops: integer(
+    'TRUSTED_PROXY_HOPS',
+    { least: 0, most: 16, fallback: 0 },
+    'Proxies in front whose `x-forwarded-for` is believed.',
+  ),
+  finalityDepth: integer(
+    'FINALITY_DEPTH',
+    { least: 1, most: 100_000, fallback: 500 },
+    'Blocks below the tip that readers check one by one against the head; deeper reorganisations cost more.',
+  ),
+  logLevel: choice(
+    'LOG_LEVEL',
+    ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    'What the processes write to standard error.',
+    'info',
+  ),
+} as const
+
+type Settings = typeof SETTINGS
+export type Config = { readonly [K in keyof Settings]: ReturnType<Settings[K]['parse']> }
+
+const entries = Object.entries(SETTINGS) as [keyof Settings, Setting<unknown>][]
+
+/**
+ * Reads all settings from the environment; variables it does not know are left alone.
+ * @throws ConfigError listing every fault at once.
+ */
+export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const faults: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const [field, setting] of entries) {
+    const given = env[setting.env]?.trim()
+    try {
+      values[field] = setting.parse(given === '' ? undefined : given)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      faults.push(`${setting.env} ${error.message}`)
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  return values as Config
+}
+
+/** The configuration as it may be logged, by variable: secrets and the credentials inside URLs read `***`. */
+export function describe(config: Config): Record<string, string> {
+  const said: Record<string, string> = {}
+  for (const [field, setting] of entries) {
+    const value = config[field]
+    if (value === undefined) continue
+    said[setting.env] = setting.secret ? '***' : redactUrl(String(value))
+  }
+  return said
+}
+
+/** A URL without its credentials, neither before the host nor in the query; any other text as it is. */
+export function redactUrl(value: string): string {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value) || !URL.canParse(value)) return value
+  const url = new URL(value)
+  if (url.username !== '' || url.password !== '') {
+    url.username = '***'
+    url.password = ''
+  }
+  for (const name of url.searchParams.keys()) {
+    if (/user|pass|token|secret|key/i.test(name)) url.searchParams.set(name, '***')
+  }
+  return url.href
+}
+
+/** The settings as a Markdown table, the one in README.md. */
+export function settingsTable(): string {
+  const rows = entries.map(([, { env, type, fallback, doc }]) => {
+    const shown = fallback === '' ? '' : `\`${fallback}\``
+    return `| \`${env}\` | ${type} | ${shown} | ${doc} |`
+  })
+  return ['| variable | value | default | what it does |', '|---|---|---|---|', ...rows].join('\n')
+}

@@ -1,0 +1,77 @@
+import { Type, type TSchema } from '@sinclair/typebox'
+import { type Arguments, BadArgument } from './read.js'
+
+/** Beyond it a JavaScript number would not be the one that was asked. */
+const MOST = Number.MAX_SAFE_INTEGER
+
+export const page = Type.Integer({ minimum: 1, maximum: MOST, default: 1 })
+export const offset = Type.Integer({ minimum: 0, maximum: MOST, default: 0 })
+export const limit = (fallback: number, most: number) =>
+  Type.Integer({ minimum: 1, maximum: most, default: fallback })
+export const hash = Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: '64 hexadecimal characters' })
+export const heightOrHash = Type.String({
+  pattern: '^([0-9]{1,10}|[0-9a-fA-F]{64})$',
+  description: 'a block height or a hash of 64 hexadecimal characters',
+})
+export const address = Type.String({
+  pattern: '^[0-9a-zA-Z]{1,100}$',
+  description: 'a well-formed address of this chain',
+})
+export const witness = Type.Boolean({ default: false })
+
+/**
+ * Reads the arguments of a request by their declarations; what is not declared is left alone.
+ * @param raw the text of an argument, undefined where it was not given.
+ * @throws BadArgument naming the first one that does not fit, and its range.
+ */
+export function parseArguments(
+  declared: Arguments,
+  raw: (name: string) => string | undefined,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const [name, schema] of Object.entries(declared)) {
+    const text = raw(name)
+    const value = text === undefined ? (schema.default as unknown) : parse(schema, text)
+    if (value === undefined) throw badArgument(name, schema)
+    values[name] = value
+  }
+  return values
+}
+
+export function badArgument(name: string, schema: TSchema): BadArgument {
+  return new BadArgument(`${name} must be ${rangeOf(schema)}`)
+}
+
+function parse(schema: TSchema, text: string): unknown {
+  const declared = schema as Record<string, unknown>
+  if (declared['type'] === 'integer') {
+    const value = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+    return value >= Number(declared['minimum']) && value <= Number(declared['maximum']) ? value : undefined
+  }
+  if (declared['type'] === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined
+  const allowed = literals(schema)
+  if (allowed !== undefined) return allowed.includes(text) ? text : undefined
+  const { minLength = 0, maxLength = MOST, pattern } = declared
+  if (text.length < Number(minLength) || text.length > Number(maxLength)) return undefined
+  return typeof pattern === 'string' && !new RegExp(pattern).test(text) ? undefined : text
+}
+
+function literals(schema: TSchema): string[] | undefined {
+  const { anyOf } = schema as { anyOf?: { const: string }[] }
+  return anyOf?.map((each) => each.const)
+}
+
+/** What a value may be, in words. */
+export function rangeOf(schema: TSchema): string {
+  const declared = schema as Record<string, unknown>
+  if (declared['type'] === 'integer') {
+    const { minimum, maximum } = declared
+    if (maximum === MOST) return `an integer of at least ${String(minimum)}`
+    return `an integer from ${String(minimum)} to ${String(maximum)}`
+  }
+  if (declared['type'] === 'boolean') return 'true or false'
+  const allowed = literals(schema)
+  if (allowed !== undefined) return allowed.join(' or ')
+  if (typeof declared['description'] === 'string') return declared['description']
+  return `${String(declared['minLength'])} to ${String(declared['maxLength'])} characters`
+}

@@ -1,0 +1,57 @@
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import type { ChainState } from '../state.js'
+import type { IndexerFigures } from '../status.js'
+import type { Tables } from '../tables.js'
+import type { PoolView } from '../pool.js'
+
+/** How long an answer stays true: until the next head, until the head or the pool changes, or only now. */
+export type Freshness = 'head' | 'pool' | 'live'
+
+/** The schemas of the arguments by name; one whose name stands in the path as `:name` is a path argument. */
+export type Arguments = Readonly<Record<string, TSchema>>
+
+/**
+ * What a resolver may ask. `chain` is one state for the whole answer. `pool` changes under a resolver that awaits: take from
+ * it all that the answer needs before the first await, so that chain and pool are of one moment.
+ */
+export interface ReadContext {
+  readonly chain: ChainState
+  readonly pool: PoolView
+  readonly tables: Tables
+  indexer(): IndexerFigures
+}
+
+/** A read, declared once: routes, validation and (with the next transports) their schemas come from it. */
+export interface Read {
+  readonly name: string
+  /** Under /api/v1. */
+  readonly path: string
+  readonly fresh: Freshness
+  readonly args: Arguments
+  readonly answer: TSchema
+  readonly resolve: (context: ReadContext, args: never) => unknown
+}
+
+interface Declaration<A extends Arguments, S extends TSchema> extends Read {
+  readonly args: A
+  readonly answer: S
+  readonly resolve: (
+    context: ReadContext,
+    args: Static<TObject<{ [K in keyof A]: A[K] }>>,
+  ) => Static<S> | Promise<Static<S>>
+}
+
+/** Types the resolver by the declared arguments and answer. */
+export function declareRead<A extends Arguments, S extends TSchema>(read: Declaration<A, S>): Read {
+  return read
+}
+
+/** Thrown by a resolver: what was asked for is not there (404). */
+export class NotFound extends Error {
+  override readonly name = 'NotFound'
+}
+
+/** Thrown for an argument that is malformed or outside its range (400); the message names it and its range. */
+export class BadArgument extends Error {
+  override readonly name = 'BadArgument'
+}

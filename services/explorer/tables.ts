@@ -1,0 +1,278 @@
+import type { AvailableDatabase } from './availability.js'
+import { Gatherer } from './gather.js'
+
+/** Where a transaction is: a row of the block that holds it. */
+export interface Place {
+  readonly txid: string
+  readonly height: number
+  readonly blockHash: string
+  readonly txIndex: number
+  readonly wtxid: string
+  readonly time: number
+  readonly size: number
+  readonly weight: number
+  readonly isDilithium: boolean
+}
+
+/** What a txid fixes for ever. */
+export interface Body {
+  readonly body: Buffer
+  readonly prevouts: Buffer
+}
+
+/** An input that spends an output, as a row of the block that holds the spender. */
+export interface Spend {
+  readonly vout: number
+  readonly height: number
+  readonly blockHash: string
+  readonly txid: string
+  readonly vin: number
+}
+
+/** A transaction of a script, with the script's totals after it. Amounts in base units. */
+export interface ScriptRow {
+  readonly ordinal: number
+  readonly height: number
+  readonly blockHash: string
+  readonly txIndex: number
+  readonly txid: string
+  readonly time: number
+  readonly received: bigint
+  readonly sent: bigint
+  readonly totalReceived: bigint
+  readonly totalSent: bigint
+  readonly unspentCount: number
+  readonly firstHeight: number
+  readonly firstTime: number
+  readonly showsDilithium: boolean
+}
+
+/** A set of keys as one parameter: parsing many literals costs the server more than finding them. */
+const keySet = (name: string): string =>
+  `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', {${name}:String}))), 32))`
+
+const PLACE = `lower(hex(txid)) AS key, height, lower(hex(block_hash)) AS blockHash, tx_index AS txIndex,
+  lower(hex(wtxid)) AS witnessTxid, time, size, weight, is_dilithium AS dilithium`
+
+const SCRIPT_ROW = `lower(hex(script_hash)) AS key, ordinal, height, lower(hex(block_hash)) AS blockHash, tx_index AS txIndex,
+  lower(hex(txid)) AS id, time, received, sent, total_received AS totalReceived, total_sent AS totalSent,
+  unspent_count AS unspentCount, first_height AS firstHeight, first_time AS firstTime, shows_dilithium AS dilithium`
+
+interface RawScriptRow {
+  key: string
+  ordinal: string
+  height: number
+  blockHash: string
+  txIndex: number
+  id: string
+  time: number
+  received: string
+  sent: string
+  totalReceived: string
+  totalSent: string
+  unspentCount: string
+  firstHeight: number
+  firstTime: number
+  dilithium: number
+}
+
+/** Rows of a script's end that are looked at first; of one that a reorganisation rewrote more may be stale. */
+const LAST_ROWS = 8
+/** From this ordinal on a script is read alone, backwards from its end, instead of together with others. */
+const LONG_HISTORY = 5_000
+const MOST_LONG_SCRIPTS = 10_000
+
+/**
+ * Point lookups of all branches: the caller takes the rows that its view of the chain holds. Concurrent ones travel together.
+ */
+export class Tables {
+  readonly places: Gatherer<readonly Place[]>
+  readonly bodies: Gatherer<Body>
+  readonly witnesses: Gatherer<Buffer>
+  readonly spends: Gatherer<readonly Spend[]>
+  readonly #scriptEnds: Gatherer<readonly ScriptRow[]>
+  /** Scripts known to have a long history. */
+  readonly #long = new Set<string>()
+
+  constructor(private readonly db: AvailableDatabase) {
+    this.places = new Gatherer({ load: (keys) => this.#loadPlaces(keys) })
+    this.bodies = new Gatherer({ load: (keys) => this.#loadBodies(keys) })
+    this.witnesses = new Gatherer({ load: (keys) => this.#loadWitnesses(keys) })
+    this.spends = new Gatherer({ load: (keys) => this.#loadSpends(keys) })
+    this.#scriptEnds = new Gatherer({ load: (keys) => this.#loadScriptEnds(keys), mostKeys: 100 })
+  }
+
+  query<T>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<T[]> {
+    return this.db.query<T>(sql, params)
+  }
+
+  /**
+   * The last row of a script that `visible` accepts, undefined for none.
+   * @param filter the same condition for the server, over height and block_hash: asked only where many rows are stale.
+   */
+  async lastOfScript(
+    scriptHash: string,
+    visible: (height: number, blockHash: string) => boolean,
+    filter: string,
+  ): Promise<ScriptRow | undefined> {
+    const isVisible = (row: ScriptRow): boolean => visible(row.height, row.blockHash)
+    const rows = this.#long.has(scriptHash)
+      ? await this.#scriptEnd(scriptHash, LAST_ROWS, '1')
+      : ((await this.#scriptEnds.get(scriptHash)) ?? [])
+    const last = rows.find(isVisible)
+    if (last !== undefined || rows.length < LAST_ROWS) return last
+    return (await this.#scriptEnd(scriptHash, 1, filter)).find(isVisible)
+  }
+
+  /** Rows of a script with these ordinals, of all branches, lowest first. */
+  async scriptRows(scriptHash: string, from: number, to: number): Promise<ScriptRow[]> {
+    const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash = unhex({script:String})
+      AND ordinal BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY script_txs.ordinal`
+    return (await this.query<RawScriptRow>(sql, { script: scriptHash, from, to })).map(toScriptRow)
+  }
+
+  async #loadPlaces(keys: readonly string[]): Promise<Map<string, Place[]>> {
+    const sql = `SELECT ${PLACE} FROM tx_places WHERE txid IN ${keySet('keys')}`
+    return groupByKey(await this.query<RawPlace>(sql, { keys: keys.join(',') }), toPlace)
+  }
+
+  async #loadBodies(keys: readonly string[]): Promise<Map<string, Body>> {
+    const sql = `SELECT lower(hex(txid)) AS key, base64Encode(body) AS encodedBody, base64Encode(prevouts) AS encodedPrevouts
+      FROM tx_bodies WHERE txid IN ${keySet('keys')}`
+    const rows = await this.query<{ key: string; encodedBody: string; encodedPrevouts: string }>(sql, {
+      keys: keys.join(','),
+    })
+    const bodies = rows.map(({ key, encodedBody, encodedPrevouts }) => {
+      const body = Buffer.from(encodedBody, 'base64')
+      return [key, { body, prevouts: Buffer.from(encodedPrevouts, 'base64') }] as const
+    })
+    return new Map(bodies)
+  }
+
+  async #loadWitnesses(keys: readonly string[]): Promise<Map<string, Buffer>> {
+    const sql = `SELECT lower(hex(wtxid)) AS key, base64Encode(witness) AS encoded FROM tx_witnesses
+      WHERE wtxid IN ${keySet('keys')}`
+    const rows = await this.query<{ key: string; encoded: string }>(sql, { keys: keys.join(',') })
+    return new Map(rows.map(({ key, encoded }) => [key, Buffer.from(encoded, 'base64')]))
+  }
+
+  async #loadSpends(keys: readonly string[]): Promise<Map<string, Spend[]>> {
+    const sql = `SELECT lower(hex(prev_txid)) AS key, prev_vout AS vout, height, lower(hex(block_hash)) AS blockHash,
+      lower(hex(txid)) AS spender, vin FROM spends WHERE prev_txid IN ${keySet('keys')}`
+    return groupByKey(await this.query<RawSpend>(sql, { keys: keys.join(',') }), toSpend)
+  }
+
+  async #loadScriptEnds(keys: readonly string[]): Promise<Map<string, ScriptRow[]>> {
+    const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash IN ${keySet('keys')}
+      ORDER BY script_hash DESC, script_txs.ordinal DESC LIMIT ${String(LAST_ROWS)} BY script_hash`
+    const found = groupByKey(await this.query<RawScriptRow>(sql, { keys: keys.join(',') }), toScriptRow)
+    for (const [key, rows] of found) if ((rows[0]?.ordinal ?? 0) > LONG_HISTORY) this.#rememberLong(key)
+    return found
+  }
+
+  async #scriptEnd(scriptHash: string, rows: number, filter: string): Promise<ScriptRow[]> {
+    const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
+      ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`
+    return (await this.query<RawScriptRow>(sql, { script: scriptHash })).map(toScriptRow)
+  }
+
+  #rememberLong(scriptHash: string): void {
+    if (this.#long.size >= MOST_LONG_SCRIPTS) this.#long.clear()
+    this.#long.add(scriptHash)
+  }
+}
+
+interface RawPlace {
+  key: string
+  height: number
+  blockHash: string
+  txIndex: number
+  witnessTxid: string
+  time: number
+  size: number
+  weight: number
+  dilithium: number
+}
+
+interface RawSpend {
+  key: string
+  vout: number
+  height: number
+  blockHash: string
+  spender: string
+  vin: number
+}
+
+function toPlace(row: RawPlace): Place {
+  const { key, height, blockHash, txIndex, witnessTxid, time, size, weight, dilithium } = row
+  return {
+    txid: key,
+    height,
+    blockHash,
+    txIndex,
+    wtxid: witnessTxid,
+    time,
+    size,
+    weight,
+    isDilithium: dilithium === 1,
+  }
+}
+
+function toSpend({ vout, height, blockHash, spender, vin }: RawSpend): Spend {
+  return { vout, height, blockHash, txid: spender, vin }
+}
+
+function toScriptRow(row: RawScriptRow): ScriptRow {
+  return {
+    ordinal: Number(row.ordinal),
+    height: row.height,
+    blockHash: row.blockHash,
+    txIndex: row.txIndex,
+    txid: row.id,
+    time: row.time,
+    received: BigInt(row.received),
+    sent: BigInt(row.sent),
+    totalReceived: BigInt(row.totalReceived),
+    totalSent: BigInt(row.totalSent),
+    unspentCount: Number(row.unspentCount),
+    firstHeight: row.firstHeight,
+    firstTime: row.firstTime,
+    showsDilithium: row.dilithium === 1,
+  }
+}
+
+function groupByKey<R extends { key: string }, V>(rows: readonly R[], convert: (row: R) => V): Map<string, V[]> {
+  const groups = new Map<string, V[]>()
+  for (const row of rows) {
+    const group = groups.get(row.key)
+    if (group === undefined) groups.set(row.key, [convert(row)])
+    else group.push(convert(row))
+  }
+  return groups
+}
+
+/** Places of the transactions of a block with these indexes, in order, each once. */
+export async function placesOfBlock(
+  tables: Pick<Tables, 'query'>,
+  block: { readonly height: number; readonly hash: string },
+  from: number,
+  to: number,
+): Promise<Place[]> {
+  const sql = `SELECT ${PLACE} FROM block_txs WHERE height = {height:UInt32} AND block_hash = unhex({hash:String})
+    AND tx_index BETWEEN {from:UInt32} AND {to:UInt32} ORDER BY tx_index LIMIT 1 BY tx_index`
+  return (await tables.query<RawPlace>(sql, { height: block.height, hash: block.hash, from, to })).map(toPlace)
+}
+
+/** Places of the newest visible transactions, newest first. */
+export async function newestPlaces(
+  tables: Pick<Tables, 'query'>,
+  tipHeight: number,
+  filter: string,
+  count: number,
+): Promise<Place[]> {
+  // Each block has a transaction, so that the newest `count` blocks hold as many.
+  const sql = `SELECT ${PLACE} FROM block_txs WHERE height BETWEEN {from:UInt32} AND {tip:UInt32} AND ${filter}
+    ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}`
+  const params = { from: Math.max(0, tipHeight - count + 1), tip: tipHeight }
+  return (await tables.query<RawPlace>(sql, params)).map(toPlace)
+}

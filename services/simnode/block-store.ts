@@ -1,0 +1,73 @@
+/** What is kept of a block: its serialisation, and what its inputs spent. */
+export interface StoredBlock {
+  readonly hash: string
+  /** Number (not height) of the parent block in this store, -1 for genesis. */
+  readonly parent: number
+  readonly height: number
+  readonly time: number
+  readonly txids: readonly string[]
+  readonly raw: Buffer
+  readonly undo: Buffer
+}
+
+export interface StoredHead {
+  readonly hash: string
+  readonly parent: number
+  readonly height: number
+  readonly time: number
+  readonly txCount: number
+}
+
+/** Where a simulated chain's blocks lie, of all branches, numbered in the order in which they were made. */
+export interface BlockStore {
+  /** Bytes of all blocks. */
+  readonly bytes: number
+  /** @returns the number of the block. */
+  append(block: StoredBlock): number
+  read(number: number): { readonly raw: Buffer; readonly undo: Buffer }
+  /** The 80 bytes of its header. */
+  header(number: number): Buffer
+  /** Remembers which block is the tip of the best chain. */
+  markTip(number: number): void
+  /** What was there when the store was opened: all blocks in order, and the tip's number. */
+  heads(): { readonly blocks: Iterable<StoredHead>; readonly tip: number }
+  flush(): void
+  close(): void
+}
+
+/** Blocks in memory. */
+export class MemoryStore implements BlockStore {
+  readonly #blocks: { raw: Buffer; undo: Buffer }[] = []
+  bytes = 0
+
+  append(block: StoredBlock): number {
+    this.bytes += block.raw.length
+    return this.#blocks.push({ raw: block.raw, undo: block.undo }) - 1
+  }
+
+  read(number: number): { raw: Buffer; undo: Buffer } {
+    const block = this.#blocks[number]
+    if (block === undefined) throw new RangeError(`no block number ${String(number)}`)
+    return block
+  }
+
+  header(number: number): Buffer {
+    return this.read(number).raw.subarray(0, 80)
+  }
+
+  markTip(): void {
+    // Nothing outlives the process.
+  }
+
+  heads(): { blocks: StoredHead[]; tip: number } {
+    return { blocks: [], tip: -1 }
+  }
+
+  flush(): void {
+    // Nothing to write.
+  }
+
+  close(): void {
+    this.#blocks.length = 0
+  }
+}

@@ -1,0 +1,173 @@
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BlockStore, StoredBlock, StoredHead } from './block-store.js'
+
+/** One record of the index: hash 32, parent i32, height u32, time u32, transactions u32, offset f64, raw u32, undo u32. */
+const RECORD = 64
+/** A record that names a tip: its parent field is this, its height field the number of the block. */
+const TIP = -2
+const PENDING_LIMIT = 8 * 1024 * 1024
+
+interface Place {
+  readonly offset: number
+  readonly rawLength: number
+  readonly undoLength: number
+}
+
+/**
+ * Blocks in an append-only file, `blocks.dat` (serialised block, then what it spent), and an index of fixed records,
+ * `index.dat`. Blocks are written before the index that names them, so what a crash cuts off is only the end: a torn
+ * record, or one whose block is not whole, is dropped on opening.
+ */
+export class FileStore implements BlockStore {
+  readonly #blocks: number
+  readonly #index: number
+  #offsets = new Float64Array(1024)
+  #lengths = new Uint32Array(2048)
+  #count = 0
+  #end = 0
+  #pending: Buffer[] = []
+  #pendingStart = 0
+  #records: Buffer[] = []
+  readonly #found: StoredHead[] = []
+  #foundTip = -1
+  bytes = 0
+
+  constructor(directory: string) {
+    mkdirSync(directory, { recursive: true })
+    this.#blocks = openSync(join(directory, 'blocks.dat'), 'a+')
+    this.#index = openSync(join(directory, 'index.dat'), 'a+')
+    this.#load()
+  }
+
+  append(block: StoredBlock): number {
+    const record = Buffer.alloc(RECORD)
+    record.write(block.hash, 0, 'hex')
+    record.writeInt32LE(block.parent, 32)
+    record.writeUInt32LE(block.height, 36)
+    record.writeUInt32LE(block.time, 40)
+    record.writeUInt32LE(block.txids.length, 44)
+    record.writeDoubleLE(this.#end, 48)
+    record.writeUInt32LE(block.raw.length, 56)
+    record.writeUInt32LE(block.undo.length, 60)
+    this.#pending.push(block.raw, block.undo)
+    this.#records.push(record)
+    this.#place(this.#end, block.raw.length, block.undo.length)
+    if (this.#end - this.#pendingStart > PENDING_LIMIT) this.flush()
+    return this.#count - 1
+  }
+
+  read(number: number): { raw: Buffer; undo: Buffer } {
+    const { offset, rawLength, undoLength } = this.#placeOf(number)
+    const both = this.#bytesAt(offset, rawLength + undoLength)
+    return { raw: both.subarray(0, rawLength), undo: both.subarray(rawLength) }
+  }
+
+  header(number: number): Buffer {
+    return this.#bytesAt(this.#placeOf(number).offset, 80)
+  }
+
+  markTip(number: number): void {
+    const record = Buffer.alloc(RECORD)
+    record.writeInt32LE(TIP, 32)
+    record.writeUInt32LE(number, 36)
+    this.#records.push(record)
+  }
+
+  heads(): { blocks: StoredHead[]; tip: number } {
+    return { blocks: this.#found, tip: this.#foundTip }
+  }
+
+  flush(): void {
+    if (this.#pending.length > 0) writeFully(this.#blocks, Buffer.concat(this.#pending))
+    if (this.#records.length > 0) writeFully(this.#index, Buffer.concat(this.#records))
+    this.#pending = []
+    this.#records = []
+    this.#pendingStart = this.#end
+  }
+
+  close(): void {
+    this.flush()
+    closeSync(this.#blocks)
+    closeSync(this.#index)
+  }
+
+  #load(): void {
+    const size = fstatSync(this.#blocks).size
+    const whole = fstatSync(this.#index).size - (fstatSync(this.#index).size % RECORD)
+    const records = Buffer.alloc(whole)
+    readFully(this.#index, records, 0)
+    let at = 0
+    for (; at < whole; at += RECORD) {
+      const parent = records.readInt32LE(at + 32)
+      const height = records.readUInt32LE(at + 36)
+      if (parent === TIP) {
+        this.#foundTip = height
+        continue
+      }
+      const raw = records.readUInt32LE(at + 56)
+      const undo = records.readUInt32LE(at + 60)
+      if (this.#end + raw + undo > size) break
+      this.#found.push({
+        hash: records.toString('hex', at, at + 32),
+        parent,
+        height,
+        time: records.readUInt32LE(at + 40),
+        txCount: records.readUInt32LE(at + 44),
+      })
+      this.#place(records.readDoubleLE(at + 48), raw, undo)
+    }
+    if (this.#foundTip >= this.#count) this.#foundTip = this.#count - 1
+    ftruncateSync(this.#index, at)
+    ftruncateSync(this.#blocks, this.#end)
+    this.#pendingStart = this.#end
+  }
+
+  #place(offset: number, rawLength: number, undoLength: number): void {
+    if (this.#count === this.#offsets.length) {
+      const offsets = new Float64Array(this.#count * 2)
+      const lengths = new Uint32Array(this.#count * 4)
+      offsets.set(this.#offsets)
+      lengths.set(this.#lengths)
+      this.#offsets = offsets
+      this.#lengths = lengths
+    }
+    this.#offsets[this.#count] = offset
+    this.#lengths[this.#count * 2] = rawLength
+    this.#lengths[this.#count * 2 + 1] = undoLength
+    this.#count++
+    this.#end = offset + rawLength + undoLength
+    this.bytes += rawLength
+  }
+
+  #placeOf(number: number): Place {
+    const offset = this.#offsets[number]
+    const rawLength = this.#lengths[number * 2]
+    const undoLength = this.#lengths[number * 2 + 1]
+    if (number >= this.#count || offset === undefined || rawLength === undefined || undoLength === undefined) {
+      throw new RangeError(`no block number ${String(number)}`)
+    }
+    return { offset, rawLength, undoLength }
+  }
+
+  #bytesAt(offset: number, length: number): Buffer {
+    if (offset >= this.#pendingStart) this.flush()
+    const bytes = Buffer.allocUnsafe(length)
+    readFully(this.#blocks, bytes, offset)
+    return bytes
+  }
+}
+
+function readFully(file: number, into: Buffer, position: number): void {
+  let done = 0
+  while (done < into.length) {
+    const read = readSync(file, into, done, into.length - done, position + done)
+    if (read === 0) throw new Error('the block file ends too early')
+    done += read
+  }
+}
+
+function writeFully(file: number, bytes: Buffer): void {
+  let done = 0
+  while (done < bytes.length) done += writeSync(file, bytes, done)
+}

@@ -1,0 +1,92 @@
+import { outpoint } from './coin-set.js'
+import type { SimBlock } from './sim-block.js'
+import type { SimChain } from './sim-chain.js'
+
+export interface FoldedCoin {
+  readonly txid: string
+  readonly vout: number
+  readonly script: string
+  readonly value: bigint
+  readonly height: number
+}
+
+export interface FoldedRow {
+  readonly txid: string
+  readonly height: number
+  readonly index: number
+  readonly received: bigint
+  readonly sent: bigint
+}
+
+/**
+ * The naive oracle: every block from genesis to a tip of any branch, one after the other, into plain maps. It reads the
+ * serialised blocks only and shares nothing with the coins that the chain itself keeps.
+ */
+export class Fold {
+  readonly #coins = new Map<string, FoldedCoin>()
+  readonly #history = new Map<string, FoldedRow[]>()
+  supply = 0n
+  transactions = 0
+
+  constructor(chain: SimChain, tip: SimBlock = chain.tip) {
+    for (const block of [...tip.back()].reverse()) {
+      const { txs } = chain.read(block)
+      txs.forEach((tx, index) => {
+        const row = (script: string, received: bigint, sent: bigint): void => {
+          this.#addRow(script, { txid: tx.txid, height: block.height, index, received, sent })
+        }
+        if (!tx.isCoinbase) for (const input of tx.inputs) this.#spend(outpoint(input.prevTxid, input.prevVout), row)
+        tx.outputs.forEach((output, vout) => {
+          const script = output.script.toString('hex')
+          // Neither genesis nor data outputs can be spent.
+          if (block.height === 0 || script.startsWith('6a') || output.script.length > 10_000) return
+          const coin = { txid: tx.txid, vout, script, value: output.value, height: block.height }
+          this.#coins.set(outpoint(tx.txid, vout), coin)
+          this.supply += output.value
+          row(script, output.value, 0n)
+        })
+      })
+      this.transactions += txs.length
+    }
+  }
+
+  /** Unspent outputs by `txid:vout`. */
+  utxos(): ReadonlyMap<string, FoldedCoin> {
+    return this.#coins
+  }
+
+  /** Unspent value by script (hex); no zeros. */
+  balances(): Map<string, bigint> {
+    const balances = new Map<string, bigint>()
+    for (const { script, value } of this.#coins.values()) balances.set(script, (balances.get(script) ?? 0n) + value)
+    for (const [script, value] of balances) if (value === 0n) balances.delete(script)
+    return balances
+  }
+
+  /** The transactions that pay a script or spend from it, oldest first. */
+  history(script: string): readonly FoldedRow[] {
+    return this.#history.get(script) ?? []
+  }
+
+  /** All scripts ever paid. */
+  scripts(): IterableIterator<string> {
+    return this.#history.keys()
+  }
+
+  #spend(point: string, row: (script: string, received: bigint, sent: bigint) => void): void {
+    const coin = this.#coins.get(point)
+    if (coin === undefined) throw new Error(`the chain spends ${point}, which is not unspent`)
+    this.#coins.delete(point)
+    this.supply -= coin.value
+    row(coin.script, 0n, coin.value)
+  }
+
+  #addRow(script: string, row: FoldedRow): void {
+    const rows = this.#history.get(script) ?? []
+    const last = rows.at(-1)
+    if (last?.txid === row.txid && last.height === row.height) {
+      rows[rows.length - 1] = { ...last, received: last.received + row.received, sent: last.sent + row.sent }
+    } else rows.push(row)
+    this.#history.set(script, rows)
+  }
+}

@@ -1,0 +1,219 @@
+import { type ChainOptions, type Move, SimChain } from './sim-chain.js'
+import type { Coin } from './coin-set.js'
+import { GENESIS_TIME } from './genesis.js'
+import { Pool, type PoolEntry, rateOf } from './pool.js'
+import { Random } from './random.js'
+import type { SimBlock } from './sim-block.js'
+import { type Spendable, Traffic, type TrafficOptions } from './traffic.js'
+
+export interface SimulationOptions extends Omit<ChainOptions, 'store'> {
+  /** Mean number of transactions a block, besides the coinbase. */
+  readonly txsPerBlock?: number
+  readonly traffic?: Omit<TrafficOptions, 'keyring'>
+}
+
+export interface MineOptions {
+  readonly blocks?: number
+  /** Transactions of each block: the pool's best, and fresh ones for what is missing. By default about the mean. */
+  readonly txs?: number
+  /** At least this many bytes a block. */
+  readonly bytes?: number
+}
+
+/** Unconfirmed transactions build on each other at most this far, as the node's default has it. */
+const MAX_ANCESTORS = 25
+const BULK = 100_000
+
+/** A living chain: blocks, a pool and the people who fill it. Everything happens by call; time is the chain's own. */
+export class Simulation {
+  readonly chain: SimChain
+  readonly pool: Pool
+  readonly traffic: Traffic
+  readonly #txsPerBlock: number
+  readonly #unwatch: () => void
+  #turns = 0
+
+  constructor(chain: SimChain, { txsPerBlock = 5, traffic }: SimulationOptions = {}) {
+    this.chain = chain
+    this.#txsPerBlock = txsPerBlock
+    this.traffic = new Traffic({ keyring: chain.keyring, ...traffic })
+    this.pool = new Pool(chain.coins)
+    this.#setClock()
+    this.#unwatch = chain.watch((move) => {
+      this.#follow(move)
+    })
+  }
+
+  /** Ends following the chain. */
+  end(): void {
+    this.#unwatch()
+  }
+
+  /** Mines on the tip, out of the pool and with fresh transactions. */
+  mine({ blocks = 1, txs, bytes = 0 }: MineOptions = {}): SimBlock {
+    for (let left = blocks; left > 0; left--) this.#mineOne(txs, bytes)
+    this.chain.store.flush()
+    return this.chain.tip
+  }
+
+  /** Mines a history up to that height, without flushing block by block; yields the height now and then. */
+  *history(height: number, blocksAtOnce = 20): Generator<number> {
+    while (this.chain.tip.height < height) {
+      const until = Math.min(height, this.chain.tip.height + blocksAtOnce)
+      while (this.chain.tip.height < until) this.#mineOne(undefined, 0)
+      yield this.chain.tip.height
+    }
+    this.chain.store.flush()
+  }
+
+  /**
+   * Replaces the last `depth` blocks by `length` others. Of the transactions that were in them, most confirm again (at
+   * another height, or another place in the block), some stay in the pool, and some lose to a conflicting one.
+   */
+  reorganise(depth: number, length = depth + 1): SimBlock {
+    const fork = this.chain.at(this.chain.tip.height - depth)
+    if (fork === undefined || depth < 1) throw new RangeError(`depth is 1 to ${String(this.chain.tip.height)}`)
+    this.chain.setTip(fork.hash)
+    const random = this.#random()
+    for (const entry of [...this.pool.entries()]) {
+      if (entry.children.size === 0 && random.chance(0.1)) this.#replace(entry, random)
+    }
+    const held = new Set([...this.pool.entries()].filter(() => random.chance(0.15)))
+    for (let left = length; left > 0; left--) this.#mineMixed(held, random)
+    this.chain.store.flush()
+    return this.chain.tip
+  }
+
+  /** The best chain ends so many blocks earlier, and nothing replaces them. */
+  tipBack(blocks: number): SimBlock {
+    const target = this.chain.at(this.chain.tip.height - blocks)
+    if (target === undefined || blocks < 1) throw new RangeError(`blocks is 1 to ${String(this.chain.tip.height)}`)
+    this.chain.setTip(target.hash)
+    return target
+  }
+
+  /** New transactions for the pool. @returns how many found something to spend. */
+  enter(count: number): number {
+    const random = this.#random()
+    let entered = 0
+    for (let left = count; left > 0; left--) {
+      const tx = this.traffic.next(this.#spendable(true), random)
+      const entry = tx === undefined ? undefined : this.pool.accept(tx)
+      if (entry === undefined) continue
+      if (this.pool.withAncestors(entry).size > MAX_ANCESTORS) this.pool.drop(entry)
+      else entered++
+    }
+    return entered
+  }
+
+  /** Replaces pool transactions by others that spend the same at a higher fee. @returns how many. */
+  replace(count: number): number {
+    const random = this.#random()
+    let replaced = 0
+    for (let left = count; left > 0 && this.pool.size > 0; left--) {
+      if (this.#replace(random.pick([...this.pool.entries()]), random)) replaced++
+    }
+    return replaced
+  }
+
+  /** Drops the transactions that pay least, with all that build on them. @returns how many went. */
+  evict(count: number): number {
+    const byRate = [...this.pool.entries()].sort((a, b) => rateOf(a) - rateOf(b))
+    let evicted = 0
+    for (const entry of byRate) {
+      if (evicted >= count) break
+      if (this.pool.get(entry.tx.txid) === entry) evicted += this.pool.drop(entry).length
+    }
+    return evicted
+  }
+
+  #mineOne(txs: number | undefined, bytes: number): void {
+    const random = this.chain.randomForNext()
+    const draft = this.chain.draft()
+    const count = txs ?? random.around(this.#txsPerBlock)
+    for (const tx of this.pool.size === 0 ? [] : this.pool.best(count)) draft.add(tx)
+    const from = this.#spendable(false)
+    const whale = count > 0 && random.chance(0.04) ? this.traffic.whale(from, random) : undefined
+    if (whale !== undefined) draft.add(whale)
+    for (let missing = count - draft.txs.length; missing > 0; missing--) {
+      const tx = this.traffic.next(from, random)
+      if (tx !== undefined) draft.add(tx)
+    }
+    let size = draft.txs.reduce((sum, tx) => sum + tx.size, 0)
+    while (size < bytes) {
+      const tx = this.traffic.bulky(from, Math.min(BULK, bytes - size), random)
+      if (tx === undefined) break
+      draft.add(tx)
+      size += tx.size
+    }
+    this.chain.close(draft, random)
+  }
+
+  /** A block of a replacing branch: a random part of the pool in random order, and a few of its own. */
+  #mineMixed(held: ReadonlySet<PoolEntry>, random: Random): void {
+    const draft = this.chain.draft()
+    const heldIds = new Set([...held].map((entry) => entry.tx.txid))
+    const limit = Math.max(2, random.around(this.#txsPerBlock * 1.5))
+    const chosen = new Set<PoolEntry>()
+    for (const entry of shuffled([...this.pool.entries()], random)) {
+      const family = this.pool.withAncestors(entry)
+      const free = [...family].every((each) => !heldIds.has(each.tx.txid))
+      if (free && chosen.size + family.size <= limit && random.chance(0.7)) for (const each of family) chosen.add(each)
+    }
+    for (const entry of chosen) draft.add(entry.tx)
+    const from = this.#spendable(false)
+    for (let fresh = random.around(this.#txsPerBlock * 0.2); fresh > 0; fresh--) {
+      const tx = this.traffic.next(from, random)
+      if (tx !== undefined) draft.add(tx)
+    }
+    this.chain.close(draft, this.chain.randomForNext())
+  }
+
+  #replace(entry: PoolEntry, random: Random): boolean {
+    const gone = this.pool.withDescendants(entry)
+    const paid = [...gone].reduce((sum, each) => sum + each.fee, 0n)
+    const rate = Math.max(rateOf(entry) * 1.5, Number(paid) / entry.tx.vsize) + 2
+    const tx = this.traffic.respend(entry.spends, rate, this.chain.tip.height + 1, random)
+    if (tx === undefined || tx.txid === entry.tx.txid) return false
+    this.pool.drop(entry)
+    return this.pool.accept(tx) !== undefined
+  }
+
+  #spendable(unconfirmed: boolean): Spendable {
+    const { pool, chain } = this
+    return {
+      coins: chain.coins,
+      height: chain.tip.height + 1,
+      ...(pool.size > 0 ? { isTaken: (coin: Coin) => pool.isSpent(coin) } : {}),
+      ...(unconfirmed ? { unconfirmed: pool.coins } : {}),
+    }
+  }
+
+  #follow({ disconnected }: Move): void {
+    this.#setClock()
+    if (this.pool.size > 0 || disconnected.length > 0) this.pool.rebuild(disconnected)
+  }
+
+  /** Random numbers for what happens between blocks; also moves the chain's clock on by a second. */
+  #random(): Random {
+    this.#turns++
+    this.#setClock()
+    return Random.of(this.chain.seed, 'turn', this.chain.tip.hash, this.#turns)
+  }
+
+  #setClock(): void {
+    const { tip } = this.chain
+    const since = Math.max(tip.time, GENESIS_TIME)
+    this.pool.setClock(since + (this.#turns % 60), tip.height)
+  }
+}
+
+function shuffled<T>(list: T[], random: Random): T[] {
+  for (let at = list.length - 1; at > 0; at--) {
+    const other = random.below(at + 1)
+    const kept = list[at] as T
+    list[at] = list[other] as T
+    list[other] = kept
+  }
+  return list
+}

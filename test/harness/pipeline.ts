@@ -1,0 +1,137 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { openLmdbLog } from '../../pipelines/log/lmdb.js'
+import type { EventLog } from '../../pipelines/log/port.js'
+import { Materializer } from '../../pipelines/materialize/materializer.js'
+import { NodeClient } from '../../pipelines/node/client.js'
+import { Poller } from '../../pipelines/poll/poller.js'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { migrate } from '../../pipelines/tables/migrate.js'
+import { startExplorer } from '../../services/explorer/explorer.js'
+import { until } from './until.js'
+
+export interface Answer {
+  readonly status: number
+  readonly height: number
+  readonly tip: string
+  readonly headers: Headers
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read answers as a client would
+  readonly body: any
+}
+
+export interface PipelineOptions {
+  readonly nodeUrl: string
+  readonly engineUrl: string
+  readonly finalityDepth?: number
+  /** An existing log to read, instead of one of its own. */
+  readonly log?: EventLog
+}
+
+let databases = 0
+
+/** Poller, materializer and explorer in one process, stepped by the test: nothing runs but what `level` is asked for. */
+export class Pipeline {
+  readonly #folder: string
+  readonly #abort = new AbortController()
+
+  private constructor(
+    readonly db: Database,
+    readonly log: EventLog,
+    readonly url: string,
+    readonly name: string,
+    folder: string,
+    private poller: Poller,
+    private materializer: Materializer,
+    private readonly options: PipelineOptions,
+    private readonly closeExplorer: () => Promise<void>,
+  ) {
+    this.#folder = folder
+  }
+
+  static async start(options: PipelineOptions): Promise<Pipeline> {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+    const log = options.log ?? (await openLmdbLog(join(folder, 'log')))
+    const name = `t_${String(process.pid)}_${String(Date.now())}_${String(databases++)}`
+    const db = new Database({ url: options.engineUrl, database: name })
+    await migrate(db)
+    const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+    const explorer = await startExplorer({ host: '127.0.0.1', port: 0, db, log, logger, rateLimitPerMinute: 0 })
+    return new Pipeline(
+      db,
+      log,
+      explorer.url,
+      name,
+      folder,
+      newPoller(options, log),
+      newMaterializer(options, db, log),
+      options,
+      () => explorer.close(),
+    )
+  }
+
+  /** A poller that starts anew from what the log holds, as after a crash. */
+  restartPoller(): void {
+    this.poller = newPoller(this.options, this.log)
+  }
+
+  restartMaterializer(): void {
+    this.materializer = newMaterializer(this.options, this.db, this.log)
+  }
+
+  async poll(): Promise<void> {
+    await this.poller.pollOnce(this.#abort.signal)
+  }
+
+  async materialize(): Promise<void> {
+    while (await this.materializer.step());
+  }
+
+  /** Follows the node to where it is now, and returns when the explorer shows it. */
+  async level(expect?: { tip: string; poolSize?: number }): Promise<void> {
+    await this.poll()
+    await this.materialize()
+    if (expect === undefined) return
+    await until(`the explorer shows ${expect.tip}`, async () => {
+      const summary = await this.get('/mempool/summary')
+      return summary.tip === expect.tip && (expect.poolSize === undefined || summary.body.txCount === expect.poolSize)
+    })
+  }
+
+  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return getAnswer(`${this.url}/api/v1${path}`, headers)
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort()
+    await this.closeExplorer()
+    await this.db.command(`DROP DATABASE IF EXISTS ${this.name} SYNC`).catch(() => undefined)
+    await this.db.close()
+    if (this.options.log === undefined) await this.log.close()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+export async function getAnswer(url: string, headers: Record<string, string> = {}): Promise<Answer> {
+  const response = await fetch(url, { headers })
+  const text = await response.text()
+  return {
+    status: response.status,
+    height: Number(response.headers.get('x-chain-height')),
+    tip: response.headers.get('x-chain-tip') ?? '',
+    headers: response.headers,
+    body: text === '' ? undefined : JSON.parse(text),
+  }
+}
+
+function newPoller(options: PipelineOptions, log: EventLog): Poller {
+  const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+  const node = new NodeClient(options.nodeUrl, { timeoutMs: 10_000 })
+  return new Poller({ node, log, logger, pollIntervalMs: 1000, inFlight: 4 })
+}
+
+function newMaterializer(options: PipelineOptions, db: Database, log: EventLog): Materializer {
+  const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+  return new Materializer({ db, log, logger, finalityDepth: options.finalityDepth ?? 500 })
+}

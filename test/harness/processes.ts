@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const ROOT = new URL('../../', import.meta.url).pathname.replace(/\/dist\/$/, '/')
+
+/** One of the project's processes, run from the build as an operator would, with its output in a file. */
+export class ServiceProcess {
+  #child: ChildProcess | undefined
+  /** Largest resident size seen by `rssMb`. */
+  peakMb = 0
+
+  constructor(
+    readonly name: string,
+    private readonly env: Readonly<Record<string, string>>,
+    private readonly logFile: string,
+    public args: readonly string[] = [],
+  ) {}
+
+  get alive(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  start(): this {
+    const output = createWriteStream(this.logFile, { flags: 'a' })
+    const child = spawn(process.execPath, [join(ROOT, 'dist/services', this.name, 'main.js'), ...this.args], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'] ?? '', ...this.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    child.stdout.pipe(output, { end: false })
+    child.stderr.pipe(output, { end: false })
+    this.#child = child
+    return this
+  }
+
+  /** kill -9, and waits until it is gone. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#child
+    if (child === undefined || !this.alive) return
+    const gone = once(child, 'exit')
+    child.kill(signal)
+    await gone
+  }
+
+  /** Waits for it to end by itself. */
+  async ended(): Promise<void> {
+    while (this.alive) await sleep(5)
+  }
+
+  /** Resident size in MB, 0 where it does not run. */
+  rssMb(): number {
+    const pid = this.pid
+    if (pid === undefined || !this.alive) return 0
+    try {
+      const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1]
+      const megabytes = Number(kilobytes ?? 0) / 1024
+      this.peakMb = Math.max(this.peakMb, megabytes)
+      return megabytes
+    } catch {
+      return 0
+    }
+  }
+}

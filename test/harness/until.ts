@@ -1,0 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/**
+ * Waits for a condition, looking often; never a guessed sleep.
+ * @throws Error naming what was waited for, with the last value seen.
+ */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+  timeoutMs = 30_000,
+): Promise<T> {
+  const end = Date.now() + timeoutMs
+  let failure: unknown
+  for (;;) {
+    try {
+      const value = await look()
+      if (value !== undefined && value !== false) return value
+    } catch (error) {
+      failure = error
+    }
+    if (Date.now() > end) throw new Error(`waited ${String(timeoutMs)} ms in vain: ${what}`, { cause: failure })
+    await sleep(10)
+  }
+}

@@ -1,0 +1,240 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openLog } from '../../../pipelines/log/open.js'
+import type { EventLog } from '../../../pipelines/log/port.js'
+
+let dir: string
+let log: EventLog
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'headwater-log-'))
+  log = await openLmdbLog(dir)
+})
+
+afterEach(async () => {
+  await log.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+const text = (value: string): Buffer => Buffer.from(value)
+const texts = async (topic: 'chain' | 'node', from: number, limit: number): Promise<string[]> =>
+  (await log.read(topic, from, limit)).map((record) => Buffer.from(record.value).toString())
+
+/** A value of any size whose every byte depends on its number. */
+function patterned(number: number, size: number): Buffer {
+  const value = Buffer.alloc(size, number % 251)
+  value.writeUInt32BE(number, 0)
+  return value
+}
+
+/** Another process that appends batches of three to a topic until it is killed, printing each position acknowledged. */
+function appender(topic: string): ReturnType<typeof spawn> {
+  const code = `
+    const lmdb = require(${JSON.stringify(join(process.cwd(), 'node_modules/lmdb'))})
+    const root = lmdb.open({ path: ${JSON.stringify(dir)}, encoding: 'binary', keyEncoding: 'binary', compression: false,
+      mapSize: 2 ** 40, maxDbs: 4, maxReaders: 1024, overlappingSync: false })
+    const store = root.openDB(${JSON.stringify(topic)}, { encoding: 'binary', keyEncoding: 'binary' })
+    const key = (n) => { const b = Buffer.alloc(8); b.writeBigUInt64BE(BigInt(n)); return b }
+    let next = 0
+    ;(async () => {
+      for (;;) {
+        await store.transaction(() => { for (let i = 0; i < 3; i++) store.putSync(key(next + i), Buffer.alloc(500 + 8)) })
+        next += 3
+        process.stdout.write(String(next - 1) + '\\n')
+      }
+    })()`
+  return spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+describe('positions', () => {
+  it('begin at 0, follow one another and are told by append', async () => {
+    expect(await log.last('chain')).toBe(-1)
+    expect(await log.first('chain')).toBe(0)
+    expect(await log.append('chain', [text('a'), text('b')])).toBe(1)
+    expect(await log.append('chain', [text('c')])).toBe(2)
+    expect(await log.append('chain', [])).toBe(2)
+    expect(await log.last('chain')).toBe(2)
+    expect((await log.read('chain', 0, 10)).map((each) => each.position)).toEqual([0, 1, 2])
+    expect(await texts('chain', 1, 1)).toEqual(['b'])
+    expect(await texts('chain', 3, 10)).toEqual([])
+  })
+
+  it('are separate for each topic, and consumers commit theirs', async () => {
+    await log.append('chain', [text('a'), text('b')])
+    expect(await log.append('node', [text('x')])).toBe(0)
+    expect(await log.committed('chain', 'materializer')).toBe(-1)
+    await log.commit('chain', 'materializer', 1)
+    expect(await log.committed('chain', 'materializer')).toBe(1)
+    expect(await log.committed('node', 'materializer')).toBe(-1)
+  })
+
+  it('stay consecutive when appends overlap', async () => {
+    const ends = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => log.append('chain', [text(`${i}a`), text(`${i}b`)])),
+    )
+    expect([...ends].sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => 2 * i + 1))
+    const all = await texts('chain', 0, 1000)
+    for (const [i, end] of ends.entries()) expect(all.slice(end - 1, end + 1)).toEqual([`${i}a`, `${i}b`])
+  })
+})
+
+describe('values', () => {
+  it('come back byte for byte, at any size, and stay what they were when more is read', async () => {
+    const sizes = [4, 100, 2000, 4095, 4096, 9000, 32_767, 32_768, 40_000, 300_000, 5, 70_000, 3_000_000, 12]
+    await log.append(
+      'chain',
+      sizes.map((size, i) => patterned(i, size)),
+    )
+    const first = await log.read('chain', 0, 100, 1e9)
+    await log.append(
+      'chain',
+      sizes.map((size, i) => patterned(i + 100, size)),
+    )
+    await log.read('chain', 0, 100, 1e9)
+    for (const [i, size] of sizes.entries())
+      expect(patterned(i, size).equals(first[i]?.value ?? text(''))).toBe(true)
+  })
+
+  it('are read up to a number of bytes, at least one', async () => {
+    await log.append(
+      'chain',
+      Array.from({ length: 10 }, (_, i) => patterned(i, 10_000)),
+    )
+    expect(await log.read('chain', 0, 10, 1)).toHaveLength(1)
+    expect(await log.read('chain', 0, 10, 25_000)).toHaveLength(3)
+  })
+
+  it('survive the map being opened afresh while others append and wait', async () => {
+    await log.append(
+      'chain',
+      Array.from({ length: 40 }, (_, i) => patterned(i, 1_000_000)),
+    )
+    const stop = new AbortController()
+    const waiting = log.wait('node', 10_000, 60_000, stop.signal)
+    for (let round = 0; round < 12; round++) {
+      const [records] = await Promise.all([
+        log.read('chain', 0, 40, 1e9),
+        log.append('node', [text(String(round))]),
+      ])
+      expect(records).toHaveLength(40)
+      for (const [i, record] of records.entries()) expect(Buffer.from(record.value).readUInt32BE(0)).toBe(i)
+    }
+    stop.abort()
+    await waiting
+    expect(await log.last('node')).toBe(11)
+  })
+})
+
+describe('wait', () => {
+  it('resolves soon after the record is there, at once where it already is, and when time is up', async () => {
+    const before = performance.now()
+    const waited = log.wait('chain', 0, 5_000)
+    await log.append('chain', [text('a')])
+    await waited
+    await log.wait('chain', 0, 5_000)
+    expect(performance.now() - before).toBeLessThan(1_000)
+    await log.wait('chain', 1, 30)
+  })
+
+  it('resolves without throwing when the signal aborts', async () => {
+    const stop = new AbortController()
+    const waited = log.wait('chain', 0, 60_000, stop.signal)
+    stop.abort()
+    await waited
+    await log.wait('chain', 0, 60_000, stop.signal)
+  })
+})
+
+describe('retention', () => {
+  it('drops what is older on append, a bounded number at a time, and never the newest', async () => {
+    let now = 1_000
+    const other = await openLmdbLog(join(dir, 'short'), { retentionMs: { node: 100 }, now: () => now })
+    await other.append(
+      'node',
+      Array.from({ length: 60 }, (_, i) => text(String(i))),
+    )
+    now = 2_000
+    expect(await other.append('node', [text('60')])).toBe(60)
+    expect(await other.first('node')).toBe(18)
+    for (let i = 61; i < 64; i++) await other.append('node', [text(String(i))])
+    expect(await other.first('node')).toBe(60)
+    now = 9_000
+    await other.append('node', [text('64')])
+    expect(await other.first('node')).toBe(64)
+    expect((await other.read('node', 0, 10)).map((each) => [each.position, each.time])).toEqual([[64, 9_000]])
+    await other.close()
+  })
+
+  it('keeps the chain for ever', async () => {
+    let now = 1_000
+    const other = await openLmdbLog(join(dir, 'kept'), { now: () => now })
+    await other.append('chain', [text('a')])
+    now = Number.MAX_SAFE_INTEGER
+    await other.append('chain', [text('b')])
+    expect(await other.first('chain')).toBe(0)
+    await other.close()
+  })
+})
+
+describe('several processes', () => {
+  it('append to different topics at once, and a kill -9 loses nothing that was acknowledged', async () => {
+    const child = appender('node')
+    let acknowledged = -1
+    child.stdout?.on('data', (chunk: Buffer) => {
+      acknowledged = Number(chunk.toString().trim().split('\n').at(-1))
+    })
+    await log.wait('node', 30, 20_000)
+    for (let i = 0; i < 30; i++) await log.append('chain', [text(String(i))])
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    const last = await log.last('node')
+    expect(acknowledged).toBeGreaterThanOrEqual(29)
+    expect(last).toBeGreaterThanOrEqual(acknowledged)
+    expect((last + 1) % 3).toBe(0)
+    expect(await log.append('node', [text('after')])).toBe(last + 1)
+    expect(await log.last('chain')).toBe(29)
+  })
+})
+
+describe('closing', () => {
+  it('waits for what is under way, may be done twice, and the data is there again', async () => {
+    const appended = log.append('chain', [text('a')])
+    await Promise.all([log.close(), log.close()])
+    expect(await appended).toBe(0)
+    await expect(log.last('chain')).rejects.toThrow('is closed')
+    log = await openLmdbLog(dir)
+    expect(await texts('chain', 0, 10)).toEqual(['a'])
+  })
+})
+
+describe('two in one process', () => {
+  it('see each other, and one goes on after the other has closed or remapped', async () => {
+    const other = await openLmdbLog(dir)
+    await other.append(
+      'chain',
+      Array.from({ length: 70 }, (_, i) => patterned(i, 1_000_000)),
+    )
+    for (let round = 0; round < 3; round++) await log.read('chain', 0, 70, 1e9)
+    expect(await other.read('chain', 0, 70, 1e9)).toHaveLength(70)
+    await other.close()
+    expect(await log.append('chain', [text('a')])).toBe(70)
+    expect(await texts('chain', 70, 1)).toEqual(['a'])
+  })
+})
+
+describe('openLog', () => {
+  it('opens the embedded log without a URL and names a protocol that it does not know', async () => {
+    const opened = await openLog(undefined, dir)
+    expect(await opened.last('chain')).toBe(-1)
+    await opened.close()
+    const elsewhere = await openLog(`lmdb://${dir}/else where`, '/nowhere')
+    expect(await elsewhere.append('chain', [text('a')])).toBe(0)
+    await elsewhere.close()
+    await expect(openLog('pulsar://u:secret@host', dir)).rejects.toThrow(/LOG_URL names pulsar:/)
+  })
+})
