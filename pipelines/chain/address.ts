@@ -36,6 +36,12 @@ export function addressOf(script: Buffer, chain: Chain): string | undefined {
   }
 }
 
+/** Whether a script has an address, without spelling it. */
+export function hasAddress(script: Buffer): boolean {
+  const type = scriptType(script)
+  return type.startsWith('witness_') || type === 'scripthash' || type.endsWith('pubkeyhash')
+}
+
 /** The script that an address pays, in any of its spellings; nothing where it is malformed or of another network. */
 export function decodeAddress(address: string, chain: Chain): DecodedAddress | undefined {
   const network = NETWORKS[chain]
@@ -91,7 +97,8 @@ function decodeBase58(address: string, network: Network): DecodedAddress | undef
   const key = (last: number): Buffer => Buffer.from([OP.DUP, OP.HASH160, 20, ...hash, OP.EQUALVERIFY, last])
   const scriptHash = (): Buffer => Buffer.from([OP.HASH160, 20, ...hash, OP.EQUAL])
   if (version === network.p2pkh) return { script: key(OP.CHECKSIG), askedAsDilithium: false }
-  if (version === network.dilithiumP2pkh) return { script: key(OP.CHECKSIGDILITHIUM), askedAsDilithium: false }
+  if (version === network.dilithiumP2pkh)
+    return { script: key(OP.CHECKSIGDILITHIUM), askedAsDilithium: false }
   if (version === network.p2sh) return { script: scriptHash(), askedAsDilithium: false }
   if (version === network.dilithiumP2sh) return { script: scriptHash(), askedAsDilithium: false }
   return undefined

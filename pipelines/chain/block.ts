@@ -1,6 +1,6 @@
 import { ByteReader, ByteWriter } from './bytes.js'
 import { internalBytes, reverseHex, sha256d } from './hash.js'
-import { readTx, type Tx, weightOf } from './transaction.js'
+import { readTx, type SerializedTx, weightOf } from './transaction.js'
 
 export const HEADER_SIZE = 80
 
@@ -17,7 +17,7 @@ export interface BlockHeader {
 export interface Block {
   readonly header: BlockHeader
   readonly hash: string
-  readonly txs: readonly Tx[]
+  readonly txs: readonly SerializedTx[]
   readonly size: number
   readonly strippedSize: number
   readonly weight: number
@@ -57,7 +57,7 @@ export function parseBlock(raw: Uint8Array): Block {
   const head = reader.bytes(HEADER_SIZE)
   const count = reader.compactSize()
   const overhead = reader.offset
-  const txs: Tx[] = []
+  const txs: SerializedTx[] = []
   let strippedSize = overhead
   for (let index = 0; index < count; index++) {
     const tx = readTx(reader)

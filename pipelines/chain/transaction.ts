@@ -53,8 +53,17 @@ export function parseTx(bytes: Uint8Array): Tx {
   return tx
 }
 
-/** Reads one transaction; `raw` is a view of its bytes. */
-export function readTx(reader: ByteReader): Tx & { readonly raw: Buffer } {
+/** A transaction with its serialisations, as the block holds them. */
+export interface SerializedTx extends Tx {
+  readonly raw: Buffer
+  /** Without witnesses: what the txid is the hash of. */
+  readonly body: Buffer
+  /** The witnesses alone, empty where there are none. */
+  readonly witness: Buffer
+}
+
+/** Reads one transaction; its serialisations are views where they can be. */
+export function readTx(reader: ByteReader): SerializedTx {
   const from = reader.offset
   const version = reader.i32()
   let count = reader.compactSize()
@@ -72,6 +81,7 @@ export function readTx(reader: ByteReader): Tx & { readonly raw: Buffer } {
   const locktime = reader.u32()
   const raw = reader.since(from)
   const stripped = segwit ? strip(raw, bodyFrom - from, bodyTo - from) : raw
+  const witness = hasWitness ? raw.subarray(bodyTo - from, raw.length - 4) : raw.subarray(0, 0)
   const txid = reverseHex(sha256d(stripped))
   const wtxid = hasWitness ? reverseHex(sha256d(raw)) : txid
   const size = hasWitness ? raw.length : stripped.length
@@ -80,7 +90,7 @@ export function readTx(reader: ByteReader): Tx & { readonly raw: Buffer } {
   const isCoinbase = inputs.length === 1 && first?.prevTxid === NO_TXID && first.prevVout === 0xffff_ffff
   return {
     ...{ txid, wtxid, version, locktime, inputs, outputs, isCoinbase, hasWitness },
-    ...{ size, strippedSize: stripped.length, weight, vsize: vsizeOf(weight), raw },
+    ...{ size, strippedSize: stripped.length, weight, vsize: vsizeOf(weight), raw, body: stripped, witness },
   }
 }
 

@@ -41,7 +41,10 @@ export class CoolDown {
       this.#strikes++
       this.#setAt = this.now()
     }
-    this.#until = Math.max(this.#until, this.now() + Math.max(askedMs, backoffMs(this.backoff, this.#strikes)))
+    this.#until = Math.max(
+      this.#until,
+      this.now() + Math.max(askedMs, backoffMs(this.backoff, this.#strikes)),
+    )
   }
 
   answered(sentAt: number): void {

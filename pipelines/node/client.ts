@@ -149,13 +149,21 @@ export class NodeClient {
   #parse(method: string, { status, retryAfterMs, body }: HttpReply): unknown {
     if (status === 401 || status === 403) throw new NodeRefusedError(this.address, status)
     if (status === 503 || status === 429 || /work queue (depth )?exceeded/i.test(body.slice(0, 200))) {
-      throw new NodeFaultError('busy', `the node at ${this.address} is busy (HTTP ${String(status)})`, retryAfterMs)
+      throw new NodeFaultError(
+        'busy',
+        `the node at ${this.address} is busy (HTTP ${String(status)})`,
+        retryAfterMs,
+      )
     }
     try {
       return JSON.parse(body)
     } catch {
       const what = `HTTP ${String(status)}, ${String(body.length)} characters`
-      throw new NodeFaultError('invalid', `the node's answer to ${method} is not whole JSON (${what})`, retryAfterMs)
+      throw new NodeFaultError(
+        'invalid',
+        `the node's answer to ${method} is not whole JSON (${what})`,
+        retryAfterMs,
+      )
     }
   }
 
@@ -172,7 +180,8 @@ function resultOf(method: string, answer: unknown): unknown {
   if (error === null || error === undefined) return answer['result']
   const code = isObject(error) && typeof error['code'] === 'number' ? error['code'] : 0
   const message = isObject(error) && typeof error['message'] === 'string' ? error['message'] : 'no message'
-  if (code === RPC_IN_WARMUP) throw new NodeFaultError('busy', `the node is starting: ${message.slice(0, 200)}`)
+  if (code === RPC_IN_WARMUP)
+    throw new NodeFaultError('busy', `the node is starting: ${message.slice(0, 200)}`)
   throw new NodeRpcError(method, code, message.slice(0, 200))
 }
 

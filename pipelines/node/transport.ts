@@ -45,7 +45,11 @@ export class Transport {
   post(body: string, signal?: AbortSignal): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
       const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-      const request = this.#request({ ...this.#options, headers, ...(signal === undefined ? {} : { signal }) })
+      const request = this.#request({
+        ...this.#options,
+        headers,
+        ...(signal === undefined ? {} : { signal }),
+      })
       let late = false
       const timer = setTimeout(() => {
         late = true

@@ -36,7 +36,8 @@ export class BlockSource {
       try {
         const block = verifiedBlock(await this.#node.block(hash, signal))
         if (block.hash !== hash) throw new BlockFaultError(hash, `the node gave block ${block.hash} instead`)
-        if (block.height !== height) throw new BlockFaultError(hash, `it is at height ${String(block.height)}`)
+        if (block.height !== height)
+          throw new BlockFaultError(hash, `it is at height ${String(block.height)}`)
         const scripts = block.prevouts.reduce((sum, { script }) => sum + script.length + PREVOUT_BYTES, 0)
         return { value: block, bytes: block.raw.length + scripts }
       } catch (error) {
@@ -59,7 +60,8 @@ export class BlockSource {
       this.#hashes.delete(first - 4 * HASHES_AT_ONCE)
     }
     const hash = (await hashes)[height - first]
-    if (hash === undefined) throw new RangeError(`height ${String(height)} is beyond the stretch to ${String(this.#to)}`)
+    if (hash === undefined)
+      throw new RangeError(`height ${String(height)} is beyond the stretch to ${String(this.#to)}`)
     return hash
   }
 }

@@ -70,7 +70,7 @@ export async function* forwards(
   start: number,
   end: number,
 ): AsyncGenerator<{ readonly position: number; readonly event: ChainEvent }> {
-  for (let next = start; next <= end; ) {
+  for (let next = start; next <= end;) {
     const records = await log.read('chain', next, Math.min(CHUNK, end - next + 1))
     const last = records.at(-1)
     if (last === undefined) return
@@ -88,7 +88,9 @@ export async function findConnected(log: EventLog, hash: string, from: number): 
   for await (const note of backwards(log, from)) {
     if (note.kind === 'connect' && note.link.hash === hash) return note.link
   }
-  throw new Error(`block ${hash} is on the log's chain, but no event at or before position ${String(from)} connects it`)
+  throw new Error(
+    `block ${hash} is on the log's chain, but no event at or before position ${String(from)} connects it`,
+  )
 }
 
 export function hexOf(bytes: Uint8Array): string {

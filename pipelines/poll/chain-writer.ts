@@ -36,6 +36,7 @@ export class ChainWriter {
   #sequence = 1n
   #position: number
   #settledWork: string
+  #pen: Promise<unknown> = Promise.resolve()
 
   private constructor(log: EventLog, identity: Identity, end: LogEnd, epoch: number, position: number) {
     this.#log = log
@@ -56,8 +57,15 @@ export class ChainWriter {
       refuseOther(end, identity)
       const epoch = end.epoch + 1
       const value = { chain: identity.chain, genesisHash: displayBytes(identity.genesisHash) }
-      const event = { epoch, sequence: 0n, settled: end.settled, event: { case: 'epochStarted' as const, value } }
-      const position = await log.append('chain', [toBinary(ChainEventSchema, create(ChainEventSchema, event))])
+      const event = {
+        epoch,
+        sequence: 0n,
+        settled: end.settled,
+        event: { case: 'epochStarted' as const, value },
+      }
+      const position = await log.append('chain', [
+        toBinary(ChainEventSchema, create(ChainEventSchema, event)),
+      ])
       // Whoever wrote in between may have started the same epoch, or moved the tip: start again, above theirs.
       if (position === end.position + 1) return new ChainWriter(log, identity, end, epoch, position)
     }
@@ -83,7 +91,9 @@ export class ChainWriter {
       if (lowest > 0) await this.chain.at(lowest - 1)
       const links: Link[] = []
       for (let each = this.chain.height; each >= lowest; each--) links.push(await this.chain.at(each))
-      await this.#append(links.map((link) => ({ settled: link.prevHash === target.hash, event: disconnected(link) })))
+      await this.#append(
+        links.map((link) => ({ settled: link.prevHash === target.hash, event: disconnected(link) })),
+      )
       for (const link of links) {
         this.chain.pop()
         onGone(link)
@@ -95,11 +105,15 @@ export class ChainWriter {
 
   /** Puts blocks on top, lowest first; each must follow the one before. */
   async connect(blocks: readonly VerifiedBlock[], target: Target): Promise<void> {
-    for (let from = 0; from < blocks.length; ) {
+    for (let from = 0; from < blocks.length;) {
       const batch: { readonly settled: boolean; readonly event: Payload }[] = []
       const first = from
       let settledWork = this.#settledWork
-      for (let bytes = 0; from < blocks.length && batch.length < MAX_BATCH && bytes < MAX_BATCH_BYTES; from++) {
+      for (
+        let bytes = 0;
+        from < blocks.length && batch.length < MAX_BATCH && bytes < MAX_BATCH_BYTES;
+        from++
+      ) {
         const block = blocks[from]
         if (block === undefined) break
         const settled = block.hash === target.hash || block.work > settledWork
@@ -107,19 +121,27 @@ export class ChainWriter {
         batch.push({ settled, event: connected(block) })
         bytes += block.raw.length
       }
-      await this.#append(batch)
+      const start = (await this.#append(batch)) - batch.length + 1
       this.#settledWork = settledWork
-      const start = this.#position - batch.length + 1
       for (const [i, block] of blocks.slice(first, from).entries()) this.chain.push(linkOf(block, start + i))
     }
   }
 
   /**
-   * Looks at what others have written since.
-   * @throws SupersededError where a newer poller has started, LogMovedError where something of this epoch is there that this
-   * poller does not remember.
+   * Writes to the log, one writing after the other, where no newer poller has started.
+   * @throws SupersededError where one has, LogMovedError where something of this epoch is there that this poller does not
+   * remember; what `write` throws.
    */
-  async refuseIfSuperseded(): Promise<void> {
+  exclusively<T>(write: () => Promise<T>): Promise<T> {
+    const written = this.#pen.then(async () => {
+      await this.#refuseIfSuperseded()
+      return write()
+    })
+    this.#pen = written.catch(() => undefined)
+    return written
+  }
+
+  async #refuseIfSuperseded(): Promise<void> {
     const last = await this.#log.last('chain')
     if (last < this.#position) throw new LogMovedError('the log has become shorter than this poller left it')
     for await (const { position, event } of forwards(this.#log, this.#position + 1, last)) {
@@ -127,23 +149,32 @@ export class ChainWriter {
       if (epoch > this.#epoch) throw new SupersededError(this.#epoch, epoch)
       // Two that start at once may both take one number; the one that wrote later notices and takes the next.
       if (epoch === this.#epoch && kind !== 'epoch') {
-        throw new LogMovedError(`position ${String(position)} holds an event of this epoch that this poller did not write`)
+        throw new LogMovedError(
+          `position ${String(position)} holds an event of this epoch that this poller did not write`,
+        )
       }
       this.#position = position
     }
   }
 
-  async #append(batch: readonly { readonly settled: boolean; readonly event: Payload }[]): Promise<void> {
-    await this.refuseIfSuperseded()
-    const values = batch.map(({ settled, event }, i) =>
-      toBinary(
-        ChainEventSchema,
-        create(ChainEventSchema, { epoch: this.#epoch, sequence: this.#sequence + BigInt(i), settled, event }),
-      ),
-    )
-    const position = await this.#log.append('chain', values)
-    this.#sequence += BigInt(values.length)
-    this.#position = position
+  #append(batch: readonly { readonly settled: boolean; readonly event: Payload }[]): Promise<number> {
+    return this.exclusively(async () => {
+      const values = batch.map(({ settled, event }, i) =>
+        toBinary(
+          ChainEventSchema,
+          create(ChainEventSchema, {
+            epoch: this.#epoch,
+            sequence: this.#sequence + BigInt(i),
+            settled,
+            event,
+          }),
+        ),
+      )
+      const position = await this.#log.append('chain', values)
+      this.#sequence += BigInt(values.length)
+      this.#position = position
+      return position
+    })
   }
 }
 
@@ -163,7 +194,10 @@ function connected(block: VerifiedBlock): Payload {
 }
 
 function disconnected({ height, hash, prevHash }: Link): Payload {
-  return { case: 'blockDisconnected', value: { height, hash: displayBytes(hash), prevHash: displayBytes(prevHash) } }
+  return {
+    case: 'blockDisconnected',
+    value: { height, hash: displayBytes(hash), prevHash: displayBytes(prevHash) },
+  }
 }
 
 function linkOf({ height, hash, prevHash, work }: VerifiedBlock, position: number): Link {

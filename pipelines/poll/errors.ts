@@ -1,3 +1,5 @@
+import { NodeFaultError, NodeRefusedError, NodeRpcError } from '../node/errors.js'
+
 /** The node follows another chain than the log (or than CHAIN says): going on would mix two chains. */
 export class WrongChainError extends Error {
   override readonly name = 'WrongChainError'
@@ -36,4 +38,10 @@ export class UnsteadyNodeError extends Error {
 /** What trying again cannot mend. */
 export function isFatal(error: unknown): boolean {
   return error instanceof WrongChainError || error instanceof SupersededError
+}
+
+/** What the node has done, with the log as it was: memory and log still agree. */
+export function isOfNode(error: unknown): boolean {
+  const kinds = [NodeFaultError, NodeRefusedError, NodeRpcError, BlockFaultError, UnsteadyNodeError]
+  return kinds.some((kind) => error instanceof kind)
 }

@@ -14,7 +14,8 @@ export interface FetchOrder<T> {
   fetch(number: number, signal: AbortSignal): Promise<Sized<T>>
 }
 
-type Outcome<T> = { readonly ok: true; readonly result: Sized<T> } | { readonly ok: false; readonly error: unknown }
+type Outcome<T> =
+  { readonly ok: true; readonly result: Sized<T> } | { readonly ok: false; readonly error: unknown }
 
 /** Results handed over at once, at most. */
 const MAX_HANDED = 64
@@ -23,6 +24,7 @@ const MAX_HANDED = 64
 export class FetchInOrder<T> {
   readonly #order: FetchOrder<T>
   readonly #stop = new AbortController()
+  readonly #signal: AbortSignal
   readonly #done = new Map<number, Outcome<T>>()
   #start: number
   #next: number
@@ -32,8 +34,10 @@ export class FetchInOrder<T> {
   #meanBytes = 0
   #wake: (() => void) | undefined
 
-  constructor(order: FetchOrder<T>) {
+  /** @param signal ends the fetches; `next` then rejects as they do. */
+  constructor(order: FetchOrder<T>, signal: AbortSignal) {
     this.#order = order
+    this.#signal = AbortSignal.any([signal, this.#stop.signal])
     this.#start = order.from
     this.#next = order.from
   }
@@ -51,7 +55,11 @@ export class FetchInOrder<T> {
       })
     }
     const ready: T[] = []
-    for (let outcome = this.#done.get(this.#next); outcome !== undefined; outcome = this.#done.get(this.#next)) {
+    for (
+      let outcome = this.#done.get(this.#next);
+      outcome !== undefined;
+      outcome = this.#done.get(this.#next)
+    ) {
       if (!outcome.ok && ready.length > 0) break
       if (!outcome.ok) throw outcome.error
       ready.push(outcome.result.value)
@@ -81,7 +89,7 @@ export class FetchInOrder<T> {
   async #run(number: number): Promise<void> {
     this.#running++
     try {
-      const result = await this.#order.fetch(number, this.#stop.signal)
+      const result = await this.#order.fetch(number, this.#signal)
       this.#done.set(number, { ok: true, result })
       this.#waitingBytes += result.bytes
       this.#meanBytes = this.#meanBytes === 0 ? result.bytes : 0.9 * this.#meanBytes + 0.1 * result.bytes

@@ -19,7 +19,14 @@ export interface LogEnd {
   readonly identity: { readonly chain: string; readonly genesisHash: string } | undefined
 }
 
-const EMPTY: LogEnd = { position: -1, epoch: 0, tip: undefined, settled: true, settledWork: '', identity: undefined }
+const EMPTY: LogEnd = {
+  position: -1,
+  epoch: 0,
+  tip: undefined,
+  settled: true,
+  settledWork: '',
+  identity: undefined,
+}
 
 interface Fold {
   epoch: number
@@ -86,5 +93,7 @@ async function identityOf(log: EventLog): Promise<LogEnd['identity']> {
     const note = noteOf(position, event)
     if (note.kind === 'epoch') return { chain: note.chain, genesisHash: note.genesisHash }
   }
-  throw new Error('the log does not begin with the start of an epoch: it is not a log of this poller, or has lost its beginning')
+  throw new Error(
+    'the log does not begin with the start of an epoch: it is not a log of this poller, or has lost its beginning',
+  )
 }

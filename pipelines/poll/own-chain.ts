@@ -41,7 +41,8 @@ export class OwnChain {
   }
 
   push(link: Link): void {
-    if (link.height !== this.height + 1) throw new Error(`block ${String(link.height)} does not follow ${String(this.height)}`)
+    if (link.height !== this.height + 1)
+      throw new Error(`block ${String(link.height)} does not follow ${String(this.height)}`)
     this.#links.push(link)
     if (this.#links.length > 2 * KEEP) this.#links = this.#links.slice(-KEEP)
   }
@@ -63,7 +64,8 @@ export class OwnChain {
       wanted = note.link.prevHash
       if (note.link.height <= height) break
     }
-    if (found.at(-1)?.height !== height) throw new Error(`the log has lost block ${wanted}, below ${String(lowest.height)}`)
+    if (found.at(-1)?.height !== height)
+      throw new Error(`the log has lost block ${wanted}, below ${String(lowest.height)}`)
     this.#links = [...found.reverse(), ...this.#links]
   }
 }

@@ -41,7 +41,8 @@ export function verifiedBlock(reply: NodeBlock): VerifiedBlock {
   const raws = reply.tx.map((tx) => bytesOf(reply.hash, tx))
   const txs = raws.map((raw, i) => parsed(reply.hash, raw, reply.tx[i]))
   const root = merkleRoot(txs.map((tx) => tx.txid))
-  if (root !== reply.merkleroot) throw new BlockFaultError(reply.hash, `its transactions have merkle root ${root}`)
+  if (root !== reply.merkleroot)
+    throw new BlockFaultError(reply.hash, `its transactions have merkle root ${root}`)
   return {
     height: reply.height,
     hash: reply.hash,
@@ -56,7 +57,8 @@ export function verifiedBlock(reply: NodeBlock): VerifiedBlock {
 function bytesOf(hash: string, { txid, hex }: NodeBlockTx): Buffer {
   const raw = Buffer.from(hex, 'hex')
   // Buffer.from stops without a word at the first character that is no hex digit.
-  if (raw.length * 2 !== hex.length) throw new BlockFaultError(hash, `the hex of transaction ${txid} is cut off`)
+  if (raw.length * 2 !== hex.length)
+    throw new BlockFaultError(hash, `the hex of transaction ${txid} is cut off`)
   return raw
 }
 

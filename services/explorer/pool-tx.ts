@@ -1,4 +1,4 @@
-import { isDilithiumTx } from '../../pipelines/chain/dilithium.js'
+import { inputShowsDilithium } from '../../pipelines/chain/dilithium.js'
 import { parseTx, type Tx } from '../../pipelines/chain/transaction.js'
 import { scriptHash } from '../../pipelines/chain/script.js'
 
@@ -54,10 +54,7 @@ export function poolTx(facts: PoolTxFacts, coins: readonly (Coin | undefined)[] 
     value: tx.outputs.reduce((sum, output) => sum + output.value, 0n),
     outpoints: tx.inputs.map((input) => outpointOf(input.prevTxid, input.prevVout)),
     coins: known,
-    isDilithium: isDilithiumTx(
-      tx,
-      known.map((coin) => coin?.script),
-    ),
+    isDilithium: tx.inputs.some((input, index) => inputShowsDilithium(input, known[index]?.script)),
     changes: changesOf(tx, known),
   }
 }

@@ -36,6 +36,8 @@ const byAge = (one: PoolTx, other: PoolTx): number =>
  */
 export class Pool implements PoolView {
   readonly #entries = new Map<string, PoolTx>()
+  /** Of the entries those that blocks have confirmed or contradicted, which the poller has not told yet. */
+  readonly #hidden = new Set<string>()
   readonly #byScript = new Map<string, Set<string>>()
   #overlays: Overlay[] = []
   #version = 0
@@ -88,22 +90,27 @@ export class Pool implements PoolView {
   /** The whole pool as it was beside the chain up to `position`. */
   replace(entries: Iterable<PoolTx>, position: number): void {
     this.#entries.clear()
+    this.#hidden.clear()
     this.#byScript.clear()
     for (const tx of entries) this.#add(tx)
-    this.#settle(position)
+    this.forgetOverlays(position)
+    this.#changed()
   }
 
   /** What changed, as it was beside the chain up to `position`. */
   change(entered: Iterable<PoolTx>, left: Iterable<string>, position: number): void {
+    this.#settle(position)
     for (const txid of left) this.#remove(txid)
     for (const tx of entered) this.#add(tx)
-    this.#settle(position)
+    this.#changed()
   }
 
   /** Puts transactions whose inputs have been found in the place of the same ones without. */
   update(resolved: Iterable<PoolTx>): void {
     for (const tx of resolved) {
+      const hidden = this.#hidden.has(tx.txid)
       if (this.#entries.has(tx.txid)) this.#add(tx)
+      if (hidden) this.#hidden.add(tx.txid)
     }
     this.#changed()
   }
@@ -111,13 +118,37 @@ export class Pool implements PoolView {
   /** A head was adopted. */
   advance(overlay: Overlay): void {
     this.#overlays.push(overlay)
+    // One that was made late belongs before those of later heads.
+    this.#overlays.sort((one, other) => one.position - other.position)
     if (this.#overlays.length > MOST_OVERLAYS) this.#overlays = [joinOverlays(this.#overlays)]
     this.#changed()
   }
 
-  #settle(position: number): void {
+  /** Leaves out the overlays up to a position at which the pool is empty. */
+  forgetOverlays(position: number): void {
     this.#overlays = this.#overlays.filter((overlay) => overlay.position > position)
-    this.#changed()
+  }
+
+  /**
+   * The poller knows the blocks of these heads now; but what they confirmed it may tell as left a little later, when much has
+   * entered, so that it stays hidden until then.
+   */
+  #settle(position: number): void {
+    const known = this.#overlays.filter((overlay) => overlay.position <= position)
+    if (known.length === 0) return
+    const after = known.reduce(applyOverlay, this.#base())
+    for (const txid of this.#entries.keys()) {
+      if (after.has(txid)) this.#hidden.delete(txid)
+      else this.#hidden.add(txid)
+    }
+    this.forgetOverlays(position)
+  }
+
+  /** A copy of what the poller told, less what is hidden. */
+  #base(): Map<string, PoolTx> {
+    const base = new Map(this.#entries)
+    for (const txid of this.#hidden) base.delete(txid)
+    return base
   }
 
   #changed(): void {
@@ -127,11 +158,8 @@ export class Pool implements PoolView {
   }
 
   #shown(): ReadonlyMap<string, PoolTx> {
-    if (this.#overlays.length === 0) return this.#entries
-    this.#visible ??= this.#overlays.reduce(
-      (pool, overlay) => applyOverlay(pool, overlay),
-      new Map(this.#entries),
-    )
+    if (this.#overlays.length === 0 && this.#hidden.size === 0) return this.#entries
+    this.#visible ??= this.#overlays.reduce(applyOverlay, this.#base())
     return this.#visible
   }
 
@@ -149,6 +177,7 @@ export class Pool implements PoolView {
     const tx = this.#entries.get(txid)
     if (tx === undefined) return
     this.#entries.delete(txid)
+    this.#hidden.delete(txid)
     for (const hash of tx.changes.keys()) {
       const txids = this.#byScript.get(hash)
       txids?.delete(txid)

@@ -165,4 +165,3 @@ function mineHeader(header: BlockHeader): { bytes: Buffer; hash: string } {
     if (hash.slice(0, 6) < TARGET) return { bytes, hash }
   }
 }
-

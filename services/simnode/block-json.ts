@@ -23,10 +23,16 @@ export interface TxView {
 }
 
 /** The node's JSON of transactions, as getblock and getrawtransaction have it, without the closing brace. */
-export function openTxJson(tx: SimTx, scripts: ScriptJson, { spent, withPrevouts = false }: TxView = {}): string {
+export function openTxJson(
+  tx: SimTx,
+  scripts: ScriptJson,
+  { spent, withPrevouts = false }: TxView = {},
+): string {
   const vin = tx.inputs.map((input, at) => {
     const witness =
-      input.witness.length === 0 ? '' : `"txinwitness":["${input.witness.map((item) => item.toString('hex')).join('","')}"],`
+      input.witness.length === 0
+        ? ''
+        : `"txinwitness":["${input.witness.map((item) => item.toString('hex')).join('","')}"],`
     const sequence = `"sequence":${String(input.sequence)}}`
     if (tx.isCoinbase) return `{"coinbase":"${input.scriptSig.toString('hex')}",${witness}${sequence}`
     const scriptSig =
@@ -38,7 +44,8 @@ export function openTxJson(tx: SimTx, scripts: ScriptJson, { spent, withPrevouts
     return `{"txid":"${input.prevTxid}","vout":${String(input.prevVout)},"scriptSig":${scriptSig},${witness}${prevout}${sequence}`
   })
   const vout = tx.outputs.map(
-    (output, n) => `{"value":${coins(output.value)},"n":${String(n)},"scriptPubKey":${scripts.scriptPubKey(output.script)}}`,
+    (output, n) =>
+      `{"value":${coins(output.value)},"n":${String(n)},"scriptPubKey":${scripts.scriptPubKey(output.script)}}`,
   )
   // The node really prints the weight as vsize here; only getrawmempool has it right.
   return (
@@ -49,10 +56,16 @@ export function openTxJson(tx: SimTx, scripts: ScriptJson, { spent, withPrevouts
 }
 
 /** getblock at verbosity 1 (ids), 2 (transactions) or 3 (with what they spend). */
-export function blockJson(chain: SimChain, block: SimBlock, verbosity: 1 | 2 | 3, scripts: ScriptJson): string {
+export function blockJson(
+  chain: SimChain,
+  block: SimBlock,
+  verbosity: 1 | 2 | 3,
+  scripts: ScriptJson,
+): string {
   const content = chain.read(block)
   const { raw, strippedSize, txs } = content
-  const listed = verbosity === 1 ? txs.map((tx) => `"${tx.txid}"`) : txsJson(content, verbosity === 3, scripts)
+  const listed =
+    verbosity === 1 ? txs.map((tx) => `"${tx.txid}"`) : txsJson(content, verbosity === 3, scripts)
   return (
     `${openHeaderJson(chain, block, raw)},"strippedsize":${String(strippedSize)},"size":${String(raw.length)},` +
     `"weight":${String(weightOf(strippedSize, raw.length))},"tx":[${listed.join(',')}]}`

@@ -68,6 +68,6 @@ export class MemoryStore implements BlockStore {
   }
 
   close(): void {
-    this.#blocks.length = 0
+    // A chain in memory can be served again.
   }
 }

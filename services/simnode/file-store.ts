@@ -144,7 +144,12 @@ export class FileStore implements BlockStore {
     const offset = this.#offsets[number]
     const rawLength = this.#lengths[number * 2]
     const undoLength = this.#lengths[number * 2 + 1]
-    if (number >= this.#count || offset === undefined || rawLength === undefined || undoLength === undefined) {
+    if (
+      number >= this.#count ||
+      offset === undefined ||
+      rawLength === undefined ||
+      undoLength === undefined
+    ) {
       throw new RangeError(`no block number ${String(number)}`)
     }
     return { offset, rawLength, undoLength }

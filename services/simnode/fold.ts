@@ -35,7 +35,8 @@ export class Fold {
         const row = (script: string, received: bigint, sent: bigint): void => {
           this.#addRow(script, { txid: tx.txid, height: block.height, index, received, sent })
         }
-        if (!tx.isCoinbase) for (const input of tx.inputs) this.#spend(outpoint(input.prevTxid, input.prevVout), row)
+        if (!tx.isCoinbase)
+          for (const input of tx.inputs) this.#spend(outpoint(input.prevTxid, input.prevVout), row)
         tx.outputs.forEach((output, vout) => {
           const script = output.script.toString('hex')
           // Neither genesis nor data outputs can be spent.
@@ -58,7 +59,8 @@ export class Fold {
   /** Unspent value by script (hex); no zeros. */
   balances(): Map<string, bigint> {
     const balances = new Map<string, bigint>()
-    for (const { script, value } of this.#coins.values()) balances.set(script, (balances.get(script) ?? 0n) + value)
+    for (const { script, value } of this.#coins.values())
+      balances.set(script, (balances.get(script) ?? 0n) + value)
     for (const [script, value] of balances) if (value === 0n) balances.delete(script)
     return balances
   }

@@ -72,6 +72,7 @@ export const SHOWCASE = OWNER_KINDS.length * SHOWCASE_EACH
 export class Keyring {
   readonly #owners: (Owner | undefined)[] = []
   readonly #byScript = new Map<string, Owner>()
+  readonly #small = new WeakMap<Owner, OwnerSecrets>()
   #known = 0
 
   constructor(
@@ -101,11 +102,24 @@ export class Keyring {
     return this.#byScript.get(script.toString('latin1'))
   }
 
-  secretsOf(owner: Owner): OwnerSecrets {
-    return this.#secrets(owner.kind, owner.index)
+  /** The script in the owner's own buffer, or a copy: for scripts that were read from a block and shall be kept. */
+  keep(script: Buffer): Buffer {
+    return this.find(script, 0)?.script ?? unpooled(script)
   }
 
-  #keep(owner: Owner): Owner {
+  secretsOf(owner: Owner): OwnerSecrets {
+    const kept = this.#small.get(owner)
+    if (kept !== undefined) return kept
+    const secrets = this.#secrets(owner.kind, owner.index)
+    // A Dilithium key is 1,312 bytes: cheaper to make again than to keep for thousands of owners.
+    if (secrets.keys[0]?.length === DILITHIUM_KEY) return secrets
+    const small = { keys: secrets.keys.map(unpooled), inner: unpooled(secrets.inner) }
+    this.#small.set(owner, small)
+    return small
+  }
+
+  #keep(fresh: Owner): Owner {
+    const owner = { ...fresh, script: unpooled(fresh.script) }
     const key = owner.script.toString('latin1')
     const present = this.#byScript.get(key)
     if (present !== undefined) return present
@@ -210,6 +224,13 @@ function scriptFor(kind: OwnerKind, { keys, inner }: OwnerSecrets): Buffer {
   }
 }
 
+/** A copy in memory of its own: a small buffer that is kept would keep the whole slab that Node cut it from. */
+function unpooled(bytes: Buffer): Buffer {
+  const copy = Buffer.alloc(bytes.length)
+  bytes.copy(copy)
+  return copy
+}
+
 function keyAt(keys: readonly Buffer[], at: number): Buffer {
   const key = keys[at]
   if (key === undefined) throw new RangeError('an owner without a key')
@@ -228,7 +249,8 @@ const LEAF_TAG = sha256(Buffer.from('TapLeaf'))
 
 /** The root of a one-leaf P2MR tree, as the recorded node computes it: a tap leaf hash of version 0xc0. */
 function leafHash(leaf: Buffer): Buffer {
-  const size = leaf.length < 253 ? Buffer.from([leaf.length]) : Buffer.from([253, leaf.length & 255, leaf.length >> 8])
+  const size =
+    leaf.length < 253 ? Buffer.from([leaf.length]) : Buffer.from([253, leaf.length & 255, leaf.length >> 8])
   return sha256(Buffer.concat([LEAF_TAG, LEAF_TAG, Buffer.from([0xc0]), size, leaf]))
 }
 
@@ -236,7 +258,8 @@ function leafHash(leaf: Buffer): Buffer {
 export function pushData(data: Buffer): Buffer {
   if (data.length < 0x4c) return Buffer.concat([Buffer.from([data.length]), data])
   if (data.length < 0x100) return Buffer.concat([Buffer.from([0x4c, data.length]), data])
-  if (data.length < 0x10000) return Buffer.concat([Buffer.from([0x4d, data.length & 255, data.length >> 8]), data])
+  if (data.length < 0x10000)
+    return Buffer.concat([Buffer.from([0x4d, data.length & 255, data.length >> 8]), data])
   const size = Buffer.alloc(5, 0x4e)
   size.writeUInt32LE(data.length, 1)
   return Buffer.concat([size, data])

@@ -21,7 +21,9 @@ export interface Payment {
   readonly locktime?: number
   readonly sequence?: number
   /** Replaces what the inputs would carry, by input. */
-  readonly unlock?: (at: number) => { readonly scriptSig: Buffer; readonly witness: readonly Buffer[] } | undefined
+  readonly unlock?: (
+    at: number,
+  ) => { readonly scriptSig: Buffer; readonly witness: readonly Buffer[] } | undefined
 }
 
 /** What is known of the outputs to spend. */

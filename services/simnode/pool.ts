@@ -62,13 +62,15 @@ export class Pool {
     const spends: Coin[] = []
     for (const { prevTxid, prevVout } of tx.inputs) {
       const parent = this.#entries.get(prevTxid)
-      const coin = parent === undefined ? this.chainCoins.get(prevTxid, prevVout) : this.coins.get(prevTxid, prevVout)
+      const coin =
+        parent === undefined ? this.chainCoins.get(prevTxid, prevVout) : this.coins.get(prevTxid, prevVout)
       if (coin === undefined || this.#spenders.has(outpoint(prevTxid, prevVout))) return undefined
       if (parent !== undefined) parents.add(parent)
       spends.push(coin)
     }
     const fee =
-      spends.reduce((sum, coin) => sum + coin.value, 0n) - tx.outputs.reduce((sum, output) => sum + output.value, 0n)
+      spends.reduce((sum, coin) => sum + coin.value, 0n) -
+      tx.outputs.reduce((sum, output) => sum + output.value, 0n)
     if (fee < 0n) return undefined
     const entry: PoolEntry = {
       tx,
@@ -162,7 +164,10 @@ export function rateOf(entry: PoolEntry): number {
 }
 
 /** Everything reached from an entry, in the order of arrival: parents come before their children. */
-function closure(entry: PoolEntry, next: (entry: PoolEntry) => ReadonlySet<PoolEntry>): ReadonlySet<PoolEntry> {
+function closure(
+  entry: PoolEntry,
+  next: (entry: PoolEntry) => ReadonlySet<PoolEntry>,
+): ReadonlySet<PoolEntry> {
   const reached = new Set<PoolEntry>()
   const stack = [entry]
   for (let each = stack.pop(); each !== undefined; each = stack.pop()) {

@@ -20,7 +20,12 @@ export class Random {
   /** A stream of its own for these words: equal words, equal stream; different words, unrelated streams. */
   static of(...words: readonly (string | number)[]): Random {
     const digest = createHash('sha256').update(words.join('/')).digest()
-    return new Random(digest.readInt32LE(0), digest.readInt32LE(4), digest.readInt32LE(8), digest.readInt32LE(12))
+    return new Random(
+      digest.readInt32LE(0),
+      digest.readInt32LE(4),
+      digest.readInt32LE(8),
+      digest.readInt32LE(12),
+    )
   }
 
   /** 32 random bits, unsigned. */

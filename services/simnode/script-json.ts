@@ -1,6 +1,6 @@
 import { addressOf } from '../../pipelines/chain/address.js'
 import type { Chain } from '../../pipelines/chain/network.js'
-import { opcodes, scriptType } from '../../pipelines/chain/script.js'
+import { opcodes, readScript, scriptType } from '../../pipelines/chain/script.js'
 
 /** Opcodes that simulated scripts hold; what is not here prints as OP_UNKNOWN, as in the node. */
 const NAMES: Readonly<Record<number, string>> = {
@@ -58,7 +58,9 @@ export class ScriptJson {
     if (type === 'pubkey') return withChecksum(`pk(${hex.slice(2, -2)})`)
     if (type === 'witness_v1_taproot') return withChecksum(`rawtr(${hex.slice(4)})`)
     if (type === 'multisig') {
-      const keys = [...opcodes(script)].flatMap(({ data }) => (data === undefined ? [] : [data.toString('hex')]))
+      const keys = (readScript(script) ?? []).flatMap(({ data }) =>
+        data === undefined ? [] : [data.toString('hex')],
+      )
       return withChecksum(`multi(${String((script[0] ?? 0x50) - 0x50)},${keys.join(',')})`)
     }
     return withChecksum(address === undefined ? `raw(${hex})` : `addr(${address})`)
@@ -78,16 +80,20 @@ export class ScriptJson {
 /** A script as the node writes it out; of pushes in a scriptSig that look like ECDSA signatures it tells the sighash type. */
 export function asm(script: Buffer, inScriptSig = false): string {
   const words: string[] = []
-  try {
-    for (const { opcode, data } of opcodes(script)) {
-      if (data === undefined || data.length === 0) words.push(opcodeName(opcode))
-      else if (data.length <= 4) words.push(String(scriptNumber(data)))
-      else words.push(inScriptSig && isEcSignature(data) ? `${data.toString('hex', 0, data.length - 1)}[ALL]` : data.toString('hex'))
-    }
-  } catch {
-    words.push('[error]')
+  for (const instruction of opcodes(script)) {
+    if (instruction === undefined) words.push('[error]')
+    else if (instruction.data === undefined || instruction.data.length === 0)
+      words.push(opcodeName(instruction.opcode))
+    else words.push(pushed(instruction.data, inScriptSig))
   }
   return words.join(' ')
+}
+
+function pushed(data: Buffer, inScriptSig: boolean): string {
+  if (data.length <= 4) return String(scriptNumber(data))
+  return inScriptSig && isEcSignature(data)
+    ? `${data.toString('hex', 0, data.length - 1)}[ALL]`
+    : data.toString('hex')
 }
 
 function opcodeName(opcode: number): string {

@@ -70,7 +70,12 @@ export class SimChain {
   readonly #watchers = new Set<(move: Move) => void>()
   #payments = 0
 
-  constructor({ chain = 'regtest', seed = 'headwater', mix = 'rich', store = new MemoryStore() }: ChainOptions = {}) {
+  constructor({
+    chain = 'regtest',
+    seed = 'headwater',
+    mix = 'rich',
+    store = new MemoryStore(),
+  }: ChainOptions = {}) {
     this.chain = chain
     this.seed = seed
     this.keyring = new Keyring(seed, mix)
@@ -79,7 +84,16 @@ export class SimChain {
     const genesis = { hash: GENESIS_HASH, parent: -1, height: 0, time: GENESIS_TIME, txids: [GENESIS_TXID] }
     const { blocks } = store.heads()
     for (const head of blocks) {
-      this.#enter(new SimBlock(this.#byNumber.length, head.hash, this.#byNumber[head.parent], head.height, head.time, head.txCount))
+      this.#enter(
+        new SimBlock(
+          this.#byNumber.length,
+          head.hash,
+          this.#byNumber[head.parent],
+          head.height,
+          head.time,
+          head.txCount,
+        ),
+      )
     }
     if (this.#byNumber.length === 0) {
       const number = store.append({ ...genesis, raw: GENESIS_RAW, undo: Buffer.alloc(0) })
@@ -186,12 +200,21 @@ export class SimChain {
       tag: spec.tag ?? pool.tag,
       extraNonce: random.bytes(8),
       payout: (reward) =>
-        spec.coinbaseOutputs ?? payout(spec.payTo === undefined ? pool : { ...pool, script: spec.payTo }, reward),
+        spec.coinbaseOutputs ??
+        payout(spec.payTo === undefined ? pool : { ...pool, script: spec.payTo }, reward),
     })
     const time = closed.raw.readUInt32LE(68)
     const { height } = draft
     const txids = closed.txs.map((tx) => tx.txid)
-    const number = this.store.append({ hash: closed.hash, parent: parent.number, height, time, txids, raw: closed.raw, undo })
+    const number = this.store.append({
+      hash: closed.hash,
+      parent: parent.number,
+      height,
+      time,
+      txids,
+      raw: closed.raw,
+      undo,
+    })
     this.txIndex.add(txids)
     const block = new SimBlock(number, closed.hash, parent, height, time, txids.length)
     this.#enter(block)
@@ -217,7 +240,9 @@ export class SimChain {
   }
 
   /** The transaction and its block, on the best chain if it is there, else on any branch. */
-  findTx(txid: string): { readonly block: SimBlock; readonly index: number; readonly content: BlockContent } | undefined {
+  findTx(
+    txid: string,
+  ): { readonly block: SimBlock; readonly index: number; readonly content: BlockContent } | undefined {
     let elsewhere
     for (const place of this.txIndex.candidates(txid)) {
       const block = this.numbered(place.block)
@@ -240,6 +265,13 @@ export class SimChain {
     if (coin !== undefined) return coin
     const found = this.findTx(txid)
     return found?.content.txs[found.index]?.outputs[vout]
+  }
+
+  /** The tip, and the last block of every other branch with how many blocks it has of its own. */
+  leaves(): { readonly block: SimBlock; readonly branchLength: number }[] {
+    const last = this.#byNumber.filter((block) => block === this.tip || !this.#children.has(block.hash))
+    // Blocks above a tip that went back are leaves too.
+    return last.map((block) => ({ block, branchLength: block.height - forkOf(block, this.tip).height }))
   }
 
   /** What a miner may take at that height, besides fees. */
@@ -299,8 +331,8 @@ export class SimChain {
     const coins = spent.map((each, at) => {
       const input = inputs[at]
       if (input === undefined) throw new Error('there is more undo data than there are inputs')
-      // A copy: a view would keep the block's whole undo data in memory.
-      const script = Buffer.from(each.script)
+      // Not as it is: a view would keep the block's whole undo data in memory.
+      const script = this.keyring.keep(each.script)
       return new Coin(input.prevTxid, input.prevVout, each.value, script, each.height, each.coinbase)
     })
     revert(this.coins, txs, coins)
@@ -313,7 +345,7 @@ export class SimChain {
       if (!tx.isCoinbase) {
         for (const input of tx.inputs) this.coins.remove(input.prevTxid, input.prevVout)
       }
-      const outputs = tx.outputs.map(({ value, script }) => ({ value, script: Buffer.from(script) }))
+      const outputs = tx.outputs.map(({ value, script }) => ({ value, script: this.keyring.keep(script) }))
       addOutputs(this.coins, { ...tx, outputs }, block.height)
     }
     this.#active.push(block)
@@ -321,7 +353,9 @@ export class SimChain {
 }
 
 /** A chain with its first blocks: a number of empty ones (coinbase only), or as specified. */
-export function buildChain(options: ChainOptions & { readonly blocks?: number | readonly BlockSpec[] } = {}): SimChain {
+export function buildChain(
+  options: ChainOptions & { readonly blocks?: number | readonly BlockSpec[] } = {},
+): SimChain {
   const chain = new SimChain(options)
   const { blocks = 0 } = options
   const specs = typeof blocks === 'number' ? Array.from({ length: blocks }, () => ({})) : blocks

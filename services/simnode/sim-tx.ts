@@ -1,5 +1,12 @@
 import { sha256d, reverseHex } from '../../pipelines/chain/hash.js'
-import { serializeTx, type Tx, type TxInput, type TxParts, vsizeOf, weightOf } from '../../pipelines/chain/transaction.js'
+import {
+  serializeTx,
+  type Tx,
+  type TxInput,
+  type TxParts,
+  vsizeOf,
+  weightOf,
+} from '../../pipelines/chain/transaction.js'
 
 /** A transaction with its whole serialisation. */
 export type SimTx = Tx & { readonly raw: Buffer }
@@ -15,7 +22,10 @@ export function sealTx({ version, locktime, inputs, outputs }: TxParts): SimTx {
   const txid = reverseHex(sha256d(stripped))
   const weight = weightOf(stripped.length, raw.length)
   return {
-    ...parts,
+    version,
+    locktime,
+    inputs,
+    outputs,
     txid,
     wtxid: hasWitness ? reverseHex(sha256d(raw)) : txid,
     isCoinbase: inputs[0]?.prevTxid === NO_TXID,

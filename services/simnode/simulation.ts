@@ -38,6 +38,7 @@ export class Simulation {
     this.#txsPerBlock = txsPerBlock
     this.traffic = new Traffic({ keyring: chain.keyring, ...traffic })
     this.pool = new Pool(chain.coins)
+    this.traffic.meet(chain.tip.height)
     this.#setClock()
     this.#unwatch = chain.watch((move) => {
       this.#follow(move)
@@ -72,13 +73,16 @@ export class Simulation {
    */
   reorganise(depth: number, length = depth + 1): SimBlock {
     const fork = this.chain.at(this.chain.tip.height - depth)
-    if (fork === undefined || depth < 1) throw new RangeError(`depth is 1 to ${String(this.chain.tip.height)}`)
+    if (fork === undefined || depth < 1)
+      throw new RangeError(`depth is 1 to ${String(this.chain.tip.height)}`)
     this.chain.setTip(fork.hash)
     const random = this.#random()
     for (const entry of [...this.pool.entries()]) {
       if (entry.children.size === 0 && random.chance(0.1)) this.#replace(entry, random)
     }
-    const held = new Set([...this.pool.entries()].filter(() => random.chance(0.15)))
+    const held = new Set(
+      [...this.pool.entries()].filter(() => random.chance(0.15)).map((entry) => entry.tx.txid),
+    )
     for (let left = length; left > 0; left--) this.#mineMixed(held, random)
     this.chain.store.flush()
     return this.chain.tip
@@ -87,7 +91,8 @@ export class Simulation {
   /** The best chain ends so many blocks earlier, and nothing replaces them. */
   tipBack(blocks: number): SimBlock {
     const target = this.chain.at(this.chain.tip.height - blocks)
-    if (target === undefined || blocks < 1) throw new RangeError(`blocks is 1 to ${String(this.chain.tip.height)}`)
+    if (target === undefined || blocks < 1)
+      throw new RangeError(`blocks is 1 to ${String(this.chain.tip.height)}`)
     this.chain.setTip(target.hash)
     return target
   }
@@ -150,15 +155,15 @@ export class Simulation {
   }
 
   /** A block of a replacing branch: a random part of the pool in random order, and a few of its own. */
-  #mineMixed(held: ReadonlySet<PoolEntry>, random: Random): void {
+  #mineMixed(held: ReadonlySet<string>, random: Random): void {
     const draft = this.chain.draft()
-    const heldIds = new Set([...held].map((entry) => entry.tx.txid))
     const limit = Math.max(2, random.around(this.#txsPerBlock * 1.5))
     const chosen = new Set<PoolEntry>()
     for (const entry of shuffled([...this.pool.entries()], random)) {
       const family = this.pool.withAncestors(entry)
-      const free = [...family].every((each) => !heldIds.has(each.tx.txid))
-      if (free && chosen.size + family.size <= limit && random.chance(0.7)) for (const each of family) chosen.add(each)
+      const free = [...family].every((each) => !held.has(each.tx.txid))
+      if (free && chosen.size + family.size <= limit && random.chance(0.7))
+        for (const each of family) chosen.add(each)
     }
     for (const entry of chosen) draft.add(entry.tx)
     const from = this.#spendable(false)

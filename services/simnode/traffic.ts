@@ -3,7 +3,7 @@ import { type Coin, type CoinSet, WHALE_COIN } from './coin-set.js'
 import { type Keyring, pushData, SHOWCASE } from './keyring.js'
 import type { Random } from './random.js'
 import { plannedWeight, sealTx, type SimTx } from './sim-tx.js'
-import { inscription, unlock } from './unlock.js'
+import { inscription, unlock, type Unlocking } from './unlock.js'
 
 /** What traffic may spend. */
 export interface Spendable {
@@ -31,7 +31,12 @@ const MATURITY = 10
 const TREASURY = { from: 100, to: 1200 }
 const MAX_OWNERS = 50_000
 const DUST = 1000n
-const PRESENCE = ['sent with love', 'Ünïcödé ₿ платёж 支払い 🌊', 'invoice 2026-0042', '{"p":"sim-20","op":"mint","amt":"7"}']
+const PRESENCE = [
+  'sent with love',
+  'Ünïcödé ₿ платёж 支払い 🌊',
+  'invoice 2026-0042',
+  '{"p":"sim-20","op":"mint","amt":"7"}',
+]
 
 /** Makes transactions as the people of a chain do. All choices come from the random numbers given. */
 export class Traffic {
@@ -43,6 +48,11 @@ export class Traffic {
     this.#keyring = keyring
     this.#coinTarget = coinTarget
     this.#ownersPerBlock = ownersPerBlock
+  }
+
+  /** Makes itself known to the owners whom a chain of this height has paid: after reading a chain from disk. */
+  meet(height: number): void {
+    this.#keyring.find(Buffer.alloc(0), SHOWCASE + this.#population(height))
   }
 
   /** The next transaction, or undefined where there is nothing (or too little) to spend. */
@@ -63,7 +73,10 @@ export class Traffic {
   whale(from: Spendable, random: Random): SimTx | undefined {
     const whale = [...from.coins.whales].filter((coin) => this.#mayWhale(coin, from))
     if (whale.length > 0) {
-      const to = this.#keyring.ownerOf(random.pick(['p2wpkh', 'p2tr', 'dilithium-pubkeyhash', 'p2mr']), random.below(3))
+      const to = this.#keyring.ownerOf(
+        random.pick(['p2wpkh', 'p2tr', 'dilithium-pubkeyhash', 'p2mr']),
+        random.below(3),
+      )
       return this.#compose([random.pick(whale)], [to.script], [], 20, random)
     }
     const gathered: Coin[] = []
@@ -85,11 +98,12 @@ export class Traffic {
     if (coin === undefined) return undefined
     const taproot = this.#keyring.find(coin.script, 0)?.kind === 'p2tr'
     if (taproot) {
-      const input = { ...inputFor(coin), ...inscription(random.bytes(bytes), random) }
+      const input = inputFor(coin, inscription(random.bytes(bytes), random))
       return fund([coin], [input], [coin.script], [], 1, random)
     }
     const payloads: Buffer[] = []
-    for (let left = bytes; left > 0; left -= 8000) payloads.push(dataScript(random.bytes(Math.min(left, 8000))))
+    for (let left = bytes; left > 0; left -= 8000)
+      payloads.push(dataScript(random.bytes(Math.min(left, 8000))))
     return this.#compose([coin], [coin.script], payloads, 1, random)
   }
 
@@ -106,14 +120,19 @@ export class Traffic {
     }
     const recipients = random.chance(0.05 * Math.max(0.1, 1 - crowd)) ? 5 + random.below(16) : 1
     const scripts = this.#scripts(recipients, from.height, random)
-    const change = random.chance(0.5) && first !== undefined ? [first.script] : this.#scripts(1, from.height, random)
+    const change =
+      random.chance(0.5) && first !== undefined ? [first.script] : this.#scripts(1, from.height, random)
     return this.#compose(inputs, [...scripts, ...change], data, rate, random)
   }
 
   /** One coin mostly; more the more coins there are; now and then a consolidation of many. */
   #inputs(from: Spendable, random: Random): Coin[] {
     const crowd = Math.min(1.5, from.coins.size / this.#coinTarget)
-    const many = random.chance(0.02) ? 5 + random.below(20) : random.chance(0.15 + crowd * 0.35) ? 2 + random.below(2) : 1
+    const many = random.chance(0.02)
+      ? 5 + random.below(20)
+      : random.chance(0.15 + crowd * 0.35)
+        ? 2 + random.below(2)
+        : 1
     const inputs: Coin[] = []
     for (let left = many; left > 0; left--) {
       const coin = this.#draw(from, random, inputs)
@@ -142,13 +161,17 @@ export class Traffic {
 
   /** Scripts of owners: one in two (`rich`) or fifty (`cheap`) a showcase owner, else by popularity. */
   #scripts(count: number, height: number, random: Random): Buffer[] {
-    const population = Math.min(MAX_OWNERS, 30 + Math.floor(height * this.#ownersPerBlock))
+    const population = this.#population(height)
     const showcase = this.#keyring.mix === 'rich' ? 0.4 : 0.004
     return Array.from({ length: count }, () => {
       if (random.chance(showcase)) return this.#keyring.owner(random.below(SHOWCASE)).script
       const place = random.fraction()
       return this.#keyring.owner(SHOWCASE + Math.floor(population * place * place * place)).script
     })
+  }
+
+  #population(height: number): number {
+    return Math.min(MAX_OWNERS, 30 + Math.floor(height * this.#ownersPerBlock))
   }
 
   #compose(
@@ -159,8 +182,7 @@ export class Traffic {
     random: Random,
   ): SimTx | undefined {
     const inputs = coins.map((coin): TxInput => {
-      const owner = this.#keyring.find(coin.script, 0)
-      return { ...inputFor(coin), ...unlock(this.#keyring, owner, random) }
+      return inputFor(coin, unlock(this.#keyring, this.#keyring.find(coin.script, 0), random))
     })
     return fund(coins, inputs, scripts, data, rate, random)
   }
@@ -184,7 +206,8 @@ function fund(
     const script = scripts[others]
     if (script === undefined) continue
     const free = left - DUST * BigInt(others + 1)
-    const value = others === 0 ? left : DUST + (free * BigInt(1 + random.below(900))) / BigInt(1000 * Math.max(1, others))
+    const value =
+      others === 0 ? left : DUST + (free * BigInt(1 + random.below(900))) / BigInt(1000 * Math.max(1, others))
     left -= value
     outputs.push({ value, script })
   }
@@ -192,13 +215,15 @@ function fund(
   return sealTx({ version: 2, locktime: 0, inputs, outputs })
 }
 
-function inputFor(coin: Coin): Pick<TxInput, 'prevTxid' | 'prevVout' | 'sequence'> {
-  return { prevTxid: coin.txid, prevVout: coin.vout, sequence: 0xfffffffd }
+function inputFor(coin: Coin, { scriptSig, witness }: Unlocking): TxInput {
+  return { prevTxid: coin.txid, prevVout: coin.vout, scriptSig, sequence: 0xfffffffd, witness }
 }
 
 function isTreasury(coin: Coin): boolean {
   const { coinbase, height } = coin
-  return coinbase && height !== undefined && height >= TREASURY.from && height < TREASURY.to && height % 4 !== 0
+  return (
+    coinbase && height !== undefined && height >= TREASURY.from && height < TREASURY.to && height % 4 !== 0
+  )
 }
 
 /** Base units a vbyte: mostly low, now and then above a hundred; never below the relay minimum of 1. */

@@ -86,7 +86,12 @@ export class TxIndex {
   }
 
   /** Its whole state, to be written down; `restore` takes it back. */
-  dump(): { readonly marks: Uint32Array; readonly ordinals: Uint32Array; readonly firsts: Uint32Array; readonly count: number } {
+  dump(): {
+    readonly marks: Uint32Array
+    readonly ordinals: Uint32Array
+    readonly firsts: Uint32Array
+    readonly count: number
+  } {
     return {
       marks: this.#marks,
       ordinals: this.#ordinals,
@@ -113,7 +118,7 @@ function spread(mark: number): number {
   return Math.imul(mark, 0x9e3779b1) >>> 0
 }
 
-function grown(array: Uint32Array): Uint32Array {
+function grown(array: Uint32Array): Uint32Array<ArrayBuffer> {
   const larger = new Uint32Array(array.length * 2)
   larger.set(array)
   return larger

@@ -52,7 +52,8 @@ export class NaiveChain {
 
   /** @returns the scripts that the block touches. */
   push(block: NodeBlock): string[] {
-    if (block.height > 0 && block.previousblockhash !== this.tip?.hash) throw new Error('the oracle was given a block out of order')
+    if (block.height > 0 && block.previousblockhash !== this.tip?.hash)
+      throw new Error('the oracle was given a block out of order')
     const undo: Undo = { block, created: [], spent: [], touched: [] }
     for (const tx of block.tx) this.#apply(block, tx, undo)
     this.#transactions += block.tx.length
@@ -106,7 +107,8 @@ export class NaiveChain {
       if (input.txid === undefined) continue
       const outpoint = `${input.txid}:${String(input.vout)}`
       const coin = this.coins.get(outpoint)
-      if (coin === undefined) throw new Error(`the node's block spends ${outpoint}, which the oracle does not have`)
+      if (coin === undefined)
+        throw new Error(`the node's block spends ${outpoint}, which the oracle does not have`)
       this.coins.delete(outpoint)
       undo.spent.push([outpoint, coin])
       this.#change(coin.script, -coin.value)

@@ -57,7 +57,14 @@ export class Pipeline {
     const db = new Database({ url: options.engineUrl, database: name })
     await migrate(db)
     const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
-    const explorer = await startExplorer({ host: '127.0.0.1', port: 0, db, log, logger, rateLimitPerMinute: 0 })
+    const explorer = await startExplorer({
+      host: '127.0.0.1',
+      port: 0,
+      db,
+      log,
+      logger,
+      rateLimitPerMinute: 0,
+    })
     return new Pipeline(
       db,
       log,
@@ -95,7 +102,10 @@ export class Pipeline {
     if (expect === undefined) return
     await until(`the explorer shows ${expect.tip}`, async () => {
       const summary = await this.get('/mempool/summary')
-      return summary.tip === expect.tip && (expect.poolSize === undefined || summary.body.txCount === expect.poolSize)
+      return (
+        summary.tip === expect.tip &&
+        (expect.poolSize === undefined || summary.body.txCount === expect.poolSize)
+      )
     })
   }
 

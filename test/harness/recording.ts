@@ -14,7 +14,9 @@ export interface Frame {
   readonly disconnected: readonly string[]
   readonly chaininfo: { readonly blocks: number; readonly bestblockhash: string }
   readonly mempoolinfo: { readonly size: number; readonly bytes: number; readonly total_fee: number }
-  readonly mempool: Readonly<Record<string, { readonly vsize: number; readonly fees: { readonly base: number } }>>
+  readonly mempool: Readonly<
+    Record<string, { readonly vsize: number; readonly fees: { readonly base: number } }>
+  >
 }
 
 export interface Oracles {
@@ -22,14 +24,27 @@ export interface Oracles {
   readonly blockstats: Readonly<
     Record<
       string,
-      { blockhash: string; totalfee: number; ins: number; outs: number; txs: number; total_out: number; total_size: number; subsidy: number; time: number; mediantime: number }
+      {
+        blockhash: string
+        totalfee: number
+        ins: number
+        outs: number
+        txs: number
+        total_out: number
+        total_size: number
+        subsidy: number
+        time: number
+        mediantime: number
+      }
     >
   >
   readonly transactions: Readonly<Record<string, NodeTx & { vsize: number; weight: number }>>
   readonly addresses: Readonly<
     Record<string, { kind: string; scriptPubKey: string; balance: number; utxos: number }>
   >
-  readonly mempool: Readonly<Record<string, { vsize: number; weight: number; time: number; fees: { base: number } }>>
+  readonly mempool: Readonly<
+    Record<string, { vsize: number; weight: number; time: number; fees: { base: number } }>
+  >
   readonly mempoolinfo: { size: number; bytes: number; total_fee: number }
 }
 

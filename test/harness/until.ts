@@ -18,7 +18,8 @@ export async function until<T>(
     } catch (error) {
       failure = error
     }
-    if (Date.now() > end) throw new Error(`waited ${String(timeoutMs)} ms in vain: ${what}`, { cause: failure })
+    if (Date.now() > end)
+      throw new Error(`waited ${String(timeoutMs)} ms in vain: ${what}`, { cause: failure })
     await sleep(10)
   }
 }

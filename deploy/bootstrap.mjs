@@ -1,0 +1,87 @@
+/**
+ * Brings the project up from a fresh clone: Node's version, the packages, the build, then what was asked for.
+ * Plain JavaScript without packages, for it runs before there are any.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const VITEST = join('node_modules', 'vitest', 'vitest.mjs')
+const NEEDED = { major: 20, minor: 19, below: 26 }
+
+const COMMANDS = {
+  start: () => runBuilt('services/start/main.js'),
+  run: (name, ...args) => runBuilt(`services/${name}/main.js`, args),
+  bench: (name = 'ingest', ...args) => runBuilt(`bench/${name}.js`, args),
+  test: (...args) => runNode([VITEST, 'run', '--project', 'fast', '--project', 'system', ...args]),
+  check: async (...args) => (await import('./check.mjs')).check(args),
+  'check-long': (...args) => runNode([VITEST, 'run', ...args], { HEADWATER_LONG: '1' }),
+}
+
+assertNode()
+const [name = 'start', ...rest] = process.argv.slice(2)
+const args = rest[0] === '--' ? rest.slice(1) : rest
+const command = COMMANDS[name]
+if (command === undefined) fail(`no such command: ${name}; there are ${Object.keys(COMMANDS).join(', ')}`)
+process.chdir(ROOT)
+installPackages()
+await (await import('./build.mjs')).ensureBuilt().catch((error) => fail(error.message))
+await command(...args)
+
+function assertNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  const old = major < NEEDED.major || (major === NEEDED.major && minor < NEEDED.minor)
+  if (!old && major < NEEDED.below) return
+  const allowed = `${NEEDED.major}.${NEEDED.minor} or later, below ${NEEDED.below}`
+  fail(
+    `this is Node ${process.versions.node}; the native packages need Node ${allowed} (20, 22 or 24 are tested)`,
+  )
+}
+
+/** Runs npm ci where a package of the lock file is missing, or there in another version. */
+function installPackages() {
+  if (packagesAreThere()) return
+  process.stderr.write(
+    'headwater: installing packages (npm ci); the first time brings ClickHouse, 600 MB, and takes minutes\n',
+  )
+  const npm = process.env.npm_execpath
+  // Development packages too, whatever NODE_ENV says: the compiler is one.
+  const ci = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const { status, error } =
+    npm === undefined
+      ? spawnSync('npm', ci, { stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
+      : spawnSync(process.execPath, [npm, ...ci], { stdio: ['ignore', 2, 2] })
+  if (status !== 0) fail(`npm ci failed (${error?.message ?? `status ${status}`}); its own lines are above`)
+}
+
+function packagesAreThere() {
+  const installed = join('node_modules', '.package-lock.json')
+  if (!existsSync(installed)) return false
+  const have = JSON.parse(readFileSync(installed, 'utf8')).packages
+  const want = Object.entries(JSON.parse(readFileSync('package-lock.json', 'utf8')).packages)
+  // Optional ones may be for other machines.
+  return want.every(
+    ([path, entry]) => path === '' || entry.optional === true || have[path]?.version === entry.version,
+  )
+}
+
+/** In this very process, so that signals need no forwarding. */
+async function runBuilt(file, args = []) {
+  const path = join(ROOT, 'dist', file)
+  if (!existsSync(path)) fail(`there is no ${file.replace(/\.js$/, '.ts')}`)
+  process.argv = [process.argv[0], path, ...args]
+  await import(pathToFileURL(path).href)
+}
+
+function runNode(args, env = {}) {
+  const child = spawn(process.execPath, args, { stdio: 'inherit', env: { ...process.env, ...env } })
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code) => process.exit(code ?? 1))
+}
+
+function fail(message) {
+  process.stderr.write(`headwater: ${message}\n`)
+  process.exit(1)
+}

@@ -1,0 +1,78 @@
+/** Makes dist/ what the sources say, once for all processes that ask at the same time. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { copyAssets } from './copy-assets.mjs'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const SOURCES = [
+  'services',
+  'pipelines',
+  'proto',
+  'bench',
+  'test',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'package-lock.json',
+]
+const LOCK = join(ROOT, 'dist', '.lock')
+const STAMP = join(ROOT, 'dist', '.built')
+const LOCK_STALE_MS = 180_000
+
+/** Builds unless dist/ is newer than every source. @throws Error where the compiler refuses. */
+export async function ensureBuilt() {
+  if (isFresh()) return
+  await holdLock()
+  try {
+    if (!isFresh()) build()
+  } finally {
+    rmSync(LOCK, { recursive: true, force: true })
+  }
+}
+
+function build() {
+  const began = new Date()
+  process.stderr.write('headwater: building dist/\n')
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+  const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+    cwd: ROOT,
+    stdio: ['ignore', 2, 2],
+  })
+  if (status !== 0) throw new Error('the build failed: see the lines above')
+  copyAssets()
+  writeFileSync(STAMP, '')
+  // What was edited while the compiler ran is newer than the stamp.
+  utimesSync(STAMP, began, began)
+}
+
+function isFresh() {
+  const built = mtime(STAMP)
+  return built > 0 && SOURCES.every((source) => newest(join(ROOT, source)) < built)
+}
+
+/** Folders count too: their time tells of files that came or went. */
+function newest(path) {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return 0
+  if (!stat.isDirectory()) return stat.mtimeMs
+  return readdirSync(path).reduce((latest, name) => Math.max(latest, newest(join(path, name))), stat.mtimeMs)
+}
+
+function mtime(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+async function holdLock() {
+  mkdirSync(dirname(LOCK), { recursive: true })
+  for (;;) {
+    try {
+      mkdirSync(LOCK)
+      return
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+      if (Date.now() - mtime(LOCK) > LOCK_STALE_MS) rmSync(LOCK, { recursive: true, force: true })
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/** `npm run check`: all that says whether the tree is sound, short of running whole processes. Two steps at a time. */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const bin = (name, file) => [process.execPath, join('node_modules', name, file)]
+
+const STEPS = [
+  {
+    name: 'fast tests',
+    command: [...bin('vitest', 'vitest.mjs'), 'run', '--project', 'fast', '--reporter=dot'],
+    tests: true,
+  },
+  { name: 'types', command: [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.json'] },
+  { name: 'lint', command: [...bin('eslint', 'bin/eslint.js'), '.', '--max-warnings=0'] },
+  { name: 'format', command: [...bin('prettier', 'bin/prettier.cjs'), '--check', '--log-level=warn', '.'] },
+  { name: 'proto', command: [...bin('@bufbuild/buf', 'bin/buf'), 'lint'] },
+  { name: 'generated code', command: [process.execPath, 'deploy/check.mjs', '--generated'] },
+]
+
+/** @param {string[]} args `--without-tests` leaves the tests to whoever runs them all anyway (.ci/run). */
+export async function check(args) {
+  const waiting = STEPS.filter((step) => !(step.tests && args.includes('--without-tests')))
+  const failed = []
+  const worker = async () => {
+    for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
+      const began = Date.now()
+      const { code, output } = await run(step.command)
+      process.stdout.write(
+        `${code === 0 ? 'ok  ' : 'FAIL'} ${step.name} (${((Date.now() - began) / 1000).toFixed(1)} s)\n`,
+      )
+      if (code === 0) continue
+      failed.push(step.name)
+      process.stdout.write(output)
+    }
+  }
+  await Promise.all([worker(), worker()])
+  if (failed.length > 0) process.stdout.write(`check failed: ${failed.join(', ')}\n`)
+  process.exit(failed.length > 0 ? 1 : 0)
+}
+
+function run([file, ...args]) {
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+    child.on('close', (code) => resolve({ code: code ?? 1, output }))
+  })
+}
+
+/** Generates proto/gen anew beside it and compares. */
+function compareGenerated() {
+  const folder = mkdtempSync(join(tmpdir(), 'headwater-gen-'))
+  try {
+    const template = join(folder, 'buf.gen.yaml')
+    writeFileSync(
+      template,
+      readFileSync('buf.gen.yaml', 'utf8').replace('out: proto/gen', `out: ${join(folder, 'gen')}`),
+    )
+    const [node, buf] = bin('@bufbuild/buf', 'bin/buf')
+    const path = `${join(process.cwd(), 'node_modules', '.bin')}:${process.env.PATH}`
+    const { status } = spawnSync(node, [buf, 'generate', '--template', template], {
+      stdio: 'inherit',
+      env: { ...process.env, PATH: path },
+    })
+    if (status !== 0) return 1
+    const [have, want] = [filesIn('proto/gen'), filesIn(join(folder, 'gen'))]
+    if (JSON.stringify(have) === JSON.stringify(want)) return 0
+    process.stdout.write("proto/gen is not what proto/*.proto gives: run 'npm run proto'\n")
+    return 1
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .sort()
+    .map((path) => [path.slice(folder.length), readFileSync(path, 'utf8')])
+}
+
+if (process.argv[2] === '--generated') process.exit(compareGenerated())

@@ -1,0 +1,151 @@
+import type { Chain } from '../chain/network.js'
+import {
+  BLOCK_HEIGHTS,
+  BLOCK_TXS,
+  BLOCKS,
+  SCRIPT_OUTPUTS,
+  SCRIPT_TXS,
+  SCRIPTS,
+  SPENDS,
+  TX_BODIES,
+  TX_PLACES,
+  TX_WITNESSES,
+} from '../tables/chain-tables.js'
+import type { Database } from '../tables/clickhouse.js'
+import { BlockFolder, type ChainRows, prepareBlock, ScriptBook, type Sums } from './block-rows.js'
+import type { ConnectedBlock } from './decode.js'
+import { noTotals, type Totals, TotalsCache } from './totals.js'
+
+/** Totals of this many scripts are kept at hand: some 30 MB. */
+const CACHED_SCRIPTS = 100_000
+/** Scripts asked for in one query. */
+const LOOKUP = 5_000
+
+/** What the blocks stand on: a filter for rows up to them, and the sums of the block below. */
+export interface Ground {
+  readonly filter: string
+  readonly sums: Sums
+}
+
+/**
+ * Writes the rows of blocks. Delivery: at least once, and idempotent, since a row is a pure function of its block's hash;
+ * nothing of it is visible until a head names the block.
+ */
+export class BlockWriter {
+  readonly #cache = new TotalsCache(CACHED_SCRIPTS)
+
+  constructor(private readonly db: Database) {}
+
+  /** Must be called whenever a block leaves the chain, or a write failed. */
+  forget(): void {
+    this.#cache.clear()
+  }
+
+  /**
+   * Writes the rows of consecutive blocks.
+   * @param cached false for blocks below the tip, whose totals are not those of the cache.
+   * @returns the sums after each block.
+   */
+  async write(
+    blocks: readonly ConnectedBlock[],
+    chain: Chain,
+    ground: Ground,
+    cached: boolean,
+  ): Promise<Sums[]> {
+    const book = new ScriptBook()
+    const prepared = blocks.map((block) => prepareBlock(block, book))
+    const { totals, unknown } = await this.#totals(book, ground.filter, cached)
+    const folder = new BlockFolder(chain, book, totals, ground.sums)
+    const sums = prepared.map((each) => {
+      folder.fold(each)
+      return folder.sums
+    })
+    for (const hash of unknown) {
+      const script = book.bytes(hash)
+      if (script !== undefined) folder.rows.scripts.push({ script_hash: hash, script })
+    }
+    await this.#insert(folder.rows)
+    if (cached) for (const [hash, each] of totals) this.#cache.put(hash, each)
+    return sums
+  }
+
+  /** `blocks` first and alone: a block that left any row is then known by its hash, and can be told from the chain's. */
+  async #insert(rows: ChainRows): Promise<void> {
+    await this.db.insert(BLOCKS, rows.blocks)
+    await Promise.all([
+      this.db.insert(BLOCK_HEIGHTS, rows.blocks),
+      this.db.insert(BLOCK_TXS, rows.blockTxs),
+      this.db.insert(TX_PLACES, rows.blockTxs),
+      this.db.insert(TX_BODIES, rows.bodies),
+      this.db.insert(TX_WITNESSES, rows.witnesses),
+      this.db.insert(SPENDS, rows.spends),
+      this.db.insert(SCRIPT_TXS, rows.scriptTxs),
+      this.db.insert(SCRIPT_OUTPUTS, rows.scriptOutputs),
+      this.db.insert(SCRIPTS, rows.scripts),
+    ])
+  }
+
+  /** The totals of the book's scripts before the blocks, and which of them have never been written. */
+  async #totals(
+    book: ScriptBook,
+    filter: string,
+    cached: boolean,
+  ): Promise<{ totals: Map<string, Totals>; unknown: Set<string> }> {
+    const totals = new Map<string, Totals>()
+    const missing: string[] = []
+    for (const [hash] of book.entries()) {
+      const known = cached ? this.#cache.get(hash) : undefined
+      if (known === undefined) missing.push(hash)
+      else totals.set(hash, known)
+    }
+    const unknown = new Set<string>()
+    for (let at = 0; at < missing.length; at += LOOKUP) {
+      const keys = missing.slice(at, at + LOOKUP)
+      const written = await this.#written(keys)
+      for (const hash of keys) if (!written.has(hash)) unknown.add(hash)
+      for (const [hash, each] of await this.#load([...written], filter)) totals.set(hash, each)
+    }
+    return { totals, unknown }
+  }
+
+  /** Most scripts of a backfill are new: a point read tells so, without searching the histories for what is not there. */
+  async #written(hashes: readonly string[]): Promise<Set<string>> {
+    const sql = `SELECT lower(hex(script_hash)) AS hash FROM scripts WHERE script_hash IN ${hashSet(hashes)}`
+    return new Set((await this.db.query<{ hash: string }>(sql)).map((row) => row.hash))
+  }
+
+  async #load(hashes: readonly string[], filter: string): Promise<Map<string, Totals>> {
+    const found = new Map<string, Totals>()
+    if (hashes.length === 0) return found
+    const sql = `SELECT lower(hex(script_hash)) AS hash, argMax((script_txs.ordinal, total_received, total_sent,
+        unspent_count, first_height, first_time, shows_dilithium), script_txs.ordinal) AS last
+      FROM script_txs WHERE script_hash IN ${hashSet(hashes)} AND ${filter} GROUP BY script_hash`
+    for (const { hash, last } of await this.db.query<{ hash: string; last: TotalsTuple }>(sql))
+      found.set(hash, toTotals(last))
+    return found
+  }
+}
+
+type TotalsTuple = [string, string, string, string, number, number, number] | Record<string, string | number>
+
+function toTotals(last: TotalsTuple): Totals {
+  const [ordinal, received, sent, unspent, firstHeight, firstTime, shows] = Object.values(last)
+  return {
+    ...noTotals(),
+    ...{
+      ordinal: BigInt(ordinal ?? 0),
+      received: BigInt(received ?? 0),
+      sent: BigInt(sent ?? 0),
+      unspent: BigInt(unspent ?? 0),
+    },
+    ...{
+      firstHeight: Number(firstHeight),
+      firstTime: Number(firstTime),
+      showsDilithium: Number(shows) === 1,
+    },
+  }
+}
+
+function hashSet(hashes: readonly string[]): string {
+  return `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', '${hashes.join(',')}'))), 32))`
+}

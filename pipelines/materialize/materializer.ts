@@ -1,0 +1,346 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type {
+  BlockConnected,
+  BlockDisconnected,
+  ChainEvent,
+} from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { Chain } from '../chain/network.js'
+import type { EventLog, LogRecord } from '../log/port.js'
+import type { Logger } from '../logger.js'
+import { type ChainView, loadChainView, nextChainView } from '../tables/chain-view.js'
+import type { Database } from '../tables/clickhouse.js'
+import { type Head, latestHead, writeHead } from '../tables/head.js'
+import { migrate } from '../tables/migrate.js'
+import { Announcer } from './announce.js'
+import { BlockWriter } from './block-writer.js'
+import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from './decode.js'
+import { LogShrank, PoisonEvent } from './poison.js'
+import { lastBlocks } from './repair.js'
+import { asChain, sumsOf, WorkingChain } from './working-chain.js'
+
+/** Events folded at once: enough to make inserts large, few enough for memory. */
+const BATCH_EVENTS = 150
+const BATCH_BYTES = 8 << 20
+/** Blocks written again on start, which repairs what a power cut took of the last inserts. */
+const REPAIRED_BLOCKS = 50
+/** How long readers get to follow a head that lowers the final height, before rows below the old one are written. */
+const LOWERING_GRACE_MS = 1000
+const IDLE_WAIT_MS = 250
+const LONGEST_BACKOFF_MS = 5000
+
+export interface MaterializerOptions {
+  readonly db: Database
+  readonly log: EventLog
+  readonly logger: Logger
+  /** Blocks below the tip that stay filtered by hash. */
+  readonly finalityDepth: number
+  readonly hooks?: MaterializerHooks
+}
+
+/** For tests that interrupt it at a given point. */
+export interface MaterializerHooks {
+  /** Called when the rows of a head are written and the head is not. */
+  readonly beforeHead?: (head: Head) => void | Promise<void>
+}
+
+/** What is folded and not yet shown. */
+interface Pending {
+  position: number
+  epoch: number
+  sequence: bigint
+  chain: Chain | undefined
+  disconnected: string[]
+  connected: string[]
+}
+
+/**
+ * Folds topic `chain` into the tables and makes each settled state visible by one head row.
+ * Delivery: exactly once in effect. Its position is in the head; what a crash leaves above it is invisible and is written
+ * again, the same.
+ */
+export class Materializer {
+  readonly #options: MaterializerOptions
+  readonly #writer: BlockWriter
+  readonly #announcer: Announcer
+  #view: ChainView | undefined
+  #working = new WorkingChain(undefined)
+  #pending: Pending = fresh(undefined)
+  #unwritten: ConnectedBlock[] = []
+  /** The last position that was read. */
+  #cursor = -1
+  #started = false
+
+  /** Blocks connected and disconnected since the start. */
+  readonly counts = { connected: 0, disconnected: 0, heads: 0 }
+
+  constructor(options: MaterializerOptions) {
+    this.#options = options
+    this.#writer = new BlockWriter(options.db)
+    this.#announcer = new Announcer(options.log)
+  }
+
+  get head(): Head | undefined {
+    return this.#view?.head
+  }
+
+  /** Runs until the signal aborts. Waits for what is away; @throws PoisonEvent, LogShrank, which waiting does not mend. */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0
+    while (!signal.aborted) {
+      try {
+        const moved = await this.step()
+        failures = 0
+        if (!moved) await this.#options.log.wait('chain', this.#cursor + 1, IDLE_WAIT_MS, signal)
+      } catch (error) {
+        if (error instanceof PoisonEvent || error instanceof LogShrank) throw error
+        const waitMs = Math.min(LONGEST_BACKOFF_MS, 100 * 2 ** failures++)
+        this.#options.logger.warn({ err: error, waitMs }, 'materializing failed, trying again')
+        await sleep(waitMs, undefined, { signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  /**
+   * Folds the next batch of events, if there are any, and passes the newest heartbeat on.
+   * @returns whether there were any. After an error the state is read from the tables again.
+   */
+  async step(): Promise<boolean> {
+    try {
+      if (!this.#started) await this.#start()
+      const records = await this.#options.log.read(
+        'chain',
+        this.#pending.position + 1,
+        BATCH_EVENTS,
+        BATCH_BYTES,
+      )
+      if (records.length > 0) await this.#foldBatch(records)
+      await this.#announcer.heartbeat()
+      return records.length > 0
+    } catch (error) {
+      this.#started = false
+      throw error
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { db, log, logger } = this.#options
+    await migrate(db)
+    const head = await latestHead(db)
+    this.#view = head === undefined ? undefined : await loadChainView(db, head)
+    this.#reset()
+    this.#writer.forget()
+    if (head !== undefined) {
+      await this.#checkLog(head)
+      await this.#repair(head)
+      await this.#announcer.head(head)
+    }
+    logger.info(
+      { position: head?.position ?? -1, height: head?.tipHeight ?? -1, last: await log.last('chain') },
+      'materializing',
+    )
+    this.#started = true
+  }
+
+  #reset(): void {
+    this.#working = new WorkingChain(this.#view)
+    this.#pending = fresh(this.#view?.head)
+    this.#cursor = this.#pending.position
+    this.#unwritten = []
+  }
+
+  async #checkLog(head: Head): Promise<void> {
+    const [record] = await this.#options.log.read('chain', head.position, 1)
+    const event = record?.position === head.position ? decodeEvent(record) : undefined
+    if (event?.epoch === head.epoch && event.sequence === head.sequence) return
+    throw new LogShrank(
+      `position ${String(head.position)} of topic chain does not hold the event that the newest head was made of; the log lost its end, or is another one`,
+    )
+  }
+
+  async #repair(head: Head): Promise<void> {
+    const { db, log } = this.#options
+    const chain = this.#view
+    if (chain === undefined) return
+    const blocks = await lastBlocks(log, chain, REPAIRED_BLOCKS)
+    const first = blocks[0]
+    if (first === undefined) return
+    const below = first.height - 1
+    const sums = await sumsOf(db, below, first.header.prevHash)
+    await this.#writer.write(blocks, head.chain, { filter: this.#working.filter(below), sums }, false)
+  }
+
+  /** Folds up to the last event that may be shown and shows it; what comes after it is folded with the next batch. */
+  async #foldBatch(records: readonly LogRecord[]): Promise<void> {
+    const events = this.#newEvents(records)
+    const settled = events.findLastIndex(({ event }) => event.settled)
+    const now = settled < 0 ? events : events.slice(0, settled + 1)
+    for (const { position, event } of now) this.#foldEvent(position, event)
+    await this.#writeBlocks()
+    this.#cursor = (settled < 0 ? records.at(-1)?.position : now.at(-1)?.position) ?? this.#cursor
+    if (settled >= 0) await this.#show()
+  }
+
+  /** Drops events of an older epoch than the newest, and those that came before: the producer's retries. */
+  #newEvents(records: readonly LogRecord[]): { readonly position: number; readonly event: ChainEvent }[] {
+    let { epoch, sequence } = this.#pending
+    return records.flatMap((record) => {
+      const event = decodeEvent(record)
+      if (event.epoch < epoch || (event.epoch === epoch && event.sequence <= sequence)) return []
+      epoch = event.epoch
+      sequence = event.sequence
+      return [{ position: record.position, event }]
+    })
+  }
+
+  #foldEvent(position: number, event: ChainEvent): void {
+    const pending = this.#pending
+    pending.position = position
+    pending.epoch = event.epoch
+    pending.sequence = event.sequence
+    switch (event.event.case) {
+      case 'epochStarted':
+        return this.#startEpoch(position, event.event.value.chain)
+      case 'blockConnected':
+        return this.#connect(position, event.event.value)
+      case 'blockDisconnected':
+        return this.#disconnect(position, event.event.value)
+      case undefined:
+        throw new PoisonEvent('chain', position, 'holds no event that this version knows')
+    }
+  }
+
+  #startEpoch(position: number, name: string): void {
+    const chain = asChain(name)
+    if (chain === undefined) throw new PoisonEvent('chain', position, `unknown chain ${name}`)
+    const before = this.#pending.chain
+    if (before !== undefined && before !== chain)
+      throw new PoisonEvent('chain', position, `chain ${chain} after ${before}`)
+    this.#pending.chain = chain
+  }
+
+  #connect(position: number, event: BlockConnected): void {
+    const tip = this.#tip()
+    const prevHash = hexOf(event.prevHash)
+    if (event.height !== tip.height + 1 || (event.height > 0 && prevHash !== tip.hash)) {
+      throw new PoisonEvent(
+        'chain',
+        position,
+        `connects ${String(event.height)} on ${prevHash}, the tip is ${String(tip.height)} ${tip.hash}`,
+      )
+    }
+    if (this.#pending.chain === undefined)
+      throw new PoisonEvent('chain', position, 'a block before any epoch')
+    this.#unwritten.push(decodeBlock(position, event))
+    this.counts.connected++
+  }
+
+  #disconnect(position: number, event: BlockDisconnected): void {
+    const tip = this.#tip()
+    const hash = hexOf(event.hash)
+    if (hash !== tip.hash)
+      throw new PoisonEvent('chain', position, `disconnects ${hash}, the tip is ${tip.hash}`)
+    this.counts.disconnected++
+    // Connected and disconnected within a batch: it leaves no row.
+    if (this.#unwritten.pop() !== undefined) return
+    if (this.#pending.connected.pop() === undefined) this.#pending.disconnected.push(hash)
+    this.#working.disconnect(hexOf(event.prevHash))
+    this.#writer.forget()
+  }
+
+  #tip(): { readonly height: number; readonly hash: string } {
+    const last = this.#unwritten.at(-1)
+    return last ?? { height: this.#working.tipHeight, hash: this.#working.tipHash }
+  }
+
+  async #writeBlocks(): Promise<void> {
+    const blocks = this.#unwritten
+    const [first] = blocks
+    const { chain } = this.#pending
+    if (first === undefined || chain === undefined) return
+    await this.#lowerFinality(first.height - 1)
+    const { db } = this.#options
+    const ground = {
+      filter: this.#working.filter(this.#working.tipHeight),
+      sums: await this.#working.sums(db),
+    }
+    const sums = await this.#writer.write(blocks, chain, ground, true)
+    for (const [index, { hash }] of blocks.entries()) {
+      const after = sums[index]
+      if (after === undefined) throw new Error('a block was not folded')
+      this.#working.connect(hash, after)
+      this.#pending.connected.push(hash)
+    }
+    this.#unwritten = []
+  }
+
+  /**
+   * Readers do not filter at and below the final height. Before rows of another branch are written there, a head that shows
+   * the same state with a lower final height must have reached them.
+   */
+  async #lowerFinality(fork: number): Promise<void> {
+    const head = this.head
+    if (head === undefined || fork >= head.finalHeight) return
+    const lowered = {
+      ...head,
+      finalHeight: fork,
+      disconnected: [],
+      connected: [],
+      blocksBefore: head.blocksBefore + head.connected.length,
+      reorgsBefore: head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0),
+      previous: head.position,
+      writtenAt: Math.max(Date.now(), head.writtenAt + 1),
+    }
+    this.#options.logger.warn({ from: head.finalHeight, to: fork }, 'a reorganisation below the final height')
+    await writeHead(this.#options.db, lowered)
+    await this.#announcer.head(lowered)
+    this.#view = await loadChainView(this.#options.db, lowered)
+    await sleep(LOWERING_GRACE_MS)
+  }
+
+  /** Makes the folded state visible. */
+  async #show(): Promise<void> {
+    const { db, log, logger, finalityDepth, hooks } = this.#options
+    const head = this.#nextHead(finalityDepth)
+    if (head === undefined) return
+    await hooks?.beforeHead?.(head)
+    await writeHead(db, head)
+    this.#view = await nextChainView(db, this.#view, [head])
+    await this.#announcer.head(head)
+    await log.commit('chain', 'materializer', head.position)
+    this.counts.heads++
+    if (head.disconnected.length > 0)
+      logger.info({ depth: head.disconnected.length, tip: head.tipHash }, 'reorganised')
+    this.#reset()
+  }
+
+  #nextHead(finalityDepth: number): Head | undefined {
+    const { position, epoch, sequence, chain, disconnected, connected } = this.#pending
+    if (chain === undefined) return undefined
+    // A block that left and came back is where it was.
+    while (disconnected.length > 0 && disconnected.at(-1) === connected[0]) {
+      disconnected.pop()
+      connected.shift()
+    }
+    const before = this.head
+    const { tipHeight, tipHash } = this.#working
+    return {
+      ...{ position, previous: before?.position ?? -1, chain, tipHeight, tipHash },
+      finalHeight: Math.max(-1, tipHeight - finalityDepth),
+      ...{ epoch, sequence, disconnected, connected },
+      blocksBefore: (before?.blocksBefore ?? 0) + (before?.connected.length ?? 0),
+      reorgsBefore: (before?.reorgsBefore ?? 0) + ((before?.disconnected.length ?? 0) > 0 ? 1 : 0),
+      writtenAt: Math.max(Date.now(), (before?.writtenAt ?? 0) + 1),
+    }
+  }
+}
+
+function fresh(head: Head | undefined): Pending {
+  return {
+    position: head?.position ?? -1,
+    epoch: head?.epoch ?? 0,
+    sequence: head?.sequence ?? -1n,
+    chain: head?.chain,
+    disconnected: [],
+    connected: [],
+  }
+}

@@ -1,0 +1,77 @@
+import type { Chain } from '../chain/network.js'
+import { chainFilter, type ChainView } from '../tables/chain-view.js'
+import type { Database } from '../tables/clickhouse.js'
+import { NO_SUMS, type Sums } from './block-rows.js'
+
+/**
+ * The chain that is being folded: what the last head shows, and what was folded since. Its rows above the head are written
+ * but visible to nobody.
+ */
+export class WorkingChain {
+  tipHeight: number
+  tipHash: string
+  #finalHeight: number
+  readonly #tail: Map<number, string>
+  readonly #stale: ReadonlySet<string>
+  /** Of the tip; nothing where they must be read. */
+  #sums: Sums | undefined
+
+  constructor(view: ChainView | undefined) {
+    this.tipHeight = view?.head.tipHeight ?? -1
+    this.tipHash = view?.head.tipHash ?? ''
+    this.#finalHeight = view?.head.finalHeight ?? -1
+    this.#tail = new Map(view?.tail ?? [])
+    this.#stale = view?.stale ?? new Set()
+  }
+
+  /** The chain's block at a height above the final one. */
+  hashAt(height: number): string | undefined {
+    return this.#tail.get(height)
+  }
+
+  connect(hash: string, sums: Sums): void {
+    this.tipHeight++
+    this.tipHash = hash
+    this.#tail.set(this.tipHeight, hash)
+    this.#sums = sums
+  }
+
+  /** The tip leaves the chain. */
+  disconnect(prevHash: string): void {
+    this.#tail.delete(this.tipHeight)
+    this.tipHeight--
+    this.tipHash = prevHash
+    this.#finalHeight = Math.min(this.#finalHeight, this.tipHeight)
+    this.#sums = undefined
+  }
+
+  /** Which written rows are of this chain, up to a height of it. */
+  filter(upTo: number): string {
+    const tail = [...this.#tail].filter(([height]) => height <= upTo).map(([, hash]) => hash)
+    return chainFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale, 'height', 'block_hash')
+  }
+
+  /** The cumulative columns of the tip's row. */
+  async sums(db: Database): Promise<Sums> {
+    this.#sums ??= await sumsOf(db, this.tipHeight, this.tipHash)
+    return this.#sums
+  }
+}
+
+/** The cumulative columns of a block's row, zeroes before the first block. */
+export async function sumsOf(db: Database, height: number, hash: string): Promise<Sums> {
+  if (height < 0) return NO_SUMS
+  const columns = Object.keys(NO_SUMS).join(', ')
+  const sql = `SELECT ${columns} FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`
+  const [row] = await db.query<Record<keyof Sums, string>>(sql, { height, hash })
+  if (row === undefined)
+    throw new Error(`block ${hash} at ${String(height)} is of the chain and not in the tables`)
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, BigInt(value)]),
+  ) as unknown as Sums
+}
+
+/** The chain's parameters are those of the node that the log was written from. */
+export function asChain(name: string): Chain | undefined {
+  return name === 'main' || name === 'test' || name === 'signet' || name === 'regtest' ? name : undefined
+}

@@ -1,0 +1,274 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Chain } from '../chain/network.js'
+import type { EventLog } from '../log/port.js'
+import type { Logger } from '../logger.js'
+import { backoffMs } from '../node/backoff.js'
+import type { NodeClient } from '../node/client.js'
+import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
+import type { NodeChainInfo } from '../node/replies.js'
+import { BlockSource } from './block-source.js'
+import { ChainWriter, type Target } from './chain-writer.js'
+import { isFatal, isOfNode, UnsteadyNodeError, WrongChainError } from './errors.js'
+import { FetchInOrder } from './fetch-in-order.js'
+import { findFork } from './fork.js'
+import { NodeWriter } from './node-writer.js'
+import { PoolFollower } from './pool-follower.js'
+import { NO_HASH, type VerifiedBlock } from './verified-block.js'
+
+export interface PollerOptions {
+  readonly node: NodeClient
+  readonly log: EventLog
+  /** The chain that the node must be on; any where left out. */
+  readonly chain?: Chain | undefined
+  readonly pollIntervalMs: number
+  readonly logger: Logger
+  /** Block requests at the same time; a node has four threads for them unless told otherwise. */
+  readonly inFlight: number
+}
+
+/** What belongs to one epoch: from reading the log's end until another writes, the log fails or the process ends. */
+interface Session {
+  readonly chain: ChainWriter
+  readonly writer: NodeWriter
+  readonly pool: PoolFollower
+  /** Unix milliseconds of the last heartbeat, and the node's tip in it; empty before a poll's first. */
+  beatAt: number
+  beatHash: string
+}
+
+/** Of blocks fetched ahead of their turn. */
+const MAX_WAITING_BYTES = 32 * 2 ** 20
+/** After a failed poll. */
+const POLL_BACKOFF = { firstMs: 250, mostMs: 10_000 }
+/** Attempts without a step forward before a poll is given up; waits between them sum to about ten seconds. */
+const MAX_STUCK = 8
+
+/**
+ * Follows a node into the log. It remembers nothing that the log does not hold: on start it reads where the log stands, and
+ * again whenever writing failed.
+ * Guarantee: each change of the node's best chain once and in order within an epoch. A poll that fails leaves the log at a
+ * state from which the next one goes on.
+ */
+export class Poller {
+  readonly #options: PollerOptions
+  #session: Session | undefined
+
+  constructor(options: PollerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Polls until the signal aborts.
+   * @throws WrongChainError, SupersededError: what trying again cannot mend. Everything else is retried with backoff.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0
+    while (!signal.aborted) {
+      let pause = this.#options.pollIntervalMs
+      try {
+        await this.pollOnce(signal)
+        failures = 0
+      } catch (error) {
+        if (signal.aborted) return
+        if (isFatal(error)) throw error
+        pause = backoffMs(POLL_BACKOFF, ++failures)
+        const message = error instanceof Error ? error.message : String(error)
+        this.#options.logger.error({ err: error, failures }, `poll failed, trying again: ${message}`)
+      }
+      await sleep(pause, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  /** Brings the log level with the node as it is: its chain, then its pool. Throws what `run` would retry. */
+  async pollOnce(signal: AbortSignal = new AbortController().signal): Promise<void> {
+    try {
+      await this.#poll(await this.#opened(signal), signal)
+    } catch (error) {
+      // Whether a failed append is in the log only the log knows: read it again, under a new epoch.
+      if (!isOfNode(error)) this.#session = undefined
+      throw error
+    }
+  }
+
+  async #poll(session: Session, signal: AbortSignal): Promise<void> {
+    session.beatHash = ''
+    for (let stuck = 0; stuck < MAX_STUCK;) {
+      const position = session.chain.position
+      const info = await this.#look(session, signal)
+      if (info.bestblockhash === session.chain.chain.tip?.hash) {
+        const seen = await session.pool.look(signal)
+        if (seen === 'level') return
+        stuck = seen === 'more' ? 0 : stuck + 1
+      } else {
+        await this.#follow(session, { height: info.blocks, hash: info.bestblockhash }, signal)
+        if (session.chain.position > position) stuck = 0
+        else await sleep(backoffMs({ firstMs: 20, mostMs: 5_000 }, ++stuck), undefined, { signal })
+      }
+    }
+    throw new UnsteadyNodeError(
+      `the node at ${this.#options.node.address} names a tip that its own blocks do not lead to`,
+    )
+  }
+
+  async #opened(signal: AbortSignal): Promise<Session> {
+    if (this.#session !== undefined) return this.#session
+    const { node, log, logger, inFlight } = this.#options
+    const info = await node.chainInfo(signal)
+    this.#refuseOtherChain(info)
+    const chain = await ChainWriter.start(log, {
+      chain: info.chain,
+      genesisHash: await node.blockHash(0, signal),
+    })
+    const writer = new NodeWriter(log, chain)
+    const pool = await PoolFollower.start({ node, log, chain, writer, inFlight, logger })
+    const height = chain.chain.height
+    logger.info(
+      { node: node.address, chain: info.chain, epoch: chain.epoch, height, nodeHeight: info.blocks },
+      'following',
+    )
+    this.#session = { chain, writer, pool, beatAt: 0, beatHash: '' }
+    return this.#session
+  }
+
+  /** Asks the node for its tip, and writes that it answered. */
+  async #look(session: Session, signal: AbortSignal): Promise<NodeChainInfo> {
+    const { node, pollIntervalMs } = this.#options
+    const info = await node.chainInfo(signal)
+    this.#refuseOtherChain(info, session)
+    const now = Date.now()
+    if (info.bestblockhash !== session.beatHash || now - session.beatAt >= pollIntervalMs / 2) {
+      const seen = { height: info.blocks, hash: info.bestblockhash }
+      session.beatAt = now
+      session.beatHash = info.bestblockhash
+      await session.writer.heartbeat(now, seen, pollIntervalMs)
+    }
+    return info
+  }
+
+  /** Moves our chain towards a tip that the node named; stops early where the node's chain moves meanwhile. */
+  async #follow(session: Session, target: Target, signal: AbortSignal): Promise<void> {
+    const fork = await this.#fork(session, target, signal)
+    const stop = new AbortController()
+    const beating = this.#keepBeating(session, AbortSignal.any([signal, stop.signal]))
+    try {
+      await this.#advance(session, fork, target, signal)
+    } catch (error) {
+      // The node does not know any more what it has just told: look again at what it has now.
+      if (!isRpcError(error, RPC_NOT_FOUND, RPC_INVALID_PARAMETER)) throw error
+    } finally {
+      stop.abort()
+      await beating
+    }
+  }
+
+  /** @returns the height of the last block in common, -1 for an empty log. @throws WrongChainError where there is none. */
+  async #fork({ chain }: Session, target: Target, signal: AbortSignal): Promise<number> {
+    const own = chain.chain
+    const fork = await findFork({
+      ownTip: own.height,
+      nodeTip: target.height,
+      ownHash: async (height) => (await own.at(height)).hash,
+      nodeHash: async (height) => {
+        if (height === target.height) return target.hash
+        try {
+          return await this.#options.node.blockHash(height, signal)
+        } catch (error) {
+          if (isRpcError(error, RPC_INVALID_PARAMETER)) return undefined
+          throw error
+        }
+      },
+    })
+    if (fork >= 0 || own.tip === undefined) return fork
+    throw new WrongChainError(
+      `the node at ${this.#options.node.address} has another block 0 than the log (${chain.identity.genesisHash}): ` +
+        'set NODE_RPC_URL to a node of the same chain, or use another DATA_DIR or LOG_URL',
+    )
+  }
+
+  async #advance(session: Session, fork: number, target: Target, signal: AbortSignal): Promise<void> {
+    const { node, inFlight, logger } = this.#options
+    const { chain } = session
+    if (fork === target.height) {
+      if ((await chain.chain.at(fork)).hash === target.hash) await this.#disconnect(session, fork, target)
+      return
+    }
+    const source = new BlockSource(node, target.height, logger)
+    const blocks = new FetchInOrder<VerifiedBlock>(
+      {
+        from: fork + 1,
+        to: target.height,
+        inFlight,
+        maxBytes: MAX_WAITING_BYTES,
+        fetch: (height, stop) => source.fetch(height, stop),
+      },
+      signal,
+    )
+    try {
+      for (let next = await blocks.next(); next.length > 0; next = await blocks.next()) {
+        const parent = fork >= 0 && chain.chain.height > fork ? await chain.chain.at(fork) : chain.chain.tip
+        const linked = linkedPrefix(parent?.hash ?? NO_HASH, next)
+        // Only with a block of the new branch in hand: until then there is nothing better than what we have.
+        if (linked.length > 0) await this.#disconnect(session, fork, target)
+        await this.#connect(session, linked, target)
+        if (linked.length < next.length) return
+        fork = chain.chain.height
+      }
+    } finally {
+      blocks.close()
+    }
+  }
+
+  async #disconnect({ chain, pool }: Session, height: number, target: Target): Promise<void> {
+    const from = chain.chain.height
+    if (from <= height) return
+    await chain.disconnectTo(height, target, ({ hash }) => {
+      pool.pool.blockDisconnected(hash)
+    })
+    this.#options.logger.info({ from, to: height, depth: from - height }, 'the node left a branch')
+  }
+
+  async #connect({ chain, pool }: Session, blocks: readonly VerifiedBlock[], target: Target): Promise<void> {
+    const last = blocks.at(-1)
+    if (last === undefined) return
+    await chain.connect(blocks, target)
+    for (const { hash, raw } of blocks) pool.pool.blockConnected(hash, raw)
+    this.#options.logger.debug(
+      { height: last.height, blocks: blocks.length, target: target.height },
+      'connected',
+    )
+  }
+
+  /** A long backfill must look alive: at every interval, that the node answers, and how far it is. */
+  async #keepBeating(session: Session, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await sleep(this.#options.pollIntervalMs, undefined, { signal })
+        const { blocks } = await this.#look(session, signal)
+        await session.pool.snapshotIfDue()
+        this.#options.logger.info({ height: session.chain.chain.height, nodeHeight: blocks }, 'catching up')
+      } catch {
+        // Whatever it is, the blocks meet it too, and there it is told.
+      }
+    }
+  }
+
+  #refuseOtherChain({ chain }: NodeChainInfo, session?: Session): void {
+    const wanted = this.#options.chain ?? session?.chain.identity.chain
+    if (wanted === undefined || wanted === chain) return
+    throw new WrongChainError(
+      `the node at ${this.#options.node.address} follows chain ${chain}, not ${wanted}: mend NODE_RPC_URL or CHAIN`,
+    )
+  }
+}
+
+/** The blocks up to the first that does not follow its predecessor. */
+function linkedPrefix(parent: string, blocks: readonly VerifiedBlock[]): VerifiedBlock[] {
+  let tip = parent
+  const linked: VerifiedBlock[] = []
+  for (const block of blocks) {
+    if (block.prevHash !== tip) break
+    linked.push(block)
+    tip = block.hash
+  }
+  return linked
+}

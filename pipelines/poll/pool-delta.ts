@@ -1,0 +1,62 @@
+/** A transaction of the pool as the poller holds it. */
+export interface PoolTx {
+  readonly txid: string
+  /** The serialised transaction with witnesses. */
+  readonly raw: Buffer
+  /** Base units. */
+  readonly fee: bigint
+  /** Unix seconds. */
+  readonly firstSeen: number
+  /** What it spends, as txid:vout. */
+  readonly spends: readonly string[]
+}
+
+/** What a block, connected since the last look at the pool, did to a transaction of the pool. */
+export interface BlockEffect {
+  readonly kind: 'confirmed' | 'conflict'
+  readonly block: string
+  /** The transaction of the block that spends an input of it; for `confirmed` the transaction itself. */
+  readonly txid: string
+}
+
+export type Left =
+  | { readonly txid: string; readonly reason: 'confirmed'; readonly block: string }
+  | { readonly txid: string; readonly reason: 'replaced'; readonly by: string }
+  | { readonly txid: string; readonly reason: 'evicted' }
+
+export interface PoolChange {
+  readonly entered: readonly string[]
+  readonly left: readonly string[]
+}
+
+/** Compares what is known with what the node lists now; what entered in the order in which the node saw it. */
+export function poolChange(
+  known: ReadonlyMap<string, unknown>,
+  listed: Readonly<Record<string, { readonly time: number }>>,
+): PoolChange {
+  const entered = Object.entries(listed)
+    .filter(([txid]) => !known.has(txid))
+    .sort(([a, { time: timeA }], [b, { time: timeB }]) => timeA - timeB || (a < b ? -1 : 1))
+    .map(([txid]) => txid)
+  const left = [...known.keys()].filter((txid) => !Object.hasOwn(listed, txid))
+  return { entered, left }
+}
+
+/**
+ * Why a transaction is not in the pool any more. A block that holds it explains it best; then another spend of one of its
+ * inputs, in the pool or in a block; what is left was evicted (for its size, its age, or because its parent was replaced).
+ * @param spenderOf which other transaction of the pool as it is now spends an output
+ */
+export function reasonLeft(
+  tx: PoolTx,
+  effect: BlockEffect | undefined,
+  spenderOf: (outpoint: string) => string | undefined,
+): Left {
+  if (effect?.kind === 'confirmed') return { txid: tx.txid, reason: 'confirmed', block: effect.block }
+  for (const outpoint of tx.spends) {
+    const by = spenderOf(outpoint)
+    if (by !== undefined && by !== tx.txid) return { txid: tx.txid, reason: 'replaced', by }
+  }
+  if (effect !== undefined) return { txid: tx.txid, reason: 'replaced', by: effect.txid }
+  return { txid: tx.txid, reason: 'evicted' }
+}

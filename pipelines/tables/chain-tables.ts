@@ -1,0 +1,129 @@
+import type { Columns, Row, Table } from './rowbinary.js'
+
+function table<const C extends Columns>(name: string, columns: C): Table<C> {
+  return { name, columns }
+}
+
+/** The columns of the tables in `migrations/`, in their order; what each holds is told there. */
+export const HEADS = table('heads', {
+  position: 'i64',
+  previous: 'i64',
+  chain: 'text',
+  tip_height: 'i64',
+  tip_hash: 'hash',
+  final_height: 'i64',
+  epoch: 'u32',
+  sequence: 'u64',
+  disconnected: 'hashes',
+  connected: 'hashes',
+  blocks_before: 'u64',
+  reorgs_before: 'u64',
+  written_at: 'ms',
+})
+
+export const BLOCKS = table('blocks', {
+  height: 'u32',
+  hash: 'hash',
+  prev_hash: 'hash',
+  merkle_root: 'hash',
+  time: 'u32',
+  median_time: 'u32',
+  nonce: 'u32',
+  bits: 'u32',
+  version: 'i32',
+  size: 'u32',
+  stripped_size: 'u32',
+  weight: 'u32',
+  tx_count: 'u32',
+  input_count: 'u32',
+  output_count: 'u32',
+  total_fees: 'u64',
+  total_output: 'u64',
+  subsidy: 'u64',
+  miner_script: 'bytes',
+  coinbase_script: 'bytes',
+  chainwork: 'hash',
+  dilithium_tx_count: 'u32',
+  sum_txs: 'u64',
+  sum_dilithium_txs: 'u64',
+  supply: 'u64',
+  utxo_count: 'u64',
+  addresses: 'u64',
+  funded_addresses: 'u64',
+  dilithium_addresses: 'u64',
+  dilithium_funded_addresses: 'u64',
+})
+
+export const BLOCK_HEIGHTS = table('block_heights', { hash: 'hash', height: 'u32' })
+
+export const BLOCK_TXS = table('block_txs', {
+  height: 'u32',
+  block_hash: 'hash',
+  tx_index: 'u32',
+  txid: 'hash',
+  wtxid: 'hash',
+  time: 'u32',
+  size: 'u32',
+  weight: 'u32',
+  is_dilithium: 'u8',
+})
+
+export const TX_PLACES = table('tx_places', BLOCK_TXS.columns)
+
+export const TX_BODIES = table('tx_bodies', { txid: 'hash', body: 'bytes', prevouts: 'bytes' })
+
+export const TX_WITNESSES = table('tx_witnesses', { wtxid: 'hash', witness: 'bytes' })
+
+export const SPENDS = table('spends', {
+  prev_txid: 'hash',
+  prev_vout: 'u32',
+  height: 'u32',
+  block_hash: 'hash',
+  txid: 'hash',
+  vin: 'u32',
+})
+
+export const SCRIPT_TXS = table('script_txs', {
+  script_hash: 'hash',
+  ordinal: 'u64',
+  height: 'u32',
+  block_hash: 'hash',
+  tx_index: 'u32',
+  txid: 'hash',
+  time: 'u32',
+  received: 'u64',
+  sent: 'u64',
+  total_received: 'u64',
+  total_sent: 'u64',
+  unspent_count: 'u64',
+  first_height: 'u32',
+  first_time: 'u32',
+  shows_dilithium: 'u8',
+})
+
+export const SCRIPT_OUTPUTS = table('script_outputs', {
+  script_hash: 'hash',
+  depth: 'u32',
+  txid: 'hash',
+  vout: 'u32',
+  spent: 'u8',
+  height: 'u32',
+  block_hash: 'hash',
+  value: 'u64',
+})
+
+export const SCRIPTS = table('scripts', { script_hash: 'hash', script: 'bytes' })
+
+/** `script_outputs.depth` of a height: sorts the newest first. */
+export function depthOf(height: number): number {
+  return 0xffff_ffff - height
+}
+
+export type BlockRow = Row<typeof BLOCKS.columns>
+export type BlockTxRow = Row<typeof BLOCK_TXS.columns>
+export type TxBodyRow = Row<typeof TX_BODIES.columns>
+export type TxWitnessRow = Row<typeof TX_WITNESSES.columns>
+export type SpendRow = Row<typeof SPENDS.columns>
+export type ScriptTxRow = Row<typeof SCRIPT_TXS.columns>
+export type ScriptOutputRow = Row<typeof SCRIPT_OUTPUTS.columns>
+export type ScriptRow = Row<typeof SCRIPTS.columns>

@@ -1,0 +1,176 @@
+import type { Database } from './clickhouse.js'
+import type { Head } from './head.js'
+
+/** The state that a head shows: which rows are of its chain. Never changes; the next head makes the next view. */
+export class ChainView {
+  readonly #tail: ReadonlyMap<number, string>
+  readonly #stale: ReadonlySet<string>
+  readonly #filters = new Map<string, string>()
+
+  /**
+   * @param tail hashes of the chain's blocks above the head's final height, by height.
+   * @param stale hashes at or below it of blocks that are not of the chain.
+   */
+  constructor(
+    readonly head: Head,
+    tail: ReadonlyMap<number, string>,
+    stale: ReadonlySet<string>,
+  ) {
+    this.#tail = tail
+    this.#stale = stale
+  }
+
+  get tail(): ReadonlyMap<number, string> {
+    return this.#tail
+  }
+
+  get stale(): ReadonlySet<string> {
+    return this.#stale
+  }
+
+  /** Whether a row of this block is of the chain. */
+  isCanonical(height: number, hash: string): boolean {
+    if (height > this.head.finalHeight) return this.#tail.get(height) === hash
+    return !this.#stale.has(hash)
+  }
+
+  /** The chain's block at a height above the final one; nothing elsewhere. */
+  hashAt(height: number): string | undefined {
+    return this.#tail.get(height)
+  }
+
+  /** The same as `isCanonical` for the server, over these columns. */
+  sqlFilter(heightColumn: string, hashColumn: string): string {
+    const key = `${heightColumn} ${hashColumn}`
+    let filter = this.#filters.get(key)
+    if (filter === undefined) {
+      filter = chainFilter(this.head.finalHeight, this.#tail.values(), this.#stale, heightColumn, hashColumn)
+      this.#filters.set(key, filter)
+    }
+    return filter
+  }
+}
+
+/** A condition that holds for rows of final blocks that are not stale, and of the blocks of the tail. */
+export function chainFilter(
+  finalHeight: number,
+  tail: Iterable<string>,
+  stale: Iterable<string>,
+  heightColumn: string,
+  hashColumn: string,
+): string {
+  const [above, below] = [hashSet(tail), hashSet(stale)]
+  const final = `${heightColumn} <= ${String(finalHeight)}${below === '' ? '' : ` AND ${hashColumn} NOT IN ${below}`}`
+  return above === '' ? `(${final})` : `((${final}) OR ${hashColumn} IN ${above})`
+}
+
+/** One literal for all: parsing hundreds of them costs the server more than comparing with them. */
+function hashSet(hashes: Iterable<string>): string {
+  const list = [...hashes].join(',')
+  return list === '' ? '' : `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', '${list}'))), 32))`
+}
+
+interface Link {
+  readonly height: number
+  readonly hash: string
+  readonly prevHash: string
+}
+
+const LINK = 'height, lower(hex(hash)) AS blockHash, lower(hex(prev_hash)) AS prevHash'
+
+async function links(db: Database, condition: string): Promise<Link[]> {
+  const sql = `SELECT DISTINCT ${LINK} FROM blocks WHERE ${condition}`
+  const rows = await db.query<{ height: number; blockHash: string; prevHash: string }>(sql)
+  return rows.map(({ height, blockHash, prevHash }) => ({ height, hash: blockHash, prevHash }))
+}
+
+/** Builds the view of a head from the tables alone: the tail by walking back from the tip, the stale ones from heights with several blocks. */
+export async function loadChainView(db: Database, head: Head): Promise<ChainView> {
+  const { tipHeight, tipHash, finalHeight } = head
+  const tail = new Map<number, string>()
+  const known = new Map(
+    (await links(db, `height > ${String(finalHeight)} AND height <= ${String(tipHeight)}`)).map((link) => [
+      link.hash,
+      link,
+    ]),
+  )
+  let below = tipHash
+  for (let height = tipHeight; height > finalHeight; height--) {
+    const link = known.get(below)
+    if (link?.height !== height)
+      throw new Error(`block ${below} at ${String(height)} is of the head's chain and not in the tables`)
+    tail.set(height, link.hash)
+    below = link.prevHash
+  }
+  return new ChainView(head, ascending(tail), await staleBlocks(db, finalHeight, below))
+}
+
+function ascending(tail: Map<number, string>): Map<number, string> {
+  return new Map([...tail].sort(([one], [other]) => one - other))
+}
+
+/**
+ * Blocks at or below a height that are not of the chain. Where a height has one block it is the chain's: a block's row in
+ * `blocks` is written before any other of its rows and before any head names it, so a block that left a row somewhere and
+ * was never connected stands beside the one that was.
+ * @param top the chain's block at `finalHeight`.
+ */
+async function staleBlocks(db: Database, finalHeight: number, top: string): Promise<Set<string>> {
+  const stale = new Set<string>()
+  if (finalHeight < 0) return stale
+  const contested = `SELECT height FROM blocks WHERE height <= ${String(finalHeight)} GROUP BY height HAVING uniqExact(hash) > 1`
+  const rows = await links(
+    db,
+    `height <= ${String(finalHeight)} AND (height IN (${contested}) OR height - 1 IN (${contested}))`,
+  )
+  const byHeight = new Map<number, Link[]>()
+  for (const link of rows) byHeight.set(link.height, [...(byHeight.get(link.height) ?? []), link])
+  const heights = [...byHeight.keys()].sort((one, other) => other - one)
+  let expected = top
+  let last = finalHeight
+  for (const height of heights) {
+    const here = byHeight.get(height) ?? []
+    // Above a gap there is no contested height, so the first one below it is the only block of its height.
+    if (height !== last && here.length === 1) expected = here[0]?.hash ?? ''
+    for (const link of here) {
+      if (link.hash === expected) continue
+      stale.add(link.hash)
+    }
+    expected = here.find((link) => link.hash === expected)?.prevHash ?? ''
+    last = height - 1
+  }
+  return stale
+}
+
+/** The view after later heads, oldest first, made from the one before where they continue it. */
+export async function nextChainView(
+  db: Database,
+  view: ChainView | undefined,
+  heads: readonly Head[],
+): Promise<ChainView> {
+  const newest = heads.at(-1)
+  if (newest === undefined) throw new RangeError('no head to go to')
+  if (view === undefined || newest.finalHeight < view.head.finalHeight) return loadChainView(db, newest)
+  const tail = new Map(view.tail)
+  let { position, tipHeight } = view.head
+  for (const head of heads) {
+    if (head.previous !== position || head.finalHeight < view.head.finalHeight)
+      return loadChainView(db, newest)
+    for (const hash of head.disconnected) {
+      if (tail.get(tipHeight) !== hash) return loadChainView(db, newest)
+      tail.delete(tipHeight--)
+    }
+    for (const hash of head.connected) tail.set(++tipHeight, hash)
+    position = head.position
+    if (tipHeight !== head.tipHeight) return loadChainView(db, newest)
+  }
+  const stale = new Set(view.stale)
+  const [from, to] = [view.head.finalHeight, newest.finalHeight]
+  if (to > from) {
+    for (const { height, hash } of await links(db, `height > ${String(from)} AND height <= ${String(to)}`)) {
+      if (tail.get(height) !== hash) stale.add(hash)
+    }
+    for (let height = from + 1; height <= to; height++) tail.delete(height)
+  }
+  return new ChainView(newest, tail, stale)
+}

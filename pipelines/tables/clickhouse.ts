@@ -1,0 +1,167 @@
+import { Readable } from 'node:stream'
+import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
+import { type Columns, encodeRows, type Row, type Table } from './rowbinary.js'
+
+/** The server did not answer, or not as a server in order does: try again later. */
+export class DatabaseUnavailable extends Error {
+  override readonly name = 'DatabaseUnavailable'
+}
+
+/** The server refused what it was asked: trying the same again would not help. */
+export class QueryRefused extends Error {
+  override readonly name = 'QueryRefused'
+}
+
+/** Errors by which a server says that it is not in order, rather than that the query is wrong. */
+const PASSING_CODES: readonly string[] = [
+  '159',
+  '202',
+  '209',
+  '210',
+  '236',
+  '241',
+  '242',
+  '243',
+  '252',
+  '279',
+  '364',
+  '394',
+  '425',
+  '439',
+  '473',
+  '999',
+  '1000',
+]
+
+export interface DatabaseOptions {
+  readonly url: string
+  readonly database: string
+  /** Milliseconds that a query may take, on the server and on the way. */
+  readonly timeoutMs?: number
+}
+
+export interface QueryOptions {
+  /** Ends the query on the server too. */
+  readonly signal?: AbortSignal
+}
+
+/** A ClickHouse database, embedded or not. The only place that knows the driver. */
+export class Database {
+  readonly #client: ClickHouseClient
+  readonly #options: DatabaseOptions
+  readonly name: string
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options
+    this.name = options.database
+    this.#client = connect(options, options.database)
+  }
+
+  /**
+   * Rows as objects; 64-bit integers come as strings.
+   * @throws DatabaseUnavailable, QueryRefused; the reason of the signal where it aborted.
+   */
+  async query<T>(
+    sql: string,
+    params: Readonly<Record<string, unknown>> = {},
+    { signal }: QueryOptions = {},
+  ): Promise<T[]> {
+    return told(async () => {
+      const result = await this.#client.query({
+        query: sql,
+        format: 'JSONEachRow',
+        query_params: params,
+        ...(signal === undefined ? {} : { abort_signal: signal }),
+      })
+      return result.json<T>()
+    })
+  }
+
+  /**
+   * Inserts rows in one block. Resolves when the server has them on disk as its table says.
+   * @throws DatabaseUnavailable, also when fewer rows were written than sent.
+   */
+  async insert<C extends Columns>(table: Table<C>, rows: readonly Row<C>[]): Promise<void> {
+    if (rows.length === 0) return
+    const body = encodeRows(table, rows)
+    await told(async () => {
+      const { stream, summary } = await this.#client.exec({
+        query: `INSERT INTO ${table.name} (${Object.keys(table.columns).join(', ')}) FORMAT RowBinary`,
+        values: Readable.from([body], { objectMode: false }),
+        clickhouse_settings: { wait_end_of_query: 1 },
+      })
+      for await (const chunk of stream) void chunk
+      const written = summary?.written_rows
+      if (written !== undefined && Number(written) !== rows.length) {
+        throw new DatabaseUnavailable(`${table.name}: ${written} of ${String(rows.length)} rows were written`)
+      }
+    })
+  }
+
+  async command(sql: string): Promise<void> {
+    await told(() => this.#client.command({ query: sql }))
+  }
+
+  /** @throws DatabaseUnavailable. */
+  async createIfAbsent(): Promise<void> {
+    const client = connect(this.#options, 'default')
+    try {
+      await told(() => client.command({ query: `CREATE DATABASE IF NOT EXISTS ${this.name}` }))
+    } finally {
+      await client.close()
+    }
+  }
+
+  /** Whether the server answers at all. */
+  async ping(): Promise<boolean> {
+    const { success } = await this.#client.ping()
+    return success
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close()
+  }
+}
+
+function connect({ url, timeoutMs = 60_000 }: DatabaseOptions, database: string): ClickHouseClient {
+  return createClient({
+    url,
+    database,
+    request_timeout: timeoutMs,
+    max_open_connections: 16,
+    compression: { request: false, response: false },
+    // The server closes idle connections after 10 s; one that is about to be closed must not be taken.
+    keep_alive: { enabled: true, idle_socket_ttl: 2500 },
+    log: { LoggerClass: SilentLogger },
+    clickhouse_settings: {
+      async_insert: 0,
+      insert_deduplicate: 0,
+      output_format_json_quote_64bit_integers: 1,
+      max_execution_time: Math.ceil(timeoutMs / 1000),
+      cancel_http_readonly_queries_on_client_close: 1,
+    },
+  })
+}
+
+/** The driver's own messages repeat what our errors tell. */
+class SilentLogger {
+  trace(): void {
+    return undefined
+  }
+  debug = this.trace
+  info = this.trace
+  warn = this.trace
+  error = this.trace
+}
+
+async function told<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) throw error
+    const message = error instanceof Error ? error.message : String(error)
+    if (error instanceof ClickHouseError && !PASSING_CODES.includes(error.code))
+      throw new QueryRefused(message, { cause: error })
+    throw new DatabaseUnavailable(message, { cause: error })
+  }
+}

@@ -1,0 +1,112 @@
+import type { Chain } from '../chain/network.js'
+import { HEADS } from './chain-tables.js'
+import type { Database } from './clickhouse.js'
+
+/** A state that was made visible: one row of `heads`. */
+export interface Head {
+  /** Of topic `chain`: the last event folded into this state. */
+  readonly position: number
+  /** Position of the head before, -1 for none. */
+  readonly previous: number
+  readonly chain: Chain
+  /** -1 for a chain without blocks. */
+  readonly tipHeight: number
+  readonly tipHash: string
+  readonly finalHeight: number
+  readonly epoch: number
+  readonly sequence: bigint
+  /** Highest first. */
+  readonly disconnected: readonly string[]
+  /** Lowest first. */
+  readonly connected: readonly string[]
+  /** Blocks that all heads before this one connected: numbers the feed. */
+  readonly blocksBefore: number
+  readonly reorgsBefore: number
+  /** Unix milliseconds; of two heads at one position the later one holds. */
+  readonly writtenAt: number
+}
+
+interface RawHead {
+  position: string
+  previous: string
+  chain: Chain
+  tipHeight: string
+  tipHash: string
+  finalHeight: string
+  epoch: number
+  sequence: string
+  disconnectedHashes: string[]
+  connectedHashes: string[]
+  blocksBefore: string
+  reorgsBefore: string
+  writtenMs: string
+}
+
+const COLUMNS = `position, previous, chain, tip_height AS tipHeight, lower(hex(tip_hash)) AS tipHash,
+  final_height AS finalHeight, epoch, sequence, arrayMap(x -> lower(hex(x)), disconnected) AS disconnectedHashes,
+  arrayMap(x -> lower(hex(x)), connected) AS connectedHashes, blocks_before AS blocksBefore,
+  reorgs_before AS reorgsBefore, toUnixTimestamp64Milli(written_at) AS writtenMs`
+
+/** The newest head, nothing before the first. */
+export async function latestHead(db: Database): Promise<Head | undefined> {
+  const rows = await db.query<RawHead>(
+    `SELECT ${COLUMNS} FROM heads ORDER BY heads.position DESC, written_at DESC LIMIT 1`,
+  )
+  return rows.map(toHead)[0]
+}
+
+/**
+ * Heads after a position, oldest first, at most 1,000.
+ * @param writtenAt also those at the position itself that were written later than this: a head may be replaced by one with a
+ *   lower final height.
+ */
+export async function headsAfter(
+  db: Database,
+  position: number,
+  writtenAt = Number.MAX_SAFE_INTEGER,
+): Promise<Head[]> {
+  const sql = `SELECT ${COLUMNS} FROM heads
+    WHERE heads.position > {position:Int64}
+      OR (heads.position = {position:Int64} AND toUnixTimestamp64Milli(written_at) > {writtenAt:Int64})
+    ORDER BY heads.position, written_at LIMIT 1 BY heads.position, written_at LIMIT 1000`
+  return (await db.query<RawHead>(sql, { position, writtenAt })).map(toHead)
+}
+
+/** Makes a state visible. */
+export async function writeHead(db: Database, head: Head): Promise<void> {
+  await db.insert(HEADS, [
+    {
+      position: BigInt(head.position),
+      previous: BigInt(head.previous),
+      chain: head.chain,
+      tip_height: BigInt(head.tipHeight),
+      tip_hash: head.tipHash === '' ? '00'.repeat(32) : head.tipHash,
+      final_height: BigInt(head.finalHeight),
+      epoch: head.epoch,
+      sequence: head.sequence,
+      disconnected: head.disconnected,
+      connected: head.connected,
+      blocks_before: BigInt(head.blocksBefore),
+      reorgs_before: BigInt(head.reorgsBefore),
+      written_at: head.writtenAt,
+    },
+  ])
+}
+
+function toHead(row: RawHead): Head {
+  return {
+    position: Number(row.position),
+    previous: Number(row.previous),
+    chain: row.chain,
+    tipHeight: Number(row.tipHeight),
+    tipHash: row.tipHash,
+    finalHeight: Number(row.finalHeight),
+    epoch: row.epoch,
+    sequence: BigInt(row.sequence),
+    disconnected: row.disconnectedHashes,
+    connected: row.connectedHashes,
+    blocksBefore: Number(row.blocksBefore),
+    reorgsBefore: Number(row.reorgsBefore),
+    writtenAt: Number(row.writtenMs),
+  }
+}

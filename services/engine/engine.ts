@@ -1,0 +1,185 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { get } from 'node:http'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from '../../pipelines/logger.js'
+import { StartRefused } from '../lifecycle.js'
+import { freePort, PortTaken } from '../ports.js'
+import { engineSettings } from './settings.js'
+
+const HOST = '127.0.0.1'
+const START_DEADLINE_MS = 60_000
+/** Longer than the child's own deadline, so that this is needed only where the child itself hangs. */
+const STOP_DEADLINE_MS = 25_000
+const LOOK_AGAIN_MS = 30
+const PORT_ATTEMPTS = 5
+
+export interface EngineOptions {
+  /** The engine's own folder; made where it is missing, kept at stop. */
+  readonly dataDir: string
+  /** Unset: a free one. */
+  readonly httpPort?: number
+  /** Of ClickHouse's native protocol; unset: it does not listen for it. */
+  readonly tcpPort?: number
+  /** Unset: half of the machine's memory, 3 GiB at most. */
+  readonly memoryBytes?: number
+  /** How long to wait for another engine on the folder to be gone; 0 by default. */
+  readonly lockWaitMs?: number
+  readonly logger?: Logger
+}
+
+export interface Engine {
+  readonly url: string
+  readonly pid: number
+  /** Ends the engine cleanly, after the requests under way; by force if that takes too long. */
+  stop(): Promise<void>
+  /** Resolves when the process is gone, for whatever reason, with what it said last. */
+  readonly exited: Promise<string>
+}
+
+/** Another engine holds the folder. */
+export class FolderInUse extends StartRefused {
+  constructor(folder: string) {
+    super(`Another engine is running on ${folder}: stop it, or set DATA_DIR to another folder`)
+  }
+}
+
+/**
+ * Starts ClickHouse as a child process and resolves when it answers. It ends with this process, however this one ends.
+ * @throws FolderInUse, PortTaken, or an Error with what the engine said.
+ */
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  const patience = Date.now() + (options.lockWaitMs ?? 0)
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOnce(options, options.httpPort ?? (await freePort(HOST)))
+    } catch (error) {
+      const lostPort = error instanceof PortTaken && options.httpPort === undefined && attempt < PORT_ATTEMPTS
+      const locked = error instanceof FolderInUse && Date.now() < patience
+      if (!lostPort && !locked) throw error
+      options.logger?.warn({ dataDir: options.dataDir }, `${(error as Error).message}; trying again`)
+      await sleep(locked ? 500 : 0)
+    }
+  }
+}
+
+async function startOnce(options: EngineOptions, httpPort: number): Promise<Engine> {
+  const dataDir = resolve(options.dataDir)
+  const child = spawn(
+    process.execPath,
+    [childScript(), ...(await childArguments(options, dataDir, httpPort))],
+    {
+      stdio: ['pipe', 'ignore', 'pipe'],
+      // Out of the terminal's group: Ctrl-C reaches the services first, and the engine when they are done.
+      detached: true,
+    },
+  )
+  const exited = outcome(child, options.logger)
+  let gone = false
+  const over = exited.then(() => {
+    gone = true
+    return undefined
+  })
+  const url = `http://${HOST}:${String(httpPort)}`
+  const deadline = Date.now() + START_DEADLINE_MS
+  while ((await Promise.race([servedFolder(url), over])) !== dataDir && !gone) {
+    if (Date.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`The engine on ${dataDir} did not answer within ${String(START_DEADLINE_MS / 1000)} s`)
+    }
+    await sleep(LOOK_AGAIN_MS)
+  }
+  if (gone || child.pid === undefined) throw startFailure(await exited, dataDir, httpPort, options.tcpPort)
+  return { url, pid: child.pid, exited, stop: () => stopChild(child, exited) }
+}
+
+/** The child is plain JavaScript: started out of the sources (tests), the built one is taken. */
+function childScript(): string {
+  const here = fileURLToPath(import.meta.url)
+  const folder = here.endsWith('.ts') ? '../../dist/services/engine/child.js' : './child.js'
+  return fileURLToPath(new URL(folder, import.meta.url))
+}
+
+async function childArguments(options: EngineOptions, dataDir: string, httpPort: number): Promise<string[]> {
+  await mkdir(dataDir, { recursive: true })
+  const configFile = join(dataDir, 'headwater-engine.xml')
+  await writeFile(configFile, engineSettings(options.memoryBytes))
+  const listen = [
+    'SYSTEM START LISTEN HTTP',
+    ...(options.tcpPort === undefined ? [] : ['SYSTEM START LISTEN TCP']),
+  ]
+  const tcp = options.tcpPort === undefined ? [] : [`--tcp_port=${String(options.tcpPort)}`]
+  return [
+    listen.join('; '),
+    `--config-file=${configFile}`,
+    `--path=${dataDir}`,
+    `--listen_host=${HOST}`,
+    `--http_port=${String(httpPort)}`,
+    ...tcp,
+  ]
+}
+
+/** Logs what the child says and resolves, when it is gone, with the last of it. */
+function outcome(child: ChildProcess, logger: Logger | undefined): Promise<string> {
+  let said = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-4000)
+    logger?.warn({ engine: text.trim() }, 'the engine says')
+  })
+  // A pipe whose reader has died is no reason to die too: `exited` tells.
+  child.stdin?.on('error', () => undefined)
+  return new Promise((done) => {
+    child.once('error', (error) => {
+      done(error.message)
+    })
+    child.once('close', (code, signal) => {
+      done(`${said.trim()} (${signal ?? `status ${String(code)}`})`.trim())
+    })
+  })
+}
+
+function startFailure(said: string, dataDir: string, httpPort: number, tcpPort: number | undefined): Error {
+  if (said.includes('Cannot lock file')) return new FolderInUse(dataDir)
+  const taken = /Address already in use: \S*?:(\d+)/.exec(said)
+  if (taken !== null) {
+    const port = Number(taken[1])
+    return new PortTaken(
+      port,
+      HOST,
+      port === tcpPort && port !== httpPort ? "the engine's native protocol" : 'the engine',
+    )
+  }
+  return new Error(`The engine on ${dataDir} did not start: ${said}`)
+}
+
+/** The folder that the server at the URL serves, undefined where none answers: a port alone could be somebody else's. */
+function servedFolder(url: string): Promise<string | undefined> {
+  const query = encodeURIComponent("SELECT value FROM system.server_settings WHERE name = 'path'")
+  return new Promise((done) => {
+    // Without an agent: a connection kept alive would delay the engine's end.
+    const request = get(`${url}/?query=${query}`, { agent: false, timeout: 2000 }, (response) => {
+      let body = ''
+      response.setEncoding('utf8')
+      response.on('data', (text: string) => (body += text))
+      response.on('error', () => {
+        done(undefined)
+      })
+      response.on('end', () => {
+        done(body.trim())
+      })
+    })
+    request.on('timeout', () => request.destroy())
+    request.on('error', () => {
+      done(undefined)
+    })
+  })
+}
+
+async function stopChild(child: ChildProcess, exited: Promise<string>): Promise<void> {
+  child.stdin?.end()
+  const force = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS)
+  await exited
+  clearTimeout(force)
+}

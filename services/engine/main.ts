@@ -1,0 +1,44 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { announceEndpoint, withdrawEndpoint } from '../discovery.js'
+import { runService, untilAborted } from '../lifecycle.js'
+import { PortTaken } from '../ports.js'
+import { startEngine, type Engine, type EngineOptions } from './engine.js'
+
+/** An engine whose holder was killed needs a moment to close its tables; a live one keeps its folder. */
+const LOCK_WAIT_MS = 5000
+
+await runService('engine', async ({ config, logger, signal, args }) => {
+  const { values } = parseArgs({ args: [...args], options: { 'http-port': { type: 'string' } } })
+  await mkdir(config.dataDir, { recursive: true })
+  const file = join(config.dataDir, 'engine.json')
+  const options = { dataDir: join(config.dataDir, 'engine'), lockWaitMs: LOCK_WAIT_MS, logger }
+  const asked = values['http-port']
+  const engine = await (asked === undefined
+    ? startWhereItWas(options, join(config.dataDir, 'engine.port'))
+    : startEngine({ ...options, httpPort: Number(asked) }))
+  await announceEndpoint(file, { url: engine.url, pid: engine.pid })
+  logger.info({ url: engine.url, enginePid: engine.pid }, 'the engine answers')
+  const died = await Promise.race([engine.exited, untilAborted(signal)])
+  await withdrawEndpoint(file)
+  if (died !== undefined) throw new Error(`The engine died: ${died}`)
+  await engine.stop()
+})
+
+/** On the port of the last start if it is free, so that whoever talked to it then finds it again. */
+async function startWhereItWas(options: EngineOptions, portFile: string): Promise<Engine> {
+  const before = Number(await readFile(portFile, 'utf8').catch(() => ''))
+  const engine = await (before > 0 ? startOnPort(options, before) : startEngine(options))
+  await writeFile(portFile, new URL(engine.url).port)
+  return engine
+}
+
+async function startOnPort(options: EngineOptions, httpPort: number): Promise<Engine> {
+  try {
+    return await startEngine({ ...options, httpPort })
+  } catch (error) {
+    if (error instanceof PortTaken) return startEngine(options)
+    throw error
+  }
+}

@@ -1,0 +1,161 @@
+import type { Head } from '../../pipelines/tables/head.js'
+import type { Channel, Feed } from './feed.js'
+import { statsSummary } from './reads/stats-summary.js'
+import type { State } from './state.js'
+import type { Tables } from './tables.js'
+
+export interface FeedEvent {
+  readonly channel: Channel
+  readonly seq: number
+  readonly data: object
+}
+
+/** Blocks and reorganisations that a restarted explorer can replay. */
+const REPLAYED = 1_000
+const BLOCKS_AT_ONCE = 400
+/** Stats between blocks are sent at most this often. */
+const STATS_EVERY_MS = 5_000
+
+interface Connected {
+  readonly seq: number
+  readonly height: number
+  readonly hash: string
+}
+
+/** Turns adopted heads into events, and tells them after the head is what the explorer answers from. */
+export class FeedWriter {
+  readonly #feed: Feed
+  readonly #state: State
+  readonly #tables: Tables
+  #statsAt = 0
+  #poolVersion = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(feed: Feed, state: State, tables: Tables) {
+    this.#feed = feed
+    this.#state = state
+    this.#tables = tables
+  }
+
+  /** Numbers the channels from the tables' last heads, so that a client which was here before goes on. */
+  async begin(head: Head | undefined): Promise<void> {
+    if (head === undefined) return
+    const blocks = head.blocksBefore + head.connected.length
+    const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
+    const events = [
+      ...(await this.#blockEvents(await this.#lastConnected(blocks - REPLAYED))),
+      ...(await this.#lastReorgs(reorgs - REPLAYED)),
+    ]
+    this.#feed.begin('blocks', Math.max(0, (events.find(isBlock)?.seq ?? blocks + 1) - 1))
+    this.#feed.begin('reorgs', Math.max(0, (events.find(isReorg)?.seq ?? reorgs + 1) - 1))
+    for (const { channel, data, seq } of events) this.#feed.publish(channel, data, seq)
+  }
+
+  /** What these heads make known, in order. */
+  async eventsOf(heads: readonly Head[]): Promise<FeedEvent[]> {
+    const blocks = await this.#blockEvents(heads.flatMap(connectedOf))
+    const reorgs = heads.filter((head) => head.disconnected.length > 0).map(reorgOf)
+    return [...reorgs, ...blocks]
+  }
+
+  /** Call when the heads are adopted. */
+  tell(events: readonly FeedEvent[]): void {
+    for (const { channel, data, seq } of events) this.#feed.publish(channel, data, seq)
+    this.#tellStats()
+  }
+
+  /** Call when the pool may have changed. */
+  poolChanged(): void {
+    if (this.#state.pool.version === this.#poolVersion || this.#timer !== undefined) return
+    const wait = Math.max(0, this.#statsAt + STATS_EVERY_MS - Date.now())
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#tellStats()
+    }, wait)
+    this.#timer.unref()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #tellStats(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#statsAt = Date.now()
+    this.#poolVersion = this.#state.pool.version
+    this.#feed.publish('stats', statsSummary(this.#state.chain, this.#state.pool, this.#state.indexer()))
+  }
+
+  async #blockEvents(connected: readonly Connected[]): Promise<FeedEvent[]> {
+    const counts = new Map<string, number>()
+    for (let at = 0; at < connected.length; at += BLOCKS_AT_ONCE) {
+      const some = connected.slice(at, at + BLOCKS_AT_ONCE)
+      const sql = `SELECT lower(hex(hash)) AS id, tx_count AS txs FROM blocks
+        WHERE height IN (SELECT toUInt32(arrayJoin(splitByChar(',', {heights:String}))))
+        AND hash IN (SELECT toFixedString(unhex(arrayJoin(splitByChar(',', {hashes:String}))), 32))`
+      const params = {
+        heights: [...new Set(some.map(({ height }) => height))].join(','),
+        hashes: some.map(({ hash }) => hash).join(','),
+      }
+      for (const { id, txs } of await this.#tables.query<{ id: string; txs: number }>(sql, params))
+        counts.set(id, txs)
+    }
+    return connected.map(({ seq, height, hash }) => {
+      return { channel: 'blocks', seq, data: { height, hash, tx_count: counts.get(hash) ?? 0 } }
+    })
+  }
+
+  /** Blocks that heads connected, numbered above `after`, in order. */
+  async #lastConnected(after: number): Promise<Connected[]> {
+    const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS hashes,
+      blocks_before AS before FROM heads
+      WHERE blocks_before + length(connected) > {after:Int64} AND notEmpty(connected)
+      ORDER BY position LIMIT 1 BY position`
+    const rows = await this.#tables.query<{ tip: string; hashes: string[]; before: string }>(sql, { after })
+    return rows
+      .flatMap(({ tip, hashes, before }) =>
+        connectedOf({ tipHeight: Number(tip), connected: hashes, blocksBefore: Number(before) }),
+      )
+      .filter(({ seq }) => seq > after)
+  }
+
+  async #lastReorgs(after: number): Promise<FeedEvent[]> {
+    const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS now,
+      arrayMap(each -> lower(hex(each)), disconnected) AS gone, reorgs_before AS before FROM heads
+      WHERE reorgs_before >= {after:Int64} AND notEmpty(disconnected) ORDER BY position LIMIT 1 BY position`
+    type Row = { tip: string; now: string[]; gone: string[]; before: string }
+    const rows = await this.#tables.query<Row>(sql, { after })
+    return rows.map(({ tip, now, gone, before }) =>
+      reorgOf({
+        tipHeight: Number(tip),
+        connected: now,
+        disconnected: gone,
+        reorgsBefore: Number(before),
+      }),
+    )
+  }
+}
+
+const isBlock = (event: FeedEvent): boolean => event.channel === 'blocks'
+const isReorg = (event: FeedEvent): boolean => event.channel === 'reorgs'
+
+function connectedOf(head: Pick<Head, 'tipHeight' | 'connected' | 'blocksBefore'>): Connected[] {
+  const fork = head.tipHeight - head.connected.length
+  return head.connected.map((hash, index) => {
+    return { seq: head.blocksBefore + index + 1, height: fork + 1 + index, hash }
+  })
+}
+
+function reorgOf(
+  head: Pick<Head, 'tipHeight' | 'connected' | 'disconnected' | 'reorgsBefore'>,
+): FeedEvent {
+  const { connected, disconnected } = head
+  const data = {
+    fork_height: head.tipHeight - connected.length,
+    depth: disconnected.length,
+    disconnected,
+    connected,
+  }
+  return { channel: 'reorgs', seq: head.reorgsBefore + 1, data }
+}

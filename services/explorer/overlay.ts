@@ -1,0 +1,112 @@
+import { decodePrevouts } from '../../pipelines/chain/prevout.js'
+import { parseBody, parseTx, serializeTx } from '../../pipelines/chain/transaction.js'
+import type { Head } from '../../pipelines/tables/head.js'
+import { outpointOf, poolTx } from './pool-tx.js'
+import { type ChainedTx, type Overlay, type Pool, returnable } from './pool.js'
+import { placesOfBlock, type Tables } from './tables.js'
+
+export interface BlockRef {
+  readonly height: number
+  readonly hash: string
+}
+
+/** What consecutive heads did together: blocks that came and went between are in neither list. Both lowest first. */
+export function foldHeads(heads: readonly Head[]): { connected: BlockRef[]; disconnected: BlockRef[] } {
+  const connected = new Map<string, number>()
+  const disconnected = new Map<string, number>()
+  for (const head of heads) {
+    const fork = head.tipHeight - head.connected.length
+    for (const [index, hash] of head.disconnected.entries()) {
+      if (!connected.delete(hash)) disconnected.set(hash, fork + head.disconnected.length - index)
+    }
+    for (const [index, hash] of head.connected.entries()) {
+      if (!disconnected.delete(hash)) connected.set(hash, fork + 1 + index)
+    }
+  }
+  return { connected: byHeight(connected), disconnected: byHeight(disconnected) }
+}
+
+function byHeight(blocks: ReadonlyMap<string, number>): BlockRef[] {
+  return [...blocks]
+    .map(([hash, height]) => ({ hash, height }))
+    .sort((one, other) => one.height - other.height)
+}
+
+/** Blocks whose transactions are named in one query. */
+const BLOCKS_AT_ONCE = 200
+/** A head that connects more is a backfill's: the pool's next event is nearer than the answer to what it contradicts. */
+const MOST_BLOCKS_SEARCHED_FOR_CONFLICTS = 100
+/** More returned transactions than a pool holds would only be held for the moment until the pool's next event. */
+const MOST_RETURNED = 50_000
+
+/**
+ * What these heads mean for the pool until its own next event tells.
+ * @throws Unavailable.
+ */
+export async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tables): Promise<Overlay> {
+  const { connected, disconnected } = foldHeads(heads)
+  const confirmed = await txidsOf(connected, tables)
+  const spent =
+    connected.length <= MOST_BLOCKS_SEARCHED_FOR_CONFLICTS
+      ? await spentBy(confirmed, pool, tables)
+      : new Set<string>()
+  const chained: ChainedTx[] = []
+  for (const block of disconnected) {
+    if (chained.length < MOST_RETURNED) chained.push(...(await txsOf(block, pool, tables)))
+  }
+  const position = heads.at(-1)?.position ?? -1
+  return { position, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
+}
+
+async function txidsOf(blocks: readonly BlockRef[], tables: Tables): Promise<Set<string>> {
+  const txids = new Set<string>()
+  for (let at = 0; at < blocks.length; at += BLOCKS_AT_ONCE) {
+    const some = blocks.slice(at, at + BLOCKS_AT_ONCE)
+    const sql = `SELECT lower(hex(txid)) AS id FROM block_txs
+      WHERE height BETWEEN {from:UInt32} AND {to:UInt32}
+      AND block_hash IN (SELECT toFixedString(unhex(arrayJoin(splitByChar(',', {hashes:String}))), 32))`
+    const rows = await tables.query<{ id: string }>(sql, {
+      from: some[0]?.height ?? 0,
+      to: some.at(-1)?.height ?? 0,
+      hashes: some.map((block) => block.hash).join(','),
+    })
+    for (const { id } of rows) txids.add(id)
+  }
+  return txids
+}
+
+async function spentBy(txids: ReadonlySet<string>, pool: Pool, tables: Tables): Promise<Set<string>> {
+  const spent = new Set<string>()
+  const unknown: string[] = []
+  for (const txid of txids) {
+    const known = pool.known(txid)
+    if (known === undefined) unknown.push(txid)
+    else for (const outpoint of known.outpoints) spent.add(outpoint)
+  }
+  for (const { body } of (await tables.bodies.getAll(unknown)).values())
+    for (const input of parseTx(body).inputs) spent.add(outpointOf(input.prevTxid, input.prevVout))
+  return spent
+}
+
+async function txsOf(block: BlockRef, pool: Pool, tables: Tables): Promise<ChainedTx[]> {
+  const places = await placesOfBlock(tables, block, 0, 0xffff_ffff)
+  const [bodies, witnesses] = await Promise.all([
+    tables.bodies.getAll(places.map((place) => place.txid)),
+    tables.witnesses.getAll(
+      places.filter((place) => place.wtxid !== place.txid).map((place) => place.wtxid),
+    ),
+  ])
+  const txs: ChainedTx[] = []
+  for (const place of places) {
+    const stored = bodies.get(place.txid)
+    if (stored === undefined) continue
+    const tx = parseBody(stored.body, witnesses.get(place.wtxid))
+    const coins = decodePrevouts(stored.prevouts)
+    const inputs = coins.reduce((sum, coin) => sum + coin.value, 0n)
+    const outputs = tx.outputs.reduce((sum, output) => sum + output.value, 0n)
+    const firstSeen = pool.known(place.txid)?.firstSeen ?? place.time
+    const facts = { raw: serializeTx(tx, true), fee: tx.isCoinbase ? 0n : inputs - outputs, firstSeen }
+    txs.push({ tx: poolTx(facts, coins), isCoinbase: tx.isCoinbase })
+  }
+  return txs
+}

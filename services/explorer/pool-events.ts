@@ -1,0 +1,121 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import {
+  type NodeEvent,
+  NodeEventSchema,
+  type PoolDelta,
+  type PoolEntry,
+} from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { Logger } from '../../pipelines/logger.js'
+import type { EventLog, LogRecord } from '../../pipelines/log/port.js'
+
+/** What changes the pool in one turn. */
+export type PoolStep =
+  | { readonly kind: 'deltas'; readonly seenAt: number; readonly deltas: readonly PoolDelta[] }
+  | {
+      readonly kind: 'snapshot'
+      readonly seenAt: number
+      readonly entries: readonly PoolEntry[]
+      readonly enteredBefore: number
+    }
+
+const READ_AT_ONCE = 256
+
+/** Sorts out the events of topic `node`: what an older poller wrote and exact duplicates are dropped. */
+export class PoolEvents {
+  readonly #log: EventLog
+  readonly #logger: Logger
+  #epoch = -1
+  #sequence = -1n
+  /** Parts of a snapshot that is not whole yet. */
+  #snapshot: PoolEntry[][] | undefined
+
+  constructor(log: EventLog, logger: Logger) {
+    this.#log = log
+    this.#logger = logger
+  }
+
+  /**
+   * Where a reader begins who holds nothing: the first part of the last whole snapshot that was seen beside the chain up to
+   * `chainPosition` (a later one would leave the pool empty until the chain gets there), and where the topic ends now.
+   */
+  async findStart(chainPosition: number): Promise<{ from: number; last: number }> {
+    const [first, last] = await Promise.all([this.#log.first('node'), this.#log.last('node')])
+    for (let end = last + 1; end > first; end -= READ_AT_ONCE) {
+      const from = Math.max(first, end - READ_AT_ONCE)
+      for (const { position, event } of (await this.#span(from, end)).reverse()) {
+        if (Number(event.chainPosition) > chainPosition) continue
+        const start = snapshotPosition(position, event)
+        if (start !== undefined) return { from: Math.max(start, first), last }
+      }
+    }
+    return { from: first, last }
+  }
+
+  /**
+   * What these records do to the pool, in order. Deltas that were seen beside the same chain are one step: the poller cuts
+   * large ones, and half of one is no pool.
+   */
+  steps(records: readonly LogRecord[]): PoolStep[] {
+    const steps: PoolStep[] = []
+    for (const record of records) {
+      const event = this.#decode(record)
+      if (event === undefined || !this.#isNew(event)) continue
+      const seenAt = Number(event.chainPosition)
+      const { event: kind } = event
+      if (kind.case === 'poolSnapshot') {
+        const { part, parts, entries, enteredBefore } = kind.value
+        if (part === 0) this.#snapshot = []
+        if (this.#snapshot?.length === part) this.#snapshot.push(entries)
+        if (this.#snapshot?.length !== parts) continue
+        const all = this.#snapshot.flat()
+        steps.push({ kind: 'snapshot', seenAt, entries: all, enteredBefore: Number(enteredBefore) })
+        this.#snapshot = undefined
+      }
+      if (kind.case !== 'poolDelta') continue
+      const before = steps.at(-1)
+      if (before?.kind === 'deltas' && before.seenAt === seenAt)
+        steps[steps.length - 1] = { ...before, deltas: [...before.deltas, kind.value] }
+      else steps.push({ kind: 'deltas', seenAt, deltas: [kind.value] })
+    }
+    return steps
+  }
+
+  #isNew({ epoch, sequence }: NodeEvent): boolean {
+    if (epoch < this.#epoch || (epoch === this.#epoch && sequence <= this.#sequence)) return false
+    if (epoch !== this.#epoch) this.#snapshot = undefined
+    this.#epoch = epoch
+    this.#sequence = sequence
+    return true
+  }
+
+  /** What cannot be read is left out: the next snapshot heals it. */
+  #decode({ position, value }: LogRecord): NodeEvent | undefined {
+    try {
+      return fromBinary(NodeEventSchema, value)
+    } catch (error) {
+      this.#logger.error({ err: error, topic: 'node', position }, 'an event that cannot be decoded')
+      return undefined
+    }
+  }
+
+  async #span(from: number, end: number): Promise<{ position: number; event: NodeEvent }[]> {
+    const found: { position: number; event: NodeEvent }[] = []
+    for (let next = from; next < end; ) {
+      const records = await this.#log.read('node', next, end - next)
+      const last = records.at(-1)
+      if (last === undefined) break
+      for (const record of records) {
+        const event = record.position < end ? this.#decode(record) : undefined
+        if (event !== undefined) found.push({ position: record.position, event })
+      }
+      next = last.position + 1
+    }
+    return found
+  }
+}
+
+function snapshotPosition(position: number, { event }: NodeEvent): number | undefined {
+  if (event.case === 'poolDelta') return Number(event.value.snapshotPosition)
+  if (event.case !== 'poolSnapshot' || event.value.part + 1 < event.value.parts) return undefined
+  return position - event.value.part
+}

@@ -1,0 +1,168 @@
+import type { PoolEntry } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { Logger } from '../../pipelines/logger.js'
+import type { EventLog } from '../../pipelines/log/port.js'
+import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { type Head, headsAfter } from '../../pipelines/tables/head.js'
+import { resolveCoins } from './coins.js'
+import type { Feed } from './feed.js'
+import { overlayOf } from './overlay.js'
+import { PoolEvents, type PoolStep } from './pool-events.js'
+import { isResolved, poolTx, type PoolTx } from './pool-tx.js'
+import { pause, retrying } from './retry.js'
+import type { State } from './state.js'
+import type { Tables } from './tables.js'
+
+export interface PoolFollowerParts {
+  readonly state: State
+  readonly feed: Feed
+  readonly log: EventLog
+  readonly db: Database
+  readonly tables: Tables
+  readonly logger: Logger
+}
+
+const READ_AT_ONCE = 256
+const READ_BYTES = 4 * 2 ** 20
+const WAIT_MS = 1_000
+
+/**
+ * Follows topic `node` into the pool. An event takes effect when the head has reached the position of the chain at which it was
+ * seen, with the inputs of its transactions found; where the head is ahead, the overlays of the heads beyond it stay on top.
+ */
+export class PoolFollower {
+  readonly #parts: PoolFollowerParts
+  readonly #events: PoolEvents
+  #next = 0
+  /** The pool holds an overlay for each head beyond this position. */
+  #overlaidFrom = -1
+  /** Transactions of which some input's value is not known. */
+  #unresolved = new Set<string>()
+
+  constructor(parts: PoolFollowerParts) {
+    this.#parts = parts
+    this.#events = new PoolEvents(parts.log, parts.logger)
+  }
+
+  /** Position of the next event of topic `node` that is looked at. */
+  get next(): number {
+    return this.#next
+  }
+
+  /** Follows until the signal aborts. The state is told when all that was there at the start is in. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { state, log, logger } = this.#parts
+    const reading = { what: 'the pool in the log', logger, signal }
+    await state.until(() => state.chainLoaded, undefined, signal)
+    this.#overlaidFrom = Math.max(this.#overlaidFrom, state.chain.position)
+    const start = await retrying(() => this.#events.findStart(state.chain.position), reading)
+    this.#next = start?.from ?? 0
+    while (!signal.aborted) {
+      if (this.#next > (start?.last ?? -1)) state.poolLoaded()
+      const records = await retrying(() => log.read('node', this.#next, READ_AT_ONCE, READ_BYTES), reading)
+      if (records === undefined) return
+      for (const step of this.#events.steps(records)) await this.#take(step, signal)
+      await this.#resolveAgain().catch(() => undefined)
+      const last = records.at(-1)
+      if (last !== undefined) this.#next = last.position + 1
+      else {
+        state.poolLoaded()
+        await log.wait('node', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
+      }
+    }
+  }
+
+  /** Whether heads may be adopted without an overlay: there is nothing to lay it upon. Ask in the turn of the adoption. */
+  canSkip(heads: readonly Head[]): boolean {
+    return this.#parts.state.pool.isEmpty && heads.every((head) => head.disconnected.length === 0)
+  }
+
+  /** A head was adopted without an overlay; should an older event of the pool come yet, it is made then. */
+  skipped(position: number): void {
+    this.#overlaidFrom = position
+    this.#parts.state.pool.forgetOverlays(position)
+  }
+
+  /** Looks again for what inputs spend, where it was not found. */
+  async #resolveAgain(): Promise<void> {
+    if (this.#unresolved.size === 0) return
+    const { state, tables } = this.#parts
+    const open = [...this.#unresolved].map((txid) => state.pool.known(txid)).filter((tx) => tx !== undefined)
+    this.#unresolved = new Set(open.map((tx) => tx.txid))
+    const found = await resolveCoins(open, (txid) => state.pool.known(txid), tables)
+    for (const tx of found) if (isResolved(tx)) this.#unresolved.delete(tx.txid)
+    if (found.length > 0) state.pool.update(found)
+  }
+
+  async #take(step: PoolStep, signal: AbortSignal): Promise<void> {
+    const { state, feed } = this.#parts
+    const { seenAt } = step
+    if (state.chain.position < seenAt) {
+      // The pool beside a chain that is not shown yet: nothing more can be told until it is.
+      state.poolLoaded()
+      await state.until(() => state.chain.position >= seenAt, undefined, signal)
+    }
+    if (signal.aborted) return
+    if (step.kind === 'snapshot') {
+      const { enteredBefore } = step
+      const entries = await this.#resolved(step.entries)
+      await this.#apply(seenAt, signal, () => {
+        state.pool.replace(entries, seenAt)
+        if (feed.lastOf('mempool') < enteredBefore) feed.begin('mempool', enteredBefore)
+      })
+      return
+    }
+    const entered = await this.#resolved(step.deltas.flatMap((delta) => delta.entered))
+    await this.#apply(seenAt, signal, () => {
+      let next = 0
+      for (const delta of step.deltas) {
+        const some = entered.slice(next, (next += delta.entered.length))
+        const left = delta.left.map(({ txid }) => hex(txid))
+        state.pool.change(some, left, seenAt)
+        const before = Number(delta.enteredBefore)
+        for (const [index, { txid, fee, vsize }] of some.entries())
+          feed.publish('mempool', { txid, fee: fee.toString(), vsize }, before + index + 1)
+      }
+    })
+  }
+
+  /** Entries with what their inputs spend, as far as that is found now. */
+  async #resolved(entries: readonly PoolEntry[]): Promise<PoolTx[]> {
+    const { state, tables, logger } = this.#parts
+    const txs = entries.map(({ txid, raw, fee, firstSeen }) => {
+      const known = state.pool.known(hex(txid))
+      if (known?.fee === fee && known.firstSeen === firstSeen) return known
+      return poolTx({ raw: Buffer.from(raw), fee, firstSeen }, known?.coins)
+    })
+    const found = await resolveCoins(txs, (txid) => state.pool.known(txid), tables).catch((error: unknown) => {
+      logger.warn({ err: error }, 'inputs of the pool cannot be looked up now')
+      return []
+    })
+    const byTxid = new Map(found.map((tx) => [tx.txid, tx]))
+    const all = txs.map((tx) => byTxid.get(tx.txid) ?? tx)
+    for (const tx of all) if (!isResolved(tx)) this.#unresolved.add(tx.txid)
+    return all
+  }
+
+  /**
+   * Makes a change of the pool in one turn with its precondition: that each head beyond the position at which the change was
+   * seen has its overlay. Those of heads that were adopted without one are made here.
+   */
+  async #apply(seenAt: number, signal: AbortSignal, change: () => void): Promise<void> {
+    const { state, db, tables, logger } = this.#parts
+    while (seenAt < this.#overlaidFrom && !signal.aborted) {
+      const upTo = this.#overlaidFrom
+      const make = async () => {
+        const heads = (await headsAfter(db, seenAt)).filter((head) => head.position <= upTo)
+        return overlayOf(heads, state.pool, tables)
+      }
+      const overlay = await retrying(make, { what: 'the blocks since the pool was told', logger, signal })
+      // Meanwhile another head may have been adopted without an overlay.
+      if (overlay === undefined || upTo !== this.#overlaidFrom) continue
+      state.pool.advance(overlay)
+      this.#overlaidFrom = seenAt
+    }
+    if (!signal.aborted) change()
+  }
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

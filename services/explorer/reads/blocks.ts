@@ -1,0 +1,66 @@
+import { heightOrHash, limit, page, witness } from './arguments.js'
+import { blocksBetween, findBlock, toBlock } from './block-rows.js'
+import { declareRead, NotFound } from './read.js'
+import { Block, paged, Transaction } from './shapes.js'
+import { placesOfBlock } from '../tables.js'
+import { transactionsAt } from './transaction-rows.js'
+
+export const blocks = declareRead({
+  name: 'blocks',
+  path: '/blocks',
+  fresh: 'head',
+  args: { page, limit: limit(20, 100) },
+  answer: paged(Block),
+  async resolve({ chain, tables }, { page, limit }) {
+    const total = chain.height + 1
+    const to = chain.height - (page - 1) * limit
+    const { view, chain: network } = chain
+    if (view === undefined || network === undefined || to < 0) return { items: [], total, page, limit }
+    const rows = await blocksBetween(tables, Math.max(0, to - limit + 1), to)
+    const visible = rows.filter((row) => view.isCanonical(row.height, row.blockHash))
+    return { items: visible.map((row) => toBlock({ row, canonical: true }, network)), total, page, limit }
+  },
+})
+
+export const tip = declareRead({
+  name: 'tip',
+  path: '/blocks/tip',
+  fresh: 'head',
+  args: {},
+  answer: Block,
+  resolve({ chain }) {
+    if (chain.tip === undefined || chain.chain === undefined) throw new NotFound('Block not found')
+    return toBlock({ row: chain.tip, canonical: true }, chain.chain)
+  },
+})
+
+export const block = declareRead({
+  name: 'block',
+  path: '/block/:heightOrHash',
+  fresh: 'head',
+  args: { heightOrHash },
+  answer: Block,
+  async resolve({ chain, tables }, args) {
+    const found = await findBlock(tables, chain, args.heightOrHash)
+    if (found === undefined || chain.chain === undefined) throw new NotFound('Block not found')
+    return toBlock(found, chain.chain)
+  },
+})
+
+export const blockTransactions = declareRead({
+  name: 'blockTransactions',
+  path: '/block/:heightOrHash/txs',
+  fresh: 'head',
+  args: { heightOrHash, page, limit: limit(25, 100), witness },
+  answer: paged(Transaction),
+  async resolve(context, { heightOrHash, page, limit, witness }) {
+    const { chain, tables } = context
+    const found = await findBlock(tables, chain, heightOrHash)
+    if (found === undefined) throw new NotFound('Block not found')
+    const { height, blockHash: hash, txCount: total } = found.row
+    const from = (page - 1) * limit
+    if (from >= total) return { items: [], total, page, limit }
+    const places = await placesOfBlock(tables, { height, hash }, from, from + limit - 1)
+    return { items: await transactionsAt(places, context, witness), total, page, limit }
+  },
+})

@@ -1,0 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '../../pipelines/logger.js'
+
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 1_000
+
+/** Waits, not longer than until the signal aborts; does not throw. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined)
+}
+
+/** Does what may fail as long as a server is away until it succeeds. @returns undefined when the signal aborts first. */
+export async function retrying<T>(
+  attempt: () => Promise<T>,
+  { what, logger, signal }: { what: string; logger: Logger; signal: AbortSignal },
+): Promise<T | undefined> {
+  for (let wait = FIRST_PAUSE_MS; !signal.aborted; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await attempt()
+    } catch (error) {
+      logger.warn({ err: error, what }, 'cannot be read now, will be tried again')
+      await pause(wait, signal)
+    }
+  }
+  return undefined
+}

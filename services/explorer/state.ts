@@ -1,0 +1,105 @@
+import type { Chain } from '../../pipelines/chain/network.js'
+import type { ChainView } from '../../pipelines/tables/head.js'
+import { type Overlay, Pool } from './pool.js'
+import type { BlockRow } from './reads/block-rows.js'
+import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './status.js'
+
+/** The chain as one head shows it; never changes. */
+export interface ChainState {
+  /** Undefined before the first head. */
+  readonly view: ChainView | undefined
+  /** Of the head in topic `chain`, -1 for none. */
+  readonly position: number
+  readonly chain: Chain | undefined
+  /** -1 for a chain without blocks. */
+  readonly height: number
+  readonly tipHash: string
+  readonly tip: BlockRow | undefined
+  /** Reorganisations up to and with this head. */
+  readonly reorgs: number
+}
+
+export const NO_CHAIN: ChainState = {
+  view: undefined,
+  position: -1,
+  chain: undefined,
+  height: -1,
+  tipHash: '',
+  tip: undefined,
+  reorgs: 0,
+}
+
+interface Waiter {
+  readonly isDone: () => boolean
+  readonly done: () => void
+}
+
+/** What the explorer holds: the chain of its head, the pool beside it, the last heartbeat. Changes in one turn, never between. */
+export class State {
+  readonly pool = new Pool()
+  #chain: ChainState = NO_CHAIN
+  #chainLoaded = false
+  #poolLoaded = false
+  #waiters: Waiter[] = []
+  heartbeat: AppliedHeartbeat | undefined
+
+  get chain(): ChainState {
+    return this.#chain
+  }
+
+  /** False until head and pool were read once: nothing can be told before. */
+  get ready(): boolean {
+    return this.#chainLoaded && this.#poolLoaded
+  }
+
+  get chainLoaded(): boolean {
+    return this.#chainLoaded
+  }
+
+  /** How the indexer stands now. */
+  indexer(): IndexerFigures {
+    return indexerFigures(this.#chain, this.heartbeat, Date.now())
+  }
+
+  poolLoaded(): void {
+    this.#poolLoaded = true
+    this.#wake()
+  }
+
+  adopt(chain: ChainState, overlay?: Overlay): void {
+    this.#chain = chain
+    this.#chainLoaded = true
+    if (overlay !== undefined) this.pool.advance(overlay)
+    this.#wake()
+  }
+
+  /** Resolves true when the condition holds, false after the time or when the signal aborts. */
+  until(isDone: () => boolean, timeoutMs?: number, signal?: AbortSignal): Promise<boolean> {
+    if (isDone()) return Promise.resolve(true)
+    if (signal?.aborted === true) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      const end = (held: boolean): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', giveUp)
+        this.#waiters = this.#waiters.filter((each) => each !== waiter)
+        resolve(held)
+      }
+      const giveUp = (): void => {
+        end(false)
+      }
+      const waiter: Waiter = {
+        isDone,
+        done: () => {
+          end(true)
+        },
+      }
+      const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs)
+      signal?.addEventListener('abort', giveUp, { once: true })
+      this.#waiters.push(waiter)
+    })
+  }
+
+  #wake(): void {
+    for (const waiter of this.#waiters) if (waiter.isDone()) waiter.done()
+  }
+}

@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openLog } from '../../pipelines/log/open.js'
+import { NodeClient } from '../../pipelines/node/client.js'
+import { SupersededError, WrongChainError } from '../../pipelines/poll/errors.js'
+import { Poller } from '../../pipelines/poll/poller.js'
+import { nodeUrl, readEndpoint } from '../discovery.js'
+import { runService, StartRefused, type ServiceContext } from '../lifecycle.js'
+
+/** A node's RPC threads, unless it was told otherwise; more requests would only queue there. */
+const IN_FLIGHT = 4
+/** How soon a simulated node that came back on another port is found. */
+const MOVED_LOOK_MS = 1_000
+
+await runService('poller', async (context) => {
+  const log = await openLog(context.config.logUrl, context.config.dataDir)
+  try {
+    while (!context.signal.aborted) await follow(context, log)
+  } catch (error) {
+    if (context.signal.aborted) return
+    if (error instanceof WrongChainError || error instanceof SupersededError)
+      throw new StartRefused(error.message)
+    throw error
+  } finally {
+    await log.close()
+  }
+})
+
+/** Follows the node until it has moved or the process shall stop. */
+async function follow(
+  { config, logger, signal }: ServiceContext,
+  log: Awaited<ReturnType<typeof openLog>>,
+): Promise<void> {
+  const url = await nodeUrl(config, { signal, logger })
+  const node = new NodeClient(url, { logger })
+  const { chain, pollIntervalMs } = config
+  const poller = new Poller({ node, log, chain, pollIntervalMs, inFlight: IN_FLIGHT, logger })
+  const stop = new AbortController()
+  const either = AbortSignal.any([signal, stop.signal])
+  const watching =
+    config.nodeRpcUrl === undefined ? untilMoved(config.dataDir, url, either) : Promise.resolve()
+  void watching.then(() => {
+    if (config.nodeRpcUrl === undefined) stop.abort()
+  })
+  try {
+    await poller.run(either)
+  } finally {
+    stop.abort()
+    await watching
+    node.close()
+  }
+}
+
+async function untilMoved(dataDir: string, url: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(MOVED_LOOK_MS, undefined, { signal }).catch(() => undefined)
+    const endpoint = await readEndpoint(join(dataDir, 'simnode.json'))
+    if (endpoint !== undefined && endpoint.url !== url) return
+  }
+}

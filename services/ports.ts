@@ -1,0 +1,41 @@
+import { createServer } from 'node:net'
+import { StartRefused } from './lifecycle.js'
+
+/** Somebody else listens there. */
+export class PortTaken extends StartRefused {
+  constructor(port: number, host: string, what: string) {
+    super(
+      `Port ${String(port)} on ${host}, wanted for ${what}, is taken: stop what listens there or choose another port`,
+    )
+  }
+}
+
+/** A port that nobody listens on at this moment; another process may take it before you do. */
+export async function freePort(host = '127.0.0.1'): Promise<number> {
+  return listenOnce(0, host)
+}
+
+/** @throws PortTaken where somebody listens on it, StartRefused where this machine cannot listen there. */
+export async function assertPortFree(port: number, host: string, what: string): Promise<void> {
+  try {
+    await listenOnce(port, host)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE') throw new PortTaken(port, host, what)
+    throw new StartRefused(`Cannot listen on port ${String(port)} of ${host} for ${what}: ${message}`)
+  }
+}
+
+function listenOnce(port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen({ port, host, exclusive: true }, () => {
+      const address = server.address()
+      const got = typeof address === 'object' && address !== null ? address.port : port
+      server.close(() => {
+        resolve(got)
+      })
+    })
+  })
+}

@@ -1,0 +1,187 @@
+import { decodeAddress } from '../../pipelines/chain/address.js'
+import { baseUnitsToCoins } from '../../pipelines/chain/amount.js'
+import { CHAINS } from '../../pipelines/chain/network.js'
+import type { Playback, PlayedBlock } from './playback.js'
+import { INVALID_PARAMETER, METHOD_NOT_FOUND, NOT_FOUND, RpcError, TYPE_ERROR } from './rpc-error.js'
+import type { RecordedBlock, RecordedTx } from './timeline.js'
+
+type Params = readonly unknown[]
+type Method = (node: Playback, params: Params) => unknown
+
+const METHODS: Readonly<Record<string, Method>> = {
+  getblockchaininfo: (node) => node.state.chaininfo,
+  getblockcount: (node) => node.tip,
+  getbestblockhash: (node) => node.hashAt(node.tip),
+  getblockhash: (node, [height]) => {
+    const hash = node.hashAt(integer(height))
+    if (hash === undefined) throw new RpcError(INVALID_PARAMETER, 'Block height out of range')
+    return hash
+  },
+  getblockheader: (node, [hash, verbose = true]) => {
+    const { block, header } = blockOf(node, hash)
+    if (verbose === false) return header
+    const { tx, size, strippedsize, weight, ...rest } = shown(node, block)
+    return rest
+  },
+  getblock: (node, [hash, verbosity = 1]) => getBlock(node, blockOf(node, hash), level(verbosity)),
+  getrawmempool: (node, [verbose = false]) =>
+    verbose === true ? node.state.mempool : Object.keys(node.state.mempool),
+  getmempoolinfo: (node) => node.state.mempoolinfo,
+  getmempoolentry: (node, [txid]) => {
+    const entry = node.state.mempool[text(txid)]
+    if (entry === undefined) throw new RpcError(NOT_FOUND, 'Transaction not in mempool')
+    return entry
+  },
+  getrawtransaction: (node, [txid, verbosity = 0, blockhash]) =>
+    rawTransaction(node, text(txid), level(verbosity), blockhash),
+  gettxoutsetinfo: txOutSetInfo,
+  scantxoutset: scanTxOutSet,
+  getnetworkinfo: () => ({
+    version: 100,
+    subversion: '/recorded/',
+    connections: 0,
+    connections_in: 0,
+    connections_out: 0,
+  }),
+  uptime: () => Math.floor(process.uptime()),
+}
+
+/** @throws RpcError */
+export function callMethod(node: Playback, method: string, params: Params): unknown {
+  const found = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined
+  if (found === undefined) throw new RpcError(METHOD_NOT_FOUND, 'Method not found')
+  return found(node, params)
+}
+
+function getBlock(node: Playback, { block, header }: PlayedBlock, verbosity: number): unknown {
+  if (verbosity === 0)
+    return `${header}${compactSize(block.tx.length)}${block.tx.map((tx) => tx.hex).join('')}`
+  const whole = shown(node, block)
+  if (verbosity === 1) return { ...whole, tx: block.tx.map((tx) => tx.txid) }
+  if (verbosity >= 3) return whole
+  return {
+    ...whole,
+    tx: block.tx.map((tx) => ({ ...tx, vin: tx.vin.map(({ prevout, ...input }) => input) })),
+  }
+}
+
+/** The block as recorded, with what depends on the chain as it is now. */
+function shown(node: Playback, block: RecordedBlock): Record<string, unknown> {
+  const next = node.hashAt(block.height + 1)
+  const { confirmations, nextblockhash, ...rest } = block as RecordedBlock & Record<string, unknown>
+  const onChain = node.isOnChain(block)
+  return {
+    ...rest,
+    confirmations: onChain ? node.tip - block.height + 1 : -1,
+    ...(onChain && next !== undefined ? { nextblockhash: next } : {}),
+  }
+}
+
+function rawTransaction(node: Playback, txid: string, verbosity: number, blockhash: unknown): unknown {
+  const confirmed =
+    blockhash === undefined || blockhash === null ? node.confirmedTx(txid) : inBlock(node, txid, blockhash)
+  const tx = confirmed?.tx ?? (blockhash === undefined || blockhash === null ? node.poolTx(txid) : undefined)
+  if (tx === undefined) {
+    throw new RpcError(
+      NOT_FOUND,
+      'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.',
+    )
+  }
+  if (verbosity === 0) return tx.hex
+  if (confirmed === undefined) return tx
+  const { block } = confirmed
+  const confirmations = node.isOnChain(block) ? node.tip - block.height + 1 : 0
+  return { ...tx, blockhash: block.hash, confirmations, time: block.time, blocktime: block.time }
+}
+
+function inBlock(
+  node: Playback,
+  txid: string,
+  hash: unknown,
+): { tx: RecordedTx; block: RecordedBlock } | undefined {
+  const { block } = blockOf(node, hash)
+  const tx = block.tx.find((each) => each.txid === txid)
+  return tx === undefined ? undefined : { tx, block }
+}
+
+function txOutSetInfo(node: Playback): unknown {
+  const coins = [...node.coins.coins.values()]
+  return {
+    height: node.tip,
+    bestblock: node.hashAt(node.tip),
+    txouts: coins.length,
+    // As the node counts it: 50 bytes and the script for each output.
+    bogosize: coins.reduce((sum, { script }) => sum + 50 + script.length / 2, 0),
+    total_amount: baseUnitsToCoins(coins.reduce((sum, { value }) => sum + value, 0n)),
+    transactions: new Set(coins.map(({ txid }) => txid)).size,
+    disk_size: 0,
+  }
+}
+
+function scanTxOutSet(node: Playback, [action, objects]: Params): unknown {
+  if (action === 'status') return null
+  if (action === 'abort') return false
+  if (action !== 'start') throw new RpcError(INVALID_PARAMETER, `Invalid action '${String(action)}'`)
+  if (!Array.isArray(objects)) {
+    throw new RpcError(-1, 'scanobjects argument is required for the start action')
+  }
+  const scripts = new Set(objects.map((object: unknown) => scriptOf(node, object)))
+  const found = [...node.coins.coins.values()].filter(({ script }) => scripts.has(script))
+  return {
+    success: true,
+    txouts: node.coins.coins.size,
+    height: node.tip,
+    bestblock: node.hashAt(node.tip),
+    unspents: found.map(({ txid, vout, script, desc, value, coinbase, height }) => {
+      return { txid, vout, scriptPubKey: script, desc, amount: baseUnitsToCoins(value), coinbase, height }
+    }),
+    total_amount: baseUnitsToCoins(found.reduce((sum, { value }) => sum + value, 0n)),
+  }
+}
+
+/** Hex of the script that a descriptor addr(…) or raw(…) names. */
+function scriptOf(node: Playback, object: unknown): string {
+  const named = typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
+  const [, kind, inside = ''] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#[0-9a-z]{8})?$/.exec(String(named)) ?? []
+  if (kind === 'raw') return inside.toLowerCase()
+  const chain = CHAINS.find((each) => each === node.state.chaininfo.chain)
+  const decoded = kind === 'addr' && chain !== undefined ? decodeAddress(inside, chain) : undefined
+  if (decoded === undefined)
+    throw new RpcError(NOT_FOUND, `'${String(named)}' is not a descriptor that can be scanned for`)
+  return decoded.script.toString('hex')
+}
+
+function blockOf(node: Playback, hash: unknown): PlayedBlock {
+  const asked = text(hash)
+  if (!/^[0-9a-f]{64}$/i.test(asked)) {
+    throw new RpcError(
+      INVALID_PARAMETER,
+      `blockhash must be of length 64 (not ${String(asked.length)}, for '${asked}')`,
+    )
+  }
+  const block = node.block(asked.toLowerCase())
+  if (block === undefined) throw new RpcError(NOT_FOUND, 'Block not found')
+  return block
+}
+
+function level(verbosity: unknown): number {
+  return typeof verbosity === 'boolean' ? Number(verbosity) : integer(verbosity)
+}
+
+function integer(value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value)) return value
+  throw new RpcError(TYPE_ERROR, 'JSON value is not an integer as expected')
+}
+
+function text(value: unknown): string {
+  if (typeof value === 'string') return value
+  throw new RpcError(TYPE_ERROR, 'JSON value is not a string as expected')
+}
+
+function compactSize(count: number): string {
+  const bytes = Buffer.alloc(3, count)
+  if (count < 0xfd) return bytes.toString('hex', 0, 1)
+  bytes[0] = 0xfd
+  bytes.writeUInt16LE(count, 1)
+  return bytes.toString('hex')
+}

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+
+/** The parts of a node's JSON that are read here; everything else is passed on as it was recorded. */
+export interface RecordedTx {
+  readonly txid: string
+  readonly hex: string
+  readonly vin: readonly RecordedInput[]
+  readonly vout: readonly {
+    readonly n: number
+    readonly value: number
+    readonly scriptPubKey: { readonly hex: string; readonly desc: string }
+  }[]
+}
+
+export interface RecordedInput {
+  readonly txid?: string
+  readonly vout?: number
+  readonly prevout?: {
+    readonly value: number
+    readonly height: number
+    readonly generated: boolean
+    readonly scriptPubKey: { readonly hex: string; readonly desc: string }
+  }
+}
+
+export interface RecordedBlock {
+  readonly hash: string
+  readonly height: number
+  readonly time: number
+  readonly previousblockhash?: string
+  readonly tx: readonly RecordedTx[]
+}
+
+export interface RecordedFrame {
+  readonly time: number
+  readonly connected: readonly { readonly header: string; readonly block: RecordedBlock }[]
+  readonly disconnected: readonly string[]
+  readonly chaininfo: { readonly chain: string; readonly blocks: number; readonly bestblockhash: string }
+  readonly mempoolinfo: object
+  readonly mempool: Readonly<Record<string, object>>
+  readonly transactions: Readonly<Record<string, RecordedTx>>
+}
+
+/** Frames parsed that are kept; a client asks for the blocks of few frames at a time. */
+const KEEP = 64
+
+/** A recording: its lines in memory, each parsed when it is asked for. */
+export class Timeline {
+  readonly #lines: readonly Buffer[]
+  readonly #parsed = new Map<number, RecordedFrame>()
+
+  private constructor(lines: readonly Buffer[]) {
+    this.#lines = lines
+  }
+
+  /** @param file JSON lines, gzipped where its name ends in .gz. @throws where it cannot be read or is empty. */
+  static open(file: string): Timeline {
+    const content = readFileSync(file)
+    const text = file.endsWith('.gz') ? gunzipSync(content) : content
+    const lines: Buffer[] = []
+    for (let start = 0; start < text.length;) {
+      const found = text.indexOf(0x0a, start)
+      const end = found < 0 ? text.length : found
+      if (end > start) lines.push(text.subarray(start, end))
+      start = end + 1
+    }
+    if (lines.length === 0) throw new Error(`${file} holds no frame`)
+    return new Timeline(lines)
+  }
+
+  get length(): number {
+    return this.#lines.length
+  }
+
+  frame(index: number): RecordedFrame {
+    let frame = this.#parsed.get(index)
+    if (frame === undefined) {
+      const line = this.#lines[index]
+      if (line === undefined) throw new RangeError(`the recording has no frame ${String(index)}`)
+      frame = JSON.parse(line.toString()) as RecordedFrame
+      this.#parsed.set(index, frame)
+      for (const oldest of this.#parsed.keys()) {
+        if (this.#parsed.size <= KEEP) break
+        this.#parsed.delete(oldest)
+      }
+    }
+    return frame
+  }
+}

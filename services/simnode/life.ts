@@ -1,0 +1,46 @@
+import { Random } from './random.js'
+import type { Simulation } from './simulation.js'
+
+export interface LifeOptions {
+  readonly blockIntervalMs: number
+  readonly txsPerBlock: number
+  /** Chance of a reorganisation instead of the next block. */
+  readonly reorgRate?: number
+  readonly reorgDepth?: number
+  /** Every 20th block has at least so many bytes. */
+  readonly bigBlock?: number
+}
+
+/** Between two blocks the pool changes this often. */
+const TICKS = 5
+const BIG_EVERY = 20
+
+/** Lets a simulation live by the clock: transactions come, are replaced and evicted, blocks follow. @returns what ends it. */
+export function live(simulation: () => Simulation, options: LifeOptions): () => void {
+  let ticks = 0
+  const timer = setInterval(
+    () => {
+      beat(simulation(), options, ++ticks)
+    },
+    Math.max(1, options.blockIntervalMs / TICKS),
+  )
+  return () => {
+    clearInterval(timer)
+  }
+}
+
+/** One step between blocks; every fifth one ends with a block or a reorganisation. */
+export function beat(simulation: Simulation, options: LifeOptions, tick: number): void {
+  const { txsPerBlock, reorgRate = 0, reorgDepth = 3, bigBlock = 0 } = options
+  const { chain, pool } = simulation
+  const random = Random.of(chain.seed, 'life', chain.tip.hash, tick)
+  simulation.enter(random.around((txsPerBlock * 1.1) / TICKS))
+  if (random.chance(0.35)) simulation.replace(1)
+  if (random.chance(0.1) || pool.size > 20 * txsPerBlock + 50)
+    simulation.evict(1 + Math.floor(pool.size / 50))
+  if (tick % TICKS !== 0) return
+  const { height } = chain.tip
+  if (height > 1 && random.chance(reorgRate))
+    simulation.reorganise(Math.min(height - 1, 1 + random.below(reorgDepth)))
+  else simulation.mine({ bytes: height % BIG_EVERY === 0 ? bigBlock : 0 })
+}

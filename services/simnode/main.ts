@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import { announceEndpoint, withdrawEndpoint } from '../discovery.js'
+import { runService, StartRefused, untilAborted } from '../lifecycle.js'
+import { ForeignChain } from './chain-files.js'
+import { Simnode } from './node.js'
+import { readCommandLine, UsageError } from './options.js'
+
+await runService('simnode', async ({ config, logger, signal, args }) => {
+  const { node: options, stateFile } = refusing(() => readCommandLine(args, config.chain))
+  const file = stateFile ?? join(config.dataDir, 'simnode.json')
+  let told = 0
+  const onHistory = (height: number): void => {
+    if (height - told < 5000) return
+    told = height
+    logger.info({ height, of: options.blocks }, 'making history')
+  }
+  const node = refusing(() => new Simnode({ ...options, signal, onHistory }))
+  await node.start()
+  if (!signal.aborted) {
+    await announceEndpoint(file, { url: node.url, pid: process.pid })
+    logger.info({ url: node.url, height: node.chain.tip.height, hash: node.chain.tip.hash }, 'node is up')
+    await untilAborted(signal)
+    await withdrawEndpoint(file)
+  }
+  await node.close()
+})
+
+function refusing<T>(action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    if (error instanceof UsageError || error instanceof ForeignChain) throw new StartRefused(error.message)
+    throw error
+  }
+}

@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util'
+import { type Chain, CHAINS } from '../../pipelines/chain/network.js'
+import type { SimnodeOptions } from './node.js'
+
+/** Above so many transactions of history, few are Dilithium ones, so that the chain stays small. */
+const RICH_LIMIT = 200_000
+
+export interface CommandLine {
+  readonly node: SimnodeOptions
+  /** Where `{url, pid}` is written once the node listens. */
+  readonly stateFile: string | undefined
+}
+
+/** Thrown with all that is wrong with a command line. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+export const USAGE = `npm run simnode -- [options]
+  --seed TEXT              which chain (default headwater)
+  --chain NAME             main, test, signet or regtest (default regtest)
+  --port N                 0 (default) for a free one
+  --blocks N               history: made before the node listens (default 200)
+  --txs-per-block K        mean number of transactions a block (default 8)
+  --mix rich|cheap         many Dilithium transactions, or few (default: by the number of transactions)
+  --block-interval-ms MS   a block so often (default 5000; 0: only when told)
+  --reorg-rate R           chance that a reorganisation comes instead of a block (default 0.05)
+  --reorg-depth D          how deep at most (default 3)
+  --block-ms MS            what the read of a block costs (default 0; a real node: 5)
+  --big-block BYTES        the last block of the history and every 20th have at least so many bytes
+  --data-dir DIR           keeps the chain there, and goes on from it (default: in memory)
+  --state-file PATH        writes {url, pid} there (default: simnode.json in DATA_DIR)`
+
+/** Reads the command line. Throws UsageError. */
+export function readCommandLine(args: readonly string[], defaultChain: Chain = 'regtest'): CommandLine {
+  const values = parsed(args)
+  const faults: string[] = []
+  const number = (name: NumberOption, otherwise: number, most = 1_000_000_000): number => {
+    const text = values[name]
+    const value = text === undefined ? otherwise : Number(text)
+    if (text === '' || !Number.isFinite(value) || value < 0 || value > most) {
+      faults.push(`--${name} is a number from 0 to ${String(most)}, not '${String(text)}'`)
+    }
+    return value
+  }
+  const network = CHAINS.find((chain) => chain === (values.chain ?? defaultChain))
+  if (network === undefined) faults.push(`--chain is one of ${CHAINS.join(', ')}`)
+  const blocks = Math.floor(number('blocks', 200))
+  const txsPerBlock = number('txs-per-block', 8)
+  const mix = values.mix ?? (blocks * txsPerBlock > RICH_LIMIT ? 'cheap' : 'rich')
+  if (mix !== 'rich' && mix !== 'cheap') faults.push('--mix is rich or cheap')
+  const node: SimnodeOptions = {
+    seed: values.seed ?? 'headwater',
+    network: network ?? 'regtest',
+    port: number('port', 0, 65_535),
+    blocks,
+    txsPerBlock,
+    mix: mix === 'cheap' ? 'cheap' : 'rich',
+    blockIntervalMs: number('block-interval-ms', 5000),
+    reorgRate: number('reorg-rate', 0.05, 1),
+    reorgDepth: Math.max(1, Math.floor(number('reorg-depth', 3))),
+    blockMs: number('block-ms', 0),
+    bigBlock: number('big-block', 0),
+    traffic: { ownersPerBlock: Math.max(1, txsPerBlock / 5) },
+    ...(values['data-dir'] === undefined ? {} : { dataDir: values['data-dir'] }),
+  }
+  if (faults.length > 0) throw new UsageError(`${faults.join('\n')}\n\n${USAGE}`)
+  return { node, stateFile: values['state-file'] }
+}
+
+const STRINGS = ['seed', 'chain', 'mix', 'data-dir', 'state-file'] as const
+const NUMBERS = [
+  'port',
+  'blocks',
+  'txs-per-block',
+  'block-interval-ms',
+  'reorg-rate',
+  'reorg-depth',
+  'block-ms',
+  'big-block',
+] as const
+type NumberOption = (typeof NUMBERS)[number]
+type Option = (typeof STRINGS)[number] | NumberOption
+
+function parsed(args: readonly string[]): Partial<Record<Option, string>> {
+  const options = Object.fromEntries(
+    [...STRINGS, ...NUMBERS].map((name) => [name, { type: 'string' as const }]),
+  )
+  try {
+    return parseArgs({ args: [...args], options, strict: true }).values as Partial<Record<Option, string>>
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+  }
+}

@@ -1,0 +1,29 @@
+/** Thrown when as many requests wait as may. */
+export class QueueFull extends Error {
+  override readonly name = 'QueueFull'
+}
+
+/** Runs so many tasks at a time and lets so many wait, as the node's RPC threads (4) and work queue (16) do. */
+export class Workers {
+  readonly #waiting: (() => void)[] = []
+  #busy = 0
+
+  constructor(
+    private readonly threads = 4,
+    private readonly depth = 16,
+  ) {}
+
+  async run<T>(task: () => Promise<T> | T): Promise<T> {
+    if (this.#busy < this.threads) this.#busy++
+    else if (this.#waiting.length >= this.depth) throw new QueueFull('Work queue depth exceeded')
+    // The one who leaves hands its thread over, so the count stays.
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await task()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#busy--
+      else next()
+    }
+  }
+}

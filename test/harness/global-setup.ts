@@ -1,0 +1,28 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { startEngine } from '../../services/engine/engine.js'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The engine that all test files share; each test makes a database of its own. */
+    engineUrl: string
+  }
+}
+
+interface Build {
+  ensureBuilt(): Promise<void>
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const build = new URL('../../deploy/build.mjs', import.meta.url).href
+  await ((await import(build)) as Build).ensureBuilt()
+  const folder = await mkdtemp(join(tmpdir(), 'headwater-engine-'))
+  const engine = await startEngine({ dataDir: folder })
+  project.provide('engineUrl', engine.url)
+  return async () => {
+    await engine.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,150 @@
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { blockJson, type FakeBlock, type FakeTx } from './fake-chain.js'
+
+export type Fault =
+  | { readonly kind: 'status'; readonly status: number; readonly body?: string; readonly retryAfter?: string }
+  | { readonly kind: 'reset' | 'truncate' | 'hang' }
+  | { readonly kind: 'slow'; readonly ms: number }
+  | { readonly kind: 'result'; readonly result: unknown }
+
+interface Call {
+  readonly id: unknown
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+class Refusal extends Error {
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/** A node in this process whose chain and pool are set by the test, and which fails as the test says. */
+export class FakeNode {
+  chain: readonly FakeBlock[]
+  chainName = 'regtest'
+  readonly pool = new Map<string, { tx: FakeTx; fee: number; time: number }>()
+  /** Every request: method and when it came. */
+  readonly calls: { method: string; params: readonly unknown[]; at: number; auth: string | undefined }[] = []
+  /** The most block requests that were under way together. */
+  mostBlocksAtOnce = 0
+  /** Asked for each request; what it returns happens instead of, or before, the answer. */
+  fault: (method: string, params: readonly unknown[]) => Fault | undefined = () => undefined
+  readonly #server: Server
+  readonly #known = new Map<string, FakeBlock>()
+  #blocksNow = 0
+
+  private constructor(chain: readonly FakeBlock[], server: Server) {
+    this.chain = chain
+    this.#server = server
+  }
+
+  static async start(chain: readonly FakeBlock[]): Promise<FakeNode> {
+    const server = createServer()
+    server.keepAliveTimeout = 60_000
+    const node = new FakeNode(chain, server)
+    server.on('request', (request, response) => {
+      const parts: Buffer[] = []
+      request.on('data', (part: Buffer) => parts.push(part))
+      request.on('end', () => {
+        void node.#answer(Buffer.concat(parts).toString(), request.headers.authorization, response)
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return node
+  }
+
+  get url(): string {
+    return `http://user:s3cret%40@127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`
+  }
+
+  enter(tx: FakeTx, fee = 0.00001, time = 1_800_000_000): void {
+    this.pool.set(tx.txid, { tx, fee, time })
+  }
+
+  count(method: string): number {
+    return this.calls.filter((call) => call.method === method).length
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => {
+        resolve()
+      })
+      this.#server.closeAllConnections()
+    })
+  }
+
+  async #answer(text: string, auth: string | undefined, response: ServerResponse): Promise<void> {
+    const parsed = JSON.parse(text) as Call | Call[]
+    const calls = Array.isArray(parsed) ? parsed : [parsed]
+    const [first] = calls
+    if (first === undefined) return
+    const { method, params } = first
+    this.calls.push({ method, params, at: performance.now(), auth })
+    if (method === 'getblock') this.mostBlocksAtOnce = Math.max(this.mostBlocksAtOnce, ++this.#blocksNow)
+    const fault = this.fault(method, params)
+    if (fault?.kind === 'slow') await sleep(fault.ms)
+    if (method === 'getblock') this.#blocksNow--
+    if (fault?.kind === 'hang') return
+    if (fault?.kind === 'reset') {
+      response.socket?.resetAndDestroy()
+      return
+    }
+    if (fault?.kind === 'status') {
+      response.writeHead(
+        fault.status,
+        fault.retryAfter === undefined ? {} : { 'retry-after': fault.retryAfter },
+      )
+      response.end(fault.body ?? '')
+      return
+    }
+    const answers = calls.map((call) => this.#execute(call, fault?.kind === 'result' ? fault : undefined))
+    const body = JSON.stringify(Array.isArray(parsed) ? answers : answers[0])
+    response.end(fault?.kind === 'truncate' ? body.slice(0, body.length / 2) : body)
+  }
+
+  #execute({ id, method, params }: Call, fault: { readonly result: unknown } | undefined): object {
+    try {
+      return { result: fault === undefined ? this.#call(method, params) : fault.result, error: null, id }
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      return { result: null, error: { code: error.code, message: error.message }, id }
+    }
+  }
+
+  #call(method: string, [first]: readonly unknown[]): unknown {
+    for (const block of this.chain) this.#known.set(block.hash, block)
+    const tip = this.chain.at(-1)
+    switch (method) {
+      case 'getblockchaininfo':
+        return { chain: this.chainName, blocks: this.chain.length - 1, bestblockhash: tip?.hash }
+      case 'getblockhash': {
+        const block = this.chain[Number(first)]
+        if (block === undefined) throw new Refusal(-8, 'Block height out of range')
+        return block.hash
+      }
+      case 'getblock': {
+        const block = this.#known.get(String(first))
+        if (block === undefined) throw new Refusal(-5, 'Block not found')
+        return blockJson(block)
+      }
+      case 'getrawmempool':
+        return Object.fromEntries(
+          [...this.pool].map(([txid, { fee, time }]) => [txid, { vsize: 1, time, fees: { base: fee } }]),
+        )
+      case 'getrawtransaction': {
+        const found = this.pool.get(String(first))
+        if (found === undefined) throw new Refusal(-5, 'No such mempool transaction')
+        return found.tx.raw.toString('hex')
+      }
+      default:
+        throw new Refusal(-32601, 'Method not found')
+    }
+  }
+}

@@ -1,0 +1,503 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseBlock } from '../../../pipelines/chain/block.js'
+import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import type { EventLog } from '../../../pipelines/log/port.js'
+import { NodeClient } from '../../../pipelines/node/client.js'
+import { Poller, type PollerOptions } from '../../../pipelines/poll/poller.js'
+import { PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { blockOn, forkAt, grow, tx, type FakeBlock } from './fake-chain.js'
+import { FakeNode } from './fake-node.js'
+import { chainEvents, chainStory, foldChain, foldPool, hex, nodeEvents } from './read-log.js'
+
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+const hashes = (chain: readonly FakeBlock[]): string[] => chain.map((block) => block.hash)
+
+let dir: string
+let log: EventLog
+let node: FakeNode
+let client: NodeClient
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'headwater-poll-'))
+  log = await openLmdbLog(dir)
+  node = await FakeNode.start(grow([], 1))
+  client = new NodeClient(node.url, { timeoutMs: 300, backoff: { firstMs: 5, mostMs: 40 } })
+})
+
+afterEach(async () => {
+  client.close()
+  await node.close()
+  await log.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+function newPoller(options: Partial<PollerOptions> = {}): Poller {
+  return new Poller({ node: client, log, pollIntervalMs: 1000, logger: quiet, inFlight: 4, ...options })
+}
+
+/** Polls, and checks that the log's chain is the node's then. */
+async function level(poller: Poller): Promise<{ chain: string[]; visible: string[][] }> {
+  await poller.pollOnce()
+  const folded = await foldChain(log)
+  expect(folded.chain).toEqual(hashes(node.chain))
+  expect(folded.visible.at(-1)).toEqual(folded.chain)
+  return folded
+}
+
+describe('following a chain', () => {
+  it('writes block 0 alone', async () => {
+    await level(newPoller())
+    expect(await chainStory(log)).toEqual(['epoch 1!', `+${node.chain[0]?.hash}!`])
+  })
+
+  it('writes each block whole: its bytes, what it spends, its work', async () => {
+    const first = tx()
+    const spend = tx(first, tx())
+    node.chain = [...grow([], 2)]
+    node.chain = [...node.chain, blockOn(node.chain, [first, spend])]
+    await level(newPoller())
+    const last = (await chainEvents(log)).at(-1)?.event
+    if (last?.case !== 'blockConnected') throw new Error('no block')
+    const block = parseBlock(last.value.raw)
+    expect(block.hash).toBe(node.chain[2]?.hash)
+    expect(block.txs.map((each) => each.txid)).toEqual(node.chain[2]?.txs.map((each) => each.txid))
+    expect(hex(last.value.chainwork)).toBe(node.chain[2]?.work)
+    expect(last.value.prevouts.map(({ value, height }) => [value, height])).toEqual([
+      [100_000_000n, 1],
+      [100_000_000n, 1],
+    ])
+  })
+
+  it('fetches several blocks at once and still writes them in order', async () => {
+    node.chain = grow(node.chain, 200)
+    node.fault = (method) => (method === 'getblock' ? { kind: 'slow', ms: Math.random() * 6 } : undefined)
+    await level(newPoller())
+    expect(node.mostBlocksAtOnce).toBe(4)
+    expect(node.count('getblock')).toBe(201)
+    expect(node.count('getblockhash')).toBeLessThan(12)
+  })
+
+  it('goes on from what the log holds, under a new epoch, without fetching it again', async () => {
+    node.chain = grow(node.chain, 150)
+    await level(newPoller())
+    const fetched = node.count('getblock')
+    node.chain = grow(node.chain, 3)
+    await level(newPoller())
+    expect(node.count('getblock')).toBe(fetched + 3)
+    expect((await chainStory(log)).filter((line) => line.startsWith('epoch'))).toEqual([
+      'epoch 1!',
+      'epoch 2!',
+    ])
+  })
+
+  it('survives many starts in a row that wrote nothing', async () => {
+    node.chain = grow(node.chain, 3)
+    for (let i = 0; i < 150; i++) await newPoller().pollOnce()
+    node.chain = forkAt(node.chain, 1, 4)
+    await level(newPoller())
+    expect((await chainStory(log)).filter((line) => line.startsWith('epoch'))).toHaveLength(151)
+  })
+})
+
+describe('reorganisations', () => {
+  it.each([1, 2, 6, 64, 65, 400])('of depth %i are shown in one step', async (depth) => {
+    node.chain = grow(node.chain, 405)
+    const poller = newPoller()
+    await level(poller)
+    const old = hashes(node.chain)
+    node.chain = forkAt(node.chain, 405 - depth, depth + 1)
+    const { visible } = await level(poller)
+    expect(visible.filter((chain) => chain.length < 406 && !old.join().startsWith(chain.join()))).toEqual([])
+    expect(visible.slice(-2)).toEqual([old, hashes(node.chain)])
+  })
+
+  it('while everything was stopped are followed from the log alone, however deep', async () => {
+    node.chain = grow(node.chain, 100)
+    await level(newPoller())
+    node.chain = forkAt(node.chain, 3, 110)
+    await level(newPoller())
+    node.chain = forkAt(node.chain, 50, 70)
+    await level(newPoller())
+  })
+
+  it('back and forth between two branches end where the node is', async () => {
+    const base = grow(node.chain, 10)
+    const a = grow(base, 5)
+    const b = grow(base, 6)
+    const poller = newPoller()
+    for (const chain of [a, b, grow(a, 3), b, a, grow(b, 20)]) {
+      node.chain = chain
+      await level(poller)
+    }
+  })
+
+  it('a shorter branch with more work is followed', async () => {
+    node.chain = grow(node.chain, 10)
+    const poller = newPoller()
+    await level(poller)
+    node.chain = forkAt(node.chain, 5, 2, 100n)
+    await level(poller)
+  })
+
+  it('a node that comes back shorter is followed down, and up again', async () => {
+    const whole = grow(node.chain, 130)
+    node.chain = whole
+    const poller = newPoller()
+    await level(poller)
+    node.chain = whole.slice(0, 31)
+    const { visible } = await level(poller)
+    expect(visible.slice(-2)).toEqual([hashes(whole), hashes(node.chain)])
+    node.chain = whole.slice(0, 1)
+    await level(newPoller())
+    node.chain = whole
+    await level(poller)
+  })
+
+  it('during backfill are noticed by the block that does not fit', async () => {
+    const old = grow(node.chain, 120)
+    const other = forkAt(old, 40, 90)
+    node.chain = old
+    let served = 0
+    node.fault = (method) => {
+      if (method === 'getblock' && ++served === 70) node.chain = other
+      return undefined
+    }
+    await level(newPoller())
+    expect((await chainStory(log)).filter((line) => line.startsWith('-')).length).toBeGreaterThan(0)
+  })
+
+  it('during backfill to a node that is shorter then', async () => {
+    const old = grow(node.chain, 120)
+    node.chain = old
+    let served = 0
+    node.fault = (method) => {
+      if (method === 'getblock' && ++served === 70) node.chain = old.slice(0, 30)
+      return undefined
+    }
+    await level(newPoller())
+  })
+
+  it('cut short by a crash is not shown until a later start has made it whole', async () => {
+    node.chain = grow(node.chain, 20)
+    await level(newPoller())
+    const old = hashes(node.chain)
+    node.chain = forkAt(node.chain, 10, 12)
+    const seventh = node.chain[17]?.hash
+    // The node dies for good at the 17th block; so does the poller.
+    const stop = new AbortController()
+    node.fault = (method, [hash]) => {
+      if (method !== 'getblock' || hash !== seventh) return undefined
+      setTimeout(() => {
+        stop.abort()
+      }, 50)
+      return { kind: 'hang' }
+    }
+    await expect(newPoller({ inFlight: 1 }).pollOnce(stop.signal)).rejects.toThrow()
+    const between = await foldChain(log)
+    expect(between.chain.length).toBeLessThan(old.length)
+    expect(between.visible.at(-1)).toEqual(old)
+    node.fault = () => undefined
+    const { visible } = await level(newPoller())
+    expect(visible.slice(-2)).toEqual([old, hashes(node.chain)])
+  })
+})
+
+describe('refusing', () => {
+  it('a node with another block 0, on start and later', async () => {
+    node.chain = grow(node.chain, 5)
+    const poller = newPoller()
+    await level(poller)
+    const before = await chainStory(log)
+    node.chain = grow([], 9)
+    await expect(poller.pollOnce()).rejects.toThrow(/another block 0 than the log .* set NODE_RPC_URL/)
+    await expect(newPoller().run(new AbortController().signal)).rejects.toThrow(/the log holds chain regtest/)
+    expect(await chainStory(log)).toEqual(before)
+  })
+
+  it('a node on another network than the configuration or the log', async () => {
+    await expect(newPoller({ chain: 'main' }).pollOnce()).rejects.toThrow(/follows chain regtest, not main/)
+    await level(newPoller())
+    node.chainName = 'test'
+    await expect(newPoller().pollOnce()).rejects.toThrow(/the log holds chain regtest/)
+  })
+
+  it('to write once a newer poller has started', async () => {
+    const older = newPoller()
+    await level(older)
+    const newer = newPoller()
+    await level(newer)
+    node.chain = grow(node.chain, 1)
+    await expect(older.run(new AbortController().signal)).rejects.toThrow(
+      /another poller writes to this log: its epoch 2/,
+    )
+    await level(newer)
+    expect(await chainStory(log)).toHaveLength(4)
+  })
+
+  it('two that start at once take two epochs, and one of them goes on', async () => {
+    node.chain = grow(node.chain, 30)
+    const results = await Promise.allSettled([
+      newPoller().pollOnce(),
+      newPoller().pollOnce(),
+      newPoller().pollOnce(),
+    ])
+    expect(results.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
+    await level(newPoller())
+  })
+})
+
+describe('a node that fails', () => {
+  it('is asked again until it answers, and nothing is skipped', async () => {
+    node.chain = grow(node.chain, 60)
+    const faults = [
+      { kind: 'status', status: 503 },
+      { kind: 'status', status: 500, body: 'Work queue depth exceeded' },
+      { kind: 'reset' },
+      { kind: 'truncate' },
+      { kind: 'hang' },
+      { kind: 'result', result: { nonsense: true } },
+    ] as const
+    let asked = 0
+    node.fault = () => (++asked % 9 === 0 ? faults[(asked / 9) % faults.length] : undefined)
+    await level(newPoller())
+    expect(asked).toBeGreaterThan(70)
+  }, 20_000)
+
+  it('a block whose merkle root, header or prevouts are wrong is asked for again, never stored', async () => {
+    const spent = tx()
+    node.chain = [...grow(node.chain, 3)]
+    node.chain = [...node.chain, blockOn(node.chain, [spent, tx(spent)])]
+    const poller = newPoller()
+    let lies = 0
+    const { blockJson } = await import('./fake-chain.js')
+    node.fault = (method, [hash]) => {
+      const block = node.chain.find((each) => each.hash === hash)
+      if (method !== 'getblock' || block?.height !== 4 || lies >= 4) return undefined
+      const json = blockJson(block) as { tx: { vin: { prevout?: unknown }[] }[] }
+      lies++
+      if (lies === 1) return { kind: 'result', result: { ...json, tx: json.tx.slice(0, 2) } }
+      if (lies === 2) return { kind: 'result', result: { ...json, nonce: 1 } }
+      if (lies === 3) return { kind: 'result', result: blockJson(node.chain[3] ?? block) }
+      delete json.tx[2]?.vin[0]?.prevout
+      return { kind: 'result', result: json }
+    }
+    await level(poller)
+    expect(lies).toBe(4)
+  })
+
+  it('a block that stays wrong ends the poll with its reason, and what came before it is kept', async () => {
+    node.chain = grow(node.chain, 9)
+    const { blockJson } = await import('./fake-chain.js')
+    node.fault = (method, [hash]) => {
+      const block = node.chain.find((each) => each.hash === hash)
+      if (method !== 'getblock' || block?.height !== 5) return undefined
+      return { kind: 'result', result: { ...blockJson(block), time: block.time + 1 } }
+    }
+    const poller = newPoller()
+    await expect(poller.pollOnce()).rejects.toThrow(/its header hashes to/)
+    expect((await foldChain(log)).chain).toEqual(hashes(node.chain).slice(0, 5))
+    node.fault = () => undefined
+    await level(poller)
+    expect((await chainStory(log)).filter((line) => line.startsWith('epoch'))).toHaveLength(1)
+  }, 15_000)
+
+  it('a tip to which no block leads is not followed for ever', async () => {
+    const poller = newPoller()
+    await level(poller)
+    node.fault = (method) =>
+      method === 'getblockchaininfo'
+        ? { kind: 'result', result: { chain: 'regtest', blocks: 7, bestblockhash: 'ab'.repeat(32) } }
+        : undefined
+    await expect(poller.pollOnce()).rejects.toThrow(/names a tip that its own blocks do not lead to/)
+  }, 15_000)
+
+  it('leaves no heartbeat while it does not answer, and one for each poll when it does', async () => {
+    const stop = new AbortController()
+    const running = newPoller({ pollIntervalMs: 20 }).run(stop.signal)
+    await log.wait('node', 5, 5_000)
+    node.fault = () => ({ kind: 'status', status: 503 })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const before = await log.last('node')
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(await log.last('node')).toBe(before)
+    node.fault = () => undefined
+    await log.wait('node', before + 2, 5_000)
+    stop.abort()
+    await running
+    const beats = (await nodeEvents(log)).filter(({ event }) => event.case === 'heartbeat')
+    expect(beats.at(-1)?.event.value).toMatchObject({ nodeHeight: 0, pollIntervalMs: 20 })
+    expect(beats.at(-1)?.chainPosition).toBe(await log.last('chain').then(BigInt))
+  })
+
+  it('looks alive during a long backfill', async () => {
+    node.chain = grow(node.chain, 60)
+    node.fault = (method) => (method === 'getblock' ? { kind: 'slow', ms: 30 } : undefined)
+    await newPoller({ pollIntervalMs: 40 }).pollOnce()
+    const beats = (await nodeEvents(log)).filter(({ event }) => event.case === 'heartbeat')
+    expect(beats.length).toBeGreaterThan(5)
+    const positions = beats.map(({ chainPosition }) => Number(chainPosition))
+    expect(positions).toEqual([...positions].sort((a, b) => a - b))
+    expect(new Set(positions).size).toBeGreaterThan(3)
+  })
+})
+
+describe('the pool', () => {
+  async function lefts(): Promise<[string, PoolLeft_Reason, string][]> {
+    return (await nodeEvents(log)).flatMap(({ event }) =>
+      event.case === 'poolDelta'
+        ? event.value.left.map(({ txid, reason, by }): [string, PoolLeft_Reason, string] => [
+            hex(txid),
+            reason,
+            hex(by),
+          ])
+        : [],
+    )
+  }
+
+  it('enters with its bytes, fee and time, counted', async () => {
+    const a = tx(tx())
+    const b = tx(a)
+    node.enter(a, 0.00000123, 1_800_000_005)
+    node.enter(b, 21, 1_800_000_001)
+    await newPoller().pollOnce()
+    const [snapshot, delta] = (await nodeEvents(log))
+      .filter(({ event }) => event.case !== 'heartbeat')
+      .map(({ event }) => event)
+    expect(snapshot).toMatchObject({
+      case: 'poolSnapshot',
+      value: { part: 0, parts: 1, enteredBefore: 0n, entries: [] },
+    })
+    if (delta?.case !== 'poolDelta') throw new Error('no delta')
+    expect(delta.value.entered.map(({ txid, fee, firstSeen }) => [hex(txid), fee, firstSeen])).toEqual([
+      [b.txid, 2_100_000_000n, 1_800_000_001],
+      [a.txid, 123n, 1_800_000_005],
+    ])
+    expect(Buffer.from(delta.value.entered[1]?.raw ?? []).equals(a.raw)).toBe(true)
+  })
+
+  it('leaves as confirmed, replaced (in the pool or by a block) or evicted', async () => {
+    const [coinA, coinB, coinC, coinD] = [tx(), tx(), tx(), tx()]
+    const [confirmed, replaced, outdone, evicted] = [tx(coinA), tx(coinB), tx(coinC), tx(coinD)]
+    const child = tx(replaced)
+    for (const each of [confirmed, replaced, outdone, evicted, child]) node.enter(each)
+    const poller = newPoller()
+    await poller.pollOnce()
+    const replacement = tx(coinB)
+    const winner = tx(coinC)
+    node.pool.clear()
+    node.enter(replacement)
+    node.chain = [...node.chain, blockOn(node.chain, [confirmed, winner])]
+    await poller.pollOnce()
+    expect((await lefts()).sort()).toEqual(
+      [
+        [confirmed.txid, PoolLeft_Reason.CONFIRMED, node.chain[1]?.hash],
+        [replaced.txid, PoolLeft_Reason.REPLACED, replacement.txid],
+        [outdone.txid, PoolLeft_Reason.REPLACED, winner.txid],
+        [evicted.txid, PoolLeft_Reason.EVICTED, ''],
+        [child.txid, PoolLeft_Reason.EVICTED, ''],
+      ].sort(),
+    )
+    expect(await foldPool(log)).toEqual(new Set([replacement.txid]))
+  })
+
+  it('returns after a reorganisation, and is confirmed by the block that holds it in the end', async () => {
+    const spend = tx(tx())
+    const base = grow(node.chain, 3)
+    node.chain = base
+    node.enter(spend)
+    const poller = newPoller()
+    await poller.pollOnce()
+    node.pool.clear()
+    node.chain = [...base, blockOn(base, [spend])]
+    await poller.pollOnce()
+    node.chain = grow(base, 2)
+    node.enter(spend)
+    await poller.pollOnce()
+    expect(await foldPool(log)).toEqual(new Set([spend.txid]))
+    node.pool.clear()
+    const stale = [...node.chain, blockOn(node.chain, [spend])]
+    node.chain = [...grow(node.chain, 1)]
+    node.chain = [...node.chain, blockOn(node.chain, [spend])]
+    expect(stale).toHaveLength(node.chain.length - 1)
+    await poller.pollOnce()
+    expect((await lefts()).map(([, reason, by]) => [reason, by])).toEqual([
+      [PoolLeft_Reason.CONFIRMED, (await chainStory(log)).find((line) => line.startsWith('-'))?.slice(1, 65)],
+      [PoolLeft_Reason.CONFIRMED, node.chain.at(-1)?.hash],
+    ])
+  })
+
+  it('goes on after a restart, and knows what confirmed it although the poller died in between', async () => {
+    const [kept, confirmed] = [tx(tx()), tx(tx())]
+    node.enter(kept)
+    node.enter(confirmed)
+    await newPoller().pollOnce()
+    node.pool.delete(confirmed.txid)
+    node.chain = [...node.chain, blockOn(node.chain, [confirmed])]
+    const stop = new AbortController()
+    node.fault = (method) => {
+      if (method !== 'getrawmempool') return undefined
+      stop.abort()
+      return { kind: 'hang' }
+    }
+    await expect(newPoller().pollOnce(stop.signal)).rejects.toThrow()
+    node.fault = () => undefined
+    const raws = node.count('getrawtransaction')
+    await newPoller().pollOnce()
+    expect(await lefts()).toEqual([[confirmed.txid, PoolLeft_Reason.CONFIRMED, node.chain[1]?.hash]])
+    expect(node.count('getrawtransaction')).toBe(raws)
+    expect(await foldPool(log)).toEqual(new Set([kept.txid]))
+  })
+
+  it('leaves out what is gone before its bytes were told, and takes it when it is there', async () => {
+    const [here, gone] = [tx(tx()), tx(tx())]
+    node.enter(here)
+    node.enter(gone)
+    node.fault = (method, [txid]) => {
+      if (method === 'getrawtransaction' && txid === gone.txid) node.pool.delete(gone.txid)
+      return undefined
+    }
+    const poller = newPoller()
+    await poller.pollOnce()
+    expect(await foldPool(log)).toEqual(new Set([here.txid]))
+    node.fault = () => undefined
+    node.enter(gone)
+    await poller.pollOnce()
+    expect(await foldPool(log)).toEqual(new Set([here.txid, gone.txid]))
+  })
+
+  it('is not taken while the node is at another block than the log', async () => {
+    const [early, late] = [tx(tx()), tx(tx())]
+    node.enter(early)
+    node.fault = (method) => {
+      if (method === 'getrawmempool' && node.chain.length === 1) {
+        node.chain = grow(node.chain, 1)
+        node.pool.clear()
+        node.enter(late)
+      }
+      return undefined
+    }
+    await level(newPoller())
+    const deltas = (await nodeEvents(log)).filter(({ event }) => event.case === 'poolDelta')
+    expect(deltas.map(({ chainPosition }) => Number(chainPosition))).toEqual([2])
+    expect(await foldPool(log)).toEqual(new Set([late.txid]))
+  })
+
+  it('of thousands is told in events of bounded size, and its snapshots too', async () => {
+    for (let i = 0; i < 4500; i++) node.enter(tx(tx(), tx(), tx(), tx(), tx()))
+    const poller = newPoller()
+    await poller.pollOnce()
+    const events = await nodeEvents(log)
+    const deltas = events.flatMap(({ event }) => (event.case === 'poolDelta' ? [event.value] : []))
+    expect(deltas.length).toBeGreaterThan(3)
+    let before = 0n
+    for (const { enteredBefore, entered } of deltas) {
+      expect(enteredBefore).toBe(before)
+      before += BigInt(entered.length)
+    }
+    expect(await foldPool(log)).toEqual(new Set(node.pool.keys()))
+    for (const { value } of await log.read('node', 0, 1000)) expect(value.length).toBeLessThan(600 * 1024)
+  }, 30_000)
+})

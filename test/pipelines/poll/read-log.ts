@@ -1,0 +1,87 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import type { EventLog, LogRecord, Topic } from '../../../pipelines/log/port.js'
+import {
+  ChainEventSchema,
+  NodeEventSchema,
+  type ChainEvent,
+  type NodeEvent,
+} from '../../../proto/gen/headwater/events/v1/events_pb.js'
+
+export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+async function records(log: EventLog, topic: Topic): Promise<LogRecord[]> {
+  const all: LogRecord[] = []
+  for (let next = 0; ;) {
+    const found = await log.read(topic, next, 1000)
+    if (found.length === 0) return all
+    all.push(...found)
+    next = (found.at(-1)?.position ?? next) + 1
+  }
+}
+
+export async function chainEvents(log: EventLog): Promise<ChainEvent[]> {
+  return (await records(log, 'chain')).map(({ value }) => fromBinary(ChainEventSchema, value))
+}
+
+export async function nodeEvents(log: EventLog): Promise<NodeEvent[]> {
+  return (await records(log, 'node')).map(({ value }) => fromBinary(NodeEventSchema, value))
+}
+
+/** A line for each event of the chain, as short as it can be read: +hash, -hash, epoch; a ! where it may be shown. */
+export async function chainStory(log: EventLog): Promise<string[]> {
+  return (await chainEvents(log)).map(({ epoch, settled, event }) => {
+    const mark = settled ? '!' : ''
+    if (event.case === 'epochStarted') return `epoch ${String(epoch)}${mark}`
+    if (event.case === 'blockConnected') return `+${hex(event.value.hash)}${mark}`
+    return `-${hex(event.value?.hash ?? new Uint8Array())}${mark}`
+  })
+}
+
+/** Folds the topic as every consumer must. @throws where an event does not fit. */
+export async function foldChain(log: EventLog): Promise<{ chain: string[]; visible: string[][] }> {
+  const chain: string[] = []
+  const visible: string[][] = []
+  let epoch = 0
+  let sequence = -1n
+  for (const each of await chainEvents(log)) {
+    if (each.epoch < epoch || (each.epoch === epoch && each.sequence <= sequence)) continue
+    if (each.epoch === epoch && each.sequence !== sequence + 1n)
+      throw new Error('a sequence number is missing')
+    epoch = each.epoch
+    sequence = each.sequence
+    const { event } = each
+    if (event.case === 'blockConnected') {
+      const parent = chain.at(-1) ?? '0'.repeat(64)
+      if (hex(event.value.prevHash) !== parent || event.value.height !== chain.length)
+        throw new Error('a block does not follow the tip')
+      chain.push(hex(event.value.hash))
+    }
+    if (event.case === 'blockDisconnected' && chain.pop() !== hex(event.value.hash))
+      throw new Error('what was disconnected is not the tip')
+    if (each.settled) visible.push([...chain])
+  }
+  return { chain, visible }
+}
+
+/** The pool as a new reader builds it: from the last snapshot on. */
+export async function foldPool(log: EventLog): Promise<Set<string>> {
+  const pool = new Set<string>()
+  let epoch = 0
+  for (const each of await nodeEvents(log)) {
+    if (each.epoch < epoch) continue
+    epoch = each.epoch
+    if (each.event.case === 'poolSnapshot') {
+      if (each.event.value.part === 0) pool.clear()
+      for (const entry of each.event.value.entries) pool.add(hex(entry.txid))
+    }
+    if (each.event.case === 'poolDelta') {
+      for (const left of each.event.value.left)
+        if (!pool.delete(hex(left.txid))) throw new Error('what left was not there')
+      for (const entry of each.event.value.entered) {
+        if (pool.has(hex(entry.txid))) throw new Error('what entered was there')
+        pool.add(hex(entry.txid))
+      }
+    }
+  }
+  return pool
+}

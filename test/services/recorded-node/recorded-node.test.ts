@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startRecordedNode, type RecordedNode } from '../../../services/recorded-node/node.js'
+import { readFrames, readOracles, TIMELINE, type Frame } from '../../harness/recording.js'
+
+const frames = readFrames()
+const oracles = readOracles()
+let node: RecordedNode
+
+async function post(body: unknown): Promise<{ status: number; answer: any }> {
+  const response = await fetch(node.url, { method: 'POST', body: JSON.stringify(body) })
+  return { status: response.status, answer: await response.json() }
+}
+
+async function rpc(method: string, ...params: unknown[]): Promise<any> {
+  const { answer } = await post({ id: 7, method, params })
+  if (answer.error !== null) throw new Error(`${answer.error.code} ${answer.error.message}`)
+  return answer.result
+}
+
+beforeAll(async () => {
+  node = await startRecordedNode({ timeline: TIMELINE })
+})
+
+afterAll(() => node.close())
+
+describe('a recorded node', () => {
+  it('begins at the first frame, with block 0 alone', async () => {
+    expect(await rpc('getblockcount')).toBe(0)
+    const genesis = frames[0]?.connected[0]?.block
+    expect(await rpc('getblockhash', 0)).toBe(genesis?.hash)
+    expect(await rpc('gettxoutsetinfo')).toMatchObject({ height: 0, txouts: 0, total_amount: 0 })
+    expect(await rpc('getblock', genesis?.hash, 3)).toMatchObject({ height: 0, confirmations: 1 })
+  })
+
+  it('answers errors as Core does', async () => {
+    await expect(rpc('getblockhash', 1)).rejects.toThrow('-8 Block height out of range')
+    await expect(rpc('getblock', 'f'.repeat(64))).rejects.toThrow('-5 Block not found')
+    await expect(rpc('getblock', 'ff')).rejects.toThrow(/^-8 blockhash must be of length 64/)
+    await expect(rpc('getrawtransaction', 'f'.repeat(64))).rejects.toThrow(/^-5 No such mempool/)
+    await expect(rpc('getblockhash', 'x')).rejects.toThrow(/^-3/)
+    expect(await post({ id: 1, method: 'nothing' })).toMatchObject({
+      status: 404,
+      answer: { error: { code: -32601 } },
+    })
+    expect(
+      await post([
+        { id: 1, method: 'getblockcount' },
+        { id: 2, method: 'nothing' },
+      ]),
+    ).toMatchObject({
+      status: 200,
+      answer: [
+        { id: 1, result: 0 },
+        { id: 2, error: { code: -32601 } },
+      ],
+    })
+    const garbage = await fetch(node.url, { method: 'POST', body: '{' })
+    expect(await garbage.json()).toMatchObject({ error: { code: -32700 } })
+  })
+
+  it('is at every frame what the frame says', async () => {
+    for (const [i, frame] of frames.entries()) {
+      if (i > 0) node.step(1)
+      if (i % 40 !== 0 && frame.type !== 'reorg') continue
+      expect(node.frame()).toBe(i)
+      expect(await rpc('getblockchaininfo')).toEqual(frame.chaininfo)
+      expect(await rpc('getbestblockhash')).toBe(frame.chaininfo.bestblockhash)
+      expect(await rpc('getrawmempool', true)).toEqual(frame.mempool)
+      for (const txid of await rpc('getrawmempool'))
+        expect(await rpc('getrawtransaction', txid)).toMatch(/^0[0-9a-f]+$/)
+      if (frame.type === 'reorg') await expectReplaced(frame)
+    }
+  }, 30_000)
+
+  it('is at the end what its oracles say, and a frame beyond the last is the last', async () => {
+    const stepped = await fetch(`${node.url}/control/step?frames=100000`, { method: 'POST' })
+    expect(await stepped.json()).toEqual({ frame: frames.length - 1, frames: frames.length })
+    expect(await (await fetch(`${node.url}/control`)).json()).toEqual({
+      frame: frames.length - 1,
+      frames: frames.length,
+    })
+    expect(await rpc('gettxoutsetinfo')).toEqual(oracles.txoutset)
+    for (const [address, { balance, utxos, scriptPubKey }] of Object.entries(oracles.addresses)) {
+      for (const descriptor of [`addr(${address})`, { desc: `raw(${scriptPubKey})` }]) {
+        const scan = await rpc('scantxoutset', 'start', [descriptor])
+        expect([address, scan.total_amount, scan.unspents.length]).toEqual([address, balance, utxos])
+      }
+    }
+    for (const [txid, told] of Object.entries(oracles.transactions)) {
+      const { vin, fee, ...rest } = told as any
+      expect(await rpc('getrawtransaction', txid, 1)).toMatchObject(rest)
+    }
+  }, 30_000)
+
+  it('gives a block in all its verbosities', async () => {
+    const { header, block } =
+      frames.findLast((frame: Frame) => (frame.connected[0]?.block.tx.length ?? 0) > 1)?.connected[0] ?? {}
+    if (header === undefined || block === undefined) throw new Error('no such block')
+    const raw = await rpc('getblock', block.hash, 0)
+    expect(raw).toBe(
+      `${header}${block.tx.length.toString(16).padStart(2, '0')}${block.tx.map((tx: any) => tx.hex).join('')}`,
+    )
+    expect((await rpc('getblock', block.hash)).tx).toEqual(block.tx.map((tx) => tx.txid))
+    expect((await rpc('getblock', block.hash, 2)).tx[1].vin[0].prevout).toBeUndefined()
+    expect((await rpc('getblock', block.hash, 3)).tx).toEqual(block.tx)
+    expect(await rpc('getblockheader', block.hash, false)).toBe(header)
+    expect(await rpc('getblockheader', block.hash)).toMatchObject({ hash: block.hash, height: block.height })
+    expect((await rpc('getblockheader', block.hash)).tx).toBeUndefined()
+  })
+})
+
+async function expectReplaced(frame: Frame): Promise<void> {
+  for (const hash of frame.disconnected) {
+    expect(await rpc('getblock', hash, 3)).toMatchObject({ hash, confirmations: -1 })
+  }
+  const tip = frame.connected.at(-1)?.block
+  expect(await rpc('getblock', tip?.hash, 1)).toMatchObject({ confirmations: 1 })
+  expect(await rpc('getblockhash', tip?.height)).toBe(tip?.hash)
+}
