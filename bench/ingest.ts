@@ -63,8 +63,8 @@ async function fetchAndParse(url: string, options: IngestOptions): Promise<numbe
   let next = 0
   const worker = async (): Promise<void> => {
     while (next <= options.blocks) {
-      const hash = await node.call('getblockhash', [next++])
-      await node.call('getblock', [hash, 3])
+      const hash = await node.blockHash(next++)
+      await node.block(hash)
     }
   }
   await Promise.all(Array.from({ length: options.inFlight }, worker))

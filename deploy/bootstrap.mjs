@@ -14,7 +14,7 @@ const NEEDED = { major: 20, minor: 19, below: 26 }
 const COMMANDS = {
   start: () => runBuilt('services/start/main.js'),
   run: (name, ...args) => runBuilt(`services/${name}/main.js`, args),
-  bench: (name = 'ingest', ...args) => runBuilt(`bench/${name}.js`, args),
+  bench: (...args) => runBuilt('bench/main.js', args),
   test: (...args) => runNode([VITEST, 'run', '--project', 'fast', '--project', 'system', ...args]),
   check: async (...args) => (await import('./check.mjs')).check(args),
   'check-long': (...args) => runNode([VITEST, 'run', ...args], { HEADWATER_LONG: '1' }),

@@ -190,6 +190,11 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return values as Config
 }
 
+/** The environment for a child process: this one's own, with some variables set otherwise. */
+export function childEnvironment(otherwise: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { ...process.env, ...otherwise }
+}
+
 /** The configuration as it may be logged, by variable: secrets and the credentials inside URLs read `***`. */
 export function describe(config: Config): Record<string, string> {
   const said: Record<string, string> = {}

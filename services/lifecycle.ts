@@ -1,10 +1,9 @@
 import { ConfigError, describe, loadConfig, type Config } from './config.js'
 import { createLogger, type Logger } from './logger.js'
 
-/** Exit status of a process that starting again would not help: a taken port, a wrong setting. */
+/** Exit status that tells a supervisor that starting again would not help: a taken port, a wrong setting. */
 export const EXIT_REFUSED = 78
 
-/** How long a service may take to stop before it is ended all the same. */
 const STOP_DEADLINE_MS = 15_000
 
 /** Thrown by a service that cannot run as it is set up; its message tells the operator what to change. */
@@ -21,22 +20,30 @@ export interface ServiceContext {
   readonly args: readonly string[]
 }
 
+export interface ServiceOptions {
+  /** How long the body may take to return once it is asked to stop; then the process ends all the same. */
+  readonly stopDeadlineMs?: number
+}
+
 /**
  * Runs the body of a service's main: configuration, logger, and the signal that stops it (SIGINT, SIGTERM, or the death of
- * the supervisor, noticed by the closed IPC channel). Ends the process: status 0 when the body returns, EXIT_REFUSED for
- * StartRefused and wrong settings, 1 for any other error. A second signal ends at once.
+ * the supervisor, noticed by the closed IPC channel). Ends the process: status 0 when the body returns, EXIT_REFUSED (1 where
+ * there is no supervisor) for StartRefused and wrong settings, 1 for any other error. A second signal ends at once.
  */
 export async function runService(
   name: string,
   body: (context: ServiceContext) => Promise<void>,
+  { stopDeadlineMs = STOP_DEADLINE_MS }: ServiceOptions = {},
 ): Promise<void> {
-  const config = configOrExit()
+  const config = configOrExit(name)
   const logger = createLogger(name, config.logLevel)
   const stop = new AbortController()
-  stopOnSignals(stop, logger)
+  stopOnSignals(stop, logger, stopDeadlineMs)
   const die = (error: unknown): never => {
+    if (error instanceof StartRefused) refuse(name, error.message)
+    if (stop.signal.aborted && error instanceof Error && error.name === 'AbortError') process.exit(0)
     logger.fatal({ err: error }, error instanceof Error ? error.message : String(error))
-    process.exit(error instanceof StartRefused ? EXIT_REFUSED : 1)
+    process.exit(1)
   }
   process.on('uncaughtException', die)
   process.on('unhandledRejection', die)
@@ -64,17 +71,22 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-function configOrExit(): Config {
+/** Tells the operator in plain words and ends. */
+function refuse(name: string, message: string): never {
+  process.stderr.write(`${name}: ${message}\n`)
+  process.exit(process.connected ? EXIT_REFUSED : 1)
+}
+
+function configOrExit(name: string): Config {
   try {
     return loadConfig()
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    process.exit(EXIT_REFUSED)
+    if (error instanceof ConfigError) refuse(name, error.message)
+    throw error
   }
 }
 
-function stopOnSignals(stop: AbortController, logger: Logger): void {
+function stopOnSignals(stop: AbortController, logger: Logger, deadlineMs: number): void {
   const ask = (why: string): void => {
     if (stop.signal.aborted) {
       if (why !== 'supervisor gone') process.exit(130)
@@ -83,9 +95,9 @@ function stopOnSignals(stop: AbortController, logger: Logger): void {
     logger.info({ why }, 'stopping')
     stop.abort()
     setTimeout(() => {
-      logger.error({ deadlineMs: STOP_DEADLINE_MS }, 'did not stop in time')
+      logger.error({ deadlineMs }, 'did not stop in time')
       process.exit(1)
-    }, STOP_DEADLINE_MS).unref()
+    }, deadlineMs).unref()
   }
   process.on('SIGINT', ask)
   process.on('SIGTERM', ask)

@@ -67,8 +67,12 @@ export function parseBlock(raw: Uint8Array): Block {
   if (reader.remaining > 0) throw new RangeError(`${String(reader.remaining)} bytes after the block`)
   const size = raw.length
   return {
-    ...{ header: parseHeader(head), hash: blockHash(head), txs },
-    ...{ size, strippedSize, weight: weightOf(strippedSize, size) },
+    header: parseHeader(head),
+    hash: blockHash(head),
+    txs,
+    size,
+    strippedSize,
+    weight: weightOf(strippedSize, size),
   }
 }
 

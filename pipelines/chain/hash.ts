@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 export function sha256(bytes: Uint8Array): Buffer {
-  return createHash('sha256').update(bytes).digest()
+  return hash('sha256', bytes, 'buffer')
 }
 
 /** Bitcoin's double SHA-256. */
@@ -11,7 +11,7 @@ export function sha256d(bytes: Uint8Array): Buffer {
 
 /** RIPEMD-160 of SHA-256: what key and script hashes are made of. */
 export function hash160(bytes: Uint8Array): Buffer {
-  return createHash('ripemd160').update(sha256(bytes)).digest()
+  return hash('ripemd160', sha256(bytes), 'buffer')
 }
 
 /** Internal (serialised) byte order → the hex that people read. */

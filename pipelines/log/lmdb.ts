@@ -1,31 +1,15 @@
-import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { open, type Database, type RootDatabase } from 'lmdb'
+import { Environment, type Store, type Stores } from './lmdb-environment.js'
 import { RETENTION_MS, type EventLog, type LogRecord, type Topic } from './port.js'
 
-/** Address space, not memory or disk: room for a terabyte of blocks, so that no process ever has to grow its map. */
-const MAP_BYTES = 2 ** 40
-/** Reader slots of all processes together; each thread that reads takes one. */
-const MAX_READERS = 1024
 /** How often `wait` looks. A look is a few microseconds, so this is latency and not load. */
 const WAIT_STEP_MS = 15
-/** Pages that were read stay mapped and count as memory; after this many bytes the map is opened afresh (2 ms). */
-const REMAP_AFTER_BYTES = 64 * 2 ** 20
 /** What `read` gives at most where the caller does not say. */
 const DEFAULT_READ_BYTES = 16 * 2 ** 20
 /** Of each append, beyond twice the batch: so a backlog of expired records shrinks, and no append takes long. */
 const DROP_PER_APPEND = 16
 /** Each value is preceded by the time at which it was appended, unix milliseconds, big endian. */
 const TIME_BYTES = 8
-const TOPICS: readonly Topic[] = ['chain', 'node', 'committed']
-
-type Store = Database<Buffer, Buffer>
-
-interface Environment {
-  readonly root: RootDatabase<Buffer, Buffer>
-  readonly topics: Readonly<Record<Topic, Store>>
-  readonly consumers: Store
-}
 
 export interface LmdbLogOptions {
   /** Instead of RETENTION_MS. */
@@ -38,9 +22,8 @@ export interface LmdbLogOptions {
  * Opens (and creates) the embedded log in a folder. Any number of processes may have it open.
  * @throws where the folder cannot be written or holds something else.
  */
-export function openLmdbLog(dir: string, options: LmdbLogOptions = {}): Promise<EventLog> {
-  mkdirSync(dir, { recursive: true })
-  return Promise.resolve(new LmdbLog(dir, options))
+export async function openLmdbLog(dir: string, options: LmdbLogOptions = {}): Promise<EventLog> {
+  return new LmdbLog(dir, await Environment.take(dir), options)
 }
 
 /** Sub-database per topic: position (8 bytes, big endian) → time ‖ value. */
@@ -48,23 +31,20 @@ class LmdbLog implements EventLog {
   readonly #dir: string
   readonly #retention: Readonly<Record<Topic, number>>
   readonly #now: () => number
-  #environment: Environment
-  #remapping: Promise<void> | undefined
+  readonly #environment: Environment
   #closed: Promise<void> | undefined
-  #busy = 0
-  #bytesRead = 0
 
-  constructor(dir: string, options: LmdbLogOptions) {
+  constructor(dir: string, environment: Environment, options: LmdbLogOptions) {
     this.#dir = dir
+    this.#environment = environment
     this.#retention = { ...RETENTION_MS, ...options.retentionMs }
     this.#now = options.now ?? Date.now
-    this.#environment = openEnvironment(dir)
   }
 
   append(topic: Topic, values: readonly Uint8Array[]): Promise<number> {
     return this.#use(async ({ topics }) => {
       const store = topics[topic]
-      // `overlappingSync` is off, so a commit is on disk before it is visible here or elsewhere, and before this resolves.
+      // A child transaction is undone whole when one of its puts fails.
       return store.childTransaction(() => {
         const time = this.#now()
         let position = lastPosition(store)
@@ -81,14 +61,17 @@ class LmdbLog implements EventLog {
     limit: number,
     maxBytes = DEFAULT_READ_BYTES,
   ): Promise<LogRecord[]> {
-    const records = await this.#use(({ topics }) => readRange(topics[topic], position, limit, maxBytes))
-    for (const record of records) this.#bytesRead += record.value.length
-    this.#remapIfDue()
+    const records = await this.#use(({ root, topics }) => {
+      root.resetReadTxn()
+      return readRange(topics[topic], position, limit, maxBytes)
+    })
+    this.#environment.wasRead(records.reduce((sum, { value }) => sum + value.length, 0))
     return records
   }
 
   last(topic: Topic): Promise<number> {
     return this.#use(({ root, topics }) => {
+      // The driver keeps a reader's state for a while; what another process has just written would not be in it.
       root.resetReadTxn()
       return lastPosition(topics[topic])
     })
@@ -128,25 +111,13 @@ class LmdbLog implements EventLog {
   }
 
   close(): Promise<void> {
-    this.#closed ??= (async () => {
-      await this.#remapping?.catch(() => undefined)
-      while (this.#busy > 0) await sleep(1)
-      await this.#environment.root.close()
-    })()
+    this.#closed ??= this.#environment.release()
     return this.#closed
   }
 
-  /** Runs an action on an environment that stays open while it lasts. */
-  async #use<T>(action: (environment: Environment) => T | Promise<T>): Promise<T> {
-    // Without a wait in the ordinary case, so that what was called before close() is counted before it.
-    while (this.#remapping !== undefined) await this.#remapping
-    if (this.#closed !== undefined) throw new Error(`the log in ${this.#dir} is closed`)
-    this.#busy++
-    try {
-      return await action(this.#environment)
-    } finally {
-      this.#busy--
-    }
+  #use<T>(action: (stores: Stores) => T | Promise<T>): Promise<T> {
+    if (this.#closed !== undefined) return Promise.reject(new Error(`the log in ${this.#dir} is closed`))
+    return this.#environment.use(action)
   }
 
   #dropExpired(store: Store, before: number, appended: number, newest: number): void {
@@ -158,37 +129,6 @@ class LmdbLog implements EventLog {
       expired.push(key)
     }
     for (const key of expired) store.removeSync(key)
-  }
-
-  #remapIfDue(): void {
-    if (this.#bytesRead < REMAP_AFTER_BYTES || this.#busy > 0) return
-    if (this.#remapping !== undefined || this.#closed !== undefined) return
-    this.#bytesRead = 0
-    this.#remapping = this.#environment.root.close().then(() => {
-      this.#environment = openEnvironment(this.#dir)
-      this.#remapping = undefined
-    })
-    // Where it fails the promise stays: whoever uses the log from then on is told why.
-    this.#remapping.catch(() => undefined)
-  }
-}
-
-function openEnvironment(dir: string): Environment {
-  const root = open<Buffer, Buffer>({
-    path: dir,
-    encoding: 'binary',
-    keyEncoding: 'binary',
-    compression: false,
-    mapSize: MAP_BYTES,
-    maxDbs: TOPICS.length + 1,
-    maxReaders: MAX_READERS,
-    overlappingSync: false,
-  })
-  const store = (name: string): Store => root.openDB(name, { encoding: 'binary', keyEncoding: 'binary' })
-  return {
-    root,
-    topics: { chain: store('chain'), node: store('node'), committed: store('committed') },
-    consumers: store('consumers'),
   }
 }
 

@@ -180,15 +180,19 @@ export class BlockFolder {
     const { header, height, txs } = block
     const coinbase = txs[0]
     return {
-      ...{
-        height,
-        hash: block.hash,
-        prev_hash: header.prevHash,
-        merkle_root: header.merkleRoot,
-        time: header.time,
-      },
-      ...{ median_time: block.medianTime, nonce: header.nonce, bits: header.bits, version: header.version },
-      ...{ size: block.size, stripped_size: block.strippedSize, weight: block.weight, tx_count: txs.length },
+      height,
+      hash: block.hash,
+      prev_hash: header.prevHash,
+      merkle_root: header.merkleRoot,
+      time: header.time,
+      median_time: block.medianTime,
+      nonce: header.nonce,
+      bits: header.bits,
+      version: header.version,
+      size: block.size,
+      stripped_size: block.strippedSize,
+      weight: block.weight,
+      tx_count: txs.length,
       input_count: block.prevouts.length,
       output_count: txs.reduce((count, tx) => count + tx.outputs.length, 0),
       subsidy: subsidy(height, this.chain),
@@ -208,8 +212,15 @@ export class BlockFolder {
     const { rows } = this
     const { txid, wtxid, size, weight } = tx
     rows.blockTxs.push({
-      ...{ height: block.height, block_hash: block.hash, tx_index: index, txid, wtxid },
-      ...{ time: block.header.time, size, weight, is_dilithium: isDilithium ? 1 : 0 },
+      height: block.height,
+      block_hash: block.hash,
+      tx_index: index,
+      txid,
+      wtxid,
+      time: block.header.time,
+      size,
+      weight,
+      is_dilithium: isDilithium ? 1 : 0,
     })
     rows.bodies.push({ txid, body: tx.body, prevouts: encodePrevouts(prevouts) })
     if (tx.hasWitness) rows.witnesses.push({ wtxid, witness: tx.witness })
@@ -254,20 +265,21 @@ export class BlockFolder {
       this.totals.set(known.hash, totals)
       addToSums(sums, known, totals, touch, before)
       this.rows.scriptTxs.push({
-        ...{
-          script_hash: known.hash,
-          ordinal: totals.ordinal,
-          height: block.height,
-          block_hash: block.hash,
-          tx_index: index,
-        },
-        ...{ txid: tx.txid, time: block.header.time, received: touch.received, sent: touch.sent },
-        ...{ total_received: totals.received, total_sent: totals.sent, unspent_count: totals.unspent },
-        ...{
-          first_height: totals.firstHeight,
-          first_time: totals.firstTime,
-          shows_dilithium: totals.showsDilithium ? 1 : 0,
-        },
+        script_hash: known.hash,
+        ordinal: totals.ordinal,
+        height: block.height,
+        block_hash: block.hash,
+        tx_index: index,
+        txid: tx.txid,
+        time: block.header.time,
+        received: touch.received,
+        sent: touch.sent,
+        total_received: totals.received,
+        total_sent: totals.sent,
+        unspent_count: totals.unspent,
+        first_height: totals.firstHeight,
+        first_time: totals.firstTime,
+        shows_dilithium: totals.showsDilithium ? 1 : 0,
       })
     }
   }
@@ -285,7 +297,6 @@ export class BlockFolder {
         touches.set(known, (touch = { received: 0n, sent: 0n, unspent: 0, showsDilithium: false }))
       return touch
     }
-    const row = { height: block.height, block_hash: block.hash }
     for (const [vin, { value, script, height }] of prevouts.entries()) {
       const known = this.book.of(script)
       const touch = at(known)
@@ -294,13 +305,16 @@ export class BlockFolder {
       const input = tx.inputs[vin]
       if (input === undefined) continue
       touch.showsDilithium ||= shown[vin] === true || redeemsDilithium(input, script)
-      const created = {
+      this.rows.scriptOutputs.push({
         script_hash: known.hash,
         depth: depthOf(height),
         txid: input.prevTxid,
         vout: input.prevVout,
-      }
-      this.rows.scriptOutputs.push({ ...created, spent: 1, ...row, value })
+        spent: 1,
+        height: block.height,
+        block_hash: block.hash,
+        value,
+      })
     }
     if (block.height === 0) return touches
     for (const [vout, { value, script }] of tx.outputs.entries()) {
@@ -309,8 +323,16 @@ export class BlockFolder {
       const touch = at(known)
       touch.received += value
       touch.unspent++
-      const created = { script_hash: known.hash, depth: depthOf(block.height), txid: tx.txid, vout }
-      this.rows.scriptOutputs.push({ ...created, spent: 0, ...row, value })
+      this.rows.scriptOutputs.push({
+        script_hash: known.hash,
+        depth: depthOf(block.height),
+        txid: tx.txid,
+        vout,
+        spent: 0,
+        height: block.height,
+        block_hash: block.hash,
+        value,
+      })
     }
     return touches
   }

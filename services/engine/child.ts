@@ -48,10 +48,9 @@ function shutDown(): void {
 
 process.stdin.on('end', shutDown).on('error', shutDown).resume()
 
-const [listen = '', ...settings] = process.argv.slice(2)
-const query = `${listen}; SELECT count() FROM file('/dev/fd/${String(readEnd)}', LineAsString)`
+const query = `SYSTEM START LISTEN HTTP; SELECT count() FROM file('/dev/fd/${String(readEnd)}', LineAsString)`
 // ClickHouse skips the first argument. In a thread of its own, for it blocks until the pipe ends.
-const args = ['clickhouse', ...settings, `--query=${query}`]
+const args = ['clickhouse', ...process.argv.slice(2), `--query=${query}`]
 open({ library: 'chdb', path: libraryPath() })
 await load({
   library: 'chdb',

@@ -21,8 +21,6 @@ export interface EngineOptions {
   readonly dataDir: string
   /** Unset: a free one. */
   readonly httpPort?: number
-  /** Of ClickHouse's native protocol; unset: it does not listen for it. */
-  readonly tcpPort?: number
   /** Unset: half of the machine's memory, 3 GiB at most. */
   readonly memoryBytes?: number
   /** How long to wait for another engine on the folder to be gone; 0 by default. */
@@ -91,7 +89,7 @@ async function startOnce(options: EngineOptions, httpPort: number): Promise<Engi
     }
     await sleep(LOOK_AGAIN_MS)
   }
-  if (gone || child.pid === undefined) throw startFailure(await exited, dataDir, httpPort, options.tcpPort)
+  if (gone || child.pid === undefined) throw startFailure(await exited, dataDir, httpPort)
   return { url, pid: child.pid, exited, stop: () => stopChild(child, exited) }
 }
 
@@ -106,18 +104,11 @@ async function childArguments(options: EngineOptions, dataDir: string, httpPort:
   await mkdir(dataDir, { recursive: true })
   const configFile = join(dataDir, 'headwater-engine.xml')
   await writeFile(configFile, engineSettings(options.memoryBytes))
-  const listen = [
-    'SYSTEM START LISTEN HTTP',
-    ...(options.tcpPort === undefined ? [] : ['SYSTEM START LISTEN TCP']),
-  ]
-  const tcp = options.tcpPort === undefined ? [] : [`--tcp_port=${String(options.tcpPort)}`]
   return [
-    listen.join('; '),
     `--config-file=${configFile}`,
     `--path=${dataDir}`,
     `--listen_host=${HOST}`,
     `--http_port=${String(httpPort)}`,
-    ...tcp,
   ]
 }
 
@@ -140,17 +131,9 @@ function outcome(child: ChildProcess, logger: Logger | undefined): Promise<strin
   })
 }
 
-function startFailure(said: string, dataDir: string, httpPort: number, tcpPort: number | undefined): Error {
+function startFailure(said: string, dataDir: string, httpPort: number): Error {
   if (said.includes('Cannot lock file')) return new FolderInUse(dataDir)
-  const taken = /Address already in use: \S*?:(\d+)/.exec(said)
-  if (taken !== null) {
-    const port = Number(taken[1])
-    return new PortTaken(
-      port,
-      HOST,
-      port === tcpPort && port !== httpPort ? "the engine's native protocol" : 'the engine',
-    )
-  }
+  if (said.includes('Address already in use')) return new PortTaken(httpPort, HOST, 'the engine')
   return new Error(`The engine on ${dataDir} did not start: ${said}`)
 }
 

@@ -2,14 +2,18 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { announceEndpoint, withdrawEndpoint } from '../discovery.js'
-import { runService, untilAborted } from '../lifecycle.js'
+import { runService, untilAborted, type ServiceContext } from '../lifecycle.js'
 import { PortTaken } from '../ports.js'
 import { startEngine, type Engine, type EngineOptions } from './engine.js'
 
 /** An engine whose holder was killed needs a moment to close its tables; a live one keeps its folder. */
 const LOCK_WAIT_MS = 5000
+/** More than the engine takes at most, which ends itself by force. */
+const STOP_DEADLINE_MS = 30_000
 
-await runService('engine', async ({ config, logger, signal, args }) => {
+await runService('engine', run, { stopDeadlineMs: STOP_DEADLINE_MS })
+
+async function run({ config, logger, signal, args }: ServiceContext): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: { 'http-port': { type: 'string' } } })
   await mkdir(config.dataDir, { recursive: true })
   const file = join(config.dataDir, 'engine.json')
@@ -24,7 +28,7 @@ await runService('engine', async ({ config, logger, signal, args }) => {
   await withdrawEndpoint(file)
   if (died !== undefined) throw new Error(`The engine died: ${died}`)
   await engine.stop()
-})
+}
 
 /** On the port of the last start if it is free, so that whoever talked to it then finds it again. */
 async function startWhereItWas(options: EngineOptions, portFile: string): Promise<Engine> {

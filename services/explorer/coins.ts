@@ -27,9 +27,7 @@ export async function resolveCoins(
   }
   for (const [txid, { body }] of await tables.bodies.getAll(elsewhere)) serialised.set(txid, body)
   const coins = coinsOf(serialised)
-  return open
-    .map((tx) => fill(tx, coins))
-    .filter((tx, index) => missing(tx) < missing(open[index] as PoolTx))
+  return open.map((tx) => fill(tx, coins)).filter((tx, index) => missing(tx) < missing(open[index] as PoolTx))
 }
 
 const txidOf = (outpoint: string): string => outpoint.slice(0, 64)

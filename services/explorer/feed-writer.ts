@@ -147,9 +147,7 @@ function connectedOf(head: Pick<Head, 'tipHeight' | 'connected' | 'blocksBefore'
   })
 }
 
-function reorgOf(
-  head: Pick<Head, 'tipHeight' | 'connected' | 'disconnected' | 'reorgsBefore'>,
-): FeedEvent {
+function reorgOf(head: Pick<Head, 'tipHeight' | 'connected' | 'disconnected' | 'reorgsBefore'>): FeedEvent {
   const { connected, disconnected } = head
   const data = {
     fork_height: head.tipHeight - connected.length,

@@ -7,14 +7,8 @@ import {
 import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog, LogRecord } from '../../pipelines/log/port.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
-import {
-  type ChainView,
-  type Head,
-  headsAfter,
-  latestHead,
-  loadChainView,
-  nextChainView,
-} from '../../pipelines/tables/head.js'
+import { type ChainView, loadChainView, nextChainView } from '../../pipelines/tables/chain-view.js'
+import { type Head, headsAfter, latestHead } from '../../pipelines/tables/head.js'
 import type { FeedWriter } from './feed-writer.js'
 import { overlayOf } from './overlay.js'
 import type { Overlay } from './pool.js'
@@ -47,6 +41,8 @@ export class HeadFollower {
   #next = 0
   /** Newest position of a head that was announced. */
   #announced = -1
+  /** Whether the tables may hold a head that was not adopted. */
+  #isBehind = false
   #catchingUp: Promise<void> | undefined
 
   constructor(parts: HeadFollowerParts) {
@@ -70,7 +66,7 @@ export class HeadFollower {
         await log.wait('committed', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
       for (const record of records) this.#take(record)
       this.#next = (records.at(-1)?.position ?? this.#next - 1) + 1
-      if (this.#announced > this.#parts.state.chain.position) this.#catchUp(signal)
+      if (this.#isBehind) this.#catchUp(signal)
     }
     await this.#catchingUp
   }
@@ -90,7 +86,10 @@ export class HeadFollower {
 
   #take({ position, value }: LogRecord): void {
     const { event } = this.#decode(position, value) ?? { event: undefined }
-    if (event?.case === 'head') this.#announced = Math.max(this.#announced, Number(event.value.position))
+    if (event?.case === 'head') {
+      this.#announced = Math.max(this.#announced, Number(event.value.position))
+      this.#isBehind = true
+    }
     if (event?.case === 'heartbeat') {
       this.#parts.state.heartbeat = appliedHeartbeat(event.value) ?? this.#parts.state.heartbeat
     }
@@ -100,7 +99,10 @@ export class HeadFollower {
     try {
       return fromBinary(CommittedEventSchema, value)
     } catch (error) {
-      this.#parts.logger.error({ err: error, topic: 'committed', position }, 'an event that cannot be decoded')
+      this.#parts.logger.error(
+        { err: error, topic: 'committed', position },
+        'an event that cannot be decoded',
+      )
       return undefined
     }
   }
@@ -121,21 +123,30 @@ export class HeadFollower {
 
   /** One at a time; heartbeats go on meanwhile. */
   #catchUp(signal: AbortSignal): void {
-    const { state, logger } = this.#parts
+    const { logger } = this.#parts
     if (this.#catchingUp !== undefined) return
     this.#catchingUp = (async () => {
-      while (this.#announced > state.chain.position && !signal.aborted)
+      while (this.#isBehind && !signal.aborted) {
+        this.#isBehind = false
         await retrying(() => this.#advance(), { what: 'the heads that were announced', logger, signal })
+      }
     })().finally(() => {
       this.#catchingUp = undefined
     })
   }
 
+  /** Adopts the heads after the adopted one: also one at its own position, which lowers the final height. */
   async #advance(): Promise<void> {
     const { db, state, pool, tables, writer, logger } = this.#parts
-    const heads = await headsAfter(db, state.chain.position)
+    const heads = await headsAfter(db, state.chain.position, state.chain.view?.head.writtenAt)
     const head = heads.at(-1)
-    if (head === undefined) throw new Error('a head was announced that the tables do not show')
+    if (head === undefined) {
+      if (this.#announced > state.chain.position)
+        throw new Error('a head was announced that the tables do not show')
+      return
+    }
+    // There may be more than are read at once.
+    this.#isBehind = true
     const next = await this.#stateOf(await this.#viewOf(heads, head), head)
     const events = await writer.eventsOf(heads)
     let overlay: Overlay | undefined

@@ -92,9 +92,7 @@ async function txsOf(block: BlockRef, pool: Pool, tables: Tables): Promise<Chain
   const places = await placesOfBlock(tables, block, 0, 0xffff_ffff)
   const [bodies, witnesses] = await Promise.all([
     tables.bodies.getAll(places.map((place) => place.txid)),
-    tables.witnesses.getAll(
-      places.filter((place) => place.wtxid !== place.txid).map((place) => place.wtxid),
-    ),
+    tables.witnesses.getAll(places.filter((place) => place.wtxid !== place.txid).map((place) => place.wtxid)),
   ])
   const txs: ChainedTx[] = []
   for (const place of places) {

@@ -100,7 +100,7 @@ export class PoolEvents {
 
   async #span(from: number, end: number): Promise<{ position: number; event: NodeEvent }[]> {
     const found: { position: number; event: NodeEvent }[] = []
-    for (let next = from; next < end; ) {
+    for (let next = from; next < end;) {
       const records = await this.#log.read('node', next, end - next)
       const last = records.at(-1)
       if (last === undefined) break

@@ -133,10 +133,12 @@ export class PoolFollower {
       if (known?.fee === fee && known.firstSeen === firstSeen) return known
       return poolTx({ raw: Buffer.from(raw), fee, firstSeen }, known?.coins)
     })
-    const found = await resolveCoins(txs, (txid) => state.pool.known(txid), tables).catch((error: unknown) => {
-      logger.warn({ err: error }, 'inputs of the pool cannot be looked up now')
-      return []
-    })
+    const found = await resolveCoins(txs, (txid) => state.pool.known(txid), tables).catch(
+      (error: unknown) => {
+        logger.warn({ err: error }, 'inputs of the pool cannot be looked up now')
+        return []
+      },
+    )
     const byTxid = new Map(found.map((tx) => [tx.txid, tx]))
     const all = txs.map((tx) => byTxid.get(tx.txid) ?? tx)
     for (const tx of all) if (!isResolved(tx)) this.#unresolved.add(tx.txid)

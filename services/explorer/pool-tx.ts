@@ -73,4 +73,3 @@ function changesOf(tx: Tx, coins: readonly (Coin | undefined)[]): Map<string, bi
   for (const output of tx.outputs) add(output.script, output.value)
   return changes
 }
-

@@ -191,7 +191,8 @@ function applyOverlay(pool: Map<string, PoolTx>, overlay: Overlay): Map<string, 
   for (const txid of overlay.confirmed) pool.delete(txid)
   const gone = new Set<string>()
   if (overlay.spent.size > 0) {
-    for (const tx of pool.values()) if (tx.outpoints.some((each) => overlay.spent.has(each))) gone.add(tx.txid)
+    for (const tx of pool.values())
+      if (tx.outpoints.some((each) => overlay.spent.has(each))) gone.add(tx.txid)
   }
   removeWithDescendants(pool, gone)
   for (const tx of overlay.returned) if (!pool.has(tx.txid)) pool.set(tx.txid, tx)
@@ -199,7 +200,7 @@ function applyOverlay(pool: Map<string, PoolTx>, overlay: Overlay): Map<string, 
 }
 
 function removeWithDescendants(pool: Map<string, PoolTx>, gone: Set<string>): void {
-  for (let before = 0; before !== gone.size; ) {
+  for (let before = 0; before !== gone.size;) {
     before = gone.size
     for (const tx of pool.values()) {
       if (gone.has(tx.txid)) continue

@@ -3,6 +3,7 @@ import type { Logger } from '../../pipelines/logger.js'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
+const SAY_AGAIN_MS = 10_000
 
 /** Waits, not longer than until the signal aborts; does not throw. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -14,11 +15,15 @@ export async function retrying<T>(
   attempt: () => Promise<T>,
   { what, logger, signal }: { what: string; logger: Logger; signal: AbortSignal },
 ): Promise<T | undefined> {
+  let saidAt = Number.NEGATIVE_INFINITY
   for (let wait = FIRST_PAUSE_MS; !signal.aborted; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
     try {
       return await attempt()
     } catch (error) {
-      logger.warn({ err: error, what }, 'cannot be read now, will be tried again')
+      if (Date.now() - saidAt >= SAY_AGAIN_MS) {
+        logger.warn({ err: error, what }, 'cannot be read now, will be tried again')
+        saidAt = Date.now()
+      }
       await pause(wait, signal)
     }
   }

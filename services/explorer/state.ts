@@ -1,5 +1,5 @@
 import type { Chain } from '../../pipelines/chain/network.js'
-import type { ChainView } from '../../pipelines/tables/head.js'
+import type { ChainView } from '../../pipelines/tables/chain-view.js'
 import { type Overlay, Pool } from './pool.js'
 import type { BlockRow } from './reads/block-rows.js'
 import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './status.js'

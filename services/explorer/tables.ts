@@ -241,7 +241,10 @@ function toScriptRow(row: RawScriptRow): ScriptRow {
   }
 }
 
-function groupByKey<R extends { key: string }, V>(rows: readonly R[], convert: (row: R) => V): Map<string, V[]> {
+function groupByKey<R extends { key: string }, V>(
+  rows: readonly R[],
+  convert: (row: R) => V,
+): Map<string, V[]> {
   const groups = new Map<string, V[]>()
   for (const row of rows) {
     const group = groups.get(row.key)
@@ -260,7 +263,9 @@ export async function placesOfBlock(
 ): Promise<Place[]> {
   const sql = `SELECT ${PLACE} FROM block_txs WHERE height = {height:UInt32} AND block_hash = unhex({hash:String})
     AND tx_index BETWEEN {from:UInt32} AND {to:UInt32} ORDER BY tx_index LIMIT 1 BY tx_index`
-  return (await tables.query<RawPlace>(sql, { height: block.height, hash: block.hash, from, to })).map(toPlace)
+  return (await tables.query<RawPlace>(sql, { height: block.height, hash: block.hash, from, to })).map(
+    toPlace,
+  )
 }
 
 /** Places of the newest visible transactions, newest first. */

@@ -1,12 +1,17 @@
-import { join } from 'node:path'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { announceEndpoint, withdrawEndpoint } from '../discovery.js'
 import { runService, StartRefused, untilAborted } from '../lifecycle.js'
 import { ForeignChain } from './chain-files.js'
 import { Simnode } from './node.js'
-import { readCommandLine, UsageError } from './options.js'
+import { readCommandLine, USAGE, UsageError } from './options.js'
 
 await runService('simnode', async ({ config, logger, signal, args }) => {
-  const { node: options, stateFile } = refusing(() => readCommandLine(args, config.chain))
+  const { node: options, stateFile, help } = refusing(() => readCommandLine(args, config.chain))
+  if (help) {
+    process.stdout.write(`${USAGE}\n`)
+    return
+  }
   const file = stateFile ?? join(config.dataDir, 'simnode.json')
   let told = 0
   const onHistory = (height: number): void => {
@@ -17,6 +22,7 @@ await runService('simnode', async ({ config, logger, signal, args }) => {
   const node = refusing(() => new Simnode({ ...options, signal, onHistory }))
   await node.start()
   if (!signal.aborted) {
+    await mkdir(dirname(file), { recursive: true })
     await announceEndpoint(file, { url: node.url, pid: process.pid })
     logger.info({ url: node.url, height: node.chain.tip.height, hash: node.chain.tip.hash }, 'node is up')
     await untilAborted(signal)

@@ -9,6 +9,8 @@ export interface CommandLine {
   readonly node: SimnodeOptions
   /** Where `{url, pid}` is written once the node listens. */
   readonly stateFile: string | undefined
+  /** Only the options are asked for. */
+  readonly help: boolean
 }
 
 /** Thrown with all that is wrong with a command line. */
@@ -30,6 +32,8 @@ export const USAGE = `npm run simnode -- [options]
   --big-block BYTES        the last block of the history and every 20th have at least so many bytes
   --data-dir DIR           keeps the chain there, and goes on from it (default: in memory)
   --state-file PATH        writes {url, pid} there (default: simnode.json in DATA_DIR)`
+
+const SEE = 'npm run simnode -- --help tells the options'
 
 /** Reads the command line. Throws UsageError. */
 export function readCommandLine(args: readonly string[], defaultChain: Chain = 'regtest'): CommandLine {
@@ -64,8 +68,8 @@ export function readCommandLine(args: readonly string[], defaultChain: Chain = '
     traffic: { ownersPerBlock: Math.max(1, txsPerBlock / 5) },
     ...(values['data-dir'] === undefined ? {} : { dataDir: values['data-dir'] }),
   }
-  if (faults.length > 0) throw new UsageError(`${faults.join('\n')}\n\n${USAGE}`)
-  return { node, stateFile: values['state-file'] }
+  if (faults.length > 0) throw new UsageError(`${faults.join('; ')} (${SEE})`)
+  return { node, stateFile: values['state-file'], help: values.help === true }
 }
 
 const STRINGS = ['seed', 'chain', 'mix', 'data-dir', 'state-file'] as const
@@ -80,15 +84,16 @@ const NUMBERS = [
   'big-block',
 ] as const
 type NumberOption = (typeof NUMBERS)[number]
-type Option = (typeof STRINGS)[number] | NumberOption
+type Values = Partial<Record<(typeof STRINGS)[number] | NumberOption, string>> & { help?: boolean }
 
-function parsed(args: readonly string[]): Partial<Record<Option, string>> {
+function parsed(args: readonly string[]): Values {
   const options = Object.fromEntries(
     [...STRINGS, ...NUMBERS].map((name) => [name, { type: 'string' as const }]),
   )
   try {
-    return parseArgs({ args: [...args], options, strict: true }).values as Partial<Record<Option, string>>
+    return parseArgs({ args: [...args], options: { ...options, help: { type: 'boolean' } }, strict: true })
+      .values
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)} (${SEE})`)
   }
 }

@@ -34,7 +34,8 @@ export class SimBlock {
 
   /** This block, its parent, and so on down to genesis. */
   *back(): Generator<SimBlock> {
-    for (let block: SimBlock | undefined = this; block !== undefined; block = block.parent) yield block
+    yield this
+    for (let block = this.parent; block !== undefined; block = block.parent) yield block
   }
 }
 

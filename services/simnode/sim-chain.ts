@@ -41,6 +41,8 @@ export interface Move {
   readonly disconnected: readonly SimTx[]
   /** Blocks that joined, lowest first. */
   readonly connected: readonly SimBlock[]
+  /** Transactions of the blocks that joined, lowest first, without coinbases. */
+  readonly confirmed: () => readonly SimTx[]
 }
 
 export interface BlockContent {
@@ -82,8 +84,7 @@ export class SimChain {
     this.#pools = miningPools(this.keyring)
     this.store = store
     const genesis = { hash: GENESIS_HASH, parent: -1, height: 0, time: GENESIS_TIME, txids: [GENESIS_TXID] }
-    const { blocks } = store.heads()
-    for (const head of blocks) {
+    for (const head of store.heads().blocks) {
       this.#enter(
         new SimBlock(
           this.#byNumber.length,
@@ -168,10 +169,9 @@ export class SimChain {
       this.#moveTo(before)
       throw error
     }
-    if (activate) {
-      this.store.markTip(this.tip.number)
-      this.#tell({ disconnected: left.disconnected, connected: [...left.connected, ...mined] })
-    } else this.#moveTo(before)
+    if (activate) this.#tell(this.#move(left.disconnected, [...left.connected, ...mined]))
+    else this.#moveTo(before)
+    this.store.markTip(this.tip.number)
     return mined
   }
 
@@ -220,7 +220,7 @@ export class SimChain {
     this.#enter(block)
     this.#active.push(block)
     this.store.markTip(number)
-    this.#tell({ disconnected: [], connected: [block] })
+    this.#tell({ disconnected: [], connected: [block], confirmed: () => draft.txs })
     return block
   }
 
@@ -270,7 +270,6 @@ export class SimChain {
   /** The tip, and the last block of every other branch with how many blocks it has of its own. */
   leaves(): { readonly block: SimBlock; readonly branchLength: number }[] {
     const last = this.#byNumber.filter((block) => block === this.tip || !this.#children.has(block.hash))
-    // Blocks above a tip that went back are leaves too.
     return last.map((block) => ({ block, branchLength: block.height - forkOf(block, this.tip).height }))
   }
 
@@ -308,6 +307,14 @@ export class SimChain {
     }
   }
 
+  #move(disconnected: readonly SimTx[], connected: readonly SimBlock[]): Move {
+    return {
+      disconnected,
+      connected,
+      confirmed: () => connected.flatMap((block) => this.read(block).txs.slice(1)),
+    }
+  }
+
   #moveTo(target: SimBlock): Move {
     const fork = forkOf(this.tip, target)
     const left: (readonly SimTx[])[] = []
@@ -319,7 +326,7 @@ export class SimChain {
     }
     connected.reverse()
     for (const block of connected) this.#connect(block)
-    return { disconnected: left.reverse().flat(), connected }
+    return this.#move(left.reverse().flat(), connected)
   }
 
   /** @returns the transactions without the coinbase. */
@@ -387,6 +394,6 @@ export class Branch {
 /** A branch that begins after the block of that height on the best chain, or after any block given. */
 export function forkAt(chain: SimChain, at: number | SimBlock): Branch {
   const block = typeof at === 'number' ? chain.at(at) : at
-  if (block === undefined) throw new RangeError(`the best chain has no height ${String(at)}`)
+  if (block === undefined) throw new RangeError(`the best chain ends at ${String(chain.tip.height)}`)
   return new Branch(chain, block)
 }

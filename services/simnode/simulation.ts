@@ -1,4 +1,4 @@
-import { type ChainOptions, type Move, SimChain } from './sim-chain.js'
+import { type ChainOptions, type Move, type SimChain } from './sim-chain.js'
 import type { Coin } from './coin-set.js'
 import { GENESIS_TIME } from './genesis.js'
 import { Pool, type PoolEntry, rateOf } from './pool.js'
@@ -160,6 +160,7 @@ export class Simulation {
     const limit = Math.max(2, random.around(this.#txsPerBlock * 1.5))
     const chosen = new Set<PoolEntry>()
     for (const entry of shuffled([...this.pool.entries()], random)) {
+      if (chosen.size >= limit) break
       const family = this.pool.withAncestors(entry)
       const free = [...family].every((each) => !held.has(each.tx.txid))
       if (free && chosen.size + family.size <= limit && random.chance(0.7))
@@ -194,9 +195,10 @@ export class Simulation {
     }
   }
 
-  #follow({ disconnected }: Move): void {
+  #follow({ disconnected, confirmed }: Move): void {
     this.#setClock()
-    if (this.pool.size > 0 || disconnected.length > 0) this.pool.rebuild(disconnected)
+    if (disconnected.length > 0) this.pool.rebuild(disconnected)
+    else if (this.pool.size > 0) this.pool.confirm(confirmed())
   }
 
   /** Random numbers for what happens between blocks; also moves the chain's clock on by a second. */

@@ -31,6 +31,8 @@ const MATURITY = 10
 const TREASURY = { from: 100, to: 1200 }
 const MAX_OWNERS = 50_000
 const DUST = 1000n
+/** Many coins are too small to pay for many bytes. */
+const BULKY_TRIES = 200
 const PRESENCE = [
   'sent with love',
   'Ünïcödé ₿ платёж 支払い 🌊',
@@ -94,13 +96,29 @@ export class Traffic {
 
   /** A transaction of at least `bytes`: an inscription where a taproot coin is at hand, else data outputs. */
   bulky(from: Spendable, bytes: number, random: Random): SimTx | undefined {
-    const coin = this.#draw(from, random, [])
-    if (coin === undefined) return undefined
-    const taproot = this.#keyring.find(coin.script, 0)?.kind === 'p2tr'
-    if (taproot) {
-      const input = inputFor(coin, inscription(random.bytes(bytes), random))
-      return fund([coin], [input], [coin.script], [], 1, random)
+    for (let tries = 0; tries < BULKY_TRIES; tries++) {
+      const coin = this.#draw(from, random, [])
+      const tx = coin === undefined ? undefined : this.#stuffed(coin, bytes, random)
+      if (tx !== undefined) return tx
     }
+    return undefined
+  }
+
+  #stuffed(coin: Coin, bytes: number, random: Random): SimTx | undefined {
+    // A data output's byte costs sixteen times an inscription's, more than most coins are worth.
+    const least = BigInt(bytes) * 2n + DUST
+    if (this.#keyring.find(coin.script, 0)?.kind === 'p2tr') {
+      if (coin.value < least / 16n) return undefined
+      return fund(
+        [coin],
+        [inputFor(coin, inscription(random.bytes(bytes), random))],
+        [coin.script],
+        [],
+        1,
+        random,
+      )
+    }
+    if (coin.value < least) return undefined
     const payloads: Buffer[] = []
     for (let left = bytes; left > 0; left -= 8000)
       payloads.push(dataScript(random.bytes(Math.min(left, 8000))))

@@ -10,10 +10,7 @@ export interface AskedScript extends DecodedAddress {
 }
 
 /** The script that an address names, undefined for a malformed one. Before the first head every chain's are well-formed. */
-export function scriptOf(
-  { chain }: Pick<ReadContext, 'chain'>,
-  address: string,
-): AskedScript | undefined {
+export function scriptOf({ chain }: Pick<ReadContext, 'chain'>, address: string): AskedScript | undefined {
   for (const network of chain.chain === undefined ? CHAINS : [chain.chain]) {
     const decoded = decodeAddress(address, network)
     if (decoded !== undefined) return { ...decoded, scriptHash: scriptHash(decoded.script) }

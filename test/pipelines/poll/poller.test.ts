@@ -8,7 +8,7 @@ import type { EventLog } from '../../../pipelines/log/port.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
 import { Poller, type PollerOptions } from '../../../pipelines/poll/poller.js'
 import { PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_pb.js'
-import { blockOn, forkAt, grow, tx, type FakeBlock } from './fake-chain.js'
+import { blockJson, blockOn, forkAt, grow, tx, type FakeBlock } from './fake-chain.js'
 import { FakeNode } from './fake-node.js'
 import { chainEvents, chainStory, foldChain, foldPool, hex, nodeEvents } from './read-log.js'
 
@@ -151,9 +151,9 @@ describe('reorganisations', () => {
     const { visible } = await level(poller)
     expect(visible.slice(-2)).toEqual([hashes(whole), hashes(node.chain)])
     node.chain = whole.slice(0, 1)
-    await level(newPoller())
-    node.chain = whole
     await level(poller)
+    node.chain = whole
+    await level(newPoller())
   })
 
   it('during backfill are noticed by the block that does not fit', async () => {
@@ -201,7 +201,9 @@ describe('reorganisations', () => {
     expect(between.visible.at(-1)).toEqual(old)
     node.fault = () => undefined
     const { visible } = await level(newPoller())
-    expect(visible.slice(-2)).toEqual([old, hashes(node.chain)])
+    // With the 22nd block the new branch has more work than the old one.
+    expect(visible.slice(-3).map((chain) => chain.length)).toEqual([21, 22, 23])
+    expect(visible.at(-3)).toEqual(old)
   })
 })
 
@@ -272,7 +274,6 @@ describe('a node that fails', () => {
     node.chain = [...node.chain, blockOn(node.chain, [spent, tx(spent)])]
     const poller = newPoller()
     let lies = 0
-    const { blockJson } = await import('./fake-chain.js')
     node.fault = (method, [hash]) => {
       const block = node.chain.find((each) => each.hash === hash)
       if (method !== 'getblock' || block?.height !== 4 || lies >= 4) return undefined
@@ -290,7 +291,6 @@ describe('a node that fails', () => {
 
   it('a block that stays wrong ends the poll with its reason, and what came before it is kept', async () => {
     node.chain = grow(node.chain, 9)
-    const { blockJson } = await import('./fake-chain.js')
     node.fault = (method, [hash]) => {
       const block = node.chain.find((each) => each.hash === hash)
       if (method !== 'getblock' || block?.height !== 5) return undefined

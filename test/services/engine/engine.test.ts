@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FolderInUse, startEngine, type Engine, type EngineOptions } from '../../../services/engine/engine.js'
-import { freePort, PortTaken } from '../../../services/ports.js'
+import { PortTaken } from '../../../services/ports.js'
 
 const SMALL = { memoryBytes: 1024 ** 3 }
 
@@ -77,19 +77,9 @@ describe('the engine', () => {
       const taken = start({ httpPort: port })
       await expect(taken).rejects.toThrow(PortTaken)
       await expect(taken).rejects.toThrow(String(port))
-      const native = start({ tcpPort: port })
-      await expect(native).rejects.toThrow(/native protocol/)
     } finally {
       other.close()
     }
-  })
-
-  it('listens for the native protocol only where it is told to', async () => {
-    const tcpPort = await freePort()
-    const engine = await start({ tcpPort })
-    expect(await ask(engine, `SELECT count() FROM remote('127.0.0.1:${String(tcpPort)}', system.one)`)).toBe(
-      '1',
-    )
   })
 
   it('tells how it died', async () => {

@@ -1,0 +1,65 @@
+import js from '@eslint/js'
+import { defineConfig } from 'eslint/config'
+import tseslint from 'typescript-eslint'
+
+const ENV = {
+  object: 'process',
+  property: 'env',
+  message: 'Only services/config.ts reads the environment: declare a setting there.',
+}
+
+export default defineConfig(
+  { ignores: ['dist/', 'node_modules/', 'proto/gen/', 'coverage/', '.data/'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      eqeqeq: 'error',
+      'no-restricted-properties': ['error', ENV],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      // tsconfig's noPropertyAccessFromIndexSignature wants the brackets that this forbids.
+      '@typescript-eslint/dot-notation': 'off',
+      // An interface may want a promise of a method that has nothing to wait for.
+      '@typescript-eslint/require-await': 'off',
+      // It does not see what an await or a callback changes meanwhile (`signal.aborted`).
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      // `() => void send()` and `(row) => list.push(row)` are shorter than blocks and as clear.
+      '@typescript-eslint/no-confusing-void-expression': 'off',
+      '@typescript-eslint/no-meaningless-void-operator': 'off',
+      // Only a type alias has the index signature that a declaration of columns or parameters asks for.
+      '@typescript-eslint/consistent-type-definitions': 'off',
+      // It wants the `!` that no-non-null-assertion forbids.
+      '@typescript-eslint/non-nullable-type-assertion-style': 'off',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
+    },
+  },
+  { files: ['services/config.ts'], rules: { 'no-restricted-properties': 'off' } },
+  {
+    // Tests read answers as a client would, untyped, and may be steered by variables.
+    files: ['test/**/*.ts', 'bench/**/*.ts'],
+    rules: {
+      'no-restricted-properties': 'off',
+      '@typescript-eslint/no-explicit-any': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/restrict-plus-operands': 'off',
+      '@typescript-eslint/restrict-template-expressions': 'off',
+    },
+  },
+  {
+    files: ['**/*.mjs', '**/*.js'],
+    languageOptions: {
+      globals: { process: 'readonly', URL: 'readonly', console: 'readonly', setTimeout: 'readonly' },
+    },
+  },
+)

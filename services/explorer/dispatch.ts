@@ -1,0 +1,217 @@
+import { AnswerCache, type CachedAnswer, matchesTag, type Moment, toBytes } from './answer-cache.js'
+import { Unavailable } from './availability.js'
+import type { Health } from './health.js'
+import type { Metrics } from './metrics.js'
+import type { Logger } from '../../pipelines/logger.js'
+import { parseArguments } from './reads/arguments.js'
+import { BadArgument, NotFound, type Read, type ReadContext } from './reads/read.js'
+import { type Matched, type Route, Router } from './router.js'
+import type { State } from './state.js'
+import type { Tables } from './tables.js'
+
+export interface Request {
+  /** Upper case. */
+  readonly method: string
+  /** Still percent-encoded, without the query. */
+  readonly path: string
+  readonly query: string
+  readonly ifNoneMatch: string
+  readonly minChainHeight: string
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+  /** Of 304 the one that is not sent: its length is told. */
+  readonly body: Buffer
+}
+
+export interface DispatcherParts {
+  readonly reads: readonly Read[]
+  readonly state: State
+  readonly tables: Tables
+  readonly health: () => Health
+  readonly metrics: Metrics
+  readonly logger: Logger
+}
+
+const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
+/** How long a request waits for the height that it asks for. */
+const HEIGHT_WAIT_MS = 2_000
+const UNAVAILABLE = 'Database unavailable'
+
+/** Turns a request into its answer, whatever transport brought it. Never rejects. */
+export class Dispatcher {
+  readonly #parts: DispatcherParts
+  readonly #router: Router
+  readonly #cache = new AnswerCache()
+  /** Answers on their way: the same question of the same moment is asked once. */
+  readonly #pending = new Map<string, Promise<CachedAnswer>>()
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts
+    this.#router = new Router(parts.reads)
+  }
+
+  /** At once where the answer is in memory. */
+  answer(request: Request): Answer | Promise<Answer> {
+    const matched = this.#router.match(request.path)
+    if (matched === undefined) return unknownRoute(request)
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return errorAnswer(405, 'Method Not Allowed', [['allow', 'GET, HEAD']])
+    const { target } = matched.route
+    if (target === 'health') return this.#health()
+    if (target === 'metrics') return this.#metrics()
+    if (target === 'socket') return errorAnswer(426, 'Upgrade Required', [['upgrade', 'websocket']])
+    try {
+      return this.#read(target, matched, request)
+    } catch (error) {
+      return this.#failed(error, matched.route)
+    }
+  }
+
+  /** The pattern that a path falls under, for metrics: a path itself would make a label without end. */
+  patternOf(path: string): string {
+    return this.#router.match(path)?.route.pattern ?? 'unknown'
+  }
+
+  #read(read: Read, { route, params }: Matched, request: Request): Answer | Promise<Answer> {
+    const args = argumentsOf(read, params, request.query)
+    const height = minHeight(request.minChainHeight)
+    const { state } = this.#parts
+    if (height > state.chain.height)
+      return state
+        .until(() => state.chain.height >= height, HEIGHT_WAIT_MS)
+        .then(() => this.#now(read, args, request))
+        .catch((error: unknown) => this.#failed(error, route))
+    const answer = this.#now(read, args, request)
+    return answer instanceof Promise ? answer.catch((error: unknown) => this.#failed(error, route)) : answer
+  }
+
+  #now(read: Read, args: Record<string, unknown>, request: Request): Answer | Promise<Answer> {
+    const { state } = this.#parts
+    if (!state.ready) throw new Unavailable('the chain was not read yet')
+    const { chain } = state
+    const moment: Moment = {
+      position: chain.position,
+      tipHash: chain.tipHash,
+      poolVersion: state.pool.version,
+    }
+    const key = `${read.name} ${JSON.stringify(args)}`
+    const stateHeaders = chainHeaders(chain)
+    const cached = this.#cache.get(read.fresh, key, moment)
+    if (cached !== undefined) return goodAnswer(cached, stateHeaders, request)
+    return this.#resolve(read, args, key, moment).then(
+      (made) => goodAnswer(made, stateHeaders, request),
+      (error: unknown) => {
+        if (error instanceof NotFound) return errorAnswer(404, error.message, stateHeaders)
+        throw error
+      },
+    )
+  }
+
+  #resolve(read: Read, args: Record<string, unknown>, key: string, moment: Moment): Promise<CachedAnswer> {
+    const { position, poolVersion } = moment
+    const pendingKey = `${key} ${String(position)} ${String(poolVersion)}`
+    const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
+    if (underWay !== undefined) return underWay
+    const { state, tables } = this.#parts
+    const context: ReadContext = {
+      chain: state.chain,
+      pool: state.pool,
+      tables,
+      indexer: () => state.indexer(),
+    }
+    const making = (async () => {
+      const made = toBytes(await read.resolve(context, args as never), moment.tipHash)
+      this.#cache.keep(read.fresh, key, made, moment)
+      return made
+    })()
+    this.#pending.set(pendingKey, making)
+    const forget = (): void => {
+      this.#pending.delete(pendingKey)
+    }
+    making.then(forget, forget)
+    return making
+  }
+
+  #failed(error: unknown, route: Route): Answer {
+    if (error instanceof BadArgument) return errorAnswer(400, error.message)
+    if (error instanceof Unavailable) return errorAnswer(503, UNAVAILABLE)
+    this.#parts.logger.error({ err: error, route: route.pattern }, 'a read failed')
+    return errorAnswer(500, 'Internal Server Error')
+  }
+
+  #health(): Answer {
+    const health = this.#parts.health()
+    const status = health.status === 'ok' ? 200 : 503
+    return { status, headers: [JSON_TYPE, ['cache-control', 'no-store']], body: jsonBytes(health) }
+  }
+
+  async #metrics(): Promise<Answer> {
+    const { metrics, logger } = this.#parts
+    try {
+      const { text, type } = await metrics.text()
+      return { status: 200, headers: [['content-type', type]], body: Buffer.from(text) }
+    } catch (error) {
+      logger.error({ err: error }, 'metrics cannot be told')
+      return errorAnswer(500, 'Internal Server Error')
+    }
+  }
+}
+
+/** @throws BadArgument. */
+function argumentsOf(
+  read: Read,
+  params: Readonly<Record<string, string>>,
+  query: string,
+): Record<string, unknown> {
+  const given = new URLSearchParams(query)
+  return parseArguments(read.args, (name) => {
+    const inPath = params[name]
+    return inPath === undefined ? (given.get(name) ?? undefined) : decodeSegment(inPath)
+  })
+}
+
+/** What cannot be decoded is taken as it is, and refused by the argument's own rule. */
+function decodeSegment(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** @throws BadArgument. @returns -1 where none is asked for. */
+function minHeight(header: string): number {
+  if (header === '') return -1
+  if (!/^\d{1,10}$/.test(header)) throw new BadArgument('x-min-chain-height must be an integer of at least 0')
+  return Number(header)
+}
+
+type Headers = readonly (readonly [string, string])[]
+
+function chainHeaders(chain: { readonly height: number; readonly tipHash: string }): Headers {
+  return [
+    ['x-chain-height', String(chain.height)],
+    ['x-chain-tip', chain.tipHash],
+  ]
+}
+
+function goodAnswer({ body, etag }: CachedAnswer, stateHeaders: Headers, { ifNoneMatch }: Request): Answer {
+  const headers: Headers = [...stateHeaders, ['etag', etag], ['cache-control', 'no-cache']]
+  if (ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag)) return { status: 304, headers, body }
+  return { status: 200, headers: [JSON_TYPE, ...headers], body }
+}
+
+function unknownRoute({ method, path, query }: Request): Answer {
+  const url = query === '' ? path : `${path}?${query}`
+  const body = { error: 'Not Found', message: `Route ${method}:${url} not found`, statusCode: 404 }
+  return { status: 404, headers: [JSON_TYPE], body: jsonBytes(body) }
+}
+
+function errorAnswer(status: number, error: string, headers: Headers = []): Answer {
+  return { status, headers: [JSON_TYPE, ...headers], body: jsonBytes({ error }) }
+}
+
+const jsonBytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))

@@ -1,0 +1,120 @@
+import type { Chain } from '../../pipelines/chain/network.js'
+import type { Logger } from '../../pipelines/logger.js'
+import type { EventLog, Topic } from '../../pipelines/log/port.js'
+import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { AvailableDatabase } from './availability.js'
+import { Dispatcher } from './dispatch.js'
+import { failure, Feed, reactTo } from './feed.js'
+import { FeedWriter } from './feed-writer.js'
+import { HeadFollower } from './head-follow.js'
+import { type Health, healthOf } from './health.js'
+import { Metrics } from './metrics.js'
+import { PoolFollower } from './pool-follow.js'
+import { READS } from './reads/index.js'
+import { Server } from './server.js'
+import { State } from './state.js'
+import { Tables } from './tables.js'
+
+export interface ExplorerOptions {
+  readonly host?: string
+  /** 0 takes a free one. */
+  readonly port: number
+  readonly db: Database
+  readonly log: EventLog
+  readonly logger: Logger
+  /** Kept for the rate limit, which is not there yet. */
+  readonly rateLimitPerMinute?: number
+  readonly chain?: Chain | undefined
+}
+
+export interface Explorer {
+  readonly url: string
+  /** Stops listening, drops the clients, ends following. Leaves database and log open. */
+  close(): Promise<void>
+}
+
+/** Listening waits this long for head and pool; later requests get 503 until they are there. */
+const READY_WAIT_MS = 5_000
+const POOL_LOOK_MS = 250
+
+/** Starts an explorer: follows the log, answers on HTTP and WebSocket. @throws where it cannot listen. */
+export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
+  const { host = '127.0.0.1', port, db, log, logger } = options
+  const stop = new AbortController()
+  const database = new AvailableDatabase(db, logger)
+  const tables = new Tables(database)
+  const state = new State()
+  const feed = new Feed((channel, message) => {
+    server.publish(channel, message)
+  })
+  const writer = new FeedWriter(feed, state, tables)
+  const pool = new PoolFollower({ state, feed, log, db, tables, logger })
+  const heads = new HeadFollower({ state, writer, pool, log, db, tables, logger })
+  const metrics: Metrics = new Metrics({
+    connections: () => (database.connected ? Math.max(1, database.running) : 0),
+    wsClients: () => server.clients,
+    tipHeight: () => state.chain.height,
+    nodeHeight: () => state.heartbeat?.nodeHeight ?? -1,
+    reorgs: () => state.chain.reorgs,
+    poolSize: () => state.pool.size,
+    consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: pool.next - 1 }),
+  })
+  const health = (): Health => healthOf({ state, database }, server.clients)
+  const dispatcher: Dispatcher = new Dispatcher({ reads: READS, state, tables, health, metrics, logger })
+  const server: Server = new Server({
+    answer: (request) => dispatcher.answer(request),
+    observe: (path, status, seconds) => {
+      metrics.observe(dispatcher.patternOf(path), status, seconds)
+    },
+    react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
+  })
+
+  await database.start()
+  const following = [heads.run(stop.signal), pool.run(stop.signal)]
+  for (const each of following) each.catch(ended(logger))
+  const statsTimer = setInterval(() => {
+    if (state.ready) writer.poolChanged()
+  }, POOL_LOOK_MS)
+  const close = async (): Promise<void> => {
+    server.close()
+    clearInterval(statsTimer)
+    stop.abort()
+    writer.close()
+    database.close()
+    await Promise.allSettled(following)
+    metrics.close()
+  }
+  try {
+    if (database.connected) await state.until(() => state.ready, READY_WAIT_MS)
+    const taken = await server.listen(host, port)
+    return { url: `http://${host}:${String(taken)}`, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** A follower ends only when it is stopped; anything else is a fault that must not pass in silence. */
+function ended(logger: Logger): (error: unknown) => void {
+  return (error) => {
+    logger.error({ err: error }, 'following the log ended')
+    throw error
+  }
+}
+
+/** Of the materializer by its commits, of this explorer by how far it is. */
+async function consumerLags(
+  log: EventLog,
+  own: Readonly<Record<'committed' | 'node', number>>,
+): Promise<{ topic: string; consumer: string; lag: number }[]> {
+  const lag = async (topic: Topic, consumer: string, position: Promise<number> | number) => {
+    const [last, done] = await Promise.all([log.last(topic), position])
+    return { topic, consumer, lag: Math.max(0, last - done) }
+  }
+  const lags = await Promise.allSettled([
+    lag('chain', 'materializer', log.committed('chain', 'materializer')),
+    lag('committed', 'explorer', own.committed),
+    lag('node', 'explorer', own.node),
+  ])
+  return lags.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+}

@@ -1,0 +1,17 @@
+import { openLog } from '../../pipelines/log/open.js'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { engineUrl } from '../discovery.js'
+import { runService, untilAborted } from '../lifecycle.js'
+import { startExplorer } from './explorer.js'
+
+await runService('explorer', async ({ config, logger, signal }) => {
+  const url = await engineUrl(config, { signal, logger })
+  const db = new Database({ url, database: config.clickhouseDatabase })
+  const log = await openLog(config.logUrl, config.dataDir)
+  const { explorerPort: port, host, rateLimitPerMinute, chain } = config
+  const explorer = await startExplorer({ host, port, db, log, logger, rateLimitPerMinute, chain })
+  logger.info({ url: explorer.url }, 'explorer listens')
+  await untilAborted(signal)
+  await explorer.close()
+  await Promise.all([db.close(), log.close()])
+})

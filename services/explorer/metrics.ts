@@ -1,0 +1,82 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** What the gauges are read from when somebody looks. */
+export interface MetricSources {
+  readonly connections: () => number
+  readonly wsClients: () => number
+  readonly tipHeight: () => number
+  readonly nodeHeight: () => number
+  readonly reorgs: () => number
+  readonly poolSize: () => number
+  /** Events of a topic that a consumer has not finished, by consumer; what cannot be read now is left out. */
+  readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+/** What the explorer tells Prometheus. The only place that knows prom-client. */
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #durations: Histogram<'route' | 'status'>
+
+  constructor(sources: MetricSources) {
+    const registers = [this.#registry]
+    collectDefaultMetrics({ register: this.#registry, prefix: 'headwater_' })
+    this.#durations = new Histogram({
+      name: 'headwater_api_request_duration_seconds',
+      help: 'Time from a request to its answer, by route pattern and status.',
+      labelNames: ['route', 'status'],
+      buckets: SECONDS,
+      registers,
+    })
+    const gauge = (name: string, help: string, read: () => number): void => {
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read())
+        },
+      })
+    }
+    gauge('headwater_api_db_pool_total', 'Connections to the database in use.', sources.connections)
+    gauge('headwater_api_ws_clients', 'Connected WebSocket clients.', sources.wsClients)
+    gauge('headwater_tip_height', 'Height of the head, -1 for none.', sources.tipHeight)
+    gauge('headwater_node_height', 'Height in the last applied heartbeat, -1 for none.', sources.nodeHeight)
+    gauge('headwater_tip_lag_blocks', 'Blocks that the head is behind the node.', () =>
+      Math.max(0, sources.nodeHeight() - sources.tipHeight()),
+    )
+    gauge('headwater_pool_transactions', 'Unconfirmed transactions.', sources.poolSize)
+    new Counter({
+      name: 'headwater_reorgs_total',
+      help: 'Reorganisations of the indexed chain.',
+      registers,
+      collect() {
+        this.reset()
+        this.inc(sources.reorgs())
+      },
+    })
+    new Gauge({
+      name: 'headwater_consumer_lag',
+      help: 'Events of a topic of the log that a consumer has not finished.',
+      labelNames: ['topic', 'consumer'],
+      registers,
+      async collect() {
+        for (const { topic, consumer, lag } of await sources.consumerLags())
+          this.set({ topic, consumer }, lag)
+      },
+    })
+  }
+
+  observe(route: string, status: number, seconds: number): void {
+    this.#durations.observe({ route, status: String(status) }, seconds)
+  }
+
+  async text(): Promise<{ text: string; type: string }> {
+    return { text: await this.#registry.metrics(), type: this.#registry.contentType }
+  }
+
+  close(): void {
+    this.#registry.clear()
+  }
+}

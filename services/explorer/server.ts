@@ -1,0 +1,160 @@
+import uWS, {
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+  type us_listen_socket,
+  type WebSocket,
+} from 'uWebSockets.js'
+import { PortTaken } from '../ports.js'
+import type { Answer, Request } from './dispatch.js'
+import type { Channel, Reaction } from './feed.js'
+
+export interface ServerParts {
+  readonly answer: (request: Request) => Answer | Promise<Answer>
+  /** Told of each answer that was sent. */
+  readonly observe: (path: string, status: number, seconds: number) => void
+  /** What a message of a client does. */
+  readonly react: (text: string | undefined) => Reaction
+}
+
+const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
+/** A client that has not taken this much is dropped: it comes back with `since`. */
+const MOST_BACKPRESSURE = 4 * 2 ** 20
+const MOST_MESSAGE_BYTES = 16 * 1024
+const IDLE_SECONDS = 120
+
+const REASONS: Readonly<Record<number, string>> = {
+  200: '200 OK',
+  304: '304 Not Modified',
+  400: '400 Bad Request',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  426: '426 Upgrade Required',
+  500: '500 Internal Server Error',
+  503: '503 Service Unavailable',
+}
+
+type Client = WebSocket<object>
+type ListenExclusively = (
+  host: string,
+  port: number,
+  options: number,
+  done: (socket: us_listen_socket | false) => void,
+) => void
+
+/** The HTTP and WebSocket server. The only place that knows uWebSockets. */
+export class Server {
+  readonly #parts: ServerParts
+  readonly #app: TemplatedApp
+  readonly #clients = new Set<Client>()
+  #socket: us_listen_socket | undefined
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts
+    this.#app = uWS.App()
+    for (const path of SOCKET_PATHS) this.#serveSockets(path)
+    this.#app.any('/*', (res, req) => {
+      this.#serve(res, req)
+    })
+  }
+
+  get clients(): number {
+    return this.#clients.size
+  }
+
+  /** @returns the port. @throws PortTaken. */
+  async listen(host: string, port: number): Promise<number> {
+    // The types leave this form out. Exclusive: a second explorer on the same port must fail, not share it.
+    const listen = this.#app.listen.bind(this.#app) as unknown as ListenExclusively
+    const socket = await new Promise<us_listen_socket | false>((resolve) => {
+      listen(host, port, uWS.ListenOptions.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve)
+    })
+    if (socket === false) throw new PortTaken(port, host, 'the explorer (EXPLORER_PORT)')
+    this.#socket = socket
+    return uWS.us_socket_local_port(socket)
+  }
+
+  publish(channel: Channel, message: string): void {
+    this.#app.publish(channel, message)
+  }
+
+  close(): void {
+    if (this.#socket !== undefined) uWS.us_listen_socket_close(this.#socket)
+    this.#socket = undefined
+    for (const client of [...this.#clients]) client.end(1001, 'the server stops')
+    this.#app.close()
+  }
+
+  #serve(res: HttpResponse, req: HttpRequest): void {
+    const began = performance.now()
+    const method = req.getCaseSensitiveMethod()
+    const path = req.getUrl()
+    const request: Request = {
+      method,
+      path,
+      query: req.getQuery(),
+      ifNoneMatch: req.getHeader('if-none-match'),
+      minChainHeight: req.getHeader('x-min-chain-height'),
+    }
+    const answer = this.#parts.answer(request)
+    const sent = (status: number): void => {
+      this.#parts.observe(path, status, (performance.now() - began) / 1000)
+    }
+    if (!(answer instanceof Promise)) {
+      write(res, answer, method === 'HEAD')
+      sent(answer.status)
+      return
+    }
+    let aborted = false
+    res.onAborted(() => {
+      aborted = true
+    })
+    void answer.then((made) => {
+      sent(made.status)
+      if (aborted) return
+      res.cork(() => {
+        write(res, made, method === 'HEAD')
+      })
+    })
+  }
+
+  #serveSockets(path: string): void {
+    this.#app.ws<object>(path, {
+      compression: uWS.DISABLED,
+      maxPayloadLength: MOST_MESSAGE_BYTES,
+      maxBackpressure: MOST_BACKPRESSURE,
+      closeOnBackpressureLimit: 1,
+      idleTimeout: IDLE_SECONDS,
+      sendPingsAutomatically: true,
+      open: (ws) => {
+        this.#clients.add(ws)
+      },
+      message: (ws, message, isBinary) => {
+        this.#react(ws, this.#parts.react(isBinary ? undefined : Buffer.from(message).toString()))
+      },
+      close: (ws) => {
+        this.#clients.delete(ws)
+      },
+    })
+  }
+
+  /** In one turn, so that between the events replayed and the live ones none is lost or told twice. */
+  #react(ws: Client, { replies, subscribe, unsubscribe }: Reaction): void {
+    ws.cork(() => {
+      for (const reply of replies) {
+        // Dropped for its backpressure: the connection is closed, and nothing may be sent on it.
+        if (!this.#clients.has(ws) || ws.send(reply) === 2) return
+      }
+      if (subscribe !== undefined) ws.subscribe(subscribe)
+      if (unsubscribe !== undefined) ws.unsubscribe(unsubscribe)
+    })
+  }
+}
+
+function write(res: HttpResponse, { status, headers, body }: Answer, isHead: boolean): void {
+  res.writeStatus(REASONS[status] ?? String(status))
+  for (const [name, value] of headers) res.writeHeader(name, value)
+  // The length as a header of our own: given one, endWithoutBody (3.0.6) waits for a body, and the connection hangs.
+  if (isHead || status === 304) res.writeHeader('content-length', String(body.length)).endWithoutBody()
+  else res.end(body)
+}

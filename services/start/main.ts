@@ -1,0 +1,101 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { childEnvironment, type Config } from '../config.js'
+import { runService, StartRefused, untilAborted, type ServiceContext } from '../lifecycle.js'
+import { assertPortFree, freePort } from '../ports.js'
+import { holdFolder } from './only-one.js'
+import { Supervised } from './supervised.js'
+
+const LOOK_AGAIN_MS = 100
+const SERVICE_STOP_MS = 10_000
+/** The engine waits for requests under way and closes its tables. */
+const ENGINE_STOP_MS = 30_000
+/** History of the simulated chain, and how often it grows. */
+const SIMNODE = ['--blocks', '200', '--block-interval-ms', '5000']
+
+await runService('start', run, { stopDeadlineMs: 4 * SERVICE_STOP_MS + ENGINE_STOP_MS + 5000 })
+
+/** Starts everything that is not given by a URL, tells when it is ready, restarts what dies, and stops it in reverse order. */
+async function run(context: ServiceContext): Promise<void> {
+  const { config, signal } = context
+  await mkdir(config.dataDir, { recursive: true })
+  const letGo = await holdFolder(config.dataDir)
+  const port = await explorerPort(config)
+  const refused = new AbortController()
+  let refusal = ''
+  const services = plan(context, port, (name) => {
+    refusal = `${name} cannot run as things are (its reason is above): stopped`
+    refused.abort()
+  })
+  const over = AbortSignal.any([signal, refused.signal])
+  for (const service of services) service.start()
+  try {
+    const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${String(port)}`
+    if (await becomesReady(reachable(config.host), port, over))
+      process.stdout.write(`ready explorer=${url}\n`)
+    await untilAborted(over)
+  } finally {
+    for (const service of [...services].reverse()) await service.stop()
+    await letGo()
+  }
+  if (refused.signal.aborted) throw new StartRefused(refusal)
+}
+
+async function explorerPort(config: Config): Promise<number> {
+  if (config.explorerPort === 0) return freePort(config.host)
+  await assertPortFree(config.explorerPort, config.host, 'the explorer (EXPLORER_PORT)')
+  return config.explorerPort
+}
+
+/** The processes, in the order of their start. */
+function plan(
+  { config, logger }: ServiceContext,
+  port: number,
+  onRefused: (name: string) => void,
+): Supervised[] {
+  const env = childEnvironment({ EXPLORER_PORT: String(port), DATA_DIR: config.dataDir })
+  const service = (
+    name: string,
+    args: readonly string[] = [],
+    stopDeadlineMs = SERVICE_STOP_MS,
+  ): Supervised => {
+    const script = fileURLToPath(new URL(`../${name}/main.js`, import.meta.url))
+    return new Supervised({ name, script, args, env, stopDeadlineMs, logger, onRefused })
+  }
+  const state = [
+    '--data-dir',
+    join(config.dataDir, 'simnode'),
+    '--state-file',
+    join(config.dataDir, 'simnode.json'),
+  ]
+  return [
+    ...(config.clickhouseUrl === undefined ? [service('engine', [], ENGINE_STOP_MS)] : []),
+    ...(config.nodeRpcUrl === undefined ? [service('simnode', [...SIMNODE, ...state])] : []),
+    service('poller'),
+    service('materializer'),
+    service('explorer'),
+  ]
+}
+
+/** True when /health answers well, false when it is over before. */
+async function becomesReady(host: string, port: number, over: AbortSignal): Promise<boolean> {
+  while (!over.aborted) {
+    const timeout = AbortSignal.any([over, AbortSignal.timeout(5000)])
+    const response = await fetch(`http://${host}:${String(port)}/health`, { signal: timeout }).catch(
+      () => undefined,
+    )
+    await response?.body?.cancel()
+    if (response?.ok === true) return true
+    await sleep(LOOK_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
+  }
+  return false
+}
+
+/** Where a server that listens on the host answers from here. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,105 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { Logger } from '../../pipelines/logger.js'
+import { EXIT_REFUSED } from '../lifecycle.js'
+
+const FIRST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 15_000
+/** Who has run this long was well: the next restart is quick again. */
+const WELL_AFTER_MS = 30_000
+
+export interface SupervisedOptions {
+  readonly name: string
+  /** The script that Node runs. */
+  readonly script: string
+  readonly args?: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  /** How long it may take to stop before it is killed. */
+  readonly stopDeadlineMs: number
+  readonly logger: Logger
+  /** Called where the process says that starting it again would not help; what hinders it, it has said on standard error. */
+  readonly onRefused: (name: string) => void
+  /** Before the second start and every later one; doubles from `firstPauseMs` up. For tests. */
+  readonly firstPauseMs?: number
+}
+
+/** A process that is started again, with growing pauses, for as long as it is wanted. */
+export class Supervised {
+  readonly name: string
+  readonly #options: SupervisedOptions
+  #child: ChildProcess | undefined
+  #ended: Promise<void> = Promise.resolve()
+  #again: NodeJS.Timeout | undefined
+  #pauseMs: number
+  #stopping = false
+
+  constructor(options: SupervisedOptions) {
+    this.name = options.name
+    this.#options = options
+    this.#pauseMs = options.firstPauseMs ?? FIRST_PAUSE_MS
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  start(): void {
+    const { script, args = [], env } = this.#options
+    const startedAt = Date.now()
+    // Its standard output is ours of error: ours of output is for the ready line alone. It ends when the IPC channel closes,
+    // so also when this process is killed. Out of the terminal's group, so that Ctrl-C lets us stop them in order.
+    const child = spawn(process.execPath, [script, ...args], {
+      env,
+      stdio: ['ignore', 2, 2, 'ipc'],
+      detached: true,
+    })
+    this.#child = child
+    this.#ended = new Promise((resolve) => {
+      let over = false
+      const end = (code: number | null, cause: string): void => {
+        if (over) return
+        over = true
+        this.#child = undefined
+        resolve()
+        if (!this.#stopping) this.#afterDeath(code, cause, Date.now() - startedAt)
+      }
+      child.once('error', (error) => {
+        end(null, error.message)
+      })
+      child.once('exit', (code, signal) => {
+        end(code, signal ?? `status ${String(code)}`)
+      })
+    })
+  }
+
+  /** Asks it to stop, kills it after the deadline, and resolves when it is gone. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    clearTimeout(this.#again)
+    const child = this.#child
+    if (child === undefined) return
+    child.kill('SIGTERM')
+    const force = setTimeout(() => {
+      this.#options.logger.warn({ service: this.name }, 'did not stop in time: killed')
+      child.kill('SIGKILL')
+    }, this.#options.stopDeadlineMs)
+    await this.#ended
+    clearTimeout(force)
+  }
+
+  #afterDeath(code: number | null, cause: string, ranMs: number): void {
+    const { name, logger, onRefused, firstPauseMs = FIRST_PAUSE_MS } = this.#options
+    if (code === EXIT_REFUSED) {
+      onRefused(name)
+      return
+    }
+    if (ranMs >= WELL_AFTER_MS) this.#pauseMs = firstPauseMs
+    logger.warn(
+      { died: name, cause, ranMs, againInMs: this.#pauseMs },
+      `${name} died (${cause}): starting it again`,
+    )
+    this.#again = setTimeout(() => {
+      this.start()
+    }, this.#pauseMs)
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
+  }
+}

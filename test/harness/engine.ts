@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, inject } from 'vitest'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { migrate } from '../../pipelines/tables/migrate.js'
+
+/** URL of the one engine that all test files share. */
+export function useEngine(): string {
+  return inject('engineUrl')
+}
+
+/** A database of a test's own in the shared engine; drop it with `dropDatabase`. */
+export async function newDatabase(): Promise<Database> {
+  const db = new Database({ url: useEngine(), database: `t_${randomBytes(6).toString('hex')}` })
+  await db.createIfAbsent()
+  return db
+}
+
+export async function dropDatabase(db: Database): Promise<void> {
+  await db.command(`DROP DATABASE IF EXISTS ${db.name} SYNC`)
+  await db.close()
+}
+
+/** A migrated database for the surrounding describe block; use the getter inside tests and hooks only. */
+export function useDatabase(): () => Database {
+  let db: Database | undefined
+  beforeAll(async () => {
+    db = await newDatabase()
+    await migrate(db)
+  })
+  afterAll(async () => {
+    if (db !== undefined) await dropDatabase(db)
+  })
+  return () => {
+    if (db === undefined) throw new Error('the database is there in tests and hooks only')
+    return db
+  }
+}

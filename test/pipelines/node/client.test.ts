@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { NodeClient, type NodeClientOptions } from '../../../pipelines/node/client.js'
+import { grow } from '../poll/fake-chain.js'
+import { FakeNode, type Fault } from '../poll/fake-node.js'
+
+let node: FakeNode
+let client: NodeClient
+const said: string[] = []
+const note = (fields: object, message: string): void => {
+  said.push(`${JSON.stringify(fields)} ${message}`)
+}
+const logger = { debug: note, info: note, warn: note, error: note }
+
+function connect(options: NodeClientOptions = {}): NodeClient {
+  return new NodeClient(node.url, { timeoutMs: 200, backoff: { firstMs: 4, mostMs: 20 }, logger, ...options })
+}
+
+/** Fails the first requests with these, one after the other. */
+function fail(...faults: Fault[]): void {
+  node.fault = () => faults.shift()
+}
+
+beforeEach(async () => {
+  said.length = 0
+  node = await FakeNode.start(grow([], 5))
+  client = connect()
+})
+
+afterEach(async () => {
+  client.close()
+  await node.close()
+})
+
+describe('credentials', () => {
+  it('go into the header, decoded, and into no message', async () => {
+    fail({ kind: 'reset' }, { kind: 'truncate' }, { kind: 'status', status: 503 })
+    await client.chainInfo()
+    expect(node.calls[0]?.auth).toBe(`Basic ${Buffer.from('user:s3cret@').toString('base64')}`)
+    fail({ kind: 'status', status: 401 })
+    const refused = await client.chainInfo().catch((error: unknown) => String(error))
+    expect(refused).toMatch(/refused the request \(HTTP 401\): check user and password in NODE_RPC_URL/)
+    expect(said.length).toBeGreaterThan(1)
+    expect([client.address, refused, ...said].join()).not.toMatch(/s3cret|user:/)
+    expect(() => new NodeClient('s3cret nonsense')).toThrow(/^the URL of the node is not a URL$/)
+  })
+})
+
+describe('trying again', () => {
+  it.each<[string, Fault]>([
+    ['a reset connection', { kind: 'reset' }],
+    ['JSON that is cut off', { kind: 'truncate' }],
+    ['HTTP 503', { kind: 'status', status: 503 }],
+    ['a work queue that is full', { kind: 'status', status: 500, body: 'Work queue depth exceeded' }],
+    ['HTTP 500 without JSON', { kind: 'status', status: 500, body: 'oops' }],
+    ['no answer in time', { kind: 'hang' }],
+    ['an answer of the wrong shape', { kind: 'result', result: { blocks: -1 } }],
+    [
+      'a node that still loads',
+      { kind: 'status', status: 500, body: '{"error":{"code":-28,"message":"Loading"}}' },
+    ],
+  ])('after %s', async (_, fault) => {
+    fail(fault, fault)
+    expect(await client.chainInfo()).toMatchObject({ chain: 'regtest', blocks: 4 })
+    expect(node.calls).toHaveLength(3)
+  })
+
+  it('ends with the fault where attempts are limited', async () => {
+    client.close()
+    client = connect({ maxAttempts: 2 })
+    fail({ kind: 'truncate' }, { kind: 'truncate' })
+    await expect(client.chainInfo()).rejects.toMatchObject({ name: 'NodeFaultError', kind: 'invalid' })
+    await node.close()
+    await expect(client.chainInfo()).rejects.toMatchObject({ kind: 'unreachable' })
+    node = await FakeNode.start(grow([], 1))
+  })
+
+  it('is not done for an error that the node answers', async () => {
+    await expect(client.blockHash(9)).rejects.toMatchObject({
+      name: 'NodeRpcError',
+      code: -8,
+      method: 'getblockhash',
+    })
+    await expect(client.blockHashes(3, 5)).rejects.toMatchObject({ code: -8 })
+    expect(node.calls).toHaveLength(2)
+  })
+
+  it('ends at once when the signal aborts, with its reason, in a request or between two', async () => {
+    for (const fault of [{ kind: 'hang' }, { kind: 'status', status: 503, retryAfter: '60' }] as const) {
+      const stop = new AbortController()
+      node.fault = () => fault
+      const asked = client.chainInfo(stop.signal)
+      setTimeout(() => {
+        stop.abort(new Error('enough'))
+      }, 30)
+      await expect(asked).rejects.toThrow('enough')
+      client.close()
+      client = connect()
+    }
+  })
+})
+
+describe('a node that asks to be left alone', () => {
+  it('gets no request from anyone for as long as it says', async () => {
+    const workers = 4
+    fail(
+      ...Array.from({ length: workers }, () => ({ kind: 'status', status: 503, retryAfter: '1' }) as const),
+    )
+    await Promise.all(Array.from({ length: workers }, () => client.chainInfo()))
+    const [first] = node.calls
+    const later = node.calls.slice(workers)
+    expect(later.map(({ at }) => at - (first?.at ?? 0)).filter((ms) => ms < 990)).toEqual([])
+    expect(node.calls).toHaveLength(2 * workers)
+  })
+
+  it('is asked ever more seldom', async () => {
+    client.close()
+    client = connect({ backoff: { firstMs: 20, mostMs: 10_000 } })
+    const stop = new AbortController()
+    node.fault = () => ({ kind: 'status', status: 503 })
+    const asked = Array.from({ length: 8 }, () => client.chainInfo(stop.signal).catch(() => undefined))
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    stop.abort()
+    await Promise.all(asked)
+    // 8 at once, then after 20 to 40, 40 to 80, … ms: within 600 ms at most six rounds.
+    expect(node.calls.length).toBeLessThan(8 * 7)
+  })
+})
+
+describe('answers', () => {
+  it('of many calls in one request come in the order of the questions', async () => {
+    expect(await client.blockHashes(1, 4)).toEqual(node.chain.slice(1).map((block) => block.hash))
+    expect(node.calls).toHaveLength(1)
+    expect(await client.blockHashes(1, 0)).toEqual([])
+  })
+
+  it('may have fields that we do not know', async () => {
+    expect(await client.block(node.chain[1]?.hash ?? '')).toHaveProperty('aFieldOfTheNextRelease', true)
+  })
+})

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { FetchInOrder, type FetchOrder } from '../../../pipelines/poll/fetch-in-order.js'
+
+const never = new AbortController().signal
+
+async function all<T>(order: FetchOrder<T>): Promise<T[]> {
+  const fetches = new FetchInOrder(order, never)
+  const found: T[] = []
+  for (let next = await fetches.next(); next.length > 0; next = await fetches.next()) found.push(...next)
+  return found
+}
+
+describe('FetchInOrder', () => {
+  it('hands over in order what comes out of order', async () => {
+    let running = 0
+    let most = 0
+    const fetch = async (i: number): Promise<{ value: number; bytes: number }> => {
+      most = Math.max(most, ++running)
+      await sleep(Math.random() * 4)
+      running--
+      return { value: i, bytes: 1 }
+    }
+    const found = await all({ from: 3, to: 102, inFlight: 7, maxBytes: 1e9, fetch })
+    expect(found).toEqual(Array.from({ length: 100 }, (_, i) => i + 3))
+    expect(most).toBe(7)
+  })
+
+  it('does not run ahead of a slow first one by more than its bytes', async () => {
+    let done = 0
+    const fetch = async (i: number): Promise<{ value: number; bytes: number }> => {
+      if (i === 0)
+        while (done < 30 && done >= 0) await sleep(1).then(() => (stalled++ > 60 ? (done = -1000) : done))
+      done++
+      return { value: i, bytes: 100 }
+    }
+    let stalled = 0
+    const fetches = new FetchInOrder({ from: 0, to: 1000, inFlight: 4, maxBytes: 1000, fetch }, never)
+    const first = fetches.next()
+    await sleep(40)
+    // Ten are let wait by their bytes; those under way when the bytes were not known yet come on top.
+    expect(done).toBeLessThanOrEqual(14)
+    await first
+    fetches.close()
+  })
+
+  it('lets one through that is larger than all that may wait', async () => {
+    const fetch = (i: number): Promise<{ value: number; bytes: number }> =>
+      Promise.resolve({ value: i, bytes: 5000 })
+    expect(await all({ from: 0, to: 9, inFlight: 4, maxBytes: 1000, fetch })).toHaveLength(10)
+  })
+
+  it('rejects with what failed, after what came before it', async () => {
+    const fetch = (i: number): Promise<{ value: number; bytes: number }> =>
+      i === 5 ? Promise.reject(new Error('five')) : Promise.resolve({ value: i, bytes: 1 })
+    const fetches = new FetchInOrder({ from: 0, to: 9, inFlight: 3, maxBytes: 1e9, fetch }, never)
+    const found: number[] = []
+    const reading = (async () => {
+      for (let next = await fetches.next(); next.length > 0; next = await fetches.next()) found.push(...next)
+    })()
+    await expect(reading).rejects.toThrow('five')
+    expect(found).toEqual([0, 1, 2, 3, 4])
+    fetches.close()
+  })
+
+  it('ends what is under way when it is closed or the signal aborts', async () => {
+    const stop = new AbortController()
+    const fetch = async (i: number, signal: AbortSignal): Promise<{ value: number; bytes: number }> => {
+      await sleep(60_000, undefined, { signal })
+      return { value: i, bytes: 1 }
+    }
+    const fetches = new FetchInOrder({ from: 0, to: 9, inFlight: 3, maxBytes: 1e9, fetch }, stop.signal)
+    const next = fetches.next()
+    stop.abort()
+    await expect(next).rejects.toThrow()
+    fetches.close()
+  })
+
+  it('is done at once where there is nothing to fetch', async () => {
+    expect(
+      await all({
+        from: 5,
+        to: 4,
+        inFlight: 3,
+        maxBytes: 1,
+        fetch: () => Promise.reject(new Error('asked')),
+      }),
+    ).toEqual([])
+  })
+})

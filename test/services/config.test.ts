@@ -1,0 +1,70 @@
+import { resolve } from 'node:path'
+import { describe as suite, expect, it } from 'vitest'
+import { ConfigError, describe, loadConfig } from '../../services/config.js'
+
+suite('the configuration', () => {
+  it('has defaults that run without any variable', () => {
+    const config = loadConfig({})
+    expect(config).toMatchObject({
+      host: '127.0.0.1',
+      explorerPort: 8080,
+      pollIntervalMs: 1000,
+      finalityDepth: 500,
+    })
+    expect(config.dataDir).toBe(resolve('.data'))
+    expect(config.nodeRpcUrl).toBeUndefined()
+    expect(config.clickhouseUrl).toBeUndefined()
+  })
+
+  it('lists all faults together, each with what is allowed', () => {
+    const env = {
+      EXPLORER_PORT: '70000',
+      POLL_INTERVAL_MS: '1.5',
+      CHAIN: 'dogecoin',
+      CLICKHOUSE_URL: 'ftp://x',
+    }
+    const error = thrownBy(() => loadConfig(env))
+    expect(error.faults).toEqual([
+      "EXPLORER_PORT must be an integer 0 to 65535, not '70000'",
+      "CHAIN must be one of main, test, signet, regtest, not 'dogecoin'",
+      'CLICKHOUSE_URL must be a URL (http, https)',
+      "POLL_INTERVAL_MS must be an integer 10 to 3600000, not '1.5'",
+    ])
+    for (const fault of error.faults) expect(error.message).toContain(fault)
+  })
+
+  it('takes an empty variable as unset and leaves unknown ones alone', () => {
+    expect(loadConfig({ EXPLORER_PORT: '', NODE_RPC_URL: ' ', SOMETHING_ELSE: 'x' }).explorerPort).toBe(8080)
+  })
+
+  it.each(['1e3', '0x10', ' ', '-1', '12345678901234567890'])(
+    'refuses %j as a number or takes it as unset',
+    (text) => {
+      const attempt = (): number => loadConfig({ EXPLORER_PORT: text }).explorerPort
+      if (text.trim() === '') expect(attempt()).toBe(8080)
+      else expect(attempt).toThrow(ConfigError)
+    },
+  )
+
+  it('shows no credentials: not of a URL, not in its query, not in a fault', () => {
+    const config = loadConfig({
+      NODE_RPC_URL: 'http://rpcuser:rpcpassword@127.0.0.1:8332/wallet',
+      CLICKHOUSE_URL: 'http://127.0.0.1:8123/?password=hunter2&user=me',
+      LOG_URL: 'lmdb://me:hunter2@host/folder',
+    })
+    const shown = JSON.stringify(describe(config))
+    for (const secret of ['rpcuser', 'rpcpassword', 'hunter2']) expect(shown).not.toContain(secret)
+    expect(shown).toContain('127.0.0.1:8332/wallet')
+    const error = thrownBy(() => loadConfig({ NODE_RPC_URL: 'ftp://rpcuser:rpcpassword@host' }))
+    expect(error.message).not.toContain('rpcpassword')
+  })
+})
+
+function thrownBy(action: () => unknown): ConfigError {
+  try {
+    action()
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+  }
+  throw new Error('no ConfigError was thrown')
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import { parseArguments, rangeOf } from '../../../services/explorer/reads/arguments.js'
+import { READS } from '../../../services/explorer/reads/index.js'
+import type { Read } from '../../../services/explorer/reads/read.js'
+
+/** What the contract says of each integer argument: default, least, most. */
+const RANGES: Readonly<Record<string, Readonly<Record<string, readonly [number, number, number]>>>> = {
+  '/blocks': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [20, 1, 100] },
+  '/block/:heightOrHash/txs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [25, 1, 100] },
+  '/txs/recent': { limit: [10, 1, 50] },
+  '/address/:address/txs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [25, 1, 100] },
+  '/address/:address/utxos': { limit: [100, 1, 500], offset: [0, 0, Number.MAX_SAFE_INTEGER] },
+  '/mempool/txs': { limit: [20, 1, 100] },
+}
+
+const VALID: Readonly<Record<string, string>> = {
+  heightOrHash: '7',
+  txid: 'ab'.repeat(32),
+  address: 'qcrt1qxyz',
+  q: '7',
+}
+
+function parse(read: Read, given: Readonly<Record<string, string>>): Record<string, unknown> {
+  return parseArguments(read.args, (name) => given[name] ?? VALID[name])
+}
+
+const readAt = (path: string): Read => {
+  const read = READS.find((each) => each.path === path)
+  if (read === undefined) throw new Error(`no read at ${path}`)
+  return read
+}
+
+describe('arguments', () => {
+  for (const [path, ranges] of Object.entries(RANGES)) {
+    for (const [name, [fallback, least, most]] of Object.entries(ranges)) {
+      it(`takes ${name} of ${path} within its range and nothing beyond`, () => {
+        const read = readAt(path)
+        expect(parse(read, {})[name]).toBe(fallback)
+        for (const edge of [least, most]) expect(parse(read, { [name]: String(edge) })[name]).toBe(edge)
+        const range =
+          most === Number.MAX_SAFE_INTEGER
+            ? `at least ${String(least)}`
+            : `${String(least)} to ${String(most)}`
+        for (const wrong of [String(least - 1), '', ' 1', '1.5', '1e1', '+1', '0x1', 'one', '9'.repeat(30)])
+          expect(() => parse(read, { [name]: wrong }), wrong).toThrow(
+            new RegExp(`^${name} must be .*${range}$`),
+          )
+        if (most < Number.MAX_SAFE_INTEGER)
+          expect(() => parse(read, { [name]: String(most + 1) })).toThrow(name)
+      })
+    }
+  }
+
+  it('declares every integer argument of the contract and no other', () => {
+    const declared = READS.flatMap((read) =>
+      Object.entries(read.args)
+        .filter(([, schema]) => (schema as { type?: string }).type === 'integer')
+        .map(([name]) => `${read.path} ${name}`),
+    )
+    const expected = Object.entries(RANGES).flatMap(([path, ranges]) =>
+      Object.keys(ranges).map((name) => `${path} ${name}`),
+    )
+    expect(declared.sort()).toEqual(expected.sort())
+  })
+
+  it.each(['', 'ab', 'g'.repeat(64), 'a'.repeat(65), '-1', '1.0', '12345678901'])(
+    'refuses %j as a height or hash',
+    (heightOrHash) => {
+      expect(() => parse(readAt('/block/:heightOrHash'), { heightOrHash })).toThrow(
+        'heightOrHash must be a block height or a hash of 64 hexadecimal characters',
+      )
+    },
+  )
+
+  it.each(['0', '4294967295', 'AB'.repeat(32)])('takes %j as a height or hash', (heightOrHash) => {
+    expect(parse(readAt('/block/:heightOrHash'), { heightOrHash })).toEqual({ heightOrHash })
+  })
+
+  it.each(['', 'ab', 'z'.repeat(64), '12'])('refuses %j as a txid', (txid) => {
+    expect(() => parse(readAt('/tx/:txid'), { txid })).toThrow('txid must be 64 hexadecimal characters')
+  })
+
+  it('demands q, of 1 to 100 characters', () => {
+    const { args } = readAt('/search')
+    const message = 'q must be 1 to 100 characters'
+    for (const q of [undefined, '', 'x'.repeat(101)])
+      expect(() => parseArguments(args, () => q)).toThrow(message)
+    expect(parseArguments(args, () => 'x'.repeat(100))).toEqual({ q: 'x'.repeat(100) })
+  })
+
+  it('takes sort and witness as what they are declared', () => {
+    const txs = readAt('/address/:address/txs')
+    expect(parse(txs, {})['sort']).toBe('desc')
+    expect(parse(txs, { sort: 'asc' })['sort']).toBe('asc')
+    expect(() => parse(txs, { sort: 'ASC' })).toThrow('sort must be asc or desc')
+    const recent = readAt('/txs/recent')
+    expect(parse(recent, { witness: 'true' })['witness']).toBe(true)
+    expect(() => parse(recent, { witness: '1' })).toThrow('witness must be true or false')
+  })
+
+  it('can say the range of every argument', () => {
+    for (const read of READS)
+      for (const [name, schema] of Object.entries(read.args))
+        expect(rangeOf(schema), name).not.toMatch(/undefined/)
+  })
+})

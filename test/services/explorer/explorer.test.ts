@@ -1,0 +1,400 @@
+import { Value } from '@sinclair/typebox/value'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { READS } from '../../../services/explorer/reads/index.js'
+import { startRecordedNode } from '../../../services/recorded-node/node.js'
+import { Pipeline } from '../../harness/pipeline.js'
+import { readFrames, TIMELINE } from '../../harness/recording.js'
+import { FeedClient } from './feed-client.js'
+
+/** A reorganisation two deep, after which a transaction is in the pool; the frame before it has none there. */
+const REORG = 728
+
+const frames = readFrames()
+
+describe('an explorer of an empty index', () => {
+  let pipeline: Pipeline
+
+  beforeAll(async () => {
+    pipeline = await Pipeline.start({ nodeUrl: 'http://127.0.0.1:1', engineUrl: inject('engineUrl') })
+  })
+  afterAll(() => pipeline.close())
+
+  it('has lists without items, no tip, and figures of nothing', async () => {
+    const blocks = await pipeline.get('/blocks')
+    expect(blocks.body).toEqual({ items: [], total: 0, page: 1, limit: 20 })
+    expect(blocks).toMatchObject({ status: 200, height: -1, tip: '' })
+    expect((await pipeline.get('/txs/recent')).body).toEqual({ items: [], limit: 10 })
+    expect((await pipeline.get('/mempool/txs')).body).toEqual({ items: [], limit: 20 })
+    expect(await pipeline.get('/blocks/tip')).toMatchObject({
+      status: 404,
+      body: { error: 'Block not found' },
+    })
+    expect(await pipeline.get('/block/0')).toMatchObject({ status: 404 })
+    expect((await pipeline.get('/stats/supply')).body).toEqual({
+      circulatingSupply: '0',
+      utxoCount: 0,
+      maxSupply: '2100000000000000',
+    })
+    expect((await pipeline.get('/stats/summary')).body).toMatchObject({
+      tipHeight: -1,
+      tipHash: '',
+      difficulty: '0',
+      totalTransactions: 0,
+      indexerStatus: 'stalled',
+      tipMatch: false,
+    })
+    expect((await pipeline.get('/mempool/summary')).body).toMatchObject({ txCount: 0, totalFees: '0' })
+    expect(await pipeline.get('/search?q=0')).toMatchObject({ status: 404 })
+  })
+
+  it('knows a malformed address from one never seen', async () => {
+    const address = 'muBcxPrRdbzkvdX3aS7ovfiLgp6QB23rmo'
+    const unseen = await pipeline.get(`/address/${address}`)
+    expect(unseen).toMatchObject({ status: 404, body: { error: 'Address not found' } })
+    expect((await pipeline.get(`/address/${address}/txs`)).body).toMatchObject({ items: [], total: 0 })
+    expect((await pipeline.get(`/address/${address}/utxos`)).body).toMatchObject({ items: [], total: 0 })
+    for (const path of ['', '/txs', '/utxos'])
+      expect((await pipeline.get(`/address/${address.replace('m', 'n')}${path}`)).status).toBe(400)
+  })
+})
+
+describe('an explorer of the recorded chain', () => {
+  let node: Awaited<ReturnType<typeof startRecordedNode>>
+  let pipeline: Pipeline
+  const before = frames[REORG - 1]
+  const reorg = frames[REORG]
+  if (before === undefined || reorg === undefined) throw new Error('the recording is another one')
+  const tip = before.chaininfo.bestblockhash
+
+  beforeAll(async () => {
+    node = await startRecordedNode({ timeline: TIMELINE, frame: REORG - 1 })
+    pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
+    await pipeline.level({ tip, poolSize: before.mempoolinfo.size })
+  })
+  afterAll(async () => {
+    await pipeline.close()
+    await node.close()
+  })
+
+  const raw = (path: string, options: RequestInit = {}): Promise<Response> =>
+    fetch(`${pipeline.url}${path}`, options)
+
+  it('answers every read in its declared shape, with the state that it is of', async () => {
+    const recent = (await pipeline.get('/txs/recent?limit=50')).body.items
+    const paying = recent.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
+    const address = paying.outputs[0].addresses[0].address as string
+    const values = { heightOrHash: tip, txid: paying.txid as string, address }
+    for (const read of READS) {
+      const path = Object.entries(values).reduce(
+        (text, [name, value]) => text.replace(`:${name}`, value),
+        read.path,
+      )
+      const answer = await pipeline.get(read.name === 'search' ? `${path}?q=${tip}` : path)
+      expect(answer.status, path).toBe(200)
+      expect(Value.Errors(read.answer, answer.body).First(), path).toBeUndefined()
+      expect(answer, path).toMatchObject({ height: before.chaininfo.blocks, tip })
+      expect(answer.headers.get('etag'), path).toMatch(/^"[^"]+"$/)
+      expect(answer.headers.get('content-type'), path).toBe('application/json; charset=utf-8')
+      if ('items' in answer.body)
+        expect(answer.body.items.length, path).toBeGreaterThan(read.path.startsWith('/mempool') ? -1 : 0)
+    }
+  })
+
+  it('leaves script_sig and witness out of lists unless they are asked for', async () => {
+    for (const path of [`/block/${tip}/txs`, '/txs/recent']) {
+      const [without, full] = await Promise.all([pipeline.get(path), pipeline.get(`${path}?witness=true`)])
+      for (const [index, tx] of without.body.items.entries()) {
+        for (const input of tx.inputs) {
+          expect(input).not.toHaveProperty('witness')
+          expect(input).not.toHaveProperty('script_sig')
+        }
+        expect(full.body.items[index]).toMatchObject(tx)
+        const one = await pipeline.get(`/tx/${String(tx.txid)}`)
+        expect(full.body.items[index]).toEqual(one.body)
+      }
+    }
+  })
+
+  it('pages blocks from the tip down, each once, to an empty page', async () => {
+    const heights: number[] = []
+    for (let page = 1; ; page++) {
+      const { body } = await pipeline.get(`/blocks?page=${String(page)}&limit=100`)
+      expect(body).toMatchObject({ total: before.chaininfo.blocks + 1, page, limit: 100 })
+      heights.push(...body.items.map((block: { height: number }) => block.height))
+      if (body.items.length === 0) break
+    }
+    expect(heights).toEqual(
+      Array.from({ length: before.chaininfo.blocks + 1 }, (_, index) => before.chaininfo.blocks - index),
+    )
+    expect((await pipeline.get('/blocks?page=9007199254740991')).body.items).toEqual([])
+  })
+
+  it('serves block 0', async () => {
+    const { body } = await pipeline.get('/block/0')
+    expect(body).toMatchObject({
+      height: 0,
+      hash: frames[0]?.chaininfo.bestblockhash,
+      prev_hash: '00'.repeat(32),
+      bits: '207fffff',
+      difficulty: '0.0000000004656542373906925',
+      nonce: '3',
+      timestamp: '2026-02-23T00:00:00.000Z',
+      total_fees: '0',
+      canonical: true,
+      miner_label: null,
+    })
+    const { items } = (await pipeline.get('/block/0/txs')).body
+    expect(items).toMatchObject([
+      {
+        is_coinbase: true,
+        fee: '0',
+        inputs: [{ prev_txid: null, prev_vout: null, value: null, address: null }],
+      },
+    ])
+    expect((await pipeline.get(`/block/${String(body.hash).toUpperCase()}`)).body).toEqual(body)
+  })
+
+  it('finds by search what the reads answer, in one spelling', async () => {
+    const search = async (q: string) => (await pipeline.get(`/search?q=${encodeURIComponent(q)}`)).body
+    expect(await search('0')).toEqual({
+      type: 'block',
+      value: frames[0]?.chaininfo.bestblockhash,
+      query: '0',
+    })
+    expect(await search(tip.toUpperCase())).toEqual({ type: 'block', value: tip, query: tip.toUpperCase() })
+    const [coinbase] = (await pipeline.get(`/block/${tip}/txs`)).body.items
+    expect(await search(coinbase.txid)).toMatchObject({ type: 'transaction', value: coinbase.txid })
+    const { address } = coinbase.outputs[0].addresses[0]
+    expect(await search(` ${String(address)} `)).toEqual({
+      type: 'address',
+      value: address,
+      query: ` ${String(address)} `,
+    })
+    for (const q of ['99999999', 'ab'.repeat(32), 'nonsense', '%'])
+      expect(await search(q)).toEqual({ error: 'Nothing matches' })
+    expect(await search('')).toEqual({ error: 'q must be 1 to 100 characters' })
+  })
+
+  it('answers what it does not know or take in the contract’s words', async () => {
+    const cases: [string, RequestInit, number, object][] = [
+      ['/x', {}, 404, { error: 'Not Found', message: 'Route GET:/x not found', statusCode: 404 }],
+      [
+        '/api/v1/blocks/',
+        {},
+        404,
+        { error: 'Not Found', message: 'Route GET:/api/v1/blocks/ not found', statusCode: 404 },
+      ],
+      [
+        '/x',
+        { method: 'POST', body: '{}' },
+        404,
+        { error: 'Not Found', message: 'Route POST:/x not found', statusCode: 404 },
+      ],
+      [`/api/v1/tx/${'ab'.repeat(32)}`, {}, 404, { error: 'Transaction not found' }],
+      ['/api/v1/block/4000000000', {}, 404, { error: 'Block not found' }],
+      [`/api/v1/block/${'ab'.repeat(32)}/txs`, {}, 404, { error: 'Block not found' }],
+      ['/api/v1/blocks?limit=101', {}, 400, { error: 'limit must be an integer from 1 to 100' }],
+      ['/api/v1/tx/%zz', {}, 400, { error: 'txid must be 64 hexadecimal characters' }],
+      ['/api/v1/address/%00', {}, 400, { error: 'address must be a well-formed address of this chain' }],
+      [
+        '/api/v1/blocks',
+        { headers: { 'x-min-chain-height': 'x' } },
+        400,
+        { error: 'x-min-chain-height must be an integer of at least 0' },
+      ],
+      ['/ws', {}, 426, { error: 'Upgrade Required' }],
+      ['/api/v1/blocks', { method: 'POST', body: '{}' }, 405, { error: 'Method Not Allowed' }],
+      ['/health', { method: 'DELETE' }, 405, { error: 'Method Not Allowed' }],
+    ]
+    for (const [path, options, status, body] of cases) {
+      const response = await raw(path, options)
+      expect(response.status, path).toBe(status)
+      expect(await response.json(), path).toEqual(body)
+      if (status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD')
+    }
+  })
+
+  it('answers HEAD with the headers of GET, and 304 to who has the answer', async () => {
+    const get = await raw('/api/v1/blocks/tip')
+    const length = (await get.arrayBuffer()).byteLength
+    const head = await raw('/api/v1/blocks/tip', { method: 'HEAD' })
+    expect(head.status).toBe(200)
+    expect(Number(head.headers.get('content-length'))).toBe(length)
+    expect(await head.text()).toBe('')
+    const etag = get.headers.get('etag') ?? ''
+    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const same = await raw('/api/v1/blocks/tip', { headers: { 'if-none-match': tag } })
+      expect(same.status, tag).toBe(304)
+      expect(same.headers.get('x-chain-tip')).toBe(tip)
+      expect(await same.text()).toBe('')
+    }
+    expect((await raw('/api/v1/blocks/tip', { headers: { 'if-none-match': '"other"' } })).status).toBe(200)
+  })
+
+  it('tells its health and its metrics', async () => {
+    const client = await FeedClient.connect(pipeline.url, '/ws')
+    const health = (await (await raw('/health')).json()) as object
+    expect(health).toMatchObject({
+      status: 'ok',
+      service: 'headwater-explorer',
+      database: 'connected',
+      wsClients: 1,
+    })
+    const metrics = await raw('/metrics')
+    const text = await metrics.text()
+    for (const line of [
+      'headwater_api_ws_clients 1',
+      `headwater_tip_height ${String(before.chaininfo.blocks)}`,
+      `headwater_node_height ${String(before.chaininfo.blocks)}`,
+      'headwater_tip_lag_blocks 0',
+      'headwater_consumer_lag{topic="chain",consumer="materializer"} 0',
+      'headwater_consumer_lag{topic="committed",consumer="explorer"} 0',
+      '# TYPE headwater_reorgs_total counter',
+      '# HELP headwater_api_db_pool_total',
+      '# TYPE headwater_api_request_duration_seconds histogram',
+      'route="/api/v1/block/:heightOrHash",status="200"',
+      'headwater_process_resident_memory_bytes',
+    ])
+      expect(text).toContain(line)
+    expect(metrics.headers.get('content-type')).toContain('text/plain')
+    await client.close()
+  })
+
+  it('waits for the height that a request asks for, and no longer than 2 s', async () => {
+    const began = Date.now()
+    const late = await pipeline.get('/blocks/tip', { 'x-min-chain-height': '100000' })
+    expect(late).toMatchObject({ status: 200, tip })
+    expect(Date.now() - began).toBeGreaterThanOrEqual(1990)
+    expect(Date.now() - began).toBeLessThan(3000)
+    const there = await pipeline.get('/blocks/tip', { 'x-min-chain-height': String(before.chaininfo.blocks) })
+    expect(there.status).toBe(200)
+  })
+
+  it('follows a reorganisation: feed, stale blocks, tags, and no transaction that is nowhere meanwhile', async () => {
+    const feeds = await Promise.all(
+      ['/ws', '/api/v1/ws'].map((path) => FeedClient.connect(pipeline.url, path)),
+    )
+    for (const feed of feeds)
+      for (const channel of ['blocks', 'reorgs', 'stats', 'mempool']) await feed.subscribe(channel)
+    const [feed] = feeds as [FeedClient, FeedClient]
+    const etag = (await pipeline.get('/block/0')).headers.get('etag') ?? ''
+
+    const after = new Set(Object.keys(reorg.mempool))
+    for (const { block } of reorg.connected) for (const tx of block.tx) after.add(tx.txid)
+    const moving: string[] = []
+    for (const hash of reorg.disconnected)
+      for (const tx of (await pipeline.get(`/block/${hash}/txs`)).body.items)
+        if (after.has(tx.txid)) moving.push(tx.txid)
+    const lost: string[] = []
+    let stop = false
+    const watch = (async () => {
+      while (!stop) {
+        const answers = await Promise.all(moving.map((txid) => pipeline.get(`/tx/${txid}`)))
+        lost.push(...answers.filter(({ status }) => status !== 200).map((_, index) => moving[index] ?? ''))
+      }
+    })()
+    const waiting = pipeline.get('/blocks/tip', { 'x-min-chain-height': String(reorg.chaininfo.blocks) })
+    node.step(1)
+    await pipeline.level({ tip: reorg.chaininfo.bestblockhash, poolSize: reorg.mempoolinfo.size })
+    expect((await waiting).tip).toBe(reorg.chaininfo.bestblockhash)
+    stop = true
+    await watch
+    expect(moving.length).toBeGreaterThan(0)
+    expect(lost).toEqual([])
+
+    const fork = reorg.chaininfo.blocks - reorg.connected.length
+    const told = await feed.events('reorgs', 1)
+    expect(told[0]?.data).toEqual({
+      fork_height: fork,
+      depth: reorg.disconnected.length,
+      disconnected: reorg.disconnected,
+      connected: reorg.connected.map(({ block }) => block.hash),
+    })
+    const blocks = await feed.events('blocks', reorg.connected.length)
+    expect(blocks.map(({ data }) => data)).toEqual(
+      reorg.connected.map(({ block }) => ({
+        height: block.height,
+        hash: block.hash,
+        tx_count: block.tx.length,
+      })),
+    )
+    expect(blocks.map(({ seq }) => seq)).toEqual(blocks.map((_, index) => (blocks[0]?.seq ?? 0) + index))
+    expect((await feed.events('stats', 1))[0]?.data).toMatchObject({ tipHash: reorg.chaininfo.bestblockhash })
+    const entered = Object.keys(reorg.mempool).filter((txid) => !(txid in before.mempool))
+    const pooled = await feed.events('mempool', entered.length)
+    expect(pooled.map(({ data }) => (data as { txid: string }).txid).sort()).toEqual(entered.sort())
+
+    const [stale = ''] = reorg.disconnected
+    expect((await pipeline.get(`/block/${stale}`)).body).toMatchObject({ hash: stale, canonical: false })
+    expect((await pipeline.get(`/block/${stale}/txs`)).body.items[0].block_hash).toBe(stale)
+    expect((await pipeline.get(`/search?q=${stale}`)).body).toMatchObject({ type: 'block', value: stale })
+    expect((await pipeline.get('/block/0', { 'if-none-match': etag })).status).toBe(200)
+
+    const late = await FeedClient.connect(pipeline.url, '/ws')
+    const from = (blocks[0]?.seq ?? 0) - 3
+    await late.subscribe('blocks', from)
+    const replayed = await late.events('blocks', 2 + blocks.length)
+    expect(replayed.slice(2)).toEqual(blocks)
+    expect(replayed.map(({ seq }) => seq)).toEqual(replayed.map((_, index) => from + 1 + index))
+    await Promise.all([...feeds, late].map((each) => each.close()))
+  })
+
+  it('serves a transaction of the pool, and its address, as unconfirmed', async () => {
+    const [item] = (await pipeline.get('/mempool/txs')).body.items
+    const { body } = await pipeline.get(`/tx/${String(item.txid)}`)
+    expect(body).toMatchObject({
+      ...{ block_hash: null, block_height: null, tx_index: null },
+      ...{ fee: item.fee, vsize: item.vsize, timestamp: item.first_seen, output_value: item.value },
+    })
+    expect(BigInt(body.input_value) - BigInt(body.output_value)).toBe(BigInt(body.fee))
+    const { address } = body.outputs[0].addresses[0]
+    const summary = (await pipeline.get(`/address/${String(address)}`)).body
+    expect(summary.unconfirmed.tx_count).toBeGreaterThan(0)
+    const count = summary.tx_count + summary.unconfirmed.tx_count
+    const [newest, oldest] = await Promise.all(
+      ['desc', 'asc'].map((sort) => pipeline.get(`/address/${String(address)}/txs?limit=1&sort=${sort}`)),
+    )
+    expect(newest?.body).toMatchObject({
+      total: count,
+      items: [{ address, block_height: null, tx_index: null }],
+    })
+    expect(oldest?.body.total).toBe(count)
+    const last = (
+      await pipeline.get(`/address/${String(address)}/txs?limit=1&sort=asc&page=${String(count)}`)
+    ).body
+    expect(last.items[0].block_height).toBeNull()
+  })
+
+  it('answers a restarted client with what it missed, also by another explorer', async () => {
+    const { startExplorer } = await import('../../../services/explorer/explorer.js')
+    const { pino } = await import('pino')
+    const other = await startExplorer({
+      port: 0,
+      db: pipeline.db,
+      log: pipeline.log,
+      logger: pino({ level: 'silent' }),
+    })
+    const [here, there] = await Promise.all([
+      FeedClient.connect(pipeline.url, '/ws'),
+      FeedClient.connect(other.url, '/ws'),
+    ])
+    for (const channel of ['blocks', 'reorgs', 'mempool']) {
+      for (const client of [here, there]) await client.subscribe(channel, 0)
+    }
+    const same = await Promise.all(
+      [here, there].map((client) => client.events('blocks', before.chaininfo.blocks)),
+    )
+    expect(same[0]).toEqual(same[1])
+    expect(same[0]?.[0]).toMatchObject({ seq: 1, data: { height: 0 } })
+    const reorgs = await Promise.all([here, there].map((client) => client.events('reorgs', 1)))
+    expect(reorgs[0]).toEqual(reorgs[1])
+    const pool = await Promise.all([here, there].map((client) => client.events('mempool', 1)))
+    expect(pool[0]).toEqual(pool[1])
+    expect((await (await fetch(`${other.url}/api/v1/mempool/txs`)).json()) as object).toEqual(
+      (await pipeline.get('/mempool/txs')).body,
+    )
+    await there.close()
+    await other.close()
+    await here.close()
+  })
+})

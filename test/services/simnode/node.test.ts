@@ -1,0 +1,238 @@
+import { mkdtempSync, rmSync, truncateSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { decodeAddress } from '../../../pipelines/chain/address.js'
+import { parseBlock } from '../../../pipelines/chain/block.js'
+import { Fold } from '../../../services/simnode/fold.js'
+import { type Simnode, type SimnodeOptions, startSimnode } from '../../../services/simnode/node.js'
+import { buildChain, forkAt } from '../../../services/simnode/sim-chain.js'
+import { baseUnits, type NodeBlock } from '../../harness/node-json.js'
+
+interface State {
+  height: number
+  hash: string
+  supply: string
+  utxoCount: number
+  pool: string[]
+  balances?: Record<string, string>
+}
+
+const open: Simnode[] = []
+const folders: string[] = []
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((node) => node.close()))
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+async function start(options: SimnodeOptions): Promise<Simnode> {
+  const node = await startSimnode(options)
+  open.push(node)
+  return node
+}
+
+async function rawCall(node: Simnode, method: string, ...params: unknown[]): Promise<Response> {
+  return fetch(`http://127.0.0.1:${String(node.port)}/`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa('any:one')}` },
+    body: JSON.stringify({ jsonrpc: '1.0', id: 7, method, params }),
+  })
+}
+
+async function call<T>(node: Simnode, method: string, ...params: unknown[]): Promise<T> {
+  const answer = (await (await rawCall(node, method, ...params)).json()) as {
+    result: T
+    error: unknown
+    id: number
+  }
+  expect(answer).toMatchObject({ error: null, id: 7 })
+  return answer.result
+}
+
+async function control(node: Simnode, path: string, method = 'POST'): Promise<State> {
+  const response = await fetch(`http://127.0.0.1:${String(node.port)}/control/${path}`, { method })
+  expect(response.status).toBe(200)
+  return (await response.json()) as State
+}
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'simnode-'))
+  folders.push(path)
+  return path
+}
+
+describe('a simulated node', () => {
+  test('tells blocks in every verbosity, alike', async () => {
+    const node = await start({ seed: 'rpc', blocks: 60, txsPerBlock: 6 })
+    const hash = await call<string>(node, 'getbestblockhash')
+    expect(await call<number>(node, 'getblockcount')).toBe(60)
+    expect(await call<string>(node, 'getblockhash', 60)).toBe(hash)
+    const parsed = parseBlock(Buffer.from(await call<string>(node, 'getblock', hash, 0), 'hex'))
+    const ids = await call<{ tx: string[]; nTx: number }>(node, 'getblock', hash)
+    const block = await call<NodeBlock>(node, 'getblock', hash, 3)
+    const header = await call<Record<string, unknown>>(node, 'getblockheader', hash)
+    expect(parsed.hash).toBe(hash)
+    expect(ids.tx).toEqual(parsed.txs.map((tx) => tx.txid))
+    expect(block.tx.map((tx) => tx.txid)).toEqual(ids.tx)
+    expect(block).toMatchObject(header)
+    expect(block.weight).toBe(15 * block.strippedsize + block.size)
+    for (const tx of block.tx.slice(1)) {
+      const taken = tx.vin.reduce((sum, input) => sum + baseUnits(input.prevout?.value ?? 0), 0n)
+      const given = tx.vout.reduce((sum, output) => sum + baseUnits(output.value), 0n)
+      expect(baseUnits(tx.fee ?? 0)).toBe(taken - given)
+      expect(await call<object>(node, 'getrawtransaction', tx.txid, 2)).toMatchObject({
+        ...tx,
+        blockhash: hash,
+        confirmations: 1,
+      })
+    }
+  })
+
+  test('its sums of coins agree with its blocks, its scans with its addresses', async () => {
+    const node = await start({ seed: 'sums', blocks: 80, txsPerBlock: 6 })
+    await control(node, 'reorg?depth=5')
+    const fold = new Fold(node.chain)
+    const info = await call<{ total_amount: number; txouts: number }>(node, 'gettxoutsetinfo')
+    expect(baseUnits(info.total_amount)).toBe(fold.supply)
+    expect(info.txouts).toBe(fold.utxos().size)
+    const state = await control(node, 'state?balances=1', 'GET')
+    expect(state.balances).toEqual(
+      Object.fromEntries([...fold.balances()].map(([script, sum]) => [script, String(sum)])),
+    )
+    const block = await call<NodeBlock>(node, 'getblock', state.hash, 2)
+    const address = block.tx
+      .flatMap((tx) => tx.vout)
+      .find((output) => output.scriptPubKey.address !== undefined)?.scriptPubKey
+    const scan = await call<{ total_amount: number }>(node, 'scantxoutset', 'start', [
+      `addr(${address?.address ?? ''})`,
+    ])
+    expect(baseUnits(scan.total_amount)).toBe(fold.balances().get(address?.hex ?? '') ?? 0n)
+    expect(decodeAddress(address?.address ?? '', 'regtest')?.script.toString('hex')).toBe(address?.hex)
+  })
+
+  test('tells its pool', async () => {
+    const node = await start({ seed: 'pool', blocks: 60, txsPerBlock: 6 })
+    const { pool } = await control(node, 'pool?enter=20&replace=2&evict=1')
+    const entries = await call<Record<string, { vsize: number; weight: number; fees: { base: number } }>>(
+      node,
+      'getrawmempool',
+      true,
+    )
+    expect(await call<string[]>(node, 'getrawmempool')).toEqual(pool)
+    expect(Object.keys(entries)).toEqual(pool)
+    const info = await call<{ size: number; bytes: number }>(node, 'getmempoolinfo')
+    expect(info).toMatchObject({
+      size: pool.length,
+      bytes: Object.values(entries).reduce((sum, entry) => sum + entry.vsize, 0),
+    })
+    for (const [txid, entry] of Object.entries(entries)) {
+      expect(entry.vsize).toBe(Math.ceil(entry.weight / 16))
+      const tx = await call<Record<string, unknown>>(node, 'getrawtransaction', txid, 2)
+      expect(tx).toMatchObject({ txid, vsize: entry.weight, weight: entry.weight })
+      expect(tx).not.toHaveProperty('fee')
+    }
+  })
+
+  test('answers errors as the node does', async () => {
+    const node = await start({ blocks: 2 })
+    const unknown = await rawCall(node, 'getblock', 'f'.repeat(64))
+    expect(unknown.status).toBe(500)
+    expect(await unknown.json()).toEqual({
+      result: null,
+      error: { code: -5, message: 'Block not found' },
+      id: 7,
+    })
+    expect((await rawCall(node, 'getblockhash', 3)).status).toBe(500)
+    expect((await rawCall(node, 'listunspent')).status).toBe(404)
+  })
+
+  test('spoils requests on order, and only so many', async () => {
+    const node = await start({ blocks: 2 })
+    await control(node, 'fault?kind=503&count=1')
+    expect((await rawCall(node, 'getblockcount')).status).toBe(503)
+    await control(node, 'fault?kind=workqueue')
+    expect(await (await rawCall(node, 'getblockcount')).text()).toContain('Work queue depth exceeded')
+    await control(node, 'fault?kind=truncate&method=getblock')
+    expect(await call<number>(node, 'getblockcount')).toBe(2)
+    await expect((await rawCall(node, 'getblock', node.chain.tip.hash, 3)).json()).rejects.toThrow(
+      SyntaxError,
+    )
+    await control(node, 'fault?kind=reset')
+    await expect(rawCall(node, 'getblockcount')).rejects.toThrow('fetch failed')
+    await control(node, 'fault?kind=slow&ms=120')
+    const before = performance.now()
+    expect(await call<number>(node, 'getblockcount')).toBe(2)
+    expect(performance.now() - before).toBeGreaterThan(100)
+  })
+
+  test('reads four blocks at a time, and lets sixteen wait', async () => {
+    const node = await start({ blocks: 2, blockMs: 60 })
+    const before = performance.now()
+    await Promise.all(Array.from({ length: 8 }, () => call(node, 'getblock', node.chain.tip.hash, 3)))
+    expect(performance.now() - before).toBeGreaterThan(115)
+    const crowd = await Promise.all(
+      Array.from({ length: 30 }, () => rawCall(node, 'getblock', node.chain.tip.hash, 3)),
+    )
+    expect(crowd.filter((response) => response.status === 503)).toHaveLength(10)
+  })
+
+  test('goes back, reorganises and begins empty', async () => {
+    const node = await start({ seed: 'moves', blocks: 40, txsPerBlock: 5 })
+    expect(await control(node, 'tip-back?blocks=4')).toMatchObject({ height: 36 })
+    expect(await control(node, 'mine?blocks=3&txs=2')).toMatchObject({ height: 39 })
+    expect(await control(node, 'reorg?depth=3&length=7')).toMatchObject({ height: 43 })
+    expect(await control(node, 'empty')).toMatchObject({ height: 0, supply: '0', pool: [] })
+    expect(await call<number>(node, 'getblockcount')).toBe(0)
+  })
+
+  test('serves a scripted chain, whose tip a test moves', async () => {
+    const chain = buildChain({ blocks: 5 })
+    const node = await start({ chain })
+    const old = chain.tip
+    const fork = forkAt(chain, 3)
+    fork.mine({}, {}, {})
+    expect(await call<string>(node, 'getbestblockhash')).toBe(old.hash)
+    fork.activate()
+    expect(await call<string>(node, 'getbestblockhash')).toBe(fork.tip.hash)
+    expect(await call<object>(node, 'getblockheader', old.hash)).toMatchObject({ confirmations: -1 })
+  })
+})
+
+describe('a simulated chain that is kept', () => {
+  test('goes on where it was, as if it had never stopped', async () => {
+    const straight = await start({ seed: 'kept', blocks: 70, txsPerBlock: 5 })
+    const dataDir = folder()
+    const first = await startSimnode({ seed: 'kept', blocks: 40, txsPerBlock: 5, dataDir })
+    const { txs } = first.chain.read(first.chain.tip)
+    await first.close()
+    const second = await start({ seed: 'kept', blocks: 70, txsPerBlock: 5, dataDir })
+    expect(second.chain.tip.hash).toBe(straight.chain.tip.hash)
+    expect(await call<object>(second, 'getrawtransaction', txs[0]?.txid, 1)).toMatchObject({
+      confirmations: 31,
+    })
+  })
+
+  test('without its last bytes or its snapshot it goes back to what is whole, branches and all', async () => {
+    const dataDir = folder()
+    const first = await startSimnode({ seed: 'torn', blocks: 30, txsPerBlock: 5, dataDir })
+    await control(first, 'reorg?depth=3')
+    const wholeTip = first.chain.tip
+    await control(first, 'mine?blocks=1&txs=3')
+    await first.close()
+    rmSync(join(dataDir, 'snapshot.dat'))
+    truncateSync(join(dataDir, 'blocks.dat'), statSync(join(dataDir, 'blocks.dat')).size - 10)
+    const second = await start({ seed: 'torn', dataDir })
+    expect(second.chain.tip.hash).toBe(wholeTip.hash)
+    const fold = new Fold(second.chain)
+    expect(second.chain.coins.total).toBe(fold.supply)
+    expect(second.chain.coins.size).toBe(fold.utxos().size)
+    expect(await control(second, 'mine?blocks=2&txs=3')).toMatchObject({ height: wholeTip.height + 2 })
+  })
+
+  test('refuses the folder of another chain', async () => {
+    const dataDir = folder()
+    await (await startSimnode({ seed: 'mine', dataDir })).close()
+    await expect(startSimnode({ seed: 'yours', dataDir })).rejects.toThrow('holds another chain')
+  })
+})

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { parseTx } from '../../../pipelines/chain/transaction.js'
+import { openTxJson } from '../../../services/simnode/block-json.js'
+import { ScriptJson } from '../../../services/simnode/script-json.js'
+import { baseUnits } from '../../harness/node-json.js'
+import { readFrames } from '../../harness/recording.js'
+
+test('the JSON of every recorded transaction is what the real node made of the same bytes, key by key', () => {
+  const scripts = new ScriptJson('regtest')
+  let compared = 0
+  for (const { connected } of readFrames()) {
+    for (const recorded of connected.flatMap(({ block }) => block.tx)) {
+      const raw = Buffer.from((recorded as typeof recorded & { hex: string }).hex, 'hex')
+      const spent = recorded.vin.flatMap(({ prevout }) =>
+        prevout === undefined
+          ? []
+          : {
+              value: baseUnits(prevout.value),
+              script: Buffer.from(prevout.scriptPubKey.hex, 'hex'),
+              height: prevout.height,
+              coinbase: (prevout as typeof prevout & { generated: boolean }).generated,
+            },
+      )
+      const json = `${openTxJson({ ...parseTx(raw), raw }, scripts, { spent, withPrevouts: true })}}`
+      expect(JSON.stringify(JSON.parse(json))).toBe(JSON.stringify(recorded))
+      compared++
+    }
+  }
+  expect(compared).toBe(2917)
+})

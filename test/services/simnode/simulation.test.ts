@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest'
+import { merkleRoot, parseBlock } from '../../../pipelines/chain/block.js'
+import { sha256d } from '../../../pipelines/chain/hash.js'
+import { scriptType } from '../../../pipelines/chain/script.js'
+import { Fold } from '../../../services/simnode/fold.js'
+import { Pool } from '../../../services/simnode/pool.js'
+import { SimChain } from '../../../services/simnode/sim-chain.js'
+import { Simulation } from '../../../services/simnode/simulation.js'
+
+function simulate(seed: string, blocks: number, txsPerBlock: number): Simulation {
+  const simulation = new Simulation(new SimChain({ seed }), { txsPerBlock })
+  for (const height of simulation.history(blocks)) expect(height).toBeLessThanOrEqual(blocks)
+  return simulation
+}
+
+function expectStateToEqualFold({ chain }: Simulation): void {
+  const fold = new Fold(chain)
+  expect(chain.coins.total).toBe(fold.supply)
+  expect(chain.coins.size).toBe(fold.utxos().size)
+  for (const coin of chain.coins.coins) {
+    const folded = fold.utxos().get(`${coin.txid}:${String(coin.vout)}`)
+    expect(folded).toMatchObject({
+      value: coin.value,
+      script: coin.script.toString('hex'),
+      height: coin.height,
+    })
+  }
+}
+
+/** The pool is as one into which its transactions came one by one. */
+function expectPoolToBeSound({ chain, pool }: Simulation): void {
+  const fresh = new Pool(chain.coins)
+  const links = (of: Pool): unknown =>
+    [...of.entries()].map(({ tx, fee, parents, children, spends }) => ({
+      txid: tx.txid,
+      fee,
+      parents: [...parents].map((entry) => entry.tx.txid).sort(),
+      children: [...children].map((entry) => entry.tx.txid).sort(),
+      spends: spends.map((coin) => [coin.txid, coin.vout, coin.height]),
+    }))
+  for (const entry of pool.entries()) expect(fresh.accept(entry.tx)).toBeDefined()
+  expect(links(pool)).toEqual(links(fresh))
+  expect(pool.coins.size).toBe(fresh.coins.size)
+  expect(pool.coins.total).toBe(fresh.coins.total)
+}
+
+function poolIds({ pool }: Simulation): string[] {
+  return [...pool.entries()].map((entry) => entry.tx.txid)
+}
+
+describe('a simulated chain', () => {
+  test('the same seed gives the same tip, also after a life of its own', () => {
+    const [one, two] = [simulate('same', 60, 6), simulate('same', 60, 6)]
+    for (const simulation of [one, two]) {
+      simulation.enter(20)
+      simulation.replace(3)
+      simulation.evict(2)
+      simulation.reorganise(3)
+    }
+    expect(one.chain.tip.hash).toBe(two.chain.tip.hash)
+    expect(poolIds(one)).toEqual(poolIds(two))
+    expect(simulate('other', 60, 6).chain.tip.hash).not.toBe(one.chain.tip.hash)
+  })
+
+  test('every block is whole: hash, merkle root, target, height, commitment and reward', () => {
+    const { chain } = simulate('whole', 150, 8)
+    for (const block of chain.tip.back()) {
+      const { raw, spent } = chain.read(block)
+      const parsed = parseBlock(raw)
+      expect(parsed.hash).toBe(block.hash)
+      expect(parsed.hash < '7fffff').toBe(true)
+      expect(parsed.header.merkleRoot).toBe(merkleRoot(parsed.txs.map((tx) => tx.txid)))
+      if (block.parent === undefined) continue
+      expect(parsed.header.prevHash).toBe(block.parent.hash)
+      const [coinbase, ...others] = parsed.txs
+      const paid = (outputs: readonly { value: bigint }[]): bigint =>
+        outputs.reduce((sum, { value }) => sum + value, 0n)
+      const fees = paid(spent) - others.reduce((sum, tx) => sum + paid(tx.outputs), 0n)
+      expect(paid(coinbase?.outputs ?? [])).toBe(chain.subsidyAt(block.height) + fees)
+      if (!others.some((tx) => tx.hasWitness)) continue
+      const root = merkleRoot(['0'.repeat(64), ...others.map((tx) => tx.wtxid)])
+      const commitment = sha256d(
+        Buffer.concat([Buffer.from(root, 'hex').reverse(), Buffer.alloc(32)]),
+      ).toString('hex')
+      expect(coinbase?.outputs.at(-1)?.script.toString('hex')).toBe(`6a24aa21a9ed${commitment}`)
+    }
+  })
+
+  test('all script types are paid and spent, with data of all sorts, and whales move', () => {
+    const { chain } = simulate('types', 480, 8)
+    const paid = new Set<string>()
+    const spentTypes = new Set<string>()
+    const tags = new Set<string>()
+    let whales = 0
+    for (const block of chain.tip.back()) {
+      const { txs, spent } = chain.read(block)
+      for (const { script } of spent) spentTypes.add(scriptType(script))
+      for (const tx of txs) {
+        for (const { script } of tx.outputs) paid.add(scriptType(script))
+        if (tx.outputs.some(({ value }) => value > 100_000_000_000n)) whales++
+      }
+      tags.add(/\/.*\//.exec(txs[0]?.inputs[0]?.scriptSig.toString('latin1') ?? '')?.[0] ?? '')
+    }
+    const all = [
+      ...[
+        'dilithium_multisig',
+        'dilithium_pubkey',
+        'dilithium_pubkeyhash',
+        'multisig',
+        'nonstandard',
+        'nulldata',
+      ],
+      ...[
+        'pubkey',
+        'pubkeyhash',
+        'scripthash',
+        'witness_unknown',
+        'witness_v0_keyhash',
+        'witness_v0_scripthash',
+      ],
+      ...['witness_v1_taproot', 'witness_v2_p2mr'],
+    ]
+    expect([...paid].sort()).toEqual(all)
+    expect([...spentTypes].sort()).toEqual(all.filter((type) => type !== 'nulldata'))
+    expect(whales).toBeGreaterThan(0)
+    expect(tags.size).toBeGreaterThan(5)
+  })
+
+  test('coins equal a clean fold after every reorganisation, and the pool is sound', () => {
+    const simulation = simulate('reorgs', 80, 8)
+    for (let round = 1; round <= 12; round++) {
+      simulation.enter(12)
+      simulation.replace(2)
+      if (round % 4 === 0) simulation.tipBack(2)
+      else simulation.reorganise(round, round % 3 === 0 ? round + 3 : round + 1)
+      expectStateToEqualFold(simulation)
+      expectPoolToBeSound(simulation)
+      simulation.mine({ txs: 4 })
+      expectPoolToBeSound(simulation)
+    }
+  })
+
+  test('a reorganisation confirms some transactions again, elsewhere, and returns some to the pool', () => {
+    const simulation = simulate('again', 80, 12)
+    const { chain } = simulation
+    const placesOf = (depth: number): Map<string, string> => {
+      const places = new Map<string, string>()
+      for (const block of chain.tip.back()) {
+        if (block.height <= chain.tip.height - depth) break
+        chain
+          .read(block)
+          .txs.forEach((tx, at) => places.set(tx.txid, `${String(block.height)}/${String(at)}`))
+      }
+      return places
+    }
+    const before = placesOf(4)
+    simulation.reorganise(4)
+    const after = placesOf(5)
+    const again = [...before].filter(([txid]) => after.has(txid))
+    expect(again.length).toBeGreaterThan(5)
+    expect(again.some(([txid, place]) => after.get(txid) !== place)).toBe(true)
+    expect(poolIds(simulation).some((txid) => before.has(txid))).toBe(true)
+    expect(
+      [...before.keys()].some((txid) => !after.has(txid) && simulation.pool.get(txid) === undefined),
+    ).toBe(true)
+  })
+
+  test('the pool lives: parents and children, replacement by a higher fee, eviction, confirmation', () => {
+    const simulation = simulate('pool', 80, 8)
+    const { pool } = simulation
+    expect(simulation.enter(60)).toBeGreaterThan(40)
+    expect([...pool.entries()].some((entry) => entry.parents.size > 0)).toBe(true)
+    expect([...pool.entries()].every((entry) => entry.fee > 0n)).toBe(true)
+    const before = new Map([...pool.entries()].map((entry) => [entry.tx.txid, entry]))
+    expect(simulation.replace(5)).toBeGreaterThan(0)
+    const fresh = [...pool.entries()].filter((entry) => !before.has(entry.tx.txid))
+    expect(fresh.length).toBeGreaterThan(0)
+    const size = pool.size
+    expect(simulation.evict(3)).toBeGreaterThanOrEqual(3)
+    expect(pool.size).toBeLessThanOrEqual(size - 3)
+    const waiting = new Set(poolIds(simulation))
+    simulation.mine({ txs: 10 })
+    const confirmed = simulation.chain.read(simulation.chain.tip).txs.filter((tx) => waiting.has(tx.txid))
+    expect(confirmed).toHaveLength(10)
+    expect(pool.size).toBe(waiting.size - 10)
+    expectStateToEqualFold(simulation)
+  })
+
+  test('a block of a given size', () => {
+    const simulation = simulate('big', 40, 5)
+    const block = simulation.mine({ bytes: 1_000_000 })
+    expect(simulation.chain.read(block).raw.length).toBeGreaterThan(1_000_000)
+    expectStateToEqualFold(simulation)
+  })
+
+  test('speed of making blocks', () => {
+    const chain = new SimChain({ seed: 'speed', mix: 'cheap' })
+    const simulation = new Simulation(chain, { txsPerBlock: 50 })
+    const start = performance.now()
+    for (const height of simulation.history(400)) expect(height).toBeGreaterThan(0)
+    const perSecond = 400_000 / (performance.now() - start)
+    console.info(`simnode makes ${perSecond.toFixed(0)} blocks/s of 50 transactions`)
+    // A bound for a crowded machine; 550/s where it has a core to itself.
+    expect(perSecond).toBeGreaterThan(50)
+  })
+})

@@ -1,0 +1,91 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { EXIT_REFUSED } from '../../../services/lifecycle.js'
+import { createLogger } from '../../../services/logger.js'
+import { holdFolder } from '../../../services/start/only-one.js'
+import { Supervised } from '../../../services/start/supervised.js'
+import { until } from '../../harness/until.js'
+
+describe('a supervised process', () => {
+  let folder = ''
+  let service: Supervised | undefined
+  const refusals: string[] = []
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-start-'))
+    refusals.length = 0
+  })
+
+  afterEach(async () => {
+    await service?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  async function start(body: string, stopDeadlineMs = 5000): Promise<Supervised> {
+    const script = join(folder, 'service.mjs')
+    const noteStart = `import { appendFileSync } from 'node:fs'; appendFileSync(${JSON.stringify(join(folder, 'starts'))}, 'x')\n`
+    await writeFile(script, noteStart + body)
+    service = new Supervised({
+      name: 'sample',
+      script,
+      env: {},
+      stopDeadlineMs,
+      firstPauseMs: 20,
+      logger: createLogger('test', 'silent'),
+      onRefused: (name) => refusals.push(name),
+    })
+    service.start()
+    return service
+  }
+
+  const starts = async (): Promise<number> =>
+    (await readFile(join(folder, 'starts'), 'utf8').catch(() => '')).length
+
+  it('is started again when it dies, by itself or killed', async () => {
+    const running = await start('setInterval(() => 0, 1000)')
+    for (const nth of [1, 2, 3]) {
+      await until(`start ${String(nth)}`, async () => (await starts()) === nth && running.pid !== undefined)
+      if (nth < 3) process.kill(running.pid ?? 0, 'SIGKILL')
+    }
+  })
+
+  it('is not started again when it says that this would not help', async () => {
+    const running = await start(`process.exit(${String(EXIT_REFUSED)})`)
+    await until('the refusal', () => refusals.length === 1)
+    expect(refusals).toEqual(['sample'])
+    expect(running.pid).toBeUndefined()
+    expect(await starts()).toBe(1)
+  })
+
+  it('is killed when it does not stop in time', async () => {
+    const running = await start("process.on('SIGTERM', () => 0); setInterval(() => 0, 1000)", 200)
+    await until('the start', async () => (await starts()) === 1)
+    await running.stop()
+    expect(running.pid).toBeUndefined()
+    expect(await starts()).toBe(1)
+  })
+
+  it('does not come back while a restart is pending and it is stopped', async () => {
+    const running = await start('process.exit(1)')
+    await until('a death', async () => (await starts()) >= 1 && running.pid === undefined)
+    await running.stop()
+    const before = await starts()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(await starts()).toBe(before)
+  })
+})
+
+describe('the folder of a supervisor', () => {
+  it('is held by one at a time', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-start-'))
+    const letGo = await holdFolder(folder)
+    await expect(holdFolder(folder)).rejects.toThrow(folder)
+    await letGo()
+    await (
+      await holdFolder(folder)
+    )()
+    await rm(folder, { recursive: true, force: true })
+  })
+})

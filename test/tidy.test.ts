@@ -1,0 +1,204 @@
+/** Style is a test: each rule names what to do instead. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { settingsTable } from '../services/config.js'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const SKIPPED = new Set(['node_modules', 'dist', '.git', '.data', 'coverage', 'gen', 'recording'])
+const TEXT = /\.(ts|mjs|js|json|md|sql|proto|yaml|yml|xml)$|^\.ci\/run$|^LICENSE$/
+/** Longer than this is rarely one noun. */
+const MOST_LINES = 600
+
+/** Which folders of pipelines/ a folder of pipelines/ may import, beside itself. */
+const PIPELINES: Readonly<Record<string, readonly string[]>> = {
+  chain: [],
+  log: [],
+  node: ['chain'],
+  poll: ['chain', 'log', 'node'],
+  tables: ['chain'],
+  materialize: ['chain', 'log', 'tables'],
+}
+
+/** What the pure folder may import beside itself. */
+const PURE = new Set(['node:crypto', '@scure/base'])
+
+/** Imported by one file each: who needs more of one adds a method there. */
+const DRIVERS = ['@clickhouse/client', 'lmdb', 'ffi-rs', 'pino', 'uWebSockets.js', 'prom-client']
+
+const files = walk('.').filter((path) => TEXT.test(path))
+const sources = files.filter((path) => /^(services|pipelines|proto)\/.*\.ts$/.test(path))
+const typescript = files.filter((path) => path.endsWith('.ts'))
+const text = new Map(files.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]))
+
+function walk(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (SKIPPED.has(entry.name)) return []
+    const path = relative('.', join(folder, entry.name))
+    return entry.isDirectory() ? walk(path) : [path]
+  })
+}
+
+/** What a file imports: packages by name, files by their path from the project's root. */
+function imports(path: string): string[] {
+  const found = (text.get(path) ?? '').matchAll(
+    /(?:^|\n)(?:import|export)\s(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/g,
+  )
+  return [...found].map(([, name = '']) =>
+    name.startsWith('.') ? join(dirname(path), name).replace(/\.js$/, '.ts') : name,
+  )
+}
+
+/** "path: reason" for every file and pattern that meet. */
+function hits(paths: readonly string[], rules: Readonly<Record<string, RegExp>>): string[] {
+  return paths.flatMap((path) => {
+    const content = text.get(path) ?? ''
+    return Object.entries(rules).flatMap(([advice, pattern]) => {
+      const line = content.split('\n').findIndex((each) => pattern.test(each))
+      return line < 0 ? [] : [`${path}:${String(line + 1)}: ${advice}`]
+    })
+  })
+}
+
+describe('imports', () => {
+  it('finds them at all', () => {
+    expect(imports('services/logger.ts')).toContain('pino')
+    expect(imports('services/engine/engine.ts')).toContain('services/engine/settings.ts')
+  })
+
+  it('point one way: services, then pipelines, then proto', () => {
+    const wrong = sources.flatMap((path) =>
+      imports(path)
+        .filter((target) => !mayImport(path, target))
+        .map((target) => `${path} → ${target}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('make no cycles', () => {
+    expect(cycles()).toEqual([])
+  })
+
+  it('take each driver in one file', () => {
+    for (const driver of DRIVERS) {
+      const importers = sources.filter((path) => imports(path).includes(driver))
+      expect(importers.slice(1), `${driver} is imported by ${String(importers[0])} already`).toEqual([])
+    }
+  })
+})
+
+function mayImport(from: string, to: string): boolean {
+  const [top = '', folder = ''] = from.split('/')
+  const [toTop = '', toFolder = ''] = to.split('/')
+  const outside = !/^(services|pipelines|proto|test|bench|deploy)\//.test(to)
+  if (from.startsWith('pipelines/chain/')) return to.startsWith('pipelines/chain/') || PURE.has(to)
+  if (outside) return true
+  if (top === 'proto') return toTop === 'proto'
+  if (top === 'pipelines') {
+    if (toTop === 'proto' || to === 'pipelines/logger.ts') return true
+    return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
+  }
+  if (toTop === 'services') return toFolder === folder || /^services\/[a-z-]+\.ts$/.test(to)
+  return toTop === 'pipelines' || toTop === 'proto'
+}
+
+function cycles(): string[] {
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) found.push([...trail.slice(trail.indexOf(path)), path].join(' → '))
+    if (done.has(path) || trail.includes(path)) return
+    for (const target of imports(path)) if (text.has(target)) visit(target, [...trail, path])
+    done.add(path)
+  }
+  for (const path of sources) visit(path, [])
+  return found
+}
+
+describe('the code', () => {
+  it('reads the environment in services/config.ts only', () => {
+    const others = sources.filter((path) => path !== 'services/config.ts')
+    expect(
+      hits(others, { 'declare a setting in services/config.ts': /process\.env\b|process\[['"]env/ }),
+    ).toEqual([])
+  })
+
+  it('hides nothing from the compiler and leaves nothing for later', () => {
+    const rules = {
+      'give it its type': /@ts-(ignore|nocheck|expect-error)/,
+      'do it now or write it into an issue': /\b(TODO|FIXME|XXX)\b/,
+      'all tests run': /\b(it|test|describe)\.only\(/,
+    }
+    expect(
+      hits(
+        typescript.filter((path) => path !== 'test/tidy.test.ts'),
+        rules,
+      ),
+    ).toEqual([])
+  })
+
+  it('names files after nouns of the field', () => {
+    expect(typescript.filter((path) => /\b(utils?|helpers?|common|manager|misc)\b/i.test(path))).toEqual([])
+  })
+
+  it('keeps files short', () => {
+    const long = typescript.filter((path) => (text.get(path) ?? '').split('\n').length > MOST_LINES)
+    expect(long).toEqual([])
+  })
+
+  it('names no registry and no path of one machine', () => {
+    const rules = {
+      'npm knows its registry':
+        /registry\.npmjs|pypi\.org|deb\.debian\.org|repo1?\.maven|proxy\.golang|crates\.io/,
+      'paths are relative or in os.tmpdir()':
+        /\/work\/(main|shared|steering|\.library)|\/home\/\w+\/|\/tmp\/\w/,
+    }
+    expect(
+      hits(
+        files.filter((path) => path !== 'test/tidy.test.ts'),
+        rules,
+      ),
+    ).toEqual([])
+  })
+
+  it('has its tests where its sources are', () => {
+    const tests = files.filter((path) => /^test\/(services|pipelines)\/.*\.test\.ts$/.test(path))
+    const stray = tests.filter((path) => {
+      const source = dirname(path).slice('test/'.length)
+      return !existsSync(join(ROOT, source))
+    })
+    expect(stray).toEqual([])
+  })
+})
+
+describe('what is written about it', () => {
+  it('numbers migrations one by one', () => {
+    const names = readdirSync(join(ROOT, 'pipelines/tables/migrations')).sort()
+    names.forEach((name, index) => {
+      expect(name).toMatch(new RegExp(`^${String(index + 1).padStart(4, '0')}_[a-z_]+\\.sql$`))
+    })
+  })
+
+  it('numbers decisions one by one', () => {
+    const names = readdirSync(join(ROOT, 'content/decisions')).sort()
+    names.forEach((name, index) => {
+      expect(name).toMatch(new RegExp(`^${String(index + 1).padStart(4, '0')}-[a-z0-9-]+\\.mdx?$`))
+    })
+  })
+
+  it('lists the settings in README.md as they are declared', () => {
+    expect(text.get('README.md'), 'paste what settingsTable() of services/config.ts gives').toContain(
+      settingsTable(),
+    )
+  })
+
+  it('links to files that are there', () => {
+    const documents = files.filter((path) => path.endsWith('.md') && !path.startsWith('node_modules'))
+    const broken = documents.flatMap((path) =>
+      [...(text.get(path) ?? '').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+        .filter(([, target = '']) => !existsSync(join(ROOT, dirname(path), target)))
+        .map(([, target = '']) => `${path} → ${target}`),
+    )
+    expect(broken).toEqual([])
+  })
+})
