@@ -45,7 +45,6 @@ export default defineConfig(
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: {
       'no-restricted-properties': 'off',
-      '@typescript-eslint/no-explicit-any': 'off',
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',
       '@typescript-eslint/no-unsafe-call': 'off',

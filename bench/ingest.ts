@@ -28,7 +28,12 @@ export async function ingest(options: IngestOptions): Promise<Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'headwater-bench-'))
   const started: ServiceProcess[] = []
   const start = (name: string, env: Record<string, string>, args: string[] = []): ServiceProcess => {
-    const each = new ServiceProcess(name, { DATA_DIR: folder, LOG_LEVEL: 'info', ...env }, join(folder, `${name}.log`), args)
+    const each = new ServiceProcess(
+      name,
+      { DATA_DIR: folder, LOG_LEVEL: 'info', ...env },
+      join(folder, `${name}.log`),
+      args,
+    )
     started.push(each)
     return each.start()
   }
@@ -48,7 +53,14 @@ type Start = (name: string, env: Record<string, string>, args?: string[]) => Ser
 async function simulatedNode(start: Start, folder: string, options: IngestOptions): Promise<string> {
   const port = await freePort()
   start('simnode', {}, [
-    ...['--port', String(port), '--blocks', String(options.blocks), '--txs-per-block', String(options.txsPerBlock)],
+    ...[
+      '--port',
+      String(port),
+      '--blocks',
+      String(options.blocks),
+      '--txs-per-block',
+      String(options.txsPerBlock),
+    ],
     ...['--block-interval-ms', '0', '--data-dir', join(folder, 'simnode'), '--seed', '7'],
   ])
   const url = `http://bench:bench@127.0.0.1:${String(port)}`
@@ -84,11 +96,16 @@ async function indexAll(start: Start, nodeUrl: string, options: IngestOptions): 
   const explorer = start('explorer', env)
   await settled(async () => (await fetch(`${explorerUrl}/health`)).status < 600, 60_000)
   const from = performance.now()
-  const memory = [explorer, start('poller', env), start('materializer', env)].map((process) => ({ process, samples: [] as number[] }))
+  const memory = [explorer, start('poller', env), start('materializer', env)].map((process) => ({
+    process,
+    samples: [] as number[],
+  }))
   await settled(async () => {
     for (const { process, samples } of memory) samples.push(process.rssMb())
     await read(explorerUrl)
-    const answer = (await (await fetch(`${explorerUrl}/api/v1/stats/summary`)).json()) as { tipHeight?: number }
+    const answer = (await (await fetch(`${explorerUrl}/api/v1/stats/summary`)).json()) as {
+      tipHeight?: number
+    }
     return answer.tipHeight === options.blocks
   }, 1_800_000)
   return { seconds: (performance.now() - from) / 1000, memory }
@@ -97,7 +114,9 @@ async function indexAll(start: Start, nodeUrl: string, options: IngestOptions): 
 /** What a visitor does: the newest blocks, their transactions, an address among them. */
 async function read(url: string): Promise<void> {
   const get = async (path: string): Promise<unknown> => (await fetch(`${url}/api/v1${path}`)).json()
-  const recent = (await get('/txs/recent')) as { items?: { outputs: { addresses: { address: string }[] }[] }[] }
+  const recent = (await get('/txs/recent')) as {
+    items?: { outputs: { addresses: { address: string }[] }[] }[]
+  }
   await get('/blocks')
   const address = recent.items?.[0]?.outputs[0]?.addresses[0]?.address
   if (address !== undefined) await Promise.all([get(`/address/${address}`), get(`/address/${address}/txs`)])
@@ -120,8 +139,18 @@ function figures(options: IngestOptions, idleSeconds: number, run: Run): Figure[
     const half = samples.slice(samples.length >> 1)
     const quarter = Math.max(1, half.length >> 1)
     const [early, late] = [Math.max(...half.slice(0, quarter)), Math.max(...half.slice(quarter))]
-    list.push({ name: `${process.name}_peak_rss`, value: process.peakMb, unit: 'MB', most: process.name === 'explorer' ? 300 : 400 })
-    list.push({ name: `${process.name}_growth_in_second_half`, value: late / early, unit: 'ratio', most: 1.15 })
+    list.push({
+      name: `${process.name}_peak_rss`,
+      value: process.peakMb,
+      unit: 'MB',
+      most: process.name === 'explorer' ? 300 : 400,
+    })
+    list.push({
+      name: `${process.name}_growth_in_second_half`,
+      value: late / early,
+      unit: 'ratio',
+      most: 1.15,
+    })
   }
   return list
 }
@@ -137,6 +166,10 @@ async function settled(look: () => Promise<boolean>, timeoutMs: number): Promise
 async function rpc(url: string, method: string): Promise<unknown> {
   const { protocol, host } = new URL(url)
   const body = JSON.stringify({ jsonrpc: '1.0', id: 1, method, params: [] })
-  const answer = await fetch(`${protocol}//${host}`, { method: 'POST', body, headers: { authorization: 'Basic YmVuY2g6YmVuY2g=' } })
+  const answer = await fetch(`${protocol}//${host}`, {
+    method: 'POST',
+    body,
+    headers: { authorization: 'Basic YmVuY2g6YmVuY2g=' },
+  })
   return ((await answer.json()) as { result: unknown }).result
 }

@@ -10,7 +10,9 @@ const args = process.argv.slice(2)
 const name = args.find((arg) => !arg.startsWith('--'))
 const suite = name === undefined ? undefined : SUITES[name]
 if (name === undefined || suite === undefined) {
-  process.stderr.write(`usage: npm run bench -- SUITE [--json] [--quick]\nsuites: ${Object.keys(SUITES).join(', ')}\n`)
+  process.stderr.write(
+    `usage: npm run bench -- SUITE [--json] [--quick]\nsuites: ${Object.keys(SUITES).join(', ')}\n`,
+  )
   process.exit(2)
 }
 const result = await report(name, await suite(args.includes('--quick')))

@@ -29,7 +29,10 @@ export interface Report {
 
 /** Holds figures against `bench/baseline.json`: {suite: {figure: least ratio}}; a figure without a bar is only told. */
 export async function report(suite: string, figures: readonly Figure[]): Promise<Report> {
-  const stored = JSON.parse(await readFile('bench/baseline.json', 'utf8')) as Record<string, Record<string, number>>
+  const stored = JSON.parse(await readFile('bench/baseline.json', 'utf8')) as Record<
+    string,
+    Record<string, number>
+  >
   const machine = `${String(cpus().length)} × ${cpus()[0]?.model ?? 'unknown'}, ${String(Math.round(totalmem() / 2 ** 30))} GiB, Node ${process.version}`
   return {
     suite,
@@ -37,7 +40,15 @@ export async function report(suite: string, figures: readonly Figure[]): Promise
     figures: figures.map(({ name, value, unit, baseline, ratio, most }) => {
       const bar = most ?? stored[suite]?.[name] ?? null
       const held = most === undefined ? (bar === null ? true : (ratio ?? value) >= bar) : value <= most
-      return { name, value: round(value), unit, baseline: baseline === undefined ? null : round(baseline), ratio: ratio === undefined ? null : round(ratio), bar, ok: held }
+      return {
+        name,
+        value: round(value),
+        unit,
+        baseline: baseline === undefined ? null : round(baseline),
+        ratio: ratio === undefined ? null : round(ratio),
+        bar,
+        ok: held,
+      }
     }),
   }
 }

@@ -21,6 +21,8 @@ const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
 /** A client that has not taken this much is dropped: it comes back with `since`. */
 const MOST_BACKPRESSURE = 4 * 2 ** 20
 const MOST_MESSAGE_BYTES = 16 * 1024
+/** LIBUS_LISTEN_EXCLUSIVE_PORT; the types have it in an enum that does not exist at run time. */
+const EXCLUSIVE_PORT = 1
 const IDLE_SECONDS = 120
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -35,6 +37,8 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 type Client = WebSocket<object>
+/** LIBUS_LISTEN_EXCLUSIVE_PORT; the types name an enum for it that is not there at run time. */
+const LISTEN_EXCLUSIVE_PORT = 1
 type ListenExclusively = (
   host: string,
   port: number,
@@ -67,7 +71,7 @@ export class Server {
     // The types leave this form out. Exclusive: a second explorer on the same port must fail, not share it.
     const listen = this.#app.listen.bind(this.#app) as unknown as ListenExclusively
     const socket = await new Promise<us_listen_socket | false>((resolve) => {
-      listen(host, port, uWS.ListenOptions.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve)
+      listen(host, port, EXCLUSIVE_PORT, resolve)
     })
     if (socket === false) throw new PortTaken(port, host, 'the explorer (EXPLORER_PORT)')
     this.#socket = socket
@@ -92,7 +96,8 @@ export class Server {
     const request: Request = {
       method,
       path,
-      query: req.getQuery(),
+      // Undefined where there is no question mark, whatever the types say.
+      query: (req.getQuery() as string | undefined) ?? '',
       ifNoneMatch: req.getHeader('if-none-match'),
       minChainHeight: req.getHeader('x-min-chain-height'),
     }

@@ -70,7 +70,18 @@ describe(`kill -9, ${String(ROUNDS)} rounds on a chain that reorganises`, () => 
     }
     const add = (name: string, args: string[] = []): ServiceProcess =>
       (service[name] = new ServiceProcess(name, env, join(folder, `${name}.log`), args))
-    add('simnode', ['--port', String(nodePort), '--blocks', '60', '--txs-per-block', '6', '--block-interval-ms', '0', '--seed', String(SEED)]).start()
+    add('simnode', [
+      '--port',
+      String(nodePort),
+      '--blocks',
+      '60',
+      '--txs-per-block',
+      '6',
+      '--block-interval-ms',
+      '0',
+      '--seed',
+      String(SEED),
+    ]).start()
     add('engine', ['--http-port', String(enginePort)]).start()
     await until('the node answers', async () => (await fetch(`${nodeUrl}/control/state`)).ok)
     await until('the engine answers', async () => (await fetch(`${engineUrl}/ping`)).ok)
@@ -97,7 +108,9 @@ describe(`kill -9, ${String(ROUNDS)} rounds on a chain that reorganises`, () => 
       const figures = expected.get(answer.tip)
       if (figures === undefined) continue
       if (answer.body.circulatingSupply !== figures.supply || answer.body.utxoCount !== figures.utxoCount)
-        faults.push(`${answer.tip} at ${String(answer.height)}: ${JSON.stringify(answer.body)}, not ${JSON.stringify(figures)}`)
+        faults.push(
+          `${answer.tip} at ${String(answer.height)}: ${JSON.stringify(answer.body)}, not ${JSON.stringify(figures)}`,
+        )
     }
   }
 
@@ -153,7 +166,10 @@ describe(`kill -9, ${String(ROUNDS)} rounds on a chain that reorganises`, () => 
       await Promise.all([live(), strike(victim)])
       const state = await settle()
       const supply = await getAnswer(`${explorerUrl}/api/v1/stats/supply`)
-      expect(supply.body, victim).toMatchObject({ circulatingSupply: state.supply, utxoCount: state.utxoCount })
+      expect(supply.body, victim).toMatchObject({
+        circulatingSupply: state.supply,
+        utxoCount: state.utxoCount,
+      })
       expect(faults, victim).toEqual([])
     })
   }

@@ -34,12 +34,16 @@ class Reader {
       const figures = this.oracle.figures.get(supply.tip)
       this.reads++
       if (figures !== undefined && supply.status === 200) {
-        if (supply.body.circulatingSupply !== figures.supply.toString() || supply.body.utxoCount !== figures.utxoCount)
+        if (
+          supply.body.circulatingSupply !== figures.supply.toString() ||
+          supply.body.utxoCount !== figures.utxoCount
+        )
           this.faults.push(`supply of ${supply.tip}: ${JSON.stringify(supply.body)}`)
       }
       const tip = await this.pipeline.get('/blocks/tip')
       this.reads++
-      if (tip.status === 200 && tip.body.hash !== tip.tip) this.faults.push(`tip ${String(tip.body.hash)} under ${tip.tip}`)
+      if (tip.status === 200 && tip.body.hash !== tip.tip)
+        this.faults.push(`tip ${String(tip.body.hash)} under ${tip.tip}`)
     }
   }
 }
@@ -67,9 +71,15 @@ describe('the recording of a real node', () => {
     const figures = chain.figures.get(frame.chaininfo.bestblockhash)
     if (figures === undefined) throw new Error('the oracle does not know this tip')
     const [tip, pool, summary, supply] = await Promise.all(
-      ['/blocks/tip', '/mempool/summary', '/stats/summary', '/stats/supply'].map((path) => pipeline.get(path)),
+      ['/blocks/tip', '/mempool/summary', '/stats/summary', '/stats/supply'].map((path) =>
+        pipeline.get(path),
+      ),
     )
-    expect(tip?.body).toMatchObject({ hash: frame.chaininfo.bestblockhash, height: frame.chaininfo.blocks, canonical: true })
+    expect(tip?.body).toMatchObject({
+      hash: frame.chaininfo.bestblockhash,
+      height: frame.chaininfo.blocks,
+      canonical: true,
+    })
     expect(pool?.body).toMatchObject({
       txCount: frame.mempoolinfo.size,
       totalVsize: frame.mempoolinfo.bytes,
@@ -82,7 +92,10 @@ describe('the recording of a real node', () => {
       activeAddresses: figures.fundedAddresses,
       mempoolSize: frame.mempoolinfo.size,
     })
-    expect(supply?.body).toMatchObject({ circulatingSupply: figures.supply.toString(), utxoCount: figures.utxoCount })
+    expect(supply?.body).toMatchObject({
+      circulatingSupply: figures.supply.toString(),
+      utxoCount: figures.utxoCount,
+    })
     for (const script of touched) {
       const address = chain.addressOf.get(script)
       if (address === undefined) continue
@@ -157,7 +170,9 @@ describe('the recording of a real node', () => {
   async function everyItem(path: string, limit: number): Promise<any[]> {
     const items = []
     for (let offset = 0; ; offset += limit) {
-      const query = path.endsWith('/utxos') ? `offset=${String(offset)}` : `page=${String(offset / limit + 1)}`
+      const query = path.endsWith('/utxos')
+        ? `offset=${String(offset)}`
+        : `page=${String(offset / limit + 1)}`
       const answer = await pipeline.get(`${path}?limit=${String(limit)}&${query}`)
       items.push(...answer.body.items)
       if (answer.body.items.length < limit) {
@@ -170,8 +185,14 @@ describe('the recording of a real node', () => {
   it('has the balance and the UTXO count of all 84 addresses, and histories that sum to them', async () => {
     for (const [address, { balance, utxos, scriptPubKey }] of Object.entries(oracles.addresses)) {
       const { body } = await pipeline.get(`/address/${address}`)
-      expect(body, address).toMatchObject({ address, balance: baseUnits(balance).toString(), unspent_count: utxos })
-      const rows = (await everyItem(`/address/${address}/txs`, 100)).filter((row) => row.block_height !== null)
+      expect(body, address).toMatchObject({
+        address,
+        balance: baseUnits(balance).toString(),
+        unspent_count: utxos,
+      })
+      const rows = (await everyItem(`/address/${address}/txs`, 100)).filter(
+        (row) => row.block_height !== null,
+      )
       expect(rows).toHaveLength(body.tx_count)
       const sum = rows.reduce((total: bigint, row) => total + BigInt(row.value_change), 0n)
       expect(sum.toString(), address).toBe(body.balance)
@@ -187,9 +208,16 @@ describe('the recording of a real node', () => {
       const plain = chain.addressOf.get(scriptPubKey)
       if (plain === undefined) throw new Error('the node has printed no plain spelling')
       expect(plain).not.toBe(address)
-      const [one, other] = await Promise.all([pipeline.get(`/address/${address}`), pipeline.get(`/address/${plain}`)])
+      const [one, other] = await Promise.all([
+        pipeline.get(`/address/${address}`),
+        pipeline.get(`/address/${plain}`),
+      ])
       expect(one.body.isDilithium).toBe(true)
-      expect({ ...one.body, address: '', isDilithium: '' }).toEqual({ ...other.body, address: '', isDilithium: '' })
+      expect({ ...one.body, address: '', isDilithium: '' }).toEqual({
+        ...other.body,
+        address: '',
+        isDilithium: '',
+      })
     }
   })
 
@@ -215,7 +243,9 @@ describe('the recording of a real node', () => {
       expect(paying.reduce((sum: number, tx) => sum + tx.input_count, 0)).toBe(stats.ins)
       expect(txs.reduce((sum: number, tx) => sum + tx.output_count, 0)).toBe(stats.outs)
       expect(paying.reduce((sum: number, tx) => sum + tx.size, 0)).toBe(stats.total_size)
-      expect(paying.reduce((sum: bigint, tx) => sum + BigInt(tx.output_value), 0n)).toBe(BigInt(stats.total_out))
+      expect(paying.reduce((sum: bigint, tx) => sum + BigInt(tx.output_value), 0n)).toBe(
+        BigInt(stats.total_out),
+      )
     }
   })
 
@@ -242,7 +272,10 @@ describe('the recording of a real node', () => {
           value: baseUnits(output.value).toString(),
           script_pub_key: output.scriptPubKey.hex,
           script_type: output.scriptPubKey.type.replace('dilithium_scripthash', 'scripthash'),
-          addresses: output.scriptPubKey.address === undefined ? [] : [{ address: output.scriptPubKey.address, role: 'recipient' }],
+          addresses:
+            output.scriptPubKey.address === undefined
+              ? []
+              : [{ address: output.scriptPubKey.address, role: 'recipient' }],
         })
     }
   })
@@ -256,7 +289,8 @@ describe('the recording of a real node', () => {
       expect(items.get(txid)).toMatchObject({ fee, vsize: entry.vsize, weight: entry.weight })
       const tx = (await pipeline.get(`/tx/${txid}`)).body
       expect(tx).toMatchObject({ txid, block_height: null, fee, vsize: entry.vsize })
-      for (const input of tx.inputs) expect(input).toMatchObject({ value: expect.any(String), address: expect.any(String) })
+      for (const input of tx.inputs)
+        expect(input).toMatchObject({ value: expect.any(String), address: expect.any(String) })
     }
   })
 })

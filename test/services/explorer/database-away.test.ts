@@ -1,0 +1,109 @@
+import { createServer, connect, type Server, type Socket } from 'node:net'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import type { EventLog } from '../../../pipelines/log/port.js'
+import { Database } from '../../../pipelines/tables/clickhouse.js'
+import { type Explorer, startExplorer } from '../../../services/explorer/explorer.js'
+import { useDatabase, useEngine } from '../../harness/engine.js'
+import { getAnswer } from '../../harness/pipeline.js'
+import { until } from '../../harness/until.js'
+
+/** A way to the engine that can be cut. */
+class Bridge {
+  readonly #sockets = new Set<Socket>()
+  #server: Server | undefined
+  port = 0
+
+  async open(): Promise<void> {
+    const { hostname, port } = new URL(useEngine())
+    const server = createServer((client) => {
+      const engine = connect(Number(port), hostname)
+      for (const [one, other] of [
+        [client, engine],
+        [engine, client],
+      ] as const) {
+        this.#sockets.add(one)
+        one.pipe(other)
+        one.on('error', () => one.destroy())
+        one.on('close', () => {
+          this.#sockets.delete(one)
+          other.destroy()
+        })
+      }
+    })
+    await new Promise<void>((resolve) => server.listen(this.port, '127.0.0.1', resolve))
+    const address = server.address()
+    if (typeof address === 'object' && address !== null) this.port = address.port
+    this.#server = server
+  }
+
+  async cut(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server?.close(resolve))
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+  }
+}
+
+describe('an explorer whose database goes away', () => {
+  const database = useDatabase()
+  const bridge = new Bridge()
+  let folder: string
+  let log: EventLog
+  let db: Database
+
+  beforeAll(async () => {
+    await bridge.open()
+    folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+    log = await openLmdbLog(folder)
+    db = new Database({ url: `http://127.0.0.1:${String(bridge.port)}`, database: database().name })
+  })
+  afterAll(async () => {
+    await db.close()
+    await log.close()
+    await rm(folder, { recursive: true, force: true })
+    await bridge.cut()
+  })
+
+  const start = (): Promise<Explorer> =>
+    startExplorer({ port: 0, db, log, logger: pino({ level: 'silent' }) })
+  const txid = (byte: string): string => `/api/v1/tx/${byte.repeat(32)}`
+
+  it('says so in less than a second, serves what is in memory, and recovers by itself', async () => {
+    const explorer = await start()
+    const get = (path: string) => getAnswer(`${explorer.url}${path}`)
+    expect(await get(txid('01'))).toMatchObject({ status: 404 })
+    await bridge.cut()
+    const began = Date.now()
+    await until('health tells it', async () => (await get('/health')).body.database === 'disconnected', 2_000)
+    const head = await get(`/api/v1/block/${'ab'.repeat(32)}`)
+    expect(Date.now() - began).toBeLessThan(2_000)
+    expect([404, 503]).toContain(head.status)
+    expect((await get('/health')).body).toMatchObject({ status: 'degraded', error: 'Database unavailable' })
+    expect((await get('/health')).status).toBe(503)
+    expect((await get('/api/v1/mempool/summary')).status).toBe(200)
+    await bridge.open()
+    await until('health tells it', async () => (await get('/health')).body.status === 'ok')
+    await explorer.close()
+  })
+
+  it('starts without it, answers 503 until it is there, and then what it holds', async () => {
+    await bridge.cut()
+    const explorer = await start()
+    const get = (path: string) => getAnswer(`${explorer.url}${path}`)
+    for (const path of ['/api/v1/blocks', '/api/v1/stats/summary', '/api/v1/mempool/summary', txid('02')]) {
+      const began = Date.now()
+      expect(await get(path), path).toMatchObject({ status: 503, body: { error: 'Database unavailable' } })
+      expect(Date.now() - began).toBeLessThan(1_000)
+    }
+    expect((await get('/api/v1/blocks?limit=0')).status).toBe(400)
+    expect((await get('/metrics').catch(() => ({ status: 200 }))).status).toBe(200)
+    await bridge.open()
+    await until('it answers', async () => (await get('/api/v1/blocks')).status === 200)
+    await until('health tells it', async () => (await get('/health')).body.status === 'ok')
+    await explorer.close()
+  })
+})

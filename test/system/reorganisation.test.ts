@@ -1,0 +1,288 @@
+import { afterEach, describe, expect, inject, it } from 'vitest'
+import { addressOf } from '../../pipelines/chain/address.js'
+import { Fold } from '../../services/simnode/fold.js'
+import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { buildChain, forkAt, type SimChain } from '../../services/simnode/sim-chain.js'
+import type { SimTx } from '../../services/simnode/sim-tx.js'
+import { expectSameRows } from '../harness/clean-index.js'
+import { Pipeline } from '../harness/pipeline.js'
+
+const COIN = 100_000_000n
+const FINALITY = 20
+
+/** A chain on a node, and a pipeline behind it that moves when told. */
+class World {
+  private constructor(
+    readonly chain: SimChain,
+    readonly node: Simnode,
+    readonly pipeline: Pipeline,
+  ) {}
+
+  static async of(chain: SimChain): Promise<World> {
+    const node = await startSimnode({ chain })
+    const pipeline = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
+    })
+    return new World(chain, node, pipeline)
+  }
+
+  /** Follows the node, then holds every answer against the naive fold, and every row against a clean index. */
+  async agree(): Promise<void> {
+    await this.pipeline.level({ tip: this.chain.tip.hash })
+    const fold = new Fold(this.chain)
+    const supply = await this.pipeline.get('/stats/supply')
+    expect(supply.body).toMatchObject({
+      circulatingSupply: fold.supply.toString(),
+      utxoCount: fold.utxos().size,
+    })
+    expect((await this.pipeline.get('/stats/summary')).body.totalTransactions).toBe(fold.transactions)
+    const balances = fold.balances()
+    for (const script of fold.scripts()) {
+      const address = addressOf(Buffer.from(script, 'hex'), 'regtest')
+      if (address === undefined) continue
+      const summary = await this.pipeline.get(`/address/${address}`)
+      const history = fold.history(script)
+      expect(summary.body, address).toMatchObject({
+        balance: (balances.get(script) ?? 0n).toString(),
+        tx_count: history.length,
+      })
+      const { items } = (await this.pipeline.get(`/address/${address}/txs?sort=asc&limit=100`)).body
+      expect(items).toEqual(
+        history
+          .slice(0, 100)
+          .map(({ txid, height, index, received, sent }) =>
+            expect.objectContaining({
+              txid,
+              block_height: height,
+              tx_index: index,
+              value_change: (received - sent).toString(),
+            }),
+          ),
+      )
+    }
+    const clean = await Pipeline.start({
+      nodeUrl: this.node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
+    })
+    try {
+      await clean.level({ tip: this.chain.tip.hash })
+      await expectSameRows(this.pipeline.db, clean.db)
+    } finally {
+      await clean.close()
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.pipeline.close()
+    await this.node.close()
+  }
+}
+
+describe('reorganisations', () => {
+  let world: World | undefined
+
+  afterEach(async () => {
+    await world?.close()
+    world = undefined
+  })
+
+  function payment(chain: SimChain, height: number): SimTx {
+    const block = chain.at(height)
+    if (block === undefined) throw new Error('no such block')
+    const from = [{ txid: chain.read(block).txs[0]?.txid ?? '', vout: 0 }]
+    const [alice, bob] = [
+      chain.keyring.ownerOf('p2wpkh').script,
+      chain.keyring.ownerOf('dilithium-pubkeyhash').script,
+    ]
+    return chain.pay({ from, to: [{ value: 2n * COIN, script: alice }], change: bob, fee: 500n })
+  }
+
+  it('a transaction of a stale block confirms in a later one', async () => {
+    const chain = buildChain({ seed: 'later', blocks: 30 })
+    const pays = payment(chain, 3)
+    const stale = chain.mine({ txs: [pays] })
+    world = await World.of(chain)
+    await world.agree()
+    const fork = forkAt(chain, 30)
+    fork.mine({ tag: '/other/' }, { txs: [pays] })
+    fork.activate()
+    await world.agree()
+    expect((await world.pipeline.get(`/tx/${pays.txid}`)).body).toMatchObject({
+      block_height: 32,
+      block_hash: chain.tip.hash,
+    })
+    expect((await world.pipeline.get(`/block/${stale.hash}`)).body).toMatchObject({
+      hash: stale.hash,
+      height: 31,
+      canonical: false,
+    })
+  })
+
+  it('a transaction confirms again at the same height and another index', async () => {
+    const chain = buildChain({ seed: 'index', blocks: 30 })
+    const [one, two] = [payment(chain, 3), payment(chain, 4)]
+    chain.mine({ txs: [one, two] })
+    world = await World.of(chain)
+    await world.agree()
+    expect((await world.pipeline.get(`/tx/${one.txid}`)).body.tx_index).toBe(1)
+    const fork = forkAt(chain, 30)
+    fork.mine({ txs: [two, one] }, {})
+    fork.activate()
+    await world.agree()
+    expect((await world.pipeline.get(`/tx/${one.txid}`)).body).toMatchObject({
+      block_height: 31,
+      tx_index: 2,
+    })
+  })
+
+  it("a replaced block's spends are undone", async () => {
+    const chain = buildChain({ seed: 'undone', blocks: 30 })
+    const coinbase = chain.read(chain.block(chain.at(3)?.hash ?? '')).txs[0]?.txid ?? ''
+    const pays = payment(chain, 3)
+    chain.mine({ txs: [pays] })
+    world = await World.of(chain)
+    await world.agree()
+    expect((await world.pipeline.get(`/tx/${coinbase}`)).body.outputs[0]).toMatchObject({
+      spent_txid: pays.txid,
+      spent_vin: 0,
+    })
+    const fork = forkAt(chain, 30)
+    fork.mine({}, {})
+    fork.activate()
+    await world.agree()
+    expect((await world.pipeline.get(`/tx/${coinbase}`)).body.outputs[0]).toMatchObject({
+      spent_txid: null,
+      spent_vin: null,
+    })
+  })
+
+  it('the chain goes back to a branch that it had left', async () => {
+    const chain = buildChain({ seed: 'back', blocks: 25 })
+    const first = chain.mine({ txs: [payment(chain, 3)] })
+    world = await World.of(chain)
+    await world.agree()
+    const fork = forkAt(chain, 24)
+    fork.mine({}, {}, { txs: [payment(chain, 4)] })
+    fork.activate()
+    await world.agree()
+    const [tip] = chain.extend(first, [{}, {}]).slice(-1)
+    chain.setTip(tip?.hash ?? '')
+    await world.agree()
+  })
+
+  it('a reorganisation 400 deep, far below the final height', { timeout: 120_000 }, async () => {
+    const chain = buildChain({ seed: 'deep', blocks: 420 })
+    chain.mine({ txs: [payment(chain, 3)] })
+    world = await World.of(chain)
+    await world.agree()
+    const fork = forkAt(chain, 21)
+    for (let block = 0; block < 401; block++) fork.mine(block === 200 ? { txs: [payment(chain, 4)] } : {})
+    fork.activate()
+    const seen: number[] = []
+    const watch = setInterval(
+      () => void world?.pipeline.get('/blocks/tip').then((answer) => seen.push(answer.height)),
+      20,
+    )
+    await world.agree()
+    clearInterval(watch)
+    // One row makes it visible: no reader ever saw a tip between the fork and the end.
+    expect(seen.filter((height) => height !== 421 && height !== 422)).toEqual([])
+  })
+
+  it('a reorganisation during backfill', async () => {
+    const chain = buildChain({ seed: 'backfill', blocks: 300 })
+    const node = await startSimnode({ chain })
+    const pipeline = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
+    })
+    const polling = pipeline.poll()
+    const fork = forkAt(chain, 120)
+    for (let block = 0; block < 190; block++) fork.mine({})
+    let asked = 0
+    const stop = setInterval(() => {
+      if (asked++ === 2) fork.activate()
+    }, 5)
+    await polling
+    clearInterval(stop)
+    if (chain.tip.height !== 310) fork.activate()
+    await pipeline.level({ tip: chain.tip.hash })
+    const fold = new Fold(chain)
+    expect((await pipeline.get('/stats/supply')).body.circulatingSupply).toBe(fold.supply.toString())
+    await pipeline.close()
+    await node.close()
+  })
+
+  it('a reorganisation while everything was stopped', async () => {
+    const chain = buildChain({ seed: 'stopped', blocks: 60 })
+    chain.mine({ txs: [payment(chain, 5)] })
+    world = await World.of(chain)
+    await world.agree()
+    const fork = forkAt(chain, 25)
+    for (let block = 0; block < 40; block++) fork.mine(block === 7 ? { txs: [payment(chain, 6)] } : {})
+    fork.activate()
+    world.pipeline.restartPoller()
+    world.pipeline.restartMaterializer()
+    await world.agree()
+  })
+
+  it('a node that comes back shorter, and then with another chain', async () => {
+    const chain = buildChain({ seed: 'shorter', blocks: 50 })
+    world = await World.of(chain)
+    await world.agree()
+    chain.setTip(chain.at(35)?.hash ?? '')
+    await world.agree()
+    chain.mine({ txs: [payment(chain, 2)] })
+    await world.agree()
+  })
+
+  it('height 0 alone is served properly', async () => {
+    const chain = buildChain({ seed: 'genesis', blocks: 0 })
+    world = await World.of(chain)
+    await world.agree()
+    const { pipeline } = world
+    expect((await pipeline.get('/blocks/tip')).body).toMatchObject({
+      height: 0,
+      hash: chain.tip.hash,
+      tx_count: 1,
+      total_fees: '0',
+    })
+    expect((await pipeline.get('/block/0')).body.hash).toBe(chain.tip.hash)
+    expect((await pipeline.get('/blocks')).body).toMatchObject({ total: 1, page: 1, items: [{ height: 0 }] })
+    expect((await pipeline.get('/stats/summary')).body).toMatchObject({
+      tipHeight: 0,
+      totalTransactions: 1,
+      activeAddresses: 0,
+    })
+    expect((await pipeline.get('/search?q=0')).body).toMatchObject({
+      type: 'block',
+      value: chain.tip.hash,
+      query: '0',
+    })
+  })
+
+  it('amounts are exact at 21,000,000 coins', async () => {
+    const chain = buildChain({ seed: 'amounts', blocks: 12 })
+    const all = 2_099_999_999_999_999n
+    const owner = chain.keyring.ownerOf('p2wpkh').script
+    const rich = chain.mine({ coinbaseOutputs: [{ value: all, script: owner }] })
+    for (let block = 0; block < 12; block++) chain.mine({})
+    const coinbase = chain.read(rich).txs[0]?.txid ?? ''
+    const other = chain.keyring.ownerOf('p2tr').script
+    const moved = chain.pay({
+      from: [{ txid: coinbase, vout: 0 }],
+      to: [{ value: all - 1n, script: other }],
+      fee: 1n,
+    })
+    chain.mine({ txs: [moved] })
+    world = await World.of(chain)
+    await world.agree()
+    const tx = (await world.pipeline.get(`/tx/${moved.txid}`)).body
+    expect(tx).toMatchObject({ input_value: all.toString(), output_value: (all - 1n).toString(), fee: '1' })
+    expect(tx.inputs[0].value).toBe('2099999999999999')
+  })
+})

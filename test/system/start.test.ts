@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freePort } from '../../services/ports.js'
+import { until } from '../harness/until.js'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+interface Run {
+  readonly child: ChildProcess
+  /** Resolves with the exit status, or the signal's name. */
+  readonly ended: Promise<number | string>
+  out: string
+  err: string
+}
+
+describe('npm start', () => {
+  let folder = ''
+  const runs: Run[] = []
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-npm-start-'))
+  })
+
+  afterEach(async () => {
+    for (const { child, ended } of runs.splice(0)) {
+      child.kill('SIGTERM')
+      await ended
+    }
+    await until('everything has ended', async () => (await processesOf(folder)).length === 0)
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  function start(port: number): Run {
+    const child = spawn(process.execPath, ['deploy/bootstrap.mjs', 'start'], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'], DATA_DIR: folder, EXPLORER_PORT: String(port) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+    const run: Run = { child, ended, out: '', err: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (run.out += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (run.err += text))
+    runs.push(run)
+    return run
+  }
+
+  async function ready(run: Run): Promise<string> {
+    const line = await until('the ready line', () => /^ready explorer=(\S+)\n/.exec(run.out)?.[1])
+    return line
+  }
+
+  const summary = async (url: string): Promise<{ tipHeight: number; tipMatch: boolean }> =>
+    (await (await fetch(`${url}/api/v1/stats/summary`)).json()) as { tipHeight: number; tipMatch: boolean }
+
+  it('says once that it is ready, shows a chain that grows, restarts what dies, and ends cleanly', async () => {
+    const run = start(0)
+    const url = await ready(run)
+    await until('the history is there', async () => (await summary(url)).tipHeight >= 200)
+    const { tipHeight } = await summary(url)
+    await until('another block', async () => (await summary(url)).tipHeight > tipHeight)
+    for (const name of ['explorer', 'materializer', 'poller', 'simnode', 'engine/main', 'engine/child']) {
+      const [victim] = await processesOf(folder, name)
+      expect(victim, name).toBeDefined()
+      process.kill(victim ?? 0, 'SIGKILL')
+      await until(`${name} is there again`, async () => {
+        const [now] = await processesOf(folder, name)
+        return now !== undefined && now !== victim
+      })
+    }
+    const before = await until('it answers again', async () => (await summary(url)).tipHeight)
+    await until('it grows again', async () => {
+      const now = await summary(url)
+      return now.tipHeight > before && now.tipMatch
+    })
+    run.child.kill('SIGINT')
+    expect(await run.ended).toBe(0)
+    expect(run.out.split('\n')).toHaveLength(2)
+    expect(await processesOf(folder)).toEqual([])
+  })
+
+  it('takes everything with it when it is killed', async () => {
+    const run = start(0)
+    await ready(run)
+    expect((await processesOf(folder)).length).toBeGreaterThan(5)
+    run.child.kill('SIGKILL')
+    await until('nothing is left', async () => (await processesOf(folder)).length === 0)
+  })
+
+  it('names a port that is taken and ends with status 1, without trying for ever', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as { port: number }
+    const run = start(port)
+    expect(await run.ended).toBe(1)
+    expect(run.err).toContain(`Port ${String(port)} on 127.0.0.1`)
+    expect(run.err).toContain('EXPLORER_PORT')
+    expect(run.out).toBe('')
+    other.close()
+  })
+
+  it('refuses a second start on the same folder, and the first goes on', async () => {
+    const url = await ready(start(0))
+    const second = start(await freePort())
+    expect(await second.ended).toBe(1)
+    expect(second.err).toContain(folder)
+    expect((await fetch(`${url}/health`)).ok).toBe(true)
+  })
+})
+
+/** Processes that were started with this DATA_DIR, and whose command line holds `name`. */
+async function processesOf(dataDir: string, name = ''): Promise<number[]> {
+  const ids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry))
+  const found: number[] = []
+  for (const id of ids) {
+    const read = (file: string): Promise<string> => readFile(`/proc/${id}/${file}`, 'utf8').catch(() => '')
+    const [environment, command] = [await read('environ'), await read('cmdline')]
+    if (environment.includes(`DATA_DIR=${dataDir}\0`) && command.includes(name)) found.push(Number(id))
+  }
+  return found
+}
