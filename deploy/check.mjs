@@ -9,7 +9,7 @@ const bin = (name, file) => [process.execPath, join('node_modules', name, file)]
 const STEPS = [
   {
     name: 'fast tests',
-    command: [...bin('vitest', 'vitest.mjs'), 'run', '--project', 'fast', '--reporter=dot'],
+    command: [...bin('vitest', 'vitest.mjs'), 'run', '--project', 'fast'],
     tests: true,
   },
   { name: 'types', command: [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.json'] },
@@ -42,7 +42,8 @@ export async function check(args) {
 
 function run([file, ...args]) {
   return new Promise((resolve) => {
-    const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' }
+    const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
     child.on('close', (code) => resolve({ code: code ?? 1, output }))

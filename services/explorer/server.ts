@@ -37,8 +37,6 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 type Client = WebSocket<object>
-/** LIBUS_LISTEN_EXCLUSIVE_PORT; the types name an enum for it that is not there at run time. */
-const LISTEN_EXCLUSIVE_PORT = 1
 type ListenExclusively = (
   host: string,
   port: number,
@@ -96,8 +94,7 @@ export class Server {
     const request: Request = {
       method,
       path,
-      // Undefined where there is no question mark, whatever the types say.
-      query: (req.getQuery() as string | undefined) ?? '',
+      query: queryOf(req),
       ifNoneMatch: req.getHeader('if-none-match'),
       minChainHeight: req.getHeader('x-min-chain-height'),
     }
@@ -154,6 +151,12 @@ export class Server {
       if (unsubscribe !== undefined) ws.unsubscribe(unsubscribe)
     })
   }
+}
+
+/** Undefined where there is no question mark, whatever the types say. */
+function queryOf(req: HttpRequest): string {
+  const query: string | undefined = req.getQuery()
+  return query ?? ''
 }
 
 function write(res: HttpResponse, { status, headers, body }: Answer, isHead: boolean): void {

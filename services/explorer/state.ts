@@ -1,7 +1,7 @@
 import type { Chain } from '../../pipelines/chain/network.js'
 import type { ChainView } from '../../pipelines/tables/chain-view.js'
 import { type Overlay, Pool } from './pool.js'
-import type { BlockRow } from './reads/block-rows.js'
+import type { BlockRow } from './block-table.js'
 import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './status.js'
 
 /** The chain as one head shows it; never changes. */

@@ -1,7 +1,8 @@
 import { heightOrHash, limit, page, witness } from './arguments.js'
-import { blocksBetween, findBlock, toBlock } from './block-rows.js'
+import { findBlock, toBlock } from './block-rows.js'
 import { declareRead, NotFound } from './read.js'
 import { Block, paged, Transaction } from './shapes.js'
+import { blocksBetween } from '../block-table.js'
 import { placesOfBlock } from '../tables.js'
 import { transactionsAt } from './transaction-rows.js'
 

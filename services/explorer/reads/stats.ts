@@ -9,7 +9,7 @@ export const summary = declareRead({
   fresh: 'live',
   args: {},
   answer: StatsSummary,
-  resolve: ({ chain, pool, indexer }) => statsSummary(chain, pool, indexer()),
+  resolve: (context) => statsSummary(context.chain, context.pool, context.indexer()),
 })
 
 export const supply = declareRead({
