@@ -31,7 +31,9 @@ export function decodeChain(position: number, value: Uint8Array): ChainEvent {
     return event
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new Error(`the record at position ${String(position)} of topic chain cannot be read: ${why}`)
+    throw new Error(`the record at position ${String(position)} of topic chain cannot be read: ${why}`, {
+      cause: error,
+    })
   }
 }
 

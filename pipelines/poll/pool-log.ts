@@ -106,7 +106,9 @@ function decodeNode({ position, value }: LogRecord): NodeEvent {
     return fromBinary(NodeEventSchema, value)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new Error(`the record at position ${String(position)} of topic node cannot be read: ${why}`)
+    throw new Error(`the record at position ${String(position)} of topic node cannot be read: ${why}`, {
+      cause: error,
+    })
   }
 }
 

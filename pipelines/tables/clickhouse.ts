@@ -143,15 +143,15 @@ function connect({ url, timeoutMs = 60_000 }: DatabaseOptions, database: string)
   })
 }
 
+const quiet = (): void => undefined
+
 /** The driver's own messages repeat what our errors tell. */
 class SilentLogger {
-  trace(): void {
-    return undefined
-  }
-  debug = this.trace
-  info = this.trace
-  warn = this.trace
-  error = this.trace
+  readonly trace = quiet
+  readonly debug = quiet
+  readonly info = quiet
+  readonly warn = quiet
+  readonly error = quiet
 }
 
 async function told<T>(ask: () => Promise<T>): Promise<T> {

@@ -10,6 +10,10 @@ const PING_EVERY_MS = 500
 /** A frozen server answers nothing, which only a deadline shows; a busy one takes its time. */
 const PING_DEADLINE_MS = 3_000
 const QUERY_DEADLINE_MS = 10_000
+/** Less than the client's connections, so that looks need not queue behind queries; more would not be faster. */
+const MOST_RUNNING = 8
+/** Beyond it the database is as good as away: answering at once is kinder than answering late. */
+const MOST_WAITING = 4_000
 
 /**
  * The database as reads see it: knows whether it is there, so that a read of a database that is away fails at once instead of
@@ -18,6 +22,7 @@ const QUERY_DEADLINE_MS = 10_000
 export class AvailableDatabase {
   #connected = false
   #running = 0
+  readonly #waiting: (() => void)[] = []
   #away = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #closed = false
@@ -51,11 +56,37 @@ export class AvailableDatabase {
   /** @throws Unavailable. */
   async query<T>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<T[]> {
     if (!this.#connected) throw new Unavailable('the database is away')
+    await this.#turn()
+    try {
+      return await this.#ask<T>(sql, params)
+    } finally {
+      this.#running--
+      this.#waiting.shift()?.()
+    }
+  }
+
+  /** Resolves when there is a connection for one more query, which is then counted as running. */
+  async #turn(): Promise<void> {
+    if (this.#running < MOST_RUNNING) {
+      this.#running++
+      return
+    }
+    if (this.#waiting.length >= MOST_WAITING) throw new Unavailable('too many queries are waiting')
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(() => {
+        this.#running++
+        resolve()
+      })
+    })
+  }
+
+  async #ask<T>(sql: string, params: Readonly<Record<string, unknown>>): Promise<T[]> {
+    // It may have gone while this query waited its turn.
+    if (!this.#connected) throw new Unavailable('the database is away')
     const deadline = new AbortController()
     const timer = setTimeout(() => {
       deadline.abort()
     }, QUERY_DEADLINE_MS)
-    this.#running++
     try {
       const signal = AbortSignal.any([deadline.signal, this.#away.signal])
       return await this.db.query<T>(sql, params, { signal })
@@ -65,7 +96,6 @@ export class AvailableDatabase {
       throw new Unavailable('a query failed', { cause: error })
     } finally {
       clearTimeout(timer)
-      this.#running--
     }
   }
 

@@ -48,7 +48,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     server.publish(channel, message)
   })
   const writer = new FeedWriter(feed, state, tables)
-  const pool = new PoolFollower({ state, feed, log, db, tables, logger })
+  const pool = new PoolFollower({ state, feed, log, tables, logger })
   const heads = new HeadFollower({ state, writer, pool, log, db, tables, logger })
   const metrics: Metrics = new Metrics({
     connections: () => (database.connected ? Math.max(1, database.running) : 0),

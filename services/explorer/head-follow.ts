@@ -10,8 +10,7 @@ import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { type ChainView, loadChainView, nextChainView } from '../../pipelines/tables/chain-view.js'
 import { type Head, headsAfter, latestHead } from '../../pipelines/tables/head.js'
 import type { FeedWriter } from './feed-writer.js'
-import { overlayOf } from './overlay.js'
-import type { Overlay } from './pool.js'
+import { overlayBySearch, overlayOf } from './overlay.js'
 import type { PoolFollower } from './pool-follow.js'
 import { blockAt } from './block-table.js'
 import { pause, retrying } from './retry.js'
@@ -31,6 +30,8 @@ export interface HeadFollowerParts {
 
 const READ_AT_ONCE = 256
 const WAIT_MS = 1_000
+/** Heads that connect more blocks come of a backfill: the pool is searched in the chain instead of the chain in the pool. */
+const MOST_BLOCKS_READ = 2_000
 
 /**
  * Follows topic `committed`: applied heartbeats are taken as they come; an announced head is read from the tables, adopted in
@@ -137,7 +138,7 @@ export class HeadFollower {
 
   /** Adopts the heads after the adopted one: also one at its own position, which lowers the final height. */
   async #advance(): Promise<void> {
-    const { db, state, pool, tables, writer, logger } = this.#parts
+    const { db, state, writer, logger } = this.#parts
     const heads = await headsAfter(db, state.chain.position, state.chain.view?.head.writtenAt)
     const head = heads.at(-1)
     if (head === undefined) {
@@ -149,12 +150,29 @@ export class HeadFollower {
     this.#isBehind = true
     const next = await this.#stateOf(await this.#viewOf(heads, head), head)
     const events = await writer.eventsOf(heads)
-    let overlay: Overlay | undefined
-    while (overlay === undefined && !pool.canSkip(heads)) overlay = await overlayOf(heads, state.pool, tables)
-    if (overlay === undefined) pool.skipped(head.position)
-    state.adopt(next, overlay)
+    await this.#adopt(heads, next)
     writer.tell(events)
     logger.debug({ height: next.height, tip: next.tipHash, position: next.position }, 'head adopted')
+  }
+
+  /** Adopts heads in the very turn in which what they do to the pool is known. */
+  async #adopt(heads: readonly Head[], next: ChainState): Promise<void> {
+    const { state, pool, tables } = this.#parts
+    const span = { from: state.chain.position, to: next.position }
+    const { view } = next
+    const isLong = heads.reduce((sum, head) => sum + head.connected.length, 0) > MOST_BLOCKS_READ
+    while (!pool.canSkip(heads)) {
+      const { version } = state.pool
+      const overlay =
+        isLong && view !== undefined
+          ? await overlayBySearch([...state.pool.entries()], span, view, state.pool, tables)
+          : await overlayOf(heads, state.pool, tables)
+      if (isLong && version !== state.pool.version) continue
+      state.adopt(next, overlay)
+      return
+    }
+    pool.skipped(next.position)
+    state.adopt(next)
   }
 
   async #viewOf(heads: Head[], head: Head): Promise<ChainView> {

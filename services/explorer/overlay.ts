@@ -1,7 +1,8 @@
 import { decodePrevouts } from '../../pipelines/chain/prevout.js'
 import { parseBody, parseTx, serializeTx } from '../../pipelines/chain/transaction.js'
+import type { ChainView } from '../../pipelines/tables/chain-view.js'
 import type { Head } from '../../pipelines/tables/head.js'
-import { outpointOf, poolTx } from './pool-tx.js'
+import { outpointOf, poolTx, type PoolTx } from './pool-tx.js'
 import { type ChainedTx, type Overlay, type Pool, returnable } from './pool.js'
 import { placesOfBlock, type Tables } from './tables.js'
 
@@ -11,7 +12,10 @@ export interface BlockRef {
 }
 
 /** What consecutive heads did together: blocks that came and went between are in neither list. Both lowest first. */
-export function foldHeads(heads: readonly Head[]): { connected: BlockRef[]; disconnected: BlockRef[] } {
+export function foldHeads(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
+  connected: BlockRef[]
+  disconnected: BlockRef[]
+} {
   const connected = new Map<string, number>()
   const disconnected = new Map<string, number>()
   for (const head of heads) {
@@ -50,12 +54,66 @@ export async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tabl
     connected.length <= MOST_BLOCKS_SEARCHED_FOR_CONFLICTS
       ? await spentBy(confirmed, pool, tables)
       : new Set<string>()
-  const chained: ChainedTx[] = []
-  for (const block of disconnected) {
-    if (chained.length < MOST_RETURNED) chained.push(...(await txsOf(block, pool, tables)))
-  }
+  const chained = await txsOfAll(disconnected, pool, tables)
   const position = heads.at(-1)?.position ?? -1
   return { position, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
+}
+
+/** Heads by their positions, the first one left out. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * The same for heads that connect too many blocks to read them all: asks instead where the pool's transactions are. It holds
+ * for the transactions that are given, so that it must be made again when others have entered meanwhile.
+ * @throws Unavailable.
+ */
+export async function overlayBySearch(
+  txs: readonly PoolTx[],
+  span: Span,
+  view: ChainView,
+  pool: Pool,
+  tables: Tables,
+): Promise<Overlay> {
+  const blocks = await disconnectedWithin(span, view, tables)
+  const chained = await txsOfAll(blocks, pool, tables)
+  const all = [...txs, ...chained.map(({ tx }) => tx)]
+  const [places, spends] = await Promise.all([
+    tables.places.getAll(all.map((tx) => tx.txid)),
+    tables.spends.getAll(all.flatMap((tx) => tx.outpoints.map((outpoint) => outpoint.slice(0, 64)))),
+  ])
+  const confirmed = new Set<string>()
+  for (const [txid, found] of places)
+    if (found.some((place) => view.isCanonical(place.height, place.blockHash))) confirmed.add(txid)
+  const spent = new Set<string>()
+  for (const [txid, found] of spends)
+    for (const { vout, height, blockHash } of found)
+      if (view.isCanonical(height, blockHash)) spent.add(outpointOf(txid, vout))
+  return { position: span.to, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
+}
+
+/** Blocks that heads of a span disconnected and that are not of the chain, lowest first. */
+async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: Tables): Promise<BlockRef[]> {
+  const sql = `SELECT tip_height AS tip, length(connected) AS grown, arrayMap(each -> lower(hex(each)), disconnected) AS gone
+    FROM heads WHERE position > {from:Int64} AND position <= {to:Int64} AND notEmpty(disconnected)
+    ORDER BY position LIMIT 1 BY position LIMIT 1000`
+  const rows = await tables.query<{ tip: string; grown: string; gone: string[] }>(sql, { from, to })
+  const blocks = new Map<string, number>()
+  for (const { tip, grown, gone } of rows) {
+    const top = Number(tip) - Number(grown) + gone.length
+    for (const [index, hash] of gone.entries()) blocks.set(hash, top - index)
+  }
+  return byHeight(blocks).filter(({ height, hash }) => !view.isCanonical(height, hash))
+}
+
+async function txsOfAll(blocks: readonly BlockRef[], pool: Pool, tables: Tables): Promise<ChainedTx[]> {
+  const chained: ChainedTx[] = []
+  for (const block of blocks) {
+    if (chained.length < MOST_RETURNED) chained.push(...(await txsOf(block, pool, tables)))
+  }
+  return chained
 }
 
 async function txidsOf(blocks: readonly BlockRef[], tables: Tables): Promise<Set<string>> {

@@ -1,11 +1,10 @@
 import type { PoolEntry } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog } from '../../pipelines/log/port.js'
-import type { Database } from '../../pipelines/tables/clickhouse.js'
-import { type Head, headsAfter } from '../../pipelines/tables/head.js'
+import type { Head } from '../../pipelines/tables/head.js'
 import { resolveCoins } from './coins.js'
 import type { Feed } from './feed.js'
-import { overlayOf } from './overlay.js'
+import { overlayBySearch, type Span } from './overlay.js'
 import { PoolEvents, type PoolStep } from './pool-events.js'
 import { isResolved, poolTx, type PoolTx } from './pool-tx.js'
 import { pause, retrying } from './retry.js'
@@ -16,7 +15,6 @@ export interface PoolFollowerParts {
   readonly state: State
   readonly feed: Feed
   readonly log: EventLog
-  readonly db: Database
   readonly tables: Tables
   readonly logger: Logger
 }
@@ -35,6 +33,10 @@ export class PoolFollower {
   #next = 0
   /** The pool holds an overlay for each head beyond this position. */
   #overlaidFrom = -1
+  /** Overlays up to this position were made by search: they know nothing of transactions that enter after it. */
+  #searchedTo = -1
+  /** Position of the chain at which the last event that was taken was seen. */
+  #seenAt = -1
   /** Transactions of which some input's value is not known. */
   #unresolved = new Set<string>()
 
@@ -57,7 +59,7 @@ export class PoolFollower {
     const start = await retrying(() => this.#events.findStart(state.chain.position), reading)
     this.#next = start?.from ?? 0
     while (!signal.aborted) {
-      if (this.#next > (start?.last ?? -1)) state.poolLoaded()
+      if (this.#next > (start?.last ?? -1)) await this.#finishLoading(signal)
       const records = await retrying(() => log.read('node', this.#next, READ_AT_ONCE, READ_BYTES), reading)
       if (records === undefined) return
       for (const step of this.#events.steps(records)) await this.#take(step, signal)
@@ -65,7 +67,7 @@ export class PoolFollower {
       const last = records.at(-1)
       if (last !== undefined) this.#next = last.position + 1
       else {
-        state.poolLoaded()
+        await this.#finishLoading(signal)
         await log.wait('node', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
       }
     }
@@ -98,21 +100,21 @@ export class PoolFollower {
     const { seenAt } = step
     if (state.chain.position < seenAt) {
       // The pool beside a chain that is not shown yet: nothing more can be told until it is.
-      state.poolLoaded()
+      await this.#finishLoading(signal)
       await state.until(() => state.chain.position >= seenAt, undefined, signal)
     }
     if (signal.aborted) return
     if (step.kind === 'snapshot') {
       const { enteredBefore } = step
       const entries = await this.#resolved(step.entries)
-      await this.#apply(seenAt, signal, () => {
+      await this.#apply(seenAt, entries, signal, () => {
         state.pool.replace(entries, seenAt)
         if (feed.lastOf('mempool') < enteredBefore) feed.begin('mempool', enteredBefore)
       })
       return
     }
     const entered = await this.#resolved(step.deltas.flatMap((delta) => delta.entered))
-    await this.#apply(seenAt, signal, () => {
+    await this.#apply(seenAt, entered, signal, () => {
       let next = 0
       for (const delta of step.deltas) {
         const some = entered.slice(next, (next += delta.entered.length))
@@ -147,23 +149,51 @@ export class PoolFollower {
 
   /**
    * Makes a change of the pool in one turn with its precondition: that each head beyond the position at which the change was
-   * seen has its overlay. Those of heads that were adopted without one are made here.
+   * seen has its overlay. Until the pool is loaded nobody looks at it, so that then all are made at once.
    */
-  async #apply(seenAt: number, signal: AbortSignal, change: () => void): Promise<void> {
-    const { state, db, tables, logger } = this.#parts
-    while (seenAt < this.#overlaidFrom && !signal.aborted) {
-      const upTo = this.#overlaidFrom
-      const make = async () => {
-        const heads = (await headsAfter(db, seenAt)).filter((head) => head.position <= upTo)
-        return overlayOf(heads, state.pool, tables)
-      }
-      const overlay = await retrying(make, { what: 'the blocks since the pool was told', logger, signal })
-      // Meanwhile another head may have been adopted without an overlay.
-      if (overlay === undefined || upTo !== this.#overlaidFrom) continue
-      state.pool.advance(overlay)
-      this.#overlaidFrom = seenAt
+  async #apply(
+    seenAt: number,
+    entered: readonly PoolTx[],
+    signal: AbortSignal,
+    make: () => void,
+  ): Promise<void> {
+    const { state } = this.#parts
+    for (let done = -1; state.isPoolLoaded && !signal.aborted;) {
+      const to = Math.max(this.#overlaidFrom, this.#searchedTo)
+      if (seenAt >= to || done === to) break
+      if (await this.#layBySearch([...state.pool.entries(), ...entered], { from: seenAt, to }, signal))
+        done = to
     }
-    if (!signal.aborted) change()
+    if (signal.aborted) return
+    this.#seenAt = seenAt
+    make()
+  }
+
+  /** Tells the state that the pool is there, as it stands beside the head. */
+  async #finishLoading(signal: AbortSignal): Promise<void> {
+    const { state } = this.#parts
+    while (!state.isPoolLoaded && !signal.aborted) {
+      const span = { from: this.#seenAt, to: this.#overlaidFrom }
+      if (span.from >= span.to || (await this.#layBySearch([...state.pool.entries()], span, signal)))
+        state.poolLoaded()
+    }
+  }
+
+  /**
+   * Lays the overlay of heads that were adopted without one.
+   * @returns whether it could be: not where another head was adopted meanwhile without one.
+   */
+  async #layBySearch(txs: readonly PoolTx[], span: Span, signal: AbortSignal): Promise<boolean> {
+    const { state, tables, logger } = this.#parts
+    const { view } = state.chain
+    if (view === undefined) return true
+    const search = () => overlayBySearch(txs, span, view, state.pool, tables)
+    const overlay = await retrying(search, { what: 'the blocks since the pool was told', logger, signal })
+    if (overlay === undefined || this.#overlaidFrom > span.to) return false
+    state.pool.advance(overlay)
+    this.#searchedTo = Math.max(this.#searchedTo, span.to)
+    this.#overlaidFrom = Math.min(this.#overlaidFrom, span.from)
+    return true
   }
 }
 

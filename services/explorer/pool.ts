@@ -87,6 +87,11 @@ export class Pool implements PoolView {
       .sort(byAge)
   }
 
+  /** All that the poller told, shown or hidden. */
+  entries(): Iterable<PoolTx> {
+    return this.#entries.values()
+  }
+
   /** The whole pool as it was beside the chain up to `position`. */
   replace(entries: Iterable<PoolTx>, position: number): void {
     this.#entries.clear()

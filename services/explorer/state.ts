@@ -61,6 +61,10 @@ export class State {
     return indexerFigures(this.#chain, this.heartbeat, Date.now())
   }
 
+  get isPoolLoaded(): boolean {
+    return this.#poolLoaded
+  }
+
   poolLoaded(): void {
     this.#poolLoaded = true
     this.#wake()

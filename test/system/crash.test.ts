@@ -100,7 +100,7 @@ describe(`kill -9, ${String(ROUNDS)} rounds on a chain that reorganises`, () => 
   async function read(): Promise<void> {
     while (!stopped) {
       const answer = await getAnswer(`${explorerUrl}/api/v1/stats/supply`).catch(() => undefined)
-      if (answer === undefined || answer.status !== 200) {
+      if (answer?.status !== 200) {
         await sleep(20)
         continue
       }

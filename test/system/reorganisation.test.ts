@@ -149,7 +149,7 @@ describe('reorganisations', () => {
     chain.mine({ txs: [pays] })
     world = await World.of(chain)
     await world.agree()
-    expect((await world.pipeline.get(`/tx/${coinbase}`)).body.outputs[0]).toMatchObject({
+    expect((await world.pipeline.get(`/tx/${coinbase}`)).body.outputs[vout]).toMatchObject({
       spent_txid: pays.txid,
       spent_vin: 0,
     })
@@ -157,7 +157,7 @@ describe('reorganisations', () => {
     fork.mine({}, {})
     fork.activate()
     await world.agree()
-    expect((await world.pipeline.get(`/tx/${coinbase}`)).body.outputs[0]).toMatchObject({
+    expect((await world.pipeline.get(`/tx/${coinbase}`)).body.outputs[vout]).toMatchObject({
       spent_txid: null,
       spent_vin: null,
     })

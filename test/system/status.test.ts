@@ -1,0 +1,105 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { getAnswer } from '../harness/pipeline.js'
+import { freePort } from '../harness/ports.js'
+import { ServiceProcess } from '../harness/processes.js'
+import { until } from '../harness/until.js'
+
+interface Summary {
+  readonly tipHeight: number
+  readonly nodeHeight: number
+  readonly tipMatch: boolean
+  readonly indexerStatus: string
+  readonly lastReconciledAt: string
+}
+
+/** The real processes, each killed on its own: what the summary says must tell which one it was. */
+describe('indexerStatus, tipMatch and lastReconciledAt', () => {
+  const service: Record<string, ServiceProcess> = {}
+  let folder = ''
+  let node: Simnode
+  let url = ''
+
+  const summary = async (): Promise<Summary> =>
+    (await getAnswer(`${url}/api/v1/stats/summary`)).body as Summary
+  const becomes = (expected: Partial<Summary>): Promise<Summary> =>
+    until(`the summary says ${JSON.stringify(expected)}`, async () => {
+      const now = await summary()
+      return Object.entries(expected).every(([field, value]) => now[field as keyof Summary] === value) && now
+    })
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-status-'))
+    node = await startSimnode({ seed: 'status', blocks: 20 })
+    const port = await freePort()
+    url = `http://127.0.0.1:${String(port)}`
+    const env = {
+      DATA_DIR: folder,
+      NODE_RPC_URL: node.url,
+      CLICKHOUSE_URL: inject('engineUrl'),
+      CLICKHOUSE_DATABASE: `t_status_${String(process.pid)}`,
+      EXPLORER_PORT: String(port),
+      POLL_INTERVAL_MS: '200',
+      RATE_LIMIT_PER_MINUTE: '0',
+    }
+    for (const name of ['explorer', 'materializer', 'poller']) {
+      service[name] = new ServiceProcess(name, env, join(folder, `${name}.log`)).start()
+    }
+    await until('the explorer answers', async () => (await fetch(`${url}/health`)).ok)
+  })
+
+  afterAll(async () => {
+    for (const each of Object.values(service)) await each.kill()
+    await node.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('a stalled chain: live, level with the node, reconciled again and again, and no new block', async () => {
+    const one = await becomes({ indexerStatus: 'live', tipMatch: true, tipHeight: 20, nodeHeight: 20 })
+    await sleep(600)
+    const later = await summary()
+    expect(later).toMatchObject({ indexerStatus: 'live', tipMatch: true, tipHeight: 20 })
+    expect(Date.parse(later.lastReconciledAt)).toBeGreaterThan(Date.parse(one.lastReconciledAt))
+  })
+
+  it('a dead poller: stalled, and lastReconciledAt stands still', async () => {
+    await service['poller']?.kill()
+    const dead = await becomes({ indexerStatus: 'stalled' })
+    await sleep(500)
+    expect((await summary()).lastReconciledAt).toBe(dead.lastReconciledAt)
+    service['poller']?.start()
+    await becomes({ indexerStatus: 'live', tipMatch: true })
+  })
+
+  it('a dead materializer: stalled, while the node moves on unseen', async () => {
+    await service['materializer']?.kill()
+    node.chain.mine()
+    const dead = await becomes({ indexerStatus: 'stalled', tipHeight: 20 })
+    await sleep(500)
+    expect((await summary()).lastReconciledAt).toBe(dead.lastReconciledAt)
+    service['materializer']?.start()
+    await becomes({ indexerStatus: 'live', tipMatch: true, tipHeight: 21, nodeHeight: 21 })
+  })
+
+  it('a dead node: its height is the last one known, and nothing is reconciled', async () => {
+    node.faults.order({ kind: '503', ms: 0, method: undefined }, 1_000_000)
+    await becomes({ indexerStatus: 'stalled', nodeHeight: 21 })
+    node.faults.clear()
+    await becomes({ indexerStatus: 'live', tipMatch: true })
+  })
+
+  it('an indexer that is behind: syncing, with the height of the node', async () => {
+    await service['poller']?.kill()
+    for (let block = 0; block < 1500; block++) node.chain.mine()
+    node.faults.order({ kind: 'slow', ms: 30, method: 'getblock' }, 1_000_000)
+    service['poller']?.start()
+    const behind = await becomes({ indexerStatus: 'syncing', tipMatch: false, nodeHeight: 1521 })
+    expect(behind.tipHeight).toBeLessThan(1521)
+    node.faults.clear()
+    await becomes({ indexerStatus: 'live', tipMatch: true, tipHeight: 1521 })
+  })
+})
