@@ -14,7 +14,7 @@ export default defineConfig({
           ...shared,
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/system/**', 'test/long/**'],
+          exclude: ['test/system/**'],
           testTimeout: 20_000,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
@@ -29,17 +29,6 @@ export default defineConfig({
           testTimeout: 10 * MINUTE,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        // Only asked for by name or by `npm run check:long`.
-        test: {
-          ...shared,
-          name: 'long',
-          include: ['test/long/**/*.test.ts'],
-          testTimeout: 120 * MINUTE,
-          maxWorkers: 1,
-          sequence: { groupOrder: 2 },
         },
       },
     ],

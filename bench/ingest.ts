@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NodeClient } from '../pipelines/node/client.js'
-import { freePort } from '../test/harness/ports.js'
+import { freePort } from '../services/ports.js'
 import { ServiceProcess } from '../test/harness/processes.js'
 import type { Figure } from './report.js'
 

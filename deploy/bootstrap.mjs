@@ -17,7 +17,7 @@ const COMMANDS = {
   bench: (...args) => runBuilt('bench/main.js', args),
   test: (...args) => runNode([VITEST, 'run', '--project', 'fast', '--project', 'system', ...args]),
   check: async (...args) => (await import('./check.mjs')).check(args),
-  'check-long': (...args) => runNode([VITEST, 'run', ...args], { HEADWATER_LONG: '1' }),
+  'check-long': () => runBuilt('bench/long.js'),
 }
 
 assertNode()
@@ -28,7 +28,23 @@ if (command === undefined) fail(`no such command: ${name}; there are ${Object.ke
 process.chdir(ROOT)
 installPackages()
 await (await import('./build.mjs')).ensureBuilt().catch((error) => fail(error.message))
+endWithShell()
 await command(...args)
+
+/**
+ * npm passes SIGTERM to the shell between it and us, which dies of it and tells nobody: our parent changing is what we see.
+ * Without npm, a parent that ends is no reason to end: nohup and daemons live so.
+ */
+function endWithShell() {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const shell = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGTERM')
+  }, 250)
+  watch.unref()
+}
 
 function assertNode() {
   const [major, minor] = process.versions.node.split('.').map(Number)
@@ -75,8 +91,8 @@ async function runBuilt(file, args = []) {
   await import(pathToFileURL(path).href)
 }
 
-function runNode(args, env = {}) {
-  const child = spawn(process.execPath, args, { stdio: 'inherit', env: { ...process.env, ...env } })
+function runNode(args) {
+  const child = spawn(process.execPath, args, { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code) => process.exit(code ?? 1))
 }

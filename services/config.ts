@@ -145,12 +145,7 @@ const SETTINGS = {
   rateLimitPerMinute: integer(
     'RATE_LIMIT_PER_MINUTE',
     { least: 0, most: 1_000_000_000, fallback: 100 },
-    'Requests to `/api/v1` that one client address may make in a minute; 0 sets no limit.',
-  ),
-  trustedProxyHops: integer(
-    'TRUSTED_PROXY_HOPS',
-    { least: 0, most: 16, fallback: 0 },
-    'Proxies in front whose `x-forwarded-for` is believed.',
+    'Kept for the limit of requests a minute to `/api/v1` by client address, which is not enforced yet.',
   ),
   finalityDepth: integer(
     'FINALITY_DEPTH',

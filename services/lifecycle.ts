@@ -28,7 +28,7 @@ export interface ServiceOptions {
 /**
  * Runs the body of a service's main: configuration, logger, and the signal that stops it (SIGINT, SIGTERM, or the death of
  * the supervisor, noticed by the closed IPC channel). Ends the process: status 0 when the body returns, EXIT_REFUSED (1 where
- * there is no supervisor) for StartRefused and wrong settings, 1 for any other error. A second signal ends at once.
+ * there is no supervisor) for StartRefused and wrong settings, 1 for any other error. A second Ctrl-C ends at once.
  */
 export async function runService(
   name: string,
@@ -89,7 +89,8 @@ function configOrExit(name: string): Config {
 function stopOnSignals(stop: AbortController, logger: Logger, deadlineMs: number): void {
   const ask = (why: string): void => {
     if (stop.signal.aborted) {
-      if (why !== 'supervisor gone') process.exit(130)
+      // Ctrl-C again is a person's impatience; the other ways to ask may well come twice.
+      if (why === 'SIGINT') process.exit(130)
       return
     }
     logger.info({ why }, 'stopping')

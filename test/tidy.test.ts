@@ -171,7 +171,24 @@ describe('the code', () => {
   })
 })
 
+interface LockedPackage {
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
 describe('what is written about it', () => {
+  // npm leaves out what its registry does not have for other platforms, and `npm ci` then refuses the whole file.
+  it('locks the packages of every platform', () => {
+    const { packages } = JSON.parse(text.get('package-lock.json') ?? '') as {
+      packages: Record<string, LockedPackage>
+    }
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+      ),
+    )
+    expect(missing, 'write their entries by hand, version and os and cpu').toEqual([])
+  })
+
   it('numbers migrations one by one', () => {
     const names = readdirSync(join(ROOT, 'pipelines/tables/migrations')).sort()
     names.forEach((name, index) => {

@@ -19,8 +19,8 @@ import { lastBlocks } from './repair.js'
 import { asChain, sumsOf, WorkingChain } from './working-chain.js'
 
 /** Events folded at once: enough to make inserts large, few enough for memory. */
-const BATCH_EVENTS = 150
-const BATCH_BYTES = 8 << 20
+const BATCH_EVENTS = 100
+const BATCH_BYTES = 4 << 20
 /** Blocks written again on start, which repairs what a power cut took of the last inserts. */
 const REPAIRED_BLOCKS = 50
 /** How long readers get to follow a head that lowers the final height, before rows below the old one are written. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
-import { freePort } from '../harness/ports.js'
+import { freePort } from '../../services/ports.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 

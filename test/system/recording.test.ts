@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
+import { expectSameRows } from '../harness/clean-index.js'
 import { NaiveChain } from '../harness/naive-chain.js'
 import { baseUnits } from '../harness/node-json.js'
 import { Pipeline } from '../harness/pipeline.js'
@@ -144,6 +145,20 @@ describe('the recording of a real node', () => {
     },
     EVERY === 1 ? 3_600_000 : 300_000,
   )
+
+  it('shows the same rows as a clean index of the final chain', async () => {
+    const clean = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: 100,
+    })
+    try {
+      await clean.level({ tip: oracles.txoutset.bestblock })
+      await expectSameRows(pipeline.db, clean.db)
+    } finally {
+      await clean.close()
+    }
+  })
 
   it('has the supply and the UTXO count of gettxoutsetinfo, and Σ balances = Σ UTXO = supply', async () => {
     const supply = await pipeline.get('/stats/supply')

@@ -35,8 +35,12 @@ describe('npm start', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  function start(port: number): Run {
-    const child = spawn(process.execPath, ['deploy/bootstrap.mjs', 'start'], {
+  function start(
+    port: number,
+    command: readonly string[] = [process.execPath, 'deploy/bootstrap.mjs', 'start'],
+  ): Run {
+    const [file = '', ...args] = command
+    const child = spawn(file, args, {
       cwd: ROOT,
       env: { PATH: process.env['PATH'], DATA_DIR: folder, EXPLORER_PORT: String(port) },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -88,6 +92,13 @@ describe('npm start', () => {
     await ready(run)
     expect((await processesOf(folder)).length).toBeGreaterThan(5)
     run.child.kill('SIGKILL')
+    await until('nothing is left', async () => (await processesOf(folder)).length === 0)
+  })
+
+  it('ends when npm is told to end, which tells only a shell in between', async () => {
+    const run = start(0, ['npm', '--silent', 'start'])
+    await ready(run)
+    run.child.kill('SIGTERM')
     await until('nothing is left', async () => (await processesOf(folder)).length === 0)
   })
 

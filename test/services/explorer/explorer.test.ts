@@ -1,8 +1,11 @@
 import { Value } from '@sinclair/typebox/value'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import type { EventLog, Topic } from '../../../pipelines/log/port.js'
+import { startExplorer } from '../../../services/explorer/explorer.js'
 import { READS } from '../../../services/explorer/reads/index.js'
 import { startRecordedNode } from '../../../services/recorded-node/node.js'
-import { Pipeline } from '../../harness/pipeline.js'
+import { getAnswer, Pipeline } from '../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../harness/recording.js'
 import { FeedClient } from './feed-client.js'
 
@@ -61,6 +64,10 @@ describe('an explorer of an empty index', () => {
 describe('an explorer of the recorded chain', () => {
   let node: Awaited<ReturnType<typeof startRecordedNode>>
   let pipeline: Pipeline
+  /** Of topic `node` before the reorganisation. */
+  let nodeEvents = 0
+  /** Transactions of the blocks that it disconnects, coinbases left out. */
+  const fallen: string[] = []
   const before = frames[REORG - 1]
   const reorg = frames[REORG]
   if (before === undefined || reorg === undefined) throw new Error('the recording is another one')
@@ -281,10 +288,14 @@ describe('an explorer of the recorded chain', () => {
 
     const after = new Set(Object.keys(reorg.mempool))
     for (const { block } of reorg.connected) for (const tx of block.tx) after.add(tx.txid)
+    nodeEvents = await pipeline.log.last('node')
     const moving: string[] = []
-    for (const hash of reorg.disconnected)
-      for (const tx of (await pipeline.get(`/block/${hash}/txs`)).body.items)
+    for (const hash of reorg.disconnected) {
+      for (const tx of (await pipeline.get(`/block/${hash}/txs`)).body.items) {
         if (after.has(tx.txid)) moving.push(tx.txid)
+        if (tx.is_coinbase === false) fallen.push(tx.txid)
+      }
+    }
     const lost: string[] = []
     let stop = false
     const watch = (async () => {
@@ -369,8 +380,6 @@ describe('an explorer of the recorded chain', () => {
   })
 
   it('answers a restarted client with what it missed, also by another explorer', async () => {
-    const { startExplorer } = await import('../../../services/explorer/explorer.js')
-    const { pino } = await import('pino')
     const other = await startExplorer({
       port: 0,
       db: pipeline.db,
@@ -399,5 +408,29 @@ describe('an explorer of the recorded chain', () => {
     await there.close()
     await other.close()
     await here.close()
+  })
+
+  it('starts beside a pool that was told before the last heads, with what they did to it', async () => {
+    // Topic `node` as if the poller had died right after it wrote the blocks.
+    const log = new Proxy(pipeline.log, {
+      get(target, name) {
+        if (name === 'last')
+          return (topic: Topic) => (topic === 'node' ? Promise.resolve(nodeEvents) : target.last(topic))
+        if (name === 'read')
+          return async (...[topic, position, limit, bytes]: Parameters<EventLog['read']>) => {
+            const records = await target.read(topic, position, limit, bytes)
+            return topic === 'node' ? records.filter((each) => each.position <= nodeEvents) : records
+          }
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      },
+    })
+    const other = await startExplorer({ port: 0, db: pipeline.db, log, logger: pino({ level: 'silent' }) })
+    const confirmed = new Set(reorg.connected.flatMap(({ block }) => block.tx.map((tx) => tx.txid)))
+    const expected = [...Object.keys(before.mempool), ...fallen].filter((txid) => !confirmed.has(txid))
+    const { body } = await getAnswer(`${other.url}/api/v1/mempool/txs?limit=100`)
+    expect(expected.length).toBeGreaterThan(0)
+    expect(body.items.map((item: { txid: string }) => item.txid).sort()).toEqual(expected.sort())
+    await other.close()
   })
 })

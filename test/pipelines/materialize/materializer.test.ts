@@ -1,0 +1,152 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import type { EventLog } from '../../../pipelines/log/port.js'
+import { Materializer } from '../../../pipelines/materialize/materializer.js'
+import { LogShrank, PoisonEvent } from '../../../pipelines/materialize/poison.js'
+import { Database } from '../../../pipelines/tables/clickhouse.js'
+import { latestHead } from '../../../pipelines/tables/head.js'
+import { migrate } from '../../../pipelines/tables/migrate.js'
+import { startSimnode } from '../../../services/simnode/node.js'
+import { buildChain, forkAt } from '../../../services/simnode/sim-chain.js'
+import { expectSameRows } from '../../harness/clean-index.js'
+import { Pipeline } from '../../harness/pipeline.js'
+
+const logger = pino({ level: 'silent' })
+const FINALITY = 10
+
+/** A log with a reorganisation and two epochs is recorded once; each test hands the materializer a spoilt copy of it. */
+describe('what a log may bring', () => {
+  let source: Pipeline
+  let close: () => Promise<void>
+  let events: Uint8Array[] = []
+  let tip = ''
+  const opened: (() => Promise<void>)[] = []
+
+  beforeAll(async () => {
+    const chain = buildChain({ seed: 'log', blocks: 40 })
+    const node = await startSimnode({ chain })
+    source = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
+    })
+    await source.level()
+    const fork = forkAt(chain, 22)
+    for (let block = 0; block < 25; block++) fork.mine({})
+    fork.activate()
+    source.restartPoller()
+    await source.level()
+    events = (await source.log.read('chain', 0, 10_000)).map(({ value }) => value)
+    tip = chain.tip.hash
+    close = async () => {
+      await source.close()
+      await node.close()
+    }
+  })
+
+  afterAll(() => close())
+
+  afterEach(async () => {
+    for (const each of opened.splice(0).reverse()) await each()
+  })
+
+  async function logOf(values: readonly Uint8Array[]): Promise<EventLog> {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-log-'))
+    const log = await openLmdbLog(folder)
+    opened.push(async () => {
+      await log.close()
+      await rm(folder, { recursive: true, force: true })
+    })
+    if (values.length > 0) await log.append('chain', values)
+    return log
+  }
+
+  async function database(): Promise<Database> {
+    const name = `t_fold_${String(process.pid)}_${String(Date.now())}`
+    const db = new Database({ url: inject('engineUrl'), database: name })
+    opened.push(async () => {
+      await db.command(`DROP DATABASE IF EXISTS ${name} SYNC`)
+      await db.close()
+    })
+    await migrate(db)
+    return db
+  }
+
+  async function fold(values: readonly Uint8Array[]): Promise<Database> {
+    const db = await database()
+    const materializer = new Materializer({ db, log: await logOf(values), logger, finalityDepth: FINALITY })
+    while (await materializer.step());
+    return db
+  }
+
+  it('events told twice, and those of an older epoch told late, change nothing', async () => {
+    const second = events.findIndex((_, index) => index > 0 && isEpoch(events, index))
+    expect(second).toBeGreaterThan(0)
+    const spoilt = events.flatMap((value) => [value, value])
+    spoilt.push(...events.slice(second - 3, second))
+    const db = await fold(spoilt)
+    expect((await latestHead(db))?.tipHash).toBe(tip)
+    await expectSameRows(db, source.db)
+  })
+
+  it('the same stretch told again after everything changes nothing', async () => {
+    const db = await fold([...events, ...events.slice(5, 30)])
+    await expectSameRows(db, source.db)
+  })
+
+  it('a missing event stops it, named by its position', async () => {
+    const failure = await fold([...events.slice(0, 10), ...events.slice(11)]).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(PoisonEvent)
+    expect(failure).toMatchObject({ topic: 'chain', position: 10 })
+    expect(String(failure)).toMatch(/connects 10 on [0-9a-f]{64}, the tip is 8 /)
+  })
+
+  it('bytes that are no event stop it', async () => {
+    const failure = await fold([...events.slice(0, 10), Buffer.from('ff00ff', 'hex')]).catch(
+      (error: unknown) => error,
+    )
+    expect(failure).toBeInstanceOf(PoisonEvent)
+    expect(failure).toMatchObject({ position: 10 })
+  })
+
+  it('a log that lost its end is noticed', async () => {
+    const db = await fold(events)
+    const shorter = new Materializer({
+      db,
+      log: await logOf(events.slice(0, -3)),
+      logger,
+      finalityDepth: FINALITY,
+    })
+    await expect(shorter.step()).rejects.toBeInstanceOf(LogShrank)
+  })
+
+  it('dying between rows and head, again and again, leaves what a clean index leaves', async () => {
+    const db = await database()
+    const log = await logOf(events)
+    let deaths = 0
+    const hooks = {
+      beforeHead: () => {
+        if (deaths++ < 3) throw new Error('died')
+      },
+    }
+    for (let life = 0; life < 4; life++) {
+      const materializer = new Materializer({ db, log, logger, finalityDepth: FINALITY, hooks })
+      try {
+        while (await materializer.step());
+      } catch (error) {
+        expect(String(error)).toBe('Error: died')
+      }
+    }
+    expect(deaths).toBeGreaterThan(3)
+    await expectSameRows(db, source.db)
+  })
+})
+
+/** An epoch's first event holds no block: it is short. */
+function isEpoch(events: readonly Uint8Array[], index: number): boolean {
+  return (events[index]?.length ?? 0) < 80 && (events[index - 1]?.length ?? 0) > 80
+}
