@@ -109,7 +109,7 @@ export class Materializer {
       if (!this.#started) await this.#start()
       const records = await this.#options.log.read(
         'chain',
-        this.#pending.position + 1,
+        this.#cursor + 1,
         BATCH_EVENTS,
         BATCH_BYTES,
       )

@@ -38,6 +38,8 @@ interface Session {
 
 /** Of blocks fetched ahead of their turn. */
 const MAX_WAITING_BYTES = 32 * 2 ** 20
+/** Of a long backfill: how often it is told how far it is. */
+const SAY_EVERY_MS = 5_000
 /** After a failed poll. */
 const POLL_BACKOFF = { firstMs: 250, mostMs: 10_000 }
 /** Attempts without a step forward before a poll is given up; waits between them sum to about ten seconds. */
@@ -240,11 +242,14 @@ export class Poller {
 
   /** A long backfill must look alive: at every interval, that the node answers, and how far it is. */
   async #keepBeating(session: Session, signal: AbortSignal): Promise<void> {
+    let saidAt = Date.now()
     while (!signal.aborted) {
       try {
         await sleep(this.#options.pollIntervalMs, undefined, { signal })
         const { blocks } = await this.#look(session, signal)
         await session.pool.snapshotIfDue()
+        if (Date.now() - saidAt < SAY_EVERY_MS) continue
+        saidAt = Date.now()
         this.#options.logger.info({ height: session.chain.chain.height, nodeHeight: blocks }, 'catching up')
       } catch {
         // Whatever it is, the blocks meet it too, and there it is told.

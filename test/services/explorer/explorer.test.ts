@@ -1,4 +1,5 @@
 import { Value } from '@sinclair/typebox/value'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { EventLog, Topic } from '../../../pipelines/log/port.js'
@@ -421,6 +422,9 @@ describe('an explorer of the recorded chain', () => {
             const records = await target.read(topic, position, limit, bytes)
             return topic === 'node' ? records.filter((each) => each.position <= nodeEvents) : records
           }
+        if (name === 'wait')
+          return (...args: Parameters<EventLog['wait']>) =>
+            args[0] === 'node' ? sleep(100) : target.wait(...args)
         const value: unknown = Reflect.get(target, name)
         return typeof value === 'function' ? (value.bind(target) as unknown) : value
       },
