@@ -38,9 +38,9 @@ export async function ingest(options: IngestOptions): Promise<Figure[]> {
     return each.start()
   }
   try {
-    const nodeUrl = await simulatedNode(start, folder, options)
-    const idle = await fetchAndParse(nodeUrl, options)
-    const run = await indexAll(start, nodeUrl, options)
+    const { url, node } = await simulatedNode(start, folder, options)
+    const idle = await fetchAndParse(url, options)
+    const run = await indexAll(start, url, node, options)
     return figures(options, idle, run)
   } finally {
     for (const each of started.reverse()) await each.kill()
@@ -50,9 +50,13 @@ export async function ingest(options: IngestOptions): Promise<Figure[]> {
 
 type Start = (name: string, env: Record<string, string>, args?: string[]) => ServiceProcess
 
-async function simulatedNode(start: Start, folder: string, options: IngestOptions): Promise<string> {
+async function simulatedNode(
+  start: Start,
+  folder: string,
+  options: IngestOptions,
+): Promise<{ url: string; node: ServiceProcess }> {
   const port = await freePort()
-  start('simnode', {}, [
+  const node = start('simnode', {}, [
     ...[
       '--port',
       String(port),
@@ -65,7 +69,7 @@ async function simulatedNode(start: Start, folder: string, options: IngestOption
   ])
   const url = `http://bench:bench@127.0.0.1:${String(port)}`
   await settled(async () => (await rpc(url, 'getblockcount')) === options.blocks, 600_000)
-  return url
+  return { url, node }
 }
 
 /** @returns seconds for the whole chain. */
@@ -86,16 +90,24 @@ async function fetchAndParse(url: string, options: IngestOptions): Promise<numbe
 interface Run {
   readonly seconds: number
   readonly memory: readonly Memory[]
+  /** Processor seconds by process: where the time goes. */
+  readonly cpu: readonly (readonly [name: string, seconds: number])[]
 }
 
-async function indexAll(start: Start, nodeUrl: string, options: IngestOptions): Promise<Run> {
+async function indexAll(
+  start: Start,
+  nodeUrl: string,
+  node: ServiceProcess,
+  options: IngestOptions,
+): Promise<Run> {
   const [http, explorerPort] = [await freePort(), await freePort()]
   const env = { NODE_RPC_URL: nodeUrl, EXPLORER_PORT: String(explorerPort), RATE_LIMIT_PER_MINUTE: '0' }
-  start('engine', {}, ['--http-port', String(http)])
+  const engine = start('engine', {}, ['--http-port', String(http)])
   const explorerUrl = `http://127.0.0.1:${String(explorerPort)}`
   const explorer = start('explorer', env)
   await settled(async () => (await fetch(`${explorerUrl}/health`)).status < 600, 60_000)
   const from = performance.now()
+  const nodeBefore = node.cpuSeconds()
   const memory = [explorer, start('poller', env), start('materializer', env)].map((process) => ({
     process,
     samples: [] as number[],
@@ -108,7 +120,11 @@ async function indexAll(start: Start, nodeUrl: string, options: IngestOptions): 
     }
     return answer.tipHeight === options.blocks
   }, 1_800_000)
-  return { seconds: (performance.now() - from) / 1000, memory }
+  const cpu = [engine, ...memory.map(({ process }) => process)].map(
+    (process) => [process.name, process.cpuSeconds()] as const,
+  )
+  cpu.push([node.name, node.cpuSeconds() - nodeBefore])
+  return { seconds: (performance.now() - from) / 1000, memory, cpu }
 }
 
 /** What a visitor does: the newest blocks, their transactions, an address among them. */
@@ -151,6 +167,9 @@ function figures(options: IngestOptions, idleSeconds: number, run: Run): Figure[
       unit: 'ratio',
       most: 1.15,
     })
+  }
+  for (const [name, seconds] of run.cpu) {
+    list.push({ name: `${name}_cpu_per_block`, value: (seconds * 1000) / options.blocks, unit: 'ms' })
   }
   return list
 }

@@ -15,14 +15,12 @@ import { Announcer } from './announce.js'
 import { BlockWriter } from './block-writer.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from './decode.js'
 import { LogShrank, PoisonEvent } from './poison.js'
-import { lastBlocks } from './repair.js'
+import { blocksAt, positionsFrom, repairFrom } from './repair.js'
 import { asChain, sumsOf, WorkingChain } from './working-chain.js'
 
 /** Events folded at once: enough to make inserts large, few enough for memory. */
 const BATCH_EVENTS = 100
 const BATCH_BYTES = 4 << 20
-/** Blocks written again on start, which repairs what a power cut took of the last inserts. */
-const REPAIRED_BLOCKS = 50
 /** How long readers get to follow a head that lowers the final height, before rows below the old one are written. */
 const LOWERING_GRACE_MS = 1000
 const IDLE_WAIT_MS = 250
@@ -107,12 +105,7 @@ export class Materializer {
   async step(): Promise<boolean> {
     try {
       if (!this.#started) await this.#start()
-      const records = await this.#options.log.read(
-        'chain',
-        this.#cursor + 1,
-        BATCH_EVENTS,
-        BATCH_BYTES,
-      )
+      const records = await this.#options.log.read('chain', this.#cursor + 1, BATCH_EVENTS, BATCH_BYTES)
       if (records.length > 0) await this.#foldBatch(records)
       await this.#announcer.heartbeat()
       return records.length > 0
@@ -157,16 +150,20 @@ export class Materializer {
     )
   }
 
+  /** Writes the last blocks again, and those from which on a power cut took something. */
   async #repair(head: Head): Promise<void> {
-    const { db, log } = this.#options
-    const chain = this.#view
-    if (chain === undefined) return
-    const blocks = await lastBlocks(log, chain, REPAIRED_BLOCKS)
-    const first = blocks[0]
-    if (first === undefined) return
-    const below = first.height - 1
-    const sums = await sumsOf(db, below, first.header.prevHash)
-    await this.#writer.write(blocks, head.chain, { filter: this.#working.filter(below), sums }, false)
+    const { db, log, logger } = this.#options
+    if (head.tipHeight < 0) return
+    const from = await repairFrom(db, head)
+    const positions = await positionsFrom(log, head, from)
+    if (positions.length > BATCH_EVENTS)
+      logger.warn({ from, to: head.tipHeight }, 'rows are missing: writing them again')
+    for (let at = 0; at < positions.length; at += BATCH_EVENTS) {
+      const blocks = await blocksAt(log, positions.slice(at, at + BATCH_EVENTS))
+      const below = from + at - 1
+      const sums = await sumsOf(db, below, blocks[0]?.header.prevHash ?? '')
+      await this.#writer.write(blocks, head.chain, { filter: this.#working.filter(below), sums }, false)
+    }
   }
 
   /** Folds up to the last event that may be shown and shows it; what comes after it is folded with the next batch. */

@@ -1,27 +1,82 @@
 import type { EventLog } from '../log/port.js'
-import type { ChainView } from '../tables/chain-view.js'
+import type { Database } from '../tables/clickhouse.js'
+import type { Head } from '../tables/head.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from './decode.js'
+import { LogShrank } from './poison.js'
 
 /** Records read at once on the way back. */
 const CHUNK = 16
+/** Blocks written again on every start, whatever the tables say. */
+const ALWAYS = 50
+/** Blocks whose point rows are looked for: more than a backfill writes before the system has flushed them. */
+const LOOKED_AT = 5000
 
-/** The last blocks of a head's chain out of the log, lowest first: those above its final height, `most` of them at the most. */
-export async function lastBlocks(log: EventLog, view: ChainView, most: number): Promise<ConnectedBlock[]> {
-  const found: ConnectedBlock[] = []
-  let wanted = view.head.tipHash
-  for (let end = view.head.position; end >= 0 && found.length < most; end -= CHUNK) {
+/**
+ * The lowest height whose blocks are written again on start. MergeTree inserts are synced as their tables say; the point
+ * tables' write-ahead log is not, so that a power cut may have taken keys that visible rows name.
+ */
+export async function repairFrom(db: Database, head: Head): Promise<number> {
+  const low = Math.max(0, head.tipHeight - LOOKED_AT + 1)
+  const lost = await Promise.all([
+    firstLost(db, low, 'block_txs', 'txid', 'tx_bodies', 'txid'),
+    firstLost(db, low, 'block_txs', 'wtxid', 'tx_witnesses', 'wtxid', 'wtxid != txid'),
+    firstLost(db, low, 'script_txs', 'script_hash', 'scripts', 'script_hash'),
+    firstLost(db, low, 'blocks', 'hash', 'block_heights', 'hash'),
+  ])
+  return Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, ...lost))
+}
+
+async function firstLost(
+  db: Database,
+  low: number,
+  rows: string,
+  key: string,
+  points: string,
+  pointKey: string,
+  condition = '1',
+): Promise<number> {
+  const named = `SELECT ${key} FROM ${rows} WHERE height >= ${String(low)} AND ${condition}`
+  const sql = `SELECT count() AS lost, min(height) AS lowest FROM ${rows} WHERE height >= ${String(low)} AND ${condition}
+    AND ${key} NOT IN (SELECT ${pointKey} FROM ${points} WHERE ${pointKey} IN (${named}))`
+  const [row] = await db.query<{ lost: string; lowest: number }>(sql)
+  return row === undefined || row.lost === '0' ? Number.POSITIVE_INFINITY : row.lowest
+}
+
+/**
+ * Positions of the events that connected the head's blocks from a height on, lowest first.
+ * @throws LogShrank where the log does not hold them.
+ */
+export async function positionsFrom(log: EventLog, head: Head, height: number): Promise<number[]> {
+  const found: number[] = []
+  const wantedCount = head.tipHeight - height + 1
+  let wanted = head.tipHash
+  for (let end = head.position; end >= 0 && found.length < wantedCount; end -= CHUNK) {
     const start = Math.max(0, end - CHUNK + 1)
     const records = (await log.read('chain', start, end - start + 1)).filter(
       ({ position }) => position <= end,
     )
     for (const record of records.reverse()) {
       const { event } = decodeEvent(record)
-      if (event.case !== 'blockConnected' || hexOf(event.value.hash) !== wanted || found.length >= most)
-        continue
-      if (view.hashAt(event.value.height) !== wanted) return found.reverse()
-      found.push(decodeBlock(record.position, event.value))
+      if (found.length >= wantedCount || event.case !== 'blockConnected') continue
+      if (hexOf(event.value.hash) !== wanted) continue
+      found.push(record.position)
       wanted = hexOf(event.value.prevHash)
     }
   }
+  if (found.length < wantedCount)
+    throw new LogShrank(`topic chain does not hold block ${wanted} of the head's chain`)
   return found.reverse()
+}
+
+/** The blocks that the events at these positions connected. */
+export async function blocksAt(log: EventLog, positions: readonly number[]): Promise<ConnectedBlock[]> {
+  const blocks: ConnectedBlock[] = []
+  for (const position of positions) {
+    const [record] = await log.read('chain', position, 1)
+    const event = record?.position === position ? decodeEvent(record).event : undefined
+    if (event?.case !== 'blockConnected')
+      throw new LogShrank(`position ${String(position)} of topic chain changed`)
+    blocks.push(decodeBlock(position, event.value))
+  }
+  return blocks
 }

@@ -79,15 +79,22 @@ function plan(
   ]
 }
 
-/** True when /health answers well, false when it is over before. */
+/** How long a first look at the data is waited for: a real node may have much history, or be away. */
+const LIVE_WAIT_MS = 15_000
+
+/** True when /health answers well, with living data unless that takes too long; false when it is over before. */
 async function becomesReady(host: string, port: number, over: AbortSignal): Promise<boolean> {
+  let answeredAt: number | undefined
   while (!over.aborted) {
     const timeout = AbortSignal.any([over, AbortSignal.timeout(5000)])
     const response = await fetch(`http://${host}:${String(port)}/health`, { signal: timeout }).catch(
       () => undefined,
     )
-    await response?.body?.cancel()
-    if (response?.ok === true) return true
+    const health = (await response?.json().catch(() => undefined)) as { indexerStatus?: string } | undefined
+    if (response?.ok === true) {
+      answeredAt ??= Date.now()
+      if (health?.indexerStatus === 'live' || Date.now() - answeredAt > LIVE_WAIT_MS) return true
+    }
     await sleep(LOOK_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
   }
   return false

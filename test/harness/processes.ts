@@ -54,6 +54,17 @@ export class ServiceProcess {
     while (this.alive) await sleep(5)
   }
 
+  /** Processor time that it and its children have used so far, in seconds (the kernel counts hundredths). */
+  cpuSeconds(): number {
+    const of = (pid: string): number => {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+      const own = (Number(fields[11]) + Number(fields[12])) / 100
+      return children === '' ? own : children.split(' ').reduce((sum, child) => sum + of(child), own)
+    }
+    return this.pid !== undefined && this.alive ? of(String(this.pid)) : 0
+  }
+
   /** Resident size in MB, 0 where it does not run. */
   rssMb(): number {
     const pid = this.pid

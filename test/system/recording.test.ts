@@ -103,7 +103,8 @@ describe('the recording of a real node', () => {
       const answer = await pipeline.get(`/address/${address}`)
       const rows = chain.history.get(script) ?? []
       if (rows.length === 0) {
-        expect(answer.status, address).toBe(404)
+        // Never seen, or seen in the pool alone.
+        if (answer.status !== 404) expect(answer.body, address).toMatchObject({ balance: '0', tx_count: 0 })
         continue
       }
       expect(answer.body, address).toMatchObject({

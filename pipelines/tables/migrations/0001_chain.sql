@@ -20,7 +20,7 @@ CREATE TABLE heads
     reorgs_before UInt64,                       -- reorganisations before this one
     written_at    DateTime64(3, 'UTC')
 )
-ENGINE = ReplacingMergeTree ORDER BY position
+ENGINE = ReplacingMergeTree ORDER BY (position, written_at)
 SETTINGS fsync_after_insert = 1;
 
 -- Written before every other row of its block, so that a block that ever left a row is known by its hash.

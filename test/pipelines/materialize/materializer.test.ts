@@ -27,7 +27,12 @@ describe('what a log may bring', () => {
   const opened: (() => Promise<void>)[] = []
 
   beforeAll(async () => {
-    const chain = buildChain({ seed: 'log', blocks: 40 })
+    const chain = buildChain({ seed: 'log', blocks: 60 })
+    const owner = chain.keyring.ownerOf('p2wpkh').script
+    const paid = chain.mine({ coinbaseOutputs: [{ value: 1_000_000n, script: owner }] })
+    const from = [{ txid: chain.read(paid).txs[0]?.txid ?? '', vout: 0 }]
+    chain.mine({ txs: [chain.pay({ from, to: [], change: owner, fee: 500n })] })
+    for (let block = 0; block < 18; block++) chain.mine({})
     const node = await startSimnode({ chain })
     source = await Pipeline.start({
       nodeUrl: node.url,
@@ -35,7 +40,7 @@ describe('what a log may bring', () => {
       finalityDepth: FINALITY,
     })
     await source.level()
-    const fork = forkAt(chain, 22)
+    const fork = forkAt(chain, 62)
     for (let block = 0; block < 25; block++) fork.mine({})
     fork.activate()
     source.restartPoller()
@@ -123,6 +128,20 @@ describe('what a log may bring', () => {
     })
     await expect(shorter.step()).rejects.toBeInstanceOf(LogShrank)
   })
+
+  it.each(['scripts', 'tx_bodies', 'tx_witnesses', 'block_heights'])(
+    'what a power cut took of %s is written again',
+    async (table) => {
+      const db = await database()
+      const log = await logOf(events)
+      const first = new Materializer({ db, log, logger, finalityDepth: FINALITY })
+      while (await first.step());
+      await db.command(`TRUNCATE TABLE ${table}`)
+      await expect(expectSameRows(db, source.db)).rejects.toThrow()
+      await new Materializer({ db, log, logger, finalityDepth: FINALITY }).step()
+      await expectSameRows(db, source.db)
+    },
+  )
 
   it('dying between rows and head, again and again, leaves what a clean index leaves', async () => {
     const db = await database()
