@@ -31,9 +31,9 @@ const vitest = (file: string): string[] => [
 
 const JOBS: readonly Job[] = [
   {
-    name: 'the recording, every frame, while it is read',
-    env: { RECORDING_EVERY_FRAME: '1' },
-    args: vitest('test/system/recording.test.ts'),
+    name: 'bench ingest: speed and memory over 20,000 blocks',
+    env: {},
+    args: ['deploy/bootstrap.mjs', 'bench', 'ingest'],
   },
   {
     name: 'kill -9, 50 rounds in a row',
@@ -41,9 +41,9 @@ const JOBS: readonly Job[] = [
     args: vitest('test/system/crash.test.ts'),
   },
   {
-    name: 'bench ingest: speed and memory over 20,000 blocks',
-    env: {},
-    args: ['deploy/bootstrap.mjs', 'bench', 'ingest'],
+    name: 'the recording, every frame, while it is read',
+    env: { RECORDING_EVERY_FRAME: '1' },
+    args: vitest('test/system/recording.test.ts'),
   },
 ]
 

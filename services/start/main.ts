@@ -9,6 +9,8 @@ import { holdFolder } from './only-one.js'
 import { Supervised } from './supervised.js'
 
 const LOOK_AGAIN_MS = 100
+/** How long a first look at the data is waited for: a real node may have much history, or be away. */
+const LIVE_WAIT_MS = 15_000
 const SERVICE_STOP_MS = 10_000
 /** The engine waits for requests under way and closes its tables. */
 const ENGINE_STOP_MS = 30_000
@@ -78,9 +80,6 @@ function plan(
     service('explorer'),
   ]
 }
-
-/** How long a first look at the data is waited for: a real node may have much history, or be away. */
-const LIVE_WAIT_MS = 15_000
 
 /** True when /health answers well, with living data unless that takes too long; false when it is over before. */
 async function becomesReady(host: string, port: number, over: AbortSignal): Promise<boolean> {
