@@ -43,8 +43,9 @@ export async function ingest(options: IngestOptions): Promise<Figure[]> {
     const run = await indexAll(start, url, node, options)
     return figures(options, idle, run)
   } finally {
-    for (const each of started.reverse()) await each.kill()
-    await rm(folder, { recursive: true, force: true })
+    // Cleanly: an engine whose holder is killed goes on writing for a moment.
+    for (const each of started.reverse()) await each.kill('SIGTERM')
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
   }
 }
 
