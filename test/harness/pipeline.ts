@@ -96,16 +96,17 @@ export class Pipeline {
   }
 
   /** Follows the node to where it is now, and returns when the explorer shows it. */
-  async level(expect?: { tip: string; poolSize?: number }): Promise<void> {
+  async level(expect?: { tip: string; poolSize?: number; poolFees?: bigint }): Promise<void> {
     await this.poll()
     await this.materialize()
     if (expect === undefined) return
     await until(`the explorer shows ${expect.tip}`, async () => {
       const summary = await this.get('/mempool/summary')
-      return (
-        summary.tip === expect.tip &&
-        (expect.poolSize === undefined || summary.body.txCount === expect.poolSize)
-      )
+      if (summary.tip !== expect.tip) return false
+      const { txCount, totalFees } = summary.body
+      // A transaction may be replaced by one of its own size: the fees tell.
+      if (expect.poolFees !== undefined && totalFees !== expect.poolFees.toString()) return false
+      return expect.poolSize === undefined || txCount === expect.poolSize
     })
   }
 

@@ -92,6 +92,7 @@ describe('the recording of a real node', () => {
       totalTransactions: figures.transactions,
       activeAddresses: figures.fundedAddresses,
       mempoolSize: frame.mempoolinfo.size,
+      poolFees: baseUnits(frame.mempoolinfo.total_fee),
     })
     expect(supply?.body).toMatchObject({
       circulatingSupply: figures.supply.toString(),
