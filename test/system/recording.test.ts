@@ -92,7 +92,6 @@ describe('the recording of a real node', () => {
       totalTransactions: figures.transactions,
       activeAddresses: figures.fundedAddresses,
       mempoolSize: frame.mempoolinfo.size,
-      poolFees: baseUnits(frame.mempoolinfo.total_fee),
     })
     expect(supply?.body).toMatchObject({
       circulatingSupply: figures.supply.toString(),
@@ -137,7 +136,11 @@ describe('the recording of a real node', () => {
         }
         node.step(index - at)
         at = index
-        await pipeline.level({ tip: frame.chaininfo.bestblockhash, poolSize: frame.mempoolinfo.size })
+        await pipeline.level({
+          tip: frame.chaininfo.bestblockhash,
+          poolSize: frame.mempoolinfo.size,
+          poolFees: baseUnits(frame.mempoolinfo.total_fee),
+        })
         await checkFrame(frame, touched)
         touched.clear()
       }
