@@ -35,7 +35,7 @@ function integer(
   const type = `integer ${String(least)} to ${String(most)}`
   const parse = (text: string | undefined): number => {
     if (text === undefined) return fallback
-    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    const value = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN
     if (!(value >= least && value <= most)) throw new Fault(`must be an ${type}, not '${text}'`)
     return value
   }
@@ -56,6 +56,12 @@ function text(
     return value
   }
   return { env, type: shape.type, fallback: shape.fallback, secret: false, doc, parse }
+}
+
+function file(env: string, doc: string): Setting<string | undefined> {
+  const parse = (value: string | undefined): string | undefined =>
+    value === undefined ? undefined : resolve(value)
+  return { env, type: 'path', fallback: '', secret: false, doc, parse }
 }
 
 function path(env: string, fallback: string, doc: string): Setting<string> {
@@ -151,6 +157,19 @@ const SETTINGS = {
     'FINALITY_DEPTH',
     { least: 1, most: 100_000, fallback: 500 },
     'Blocks below the tip that readers check one by one against the head; deeper reorganisations cost more.',
+  ),
+  labelsFile: file(
+    'LABELS_FILE',
+    'Labels of addresses, a JSON object `{address, label, category, url, verified}` a line; read again when it changes.',
+  ),
+  poolsFile: file(
+    'POOLS_FILE',
+    "Mining pools in the form of mempool's pools-v2.json; read again when it changes, and applied to past blocks too.",
+  ),
+  whaleMinValue: integer(
+    'WHALE_MIN_VALUE',
+    { least: 0, most: 2_100_000_000_000_000, fallback: 100_000_000_000 },
+    'Base units: the channel `whale-alerts` tells transactions that move more.',
   ),
   logLevel: choice(
     'LOG_LEVEL',

@@ -37,6 +37,9 @@ export const DILITHIUM_KEY_SIZE = 1312
 /** Longer scripts can never be spent, as the node's consensus has it. */
 const MAX_SCRIPT_SIZE = 10_000
 
+/** OP_RETURN, a push of 36 bytes, and the four bytes that mark a commitment. */
+const COMMITMENT_HEADER = Buffer.from('6a24aa21a9ed', 'hex')
+
 export interface Instruction {
   readonly opcode: number
   /** What a push pushes. */
@@ -167,6 +170,19 @@ function smallNumber(instruction: Instruction | undefined): number | undefined {
 /** Whether an output with this script can never be spent, and so is not in the UTXO set. */
 export function isUnspendable(script: Buffer): boolean {
   return (script.length > 0 && script[0] === OP.RETURN) || script.length > MAX_SCRIPT_SIZE
+}
+
+/** What an OP_RETURN output carries: what its pushes push, or all that follows where there is more than pushes; nothing elsewhere. */
+export function opReturnPayload(script: Buffer): Buffer | undefined {
+  if (script[0] !== OP.RETURN) return undefined
+  const pushes = readScript(script.subarray(1))?.map(({ data }) => data)
+  if (pushes === undefined || pushes.includes(undefined)) return script.subarray(1)
+  return Buffer.concat(pushes as Buffer[])
+}
+
+/** Whether a coinbase's output commits to the witnesses of its block (BIP 141). */
+export function isWitnessCommitment(script: Buffer): boolean {
+  return script.length >= 38 && script.subarray(0, 6).equals(COMMITMENT_HEADER)
 }
 
 /** What the tables know a script by: its SHA-256 as hex. */

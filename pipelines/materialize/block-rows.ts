@@ -1,13 +1,18 @@
-import { hasAddress, isDilithiumScript } from '../chain/address.js'
+import { addressOf, hasAddress, isDilithiumScript } from '../chain/address.js'
 import { inputShowsDilithium, redeemsDilithium } from '../chain/dilithium.js'
+import { difficultyOf, workOf } from '../chain/difficulty.js'
 import { type Chain, subsidy } from '../chain/network.js'
+import { movedBy } from '../chain/moved.js'
 import { encodePrevouts, type Prevout } from '../chain/prevout.js'
-import { isUnspendable, scriptHash } from '../chain/script.js'
+import { isUnspendable, isWitnessCommitment, opReturnPayload, scriptHash } from '../chain/script.js'
+import { dayOf } from '../chain/day.js'
 import type { SerializedTx } from '../chain/transaction.js'
 import {
   type BlockRow,
   type BlockTxRow,
   depthOf,
+  type OpReturnRow,
+  type ScriptBalanceRow,
   type ScriptOutputRow,
   type ScriptRow,
   type ScriptTxRow,
@@ -29,6 +34,7 @@ export type Sums = Pick<
   | 'funded_addresses'
   | 'dilithium_addresses'
   | 'dilithium_funded_addresses'
+  | 'sum_op_returns'
 >
 
 export const NO_SUMS: Sums = {
@@ -40,6 +46,7 @@ export const NO_SUMS: Sums = {
   funded_addresses: 0n,
   dilithium_addresses: 0n,
   dilithium_funded_addresses: 0n,
+  sum_op_returns: 0n,
 }
 
 /** Rows by table, of some consecutive blocks. */
@@ -52,13 +59,26 @@ export class ChainRows {
   readonly scriptTxs: ScriptTxRow[] = []
   readonly scriptOutputs: ScriptOutputRow[] = []
   readonly scripts: ScriptRow[] = []
+  readonly scriptBalances: ScriptBalanceRow[] = []
+  readonly opReturns: OpReturnRow[] = []
 }
 
 /** A script in the blocks at hand: its hash, and what does not change about it. */
 export interface KnownScript {
   readonly hash: string
-  readonly hasAddress: boolean
+  readonly address: string | undefined
   readonly isDilithium: boolean
+}
+
+/** What a block's transactions add up to beside the sums of the chain. */
+interface BlockSums {
+  totalFees: bigint
+  totalOutput: bigint
+  dilithium: number
+  activeAddresses: number
+  newAddresses: number
+  /** Balances before the block of the scripts that it touches. */
+  readonly before: Map<KnownScript, bigint>
 }
 
 /** What a transaction did to a script. */
@@ -81,13 +101,15 @@ export class ScriptBook {
   readonly #scripts = new Map<string, KnownScript>()
   readonly #bytes = new Map<string, Buffer>()
 
+  constructor(readonly chain: Chain) {}
+
   of(script: Buffer): KnownScript {
     const key = script.toString('latin1')
     let known = this.#scripts.get(key)
     if (known === undefined) {
       known = {
         hash: scriptHash(script),
-        hasAddress: hasAddress(script),
+        address: addressOf(script, this.chain),
         isDilithium: isDilithiumScript(script),
       }
       this.#scripts.set(key, known)
@@ -132,7 +154,6 @@ export class BlockFolder {
   #sums: Sums
 
   constructor(
-    private readonly chain: Chain,
     private readonly book: ScriptBook,
     /** Totals of every script of the blocks before them; changed as the fold goes. */
     private readonly totals: Map<string, Totals>,
@@ -146,37 +167,45 @@ export class BlockFolder {
   }
 
   fold({ block, prevouts }: PreparedBlock): void {
-    let totalFees = 0n
-    let totalOutput = 0n
-    let dilithium = 0
+    const own: BlockSums = {
+      ...{ totalFees: 0n, totalOutput: 0n, dilithium: 0, activeAddresses: 0, newAddresses: 0 },
+      before: new Map(),
+    }
     const sums = { ...this.#sums }
     for (const [index, tx] of block.txs.entries()) {
-      const own = prevouts[index] ?? []
-      const shown = tx.inputs.map((input, vin) => inputShowsDilithium(input, own[vin]?.script))
+      const spent = prevouts[index] ?? []
+      const shown = tx.inputs.map((input, vin) => inputShowsDilithium(input, spent[vin]?.script))
       const isDilithium = shown.includes(true)
-      if (isDilithium) dilithium++
-      this.#txRows(block, index, tx, own, isDilithium)
-      this.#foldScripts(block, index, tx, own, shown, sums)
+      if (isDilithium) own.dilithium++
+      this.#txRows(block, index, tx, spent, isDilithium)
+      this.#foldScripts(block, index, tx, spent, shown, sums, own)
+      this.#foldOpReturns(block, index, tx, sums)
       const output = tx.outputs.reduce((sum, { value }) => sum + value, 0n)
       if (tx.isCoinbase) continue
-      totalOutput += output
-      totalFees += own.reduce((sum, { value }) => sum + value, 0n) - output
+      own.totalOutput += output
+      own.totalFees += spent.reduce((sum, { value }) => sum + value, 0n) - output
     }
     sums.sum_txs += BigInt(block.txs.length)
-    sums.sum_dilithium_txs += BigInt(dilithium)
+    sums.sum_dilithium_txs += BigInt(own.dilithium)
     this.#sums = sums
+    this.#balanceRows(block, own.before)
     this.rows.blocks.push({
       ...this.#blockRow(block),
-      total_fees: totalFees,
-      total_output: totalOutput,
-      dilithium_tx_count: dilithium,
+      total_fees: own.totalFees,
+      total_output: own.totalOutput,
+      dilithium_tx_count: own.dilithium,
+      active_addresses: own.activeAddresses,
+      new_addresses: own.newAddresses,
       ...sums,
     })
   }
 
   #blockRow(
     block: ConnectedBlock,
-  ): Omit<BlockRow, keyof Sums | 'total_fees' | 'total_output' | 'dilithium_tx_count'> {
+  ): Omit<
+    BlockRow,
+    keyof Sums | 'total_fees' | 'total_output' | 'dilithium_tx_count' | 'active_addresses' | 'new_addresses'
+  > {
     const { header, height, txs } = block
     const coinbase = txs[0]
     return {
@@ -195,10 +224,12 @@ export class BlockFolder {
       tx_count: txs.length,
       input_count: block.prevouts.length,
       output_count: txs.reduce((count, tx) => count + tx.outputs.length, 0),
-      subsidy: subsidy(height, this.chain),
+      subsidy: subsidy(height, this.book.chain),
       miner_script: coinbase?.outputs.find(({ script }) => hasAddress(script))?.script ?? Buffer.alloc(0),
       coinbase_script: coinbase?.inputs[0]?.scriptSig ?? Buffer.alloc(0),
       chainwork: block.chainwork,
+      work: workOf(header.bits),
+      difficulty: Number(difficultyOf(header.bits)),
     }
   }
 
@@ -221,6 +252,7 @@ export class BlockFolder {
       size,
       weight,
       is_dilithium: isDilithium ? 1 : 0,
+      moved: movedBy(tx, prevouts),
     })
     rows.bodies.push({ txid, body: tx.body, prevouts: encodePrevouts(prevouts) })
     if (tx.hasWitness) rows.witnesses.push({ wtxid, witness: tx.witness })
@@ -245,6 +277,7 @@ export class BlockFolder {
     prevouts: readonly Prevout[],
     shown: readonly boolean[],
     sums: Sums,
+    own: BlockSums,
   ): void {
     const touches = this.#touches(block, tx, prevouts, shown)
     for (const [known, touch] of touches) {
@@ -257,6 +290,10 @@ export class BlockFolder {
         totals.firstHeight = block.height
         totals.firstTime = block.header.time
       }
+      if (!own.before.has(known)) own.before.set(known, before.balance)
+      const openDays = openDaysAfter(totals.openDays, block)
+      const isActive = !totals.openDays.includes(dayOf(block.header.time))
+      totals.openDays = openDays
       totals.ordinal++
       totals.received += touch.received
       totals.sent += touch.sent
@@ -264,6 +301,10 @@ export class BlockFolder {
       totals.showsDilithium ||= touch.showsDilithium
       this.totals.set(known.hash, totals)
       addToSums(sums, known, totals, touch, before)
+      if (known.address !== undefined) {
+        if (isActive) own.activeAddresses++
+        if (totals.ordinal === 1n) own.newAddresses++
+      }
       this.rows.scriptTxs.push({
         script_hash: known.hash,
         ordinal: totals.ordinal,
@@ -280,6 +321,41 @@ export class BlockFolder {
         first_height: totals.firstHeight,
         first_time: totals.firstTime,
         shows_dilithium: totals.showsDilithium ? 1 : 0,
+        open_days: openDays,
+      })
+    }
+  }
+
+  #balanceRows(block: ConnectedBlock, before: ReadonlyMap<KnownScript, bigint>): void {
+    for (const [known, balance] of before) {
+      const totals = this.totals.get(known.hash)
+      if (known.address === undefined || totals === undefined) continue
+      this.rows.scriptBalances.push({
+        height: block.height,
+        block_hash: block.hash,
+        script_hash: known.hash,
+        address: known.address,
+        before: balance,
+        balance: totals.received - totals.sent,
+        tx_count: totals.ordinal,
+        is_dilithium: known.isDilithium || totals.showsDilithium ? 1 : 0,
+      })
+    }
+  }
+
+  #foldOpReturns(block: ConnectedBlock, index: number, tx: SerializedTx, sums: Mutable<Sums>): void {
+    for (const [vout, { script }] of tx.outputs.entries()) {
+      const data = opReturnPayload(script)
+      if (data === undefined || (tx.isCoinbase && isWitnessCommitment(script))) continue
+      this.rows.opReturns.push({
+        ordinal: ++sums.sum_op_returns,
+        height: block.height,
+        block_hash: block.hash,
+        tx_index: index,
+        txid: tx.txid,
+        vout,
+        time: block.header.time,
+        data,
       })
     }
   }
@@ -338,6 +414,14 @@ export class BlockFolder {
   }
 }
 
+/** The days that still count after a block has touched a script: those that a later block can have. */
+function openDaysAfter(before: readonly number[], { header, medianTime }: ConnectedBlock): readonly number[] {
+  const day = dayOf(header.time)
+  const earliest = dayOf(medianTime)
+  const open = before.filter((each) => each >= earliest)
+  return open.includes(day) || day < earliest ? open : [...open, day]
+}
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 function addToSums(
@@ -349,7 +433,7 @@ function addToSums(
 ): void {
   sums.supply += touch.received - touch.sent
   sums.utxo_count += BigInt(touch.unspent)
-  if (!known.hasAddress) return
+  if (known.address === undefined) return
   const isDilithium = known.isDilithium || totals.showsDilithium
   const wasSeen = totals.ordinal > 1n
   const wasFunded = before.balance > 0n

@@ -3,6 +3,8 @@ import {
   BLOCK_HEIGHTS,
   BLOCK_TXS,
   BLOCKS,
+  OP_RETURNS,
+  SCRIPT_BALANCES,
   SCRIPT_OUTPUTS,
   SCRIPT_TXS,
   SCRIPTS,
@@ -14,7 +16,7 @@ import {
 import type { Database } from '../tables/clickhouse.js'
 import { BlockFolder, type ChainRows, prepareBlock, ScriptBook, type Sums } from './block-rows.js'
 import type { ConnectedBlock } from './decode.js'
-import { noTotals, type Totals, TotalsCache } from './totals.js'
+import { type Totals, TotalsCache } from './totals.js'
 
 /** Totals of this many scripts are kept at hand: some 30 MB. */
 const CACHED_SCRIPTS = 100_000
@@ -33,6 +35,8 @@ export interface Ground {
  */
 export class BlockWriter {
   readonly #cache = new TotalsCache(CACHED_SCRIPTS)
+  /** Rows of balances written since the start. */
+  balanceRows = 0
 
   constructor(private readonly db: Database) {}
 
@@ -52,10 +56,10 @@ export class BlockWriter {
     ground: Ground,
     cached: boolean,
   ): Promise<Sums[]> {
-    const book = new ScriptBook()
+    const book = new ScriptBook(chain)
     const prepared = blocks.map((block) => prepareBlock(block, book))
     const { totals, unknown } = await this.#totals(book, ground.filter, cached)
-    const folder = new BlockFolder(chain, book, totals, ground.sums)
+    const folder = new BlockFolder(book, totals, ground.sums)
     const sums = prepared.map((each) => {
       folder.fold(each)
       return folder.sums
@@ -65,6 +69,7 @@ export class BlockWriter {
       if (script !== undefined) folder.rows.scripts.push({ script_hash: hash, script })
     }
     await this.#insert(folder.rows)
+    this.balanceRows += folder.rows.scriptBalances.length
     if (cached) for (const [hash, each] of totals) this.#cache.put(hash, each)
     return sums
   }
@@ -82,6 +87,8 @@ export class BlockWriter {
       this.db.insert(SCRIPT_TXS, rows.scriptTxs),
       this.db.insert(SCRIPT_OUTPUTS, rows.scriptOutputs),
       this.db.insert(SCRIPTS, rows.scripts),
+      this.db.insert(SCRIPT_BALANCES, rows.scriptBalances),
+      this.db.insert(OP_RETURNS, rows.opReturns),
     ])
   }
 
@@ -118,7 +125,7 @@ export class BlockWriter {
     const found = new Map<string, Totals>()
     if (hashes.length === 0) return found
     const sql = `SELECT lower(hex(script_hash)) AS hash, argMax((script_txs.ordinal, total_received, total_sent,
-        unspent_count, first_height, first_time, shows_dilithium), script_txs.ordinal) AS last
+        unspent_count, first_height, first_time, shows_dilithium, open_days), script_txs.ordinal) AS last
       FROM script_txs WHERE script_hash IN ${hashSet(hashes)} AND ${filter} GROUP BY script_hash`
     for (const { hash, last } of await this.db.query<{ hash: string; last: TotalsTuple }>(sql))
       found.set(hash, toTotals(last))
@@ -126,23 +133,22 @@ export class BlockWriter {
   }
 }
 
-type TotalsTuple = [string, string, string, string, number, number, number] | Record<string, string | number>
+type TotalsValues = [string, string, string, string, number, number, number, number[]]
+/** The server names the elements of a tuple or not, by its version. */
+type TotalsTuple = TotalsValues | Readonly<Record<string, unknown>>
 
 function toTotals(last: TotalsTuple): Totals {
-  const [ordinal, received, sent, unspent, firstHeight, firstTime, shows] = Object.values(last)
+  const values = Object.values(last) as TotalsValues
+  const [ordinal, received, sent, unspent, firstHeight, firstTime, shows, openDays] = values
   return {
-    ...noTotals(),
-    ...{
-      ordinal: BigInt(ordinal ?? 0),
-      received: BigInt(received ?? 0),
-      sent: BigInt(sent ?? 0),
-      unspent: BigInt(unspent ?? 0),
-    },
-    ...{
-      firstHeight: Number(firstHeight),
-      firstTime: Number(firstTime),
-      showsDilithium: Number(shows) === 1,
-    },
+    ordinal: BigInt(ordinal),
+    received: BigInt(received),
+    sent: BigInt(sent),
+    unspent: BigInt(unspent),
+    firstHeight,
+    firstTime,
+    showsDilithium: shows === 1,
+    openDays,
   }
 }
 

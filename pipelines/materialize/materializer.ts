@@ -15,6 +15,7 @@ import { Announcer } from './announce.js'
 import { BlockWriter } from './block-writer.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from './decode.js'
 import { LogShrank, PoisonEvent } from './poison.js'
+import { RANKING_TAIL, RankingBuilder } from './ranking-builder.js'
 import { blocksAt, positionsFrom, repairFrom } from './repair.js'
 import { asChain, sumsOf, WorkingChain } from './working-chain.js'
 
@@ -23,6 +24,8 @@ const BATCH_EVENTS = 100
 const BATCH_BYTES = 4 << 20
 /** How long readers get to follow a head that lowers the final height, before rows below the old one are written. */
 const LOWERING_GRACE_MS = 1000
+/** A head that connects more is one of a chain that is being filled. */
+const FILLING_BLOCKS = 10
 const IDLE_WAIT_MS = 250
 const LONGEST_BACKOFF_MS = 5000
 
@@ -32,6 +35,8 @@ export interface MaterializerOptions {
   readonly logger: Logger
   /** Blocks below the tip that stay filtered by hash. */
   readonly finalityDepth: number
+  /** Rows of balances above a ranking from which on a new one is built. */
+  readonly rankingTail?: number
   readonly hooks?: MaterializerHooks
 }
 
@@ -60,6 +65,7 @@ export class Materializer {
   readonly #options: MaterializerOptions
   readonly #writer: BlockWriter
   readonly #announcer: Announcer
+  readonly #rankings: RankingBuilder
   #view: ChainView | undefined
   #working = new WorkingChain(undefined)
   #pending: Pending = fresh(undefined)
@@ -75,6 +81,7 @@ export class Materializer {
     this.#options = options
     this.#writer = new BlockWriter(options.db)
     this.#announcer = new Announcer(options.log)
+    this.#rankings = new RankingBuilder(options.db, options.logger, options.rankingTail ?? RANKING_TAIL)
   }
 
   get head(): Head | undefined {
@@ -96,6 +103,11 @@ export class Materializer {
         await sleep(waitMs, undefined, { signal }).catch(() => undefined)
       }
     }
+  }
+
+  /** Resolves when nothing is being written beside the fold. */
+  async idle(): Promise<void> {
+    await this.#rankings.idle()
   }
 
   /**
@@ -304,6 +316,9 @@ export class Materializer {
     this.#view = await nextChainView(db, this.#view, [head])
     await this.#announcer.head(head)
     await log.commit('chain', 'materializer', head.position)
+    const isFilling = head.connected.length > FILLING_BLOCKS
+    this.#rankings.consider(this.#view, this.#writer.balanceRows, isFilling)
+    this.#writer.balanceRows = 0
     this.counts.heads++
     if (head.disconnected.length > 0)
       logger.info({ depth: head.disconnected.length, tip: head.tipHash }, 'reorganised')

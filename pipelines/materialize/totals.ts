@@ -8,6 +8,8 @@ export interface Totals {
   firstHeight: number
   firstTime: number
   showsDilithium: boolean
+  /** UTC days since 1970 of its transactions that a later block can still have. */
+  openDays: readonly number[]
 }
 
 export function noTotals(): Totals {
@@ -19,6 +21,7 @@ export function noTotals(): Totals {
     firstHeight: 0,
     firstTime: 0,
     showsDilithium: false,
+    openDays: [],
   }
 }
 

@@ -52,11 +52,16 @@ export const BLOCKS = table('blocks', {
   funded_addresses: 'u64',
   dilithium_addresses: 'u64',
   dilithium_funded_addresses: 'u64',
+  work: 'u256',
+  difficulty: 'f64',
+  active_addresses: 'u32',
+  new_addresses: 'u32',
+  sum_op_returns: 'u64',
 })
 
 export const BLOCK_HEIGHTS = table('block_heights', { hash: 'hash', height: 'u32' })
 
-export const BLOCK_TXS = table('block_txs', {
+export const TX_PLACES = table('tx_places', {
   height: 'u32',
   block_hash: 'hash',
   tx_index: 'u32',
@@ -68,7 +73,7 @@ export const BLOCK_TXS = table('block_txs', {
   is_dilithium: 'u8',
 })
 
-export const TX_PLACES = table('tx_places', BLOCK_TXS.columns)
+export const BLOCK_TXS = table('block_txs', { ...TX_PLACES.columns, moved: 'u64' })
 
 export const TX_BODIES = table('tx_bodies', { txid: 'hash', body: 'bytes', prevouts: 'bytes' })
 
@@ -99,6 +104,7 @@ export const SCRIPT_TXS = table('script_txs', {
   first_height: 'u32',
   first_time: 'u32',
   shows_dilithium: 'u8',
+  open_days: 'u16s',
 })
 
 export const SCRIPT_OUTPUTS = table('script_outputs', {
@@ -110,6 +116,28 @@ export const SCRIPT_OUTPUTS = table('script_outputs', {
   height: 'u32',
   block_hash: 'hash',
   value: 'u64',
+})
+
+export const SCRIPT_BALANCES = table('script_balances', {
+  height: 'u32',
+  block_hash: 'hash',
+  script_hash: 'hash',
+  address: 'text',
+  before: 'u64',
+  balance: 'u64',
+  tx_count: 'u64',
+  is_dilithium: 'u8',
+})
+
+export const OP_RETURNS = table('op_returns', {
+  ordinal: 'u64',
+  height: 'u32',
+  block_hash: 'hash',
+  tx_index: 'u32',
+  txid: 'hash',
+  vout: 'u32',
+  time: 'u32',
+  data: 'bytes',
 })
 
 export const SCRIPTS = table('scripts', { script_hash: 'hash', script: 'bytes' })
@@ -126,4 +154,6 @@ export type TxWitnessRow = Row<typeof TX_WITNESSES.columns>
 export type SpendRow = Row<typeof SPENDS.columns>
 export type ScriptTxRow = Row<typeof SCRIPT_TXS.columns>
 export type ScriptOutputRow = Row<typeof SCRIPT_OUTPUTS.columns>
+export type ScriptBalanceRow = Row<typeof SCRIPT_BALANCES.columns>
+export type OpReturnRow = Row<typeof OP_RETURNS.columns>
 export type ScriptRow = Row<typeof SCRIPTS.columns>

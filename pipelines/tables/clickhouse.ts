@@ -98,8 +98,9 @@ export class Database {
     })
   }
 
-  async command(sql: string): Promise<void> {
-    await told(() => this.#client.command({ query: sql }))
+  /** @throws DatabaseUnavailable, QueryRefused. */
+  async command(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<void> {
+    await told(() => this.#client.command({ query: sql, query_params: params }))
   }
 
   /** @throws DatabaseUnavailable. */
@@ -137,6 +138,8 @@ function connect({ url, timeoutMs = 60_000 }: DatabaseOptions, database: string)
       async_insert: 0,
       insert_deduplicate: 0,
       output_format_json_quote_64bit_integers: 1,
+      // A filter lists the hash of every block above the final height.
+      max_query_size: '67108864',
       max_execution_time: Math.ceil(timeoutMs / 1000),
       cancel_http_readonly_queries_on_client_close: 1,
     },

@@ -6,10 +6,15 @@ export interface ColumnTypes {
   readonly u32: number
   readonly i32: number
   readonly u64: bigint
+  /** Unsigned, 256 bits. */
+  readonly u256: bigint
+  readonly f64: number
   readonly i64: bigint
   /** FixedString(32) from 64 hex digits. */
   readonly hash: string
   readonly hashes: readonly string[]
+  /** Array(UInt16). */
+  readonly u16s: readonly number[]
   readonly bytes: Uint8Array
   readonly text: string
   /** DateTime64(3) from unix milliseconds. */
@@ -47,6 +52,12 @@ class RowWriter {
         return void this.#room(8).writeBigInt64LE(value as bigint, this.#took(8))
       case 'ms':
         return void this.#room(8).writeBigInt64LE(BigInt(value as number), this.#took(8))
+      case 'u256':
+        return this.#u256(value as bigint)
+      case 'f64':
+        return void this.#room(8).writeDoubleLE(value as number, this.#took(8))
+      case 'u16s':
+        return this.#u16s(value as readonly number[])
       case 'hash':
         return this.#hash(value as string)
       case 'hashes':
@@ -61,6 +72,16 @@ class RowWriter {
   #hash(value: string): void {
     const written = this.#room(32).write(value, this.#took(32), 32, 'hex')
     if (written !== 32 || value.length !== 64) throw new RangeError(`not a hash: ${value}`)
+  }
+
+  #u256(value: bigint): void {
+    for (let word = 0n; word < 4n; word++)
+      this.#room(8).writeBigUInt64LE(BigInt.asUintN(64, value >> (64n * word)), this.#took(8))
+  }
+
+  #u16s(values: readonly number[]): void {
+    this.#varint(values.length)
+    for (const value of values) this.#room(2).writeUInt16LE(value, this.#took(2))
   }
 
   #hashes(values: readonly string[]): void {

@@ -13,6 +13,8 @@ export interface Moment {
   readonly position: number
   readonly tipHash: string
   readonly poolVersion: number
+  /** Of labels and mining pools. */
+  readonly definitions: number
 }
 
 const MOST_BYTES = 24 * 2 ** 20
@@ -30,7 +32,7 @@ export class AnswerCache {
     head: { answers: new Map(), bytes: 0 },
     pool: { answers: new Map(), bytes: 0 },
   }
-  #moment: Moment = { position: -1, tipHash: '', poolVersion: -1 }
+  #moment: Moment = { position: -1, tipHash: '', poolVersion: -1, definitions: -1 }
 
   get(fresh: Freshness, key: string, now: Moment): CachedAnswer | undefined {
     this.#advance(now)
@@ -57,6 +59,7 @@ export class AnswerCache {
 
 function isSame(fresh: 'head' | 'pool', one: Moment, other: Moment): boolean {
   if (one.position !== other.position || one.tipHash !== other.tipHash) return false
+  if (one.definitions !== other.definitions) return false
   return fresh === 'head' || one.poolVersion === other.poolVersion
 }
 

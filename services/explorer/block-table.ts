@@ -18,18 +18,24 @@ export interface BlockRow {
   readonly totalFees: string
   readonly subsidy: string
   readonly minerScript: string
+  readonly coinbaseScript: string
   readonly chainwork: string
   readonly sumTxs: string
   readonly supply: string
   readonly utxoCount: string
   readonly fundedAddresses: string
+  readonly sumDilithiumTxs: string
+  readonly addresses: string
+  readonly dilithiumAddresses: string
+  readonly sumOpReturns: string
 }
 
 const COLUMNS = `height, lower(hex(hash)) AS blockHash, lower(hex(prev_hash)) AS prevHash,
   lower(hex(merkle_root)) AS merkleRoot, time, median_time AS medianTime, nonce, bits, version, size,
   stripped_size AS strippedSize, weight, tx_count AS txCount, total_fees AS totalFees, subsidy,
-  lower(hex(miner_script)) AS minerScript, lower(hex(blocks.chainwork)) AS chainwork, sum_txs AS sumTxs, supply,
-  utxo_count AS utxoCount, funded_addresses AS fundedAddresses`
+  lower(hex(miner_script)) AS minerScript, lower(hex(coinbase_script)) AS coinbaseScript, lower(hex(blocks.chainwork)) AS chainwork, sum_txs AS sumTxs, supply,
+  utxo_count AS utxoCount, funded_addresses AS fundedAddresses, sum_dilithium_txs AS sumDilithiumTxs, addresses,
+  dilithium_addresses AS dilithiumAddresses, sum_op_returns AS sumOpReturns`
 
 type Queries = Pick<Tables, 'query'>
 

@@ -1,5 +1,6 @@
 import { AnswerCache, type CachedAnswer, matchesTag, type Moment, toBytes } from './answer-cache.js'
 import { Unavailable } from './availability.js'
+import type { Definitions } from './definitions.js'
 import type { Health } from './health.js'
 import type { Metrics } from './metrics.js'
 import type { Logger } from '../../pipelines/logger.js'
@@ -30,6 +31,7 @@ export interface DispatcherParts {
   readonly reads: readonly Read[]
   readonly state: State
   readonly tables: Tables
+  readonly definitions: Definitions
   readonly health: () => Health
   readonly metrics: Metrics
   readonly logger: Logger
@@ -89,13 +91,14 @@ export class Dispatcher {
   }
 
   #now(read: Read, args: Record<string, unknown>, request: Request): Answer | Promise<Answer> {
-    const { state } = this.#parts
+    const { state, definitions } = this.#parts
     if (!state.ready) throw new Unavailable('the chain was not read yet')
     const { chain } = state
     const moment: Moment = {
       position: chain.position,
       tipHash: chain.tipHash,
       poolVersion: state.pool.version,
+      definitions: definitions.version,
     }
     const key = `${read.name} ${JSON.stringify(args)}`
     const stateHeaders = chainHeaders(chain)
@@ -111,15 +114,15 @@ export class Dispatcher {
   }
 
   #resolve(read: Read, args: Record<string, unknown>, key: string, moment: Moment): Promise<CachedAnswer> {
-    const { position, poolVersion } = moment
-    const pendingKey = `${key} ${String(position)} ${String(poolVersion)}`
+    const pendingKey = `${key} ${JSON.stringify(moment)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
-    const { state, tables } = this.#parts
+    const { state, tables, definitions } = this.#parts
     const context: ReadContext = {
       chain: state.chain,
       pool: state.pool,
       tables,
+      definitions,
       indexer: () => state.indexer(),
     }
     const making = (async () => {

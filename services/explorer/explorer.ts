@@ -3,6 +3,7 @@ import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { AvailableDatabase } from './availability.js'
+import { type DefinitionPaths, Definitions } from './definitions.js'
 import { Dispatcher } from './dispatch.js'
 import { failure, Feed, reactTo } from './feed.js'
 import { FeedWriter } from './feed-writer.js'
@@ -11,9 +12,11 @@ import { type Health, healthOf } from './health.js'
 import { Metrics } from './metrics.js'
 import { PoolFollower } from './pool-follow.js'
 import { READS } from './reads/index.js'
+import { WHALE_VALUE } from './reads/whales.js'
 import { Server } from './server.js'
 import { State } from './state.js'
 import { Tables } from './tables.js'
+import { WhaleWatch } from './whale-watch.js'
 
 export interface ExplorerOptions {
   readonly host?: string
@@ -25,6 +28,10 @@ export interface ExplorerOptions {
   /** Kept for the rate limit, which is not there yet. */
   readonly rateLimitPerMinute?: number
   readonly chain?: Chain | undefined
+  /** Files that the operator edits. */
+  readonly definitions?: DefinitionPaths
+  /** Base units: the whale channel tells what moves more. */
+  readonly whaleMinValue?: bigint
 }
 
 export interface Explorer {
@@ -47,8 +54,11 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const feed = new Feed((channel, message) => {
     server.publish(channel, message)
   })
-  const writer = new FeedWriter(feed, state, tables)
-  const pool = new PoolFollower({ state, feed, log, tables, logger })
+  const definitions = new Definitions(options.definitions ?? {}, logger)
+  const threshold = options.whaleMinValue ?? WHALE_VALUE
+  const whales = new WhaleWatch({ feed, state, tables, definitions, threshold })
+  const writer = new FeedWriter(feed, state, tables, whales)
+  const pool = new PoolFollower({ state, feed, log, tables, whales, logger })
   const heads = new HeadFollower({ state, writer, pool, log, db, tables, logger })
   const metrics: Metrics = new Metrics({
     connections: () => (database.connected ? Math.max(1, database.running) : 0),
@@ -57,10 +67,19 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     nodeHeight: () => state.heartbeat?.nodeHeight ?? -1,
     reorgs: () => state.chain.reorgs,
     poolSize: () => state.pool.size,
+    refusedFiles: () => definitions.refused(),
     consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: pool.next - 1 }),
   })
   const health = (): Health => healthOf({ state, database }, server.clients)
-  const dispatcher: Dispatcher = new Dispatcher({ reads: READS, state, tables, health, metrics, logger })
+  const dispatcher: Dispatcher = new Dispatcher({
+    reads: READS,
+    state,
+    tables,
+    definitions,
+    health,
+    metrics,
+    logger,
+  })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
     observe: (path, status, seconds) => {
@@ -69,7 +88,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
   })
 
-  await database.start()
+  await Promise.all([database.start(), definitions.start()])
   const following = [heads.run(stop.signal), pool.run(stop.signal)]
   for (const each of following) each.catch(ended(logger))
   const statsTimer = setInterval(() => {
@@ -81,6 +100,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     stop.abort()
     writer.close()
     database.close()
+    definitions.close()
     await Promise.allSettled(following)
     metrics.close()
   }

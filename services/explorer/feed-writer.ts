@@ -3,11 +3,19 @@ import type { Channel, Feed } from './feed.js'
 import { statsSummary } from './reads/stats-summary.js'
 import type { State } from './state.js'
 import type { Tables } from './tables.js'
+import type { WhaleAlert } from './reads/shapes.js'
+import type { WhaleWatch } from './whale-watch.js'
 
 export interface FeedEvent {
   readonly channel: Channel
   readonly seq: number
   readonly data: object
+}
+
+/** What heads make known. */
+export interface News {
+  readonly events: readonly FeedEvent[]
+  readonly whales: readonly WhaleAlert[]
 }
 
 /** Blocks and reorganisations that a restarted explorer can replay. */
@@ -27,14 +35,16 @@ export class FeedWriter {
   readonly #feed: Feed
   readonly #state: State
   readonly #tables: Tables
+  readonly #whales: WhaleWatch
   #statsAt = 0
   #poolVersion = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(feed: Feed, state: State, tables: Tables) {
+  constructor(feed: Feed, state: State, tables: Tables, whales: WhaleWatch) {
     this.#feed = feed
     this.#state = state
     this.#tables = tables
+    this.#whales = whales
   }
 
   /** Numbers the channels from the tables' last heads, so that a client which was here before goes on. */
@@ -52,15 +62,20 @@ export class FeedWriter {
   }
 
   /** What these heads make known, in order. */
-  async eventsOf(heads: readonly Head[]): Promise<FeedEvent[]> {
-    const blocks = await this.#blockEvents(heads.flatMap(connectedOf))
+  async eventsOf(heads: readonly Head[]): Promise<News> {
+    const connected = heads.flatMap(connectedOf)
+    const [blocks, whales] = await Promise.all([
+      this.#blockEvents(connected),
+      this.#whales.alertsOf(connected.slice(-REPLAYED)),
+    ])
     const reorgs = heads.filter((head) => head.disconnected.length > 0).map(reorgOf)
-    return [...reorgs, ...blocks]
+    return { events: [...reorgs, ...blocks], whales }
   }
 
   /** Call when the heads are adopted. */
-  tell(events: readonly FeedEvent[]): void {
+  tell({ events, whales }: News): void {
     for (const { channel, data, seq } of events) this.#feed.publish(channel, data, seq)
+    this.#whales.tell(whales)
     this.#tellStats()
   }
 

@@ -1,11 +1,17 @@
-/** Channels of the feed; whale alerts join with their read. */
-export const CHANNELS = ['blocks', 'mempool', 'stats', 'reorgs'] as const
+/** Channels of the feed. */
+export const CHANNELS = ['blocks', 'mempool', 'stats', 'whale-alerts', 'reorgs'] as const
 export type Channel = (typeof CHANNELS)[number]
 
 export const isChannel = (name: unknown): name is Channel => CHANNELS.some((channel) => channel === name)
 
 /** How many past events of a channel can be replayed. */
-const KEPT: Readonly<Record<Channel, number>> = { blocks: 1_000, reorgs: 1_000, mempool: 5_000, stats: 64 }
+const KEPT: Readonly<Record<Channel, number>> = {
+  blocks: 1_000,
+  reorgs: 1_000,
+  mempool: 5_000,
+  stats: 64,
+  'whale-alerts': 1_000,
+}
 
 interface Ring {
   /** Seq of the newest event, of `messages` the last. */
@@ -29,6 +35,7 @@ export class Feed {
       mempool: { last: 0, messages: [] },
       // No number of an earlier run of this process can be larger: it sends far less than an event a millisecond.
       stats: { last: Date.now(), messages: [] },
+      'whale-alerts': { last: Date.now(), messages: [] },
       reorgs: { last: 0, messages: [] },
     }
   }

@@ -13,6 +13,8 @@ import type { FeedWriter } from './feed-writer.js'
 import { overlayBySearch, overlayOf } from './overlay.js'
 import type { PoolFollower } from './pool-follow.js'
 import { blockAt } from './block-table.js'
+import { nextDays } from './days.js'
+import { commonLength, nextRecentBlocks } from './recent-blocks.js'
 import { pause, retrying } from './retry.js'
 import { type ChainState, NO_CHAIN, type State } from './state.js'
 import type { AppliedHeartbeat } from './status.js'
@@ -182,12 +184,19 @@ export class HeadFollower {
   }
 
   async #stateOf(view: ChainView, head: Head): Promise<ChainState> {
+    const { tables, state } = this.#parts
     const { tipHeight: height } = head
     const tipHash = height < 0 ? '' : head.tipHash
-    const tip = height < 0 ? undefined : await blockAt(this.#parts.tables, height, tipHash)
+    const tip = height < 0 ? undefined : await blockAt(tables, height, tipHash)
     if (height >= 0 && tip === undefined) throw new Error(`the tip ${tipHash} is not in the tables`)
     const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
-    return { view, position: head.position, chain: head.chain, height, tipHash, tip, reorgs }
+    const before = state.chain
+    const fork = before.recent[commonLength(before.recent, view) - 1]?.height ?? -1
+    const [recent, days] = await Promise.all([
+      nextRecentBlocks(tables, before.recent, view),
+      nextDays(tables, before.days, view, fork),
+    ])
+    return { view, position: head.position, chain: head.chain, height, tipHash, tip, reorgs, recent, days }
   }
 }
 

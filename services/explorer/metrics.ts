@@ -8,6 +8,7 @@ export interface MetricSources {
   readonly nodeHeight: () => number
   readonly reorgs: () => number
   readonly poolSize: () => number
+  readonly refusedFiles: () => readonly { readonly file: string; readonly isRefused: boolean }[]
   /** Events of a topic that a consumer has not finished, by consumer; what cannot be read now is left out. */
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
 }
@@ -47,6 +48,15 @@ export class Metrics {
       Math.max(0, sources.nodeHeight() - sources.tipHeight()),
     )
     gauge('headwater_pool_transactions', 'Unconfirmed transactions.', sources.poolSize)
+    new Gauge({
+      name: 'headwater_definition_file_refused',
+      help: 'Whether a file of definitions has a fault as it is now, so that the ones read before stay.',
+      labelNames: ['file'],
+      registers,
+      collect() {
+        for (const { file, isRefused } of sources.refusedFiles()) this.set({ file }, isRefused ? 1 : 0)
+      },
+    })
     new Counter({
       name: 'headwater_reorgs_total',
       help: 'Reorganisations of the indexed chain.',

@@ -10,12 +10,14 @@ import { isResolved, poolTx, type PoolTx } from './pool-tx.js'
 import { pause, retrying } from './retry.js'
 import type { State } from './state.js'
 import type { Tables } from './tables.js'
+import type { WhaleWatch } from './whale-watch.js'
 
 export interface PoolFollowerParts {
   readonly state: State
   readonly feed: Feed
   readonly log: EventLog
   readonly tables: Tables
+  readonly whales: WhaleWatch
   readonly logger: Logger
 }
 
@@ -87,16 +89,18 @@ export class PoolFollower {
   /** Looks again for what inputs spend, where it was not found. */
   async #resolveAgain(): Promise<void> {
     if (this.#unresolved.size === 0) return
-    const { state, tables } = this.#parts
+    const { state, tables, whales } = this.#parts
     const open = [...this.#unresolved].map((txid) => state.pool.known(txid)).filter((tx) => tx !== undefined)
     this.#unresolved = new Set(open.map((tx) => tx.txid))
     const found = await resolveCoins(open, (txid) => state.pool.known(txid), tables)
     for (const tx of found) if (isResolved(tx)) this.#unresolved.delete(tx.txid)
-    if (found.length > 0) state.pool.update(found)
+    if (found.length === 0) return
+    state.pool.update(found)
+    whales.pooled(found)
   }
 
   async #take(step: PoolStep, signal: AbortSignal): Promise<void> {
-    const { state, feed } = this.#parts
+    const { state, feed, whales } = this.#parts
     const { seenAt } = step
     if (state.chain.position < seenAt) {
       // The pool beside a chain that is not shown yet: nothing more can be told until it is.
@@ -109,6 +113,7 @@ export class PoolFollower {
       const entries = await this.#resolved(step.entries)
       await this.#apply(seenAt, entries, signal, () => {
         state.pool.replace(entries, seenAt)
+        whales.pooled(entries)
         if (feed.lastOf('mempool') < enteredBefore) feed.begin('mempool', enteredBefore)
       })
       return
@@ -124,6 +129,7 @@ export class PoolFollower {
         for (const [index, { txid, fee, vsize }] of some.entries())
           feed.publish('mempool', { txid, fee: fee.toString(), vsize }, before + index + 1)
       }
+      whales.pooled(entered)
     })
   }
 

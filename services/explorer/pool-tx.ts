@@ -1,3 +1,4 @@
+import { movedBy } from '../../pipelines/chain/moved.js'
 import { inputShowsDilithium } from '../../pipelines/chain/dilithium.js'
 import { parseTx, type Tx } from '../../pipelines/chain/transaction.js'
 import { scriptHash } from '../../pipelines/chain/script.js'
@@ -28,6 +29,8 @@ export interface PoolTx {
   /** By input, undefined where what it spends was not found yet. */
   readonly coins: readonly (Coin | undefined)[]
   readonly isDilithium: boolean
+  /** What leaves its owners, base units; undefined while an owner is not known. */
+  readonly moved: bigint | undefined
   /** By script hash: received minus sent. */
   readonly changes: ReadonlyMap<string, bigint>
 }
@@ -56,6 +59,7 @@ export function poolTx(facts: PoolTxFacts, coins: readonly (Coin | undefined)[] 
     coins: known,
     isDilithium: tx.inputs.some((input, index) => inputShowsDilithium(input, known[index]?.script)),
     changes: changesOf(tx, known),
+    moved: known.includes(undefined) ? undefined : movedBy(tx, known),
   }
 }
 

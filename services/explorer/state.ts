@@ -2,6 +2,8 @@ import type { Chain } from '../../pipelines/chain/network.js'
 import type { ChainView } from '../../pipelines/tables/chain-view.js'
 import { type Overlay, Pool } from './pool.js'
 import type { BlockRow } from './block-table.js'
+import type { Days } from './days.js'
+import type { RecentBlocks } from './recent-blocks.js'
 import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './status.js'
 
 /** The chain as one head shows it; never changes. */
@@ -17,6 +19,8 @@ export interface ChainState {
   readonly tip: BlockRow | undefined
   /** Reorganisations up to and with this head. */
   readonly reorgs: number
+  readonly recent: RecentBlocks
+  readonly days: Days
 }
 
 export const NO_CHAIN: ChainState = {
@@ -27,6 +31,8 @@ export const NO_CHAIN: ChainState = {
   tipHash: '',
   tip: undefined,
   reorgs: 0,
+  recent: [],
+  days: [],
 }
 
 interface Waiter {

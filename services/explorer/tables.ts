@@ -281,3 +281,33 @@ export async function newestPlaces(
   const params = { from: Math.max(0, tipHeight - count + 1), tip: tipHeight }
   return (await tables.query<RawPlace>(sql, params)).map(toPlace)
 }
+
+/** Places of the newest visible transactions that move more than a value (base units), newest first. */
+export async function whalePlaces(
+  tables: Pick<Tables, 'query'>,
+  least: bigint,
+  filter: string,
+  count: number,
+): Promise<Place[]> {
+  const sql = `SELECT ${PLACE} FROM block_txs WHERE moved > {least:UInt64} AND ${filter}
+    ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}`
+  return (await tables.query<RawPlace>(sql, { least: least.toString() })).map(toPlace)
+}
+
+/** Places of the transactions of these blocks that move more than a value (base units), in the order of the chain. */
+export async function whalesIn(
+  tables: Pick<Tables, 'query'>,
+  least: bigint,
+  blocks: readonly { readonly height: number; readonly hash: string }[],
+): Promise<Place[]> {
+  const heights = blocks.map(({ height }) => height)
+  const sql = `SELECT ${PLACE} FROM block_txs WHERE moved > {least:UInt64} AND height BETWEEN {from:UInt32} AND {to:UInt32}
+    AND block_hash IN ${keySet('hashes')} ORDER BY height, tx_index LIMIT 1 BY height, block_hash, tx_index`
+  const params = {
+    least: least.toString(),
+    from: Math.min(...heights),
+    to: Math.max(...heights),
+    hashes: blocks.map(({ hash }) => hash).join(','),
+  }
+  return (await tables.query<RawPlace>(sql, params)).map(toPlace)
+}

@@ -9,7 +9,7 @@ import { NodeClient } from '../../pipelines/node/client.js'
 import { Poller } from '../../pipelines/poll/poller.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { migrate } from '../../pipelines/tables/migrate.js'
-import { startExplorer } from '../../services/explorer/explorer.js'
+import { type ExplorerOptions, startExplorer } from '../../services/explorer/explorer.js'
 import { until } from './until.js'
 
 export interface Answer {
@@ -25,6 +25,9 @@ export interface PipelineOptions {
   readonly nodeUrl: string
   readonly engineUrl: string
   readonly finalityDepth?: number
+  readonly rankingTail?: number
+  /** What the explorer is to have besides. */
+  readonly explorer?: Partial<ExplorerOptions>
   /** An existing log to read, instead of one of its own. */
   readonly log?: EventLog
 }
@@ -64,6 +67,7 @@ export class Pipeline {
       log,
       logger,
       rateLimitPerMinute: 0,
+      ...options.explorer,
     })
     return new Pipeline(
       db,
@@ -93,6 +97,7 @@ export class Pipeline {
 
   async materialize(): Promise<void> {
     while (await this.materializer.step());
+    await this.materializer.idle()
   }
 
   /** Follows the node to where it is now, and returns when the explorer shows it. */
@@ -144,5 +149,11 @@ function newPoller(options: PipelineOptions, log: EventLog): Poller {
 
 function newMaterializer(options: PipelineOptions, db: Database, log: EventLog): Materializer {
   const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
-  return new Materializer({ db, log, logger, finalityDepth: options.finalityDepth ?? 500 })
+  return new Materializer({
+    db,
+    log,
+    logger,
+    finalityDepth: options.finalityDepth ?? 500,
+    ...(options.rankingTail === undefined ? {} : { rankingTail: options.rankingTail }),
+  })
 }

@@ -46,6 +46,7 @@ export interface Oracles {
     Record<string, { vsize: number; weight: number; time: number; fees: { base: number } }>
   >
   readonly mempoolinfo: { size: number; bytes: number; total_fee: number }
+  readonly networkhashps: Readonly<Record<string, number>>
 }
 
 export function readFrames(): Frame[] {

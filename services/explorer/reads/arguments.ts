@@ -1,4 +1,5 @@
-import { Type, type TSchema } from '@sinclair/typebox'
+import { OptionalKind, Type, type TSchema } from '@sinclair/typebox'
+import { dayOfDate } from '../../../pipelines/chain/day.js'
 import { type Arguments, BadArgument } from './read.js'
 
 /** Beyond it a JavaScript number would not be the one that was asked. */
@@ -18,6 +19,15 @@ export const address = Type.String({
   description: 'a well-formed address of this chain',
 })
 export const witness = Type.Boolean({ default: false })
+export const date = Type.Optional(
+  Type.String({ format: 'date', description: 'a date of the calendar, YYYY-MM-DD' }),
+)
+export const amount = (fallback: string) =>
+  Type.String({
+    pattern: '^[0-9]{1,19}$',
+    default: fallback,
+    description: 'a whole number of base units, at least 0',
+  })
 
 /**
  * Reads the arguments of a request by their declarations; what is not declared is left alone.
@@ -31,6 +41,7 @@ export function parseArguments(
   const values: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(declared)) {
     const text = raw(name)
+    if (text === undefined && isOptional(schema)) continue
     const value = text === undefined ? (schema.default as unknown) : parse(schema, text)
     if (value === undefined) throw badArgument(name, schema)
     values[name] = value
@@ -42,6 +53,8 @@ export function badArgument(name: string, schema: TSchema): BadArgument {
   return new BadArgument(`${name} must be ${rangeOf(schema)}`)
 }
 
+const isOptional = (schema: TSchema): boolean => OptionalKind in schema
+
 function parse(schema: TSchema, text: string): unknown {
   const declared = schema as Record<string, unknown>
   if (declared['type'] === 'integer') {
@@ -51,6 +64,7 @@ function parse(schema: TSchema, text: string): unknown {
   if (declared['type'] === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined
   const allowed = literals(schema)
   if (allowed !== undefined) return allowed.includes(text) ? text : undefined
+  if (declared['format'] === 'date') return dayOfDate(text) === undefined ? undefined : text
   const { minLength = 0, maxLength = MOST, pattern } = declared
   if (text.length < Number(minLength) || text.length > Number(maxLength)) return undefined
   return typeof pattern === 'string' && !new RegExp(pattern).test(text) ? undefined : text

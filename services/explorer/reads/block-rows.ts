@@ -3,6 +3,8 @@ import { difficultyOf } from '../../../pipelines/chain/difficulty.js'
 import type { Chain } from '../../../pipelines/chain/network.js'
 import { blockAt, type BlockRow, blocksBetween } from '../block-table.js'
 import type { ChainState } from '../state.js'
+import { scriptHash } from '../../../pipelines/chain/script.js'
+import type { ReadContext } from './read.js'
 import type { Tables } from '../tables.js'
 import type { Block } from './shapes.js'
 
@@ -53,7 +55,21 @@ async function wasReplaced(tables: Queries, chain: ChainState, hash: string): Pr
   return Number(rows[0]?.heads) > 0
 }
 
-export function toBlock({ row, canonical }: FoundBlock, chain: Chain): Block {
+/** Who mined a block, as far as the operator's definitions tell: its pool, or the label of the address that it pays. */
+function minerLabel(row: BlockRow, { labels, pools }: ReadContext['definitions']): string | null {
+  const pool = pools.ofBlock({
+    hash: row.blockHash,
+    minerScript: row.minerScript,
+    coinbaseScript: row.coinbaseScript,
+  })
+  return pool?.name ?? labels.ofScript(scriptHash(Buffer.from(row.minerScript, 'hex')))?.label ?? null
+}
+
+export function toBlock(
+  { row, canonical }: FoundBlock,
+  chain: Chain,
+  definitions: ReadContext['definitions'],
+): Block {
   return {
     hash: row.blockHash,
     height: row.height,
@@ -74,7 +90,7 @@ export function toBlock({ row, canonical }: FoundBlock, chain: Chain): Block {
     subsidy: row.subsidy,
     miner_address:
       row.minerScript === '' ? null : (addressOf(Buffer.from(row.minerScript, 'hex'), chain) ?? null),
-    miner_label: null,
+    miner_label: minerLabel(row, definitions),
     chainwork: row.chainwork,
   }
 }

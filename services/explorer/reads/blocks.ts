@@ -12,14 +12,19 @@ export const blocks = declareRead({
   fresh: 'head',
   args: { page, limit: limit(20, 100) },
   answer: paged(Block),
-  async resolve({ chain, tables }, { page, limit }) {
+  async resolve({ chain, tables, definitions }, { page, limit }) {
     const total = chain.height + 1
     const to = chain.height - (page - 1) * limit
     const { view, chain: network } = chain
     if (view === undefined || network === undefined || to < 0) return { items: [], total, page, limit }
     const rows = await blocksBetween(tables, Math.max(0, to - limit + 1), to)
     const visible = rows.filter((row) => view.isCanonical(row.height, row.blockHash))
-    return { items: visible.map((row) => toBlock({ row, canonical: true }, network)), total, page, limit }
+    return {
+      items: visible.map((row) => toBlock({ row, canonical: true }, network, definitions)),
+      total,
+      page,
+      limit,
+    }
   },
 })
 
@@ -29,9 +34,9 @@ export const tip = declareRead({
   fresh: 'head',
   args: {},
   answer: Block,
-  resolve({ chain }) {
+  resolve({ chain, definitions }) {
     if (chain.tip === undefined || chain.chain === undefined) throw new NotFound('Block not found')
-    return toBlock({ row: chain.tip, canonical: true }, chain.chain)
+    return toBlock({ row: chain.tip, canonical: true }, chain.chain, definitions)
   },
 })
 
@@ -41,10 +46,10 @@ export const block = declareRead({
   fresh: 'head',
   args: { heightOrHash },
   answer: Block,
-  async resolve({ chain, tables }, args) {
+  async resolve({ chain, tables, definitions }, args) {
     const found = await findBlock(tables, chain, args.heightOrHash)
     if (found === undefined || chain.chain === undefined) throw new NotFound('Block not found')
-    return toBlock(found, chain.chain)
+    return toBlock(found, chain.chain, definitions)
   },
 })
 

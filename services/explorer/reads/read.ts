@@ -3,6 +3,7 @@ import type { ChainState } from '../state.js'
 import type { IndexerFigures } from '../status.js'
 import type { Tables } from '../tables.js'
 import type { PoolView } from '../pool.js'
+import type { Definitions } from '../definitions.js'
 
 /** How long an answer stays true: until the next head, until the head or the pool changes, or only now. */
 export type Freshness = 'head' | 'pool' | 'live'
@@ -18,6 +19,7 @@ export interface ReadContext {
   readonly chain: ChainState
   readonly pool: PoolView
   readonly tables: Tables
+  readonly definitions: Pick<Definitions, 'labels' | 'pools'>
   indexer(): IndexerFigures
 }
 

@@ -181,3 +181,112 @@ export const SearchResult = Type.Object({
   query: Type.String(),
 })
 export type SearchResult = Static<typeof SearchResult>
+
+const Percent = Type.String({ description: 'per cent, decimal' })
+const UtcDate = Type.String({ description: 'YYYY-MM-DD, UTC' })
+
+export const RichListItem = Type.Object({
+  rank: Type.Integer(),
+  address: Type.String(),
+  balance: Amount,
+  percentage: Percent,
+  tx_count: Type.Integer(),
+  isDilithium: Type.Boolean(),
+  label: orNull(Type.String()),
+})
+
+export const DailyItem = Type.Object({
+  date: UtcDate,
+  block_count: Type.Integer(),
+  tx_count: Type.Integer(),
+  total_fees: Amount,
+  active_addresses: Type.Integer(),
+  new_addresses: Type.Integer(),
+  avg_difficulty: Decimal,
+  hashrate: Decimal,
+  total_output: Amount,
+})
+
+export const DilithiumStats = Type.Object({
+  dilithiumTransactions: Type.Integer(),
+  totalTransactions: Type.Integer(),
+  dilithiumAddresses: Type.Integer(),
+  totalAddresses: Type.Integer(),
+  dilithiumTxPercent: Percent,
+  dilithiumAddrPercent: Percent,
+})
+export type DilithiumStats = Static<typeof DilithiumStats>
+
+export const AdoptionItem = Type.Composite([Type.Object({ date: UtcDate }), DilithiumStats])
+
+export const MiningPools = Type.Object({
+  window: Type.Integer(),
+  blockCount: Type.Integer(),
+  pools: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      slug: Type.String(),
+      address: orNull(Type.String()),
+      link: orNull(Type.String()),
+      blockCount: Type.Integer(),
+      percentage: Percent,
+    }),
+  ),
+})
+
+export const DifficultyItem = Type.Object({ height: Type.Integer(), timestamp: Time, difficulty: Decimal })
+export type DifficultyItem = Static<typeof DifficultyItem>
+
+export const HashrateItem = Type.Object({
+  date: UtcDate,
+  hashrate: Decimal,
+  avg_difficulty: Decimal,
+  block_count: Type.Integer(),
+})
+
+export const NetworkHashrate = Type.Object({
+  hashrate: Decimal,
+  window: Type.Integer(),
+  blockCount: Type.Integer(),
+  elapsedSeconds: Type.Integer(),
+})
+
+const WhaleParty = Type.Object({
+  address: orNull(Type.String()),
+  label: orNull(Type.String()),
+  value: Amount,
+})
+export type WhaleParty = Static<typeof WhaleParty>
+
+export const WhaleAlert = Type.Object({
+  txid: Hash,
+  block_height: orNull(Type.Integer()),
+  timestamp: Time,
+  value: Amount,
+  fee: Amount,
+  is_dilithium: Type.Boolean(),
+  from: Type.Array(WhaleParty),
+  to: Type.Array(WhaleParty),
+})
+export type WhaleAlert = Static<typeof WhaleAlert>
+
+export const AddressLabel = Type.Object({
+  address: Type.String(),
+  label: Type.String(),
+  category: Type.String(),
+  url: orNull(Type.String()),
+  verified: Type.Boolean(),
+})
+
+export const OpReturn = Type.Object({
+  txid: Hash,
+  vout: Type.Integer(),
+  block_height: orNull(Type.Integer()),
+  timestamp: Time,
+  data_hex: Hex,
+  data_text: orNull(Type.String()),
+  size: Type.Integer(),
+})
+export type OpReturn = Static<typeof OpReturn>
+
+export const TransactionOpReturns = Type.Object({ txid: Hash, items: Type.Array(OpReturn) })

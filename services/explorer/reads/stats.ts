@@ -1,7 +1,22 @@
+import { dateOf, dayOfDate } from '../../../pipelines/chain/day.js'
+import { percentOf } from '../../../pipelines/chain/decimal.js'
 import { MAX_SUPPLY } from '../../../pipelines/chain/network.js'
+import { richest } from '../../../pipelines/tables/ranking.js'
+import { date, limit, page } from './arguments.js'
+import { daily } from './day-figures.js'
 import { declareRead } from './read.js'
-import { StatsSummary, Supply } from './shapes.js'
+import {
+  AdoptionItem,
+  DailyItem,
+  DilithiumStats,
+  listed,
+  paged,
+  RichListItem,
+  StatsSummary,
+  Supply,
+} from './shapes.js'
 import { statsSummary } from './stats-summary.js'
+import { scriptOf } from './script.js'
 
 export const summary = declareRead({
   name: 'statsSummary',
@@ -24,3 +39,88 @@ export const supply = declareRead({
     maxSupply: MAX_SUPPLY.toString(),
   }),
 })
+
+export const richList = declareRead({
+  name: 'richList',
+  path: '/stats/richlist',
+  fresh: 'head',
+  args: { page, limit: limit(100, 500) },
+  answer: paged(RichListItem),
+  async resolve(context, { page, limit }) {
+    const { chain, tables, definitions } = context
+    const total = Number(chain.tip?.fundedAddresses ?? 0)
+    const offset = (page - 1) * limit
+    if (chain.view === undefined || offset >= total) return { items: [], total, page, limit }
+    const rows = await richest(tables, chain.view.sqlFilter('height', 'block_hash'), { offset, limit })
+    const items = rows.map(({ rank, address, balance, txCount, isDilithium }) => ({
+      rank,
+      address,
+      balance,
+      percentage: percentOf(BigInt(balance), BigInt(chain.tip?.supply ?? 0), 4),
+      tx_count: txCount,
+      isDilithium,
+      label: definitions.labels.ofScript(scriptOf(context, address)?.scriptHash ?? '')?.label ?? null,
+    }))
+    return { items, total, page, limit }
+  },
+})
+
+export const dailyStats = declareRead({
+  name: 'dailyStats',
+  path: '/stats/daily',
+  // A day that is not over has a hashrate by the seconds so far.
+  fresh: 'live',
+  args: { from: date, to: date, limit: limit(30, 365) },
+  answer: listed(DailyItem),
+  resolve({ chain }, { from, to, limit }) {
+    const first = dayOfDate(from ?? '') ?? 0
+    const last = dayOfDate(to ?? '') ?? Number.POSITIVE_INFINITY
+    const days = chain.days.filter(({ day }) => day >= first && day <= last).slice(0, limit)
+    return { items: days.map((day) => daily(day, Date.now())), limit }
+  },
+})
+
+export const dilithium = declareRead({
+  name: 'dilithiumStats',
+  path: '/stats/dilithium',
+  fresh: 'head',
+  args: {},
+  answer: DilithiumStats,
+  resolve: ({ chain: { tip } }) =>
+    adoption({
+      dilithiumTxs: Number(tip?.sumDilithiumTxs ?? 0),
+      txs: Number(tip?.sumTxs ?? 0),
+      dilithiumAddresses: Number(tip?.dilithiumAddresses ?? 0),
+      addresses: Number(tip?.addresses ?? 0),
+    }),
+})
+
+export const dilithiumHistory = declareRead({
+  name: 'dilithiumHistory',
+  path: '/stats/dilithium/history',
+  fresh: 'head',
+  args: { limit: limit(30, 365) },
+  answer: listed(AdoptionItem),
+  resolve: ({ chain }, { limit }) => ({
+    items: chain.days.slice(0, limit).map((day) => ({ date: dateOf(day.day), ...adoption(day) })),
+    limit,
+  }),
+})
+
+interface Counts {
+  readonly dilithiumTxs: number
+  readonly txs: number
+  readonly dilithiumAddresses: number
+  readonly addresses: number
+}
+
+function adoption({ dilithiumTxs, txs, dilithiumAddresses, addresses }: Counts): DilithiumStats {
+  return {
+    dilithiumTransactions: dilithiumTxs,
+    totalTransactions: txs,
+    dilithiumTxPercent: percentOf(BigInt(dilithiumTxs), BigInt(txs), 2),
+    dilithiumAddresses,
+    totalAddresses: addresses,
+    dilithiumAddrPercent: percentOf(BigInt(dilithiumAddresses), BigInt(addresses), 2),
+  }
+}

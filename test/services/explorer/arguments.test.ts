@@ -3,14 +3,26 @@ import { parseArguments, rangeOf } from '../../../services/explorer/reads/argume
 import { READS } from '../../../services/explorer/reads/index.js'
 import type { Read } from '../../../services/explorer/reads/read.js'
 
-/** What the contract says of each integer argument: default, least, most. */
-const RANGES: Readonly<Record<string, Readonly<Record<string, readonly [number, number, number]>>>> = {
+type Range = readonly [fallback: number | undefined, least: number, most: number]
+
+/** What the contract says of each integer argument. */
+const RANGES: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   '/blocks': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [20, 1, 100] },
   '/block/:heightOrHash/txs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [25, 1, 100] },
   '/txs/recent': { limit: [10, 1, 50] },
   '/address/:address/txs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [25, 1, 100] },
   '/address/:address/utxos': { limit: [100, 1, 500], offset: [0, 0, Number.MAX_SAFE_INTEGER] },
   '/mempool/txs': { limit: [20, 1, 100] },
+  '/stats/richlist': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [100, 1, 500] },
+  '/stats/daily': { limit: [30, 1, 365] },
+  '/stats/dilithium/history': { limit: [30, 1, 365] },
+  '/mining/pools': { window: [1440, 1, 10_000] },
+  '/mining/difficulty': { limit: [2000, 1, 20_160], windowMinutes: [undefined, 1, 10_080] },
+  '/mining/hashrate': { limit: [30, 1, 365] },
+  '/mining/network-hashrate': { window: [1440, 2, 10_080] },
+  '/whale-alerts': { limit: [20, 1, 100] },
+  '/labels': { limit: [100, 1, 500] },
+  '/op-returns': { limit: [50, 1, 100], offset: [0, 0, Number.MAX_SAFE_INTEGER] },
 }
 
 const VALID: Readonly<Record<string, string>> = {
@@ -96,6 +108,32 @@ describe('arguments', () => {
     const recent = readAt('/txs/recent')
     expect(parse(recent, { witness: 'true' })['witness']).toBe(true)
     expect(() => parse(recent, { witness: '1' })).toThrow('witness must be true or false')
+  })
+
+  it.each(['', '2026-2-1', '2026-02-30', '20260201', '2026-02-01T00:00:00Z', 'yesterday', '-001-01-01'])(
+    'refuses %j as a date',
+    (from) => {
+      for (const path of ['/stats/daily', '/mining/difficulty'])
+        expect(() => parse(readAt(path), { from })).toThrow('from must be a date of the calendar, YYYY-MM-DD')
+    },
+  )
+
+  it('takes dates, and leaves out those that are not given', () => {
+    const read = readAt('/stats/daily')
+    expect(parse(read, { from: '2024-02-29' })).toEqual({ from: '2024-02-29', limit: 30 })
+    expect(parse(read, {})).toEqual({ limit: 30 })
+  })
+
+  it.each(['', '-1', '1.5', '1e9', '0x10', 'x', '9'.repeat(20)])('refuses %j as minValue', (minValue) => {
+    expect(() => parse(readAt('/whale-alerts'), { minValue })).toThrow(
+      'minValue must be a whole number of base units',
+    )
+  })
+
+  it('takes base units as minValue, by default 1,000 coins', () => {
+    expect(parse(readAt('/whale-alerts'), {})['minValue']).toBe('100000000000')
+    for (const minValue of ['0', '9'.repeat(19)])
+      expect(parse(readAt('/whale-alerts'), { minValue })['minValue']).toBe(minValue)
   })
 
   it('can say the range of every argument', () => {

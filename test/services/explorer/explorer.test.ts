@@ -1,4 +1,7 @@
 import { Value } from '@sinclair/typebox/value'
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -8,6 +11,7 @@ import { READS } from '../../../services/explorer/reads/index.js'
 import { startRecordedNode } from '../../../services/recorded-node/node.js'
 import { getAnswer, Pipeline } from '../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../harness/recording.js'
+import { until } from '../../harness/until.js'
 import { FeedClient } from './feed-client.js'
 
 /** A reorganisation two deep, after which a transaction is in the pool; the frame before it has none there. */
@@ -73,15 +77,22 @@ describe('an explorer of the recorded chain', () => {
   const reorg = frames[REORG]
   if (before === undefined || reorg === undefined) throw new Error('the recording is another one')
   const tip = before.chaininfo.bestblockhash
+  const labels = join(tmpdir(), `headwater-labels-${String(process.pid)}.jsonl`)
 
   beforeAll(async () => {
     node = await startRecordedNode({ timeline: TIMELINE, frame: REORG - 1 })
-    pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
+    await writeFile(labels, '')
+    pipeline = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      explorer: { definitions: { labels } },
+    })
     await pipeline.level({ tip, poolSize: before.mempoolinfo.size })
   })
   afterAll(async () => {
     await pipeline.close()
     await node.close()
+    await rm(labels)
   })
 
   const raw = (path: string, options: RequestInit = {}): Promise<Response> =>
@@ -91,13 +102,18 @@ describe('an explorer of the recorded chain', () => {
     const recent = (await pipeline.get('/txs/recent?limit=50')).body.items
     const paying = recent.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
     const address = paying.outputs[0].addresses[0].address as string
+    await writeFile(labels, JSON.stringify({ address, label: 'A', category: 'exchange', url: null }))
+    await until('the label is there', async () => (await pipeline.get(`/label/${address}`)).status === 200)
     const values = { heightOrHash: tip, txid: paying.txid as string, address }
+    const queries: Readonly<Record<string, string>> = { search: `?q=${tip}`, whaleAlerts: '?minValue=1' }
+    const carrying = (await pipeline.get('/op-returns')).body.items[0].txid as string
     for (const read of READS) {
+      if (read.name === 'transactionOpReturns') values.txid = carrying
       const path = Object.entries(values).reduce(
         (text, [name, value]) => text.replace(`:${name}`, value),
         read.path,
       )
-      const answer = await pipeline.get(read.name === 'search' ? `${path}?q=${tip}` : path)
+      const answer = await pipeline.get(path + (queries[read.name] ?? ''))
       expect(answer.status, path).toBe(200)
       expect(Value.Errors(read.answer, answer.body).First(), path).toBeUndefined()
       expect(answer, path).toMatchObject({ height: before.chaininfo.blocks, tip })

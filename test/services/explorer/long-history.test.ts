@@ -36,15 +36,15 @@ describe('an address with 200,000 transactions', () => {
     const script = `unhex('${scriptHash(SCRIPT)}')`
     const block = (height: string) => `SHA256(concat('block ', toString(${height})))`
     await db.command(`INSERT INTO blocks (height, hash, prev_hash, tx_count, bits)
-      SELECT number, ${block('number')}, ${block('number - 1')}, 4, 545259519 FROM numbers(${String(FINAL)}, 501)`)
+      SELECT number, ${block('number')}, ${block('number - 1')}, 4, 545259519 FROM numbers(${String(TIP + 1)})`)
     await db.command(`INSERT INTO script_txs SELECT ${script}, number + 1, intDiv(number, 4), ${block('intDiv(number, 4)')},
-      number % 4, SHA256(toString(number)), 1771804800 + number, 1000, 0, (number + 1) * 1000, 0, number + 1, 0, 1771804800, 0
+      number % 4, SHA256(toString(number)), 1771804800 + number, 1000, 0, (number + 1) * 1000, 0, number + 1, 0, 1771804800, 0, []
       FROM numbers(${String(TXS)})`)
     await db.command(`INSERT INTO script_outputs SELECT ${script}, 4294967295 - intDiv(number, 4), SHA256(toString(number)), 0, 0,
       intDiv(number, 4), ${block('intDiv(number, 4)')}, 1000 FROM numbers(${String(TXS)})`)
     // Rows of a branch that is being written: more of them than are looked at first, and none of them visible.
     await db.command(`INSERT INTO script_txs SELECT ${script}, ${String(TXS)} + number, ${String(TIP)}, SHA256('elsewhere'),
-      number, SHA256(toString(number)), 0, 1, 0, 1, 0, 1, 0, 0, 0 FROM numbers(100)`)
+      number, SHA256(toString(number)), 0, 1, 0, 1, 0, 1, 0, 0, 0, [] FROM numbers(100)`)
     await writeHead(db, {
       ...{
         position: 7,

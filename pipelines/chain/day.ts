@@ -1,0 +1,21 @@
+/** Seconds of a UTC day. */
+export const DAY_SECONDS = 86_400
+
+/** The UTC day of a time in unix seconds, counted since 1970-01-01. */
+export function dayOf(time: number): number {
+  return Math.floor(time / DAY_SECONDS)
+}
+
+/** `YYYY-MM-DD` of a day counted since 1970-01-01. */
+export function dateOf(day: number): string {
+  return new Date(day * DAY_SECONDS * 1000).toISOString().slice(0, 10)
+}
+
+/** The day that `YYYY-MM-DD` names; nothing for what is no date of the calendar. */
+export function dayOfDate(date: string): number | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) return undefined
+  const milliseconds = Date.parse(`${date}T00:00:00Z`)
+  if (Number.isNaN(milliseconds)) return undefined
+  const day = dayOf(milliseconds / 1000)
+  return dateOf(day) === date ? day : undefined
+}

@@ -1,0 +1,9 @@
+/**
+ * `part` of `whole` in per cent as a decimal with a fixed number of places, rounded half up; 0 of nothing.
+ * @param part @param whole at least 0.
+ */
+export function percentOf(part: bigint, whole: bigint, places: number): string {
+  const scale = 10n ** BigInt(places)
+  const scaled = whole === 0n ? 0n : (part * 100n * scale * 2n + whole) / (whole * 2n)
+  return `${String(scaled / scale)}.${String(scaled % scale).padStart(places, '0')}`
+}

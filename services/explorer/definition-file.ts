@@ -1,0 +1,100 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { Logger } from '../../pipelines/logger.js'
+
+/** What is wrong with a file, and on which line (from 1). */
+export class FileFault extends Error {
+  override readonly name = 'FileFault'
+  constructor(
+    readonly line: number,
+    what: string,
+  ) {
+    super(`line ${String(line)}: ${what}`)
+  }
+}
+
+export interface DefinitionFileOptions<T> {
+  /** Undefined: there is none, and the value stays what it is at first. */
+  readonly path: string | undefined
+  readonly empty: T
+  /** @throws FileFault. */
+  readonly parse: (text: string) => T
+  readonly logger: Logger
+  /** Told of each new value. */
+  readonly changed: () => void
+}
+
+const LOOK_EVERY_MS = 1_000
+
+/**
+ * A file that an operator edits while the service runs. It is read again when it has changed; one with a fault is refused, with
+ * the line named in the log, and what was read before stays. Looks instead of watching: editors replace files, and network
+ * file systems tell nothing.
+ */
+export class DefinitionFile<T> {
+  readonly #options: DefinitionFileOptions<T>
+  #value: T
+  #seen = ''
+  #refused = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: DefinitionFileOptions<T>) {
+    this.#options = options
+    this.#value = options.empty
+  }
+
+  get value(): T {
+    return this.#value
+  }
+
+  /** Whether the file as it is now cannot be used. */
+  get isRefused(): boolean {
+    return this.#refused
+  }
+
+  /** Resolves after the first look. */
+  async start(): Promise<void> {
+    if (this.#options.path === undefined) return
+    await this.#look()
+    this.#again()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #again(): void {
+    this.#timer = setTimeout(() => {
+      void this.#look().then(() => {
+        if (this.#timer !== undefined) this.#again()
+      })
+    }, LOOK_EVERY_MS)
+    this.#timer.unref()
+  }
+
+  async #look(): Promise<void> {
+    const { path = '', parse, logger, changed } = this.#options
+    let seen = ''
+    try {
+      const { mtimeMs, size, ino } = await stat(path)
+      seen = `${String(mtimeMs)} ${String(size)} ${String(ino)}`
+      if (seen === this.#seen) return
+      this.#value = parse(await readFile(path, 'utf8'))
+      this.#refused = false
+      logger.info({ file: path }, 'definitions read')
+      changed()
+    } catch (error) {
+      // A file that is away is told once too.
+      const what = error instanceof Error ? error.message : String(error)
+      if (seen !== this.#seen || !this.#refused)
+        logger.error({ file: path }, `definitions refused, the old ones stay: ${what}`)
+      this.#refused = true
+    }
+    this.#seen = seen
+  }
+}
+
+/** The line of a place in a text, from 1. */
+export function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length
+}
