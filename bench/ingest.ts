@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { NodeClient } from '../pipelines/node/client.js'
 import { freePort } from '../services/ports.js'
-import { ServiceProcess } from '../test/harness/processes.js'
+import type { ServiceProcess } from '../test/harness/processes.js'
+import { settled, simulatedNode, type Start, withProcesses } from './processes.js'
 import type { Figure } from './report.js'
 
 /** What one run needs of the options. */
@@ -25,52 +22,12 @@ interface Memory {
  * each process is sampled meanwhile; the explorer is read from all the time.
  */
 export async function ingest(options: IngestOptions): Promise<Figure[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'headwater-bench-'))
-  const started: ServiceProcess[] = []
-  const start = (name: string, env: Record<string, string>, args: string[] = []): ServiceProcess => {
-    const each = new ServiceProcess(
-      name,
-      { DATA_DIR: folder, LOG_LEVEL: 'info', ...env },
-      join(folder, `${name}.log`),
-      args,
-    )
-    started.push(each)
-    return each.start()
-  }
-  try {
+  return withProcesses(async (start, folder) => {
     const { url, node } = await simulatedNode(start, folder, options)
     const idle = await fetchAndParse(url, options)
     const run = await indexAll(start, url, node, options)
     return figures(options, idle, run)
-  } finally {
-    // Cleanly: an engine whose holder is killed goes on writing for a moment.
-    for (const each of started.reverse()) await each.kill('SIGTERM')
-    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
-  }
-}
-
-type Start = (name: string, env: Record<string, string>, args?: string[]) => ServiceProcess
-
-async function simulatedNode(
-  start: Start,
-  folder: string,
-  options: IngestOptions,
-): Promise<{ url: string; node: ServiceProcess }> {
-  const port = await freePort()
-  const node = start('simnode', {}, [
-    ...[
-      '--port',
-      String(port),
-      '--blocks',
-      String(options.blocks),
-      '--txs-per-block',
-      String(options.txsPerBlock),
-    ],
-    ...['--block-interval-ms', '0', '--data-dir', join(folder, 'simnode'), '--seed', '7'],
-  ])
-  const url = `http://bench:bench@127.0.0.1:${String(port)}`
-  await settled(async () => (await rpc(url, 'getblockcount')) === options.blocks, 600_000)
-  return { url, node }
+  })
 }
 
 /** @returns seconds for the whole chain. */
@@ -173,23 +130,4 @@ function figures(options: IngestOptions, idleSeconds: number, run: Run): Figure[
     list.push({ name: `${name}_cpu_per_block`, value: (seconds * 1000) / options.blocks, unit: 'ms' })
   }
   return list
-}
-
-async function settled(look: () => Promise<boolean>, timeoutMs: number): Promise<void> {
-  const end = Date.now() + timeoutMs
-  while (!(await look().catch(() => false))) {
-    if (Date.now() > end) throw new Error('the benchmark waited in vain')
-    await sleep(200)
-  }
-}
-
-async function rpc(url: string, method: string): Promise<unknown> {
-  const { protocol, host } = new URL(url)
-  const body = JSON.stringify({ jsonrpc: '1.0', id: 1, method, params: [] })
-  const answer = await fetch(`${protocol}//${host}`, {
-    method: 'POST',
-    body,
-    headers: { authorization: 'Basic YmVuY2g6YmVuY2g=' },
-  })
-  return ((await answer.json()) as { result: unknown }).result
 }

@@ -1,9 +1,11 @@
 import { ingest } from './ingest.js'
+import { rest } from './rest.js'
 import { asText, type Figure, report } from './report.js'
 
 /** Suites by name; each gives its figures. `--quick` is for trying a suite out, never for a stored figure. */
 const SUITES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> = {
   ingest: (quick) => ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4 }),
+  rest: (quick) => rest({ blocks: quick ? 300 : 3000, txsPerBlock: 20, seconds: quick ? 2 : 10 }),
 }
 
 const args = process.argv.slice(2)

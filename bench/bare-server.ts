@@ -1,0 +1,55 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import uWS from 'uWebSockets.js'
+
+export interface StoredAnswer {
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: Buffer
+}
+
+/** What crosses to the child: bytes as base64. */
+type Message = readonly (readonly [path: string, headers: StoredAnswer['headers'], body: string])[]
+
+/** The baseline of `bench rest`: a process that sends stored answers by path and does nothing else. */
+export async function startBareServer(
+  answers: ReadonlyMap<string, StoredAnswer>,
+): Promise<{ url: string; close(): Promise<void> }> {
+  const child = fork(fileURLToPath(import.meta.url), { stdio: 'inherit' })
+  const message: Message = [...answers].map(([path, { headers, body }]) => [
+    path,
+    headers,
+    body.toString('base64'),
+  ])
+  child.send(message)
+  const [port] = (await once(child, 'message')) as [number]
+  return {
+    url: `http://127.0.0.1:${String(port)}`,
+    close: async () => {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    },
+  }
+}
+
+function serve(message: Message): void {
+  const answers = new Map<string, StoredAnswer>(
+    message.map(([path, headers, body]) => [path, { headers, body: Buffer.from(body, 'base64') }]),
+  )
+  const app = uWS.App()
+  app.get('/*', (res, req) => {
+    const answer = answers.get(req.getUrl())
+    if (answer === undefined) {
+      res.writeStatus('404 Not Found').end()
+      return
+    }
+    for (const [name, value] of answer.headers) res.writeHeader(name, value)
+    res.end(answer.body)
+  })
+  app.listen('127.0.0.1', 0, (socket) => {
+    if (socket === false) throw new Error('the bare server cannot listen')
+    process.send?.(uWS.us_socket_local_port(socket))
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.once('message', serve)

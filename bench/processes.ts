@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../services/ports.js'
+import { ServiceProcess } from '../test/harness/processes.js'
+
+/** Starts one of the project's processes. */
+export type Start = (name: string, env: Record<string, string>, args?: string[]) => ServiceProcess
+
+/** Runs a suite with a data folder of its own; stops what it started and takes the folder away. */
+export async function withProcesses<T>(suite: (start: Start, folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'headwater-bench-'))
+  const started: ServiceProcess[] = []
+  const start: Start = (name, env, args = []) => {
+    const settings = { DATA_DIR: folder, LOG_LEVEL: 'info', ...env }
+    const each = new ServiceProcess(name, settings, join(folder, `${name}.log`), args)
+    started.push(each)
+    return each.start()
+  }
+  try {
+    return await suite(start, folder)
+  } finally {
+    // Cleanly: an engine whose holder is killed goes on writing for a moment.
+    for (const each of started.reverse()) await each.kill('SIGTERM')
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
+  }
+}
+
+/** Starts a simulated node and waits until its history is made. */
+export async function simulatedNode(
+  start: Start,
+  folder: string,
+  options: { readonly blocks: number; readonly txsPerBlock: number },
+): Promise<{ url: string; node: ServiceProcess }> {
+  const port = await freePort()
+  const node = start('simnode', {}, [
+    ...[
+      '--port',
+      String(port),
+      '--blocks',
+      String(options.blocks),
+      '--txs-per-block',
+      String(options.txsPerBlock),
+    ],
+    ...['--block-interval-ms', '0', '--data-dir', join(folder, 'simnode'), '--seed', '7'],
+  ])
+  const url = `http://bench:bench@127.0.0.1:${String(port)}`
+  await settled(async () => (await rpc(url, 'getblockcount')) === options.blocks, 600_000)
+  return { url, node }
+}
+
+/** Looks until it is so. @throws Error after the time. */
+export async function settled(look: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+  const end = Date.now() + timeoutMs
+  while (!(await look().catch(() => false))) {
+    if (Date.now() > end) throw new Error('the benchmark waited in vain')
+    await sleep(200)
+  }
+}
+
+async function rpc(url: string, method: string): Promise<unknown> {
+  const { protocol, host } = new URL(url)
+  const body = JSON.stringify({ jsonrpc: '1.0', id: 1, method, params: [] })
+  const answer = await fetch(`${protocol}//${host}`, {
+    method: 'POST',
+    body,
+    headers: { authorization: 'Basic YmVuY2g6YmVuY2g=' },
+  })
+  return ((await answer.json()) as { result: unknown }).result
+}
