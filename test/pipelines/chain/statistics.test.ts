@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { dateOf, dayOf, dayOfDate } from '../../../pipelines/chain/day.js'
+import { percentOf } from '../../../pipelines/chain/decimal.js'
+import { movedBy } from '../../../pipelines/chain/moved.js'
+import { isWitnessCommitment, opReturnPayload } from '../../../pipelines/chain/script.js'
+
+const hex = (text: string): Buffer => Buffer.from(text, 'hex')
+
+describe('days', () => {
+  it('begin and end at midnight UTC', () => {
+    expect(dateOf(dayOf(1_771_804_800))).toBe('2026-02-23')
+    expect(dateOf(dayOf(1_771_804_799))).toBe('2026-02-22')
+    expect(dayOfDate('1970-01-01')).toBe(0)
+    expect(dayOfDate('0001-01-01')).toBe(-719_162)
+  })
+
+  it('read back as they are written', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 49_710 }), (day) => {
+        expect(dayOfDate(dateOf(day))).toBe(day)
+      }),
+    )
+  })
+
+  it.each(['2026-02-29', '2026-13-01', '2026-00-10', '2026-1-1', '', 'x', '2026-02-28 '])(
+    '%j is none',
+    (date) => {
+      expect(dayOfDate(date)).toBeUndefined()
+    },
+  )
+})
+
+describe('percentages', () => {
+  it.each([
+    [1n, 8n, 2, '12.50'],
+    [2n, 3n, 2, '66.67'],
+    [1n, 3n, 4, '33.3333'],
+    [0n, 0n, 2, '0.00'],
+    [5n, 5n, 4, '100.0000'],
+    [1n, 20_000n, 2, '0.01'],
+    [1n, 20_001n, 2, '0.00'],
+  ])('%s of %s is %s places: %s', (part, whole, places, text) => {
+    expect(percentOf(part, whole, places)).toBe(text)
+  })
+})
+
+describe('OP_RETURN', () => {
+  it.each([
+    ['6a', ''],
+    ['6a0568656c6c6f', '68656c6c6f'],
+    ['6a4c0568656c6c6f', '68656c6c6f'],
+    ['6a02aabb01cc', 'aabbcc'],
+    // Not only pushes: all that follows.
+    ['6a5d02aabb', '5d02aabb'],
+    // A push that runs over the end.
+    ['6a05aabb', '05aabb'],
+    ['76a914', undefined],
+    ['', undefined],
+  ])('%s carries %s', (script, data) => {
+    expect(opReturnPayload(hex(script))?.toString('hex')).toBe(data)
+  })
+
+  it('knows a witness commitment by its header and length', () => {
+    expect(isWitnessCommitment(hex(`6a24aa21a9ed${'00'.repeat(32)}`))).toBe(true)
+    expect(isWitnessCommitment(hex(`6a24aa21a9ed${'00'.repeat(31)}`))).toBe(false)
+    expect(isWitnessCommitment(hex(`6a24aa21a9ee${'00'.repeat(32)}`))).toBe(false)
+  })
+})
+
+describe('what a transaction moves', () => {
+  const [a, b, c] = [hex('aa'), hex('bb'), hex('cc')]
+
+  it('leaves out what returns to a script among the inputs', () => {
+    const outputs = [
+      { script: a, value: 70n },
+      { script: b, value: 20n },
+      { script: c, value: 5n },
+    ]
+    expect(movedBy({ isCoinbase: false, outputs }, [{ script: a }])).toBe(25n)
+    expect(movedBy({ isCoinbase: false, outputs }, [{ script: a }, { script: b }])).toBe(5n)
+    expect(movedBy({ isCoinbase: false, outputs: outputs.slice(0, 1) }, [{ script: a }])).toBe(0n)
+  })
+
+  it('is nothing of a coinbase', () => {
+    expect(movedBy({ isCoinbase: true, outputs: [{ script: a, value: 500n }] }, [])).toBe(0n)
+  })
+})

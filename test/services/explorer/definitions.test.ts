@@ -1,0 +1,118 @@
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Definitions } from '../../../services/explorer/definitions.js'
+import { parseLabels } from '../../../services/explorer/labels.js'
+import { parseMiningPools } from '../../../services/explorer/mining-pools.js'
+import { until } from '../../harness/until.js'
+
+/** An address of the recording. */
+const PLAIN = 'qcrt1qu7mnt8xcgjvjw5uf0hht856lvrlxr5yfky956c'
+const line = (fields: object): string =>
+  JSON.stringify({ address: PLAIN, label: 'A', category: 'exchange', ...fields })
+
+describe('labels', () => {
+  it('are read from JSON lines, empty ones left out', () => {
+    const labels = parseLabels(`\n${line({ url: 'https://example.com/', verified: true })}\n\n`)
+    expect(labels.all()).toEqual([
+      { address: PLAIN, label: 'A', category: 'exchange', url: 'https://example.com/', verified: true },
+    ])
+    expect(labels.all('pool')).toEqual([])
+  })
+
+  it.each([
+    ['{"address":', 'is not JSON'],
+    ['[]', 'is not a JSON object'],
+    [line({ address: 'qcrt1nothing' }), 'qcrt1nothing is no address'],
+    [line({ label: '' }), 'label must be a text'],
+    [line({ category: 5 }), 'category must be a text'],
+    [line({ url: 'javascript:alert(1)' }), 'url must be an http or https URL, or null'],
+    [line({ verified: 'yes' }), 'verified must be true or false'],
+    [line({ label: 'B' }), `${PLAIN} is labelled twice`],
+  ])('%s is a fault of its line', (wrong, what) => {
+    expect(() => parseLabels(`${line({})}\n\n${wrong}\n`)).toThrow(`line 3: ${what}`)
+  })
+})
+
+const pools = (...list: object[]): string => JSON.stringify(list, null, 1)
+const mined = (hash: string, text: string) => ({
+  hash,
+  minerScript: '',
+  coinbaseScript: Buffer.from(`\u0003abc${text}`).toString('hex'),
+})
+
+describe('mining pools', () => {
+  it("are read in the form of mempool's file, and found by tag whatever its case", () => {
+    const read = parseMiningPools(
+      pools(
+        {
+          id: 1,
+          name: 'F2Pool',
+          addresses: ['1KFHE7w8BhaENAswwryaoccDb6qcT6DbYY'],
+          tags: ['/F2Pool/', '七彩神仙鱼'],
+          link: '',
+        },
+        { id: 2, name: 'Ant Pool', addresses: [], tags: ['antpool'], link: 'https://example.com/' },
+      ),
+    )
+    expect(read.ofBlock(mined('1', 'by /f2POOL/'))).toMatchObject({
+      name: 'F2Pool',
+      slug: 'f2pool',
+      link: null,
+    })
+    expect(read.ofBlock(mined('2', '七彩神仙鱼'))).toMatchObject({ name: 'F2Pool' })
+    expect(read.ofBlock(mined('3', 'AntPool x'))).toMatchObject({
+      slug: 'antpool',
+      link: 'https://example.com/',
+    })
+    expect(read.ofBlock(mined('4', 'nobody'))).toBeUndefined()
+  })
+
+  it.each([
+    ['[\n {"name": "A",\n }', 'line 3: is not JSON'],
+    ['{}', 'line 1: must be an array of pools'],
+    ['[\n  5\n]', 'line 2: a pool must be an object'],
+    ['[{"name": "A"},\n {"tags": []}]', 'line 2: a pool must have a name'],
+    ['[{"name": "A",\n "tags": ["x",\n ""]}]', 'line 3: tags must hold texts'],
+    ['[{"name": "A",\n "addresses": "x"}]', 'line 2: addresses must be an array of texts'],
+    ['[{"name": "A",\n "link": "file:///x"}]', 'line 2: link must be an http or https URL'],
+    ['[{"name": "A"},\n{"name": "a"}]', 'line 2: pool a is there twice'],
+    ['', 'line 1: is not JSON'],
+  ])('%j is refused', (text, what) => {
+    expect(() => parseMiningPools(text)).toThrow(what)
+  })
+})
+
+describe('a file that is edited', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-definitions-'))
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  it('is read again, replaced or changed; one with a fault is told with its line and changes nothing', async () => {
+    const path = join(folder, 'labels.jsonl')
+    const told: string[] = []
+    const logger = pino({ level: 'error' }, { write: (text: string) => told.push(text) })
+    const definitions = new Definitions({ labels: path }, logger)
+    await definitions.start()
+    expect(definitions.refused()[0]).toEqual({ file: 'labels', isRefused: true })
+    await writeFile(path, line({}))
+    await until('it is there', () => definitions.labels.all().length === 1)
+    const { version } = definitions
+    await writeFile(path, `${line({ label: 'Other' })}\n{`)
+    await until('it is refused', () => definitions.refused()[0]?.isRefused === true)
+    expect(told.at(-1)).toContain('line 2: is not JSON')
+    expect(definitions.labels.all()[0]?.label).toBe('A')
+    expect(definitions.version).toBe(version)
+    await writeFile(`${path}.new`, line({ label: 'Renamed' }))
+    await rename(`${path}.new`, path)
+    await until('it is the new one', () => definitions.labels.all()[0]?.label === 'Renamed')
+    await rm(path)
+    await until('it is missed', () => definitions.refused()[0]?.isRefused === true)
+    expect(definitions.labels.all()[0]?.label).toBe('Renamed')
+    definitions.close()
+  })
+})

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { startRecordedNode } from '../../../services/recorded-node/node.js'
+import { naiveMoved } from '../../harness/naive-statistics.js'
+import { baseUnits } from '../../harness/node-json.js'
+import { Pipeline } from '../../harness/pipeline.js'
+import { readFrames, TIMELINE } from '../../harness/recording.js'
+import { FeedClient } from './feed-client.js'
+
+/** Frames around a reorganisation after which transactions are in the pool again. */
+const [FIRST, LAST] = [700, 760]
+const THRESHOLD = 200_000_000n
+
+describe('the channel of whale alerts', () => {
+  const frames = readFrames()
+  let node: Awaited<ReturnType<typeof startRecordedNode>>
+  let pipeline: Pipeline
+  let client: FeedClient
+
+  const level = (index: number): Promise<void> =>
+    pipeline.level({
+      tip: frames[index]?.chaininfo.bestblockhash ?? '',
+      poolSize: frames[index]?.mempoolinfo.size ?? 0,
+      poolFees: baseUnits(frames[index]?.mempoolinfo.total_fee ?? 0),
+    })
+
+  beforeAll(async () => {
+    node = await startRecordedNode({ timeline: TIMELINE, frame: FIRST })
+    pipeline = await Pipeline.start({
+      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl') },
+      explorer: { whaleMinValue: THRESHOLD },
+    })
+    await level(FIRST)
+    client = await FeedClient.connect(pipeline.url, '/ws')
+    await client.subscribe('whale-alerts')
+  })
+  afterAll(async () => {
+    await client.close()
+    await pipeline.close()
+    await node.close()
+  })
+
+  it('tells each transaction once, when first seen, through a reorganisation, and never ahead of the reads', async () => {
+    const seenBefore = new Set(Object.keys(frames[FIRST]?.mempool ?? {}))
+    const expected = new Map<string, string>()
+    for (let index = FIRST + 1; index <= LAST; index++) {
+      node.step(1)
+      await level(index)
+      for (const { block } of frames[index]?.connected ?? [])
+        for (const tx of block.tx) {
+          const moved = naiveMoved(tx) ?? 0n
+          if (moved > THRESHOLD && !seenBefore.has(tx.txid)) expected.set(tx.txid, moved.toString())
+        }
+    }
+    const events = await client.events('whale-alerts', expected.size)
+    const alerts = events.map(
+      ({ data }) => data as { txid: string; value: string; block_height: number | null },
+    )
+    const txids = alerts.map(({ txid }) => txid)
+    expect(new Set(txids).size).toBe(txids.length)
+    for (const [txid, value] of expected)
+      expect(alerts.find((alert) => alert.txid === txid)).toMatchObject({ txid, value })
+    const pooled = new Set(frames.slice(FIRST, LAST + 1).flatMap(({ mempool }) => Object.keys(mempool)))
+    for (const { txid, block_height } of alerts) {
+      if (block_height === null) expect(pooled).toContain(txid)
+      else expect(expected.has(txid)).toBe(true)
+    }
+    expect(alerts.some(({ block_height }) => block_height === null)).toBe(true)
+    events.forEach(({ seq }, at) => {
+      expect(seq).toBe((events[0]?.seq ?? 0) + at)
+    })
+    const listed = (await pipeline.get(`/whale-alerts?limit=100&minValue=${String(THRESHOLD)}`)).body.items
+    const found = new Set(listed.map(({ txid }: { txid: string }) => txid))
+    for (const txid of expected.keys()) expect(found).toContain(txid)
+  })
+})
