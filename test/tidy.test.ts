@@ -18,6 +18,8 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   poll: ['chain', 'log', 'node'],
   tables: ['chain'],
   materialize: ['chain', 'log', 'tables'],
+  pool: ['log'],
+  audit: ['chain', 'log', 'node', 'pool', 'tables'],
 }
 
 /** What the pure folder may import beside itself. */

@@ -61,6 +61,16 @@ export class NodeClient {
     return this.callMany('getblockhash', heights, replies.blockHashReply, signal)
   }
 
+  /** Hashes of any heights in one request. Throws as `blockHashes` does. */
+  hashesAt(heights: readonly number[], signal?: AbortSignal): Promise<string[]> {
+    return this.callMany(
+      'getblockhash',
+      heights.map((height) => [height]),
+      replies.blockHashReply,
+      signal,
+    )
+  }
+
   /** @throws NodeRpcError -5 where the node has never seen it. */
   header(hash: string, signal?: AbortSignal): Promise<replies.NodeHeader> {
     return this.call('getblockheader', [hash, true], replies.headerReply, signal)
@@ -71,6 +81,12 @@ export class NodeClient {
     return this.call('getblock', [hash, 3], replies.blockReply, signal)
   }
 
+  /** The block's bytes (verbosity 0). @throws NodeRpcError -5 where it has none such. */
+  async rawBlock(hash: string, signal?: AbortSignal): Promise<Buffer> {
+    const hex = await this.call('getblock', [hash, 0], replies.rawHexReply, signal)
+    return Buffer.from(hex, 'hex')
+  }
+
   /** The whole pool by txid. */
   pool(signal?: AbortSignal): Promise<Record<string, replies.NodePoolEntry>> {
     return this.call('getrawmempool', [true], replies.poolReply, signal)
@@ -78,7 +94,7 @@ export class NodeClient {
 
   /** @returns the serialised transaction. @throws NodeRpcError -5 where it has left the pool. */
   async rawTransaction(txid: string, signal?: AbortSignal): Promise<Buffer> {
-    const hex = await this.call('getrawtransaction', [txid, 0], replies.rawTransactionReply, signal)
+    const hex = await this.call('getrawtransaction', [txid, 0], replies.rawHexReply, signal)
     return Buffer.from(hex, 'hex')
   }
 

@@ -68,6 +68,16 @@ const PoolEntry = Type.Object({
   fees: Type.Object({ base: Coins }),
 })
 
+const TxOutSet = Type.Object({ height: Height, bestblock: Hash, txouts: Type.Integer(), total_amount: Coins })
+
+const ScannedSet = Type.Object({
+  height: Height,
+  bestblock: Hash,
+  unspents: Type.Array(
+    Type.Object({ txid: Hash, vout: Type.Integer(), scriptPubKey: Hex, amount: Coins, height: Height }),
+  ),
+})
+
 export type NodeChainInfo = Static<typeof ChainInfo>
 /** getblock with verbosity 3. */
 export type NodeBlock = Static<typeof Block>
@@ -78,10 +88,14 @@ export type NodeHeader = Static<typeof Header>
 const Header = Type.Object(headerFields)
 
 export const chainInfoReply = new Reply(ChainInfo)
+/** gettxoutsetinfo. */
+export const txOutSetReply = new Reply(TxOutSet)
+/** scantxoutset start. */
+export const scannedSetReply = new Reply(ScannedSet)
 export const headerReply = new Reply(Header)
 export const blockReply = new Reply(Block)
 export const blockHashReply = new Reply(Hash)
 /** getrawmempool true: by txid. */
 export const poolReply = new Reply(Type.Record(Type.String({ pattern: '^[0-9a-f]{64}$' }), PoolEntry))
-/** getrawtransaction with verbosity 0. */
-export const rawTransactionReply = new Reply(Type.String({ pattern: '^([0-9a-f]{2})+$' }))
+/** getrawtransaction and getblock with verbosity 0. */
+export const rawHexReply = new Reply(Type.String({ pattern: '^([0-9a-f]{2})+$' }))

@@ -5,8 +5,8 @@ import {
   type PoolDelta,
   type PoolEntry,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
-import type { Logger } from '../../pipelines/logger.js'
-import type { EventLog, LogRecord } from '../../pipelines/log/port.js'
+import type { Logger } from '../logger.js'
+import type { EventLog, LogRecord } from '../log/port.js'
 
 /** What changes the pool in one turn. */
 export type PoolStep =

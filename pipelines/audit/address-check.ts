@@ -1,0 +1,129 @@
+import { coinsToBaseUnits } from '../chain/amount.js'
+import { scannedSetReply } from '../node/replies.js'
+import { loadChainView } from '../tables/chain-view.js'
+import { latestHead } from '../tables/head.js'
+import { type AuditContext, type CheckResult, filterUpTo, Findings, persisting } from './audit.js'
+
+/** Scripts that are scanned for at once: the node walks through all outputs for each request. */
+const AT_ONCE = 500
+/** Of a sample, so many are those with the largest balances. */
+const RICHEST = 20
+
+/** Balance and unspent outputs of some scripts, as scantxoutset has them, at the very block that it names. */
+export async function addressCheck(context: AuditContext): Promise<CheckResult> {
+  const { node, signal, progress } = context
+  const scripts = await sampleOf(context)
+  let done = 0
+  const found = new Findings('addresses')
+  for (let from = 0; from < scripts.length; from += AT_ONCE) {
+    const some = scripts.slice(from, from + AT_ONCE)
+    const result = await persisting(signal, async () => {
+      const descriptors = some.map(({ script }) => `raw(${script})`)
+      const set = await node.call('scantxoutset', ['start', descriptors], scannedSetReply, signal)
+      return compare(context, some, set)
+    })
+    for (const { what, indexed, expected } of result.differences) found.expect(what, indexed, expected)
+    done += some.length
+    progress(done, scripts.length)
+  }
+  found.checked = done
+  return found.result()
+}
+
+interface Sampled {
+  readonly hash: string
+  /** Hex. */
+  readonly script: string
+}
+
+async function sampleOf({ db, view, sample, seed }: AuditContext): Promise<Sampled[]> {
+  const filter = view.sqlFilter('height', 'block_hash')
+  const drawn = `SELECT script_hash FROM script_txs WHERE ${filter} GROUP BY script_hash
+    ORDER BY sipHash64(script_hash, {seed:String}) LIMIT {sample:UInt32}`
+  const richest = `SELECT script_hash FROM script_balances WHERE ${filter} GROUP BY script_hash
+    ORDER BY argMax(script_balances.balance, height) DESC LIMIT {richest:UInt32}`
+  const hashes = await db.query<{ hash: string }>(
+    `SELECT DISTINCT lower(hex(script_hash)) AS hash FROM ((${drawn}) UNION ALL (${richest}))`,
+    { seed, sample: Math.max(1, sample - RICHEST), richest: Math.min(sample, RICHEST) },
+  )
+  const scripts = await db.query<Sampled>(
+    `SELECT lower(hex(script_hash)) AS hash, lower(hex(script)) AS script FROM scripts WHERE script_hash IN ${setOf('hashes')}`,
+    { hashes: hashes.map(({ hash }) => hash).join(',') },
+  )
+  return scripts
+}
+
+/** A list of hashes as one parameter. */
+export const setOf = (name: string): string =>
+  `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', {${name}:String}))), 32))`
+
+interface Scanned {
+  readonly height: number
+  readonly bestblock: string
+  readonly unspents: readonly {
+    readonly txid: string
+    readonly vout: number
+    readonly scriptPubKey: string
+    readonly amount: number
+  }[]
+}
+
+/** The node may have gone on meanwhile: the state that it scanned is then not indexed yet, or not of this view. */
+async function compare(
+  context: AuditContext,
+  scripts: readonly Sampled[],
+  set: Scanned,
+): Promise<CheckResult> {
+  const head = await latestHead(context.db)
+  const view =
+    head === undefined ? context.view : await loadChainView(context.db, head).catch(() => context.view)
+  if (set.height <= view.head.tipHeight && view.isCanonical(set.height, set.bestblock))
+    return compareRows(context.db, filterUpTo(view, set.height), scripts, set)
+  const found = new Findings('addresses')
+  found.expect('block that the node scanned at', 'not indexed', set.bestblock)
+  return found.result()
+}
+
+async function compareRows(
+  db: AuditContext['db'],
+  filter: string,
+  scripts: readonly Sampled[],
+  set: Scanned,
+): Promise<CheckResult> {
+  const found = new Findings('addresses')
+  const hashes = { hashes: scripts.map(({ hash }) => hash).join(',') }
+  const outputs = await db.query<{ hash: string; outpoint: string; amount: string }>(
+    `SELECT lower(hex(script_hash)) AS hash, concat(lower(hex(txid)), ':', toString(vout)) AS outpoint, toString(any(value)) AS amount
+     FROM script_outputs WHERE script_hash IN ${setOf('hashes')} AND ${filter}
+     GROUP BY script_hash, txid, vout HAVING max(spent) = 0`,
+    hashes,
+  )
+  const totals = await db.query<{ hash: string; balance: string; unspent: string }>(
+    `SELECT lower(hex(script_hash)) AS hash, toString(argMax(total_received - total_sent, script_txs.ordinal)) AS balance,
+       toString(argMax(unspent_count, script_txs.ordinal)) AS unspent
+     FROM script_txs WHERE script_hash IN ${setOf('hashes')} AND ${filter} GROUP BY script_hash`,
+    hashes,
+  )
+  const last = new Map(totals.map((row) => [row.hash, row]))
+  for (const { hash, script } of scripts) {
+    const told = new Map(
+      set.unspents
+        .filter(({ scriptPubKey }) => scriptPubKey === script)
+        .map(({ txid, vout, amount }) => [`${txid}:${String(vout)}`, coinsToBaseUnits(amount).toString()]),
+    )
+    const indexed = new Map(
+      outputs.filter((row) => row.hash === hash).map((row) => [row.outpoint, row.amount]),
+    )
+    const sum = [...told.values()].reduce((total, amount) => total + BigInt(amount), 0n)
+    found.expect(`balance of script ${script}`, last.get(hash)?.balance ?? '0', sum)
+    found.expect(`unspent outputs of script ${script}`, last.get(hash)?.unspent ?? '0', told.size)
+    for (const outpoint of new Set([...told.keys(), ...indexed.keys()]))
+      found.expect(
+        `output ${outpoint}`,
+        indexed.get(outpoint) ?? 'missing',
+        told.get(outpoint) ?? 'not unspent',
+      )
+  }
+  found.checked = scripts.length
+  return found.result()
+}

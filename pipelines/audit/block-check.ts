@@ -1,0 +1,162 @@
+import { coinsToBaseUnits } from '../chain/amount.js'
+import { decodePrevouts } from '../chain/prevout.js'
+import { type Block, parseBlock } from '../chain/block.js'
+import { parseBody } from '../chain/transaction.js'
+import type { NodeBlock } from '../node/replies.js'
+import { setOf } from './address-check.js'
+import { type AuditContext, type CheckResult, Findings } from './audit.js'
+import { sampleHeights } from './chain-checks.js'
+
+type Parts = Pick<AuditContext, 'db' | 'node' | 'signal' | 'view'>
+
+/** Some blocks with all their transactions: header, counts, sums, bodies and what inputs spend, as getblock tells them. */
+export async function blockCheck(context: AuditContext): Promise<CheckResult> {
+  const { head, sample, seed, progress } = context
+  const found = new Findings('blocks')
+  for (const height of sampleHeights(head.tipHeight, sample, seed)) {
+    await compareBlock(context, height, found)
+    found.checked++
+    progress(found.checked, Math.min(sample, head.tipHeight + 1))
+  }
+  return found.result()
+}
+
+/** What a block adds up to, by the node. Amounts in base units. */
+export interface BlockSums {
+  readonly txs: number
+  readonly fees: bigint
+  readonly output: bigint
+}
+
+export function sumsOf({ tx }: NodeBlock, parsed: Block): BlockSums {
+  let fees = 0n
+  let output = 0n
+  for (const [index, each] of tx.entries()) {
+    if (index === 0) continue
+    const out = parsed.txs[index]?.outputs.reduce((sum, { value }) => sum + value, 0n) ?? 0n
+    output += out
+    fees += each.vin.reduce((sum, { prevout }) => sum + coinsToBaseUnits(prevout?.value ?? 0), 0n) - out
+  }
+  return { txs: tx.length, fees, output }
+}
+
+/** The block's bytes, put together from the node's own transactions. */
+export async function nodeBlock(
+  { node, signal }: Pick<Parts, 'node' | 'signal'>,
+  hash: string,
+): Promise<{ block: NodeBlock; parsed: Block }> {
+  const [block, raw] = await Promise.all([node.block(hash, signal), node.rawBlock(hash, signal)])
+  return { block, parsed: parseBlock(raw) }
+}
+
+/** Compares the index's block at a height with the node's block of that hash. */
+export async function compareBlock(parts: Parts, height: number, found: Findings): Promise<void> {
+  const { db, view } = parts
+  const columns = `lower(hex(hash)) AS id, lower(hex(prev_hash)) AS prev, lower(hex(merkle_root)) AS root, time, median_time AS median,
+    nonce, bits, version, size, stripped_size AS stripped, weight, tx_count AS txs, input_count AS inputs, output_count AS outputs,
+    total_fees AS fees, total_output AS output, lower(hex(blocks.chainwork)) AS work`
+  type Row = Record<string, string | number> & { id: string }
+  const [row] = await db.query<Row>(
+    `SELECT ${columns} FROM blocks WHERE height = {height:UInt32} AND ${view.sqlFilter('height', 'hash')} LIMIT 1`,
+    { height },
+  )
+  const at = `of block ${String(height)}`
+  if (row === undefined) {
+    found.expect(`block ${String(height)}`, 'missing', 'in the tables')
+    return
+  }
+  const { block, parsed } = await nodeBlock(parts, row.id)
+  const sums = sumsOf(block, parsed)
+  const spending = parsed.txs.slice(1)
+  const expected: Readonly<Record<string, string | number | bigint>> = {
+    prev: parsed.header.prevHash,
+    root: parsed.header.merkleRoot,
+    ...{
+      time: parsed.header.time,
+      median: block.mediantime,
+      nonce: parsed.header.nonce,
+      bits: parsed.header.bits,
+    },
+    ...{
+      version: parsed.header.version,
+      size: parsed.size,
+      stripped: parsed.strippedSize,
+      weight: parsed.weight,
+    },
+    txs: sums.txs,
+    inputs: spending.reduce((count, { inputs }) => count + inputs.length, 0),
+    outputs: parsed.txs.reduce((count, { outputs }) => count + outputs.length, 0),
+    ...{ fees: sums.fees, output: sums.output, work: block.chainwork },
+  }
+  for (const [name, value] of Object.entries(expected)) found.expect(`${name} ${at}`, row[name], value)
+  await compareTransactions(db, { height, hash: row.id }, block, parsed, found)
+}
+
+async function compareTransactions(
+  db: Parts['db'],
+  at: { readonly height: number; readonly hash: string },
+  block: NodeBlock,
+  parsed: Block,
+  found: Findings,
+): Promise<void> {
+  const places = await db.query<{ txid: string; wtxid: string }>(
+    `SELECT lower(hex(block_txs.txid)) AS txid, lower(hex(block_txs.wtxid)) AS wtxid FROM block_txs
+     WHERE height = {height:UInt32} AND block_hash = unhex({hash:String}) ORDER BY tx_index LIMIT 1 BY tx_index`,
+    at,
+  )
+  const ids = places.map(({ txid, wtxid }) => `${txid}/${wtxid}`).join(' ')
+  found.expect(
+    `transactions of block ${String(at.height)}`,
+    ids,
+    parsed.txs.map(({ txid, wtxid }) => `${txid}/${wtxid}`).join(' '),
+  )
+  const keys = { keys: parsed.txs.map(({ txid }) => txid).join(',') }
+  const bodies = await db.query<{ id: string; bytes: string; coins: string }>(
+    `SELECT lower(hex(txid)) AS id, hex(body) AS bytes, hex(prevouts) AS coins FROM tx_bodies WHERE txid IN ${setOf('keys')}`,
+    keys,
+  )
+  const byTxid = new Map(bodies.map((row) => [row.id, row]))
+  for (const [index, { txid }] of parsed.txs.entries()) {
+    const stored = byTxid.get(txid)
+    found.expect(`body of transaction ${txid}`, txidOf(stored?.bytes), txid)
+    if (stored === undefined || index === 0) continue
+    const coins = decodePrevouts(Buffer.from(stored.coins, 'hex'))
+    const told = block.tx[index]?.vin ?? []
+    found.expect(
+      `what ${txid} spends`,
+      coins.map(({ value, script }) => `${String(value)} ${script.toString('hex')}`).join(', '),
+      told
+        .map(
+          ({ prevout }) =>
+            `${String(coinsToBaseUnits(prevout?.value ?? 0))} ${prevout?.scriptPubKey.hex ?? ''}`,
+        )
+        .join(', '),
+    )
+  }
+  const [spends] = await db.query<{ rows: string }>(
+    `SELECT uniqExact(prev_txid, prev_vout) AS rows FROM spends WHERE prev_txid IN ${setOf('parents')}
+     AND height = {height:UInt32} AND block_hash = unhex({hash:String})`,
+    {
+      ...at,
+      parents:
+        parsed.txs
+          .slice(1)
+          .flatMap(({ inputs }) => inputs.map(({ prevTxid }) => prevTxid))
+          .join(',') || '00',
+    },
+  )
+  found.expect(
+    `spends of block ${String(at.height)}`,
+    spends?.rows ?? 0,
+    parsed.txs.slice(1).reduce((count, { inputs }) => count + inputs.length, 0),
+  )
+}
+
+function txidOf(body: string | undefined): string {
+  if (body === undefined) return 'missing'
+  try {
+    return parseBody(Buffer.from(body, 'hex')).txid
+  } catch {
+    return 'not a transaction'
+  }
+}

@@ -1,0 +1,102 @@
+import { coinsToBaseUnits } from '../chain/amount.js'
+import { sha256 } from '../chain/hash.js'
+import { txOutSetReply } from '../node/replies.js'
+import { latestHead } from '../tables/head.js'
+import { type AuditContext, type CheckResult, Findings, persisting } from './audit.js'
+
+/** Heights whose hashes are all compared with the node's; of a longer chain the newest and a sample are. */
+const ALL_HEIGHTS = 20_000
+const NEWEST = 2_000
+const AT_ONCE = 1_000
+
+/** The index is where the node is. It may lag for a moment: what persists counts. */
+export function tipCheck({ db, node, signal }: AuditContext): Promise<CheckResult> {
+  return persisting(signal, async () => {
+    const found = new Findings('tip')
+    const info = await node.chainInfo(signal)
+    const head = await latestHead(db)
+    found.checked = 1
+    found.expect('height of the tip', head?.tipHeight, info.blocks)
+    found.expect('hash of the tip', head?.tipHash, info.bestblockhash)
+    return found.result()
+  })
+}
+
+/** Every height has one block, each stands on the one below, and the node has the same. */
+export async function chainCheck(context: AuditContext): Promise<CheckResult> {
+  const { db, view, head, node, signal, sample, seed, progress } = context
+  const found = new Findings('chain')
+  const filter = view.sqlFilter('height', 'hash')
+  const [counted] = await db.query<{ heights: string; blocks: string }>(
+    `SELECT uniqExact(height) AS heights, uniqExact(height, hash) AS blocks FROM blocks WHERE height <= {tip:Int64} AND ${filter}`,
+    { tip: head.tipHeight },
+  )
+  found.expect('heights that have a block', counted?.heights, head.tipHeight + 1)
+  found.expect('blocks of the chain', counted?.blocks, head.tipHeight + 1)
+  const broken = await db.query<{ at: number; on: string; below: string; gap: number }>(
+    `SELECT height AS at, lower(hex(prev_hash)) AS on, lower(hex(before)) AS below, height - last AS gap FROM (
+       SELECT height, prev_hash, lagInFrame(hash) OVER w AS before, lagInFrame(toInt64(height), 1, -1) OVER w AS last
+       FROM (SELECT height, hash, prev_hash FROM blocks WHERE height <= {tip:Int64} AND ${filter} ORDER BY height LIMIT 1 BY height, hash)
+       WINDOW w AS (ORDER BY height ROWS BETWEEN 1 PRECEDING AND CURRENT ROW))
+     WHERE height > 0 AND (height - last != 1 OR prev_hash != before) ORDER BY height LIMIT 100`,
+    { tip: head.tipHeight },
+  )
+  for (const { at, on, below, gap } of broken) {
+    if (gap === 1) found.expect(`block ${String(at)} stands on`, on, below)
+    else found.expect(`blocks missing below ${String(at)}`, gap - 1, 0)
+  }
+  const heights = comparedHeights(head.tipHeight, sample, seed)
+  for (let done = 0; done < heights.length; done += AT_ONCE) {
+    const some = heights.slice(done, done + AT_ONCE)
+    const told = await node.hashesAt(some, signal)
+    const rows = await db.query<{ height: number; id: string }>(
+      `SELECT DISTINCT height, lower(hex(hash)) AS id FROM blocks
+       WHERE height IN (SELECT toUInt32(arrayJoin(splitByChar(',', {heights:String})))) AND ${filter}`,
+      { heights: some.join(',') },
+    )
+    const indexed = new Map(rows.map(({ height, id }) => [height, id]))
+    for (const [at, height] of some.entries())
+      found.expect(`hash of block ${String(height)}`, indexed.get(height) ?? 'missing', told[at])
+    found.checked += some.length
+    progress(found.checked, heights.length)
+  }
+  return found.result()
+}
+
+function comparedHeights(tip: number, sample: number, seed: string): number[] {
+  if (tip < ALL_HEIGHTS) return Array.from({ length: tip + 1 }, (_, height) => height)
+  const newest = Array.from({ length: NEWEST }, (_, at) => tip - NEWEST + 1 + at)
+  return [...sampleHeights(tip - NEWEST, sample, seed), ...newest]
+}
+
+/** Some heights from 0 to a last one, the same for the same seed; each once, lowest first. */
+export function sampleHeights(last: number, count: number, seed: string): number[] {
+  if (last + 1 <= count) return Array.from({ length: last + 1 }, (_, height) => height)
+  const heights = new Set<number>()
+  // Mulberry32: a sample needs no better randomness than that it can be drawn again.
+  let state = sha256(Buffer.from(seed)).readInt32LE(0)
+  while (heights.size < count) {
+    state = (state + 0x6d2b_79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    heights.add(((mixed ^ (mixed >>> 14)) >>> 0) % (last + 1))
+  }
+  return [...heights].sort((one, other) => one - other)
+}
+
+/** Supply and number of unspent outputs as gettxoutsetinfo has them, at the very block that it names. */
+export function supplyCheck({ db, node, signal }: AuditContext): Promise<CheckResult> {
+  return persisting(signal, async () => {
+    const found = new Findings('supply')
+    const set = await node.call('gettxoutsetinfo', [], txOutSetReply, signal)
+    const [row] = await db.query<{ total: string; outputs: string }>(
+      `SELECT supply AS total, utxo_count AS outputs FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`,
+      { height: set.height, hash: set.bestblock },
+    )
+    found.checked = 1
+    const at = `at block ${String(set.height)}`
+    found.expect(`supply ${at}`, row?.total ?? 'not indexed', coinsToBaseUnits(set.total_amount))
+    found.expect(`unspent outputs ${at}`, row?.outputs ?? 'not indexed', set.txouts)
+    return found.result()
+  })
+}

@@ -1,0 +1,19 @@
+import { addressCheck } from './address-check.js'
+import type { Check } from './audit.js'
+import { blockCheck } from './block-check.js'
+import { chainCheck, supplyCheck, tipCheck } from './chain-checks.js'
+import { dayCheck } from './day-checks.js'
+import { poolCheck } from './pool-check.js'
+import { balanceCheck } from './sum-checks.js'
+
+/** All that a whole audit looks at, by name, in its order. */
+export const CHECKS: Readonly<Record<string, Check>> = {
+  tip: tipCheck,
+  chain: chainCheck,
+  supply: supplyCheck,
+  balances: balanceCheck,
+  addresses: addressCheck,
+  blocks: blockCheck,
+  days: dayCheck,
+  mempool: poolCheck,
+}

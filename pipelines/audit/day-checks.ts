@@ -1,0 +1,167 @@
+import { dateOf, DAY_SECONDS } from '../chain/day.js'
+import { decodePrevouts } from '../chain/prevout.js'
+import { parseBody } from '../chain/transaction.js'
+import { setOf } from './address-check.js'
+import { type AuditContext, type CheckResult, Findings } from './audit.js'
+import { nodeBlock, sumsOf } from './block-check.js'
+import { sampleHeights } from './chain-checks.js'
+
+type Parts = Pick<AuditContext, 'db' | 'view' | 'head'>
+
+/** Blocks of a day that are fetched from the node: more than a day of minutes. */
+const MOST_FETCHED = 2_000
+const IN_FLIGHT = 4
+/** Blocks whose sums are made again from their transactions: all of a chain up to this length, else its newest. */
+const MOST_SUMMED = 20_000
+const SUMMED_AT_ONCE = 100
+
+/**
+ * Every day's counts, made again from transactions and histories, every block's sums, made again from its transactions, and
+ * some days by the node's own blocks.
+ */
+export async function dayCheck(context: AuditContext): Promise<CheckResult> {
+  const found = new Findings('days')
+  const days = await countDays(context, found)
+  await sumBlocks(context, found)
+  for (const at of sampleHeights(days.length - 1, 1, context.seed))
+    await sumDayByNode(context, days[at] ?? 0, found)
+  found.checked = days.length
+  return found.result()
+}
+
+/** @param only one day instead of all. @returns the days. */
+export async function countDays(
+  { db, view, head }: Parts,
+  found: Findings,
+  only?: number,
+): Promise<number[]> {
+  const span =
+    only === undefined
+      ? '1'
+      : `time BETWEEN ${String(only * DAY_SECONDS)} AND ${String((only + 1) * DAY_SECONDS - 1)}`
+  const filter = view.sqlFilter('height', 'block_hash')
+  type Row = Record<'txs' | 'active' | 'fresh', string> & { day: number }
+  const indexed = await db.query<Row>(
+    `SELECT intDiv(time, ${String(DAY_SECONDS)}) AS day, toString(sum(tx_count)) AS txs, toString(sum(active_addresses)) AS active,
+       toString(sum(new_addresses)) AS fresh
+     FROM (SELECT height, hash, time, tx_count, active_addresses, new_addresses FROM blocks
+       WHERE ${span} AND height <= {tip:Int64} AND ${view.sqlFilter('height', 'hash')} LIMIT 1 BY height)
+     GROUP BY day ORDER BY day`,
+    { tip: head.tipHeight },
+  )
+  // Scripts with an address are those in script_balances.
+  const named = `script_hash IN (SELECT script_hash FROM script_balances WHERE ${filter})`
+  const touched = await db.query<{ day: number; active: string; fresh: string }>(
+    `SELECT intDiv(time, ${String(DAY_SECONDS)}) AS day, toString(uniqExact(script_hash)) AS active,
+       toString(uniqExactIf(script_hash, script_txs.ordinal = 1)) AS fresh
+     FROM script_txs WHERE ${span} AND ${filter} AND ${named} GROUP BY day`,
+  )
+  const counted = await db.query<{ day: number; txs: string }>(
+    `SELECT intDiv(time, ${String(DAY_SECONDS)}) AS day, toString(uniqExact(block_hash, tx_index)) AS txs
+     FROM block_txs WHERE ${span} AND ${filter} GROUP BY day`,
+  )
+  const [byTouch, byCount] = [
+    new Map(touched.map((row) => [row.day, row])),
+    new Map(counted.map((row) => [row.day, row])),
+  ]
+  for (const { day, txs, active, fresh } of indexed) {
+    found.expect(`transactions of ${dateOf(day)}`, txs, byCount.get(day)?.txs ?? 0)
+    found.expect(`active addresses of ${dateOf(day)}`, active, byTouch.get(day)?.active ?? 0)
+    found.expect(`new addresses of ${dateOf(day)}`, fresh, byTouch.get(day)?.fresh ?? 0)
+    byCount.delete(day)
+  }
+  for (const day of byCount.keys())
+    found.expect(`blocks of ${dateOf(day)}`, 'missing', 'transactions are there')
+  return indexed.map(({ day }) => day)
+}
+
+/** Fees, output and count of each block, made again from the bodies of its transactions. */
+async function sumBlocks({ db, view, head, progress }: AuditContext, found: Findings): Promise<void> {
+  const first = Math.max(0, head.tipHeight - MOST_SUMMED + 1)
+  for (let from = first; from <= head.tipHeight; from += SUMMED_AT_ONCE) {
+    const to = Math.min(head.tipHeight, from + SUMMED_AT_ONCE - 1)
+    await sumSomeBlocks({ db, view, head }, from, to, found)
+    progress(to - first + 1, head.tipHeight - first + 1)
+  }
+}
+
+/** The same of the blocks between two heights, both inclusive. */
+export async function sumSomeBlocks(
+  { db, view }: Parts,
+  from: number,
+  to: number,
+  found: Findings,
+): Promise<void> {
+  const span = { from, to }
+  const blocks = await db.query<{ height: number; txs: number; fees: string; output: string }>(
+    `SELECT height, tx_count AS txs, total_fees AS fees, total_output AS output FROM blocks
+     WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND ${view.sqlFilter('height', 'hash')} LIMIT 1 BY height`,
+    span,
+  )
+  const places = await db.query<{ height: number; id: string }>(
+    `SELECT height, lower(hex(txid)) AS id FROM block_txs WHERE height BETWEEN {from:UInt32} AND {to:UInt32}
+     AND ${view.sqlFilter('height', 'block_hash')} LIMIT 1 BY height, tx_index`,
+    span,
+  )
+  const bodies = await db.query<{ id: string; bytes: string; coins: string }>(
+    `SELECT lower(hex(txid)) AS id, base64Encode(body) AS bytes, base64Encode(prevouts) AS coins FROM tx_bodies WHERE txid IN ${setOf('keys')}`,
+    { keys: places.map(({ id }) => id).join(',') || '00' },
+  )
+  const byTxid = new Map(bodies.map((row) => [row.id, row]))
+  const sums = new Map<number, { txs: number; fees: bigint; output: bigint }>()
+  for (const { height, id } of places) {
+    const sum = sums.get(height) ?? { txs: 0, fees: 0n, output: 0n }
+    sums.set(height, sum)
+    sum.txs++
+    const stored = byTxid.get(id)
+    if (stored === undefined) {
+      found.expect(`body of transaction ${id}`, 'missing', 'there')
+      continue
+    }
+    const tx = parseBody(Buffer.from(stored.bytes, 'base64'))
+    if (tx.isCoinbase) continue
+    const output = tx.outputs.reduce((total, { value }) => total + value, 0n)
+    const coins = decodePrevouts(Buffer.from(stored.coins, 'base64'))
+    sum.output += output
+    sum.fees += coins.reduce((total, { value }) => total + value, 0n) - output
+  }
+  for (const { height, txs, fees, output } of blocks) {
+    const sum = sums.get(height)
+    found.expect(`transactions of block ${String(height)}`, txs, sum?.txs ?? 0)
+    found.expect(`fees of block ${String(height)}`, fees, sum?.fees ?? 0n)
+    found.expect(`output of block ${String(height)}`, output, sum?.output ?? 0n)
+  }
+}
+
+/** A day's sums by the node's own blocks. */
+async function sumDayByNode(context: AuditContext, day: number, found: Findings): Promise<void> {
+  const { db, view, head } = context
+  const blocks = await db.query<{ id: string; txs: number; fees: string; output: string }>(
+    `SELECT lower(hex(hash)) AS id, tx_count AS txs, total_fees AS fees, total_output AS output FROM blocks
+     WHERE time BETWEEN {from:UInt32} AND {to:UInt32} AND height <= {tip:Int64} AND ${view.sqlFilter('height', 'hash')}
+     ORDER BY height LIMIT 1 BY height LIMIT ${String(MOST_FETCHED)}`,
+    { from: day * DAY_SECONDS, to: (day + 1) * DAY_SECONDS - 1, tip: head.tipHeight },
+  )
+  const told = { txs: 0, fees: 0n, output: 0n }
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let at = next++; at < blocks.length; at = next++) {
+      const { block, parsed } = await nodeBlock(context, blocks[at]?.id ?? '')
+      const sums = sumsOf(block, parsed)
+      told.txs += sums.txs
+      told.fees += sums.fees
+      told.output += sums.output
+    }
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
+  const sum = (column: 'fees' | 'output'): bigint =>
+    blocks.reduce((total, row) => total + BigInt(row[column]), 0n)
+  const date = dateOf(day)
+  found.expect(
+    `transactions of ${date} by the node`,
+    blocks.reduce((total, { txs }) => total + txs, 0),
+    told.txs,
+  )
+  found.expect(`fees of ${date} by the node`, sum('fees'), told.fees)
+  found.expect(`output of ${date} by the node`, sum('output'), told.output)
+}

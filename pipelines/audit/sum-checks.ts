@@ -1,0 +1,118 @@
+import { type AuditContext, type CheckResult, Findings } from './audit.js'
+
+/** Rows of a script's end, and what its outputs add up to, by script; those that do not agree. */
+const SCRIPTS_THAT_DIFFER = (filter: string): string => `
+  WITH histories AS (
+    SELECT script_hash, argMax(script_txs.total_received, script_txs.ordinal) AS got, argMax(script_txs.total_sent, script_txs.ordinal) AS gave,
+      argMax(unspent_count, script_txs.ordinal) AS unspent, toUInt64(uniqExact(script_txs.ordinal)) AS rows, max(script_txs.ordinal) AS last
+    FROM script_txs WHERE ${filter} GROUP BY script_hash),
+  outputs AS (
+    SELECT script_hash, sum(if(gone = 0, amount, 0)) AS left, countIf(gone = 0) AS count, countIf(made = 0) AS unmade,
+      countIf(amounts > 1) AS unequal FROM (
+        SELECT script_hash, txid, vout, any(value) AS amount, max(spent) AS gone, countIf(spent = 0) > 0 AS made,
+          uniqExact(value) AS amounts FROM script_outputs WHERE ${filter} GROUP BY script_hash, txid, vout)
+    GROUP BY script_hash),
+  balances AS (
+    SELECT script_hash, argMax(script_balances.balance, height) AS listed, argMax(tx_count, height) AS txs
+    FROM script_balances WHERE ${filter} GROUP BY script_hash)
+  SELECT lower(hex(script_hash)) AS script, toInt64(got) - toInt64(gave) AS balance, left, unspent, count, unmade, unequal, rows, last,
+    if(listed_is, toInt64(listed), balance) AS ranked, if(listed_is, txs, last) AS ranked_txs
+  FROM histories FULL OUTER JOIN outputs USING (script_hash)
+  LEFT JOIN (SELECT *, 1 AS listed_is FROM balances) AS b USING (script_hash)
+  WHERE balance != toInt64(left) OR unspent != count OR unmade > 0 OR unequal > 0 OR rows != last OR ranked != balance OR ranked_txs != last
+  ORDER BY script LIMIT 100`
+
+/** Every script's history, outputs and place in the rich list tell one balance, and all of them together the supply. */
+export async function balanceCheck({ db, view, head, progress }: AuditContext): Promise<CheckResult> {
+  const found = new Findings('balances')
+  const filter = view.sqlFilter('height', 'block_hash')
+  const tip = { height: head.tipHeight, hash: head.tipHash }
+  const [sums] = await db.query<{ scripts: string; total: string; outputs: string }>(
+    `SELECT count() AS scripts, toString(sum(toInt128(got) - toInt128(gave))) AS total, toString(sum(unspent)) AS outputs FROM (
+       SELECT argMax(script_txs.total_received, script_txs.ordinal) AS got, argMax(script_txs.total_sent, script_txs.ordinal) AS gave,
+         argMax(unspent_count, script_txs.ordinal) AS unspent FROM script_txs WHERE ${filter} GROUP BY script_hash)`,
+  )
+  progress(1, 4)
+  const [row] = await db.query<{ total: string; outputs: string }>(
+    'SELECT supply AS total, utxo_count AS outputs FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1',
+    tip,
+  )
+  found.checked = Number(sums?.scripts ?? 0)
+  found.expect('supply of the tip, as Σ balances', row?.total ?? 'missing', sums?.total)
+  found.expect('unspent outputs of the tip, as Σ of scripts', row?.outputs ?? 'missing', sums?.outputs)
+  type Script = Record<
+    | 'script'
+    | 'balance'
+    | 'left'
+    | 'unspent'
+    | 'count'
+    | 'unmade'
+    | 'unequal'
+    | 'rows'
+    | 'last'
+    | 'ranked'
+    | 'ranked_txs',
+    string
+  >
+  for (const each of await db.query<Script>(SCRIPTS_THAT_DIFFER(filter))) {
+    const of = `of script ${each.script}`
+    found.expect(`balance ${of} by its history, as Σ unspent outputs`, each.balance, each.left)
+    found.expect(`unspent outputs ${of}`, each.unspent, each.count)
+    found.expect(`spent outputs ${of} that nothing created`, each.unmade, 0)
+    found.expect(`outputs ${of} with two amounts`, each.unequal, 0)
+    found.expect(`rows ${of}, by the number of the last`, each.rows, each.last)
+    found.expect(`balance ${of} in the rich list`, each.ranked, each.balance)
+    found.expect(`transactions ${of} in the rich list`, each.ranked_txs, each.last)
+  }
+  progress(2, 4)
+  await runningTotals(found, { db, filter })
+  progress(3, 4)
+  await supplyByBlock(found, {
+    db,
+    filter,
+    blockFilter: view.sqlFilter('height', 'hash'),
+    tip: head.tipHeight,
+  })
+  progress(4, 4)
+  return found.result()
+}
+
+type Db = Pick<AuditContext, 'db'> & { readonly filter: string }
+
+/** Each row of a history carries the sums of all rows up to it. */
+async function runningTotals(found: Findings, { db, filter }: Db): Promise<void> {
+  const rows = await db.query<Record<'script' | 'number' | 'is' | 'must', string>>(
+    `SELECT lower(hex(script_hash)) AS script, toString(n) AS number, toString((got, gave, n)) AS is, toString((got_must, gave_must, n_must)) AS must FROM (
+       SELECT script_hash, script_txs.ordinal AS n, total_received AS got, total_sent AS gave,
+         sum(received) OVER w AS got_must, sum(sent) OVER w AS gave_must, row_number() OVER w AS n_must
+       FROM (SELECT script_hash, ordinal, received, sent, total_received, total_sent FROM script_txs WHERE ${filter}
+         LIMIT 1 BY script_hash, ordinal) AS script_txs
+       WINDOW w AS (PARTITION BY script_hash ORDER BY script_txs.ordinal ROWS UNBOUNDED PRECEDING))
+     WHERE got != got_must OR gave != gave_must OR n != n_must ORDER BY script, n LIMIT 100`,
+  )
+  for (const { script, number, is, must } of rows)
+    found.expect(
+      `totals of script ${script} after its transaction ${number} (received, sent, number)`,
+      is,
+      must,
+    )
+}
+
+/** Each block's supply and count of outputs are those of the block below and what its scripts got and gave. */
+async function supplyByBlock(
+  found: Findings,
+  { db, filter, blockFilter, tip }: Db & { readonly blockFilter: string; readonly tip: number },
+): Promise<void> {
+  const rows = await db.query<Record<'at' | 'is' | 'must', string>>(
+    `SELECT toString(height) AS at, toString((supply, utxo_count)) AS is, toString((supply_must, count_must)) AS must FROM (
+       SELECT height, supply, utxo_count, sum(toInt64(moved)) OVER w AS supply_must, sum(toInt64(outputs)) OVER w AS count_must FROM (
+         SELECT height, supply, utxo_count FROM blocks WHERE height <= {tip:Int64} AND ${blockFilter} LIMIT 1 BY height) AS b
+       LEFT JOIN (
+         SELECT height, sum(if(spent = 0, toInt64(value), -toInt64(value))) AS moved, sum(if(spent = 0, 1, -1)) AS outputs
+         FROM (SELECT * FROM script_outputs WHERE ${filter} LIMIT 1 BY script_hash, txid, vout, spent, height) GROUP BY height) AS o USING (height)
+       WINDOW w AS (ORDER BY height ROWS UNBOUNDED PRECEDING))
+     WHERE supply != supply_must OR utxo_count != count_must ORDER BY height LIMIT 100`,
+    { tip },
+  )
+  for (const { at, is, must } of rows) found.expect(`supply and unspent outputs after block ${at}`, is, must)
+}

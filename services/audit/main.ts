@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { audit, NothingIndexed, type AuditReport } from '../../pipelines/audit/audit.js'
+import { CHECKS } from '../../pipelines/audit/checks.js'
+import { openLog } from '../../pipelines/log/open.js'
+import { NodeClient } from '../../pipelines/node/client.js'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { ConfigError, loadConfig } from '../config.js'
+import { readEndpoint } from '../discovery.js'
+import { createLogger } from '../logger.js'
+import { Progress } from './progress.js'
+
+const USAGE = `npm run audit -- [options]
+Compares what is indexed with what the node says. Exit status: 0 no difference, 1 differences, 2 it could not be done.
+  --node URL      http://user:password@host:port (default NODE_RPC_URL, or the simulated node of this DATA_DIR)
+  --json          the report as JSON on standard output
+  --sample N      addresses and blocks that are looked at one by one (default 200)
+  --seed TEXT     which ones (default: others each time; the report names it)
+  --check NAME    only this check (may be given again): ${Object.keys(CHECKS).join(', ')}`
+
+/** What keeps the audit from being made, in words for the operator. */
+class CannotAudit extends Error {}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const reason = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`audit: ${reason.split('\n')[0] ?? ''}\n`)
+  process.exit(2)
+}
+// The engine's and the node's connections would keep it for some seconds.
+process.exit()
+
+async function main(): Promise<number> {
+  const options = { node: { type: 'string' }, json: { type: 'boolean' }, sample: { type: 'string' } } as const
+  const { values } = parseArgs({
+    options: {
+      ...options,
+      ...{ seed: { type: 'string' }, check: { type: 'string', multiple: true }, help: { type: 'boolean' } },
+    },
+  })
+  if (values.help === true) {
+    process.stdout.write(`${USAGE}\n`)
+    return 0
+  }
+  const sample = Number(values.sample ?? 200)
+  if (!Number.isInteger(sample) || sample < 1 || sample > 100_000)
+    throw new CannotAudit('--sample is a number from 1 to 100000')
+  const names = values.check ?? Object.keys(CHECKS)
+  const unknown = names.find((name) => CHECKS[name] === undefined)
+  if (unknown !== undefined)
+    throw new CannotAudit(`--check is one of ${Object.keys(CHECKS).join(', ')}, not '${unknown}'`)
+  const checks = Object.fromEntries(Object.entries(CHECKS).filter(([name]) => names.includes(name)))
+  const progress = new Progress(process.stderr)
+  const report = await run({
+    nodeUrl: values.node,
+    options: { sample, seed: values.seed ?? String(Date.now()), checks, progress: progress.step },
+  })
+  progress.end()
+  process.stdout.write(values.json === true ? `${JSON.stringify(report)}\n` : asText(report))
+  return report.differences === 0 ? 0 : 1
+}
+
+async function run(given: {
+  readonly nodeUrl: string | undefined
+  readonly options: Parameters<typeof audit>[1]
+}): Promise<AuditReport> {
+  const config = configOf()
+  const logger = createLogger('audit', 'warn')
+  const found = async (name: string): Promise<string | undefined> =>
+    (await readEndpoint(join(config.dataDir, `${name}.json`)))?.url
+  const nodeUrl = given.nodeUrl ?? config.nodeRpcUrl ?? (await found('simnode'))
+  if (nodeUrl === undefined) throw new CannotAudit('no node: give --node URL, or set NODE_RPC_URL')
+  if (!URL.canParse(nodeUrl)) throw new CannotAudit('--node must be a URL, http://user:password@host:port')
+  const url = config.clickhouseUrl ?? (await found('engine'))
+  if (url === undefined)
+    throw new CannotAudit('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
+  const db = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 600_000 })
+  const node = new NodeClient(nodeUrl, { maxAttempts: 3, timeoutMs: 120_000 })
+  const log = await openLog(config.logUrl, config.dataDir)
+  const { signal } = new AbortController()
+  try {
+    return await audit({ db, log, node, logger, signal }, given.options)
+  } catch (error) {
+    if (error instanceof NothingIndexed) throw new CannotAudit(error.message)
+    throw error
+  } finally {
+    node.close()
+    await Promise.all([db.close(), log.close()])
+  }
+}
+
+function configOf(): ReturnType<typeof loadConfig> {
+  try {
+    return loadConfig()
+  } catch (error) {
+    if (error instanceof ConfigError) throw new CannotAudit(error.faults.join('; '))
+    throw error
+  }
+}
+
+function asText({ tip, seed, checks, differences }: AuditReport): string {
+  const lines = checks.flatMap(({ name, checked, differences: found }) => [
+    `${found.length === 0 ? 'ok  ' : 'FAIL'} ${name} (${String(checked)} looked at)`,
+    ...found.map(({ what, indexed, expected }) => `     ${what}: indexed ${indexed}, expected ${expected}`),
+  ])
+  const state = `at block ${String(tip.height)} ${tip.hash}, seed ${seed}`
+  const last = differences === 0 ? `no difference ${state}` : `${String(differences)} differences ${state}`
+  return `${[...lines, last].join('\n')}\n`
+}

@@ -1,0 +1,287 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { audit, type AuditReport } from '../../pipelines/audit/audit.js'
+import { CHECKS } from '../../pipelines/audit/checks.js'
+import { NodeClient } from '../../pipelines/node/client.js'
+import { startRecordedNode } from '../../services/recorded-node/node.js'
+import { startSimnode } from '../../services/simnode/node.js'
+import { freePort } from '../../services/ports.js'
+import { Pipeline } from '../harness/pipeline.js'
+import { ServiceProcess } from '../harness/processes.js'
+import { TIMELINE } from '../harness/recording.js'
+import { until } from '../harness/until.js'
+
+const logger = pino({ level: 'silent' })
+
+async function auditOf(
+  pipeline: Pipeline,
+  nodeUrl: string,
+  checks = Object.keys(CHECKS),
+): Promise<AuditReport> {
+  const node = new NodeClient(nodeUrl, { maxAttempts: 3 })
+  const { signal } = new AbortController()
+  try {
+    return await audit(
+      { db: pipeline.db, log: pipeline.log, node, logger, signal },
+      {
+        ...{ sample: 60, seed: 'test' },
+        checks: Object.fromEntries(Object.entries(CHECKS).filter(([name]) => checks.includes(name))),
+      },
+    )
+  } finally {
+    node.close()
+  }
+}
+
+/** What is named, and the checks that name it. */
+const named = (report: AuditReport): string =>
+  report.checks
+    .flatMap(({ name, differences }) =>
+      differences.map(({ what, indexed, expected }) => `${name}: ${what}: ${indexed} / ${expected}`),
+    )
+    .join('\n')
+
+describe('an audit of the recording', () => {
+  let node: Awaited<ReturnType<typeof startRecordedNode>>
+  let pipeline: Pipeline
+
+  beforeAll(async () => {
+    node = await startRecordedNode({ timeline: TIMELINE, port: 0, frame: 1940 })
+    pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth: 100 })
+    await pipeline.level()
+  })
+  afterAll(async () => {
+    await pipeline.close()
+    await node.close()
+  })
+
+  it('finds nothing in a sound index', async () => {
+    const report = await auditOf(pipeline, node.url)
+    expect(named(report)).toBe('')
+    expect(report.checks.map(({ name }) => name)).toEqual(Object.keys(CHECKS))
+    for (const { checked, name } of report.checks) expect(checked, name).toBeGreaterThan(0)
+  }, 60_000)
+
+  /** Rows are changed in place and put back, so that one index serves all. */
+  const tamperings: readonly {
+    readonly title: string
+    readonly table: string
+    readonly where: string
+    /** Instead of deleting. */
+    readonly set?: string
+    readonly found: RegExp
+  }[] = [
+    {
+      title: 'a deleted output row',
+      table: 'script_outputs',
+      where:
+        'spent = 0 AND height = 1550 AND (txid, vout) NOT IN (SELECT txid, vout FROM script_outputs WHERE spent = 1)',
+      found: /^balances: balance of script \w{64} by its history/m,
+    },
+    {
+      title: 'a deleted row of a spent output',
+      table: 'script_outputs',
+      where:
+        'spent = 0 AND height = 110 AND (txid, vout) IN (SELECT txid, vout FROM script_outputs WHERE spent = 1)',
+      found: /^balances: spent outputs of script \w{64} that nothing created/m,
+    },
+    {
+      title: 'a changed amount of an output',
+      table: 'script_outputs',
+      where: 'spent = 0 AND height = 1200',
+      set: 'value = value + 1',
+      found: /^balances: (balance of|outputs of|supply)/m,
+    },
+    {
+      title: 'a changed amount of a history',
+      table: 'script_txs',
+      where: 'height = 900',
+      set: 'received = received + 1',
+      found: /^balances: totals of script \w{64} after its transaction/m,
+    },
+    {
+      title: 'a changed supply',
+      table: 'blocks',
+      where: 'height = 1000',
+      set: 'supply = supply - 1',
+      found: /^balances: supply and unspent outputs after block 1000/m,
+    },
+    {
+      title: 'a missing block',
+      table: 'blocks',
+      where: 'height = 800',
+      found: /^chain: (blocks missing below 801|hash of block 800: missing)/m,
+    },
+    {
+      title: 'a missing block near the tip',
+      table: 'blocks',
+      where: 'height = 1555',
+      found: /^chain: hash of block 1555: missing/m,
+    },
+    {
+      title: 'a wrong daily sum of fees',
+      table: 'blocks',
+      where: 'height = 1210',
+      set: 'total_fees = total_fees + 1',
+      found: /^days: fees of block 1210/m,
+    },
+    {
+      title: 'a wrong daily sum of outputs',
+      table: 'blocks',
+      where: 'height = 1210',
+      set: 'total_output = total_output - 1',
+      found: /^days: output of block 1210/m,
+    },
+    {
+      title: 'a wrong daily count',
+      table: 'blocks',
+      where: 'height = 1300',
+      set: 'tx_count = tx_count + 1',
+      found: /^days: transactions of \d{4}-\d\d-\d\d/m,
+    },
+    {
+      title: 'a wrong count of active addresses',
+      table: 'blocks',
+      where: 'height = 1300',
+      set: 'active_addresses = active_addresses + 1',
+      found: /^days: active addresses of/m,
+    },
+    {
+      title: 'a missing transaction',
+      table: 'block_txs',
+      where: 'height = 650 AND tx_index = 0',
+      found: /^days: transactions of/m,
+    },
+  ]
+
+  it.each(tamperings)(
+    'finds $title',
+    async ({ table, where, set, found }) => {
+      const { db } = pipeline
+      const condition = where.replaceAll('FROM script_outputs', 'FROM backup')
+      await db.command(`CREATE TABLE backup AS ${table}`)
+      await db.command(`INSERT INTO backup SELECT * FROM ${table}`)
+      try {
+        await db.command(`DELETE FROM ${table} WHERE ${condition}`)
+        if (set !== undefined) {
+          const [column = '', value = ''] = set.split(' = ')
+          await db.command(
+            `INSERT INTO ${table} SELECT * REPLACE (${value} AS ${column}) FROM backup WHERE ${condition}`,
+          )
+        }
+        const report = await auditOf(pipeline, node.url, ['chain', 'balances', 'days'])
+        expect(report.differences).toBeGreaterThan(0)
+        expect(named(report)).toMatch(found)
+      } finally {
+        await db.command(`TRUNCATE TABLE ${table}`)
+        await db.command(`INSERT INTO ${table} SELECT * FROM backup`)
+        await db.command('DROP TABLE backup SYNC')
+      }
+    },
+    60_000,
+  )
+
+  it('finds nothing any more when all is put back', async () => {
+    expect(named(await auditOf(pipeline, node.url, ['chain', 'balances', 'days']))).toBe('')
+  }, 60_000)
+})
+
+describe('the command', () => {
+  let folder: string
+  const started: ServiceProcess[] = []
+  let node: Awaited<ReturnType<typeof startSimnode>>
+  let poller: ServiceProcess
+  let env: Record<string, string>
+  let runs = 0
+
+  const start = (name: string, args: readonly string[] = []): ServiceProcess => {
+    const each = new ServiceProcess(name, env, join(folder, `${name}.log`), args)
+    started.push(each)
+    return each.start()
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-audit-'))
+    node = await startSimnode({ seed: 'audit', blocks: 120, txsPerBlock: 6, blockIntervalMs: 0 })
+    env = {
+      DATA_DIR: folder,
+      NODE_RPC_URL: node.url,
+      POLL_INTERVAL_MS: '100',
+      EXPLORER_PORT: String(await freePort()),
+    }
+    start('engine')
+    poller = start('poller')
+    start('materializer')
+    start('explorer')
+    const url = `http://127.0.0.1:${env['EXPLORER_PORT'] ?? ''}/api/v1/stats/summary`
+    await until(
+      'all is indexed',
+      async () => {
+        const answer = await fetch(url).catch(() => undefined)
+        return answer?.status === 200 && ((await answer.json()) as { tipHeight: number }).tipHeight === 120
+      },
+      60_000,
+    )
+  }, 90_000)
+  afterAll(async () => {
+    for (const each of started.reverse()) await each.kill('SIGTERM')
+    await node.close()
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
+  })
+
+  async function run(...args: string[]): Promise<{ status: number; output: string; errors: string }> {
+    const { spawn } = await import('node:child_process')
+    const child = spawn(process.execPath, ['dist/services/audit/main.js', ...args], {
+      env: { PATH: process.env['PATH'] ?? '', ...env },
+    })
+    runs++
+    let [output, errors] = ['', '']
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+    const status = await new Promise<number>((resolve) =>
+      child.on('close', (code) => {
+        resolve(code ?? -1)
+      }),
+    )
+    return { status, output, errors }
+  }
+
+  const control = (path: string): Promise<Response> =>
+    fetch(`${new URL(node.url).origin}/control/${path}`, { method: 'POST' })
+
+  it('finds nothing while blocks and reorganisations come, and says so', async () => {
+    let stopped = false
+    const mining = (async () => {
+      for (let count = 0; !stopped; count++) {
+        await control(count % 3 === 2 ? 'reorg?depth=2' : 'mine')
+        await new Promise((resolve) => setTimeout(resolve, 400))
+      }
+    })()
+    const { status, output } = await run('--node', node.url, '--json', '--sample', '50')
+    stopped = true
+    await mining
+    const report = JSON.parse(output) as AuditReport
+    expect(named(report)).toBe('')
+    expect(status).toBe(0)
+  }, 90_000)
+
+  it('finds a stale mempool, and leaves with 1', async () => {
+    await poller.kill('SIGTERM')
+    expect((await control('pool?enter=5')).ok).toBe(true)
+    const { status, output } = await run('--check', 'mempool')
+    expect(output).toMatch(/FAIL mempool[^]*fee of unconfirmed \w{64}: indexed missing, expected \d+/)
+    expect(status).toBe(1)
+  }, 60_000)
+
+  it('leaves with 2 and one line where it cannot be done', async () => {
+    const away = await run('--node', 'http://u:p@127.0.0.1:1')
+    expect(away).toMatchObject({ status: 2, output: '' })
+    expect(away.errors.trim().split('\n').at(-1)).toMatch(/^audit: /)
+    expect(await run('--sample', 'x')).toMatchObject({ status: 2 })
+    expect((await run('--help')).output).toContain('--node URL')
+    expect(runs).toBeGreaterThan(4)
+  }, 60_000)
+})
