@@ -151,7 +151,12 @@ const SETTINGS = {
   rateLimitPerMinute: integer(
     'RATE_LIMIT_PER_MINUTE',
     { least: 0, most: 1_000_000_000, fallback: 100 },
-    'Kept for the limit of requests a minute to `/api/v1` by client address, which is not enforced yet.',
+    'Requests a minute to `/api/v1` by client address (IPv6: by /64); 0 for no limit.',
+  ),
+  trustedProxyHops: integer(
+    'TRUSTED_PROXY_HOPS',
+    { least: 0, most: 32, fallback: 0 },
+    'Own proxies in front of the explorer that add to `X-Forwarded-For`; 0: the header is not believed.',
   ),
   finalityDepth: integer(
     'FINALITY_DEPTH',

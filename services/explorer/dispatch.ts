@@ -1,12 +1,14 @@
 import { AnswerCache, type CachedAnswer, matchesTag, type Moment, toBytes } from './answer-cache.js'
 import { Unavailable } from './availability.js'
+import type { Origin } from './client-address.js'
 import type { Definitions } from './definitions.js'
 import type { Health } from './health.js'
 import type { Metrics } from './metrics.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { parseArguments } from './reads/arguments.js'
+import type { RateLimit } from './rate-limit.js'
 import { BadArgument, NotFound, type Read, type ReadContext } from './reads/read.js'
-import { type Matched, type Route, Router } from './router.js'
+import { API, type Matched, type Route, Router } from './router.js'
 import type { State } from './state.js'
 import type { Tables } from './tables.js'
 
@@ -18,6 +20,8 @@ export interface Request {
   readonly query: string
   readonly ifNoneMatch: string
   readonly minChainHeight: string
+  /** To be asked while the request is handed over, not later. */
+  readonly origin: () => Origin
 }
 
 export interface Answer {
@@ -35,6 +39,8 @@ export interface DispatcherParts {
   readonly health: () => Health
   readonly metrics: Metrics
   readonly logger: Logger
+  /** Of requests under /api/v1; none where left out. */
+  readonly limit?: RateLimit | undefined
 }
 
 const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
@@ -57,6 +63,18 @@ export class Dispatcher {
 
   /** At once where the answer is in memory. */
   answer(request: Request): Answer | Promise<Answer> {
+    return this.refusal(request) ?? this.#answer(request)
+  }
+
+  /** Counts a request. @returns the answer of one that is over its client's limit. */
+  refusal({ method, path, origin }: Request): Answer | undefined {
+    const { limit } = this.#parts
+    if (limit === undefined || method === 'OPTIONS' || !isUnder(API, path)) return undefined
+    const waitMs = limit.take(origin())
+    return waitMs === undefined ? undefined : limitAnswer(waitMs)
+  }
+
+  #answer(request: Request): Answer | Promise<Answer> {
     const matched = this.#router.match(request.path)
     if (matched === undefined) return unknownRoute(request)
     if (request.method !== 'GET' && request.method !== 'HEAD')
@@ -211,6 +229,15 @@ function unknownRoute({ method, path, query }: Request): Answer {
   const url = query === '' ? path : `${path}?${query}`
   const body = { error: 'Not Found', message: `Route ${method}:${url} not found`, statusCode: 404 }
   return { status: 404, headers: [JSON_TYPE], body: jsonBytes(body) }
+}
+
+const isUnder = (folder: string, path: string): boolean =>
+  path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
+
+function limitAnswer(waitMs: number): Answer {
+  const headers: Headers = [JSON_TYPE, ['retry-after', String(Math.ceil(waitMs / 1000))]]
+  const body = jsonBytes({ error: 'Rate limit exceeded', retry_after_ms: waitMs })
+  return { status: 429, headers, body }
 }
 
 function errorAnswer(status: number, error: string, headers: Headers = []): Answer {

@@ -11,6 +11,7 @@ import { HeadFollower } from './head-follow.js'
 import { type Health, healthOf } from './health.js'
 import { Metrics } from './metrics.js'
 import { PoolFollower } from './pool-follow.js'
+import { RateLimit } from './rate-limit.js'
 import { READS } from './reads/index.js'
 import { WHALE_VALUE } from './reads/whales.js'
 import { Server } from './server.js'
@@ -25,8 +26,10 @@ export interface ExplorerOptions {
   readonly db: Database
   readonly log: EventLog
   readonly logger: Logger
-  /** Kept for the rate limit, which is not there yet. */
+  /** Requests of a client to /api/v1 in a minute; 0, the default, for no limit. */
   readonly rateLimitPerMinute?: number
+  /** Proxies of our own that add to X-Forwarded-For. */
+  readonly trustedProxyHops?: number
   readonly chain?: Chain | undefined
   /** Files that the operator edits. */
   readonly definitions?: DefinitionPaths
@@ -71,6 +74,8 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: pool.next - 1 }),
   })
   const health = (): Health => healthOf({ state, database }, server.clients)
+  const { rateLimitPerMinute: perMinute = 0, trustedProxyHops: trustedHops = 0 } = options
+  const limit = perMinute === 0 ? undefined : new RateLimit({ perMinute, trustedHops })
   const dispatcher: Dispatcher = new Dispatcher({
     reads: READS,
     state,
@@ -79,9 +84,11 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     health,
     metrics,
     logger,
+      limit,
   })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
+    refusal: (request) => dispatcher.refusal(request),
     observe: (path, status, seconds) => {
       metrics.observe(dispatcher.patternOf(path), status, seconds)
     },

@@ -8,10 +8,10 @@ await runService('explorer', async ({ config, logger, signal }) => {
   const url = await engineUrl(config, { signal, logger })
   const db = new Database({ url, database: config.clickhouseDatabase })
   const log = await openLog(config.logUrl, config.dataDir)
-  const { explorerPort: port, host, rateLimitPerMinute, chain, whaleMinValue } = config
+  const { explorerPort: port, host, rateLimitPerMinute, trustedProxyHops, chain, whaleMinValue } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
   const explorer = await startExplorer({
-    ...{ host, port, db, log, logger, rateLimitPerMinute, chain, definitions },
+    ...{ host, port, db, log, logger, rateLimitPerMinute, trustedProxyHops, chain, definitions },
     whaleMinValue: BigInt(whaleMinValue),
   })
   logger.info({ url: explorer.url }, 'explorer listens')

@@ -3,14 +3,18 @@ import uWS, {
   type HttpResponse,
   type TemplatedApp,
   type us_listen_socket,
+  type us_socket_context_t,
   type WebSocket,
 } from 'uWebSockets.js'
 import { PortTaken } from '../ports.js'
+import type { Origin } from './client-address.js'
 import type { Answer, Request } from './dispatch.js'
 import type { Channel, Reaction } from './feed.js'
 
 export interface ServerParts {
   readonly answer: (request: Request) => Answer | Promise<Answer>
+  /** The answer of a request for a socket that is not to have one. */
+  readonly refusal: (request: Request) => Answer | undefined
   /** Told of each answer that was sent. */
   readonly observe: (path: string, status: number, seconds: number) => void
   /** What a message of a client does. */
@@ -32,9 +36,12 @@ const REASONS: Readonly<Record<number, string>> = {
   404: '404 Not Found',
   405: '405 Method Not Allowed',
   426: '426 Upgrade Required',
+  429: '429 Too Many Requests',
   500: '500 Internal Server Error',
   503: '503 Service Unavailable',
 }
+
+const SOCKET_HEADERS = ['sec-websocket-key', 'sec-websocket-protocol', 'sec-websocket-extensions'] as const
 
 type Client = WebSocket<object>
 type ListenExclusively = (
@@ -89,15 +96,8 @@ export class Server {
 
   #serve(res: HttpResponse, req: HttpRequest): void {
     const began = performance.now()
-    const method = req.getCaseSensitiveMethod()
-    const path = req.getUrl()
-    const request: Request = {
-      method,
-      path,
-      query: queryOf(req),
-      ifNoneMatch: req.getHeader('if-none-match'),
-      minChainHeight: req.getHeader('x-min-chain-height'),
-    }
+    const request = requestOf(res, req)
+    const { method, path } = request
     const answer = this.#parts.answer(request)
     const sent = (status: number): void => {
       this.#parts.observe(path, status, (performance.now() - began) / 1000)
@@ -128,6 +128,9 @@ export class Server {
       closeOnBackpressureLimit: 1,
       idleTimeout: IDLE_SECONDS,
       sendPingsAutomatically: true,
+      upgrade: (res, req, context) => {
+        this.#upgrade(res, req, context)
+      },
       open: (ws) => {
         this.#clients.add(ws)
       },
@@ -138,6 +141,19 @@ export class Server {
         this.#clients.delete(ws)
       },
     })
+  }
+
+  #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
+    const began = performance.now()
+    const request = requestOf(res, req)
+    const refusal = this.#parts.refusal(request)
+    if (refusal !== undefined) {
+      write(res, refusal, false)
+      this.#parts.observe(request.path, refusal.status, (performance.now() - began) / 1000)
+      return
+    }
+    const [key, protocol, extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
+    res.upgrade({}, key ?? '', protocol ?? '', extensions ?? '', context)
   }
 
   /** In one turn, so that between the events replayed and the live ones none is lost or told twice. */
@@ -151,6 +167,26 @@ export class Server {
       if (unsubscribe !== undefined) ws.unsubscribe(unsubscribe)
     })
   }
+}
+
+function requestOf(res: HttpResponse, req: HttpRequest): Request {
+  return {
+    method: req.getCaseSensitiveMethod(),
+    path: req.getUrl(),
+    query: queryOf(req),
+    ifNoneMatch: req.getHeader('if-none-match'),
+    minChainHeight: req.getHeader('x-min-chain-height'),
+    origin: () => originOf(res, req),
+  }
+}
+
+function originOf(res: HttpResponse, req: HttpRequest): Origin {
+  const forwarded: string[] = []
+  // Not getHeader, which knows the first one only: a client's own, before the one that a proxy added.
+  req.forEach((name, value) => {
+    if (name === 'x-forwarded-for') forwarded.push(value)
+  })
+  return { peer: new Uint8Array(res.getRemoteAddress()), forwardedFor: forwarded.join(',') }
 }
 
 /** Undefined where there is no question mark, whatever the types say. */

@@ -16,6 +16,7 @@ describe('the server of sockets', () => {
     server = new Server({
       answer: () => ({ status: 200, headers: [], body: Buffer.from('{}') }),
       observe: () => undefined,
+      refusal: () => undefined,
       react: (text) => reactTo(feed, text ?? ''),
     })
     url = `http://127.0.0.1:${String(await server.listen('127.0.0.1', 0))}`
@@ -69,6 +70,7 @@ describe('the server of sockets', () => {
   it('refuses a port that is taken', async () => {
     const other = new Server({
       answer: () => ({ status: 200, headers: [], body: Buffer.alloc(0) }),
+      refusal: () => undefined,
       observe: () => undefined,
       react: () => ({ replies: [] }),
     })
