@@ -26,7 +26,7 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
 const PURE = new Set(['node:crypto', '@scure/base'])
 
 /** Imported by one file each: who needs more of one adds a method there. */
-const DRIVERS = ['@clickhouse/client', 'lmdb', 'ffi-rs', 'pino', 'uWebSockets.js', 'prom-client']
+const DRIVERS = ['ipaddr.js', '@clickhouse/client', 'lmdb', 'ffi-rs', 'pino', 'uWebSockets.js', 'prom-client']
 
 const files = walk('.').filter((path) => TEXT.test(path))
 const sources = files.filter((path) => /^(services|pipelines|proto)\/.*\.ts$/.test(path))

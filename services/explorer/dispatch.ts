@@ -46,6 +46,20 @@ export interface DispatcherParts {
 const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
 /** How long a request waits for the height that it asks for. */
 const HEIGHT_WAIT_MS = 2_000
+/** Characters of a URL; the longest that means anything has a few hundred. */
+const MOST_URL = 8_192
+const METHODS = 'GET, HEAD, OPTIONS'
+/** What a browser is told that asks whether a page of another origin may ask. */
+const PREFLIGHT: Answer = {
+  status: 204,
+  headers: [
+    ['allow', METHODS],
+    ['access-control-allow-methods', METHODS],
+    ['access-control-allow-headers', 'authorization, if-none-match, x-min-chain-height'],
+    ['access-control-max-age', '86400'],
+  ],
+  body: Buffer.alloc(0),
+}
 const UNAVAILABLE = 'Database unavailable'
 
 /** Turns a request into its answer, whatever transport brought it. Never rejects. */
@@ -63,6 +77,7 @@ export class Dispatcher {
 
   /** At once where the answer is in memory. */
   answer(request: Request): Answer | Promise<Answer> {
+    if (request.path.length + request.query.length > MOST_URL) return errorAnswer(414, 'URI Too Long')
     return this.refusal(request) ?? this.#answer(request)
   }
 
@@ -77,8 +92,9 @@ export class Dispatcher {
   #answer(request: Request): Answer | Promise<Answer> {
     const matched = this.#router.match(request.path)
     if (matched === undefined) return unknownRoute(request)
+    if (request.method === 'OPTIONS') return PREFLIGHT
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      return errorAnswer(405, 'Method Not Allowed', [['allow', 'GET, HEAD']])
+      return errorAnswer(405, 'Method Not Allowed', [['allow', METHODS]])
     const { target } = matched.route
     if (target === 'health') return this.#health()
     if (target === 'metrics') return this.#metrics()

@@ -3,7 +3,7 @@ import { clientOf, type Origin } from '../../../services/explorer/client-address
 import { RateLimit } from '../../../services/explorer/rate-limit.js'
 
 const PEER = Uint8Array.of(192, 0, 2, 1)
-const from = (forwardedFor: string, peer = PEER): Origin => ({ peer, forwardedFor })
+const from = (forwardedFor: string, peer: Uint8Array = PEER): Origin => ({ peer, forwardedFor })
 const v6 = (hex: string): Uint8Array => Buffer.from(hex.replaceAll(' ', ''), 'hex')
 
 describe('the client that a request is counted for', () => {

@@ -1,0 +1,93 @@
+import { connect } from 'node:net'
+import { pino } from 'pino'
+import type { DispatcherParts } from '../../../services/explorer/dispatch.js'
+import { Dispatcher } from '../../../services/explorer/dispatch.js'
+import type { Health } from '../../../services/explorer/health.js'
+import { Metrics } from '../../../services/explorer/metrics.js'
+import { Server } from '../../../services/explorer/server.js'
+import { NO_CHAIN, State } from '../../../services/explorer/state.js'
+import type { Tables } from '../../../services/explorer/tables.js'
+
+export interface BareServer {
+  readonly url: string
+  readonly port: number
+  readonly server: Server
+  close(): void
+}
+
+/** A server with a dispatcher behind it and neither database nor log: of an empty chain. */
+export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<BareServer> {
+  const state = new State()
+  state.adopt(NO_CHAIN)
+  state.poolLoaded()
+  const metrics = new Metrics({
+    connections: () => 0,
+    wsClients: () => 0,
+    tipHeight: () => -1,
+    nodeHeight: () => -1,
+    reorgs: () => 0,
+    poolSize: () => 0,
+    consumerLags: () => Promise.resolve([]),
+  })
+  const dispatcher = new Dispatcher({
+    reads: [],
+    state,
+    tables: {} as Tables,
+    health: () => ({ status: 'ok' }) as Health,
+    metrics,
+    logger: pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
+    ...parts,
+  })
+  const server = new Server({
+    answer: (request) => dispatcher.answer(request),
+    refusal: (request) => dispatcher.refusal(request),
+    observe: () => undefined,
+    react: () => ({ replies: [] }),
+  })
+  const port = await server.listen('127.0.0.1', 0)
+  const close = (): void => {
+    server.close()
+    metrics.close()
+  }
+  return { url: `http://127.0.0.1:${String(port)}`, port, server, close }
+}
+
+export interface RawAnswer {
+  /** All that came until the connection closed or the time was up. */
+  readonly text: string
+  readonly seconds: number
+  readonly closed: boolean
+}
+
+/**
+ * Sends bytes as they are, waits until the server closes.
+ * @param drip sent again every `everyMs` as long as the connection is open.
+ */
+export function sendRaw(
+  port: number,
+  bytes: string | Buffer,
+  { forMs = 1_000, drip, everyMs = 1_000 }: { forMs?: number; drip?: string; everyMs?: number } = {},
+): Promise<RawAnswer> {
+  const began = performance.now()
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    const socket = connect(port, '127.0.0.1')
+    const end = (closed: boolean): void => {
+      clearTimeout(timer)
+      clearInterval(dripping)
+      socket.destroy()
+      const text = Buffer.concat(chunks).toString('latin1')
+      resolve({ text, closed, seconds: (performance.now() - began) / 1000 })
+    }
+    const timer = setTimeout(() => {
+      end(false)
+    }, forMs)
+    const dripping = drip === undefined ? undefined : setInterval(() => socket.write(drip), everyMs)
+    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      end(true)
+    })
+    socket.write(bytes)
+  })
+}
