@@ -27,7 +27,7 @@ const LOWERING_GRACE_MS = 1000
 /** A head that connects more is one of a chain that is being filled. */
 const FILLING_BLOCKS = 10
 const IDLE_WAIT_MS = 250
-const LONGEST_BACKOFF_MS = 5000
+const LONGEST_BACKOFF_MS = 2000
 
 export interface MaterializerOptions {
   readonly db: Database

@@ -71,7 +71,8 @@ export class Database {
         query: sql,
         format: 'JSONEachRow',
         query_params: params,
-        ...(signal === undefined ? {} : { abort_signal: signal }),
+        // A server cancels only what cannot write when its client hangs up.
+        ...(signal === undefined ? {} : { abort_signal: signal, clickhouse_settings: { readonly: '2' } }),
       })
       return result.json<T>()
     })
@@ -113,9 +114,12 @@ export class Database {
     }
   }
 
-  /** Whether the server answers at all. */
-  async ping(): Promise<boolean> {
-    const { success } = await this.#client.ping()
+  /** Whether the server answers at all; false where the signal aborts first. */
+  async ping({ signal }: QueryOptions = {}): Promise<boolean> {
+    const { success } = await this.#client.ping({
+      select: false,
+      ...(signal === undefined ? {} : { abort_signal: signal }),
+    })
     return success
   }
 

@@ -1,15 +1,21 @@
 import type { Logger } from '../../pipelines/logger.js'
-import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { type Database, QueryRefused } from '../../pipelines/tables/clickhouse.js'
 
 /** The database cannot be asked now; told to clients as 503. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
 }
 
-const PING_EVERY_MS = 500
-/** A frozen server answers nothing, which only a deadline shows; a busy one takes its time. */
-const PING_DEADLINE_MS = 3_000
-const QUERY_DEADLINE_MS = 10_000
+const PING_EVERY_MS = 250
+const PING_DEADLINE_MS = 1_000
+const TICK_MS = 100
+/**
+ * So many looks in a row at which nothing had been heard since the last one, although something was asked: it is away. Looks
+ * instead of time, for this process may be late itself: between two of them whatever has arrived is read.
+ */
+const SILENT_TICKS = 6
+/** Of one query, waiting for its turn included. */
+const QUERY_DEADLINE_MS = 5_000
 /** Less than the client's connections, so that looks need not queue behind queries; more would not be faster. */
 const MOST_RUNNING = 8
 /** Beyond it the database is as good as away: answering at once is kinder than answering late. */
@@ -17,19 +23,23 @@ const MOST_WAITING = 4_000
 
 /**
  * The database as reads see it: knows whether it is there, so that a read of a database that is away fails at once instead of
- * waiting for a connection. Any failure of a query is told as Unavailable.
+ * waiting for a connection, and one under way fails within a second. A database that is busy, but answers anything at all, is
+ * there. Any failure of a query is told as Unavailable.
  */
 export class AvailableDatabase {
   #connected = false
   #running = 0
   readonly #waiting: (() => void)[] = []
-  #away = new AbortController()
-  #timer: NodeJS.Timeout | undefined
+  /** Of the queries that wait or run. */
+  readonly #asked = new Set<AbortController>()
+  #heard = false
+  #silentTicks = 0
+  #timers: NodeJS.Timeout[] = []
   #closed = false
   #pinging: Promise<void> | undefined
 
   constructor(
-    private readonly db: Database,
+    private readonly db: Pick<Database, 'query' | 'ping'>,
     private readonly logger: Logger,
   ) {}
 
@@ -45,61 +55,91 @@ export class AvailableDatabase {
   /** Resolves after the first look. */
   async start(): Promise<void> {
     await this.ping()
-    this.#again()
+    if (this.#closed) return
+    const again = (everyMs: number, look: () => void): NodeJS.Timeout => setInterval(look, everyMs).unref()
+    this.#timers = [again(TICK_MS, () => this.#listen()), again(PING_EVERY_MS, () => void this.ping())]
   }
 
+  /** What is under way fails. */
   close(): void {
     this.#closed = true
-    clearTimeout(this.#timer)
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#abortAll('the explorer stops')
   }
 
-  /** @throws Unavailable. */
-  async query<T>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<T[]> {
+  /**
+   * @param signal ends the query, on the server too; it then rejects with the signal's reason.
+   * @throws Unavailable.
+   */
+  async query<T>(
+    sql: string,
+    params: Readonly<Record<string, unknown>> = {},
+    signal?: AbortSignal,
+  ): Promise<T[]> {
     if (!this.#connected) throw new Unavailable('the database is away')
-    await this.#turn()
+    signal?.throwIfAborted()
+    const asked = new AbortController()
+    const leave = (): void => {
+      asked.abort(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      asked.abort(new Unavailable('a query took too long'))
+    }, QUERY_DEADLINE_MS)
+    signal?.addEventListener('abort', leave, { once: true })
+    this.#asked.add(asked)
     try {
-      return await this.#ask<T>(sql, params)
+      await this.#turn(asked.signal)
+      try {
+        return await this.#ask<T>(sql, params, asked.signal)
+      } finally {
+        this.#running--
+        this.#waiting.shift()?.()
+      }
     } finally {
-      this.#running--
-      this.#waiting.shift()?.()
+      this.#asked.delete(asked)
+      signal?.removeEventListener('abort', leave)
+      clearTimeout(timer)
     }
   }
 
-  /** Resolves when there is a connection for one more query, which is then counted as running. */
-  async #turn(): Promise<void> {
+  /** Resolves when there is a connection for one more query, which is then counted as running; rejects as the signal says. */
+  async #turn(signal: AbortSignal): Promise<void> {
     if (this.#running < MOST_RUNNING) {
       this.#running++
       return
     }
     if (this.#waiting.length >= MOST_WAITING) throw new Unavailable('too many queries are waiting')
-    await new Promise<void>((resolve) => {
-      this.#waiting.push(() => {
+    await new Promise<void>((resolve, reject) => {
+      const begin = (): void => {
         this.#running++
+        signal.removeEventListener('abort', giveUp)
         resolve()
-      })
+      }
+      const giveUp = (): void => {
+        const place = this.#waiting.indexOf(begin)
+        if (place >= 0) this.#waiting.splice(place, 1)
+        reject(signal.reason as Error)
+      }
+      this.#waiting.push(begin)
+      signal.addEventListener('abort', giveUp, { once: true })
     })
   }
 
-  async #ask<T>(sql: string, params: Readonly<Record<string, unknown>>): Promise<T[]> {
-    // It may have gone while this query waited its turn.
-    if (!this.#connected) throw new Unavailable('the database is away')
-    const deadline = new AbortController()
-    const timer = setTimeout(() => {
-      deadline.abort()
-    }, QUERY_DEADLINE_MS)
+  async #ask<T>(sql: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<T[]> {
     try {
-      const signal = AbortSignal.any([deadline.signal, this.#away.signal])
-      return await this.db.query<T>(sql, params, { signal })
+      const rows = await this.db.query<T>(sql, params, { signal })
+      this.#heard = true
+      return rows
     } catch (error) {
+      if (error instanceof QueryRefused) this.#heard = true
+      if (signal.aborted) throw signal.reason
       this.logger.warn({ err: error, sql: sql.slice(0, 200) }, 'a query failed')
       void this.ping()
       throw new Unavailable('a query failed', { cause: error })
-    } finally {
-      clearTimeout(timer)
     }
   }
 
-  /** Looks whether the database answers; looks of the same moment are one. */
+  /** Looks whether the database answers; looks of the same moment are one. Never rejects. */
   ping(): Promise<void> {
     this.#pinging ??= this.#look().finally(() => {
       this.#pinging = undefined
@@ -108,41 +148,37 @@ export class AvailableDatabase {
   }
 
   async #look(): Promise<void> {
-    const answered = await answersInTime(this.db)
+    const deadline = AbortSignal.timeout(PING_DEADLINE_MS)
+    const answered = await this.db.ping({ signal: deadline }).catch(() => false)
+    if (answered) this.#heard = true
     if (answered === this.#connected || this.#closed) return
-    this.#connected = answered
-    if (answered) {
-      this.#away = new AbortController()
-      this.logger.info({}, 'the database answers')
-      return
-    }
-    this.logger.warn({}, 'the database is away')
-    this.#away.abort(new Unavailable('the database went away'))
+    if (answered) this.#arrive()
+    // One that is only late may be busy with queries that it does answer.
+    else if (!deadline.aborted) this.#leave('it refuses connections')
   }
 
-  #again(): void {
-    if (this.#closed) return
-    this.#timer = setTimeout(() => {
-      void this.ping().finally(() => {
-        this.#again()
-      })
-    }, PING_EVERY_MS)
-    this.#timer.unref()
+  #listen(): void {
+    const isAsked = this.#running > 0 || this.#pinging !== undefined
+    this.#silentTicks = this.#heard || !isAsked ? 0 : this.#silentTicks + 1
+    this.#heard = false
+    if (this.#connected && this.#silentTicks >= SILENT_TICKS) this.#leave('it is silent')
   }
-}
 
-async function answersInTime(db: Database): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(false)
-    }, PING_DEADLINE_MS)
-  })
-  const answer = Promise.resolve(db.ping()).then(
-    (said: unknown) => said !== false,
-    () => false,
-  )
-  return Promise.race([answer, late]).finally(() => {
-    clearTimeout(timer)
-  })
+  #arrive(): void {
+    this.#connected = true
+    this.#silentTicks = 0
+    this.logger.info({}, 'the database answers')
+  }
+
+  #leave(why: string): void {
+    this.#connected = false
+    this.logger.warn({ why, running: this.#running, waiting: this.#waiting.length }, 'the database is away')
+    this.#abortAll('the database went away')
+  }
+
+  #abortAll(why: string): void {
+    const reason = new Unavailable(why)
+    // A query that ends lets the next one begin, which is then ended in its turn.
+    for (const asked of [...this.#asked]) asked.abort(reason)
+  }
 }

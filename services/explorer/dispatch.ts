@@ -9,6 +9,7 @@ import { parseArguments } from './reads/arguments.js'
 import type { RateLimit } from './rate-limit.js'
 import { BadArgument, NotFound, type Read, type ReadContext } from './reads/read.js'
 import { API, type Matched, type Route, Router } from './router.js'
+import { SharedAnswer, type WhenGone } from './shared-answer.js'
 import type { State } from './state.js'
 import type { Tables } from './tables.js'
 
@@ -20,6 +21,7 @@ export interface Request {
   readonly query: string
   readonly ifNoneMatch: string
   readonly minChainHeight: string
+  readonly whenGone: WhenGone
   /** To be asked while the request is handed over, not later. */
   readonly origin: () => Origin
 }
@@ -44,6 +46,8 @@ export interface DispatcherParts {
 }
 
 const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
+/** Of one answer; then it is 503, and what it asked of the database ends. */
+const ANSWER_DEADLINE_MS = 5_000
 /** How long a request waits for the height that it asks for. */
 const HEIGHT_WAIT_MS = 2_000
 /** Characters of a URL; the longest that means anything has a few hundred. */
@@ -68,7 +72,7 @@ export class Dispatcher {
   readonly #router: Router
   readonly #cache = new AnswerCache()
   /** Answers on their way: the same question of the same moment is asked once. */
-  readonly #pending = new Map<string, Promise<CachedAnswer>>()
+  readonly #pending = new Map<string, SharedAnswer<CachedAnswer>>()
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
@@ -138,38 +142,47 @@ export class Dispatcher {
     const stateHeaders = chainHeaders(chain)
     const cached = this.#cache.get(read.fresh, key, moment)
     if (cached !== undefined) return goodAnswer(cached, stateHeaders, request)
-    return this.#resolve(read, args, key, moment).then(
-      (made) => goodAnswer(made, stateHeaders, request),
-      (error: unknown) => {
-        if (error instanceof NotFound) return errorAnswer(404, error.message, stateHeaders)
-        throw error
-      },
-    )
+    return this.#underWay(read, args, key, moment)
+      .join(request.whenGone)
+      .then(
+        (made) => goodAnswer(made, stateHeaders, request),
+        (error: unknown) => {
+          if (error instanceof NotFound) return errorAnswer(404, error.message, stateHeaders)
+          throw error
+        },
+      )
   }
 
-  #resolve(read: Read, args: Record<string, unknown>, key: string, moment: Moment): Promise<CachedAnswer> {
+  #underWay(
+    read: Read,
+    args: Record<string, unknown>,
+    key: string,
+    moment: Moment,
+  ): SharedAnswer<CachedAnswer> {
     const pendingKey = `${key} ${JSON.stringify(moment)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
+    const make = async (signal: AbortSignal): Promise<CachedAnswer> => {
+      const made = toBytes(await read.resolve(this.#context(signal), args as never), moment.tipHash)
+      this.#cache.keep(read.fresh, key, made, moment)
+      return made
+    }
+    const making: SharedAnswer<CachedAnswer> = new SharedAnswer(make, ANSWER_DEADLINE_MS, () => {
+      if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)
+    })
+    this.#pending.set(pendingKey, making)
+    return making
+  }
+
+  #context(signal: AbortSignal): ReadContext {
     const { state, tables, definitions } = this.#parts
-    const context: ReadContext = {
+    return {
       chain: state.chain,
       pool: state.pool,
-      tables,
+      tables: tables.withSignal(signal),
       definitions,
       indexer: () => state.indexer(),
     }
-    const making = (async () => {
-      const made = toBytes(await read.resolve(context, args as never), moment.tipHash)
-      this.#cache.keep(read.fresh, key, made, moment)
-      return made
-    })()
-    this.#pending.set(pendingKey, making)
-    const forget = (): void => {
-      this.#pending.delete(pendingKey)
-    }
-    making.then(forget, forget)
-    return making
   }
 
   #failed(error: unknown, route: Route): Answer {

@@ -67,6 +67,26 @@ type ListenExclusively = (
   done: (socket: us_listen_socket | false) => void,
 ) => void
 
+/** Whether a client has left before its answer, and who wants to know. */
+class Departure {
+  #isOver = false
+  #callbacks: (() => void)[] = []
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  tell(callback: () => void): void {
+    if (this.#isOver) callback()
+    else this.#callbacks.push(callback)
+  }
+
+  happened(): void {
+    this.#isOver = true
+    for (const callback of this.#callbacks) callback()
+  }
+}
+
 /** The HTTP and WebSocket server. The only place that knows uWebSockets. */
 export class Server {
   readonly #parts: ServerParts
@@ -112,7 +132,8 @@ export class Server {
 
   #serve(res: HttpResponse, req: HttpRequest): void {
     const began = performance.now()
-    const request = requestOf(res, req)
+    const departure = new Departure()
+    const request = requestOf(res, req, departure)
     const { method, path } = request
     const answer = this.#parts.answer(request)
     const sent = (status: number): void => {
@@ -123,13 +144,12 @@ export class Server {
       sent(answer.status)
       return
     }
-    let aborted = false
     res.onAborted(() => {
-      aborted = true
+      departure.happened()
     })
     void answer.then((made) => {
       sent(made.status)
-      if (aborted) return
+      if (departure.isOver) return
       res.cork(() => {
         write(res, made, method === 'HEAD')
       })
@@ -161,7 +181,7 @@ export class Server {
 
   #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const began = performance.now()
-    const request = requestOf(res, req)
+    const request = requestOf(res, req, new Departure())
     const refusal = this.#parts.refusal(request)
     if (refusal !== undefined) {
       write(res, refusal, false)
@@ -185,13 +205,16 @@ export class Server {
   }
 }
 
-function requestOf(res: HttpResponse, req: HttpRequest): Request {
+function requestOf(res: HttpResponse, req: HttpRequest, departure: Departure): Request {
   return {
     method: req.getCaseSensitiveMethod(),
     path: req.getUrl(),
     query: queryOf(req),
     ifNoneMatch: req.getHeader('if-none-match'),
     minChainHeight: req.getHeader('x-min-chain-height'),
+    whenGone: (callback) => {
+      departure.tell(callback)
+    },
     origin: () => originOf(res, req),
   }
 }

@@ -92,18 +92,30 @@ export class Tables {
   readonly spends: Gatherer<readonly Spend[]>
   readonly #scriptEnds: Gatherer<readonly ScriptRow[]>
   /** Scripts known to have a long history. */
-  readonly #long = new Set<string>()
+  readonly #long: Set<string>
 
-  constructor(private readonly db: AvailableDatabase) {
-    this.places = new Gatherer({ load: (keys) => this.#loadPlaces(keys) })
-    this.bodies = new Gatherer({ load: (keys) => this.#loadBodies(keys) })
-    this.witnesses = new Gatherer({ load: (keys) => this.#loadWitnesses(keys) })
-    this.spends = new Gatherer({ load: (keys) => this.#loadSpends(keys) })
-    this.#scriptEnds = new Gatherer({ load: (keys) => this.#loadScriptEnds(keys), mostKeys: 100 })
+  constructor(
+    private readonly db: AvailableDatabase,
+    private readonly signal?: AbortSignal,
+    whole?: Tables,
+  ) {
+    this.places = whole?.places ?? new Gatherer({ load: (keys) => this.#loadPlaces(keys) })
+    this.bodies = whole?.bodies ?? new Gatherer({ load: (keys) => this.#loadBodies(keys) })
+    this.witnesses = whole?.witnesses ?? new Gatherer({ load: (keys) => this.#loadWitnesses(keys) })
+    this.spends = whole?.spends ?? new Gatherer({ load: (keys) => this.#loadSpends(keys) })
+    const loadEnds = (keys: readonly string[]) => this.#loadScriptEnds(keys)
+    this.#scriptEnds =
+      whole === undefined ? new Gatherer({ load: loadEnds, mostKeys: 100 }) : whole.#scriptEnds
+    this.#long = whole === undefined ? new Set() : whole.#long
+  }
+
+  /** The same tables, for a reader who may leave: his own queries end with the signal, lookups that travel with others' do not. */
+  withSignal(signal: AbortSignal): Tables {
+    return new Tables(this.db, signal, this)
   }
 
   query<T>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<T[]> {
-    return this.db.query<T>(sql, params)
+    return this.db.query<T>(sql, params, this.signal)
   }
 
   /**

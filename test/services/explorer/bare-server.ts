@@ -1,12 +1,13 @@
 import { connect } from 'node:net'
 import { pino } from 'pino'
+import { AvailableDatabase } from '../../../services/explorer/availability.js'
 import type { DispatcherParts } from '../../../services/explorer/dispatch.js'
 import { Dispatcher } from '../../../services/explorer/dispatch.js'
 import type { Health } from '../../../services/explorer/health.js'
 import { Metrics } from '../../../services/explorer/metrics.js'
 import { Server } from '../../../services/explorer/server.js'
 import { NO_CHAIN, State } from '../../../services/explorer/state.js'
-import type { Tables } from '../../../services/explorer/tables.js'
+import { Tables } from '../../../services/explorer/tables.js'
 
 export interface BareServer {
   readonly url: string
@@ -15,8 +16,11 @@ export interface BareServer {
   close(): void
 }
 
+const NO_DATABASE = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(false) }
+
 /** A server with a dispatcher behind it and neither database nor log: of an empty chain. */
 export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<BareServer> {
+  const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
   const state = new State()
   state.adopt(NO_CHAIN)
   state.poolLoaded()
@@ -32,10 +36,10 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   const dispatcher = new Dispatcher({
     reads: [],
     state,
-    tables: {} as Tables,
+    tables: new Tables(new AvailableDatabase(NO_DATABASE, logger)),
     health: () => ({ status: 'ok' }) as Health,
     metrics,
-    logger: pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
+    logger,
     ...parts,
   })
   const server = new Server({
