@@ -74,7 +74,12 @@ export class Database {
         // A server cancels only what cannot write when its client hangs up.
         ...(signal === undefined ? {} : { abort_signal: signal, clickhouse_settings: { readonly: '2' } }),
       })
-      return result.json<T>()
+      const rows = result.json<T>()
+      if (signal === undefined) return rows
+      const close = (): void => {
+        result.close()
+      }
+      return untilAborted(rows, close, signal)
     })
   }
 
@@ -125,6 +130,24 @@ export class Database {
 
   async close(): Promise<void> {
     await this.#client.close()
+  }
+}
+
+/** Waits for a result whose first bytes have come: from there on the driver does not heed the signal that it was given. */
+async function untilAborted<T>(result: Promise<T>, close: () => void, signal: AbortSignal): Promise<T> {
+  let giveUp = close
+  const aborted = new Promise<never>((_, reject) => {
+    giveUp = () => {
+      reject(signal.reason as Error)
+      close()
+    }
+    if (signal.aborted) giveUp()
+    else signal.addEventListener('abort', giveUp)
+  })
+  try {
+    return await Promise.race([result, aborted])
+  } finally {
+    signal.removeEventListener('abort', giveUp)
   }
 }
 

@@ -167,7 +167,7 @@ export class Dispatcher {
       this.#cache.keep(read.fresh, key, made, moment)
       return made
     }
-    const making: SharedAnswer<CachedAnswer> = new SharedAnswer(make, ANSWER_DEADLINE_MS, () => {
+    const making = new SharedAnswer<CachedAnswer>(make, ANSWER_DEADLINE_MS, () => {
       if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)
     })
     this.#pending.set(pendingKey, making)

@@ -234,7 +234,7 @@ describe('an explorer of the recorded chain', () => {
       const response = await raw(path, options)
       expect(response.status, path).toBe(status)
       expect(await response.json(), path).toEqual(body)
-      if (status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD')
+      if (status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
     }
   })
 

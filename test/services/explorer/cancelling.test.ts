@@ -1,0 +1,113 @@
+import { Type } from '@sinclair/typebox'
+import { randomBytes } from 'node:crypto'
+import { pino } from 'pino'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { AvailableDatabase } from '../../../services/explorer/availability.js'
+import { declareRead } from '../../../services/explorer/reads/read.js'
+import { Tables } from '../../../services/explorer/tables.js'
+import { useDatabase } from '../../harness/engine.js'
+import { until } from '../../harness/until.js'
+import { type BareServer, startBare } from './bare-server.js'
+
+const slow = declareRead({
+  name: 'slow',
+  path: '/slow/:tag',
+  fresh: 'head',
+  args: { tag: Type.String({ pattern: '^[0-9a-f]+$', description: 'hexadecimal' }) },
+  answer: Type.Object({ rows: Type.Integer() }),
+  resolve: async ({ tables }, { tag }) => {
+    const sql = `SELECT sleepEachRow(0.2) AS slept, '${tag}' AS tag FROM numbers(60) SETTINGS max_block_size = 1, max_threads = 1`
+    return { rows: (await tables.query(sql)).length }
+  },
+})
+
+describe('a query', () => {
+  const database = useDatabase()
+  let available: AvailableDatabase
+  let bare: BareServer
+  let tag: string
+
+  beforeAll(async () => {
+    const logger = pino({ level: 'silent' })
+    available = new AvailableDatabase(database(), logger)
+    await available.start()
+    bare = await startBare({ reads: [slow], tables: new Tables(available) })
+  })
+  afterAll(() => {
+    bare.close()
+    available.close()
+  })
+  beforeEach(() => {
+    tag = randomBytes(8).toString('hex')
+  })
+
+  const running = async (): Promise<number> => {
+    const sql = `SELECT count() AS count FROM system.processes WHERE position(query, concat('\\'', {tag:String}, '\\' AS tag')) > 0`
+    const [row] = await database().query<{ count: string }>(sql, { tag })
+    return Number(row?.count)
+  }
+  const begun = () => until('it runs', async () => (await running()) === 1)
+  const ask = (signal?: AbortSignal): Promise<number> =>
+    fetch(`${bare.url}/api/v1/slow/${tag}`, signal === undefined ? {} : { signal }).then(
+      async (answer) => {
+        await answer.text()
+        return answer.status
+      },
+      () => 0,
+    )
+
+  it('ends on the server when the client that waits for it has left', async () => {
+    const client = new AbortController()
+    const asked = ask(client.signal)
+    await begun()
+    client.abort()
+    expect(await asked).toBe(0)
+    await until('it is gone', async () => (await running()) === 0, 2_000)
+    expect(available.running).toBe(0)
+  })
+
+  it('goes on as long as one of those who share it waits, and is asked anew after all have left', async () => {
+    const clients = [new AbortController(), new AbortController()]
+    const asked = clients.map((client) => ask(client.signal))
+    await begun()
+    clients[0]?.abort()
+    await asked[0]
+    const left = performance.now()
+    await until(
+      'some time has passed',
+      async () => (await running()) === 1 && performance.now() - left > 1_000,
+    )
+    clients[1]?.abort()
+    const again = new AbortController()
+    const other = ask(again.signal)
+    await asked[1]
+    await until('only the new one runs', async () => (await running()) === 1 && available.running === 1)
+    again.abort()
+    await other
+    await until('it is gone', async () => (await running()) === 0, 2_000)
+  })
+
+  it('ends on the server when its time is up, and is answered with 503', async () => {
+    const began = performance.now()
+    const answer = await fetch(`${bare.url}/api/v1/slow/${tag}`)
+    expect(answer.status).toBe(503)
+    expect(await answer.json()).toEqual({ error: 'Database unavailable' })
+    const seconds = (performance.now() - began) / 1000
+    expect(seconds).toBeGreaterThan(4.5)
+    expect(seconds).toBeLessThan(6)
+    await until('it is gone', async () => (await running()) === 0, 2_000)
+    expect(available.connected).toBe(true)
+  })
+
+  it('that waits for its turn leaves the queue when its client leaves', async () => {
+    const clients = Array.from({ length: 12 }, () => new AbortController())
+    const tags = clients.map(() => randomBytes(8).toString('hex'))
+    const asked = clients.map((client, index) =>
+      fetch(`${bare.url}/api/v1/slow/${tags[index] ?? ''}`, { signal: client.signal }).catch(() => undefined),
+    )
+    await until('all places are taken', () => available.running === 8)
+    for (const client of clients) client.abort()
+    await Promise.all(asked)
+    await until('nothing runs', () => available.running === 0, 2_000)
+  })
+})
