@@ -84,7 +84,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     health,
     metrics,
     logger,
-      limit,
+    limit,
   })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { AvailableDatabase } from '../../../services/explorer/availability.js'
 import type { DispatcherParts } from '../../../services/explorer/dispatch.js'
 import { Dispatcher } from '../../../services/explorer/dispatch.js'
+import { Definitions } from '../../../services/explorer/definitions.js'
 import type { Health } from '../../../services/explorer/health.js'
 import { Metrics } from '../../../services/explorer/metrics.js'
 import { Server } from '../../../services/explorer/server.js'
@@ -31,12 +32,14 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     nodeHeight: () => -1,
     reorgs: () => 0,
     poolSize: () => 0,
+    refusedFiles: () => [],
     consumerLags: () => Promise.resolve([]),
   })
   const dispatcher = new Dispatcher({
     reads: [],
     state,
     tables: new Tables(new AvailableDatabase(NO_DATABASE, logger)),
+    definitions: new Definitions({}, logger),
     health: () => ({ status: 'ok' }) as Health,
     metrics,
     logger,
