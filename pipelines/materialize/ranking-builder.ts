@@ -4,7 +4,7 @@ import type { Database } from '../tables/clickhouse.js'
 import { buildRanking, dropOldRankings, newestRanking, rowsAbove } from '../tables/ranking.js'
 
 /** Rows of balances above a ranking from which on a new one is built: what a reader of the rich list lays over it. */
-export const RANKING_TAIL = 100_000
+export const RANKING_TAIL = 25_000
 
 /**
  * Builds rankings beside the fold, never in its way: a ranking is true of its block whatever is folded meanwhile. While a
