@@ -24,6 +24,7 @@ export interface ServerParts {
 const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
 /** A client that has not taken this much is dropped: it comes back with `since`. */
 const MOST_BACKPRESSURE = 4 * 2 ** 20
+const MOST_BODY_BYTES = 64 * 1024
 const MOST_MESSAGE_BYTES = 16 * 1024
 /** LIBUS_LISTEN_EXCLUSIVE_PORT; the types have it in an enum that does not exist at run time. */
 const EXCLUSIVE_PORT = 1
@@ -139,8 +140,9 @@ export class Server {
     const sent = (status: number): void => {
       this.#parts.observe(path, status, (performance.now() - began) / 1000)
     }
+    const ending: Ending = { isHead: method === 'HEAD', isLast: hasLargeBody(req) }
     if (!(answer instanceof Promise)) {
-      write(res, answer, method === 'HEAD')
+      write(res, answer, ending)
       sent(answer.status)
       return
     }
@@ -151,7 +153,7 @@ export class Server {
       sent(made.status)
       if (departure.isOver) return
       res.cork(() => {
-        write(res, made, method === 'HEAD')
+        write(res, made, ending)
       })
     })
   }
@@ -184,7 +186,7 @@ export class Server {
     const request = requestOf(res, req, new Departure())
     const refusal = this.#parts.refusal(request)
     if (refusal !== undefined) {
-      write(res, refusal, false)
+      write(res, refusal, { isHead: false, isLast: false })
       this.#parts.observe(request.path, refusal.status, (performance.now() - began) / 1000)
       return
     }
@@ -215,6 +217,7 @@ function requestOf(res: HttpResponse, req: HttpRequest, departure: Departure): R
     whenGone: (callback) => {
       departure.tell(callback)
     },
+    authorization: () => req.getHeader('authorization'),
     origin: () => originOf(res, req),
   }
 }
@@ -234,15 +237,32 @@ function queryOf(req: HttpRequest): string {
   return query ?? ''
 }
 
-function write(res: HttpResponse, { status, headers, body }: Answer, isHead: boolean): void {
+interface Ending {
+  readonly isHead: boolean
+  /** Whether the connection closes after the answer. */
+  readonly isLast: boolean
+}
+
+/** No request needs a body. A small one is skipped; after the answer to one that is large or of unknown length we hang up. */
+function hasLargeBody(req: HttpRequest): boolean {
+  const length = req.getHeader('content-length')
+  return (length !== '' && Number(length) > MOST_BODY_BYTES) || req.getHeader('transfer-encoding') !== ''
+}
+
+function write(res: HttpResponse, { status, headers, body }: Answer, { isHead, isLast }: Ending): void {
+  const hasBody = !isHead && status !== 204 && status !== 304
+  // endWithoutBody (3.0.6) cannot hang up: given any argument, it waits for a body, and the connection hangs.
+  if (isLast && !hasBody) {
+    res.close()
+    return
+  }
   res.writeStatus(REASONS[status] ?? String(status))
   res.writeHeader('access-control-allow-origin', COMMON_HEADERS)
   for (const [name, value] of headers) res.writeHeader(name, value)
-  if (status === 204) {
-    res.endWithoutBody()
+  if (hasBody) {
+    res.end(body, isLast)
     return
   }
-  // The length as a header of our own: given one, endWithoutBody (3.0.6) waits for a body, and the connection hangs.
-  if (isHead || status === 304) res.writeHeader('content-length', String(body.length)).endWithoutBody()
-  else res.end(body)
+  if (status !== 204) res.writeHeader('content-length', String(body.length))
+  res.endWithoutBody()
 }
