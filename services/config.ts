@@ -68,6 +68,16 @@ function path(env: string, fallback: string, doc: string): Setting<string> {
   return { env, type: 'path', fallback, secret: false, doc, parse: (value) => resolve(value ?? fallback) }
 }
 
+function optionalPath(env: string, doc: string): Setting<string | undefined> {
+  const parse = (value: string | undefined): string | undefined =>
+    value === undefined ? undefined : resolve(value)
+  return { env, type: 'path', fallback: '', secret: false, doc, parse }
+}
+
+function secret(env: string, doc: string): Setting<string | undefined> {
+  return { env, type: 'secret', fallback: '', secret: true, doc, parse: (value) => value }
+}
+
 /** A URL may carry credentials, so its value is never repeated in a fault, and describe() blanks them. */
 function url(env: string, protocols: readonly string[], doc: string): Setting<string | undefined> {
   const type = `URL (${protocols.join(', ')})`
@@ -127,6 +137,10 @@ const SETTINGS = {
     ['http', 'https'],
     'JSON-RPC of the node, `http://user:password@host:port`. Unset: a simulated node.',
   ),
+  nodeDataDir: optionalPath(
+    'NODE_DATA_DIR',
+    "The node's data directory, where this machine has it: node health then tells of its disk.",
+  ),
   chain: choice(
     'CHAIN',
     ['main', 'test', 'signet', 'regtest'],
@@ -157,6 +171,10 @@ const SETTINGS = {
     'TRUSTED_PROXY_HOPS',
     { least: 0, most: 32, fallback: 0 },
     'Own proxies in front of the explorer that add to `X-Forwarded-For`; 0: the header is not believed.',
+  ),
+  healthApiToken: secret(
+    'HEALTH_API_TOKEN',
+    'What `/api/v1/node/health` asks for as `Authorization: Bearer …`. Unset: nothing.',
   ),
   finalityDepth: integer(
     'FINALITY_DEPTH',

@@ -34,6 +34,11 @@ export function nodeUrl(config: Config, waiting: Waiting = {}): Promise<string> 
   return waitForEndpoint(join(config.dataDir, 'simnode.json'), help, waiting)
 }
 
+/** URL of the node's RPC as it is known now, without waiting: undefined where no simulated node is running. */
+export async function presentNodeUrl(config: Config): Promise<string | undefined> {
+  return config.nodeRpcUrl ?? (await readEndpoint(join(config.dataDir, 'simnode.json')))?.url
+}
+
 /** Makes a process findable; the file appears whole. */
 export async function announceEndpoint(file: string, endpoint: Endpoint): Promise<void> {
   const draft = `${file}.${String(process.pid)}`

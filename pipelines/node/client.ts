@@ -87,6 +87,25 @@ export class NodeClient {
     return Buffer.from(hex, 'hex')
   }
 
+  /** How large the chain is on the node's disk, bytes. */
+  async chainBytes(signal?: AbortSignal): Promise<number> {
+    const { size_on_disk } = await this.call('getblockchaininfo', [], replies.chainSizeReply, signal)
+    return size_on_disk
+  }
+
+  poolInfo(signal?: AbortSignal): Promise<replies.NodePoolInfo> {
+    return this.call('getmempoolinfo', [], replies.poolInfoReply, signal)
+  }
+
+  networkInfo(signal?: AbortSignal): Promise<replies.NodeNetworkInfo> {
+    return this.call('getnetworkinfo', [], replies.networkInfoReply, signal)
+  }
+
+  /** Seconds since the node was started. */
+  uptime(signal?: AbortSignal): Promise<number> {
+    return this.call('uptime', [], replies.uptimeReply, signal)
+  }
+
   /** The whole pool by txid. */
   pool(signal?: AbortSignal): Promise<Record<string, replies.NodePoolEntry>> {
     return this.call('getrawmempool', [true], replies.poolReply, signal)

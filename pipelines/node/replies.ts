@@ -24,6 +24,7 @@ export class Reply<T extends TSchema> {
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Hex = Type.String()
 const Height = Type.Integer({ minimum: 0, maximum: 0xffff_ffff })
+const Count = Type.Integer({ minimum: 0 })
 /** Coins as the node prints them; `coinsToBaseUnits` turns them into base units. */
 const Coins = Type.Number({ minimum: 0 })
 
@@ -33,6 +34,19 @@ const ChainInfo = Type.Object({
   bestblockhash: Hash,
   initialblockdownload: Type.Optional(Type.Boolean()),
 })
+
+const ChainSize = Type.Object({ size_on_disk: Count })
+
+const PoolInfo = Type.Object({
+  size: Count,
+  bytes: Count,
+  usage: Count,
+  maxmempool: Count,
+  mempoolminfee: Coins,
+  unbroadcastcount: Count,
+})
+
+const NetworkInfo = Type.Object({ connections: Count, connections_in: Count, connections_out: Count })
 
 const headerFields = {
   hash: Hash,
@@ -78,6 +92,9 @@ const ScannedSet = Type.Object({
   ),
 })
 
+/** getmempoolinfo; bytes, but `mempoolminfee` in coins per kvB. */
+export type NodePoolInfo = Static<typeof PoolInfo>
+export type NodeNetworkInfo = Static<typeof NetworkInfo>
 export type NodeChainInfo = Static<typeof ChainInfo>
 /** getblock with verbosity 3. */
 export type NodeBlock = Static<typeof Block>
@@ -92,6 +109,12 @@ export const chainInfoReply = new Reply(ChainInfo)
 export const txOutSetReply = new Reply(TxOutSet)
 /** scantxoutset start. */
 export const scannedSetReply = new Reply(ScannedSet)
+/** getblockchaininfo, of which only the size is wanted. */
+export const chainSizeReply = new Reply(ChainSize)
+export const poolInfoReply = new Reply(PoolInfo)
+export const networkInfoReply = new Reply(NetworkInfo)
+/** Seconds. */
+export const uptimeReply = new Reply(Count)
 export const headerReply = new Reply(Header)
 export const blockReply = new Reply(Block)
 export const blockHashReply = new Reply(Hash)

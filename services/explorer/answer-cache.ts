@@ -36,12 +36,12 @@ export class AnswerCache {
 
   get(fresh: Freshness, key: string, now: Moment): CachedAnswer | undefined {
     this.#advance(now)
-    return fresh === 'live' ? undefined : this.#shelves[fresh].answers.get(key)
+    return !isKept(fresh) ? undefined : this.#shelves[fresh].answers.get(key)
   }
 
   /** Keeps an answer made of `then`, unless that is over. */
   keep(fresh: Freshness, key: string, answer: CachedAnswer, then: Moment): void {
-    if (fresh === 'live' || !isSame(fresh, then, this.#moment)) return
+    if (!isKept(fresh) || !isSame(fresh, then, this.#moment)) return
     const shelf = this.#shelves[fresh]
     const bytes = answer.body.length + key.length * 2 + ENTRY_BYTES
     if (bytes > MOST_BYTES / 8 || shelf.answers.has(key)) return
@@ -56,6 +56,8 @@ export class AnswerCache {
     this.#moment = now
   }
 }
+
+const isKept = (fresh: Freshness): fresh is 'head' | 'pool' => fresh === 'head' || fresh === 'pool'
 
 function isSame(fresh: 'head' | 'pool', one: Moment, other: Moment): boolean {
   if (one.position !== other.position || one.tipHash !== other.tipHash) return false

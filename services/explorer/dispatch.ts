@@ -5,13 +5,15 @@ import type { Definitions } from './definitions.js'
 import type { Health } from './health.js'
 import type { Metrics } from './metrics.js'
 import type { Logger } from '../../pipelines/logger.js'
+import { NodeUnavailable } from './node-health.js'
 import { parseArguments } from './reads/arguments.js'
 import type { RateLimit } from './rate-limit.js'
-import { BadArgument, NotFound, type Read, type ReadContext } from './reads/read.js'
-import { API, type Matched, type Route, Router } from './router.js'
+import { BadArgument, type NodeAsked, NotFound, type Read, type ReadContext } from './reads/read.js'
+import { API, type Matched, Router } from './router.js'
 import { SharedAnswer, type WhenGone } from './shared-answer.js'
 import type { State } from './state.js'
 import type { Tables } from './tables.js'
+import type { Token } from './token.js'
 
 export interface Request {
   /** Upper case. */
@@ -22,7 +24,8 @@ export interface Request {
   readonly ifNoneMatch: string
   readonly minChainHeight: string
   readonly whenGone: WhenGone
-  /** To be asked while the request is handed over, not later. */
+  /** Of the header; to be asked while the request is handed over, not later, as is `origin`. */
+  readonly authorization: () => string
   readonly origin: () => Origin
 }
 
@@ -41,11 +44,15 @@ export interface DispatcherParts {
   readonly health: () => Health
   readonly metrics: Metrics
   readonly logger: Logger
+  readonly node: NodeAsked
+  /** Of the reads that need one; they are open to all where it is left out. */
+  readonly token?: Token | undefined
   /** Of requests under /api/v1; none where left out. */
   readonly limit?: RateLimit | undefined
 }
 
 const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
+const NO_STORE = ['cache-control', 'no-store'] as const
 /** Of one answer; then it is 503, and what it asked of the database ends. */
 const ANSWER_DEADLINE_MS = 5_000
 /** How long a request waits for the height that it asks for. */
@@ -82,7 +89,11 @@ export class Dispatcher {
   /** At once where the answer is in memory. */
   answer(request: Request): Answer | Promise<Answer> {
     if (request.path.length + request.query.length > MOST_URL) return errorAnswer(414, 'URI Too Long')
-    return this.refusal(request) ?? this.#answer(request)
+    try {
+      return this.refusal(request) ?? this.#answer(request)
+    } catch (error) {
+      return this.#failed(error, request.method)
+    }
   }
 
   /** Counts a request. @returns the answer of one that is over its client's limit. */
@@ -106,7 +117,7 @@ export class Dispatcher {
     try {
       return this.#read(target, matched, request)
     } catch (error) {
-      return this.#failed(error, matched.route)
+      return this.#failed(error, matched.route.pattern)
     }
   }
 
@@ -116,20 +127,25 @@ export class Dispatcher {
   }
 
   #read(read: Read, { route, params }: Matched, request: Request): Answer | Promise<Answer> {
+    if (read.needsToken === true && this.#parts.token?.isIn(request.authorization()) === false)
+      return errorAnswer(401, 'Unauthorized', [['www-authenticate', 'Bearer']])
     const args = argumentsOf(read, params, request.query)
     const height = minHeight(request.minChainHeight)
     const { state } = this.#parts
-    if (height > state.chain.height)
+    if (height > state.chain.height && read.fresh !== 'outside')
       return state
         .until(() => state.chain.height >= height, HEIGHT_WAIT_MS)
         .then(() => this.#now(read, args, request))
-        .catch((error: unknown) => this.#failed(error, route))
+        .catch((error: unknown) => this.#failed(error, route.pattern))
     const answer = this.#now(read, args, request)
-    return answer instanceof Promise ? answer.catch((error: unknown) => this.#failed(error, route)) : answer
+    return answer instanceof Promise
+      ? answer.catch((error: unknown) => this.#failed(error, route.pattern))
+      : answer
   }
 
   #now(read: Read, args: Record<string, unknown>, request: Request): Answer | Promise<Answer> {
     const { state, definitions } = this.#parts
+    if (read.fresh === 'outside') return this.#outside(read, args, request)
     if (!state.ready) throw new Unavailable('the chain was not read yet')
     const { chain } = state
     const moment: Moment = {
@@ -151,6 +167,13 @@ export class Dispatcher {
           throw error
         },
       )
+  }
+
+  async #outside(read: Read, args: Record<string, unknown>, { whenGone }: Request): Promise<Answer> {
+    const make = async (signal: AbortSignal): Promise<Buffer> =>
+      jsonBytes(await read.resolve(this.#context(signal), args as never))
+    const body = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(whenGone)
+    return { status: 200, headers: [JSON_TYPE, NO_STORE], body }
   }
 
   #underWay(
@@ -175,27 +198,29 @@ export class Dispatcher {
   }
 
   #context(signal: AbortSignal): ReadContext {
-    const { state, tables, definitions } = this.#parts
+    const { state, tables, definitions, node } = this.#parts
     return {
       chain: state.chain,
       pool: state.pool,
       tables: tables.withSignal(signal),
       definitions,
+      node,
       indexer: () => state.indexer(),
     }
   }
 
-  #failed(error: unknown, route: Route): Answer {
+  #failed(error: unknown, what: string): Answer {
     if (error instanceof BadArgument) return errorAnswer(400, error.message)
+    if (error instanceof NodeUnavailable) return errorAnswer(503, 'Node unavailable')
     if (error instanceof Unavailable) return errorAnswer(503, UNAVAILABLE)
-    this.#parts.logger.error({ err: error, route: route.pattern }, 'a read failed')
+    this.#parts.logger.error({ err: error, what }, 'a read failed')
     return errorAnswer(500, 'Internal Server Error')
   }
 
   #health(): Answer {
     const health = this.#parts.health()
     const status = health.status === 'ok' ? 200 : 503
-    return { status, headers: [JSON_TYPE, ['cache-control', 'no-store']], body: jsonBytes(health) }
+    return { status, headers: [JSON_TYPE, NO_STORE], body: jsonBytes(health) }
   }
 
   async #metrics(): Promise<Answer> {

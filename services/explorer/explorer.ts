@@ -10,6 +10,7 @@ import { FeedWriter } from './feed-writer.js'
 import { HeadFollower } from './head-follow.js'
 import { type Health, healthOf } from './health.js'
 import { Metrics } from './metrics.js'
+import { NodeWatch } from './node-health.js'
 import { PoolFollower } from './pool-follow.js'
 import { RateLimit } from './rate-limit.js'
 import { READS } from './reads/index.js'
@@ -17,6 +18,7 @@ import { WHALE_VALUE } from './reads/whales.js'
 import { Server } from './server.js'
 import { State } from './state.js'
 import { Tables } from './tables.js'
+import { Token } from './token.js'
 import { WhaleWatch } from './whale-watch.js'
 
 export interface ExplorerOptions {
@@ -31,6 +33,12 @@ export interface ExplorerOptions {
   /** Proxies of our own that add to X-Forwarded-For. */
   readonly trustedProxyHops?: number
   readonly chain?: Chain | undefined
+  /** Finds the node's RPC, undefined where there is none now. Without it, nobody knows how the node is. */
+  readonly locateNode?: () => Promise<string | undefined>
+  /** The node's data directory, where this machine has it. */
+  readonly nodeDataDir?: string | undefined
+  /** What node health asks for; nothing where left out. */
+  readonly healthToken?: string | undefined
   /** Files that the operator edits. */
   readonly definitions?: DefinitionPaths
   /** Base units: the whale channel tells what moves more. */
@@ -76,15 +84,20 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const health = (): Health => healthOf({ state, database }, server.clients)
   const { rateLimitPerMinute: perMinute = 0, trustedProxyHops: trustedHops = 0 } = options
   const limit = perMinute === 0 ? undefined : new RateLimit({ perMinute, trustedHops })
+  const { locateNode: locate = () => Promise.resolve(undefined), nodeDataDir: dataDir, healthToken } = options
+  const node = new NodeWatch({ locate, dataDir, logger })
+  const token = healthToken === undefined ? undefined : new Token(healthToken)
   const dispatcher: Dispatcher = new Dispatcher({
     reads: READS,
     state,
     tables,
+    node,
     definitions,
     health,
     metrics,
     logger,
     limit,
+    token,
   })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
@@ -107,6 +120,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     stop.abort()
     writer.close()
     database.close()
+    node.close()
     definitions.close()
     await Promise.allSettled(following)
     metrics.close()

@@ -1,6 +1,6 @@
 import { openLog } from '../../pipelines/log/open.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
-import { engineUrl } from '../discovery.js'
+import { engineUrl, presentNodeUrl } from '../discovery.js'
 import { runService, untilAborted } from '../lifecycle.js'
 import { startExplorer } from './explorer.js'
 
@@ -13,6 +13,9 @@ await runService('explorer', async ({ config, logger, signal }) => {
   const explorer = await startExplorer({
     ...{ host, port, db, log, logger, rateLimitPerMinute, trustedProxyHops, chain, definitions },
     whaleMinValue: BigInt(whaleMinValue),
+    locateNode: () => presentNodeUrl(config),
+    nodeDataDir: config.nodeDataDir,
+    healthToken: config.healthApiToken,
   })
   logger.info({ url: explorer.url }, 'explorer listens')
   await untilAborted(signal)

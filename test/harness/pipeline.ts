@@ -67,6 +67,7 @@ export class Pipeline {
       log,
       logger,
       rateLimitPerMinute: 0,
+      locateNode: () => Promise.resolve(options.nodeUrl),
       ...options.explorer,
     })
     return new Pipeline(

@@ -2,6 +2,7 @@ import { addressSummary, addressTransactions, addressUtxos } from './addresses.j
 import { block, blocks, blockTransactions, tip } from './blocks.js'
 import { label, labels } from './labels.js'
 import { mempoolSummary, mempoolTransactions } from './mempool.js'
+import { nodeHealth } from './node.js'
 import { miningDifficulty, miningHashrate, miningPools, networkHashrate } from './mining.js'
 import { opReturns, transactionOpReturns } from './op-returns.js'
 import type { Read } from './read.js'
@@ -39,4 +40,5 @@ export const READS: readonly Read[] = [
   labels,
   opReturns,
   transactionOpReturns,
+  nodeHealth,
 ]

@@ -1,15 +1,25 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import type { NodeHealth } from '../node-health.js'
 import type { ChainState } from '../state.js'
 import type { IndexerFigures } from '../status.js'
 import type { Tables } from '../tables.js'
 import type { PoolView } from '../pool.js'
 import type { Definitions } from '../definitions.js'
 
-/** How long an answer stays true: until the next head, until the head or the pool changes, or only now. */
-export type Freshness = 'head' | 'pool' | 'live'
+/**
+ * How long an answer stays true: until the next head, until the head or the pool changes, or only now. One from `outside` is of
+ * no state of the chain at all: it needs no database, and names no height.
+ */
+export type Freshness = 'head' | 'pool' | 'live' | 'outside'
 
 /** The schemas of the arguments by name; one whose name stands in the path as `:name` is a path argument. */
 export type Arguments = Readonly<Record<string, TSchema>>
+
+/** What the node says of itself. */
+export interface NodeAsked {
+  /** @throws NodeUnavailable. */
+  health(): Promise<NodeHealth>
+}
 
 /**
  * What a resolver may ask. `chain` is one state for the whole answer. `pool` changes under a resolver that awaits: take from
@@ -20,6 +30,7 @@ export interface ReadContext {
   readonly pool: PoolView
   readonly tables: Tables
   readonly definitions: Pick<Definitions, 'labels' | 'pools'>
+  readonly node: NodeAsked
   indexer(): IndexerFigures
 }
 
@@ -29,6 +40,8 @@ export interface Read {
   /** Under /api/v1. */
   readonly path: string
   readonly fresh: Freshness
+  /** Asks for HEALTH_API_TOKEN, where one is set. */
+  readonly needsToken?: boolean
   readonly args: Arguments
   readonly answer: TSchema
   readonly resolve: (context: ReadContext, args: never) => unknown

@@ -20,6 +20,30 @@ export const windowed = <T extends TSchema>(item: T) =>
 export const listed = <T extends TSchema>(item: T) =>
   Type.Object({ items: Type.Array(item), limit: Type.Integer() })
 
+/** datadir_*: null where the node's data directory cannot be read from here. `mempoolminfee` is the node's own, coins per kvB. */
+export const NodeHealth = Type.Object({
+  disk: Type.Object({
+    blockchain_size: Type.Integer({ description: 'bytes' }),
+    datadir_free_bytes: orNull(Type.Integer()),
+    datadir_total_bytes: orNull(Type.Integer()),
+    datadir_free_pct: orNull(Type.Number({ minimum: 0, maximum: 100 })),
+  }),
+  mempool: Type.Object({
+    size: Type.Integer(),
+    bytes: Type.Integer(),
+    usage: Type.Integer(),
+    maxmempool: Type.Integer(),
+    mempoolminfee: Type.Number(),
+    unbroadcastcount: Type.Integer(),
+  }),
+  peers: Type.Object({
+    connections: Type.Integer(),
+    connections_in: Type.Integer(),
+    connections_out: Type.Integer(),
+  }),
+  uptime: Type.Integer({ description: 'seconds' }),
+})
+
 export const Block = Type.Object({
   hash: Hash,
   height: Type.Integer(),

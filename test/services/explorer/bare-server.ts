@@ -6,6 +6,7 @@ import { Dispatcher } from '../../../services/explorer/dispatch.js'
 import { Definitions } from '../../../services/explorer/definitions.js'
 import type { Health } from '../../../services/explorer/health.js'
 import { Metrics } from '../../../services/explorer/metrics.js'
+import { NodeUnavailable } from '../../../services/explorer/node-health.js'
 import { Server } from '../../../services/explorer/server.js'
 import { NO_CHAIN, State } from '../../../services/explorer/state.js'
 import { Tables } from '../../../services/explorer/tables.js'
@@ -40,6 +41,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     state,
     tables: new Tables(new AvailableDatabase(NO_DATABASE, logger)),
     definitions: new Definitions({}, logger),
+    node: { health: () => Promise.reject(new NodeUnavailable('there is none')) },
     health: () => ({ status: 'ok' }) as Health,
     metrics,
     logger,

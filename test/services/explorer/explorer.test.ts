@@ -116,9 +116,10 @@ describe('an explorer of the recorded chain', () => {
       const answer = await pipeline.get(path + (queries[read.name] ?? ''))
       expect(answer.status, path).toBe(200)
       expect(Value.Errors(read.answer, answer.body).First(), path).toBeUndefined()
+      expect(answer.headers.get('content-type'), path).toBe('application/json; charset=utf-8')
+      if (read.fresh === 'outside') continue
       expect(answer, path).toMatchObject({ height: before.chaininfo.blocks, tip })
       expect(answer.headers.get('etag'), path).toMatch(/^"[^"]+"$/)
-      expect(answer.headers.get('content-type'), path).toBe('application/json; charset=utf-8')
       if ('items' in answer.body)
         expect(answer.body.items.length, path).toBeGreaterThan(read.path.startsWith('/mempool') ? -1 : 0)
     }

@@ -1,0 +1,33 @@
+import { declareRead } from './read.js'
+import { NodeHealth } from './shapes.js'
+
+/** Of the node, not of the chain that was indexed: it answers while the database is away, and 503 while the node is. */
+export const nodeHealth = declareRead({
+  name: 'nodeHealth',
+  path: '/node/health',
+  fresh: 'outside',
+  needsToken: true,
+  args: {},
+  answer: NodeHealth,
+  async resolve({ node }) {
+    const { blockchainSize, dataDir, pool, network, uptime } = await node.health()
+    const { size, bytes, usage, maxmempool, mempoolminfee, unbroadcastcount } = pool
+    const { connections, connections_in, connections_out } = network
+    return {
+      disk: {
+        blockchain_size: blockchainSize,
+        datadir_free_bytes: dataDir?.freeBytes ?? null,
+        datadir_total_bytes: dataDir?.totalBytes ?? null,
+        datadir_free_pct: dataDir === undefined ? null : percentOf(dataDir.freeBytes, dataDir.totalBytes),
+      },
+      mempool: { size, bytes, usage, maxmempool, mempoolminfee, unbroadcastcount },
+      peers: { connections, connections_in, connections_out },
+      uptime,
+    }
+  },
+})
+
+/** With two decimals; 0 of nothing. */
+function percentOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100
+}
