@@ -58,12 +58,6 @@ function text(
   return { env, type: shape.type, fallback: shape.fallback, secret: false, doc, parse }
 }
 
-function file(env: string, doc: string): Setting<string | undefined> {
-  const parse = (value: string | undefined): string | undefined =>
-    value === undefined ? undefined : resolve(value)
-  return { env, type: 'path', fallback: '', secret: false, doc, parse }
-}
-
 function path(env: string, fallback: string, doc: string): Setting<string> {
   return { env, type: 'path', fallback, secret: false, doc, parse: (value) => resolve(value ?? fallback) }
 }
@@ -181,11 +175,11 @@ const SETTINGS = {
     { least: 1, most: 100_000, fallback: 500 },
     'Blocks below the tip that readers check one by one against the head; deeper reorganisations cost more.',
   ),
-  labelsFile: file(
+  labelsFile: optionalPath(
     'LABELS_FILE',
     'Labels of addresses, a JSON object `{address, label, category, url, verified}` a line; read again when it changes.',
   ),
-  poolsFile: file(
+  poolsFile: optionalPath(
     'POOLS_FILE',
     "Mining pools in the form of mempool's pools-v2.json; read again when it changes, and applied to past blocks too.",
   ),

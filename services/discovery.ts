@@ -34,6 +34,11 @@ export function nodeUrl(config: Config, waiting: Waiting = {}): Promise<string> 
   return waitForEndpoint(join(config.dataDir, 'simnode.json'), help, waiting)
 }
 
+/** URL of the ClickHouse server as it is known now, without waiting: undefined where no embedded engine is running. */
+export async function presentEngineUrl(config: Config): Promise<string | undefined> {
+  return config.clickhouseUrl ?? (await readEndpoint(join(config.dataDir, 'engine.json')))?.url
+}
+
 /** URL of the node's RPC as it is known now, without waiting: undefined where no simulated node is running. */
 export async function presentNodeUrl(config: Config): Promise<string | undefined> {
   return config.nodeRpcUrl ?? (await readEndpoint(join(config.dataDir, 'simnode.json')))?.url

@@ -111,6 +111,11 @@ export class NodeClient {
     return this.call('getrawmempool', [true], replies.poolReply, signal)
   }
 
+  /** The txids of the pool. */
+  poolTxids(signal?: AbortSignal): Promise<string[]> {
+    return this.call('getrawmempool', [false], replies.poolTxidsReply, signal)
+  }
+
   /** @returns the serialised transaction. @throws NodeRpcError -5 where it has left the pool. */
   async rawTransaction(txid: string, signal?: AbortSignal): Promise<Buffer> {
     const hex = await this.call('getrawtransaction', [txid, 0], replies.rawHexReply, signal)

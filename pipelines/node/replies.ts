@@ -120,5 +120,7 @@ export const blockReply = new Reply(Block)
 export const blockHashReply = new Reply(Hash)
 /** getrawmempool true: by txid. */
 export const poolReply = new Reply(Type.Record(Type.String({ pattern: '^[0-9a-f]{64}$' }), PoolEntry))
+/** getrawmempool false. */
+export const poolTxidsReply = new Reply(Type.Array(Hash))
 /** getrawtransaction and getblock with verbosity 0. */
 export const rawHexReply = new Reply(Type.String({ pattern: '^([0-9a-f]{2})+$' }))

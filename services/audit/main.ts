@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { audit, NothingIndexed, type AuditReport } from '../../pipelines/audit/audit.js'
 import { CHECKS } from '../../pipelines/audit/checks.js'
@@ -6,7 +5,7 @@ import { openLog } from '../../pipelines/log/open.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { ConfigError, loadConfig } from '../config.js'
-import { readEndpoint } from '../discovery.js'
+import { presentEngineUrl, presentNodeUrl } from '../discovery.js'
 import { createLogger } from '../logger.js'
 import { Progress } from './progress.js'
 
@@ -67,12 +66,10 @@ async function run(given: {
 }): Promise<AuditReport> {
   const config = configOf()
   const logger = createLogger('audit', 'warn')
-  const found = async (name: string): Promise<string | undefined> =>
-    (await readEndpoint(join(config.dataDir, `${name}.json`)))?.url
-  const nodeUrl = given.nodeUrl ?? config.nodeRpcUrl ?? (await found('simnode'))
+  const nodeUrl = given.nodeUrl ?? (await presentNodeUrl(config))
   if (nodeUrl === undefined) throw new CannotAudit('no node: give --node URL, or set NODE_RPC_URL')
   if (!URL.canParse(nodeUrl)) throw new CannotAudit('--node must be a URL, http://user:password@host:port')
-  const url = config.clickhouseUrl ?? (await found('engine'))
+  const url = await presentEngineUrl(config)
   if (url === undefined)
     throw new CannotAudit('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
   const db = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 600_000 })

@@ -2,6 +2,7 @@ import type { Chain } from '../../pipelines/chain/network.js'
 import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { AuditWatch } from './audit-watch.js'
 import { AvailableDatabase } from './availability.js'
 import { type DefinitionPaths, Definitions } from './definitions.js'
 import { Dispatcher } from './dispatch.js'
@@ -35,6 +36,8 @@ export interface ExplorerOptions {
   readonly chain?: Chain | undefined
   /** Finds the node's RPC, undefined where there is none now. Without it, nobody knows how the node is. */
   readonly locateNode?: () => Promise<string | undefined>
+  /** Between two rounds of the explorer's own audit, milliseconds; 0 for none. */
+  readonly auditEveryMs?: number
   /** The node's data directory, where this machine has it. */
   readonly nodeDataDir?: string | undefined
   /** What node health asks for; nothing where left out. */
@@ -54,6 +57,7 @@ export interface Explorer {
 /** Listening waits this long for head and pool; later requests get 503 until they are there. */
 const READY_WAIT_MS = 5_000
 const POOL_LOOK_MS = 250
+const AUDIT_EVERY_MS = 30_000
 
 /** Starts an explorer: follows the log, answers on HTTP and WebSocket. @throws where it cannot listen. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
@@ -71,6 +75,9 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const writer = new FeedWriter(feed, state, tables, whales)
   const pool = new PoolFollower({ state, feed, log, tables, whales, logger })
   const heads = new HeadFollower({ state, writer, pool, log, db, tables, logger })
+  const { locateNode: locate = () => Promise.resolve(undefined), nodeDataDir: dataDir, healthToken } = options
+  const { auditEveryMs: everyMs = AUDIT_EVERY_MS } = options
+  const audit = new AuditWatch({ db, state, database, locate, logger, everyMs })
   const metrics: Metrics = new Metrics({
     connections: () => (database.connected ? Math.max(1, database.running) : 0),
     wsClients: () => server.clients,
@@ -79,12 +86,12 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     reorgs: () => state.chain.reorgs,
     poolSize: () => state.pool.size,
     refusedFiles: () => definitions.refused(),
+    audit: () => audit.result,
     consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: pool.next - 1 }),
   })
-  const health = (): Health => healthOf({ state, database }, server.clients)
+  const health = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
   const { rateLimitPerMinute: perMinute = 0, trustedProxyHops: trustedHops = 0 } = options
   const limit = perMinute === 0 ? undefined : new RateLimit({ perMinute, trustedHops })
-  const { locateNode: locate = () => Promise.resolve(undefined), nodeDataDir: dataDir, healthToken } = options
   const node = new NodeWatch({ locate, dataDir, logger })
   const token = healthToken === undefined ? undefined : new Token(healthToken)
   const dispatcher: Dispatcher = new Dispatcher({
@@ -111,6 +118,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   await Promise.all([database.start(), definitions.start()])
   const following = [heads.run(stop.signal), pool.run(stop.signal)]
   for (const each of following) each.catch(ended(logger))
+  audit.start()
   const statsTimer = setInterval(() => {
     if (state.ready) writer.poolChanged()
   }, POOL_LOOK_MS)
@@ -121,6 +129,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     writer.close()
     database.close()
     node.close()
+    audit.close()
     definitions.close()
     await Promise.allSettled(following)
     metrics.close()

@@ -1,4 +1,5 @@
 import type { AvailableDatabase } from './availability.js'
+import type { AuditResult } from './audit-watch.js'
 import type { State } from './state.js'
 
 /** What /health tells; `error` stands there only where the service is degraded. */
@@ -12,13 +13,18 @@ export interface Health {
   readonly nodeHeight: number
   readonly tipMatch: boolean
   readonly lastReconciledAt: string
+  /** What the explorer's own audit has found; see `npm run audit` for a whole one. */
+  readonly audit: AuditResult
   readonly error?: string
 }
 
-export function healthOf(
-  { state, database }: { readonly state: State; readonly database: AvailableDatabase },
-  wsClients: number,
-): Health {
+interface HealthParts {
+  readonly state: State
+  readonly database: AvailableDatabase
+  readonly audit: AuditResult
+}
+
+export function healthOf({ state, database, audit }: HealthParts, wsClients: number): Health {
   const connected = database.connected
   const ok = connected && state.ready
   return {
@@ -28,6 +34,7 @@ export function healthOf(
     wsClients,
     tipHeight: state.chain.height,
     ...state.indexer(),
+    audit,
     ...(ok ? {} : { error: connected ? 'Not ready yet' : 'Database unavailable' }),
   }
 }

@@ -1,5 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
+import type { AuditResult } from './audit-watch.js'
+
 /** What the gauges are read from when somebody looks. */
 export interface MetricSources {
   readonly connections: () => number
@@ -9,6 +11,7 @@ export interface MetricSources {
   readonly reorgs: () => number
   readonly poolSize: () => number
   readonly refusedFiles: () => readonly { readonly file: string; readonly isRefused: boolean }[]
+  readonly audit: () => AuditResult
   /** Events of a topic that a consumer has not finished, by consumer; what cannot be read now is left out. */
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
 }
@@ -48,6 +51,19 @@ export class Metrics {
       Math.max(0, sources.nodeHeight() - sources.tipHeight()),
     )
     gauge('headwater_pool_transactions', 'Unconfirmed transactions.', sources.poolSize)
+    gauge(
+      'headwater_audit_differences',
+      "Differences between index and node that the explorer's last own audit found.",
+      () => sources.audit().differences,
+    )
+    gauge('headwater_audit_last_run_timestamp_seconds', 'When that audit ended, 0 for never.', () =>
+      Math.floor(Date.parse(sources.audit().checkedAt ?? new Date(0).toISOString()) / 1000),
+    )
+    gauge(
+      'headwater_audit_checks',
+      'Blocks, days and pools that it has looked at since the start.',
+      () => sources.audit().checks,
+    )
     new Gauge({
       name: 'headwater_definition_file_refused',
       help: 'Whether a file of definitions has a fault as it is now, so that the ones read before stay.',

@@ -11,7 +11,7 @@ import { startSimnode } from '../../services/simnode/node.js'
 import { freePort } from '../../services/ports.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { ServiceProcess } from '../harness/processes.js'
-import { TIMELINE } from '../harness/recording.js'
+import { readFrames, TIMELINE } from '../harness/recording.js'
 import { until } from '../harness/until.js'
 
 const logger = pino({ level: 'silent' })
@@ -186,6 +186,49 @@ describe('an audit of the recording', () => {
 
   it('finds nothing any more when all is put back', async () => {
     expect(named(await auditOf(pipeline, node.url, ['chain', 'balances', 'days']))).toBe('')
+  }, 60_000)
+})
+
+describe("the explorer's own audit", () => {
+  it('is in /health and /metrics, quiet while all is well, and finds what is not', async () => {
+    const node = await startRecordedNode({ timeline: TIMELINE, port: 0, frame: 600 })
+    const pipeline = await Pipeline.start({
+      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl') },
+      explorer: { auditEveryMs: 50 },
+    })
+    const told = async (): Promise<{
+      checkedAt: string | null
+      checks: number
+      differences: number
+      error?: string
+    }> => ((await (await fetch(`${pipeline.url}/health`)).json()) as { audit: never }).audit
+    try {
+      await pipeline.level()
+      await until('ten rounds were made', async () => (await told()).checks >= 40)
+      expect(await told()).toMatchObject({ differences: 0, checkedAt: expect.stringMatching(/^\d{4}-.*Z$/) })
+      await pipeline.db.command(
+        'ALTER TABLE blocks UPDATE total_fees = total_fees + 1 WHERE 1 SETTINGS mutations_sync = 1',
+      )
+      await until('it was found', async () => (await told()).differences > 0)
+      expect(await (await fetch(`${pipeline.url}/metrics`)).text()).toMatch(
+        /^headwater_audit_differences [1-9]/m,
+      )
+      await pipeline.db.command(
+        'ALTER TABLE blocks UPDATE total_fees = total_fees - 1 WHERE 1 SETTINGS mutations_sync = 1',
+      )
+      await until('it is well again', async () => (await told()).differences === 0)
+      // The node goes on and nobody follows: the pool of the index is stale.
+      const pooled = readFrames().findIndex(({ mempoolinfo }, at) => at > 620 && mempoolinfo.size > 2)
+      node.step(pooled - 600)
+      await until('it is behind', async () => (await told()).differences > 0)
+      await pipeline.level()
+      await until('it is up again', async () => (await told()).differences === 0)
+      await node.close()
+      await until('it says that it cannot', async () => (await told()).error !== undefined)
+    } finally {
+      await pipeline.close()
+      await node.close()
+    }
   }, 60_000)
 })
 

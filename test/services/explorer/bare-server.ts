@@ -34,6 +34,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     reorgs: () => 0,
     poolSize: () => 0,
     refusedFiles: () => [],
+    audit: () => ({ checkedAt: null, checks: 0, differences: 0 }),
     consumerLags: () => Promise.resolve([]),
   })
   const dispatcher = new Dispatcher({
