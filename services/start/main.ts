@@ -16,6 +16,8 @@ const SERVICE_STOP_MS = 10_000
 const ENGINE_STOP_MS = 30_000
 /** History of the simulated chain, and how often it grows. */
 const SIMNODE = ['--blocks', '200', '--block-interval-ms', '5000']
+/** Who mines it. */
+const SIMULATED_POOLS = fileURLToPath(new URL('../../../deploy/pools.json', import.meta.url))
 
 await runService('start', run, { stopDeadlineMs: 4 * SERVICE_STOP_MS + ENGINE_STOP_MS + 5000 })
 
@@ -57,7 +59,11 @@ function plan(
   port: number,
   onRefused: (name: string) => void,
 ): Supervised[] {
-  const env = childEnvironment({ EXPLORER_PORT: String(port), DATA_DIR: config.dataDir })
+  const env = childEnvironment({
+    EXPLORER_PORT: String(port),
+    DATA_DIR: config.dataDir,
+    ...((config.nodeRpcUrl ?? config.poolsFile) === undefined ? { POOLS_FILE: SIMULATED_POOLS } : {}),
+  })
   const service = (
     name: string,
     args: readonly string[] = [],
