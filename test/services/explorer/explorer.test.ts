@@ -19,6 +19,20 @@ const REORG = 728
 
 const frames = readFrames()
 
+/** Fields that may pass 2⁵³ on some chain must be text, and none may have an exponent. */
+const LARGE =
+  /^(value|fee|balance|total_.*|.*_value|value_change|nonce|locktime|sequence|.*difficulty|hashrate|circulatingSupply|maxSupply|totalFees|subsidy|percentage|.*Percent)$/
+
+function numbersThatShouldBeText(value: unknown, name = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((each) => numbersThatShouldBeText(each, name))
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([field, each]) => numbersThatShouldBeText(each, field))
+  const isLarge = LARGE.test(name) && value !== null
+  if (isLarge && (typeof value !== 'string' || !/^-?\d+(\.\d+)?$/.test(value)))
+    return [`${name}: ${String(value)}`]
+  return []
+}
+
 describe('an explorer of an empty index', () => {
   let pipeline: Pipeline
 
@@ -116,6 +130,7 @@ describe('an explorer of the recorded chain', () => {
       const answer = await pipeline.get(path + (queries[read.name] ?? ''))
       expect(answer.status, path).toBe(200)
       expect(Value.Errors(read.answer, answer.body).First(), path).toBeUndefined()
+      if (read.name !== 'search') expect(numbersThatShouldBeText(answer.body), path).toEqual([])
       expect(answer.headers.get('content-type'), path).toBe('application/json; charset=utf-8')
       if (read.fresh === 'outside') continue
       expect(answer, path).toMatchObject({ height: before.chaininfo.blocks, tip })

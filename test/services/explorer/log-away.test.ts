@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import type { EventLog } from '../../../pipelines/log/port.js'
+import { startSimnode } from '../../../services/simnode/node.js'
+import { buildChain, type SimChain } from '../../../services/simnode/sim-chain.js'
+import { Pipeline } from '../../harness/pipeline.js'
+import { until } from '../../harness/until.js'
+
+/** A log that can be taken away: every call fails while it is. */
+class FickleLog {
+  isAway = false
+  refused = 0
+
+  over(log: EventLog): EventLog {
+    const call = (name: string | symbol, args: unknown[]): unknown => {
+      if (this.isAway && name !== 'close') {
+        this.refused++
+        return Promise.reject(new Error('the log is away'))
+      }
+      return (log as unknown as Record<string | symbol, (...given: unknown[]) => unknown>)[name]?.(...args)
+    }
+    return new Proxy(log, {
+      get: (_, name) => (name === 'then' ? undefined : (...args: unknown[]) => call(name, args)),
+    })
+  }
+}
+
+describe('an explorer whose log and node go away', () => {
+  const fickle = new FickleLog()
+  let folder: string
+  let log: EventLog
+  let chain: SimChain
+  let node: Awaited<ReturnType<typeof startSimnode>>
+  let pipeline: Pipeline
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+    log = await openLmdbLog(join(folder, 'log'))
+    chain = buildChain({ seed: 'away', blocks: 12 })
+    node = await startSimnode({ chain })
+    pipeline = await Pipeline.start({
+      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl') },
+      log: fickle.over(log),
+    })
+    await pipeline.level({ tip: chain.tip.hash })
+  })
+  afterAll(async () => {
+    await pipeline.close()
+    await node.close()
+    await log.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('answers as before, also metrics, and goes on within 5 s of its return', async () => {
+    fickle.isAway = true
+    await until('the explorer has felt it', () => fickle.refused > 3)
+    for (const path of [
+      '/stats/summary',
+      '/blocks',
+      '/stats/richlist',
+      '/mempool/txs',
+      `/block/${chain.tip.hash}/txs`,
+    ]) {
+      const began = performance.now()
+      expect((await pipeline.get(path)).status, path).toBe(200)
+      expect(performance.now() - began, path).toBeLessThan(1_000)
+    }
+    for (const path of ['/health', '/metrics'])
+      expect((await fetch(pipeline.url + path)).status, path).toBe(200)
+    const mined = chain.mine({})
+    fickle.isAway = false
+    const returned = performance.now()
+    await pipeline.level({ tip: mined.hash })
+    expect(performance.now() - returned).toBeLessThan(5_000)
+  })
+
+  it('tells node health 503 within a second while the node is away, and serves all else', async () => {
+    await node.close()
+    const began = performance.now()
+    expect(await pipeline.get('/node/health')).toMatchObject({
+      status: 503,
+      body: { error: 'Node unavailable' },
+    })
+    expect(performance.now() - began).toBeLessThan(1_000)
+    expect((await pipeline.get('/stats/summary')).status).toBe(200)
+    expect((await pipeline.get('/blocks')).status).toBe(200)
+  })
+})
