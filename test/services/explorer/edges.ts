@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import type { Read } from '../../../services/explorer/reads/read.js'
+
+/** Texts at and beyond the edges of what an argument is declared to be. */
+export interface Edges {
+  /** Taken: whatever is asked with them is found or not. */
+  readonly inside: readonly string[]
+  /** Of the right form; whether they mean anything is the read's to say. */
+  readonly plausible: readonly string[]
+  /** Refused by the declaration. */
+  readonly outside: readonly string[]
+}
+
+interface Declared {
+  readonly type?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly default?: unknown
+  readonly anyOf?: readonly { readonly const: string }[]
+}
+
+const NO_INTEGERS = [
+  '',
+  ' 1',
+  '1.5',
+  '1e1',
+  '+1',
+  '0x1',
+  'one',
+  '1_0',
+  '１',
+  'NaN',
+  'Infinity',
+  '9'.repeat(30),
+]
+const NO_BOOLEANS = ['', '1', '0', 'TRUE', 'yes', 'null']
+const NO_TEXTS = ['', '\0', ' ', '"', "'", '\\', '%', 'ö', '🦀', '\u202e', 'x'.repeat(2_000)]
+
+export function edgesOf(read: Read, name: string, seed = 1): Edges {
+  const declared: Declared = read.args[name] ?? {}
+  const { type, minimum, maximum, minLength = 0, maxLength = 1e9, pattern, anyOf } = declared
+  if (type === 'integer') {
+    const least = minimum ?? 0
+    const most = maximum ?? Number.MAX_SAFE_INTEGER
+    const tooMuch = most < Number.MAX_SAFE_INTEGER ? String(most + 1) : '9007199254740992'
+    return {
+      inside: [least, most].map(String),
+      plausible: [],
+      outside: [String(least - 1), tooMuch, ...NO_INTEGERS],
+    }
+  }
+  if (type === 'boolean') return { inside: ['true', 'false'], plausible: [], outside: NO_BOOLEANS }
+  if (anyOf !== undefined) {
+    const values = anyOf.map((each) => each.const)
+    return { inside: values, plausible: [], outside: ['', 'x', ...values.map((value) => `${value} `)] }
+  }
+  if (pattern !== undefined) {
+    const form = new RegExp(pattern)
+    return {
+      inside: [],
+      plausible: fc.sample(fc.stringMatching(form), { numRuns: 10, seed }),
+      outside: NO_TEXTS.filter((text) => !form.test(text)),
+    }
+  }
+  return {
+    inside: [],
+    plausible: ['x'.repeat(Math.max(1, minLength)), 'x'.repeat(Math.min(maxLength, 1_000)), '7', 'ö🦀'],
+    outside: [...(minLength > 0 ? [''] : []), ...(maxLength < 1e6 ? ['x'.repeat(maxLength + 1)] : [])],
+  }
+}
+
+/** Whether the path holds it, where it cannot be empty: that is another route. */
+export const isInPath = (read: Read, name: string): boolean => read.path.split('/').includes(`:${name}`)
+
+/** Whether there is no answer without it. */
+export function isRequired(read: Read, name: string): boolean {
+  const { default: fallback } = (read.args[name] ?? {}) as Declared
+  return isInPath(read, name) || (fallback === undefined && name === 'q')
+}
+
+/** A path under /api/v1 with these arguments, each written as `encode` has it. */
+export function pathOf(
+  read: Read,
+  values: Readonly<Record<string, string>>,
+  encode: (text: string) => string = encodeURIComponent,
+): string {
+  const path = read.path
+    .split('/')
+    .map((part) => (part.startsWith(':') ? encode(values[part.slice(1)] ?? '') : part))
+    .join('/')
+  const query = Object.entries(values)
+    .filter(([name]) => !isInPath(read, name))
+    .map(([name, value]) => `${name}=${encode(value)}`)
+  return `/api/v1${path}${query.length === 0 ? '' : `?${query.join('&')}`}`
+}

@@ -1,0 +1,87 @@
+import { connect, type Socket } from 'node:net'
+
+export interface RawResponse {
+  /** 0 where the connection closed, or nothing came in time. */
+  readonly status: number
+  readonly head: string
+  readonly body: string
+}
+
+const CLOSED: RawResponse = { status: 0, head: '', body: '' }
+/** Of those that are answered nothing uWebSockets hangs up on after ten seconds; there is no need to wait for that. */
+const PATIENCE_MS = 1_500
+
+/** A client that sends bytes as they are, one request after another on a connection that it opens again where it was closed. */
+export class RawHttp {
+  #socket: Socket | undefined
+  #received = Buffer.alloc(0)
+  #take: (() => void) | undefined
+
+  constructor(private readonly port: number) {}
+
+  /** @param hasBody false for HEAD: its answer has none, whatever its length says. */
+  async send(bytes: string | Buffer, hasBody = true): Promise<RawResponse> {
+    const socket = (this.#socket ??= this.#open())
+    this.#received = Buffer.alloc(0)
+    socket.write(bytes)
+    const response = await this.#answer(socket, hasBody)
+    if (response.status === 0 || /\r\nconnection: close/i.test(response.head)) this.close()
+    return response
+  }
+
+  /** Sends more, on the connection that is open, and waits for nothing. */
+  push(bytes: Buffer): void {
+    this.#socket?.write(bytes)
+  }
+
+  close(): void {
+    this.#socket?.destroy()
+    this.#socket = undefined
+  }
+
+  #open(): Socket {
+    const socket = connect(this.port, '127.0.0.1')
+    socket.setNoDelay(true)
+    socket.on('data', (chunk) => {
+      this.#received = Buffer.concat([this.#received, chunk])
+      this.#take?.()
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      if (this.#socket === socket) this.#socket = undefined
+      this.#take?.()
+    })
+    return socket
+  }
+
+  #answer(socket: Socket, hasBody: boolean): Promise<RawResponse> {
+    return new Promise((resolve) => {
+      const end = (response: RawResponse): void => {
+        clearTimeout(timer)
+        this.#take = undefined
+        resolve(response)
+      }
+      const timer = setTimeout(() => {
+        end(CLOSED)
+      }, PATIENCE_MS)
+      this.#take = () => {
+        const whole = parse(this.#received, hasBody)
+        if (whole !== undefined) end(whole)
+        else if (socket.destroyed || socket.readableEnded) end(parse(this.#received, false) ?? CLOSED)
+      }
+    })
+  }
+}
+
+function parse(bytes: Buffer, hasBody: boolean): RawResponse | undefined {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end < 0) return undefined
+  const head = bytes.toString('latin1', 0, end)
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0)
+  const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? -1)
+  const body = bytes.subarray(end + 4)
+  if (!hasBody || status === 204 || status === 304) return { status, head, body: '' }
+  // What the parser refuses says no length: it ends with the connection.
+  if (length < 0 || body.length < length) return undefined
+  return { status, head, body: body.toString('utf8', 0, length) }
+}
