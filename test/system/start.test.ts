@@ -42,7 +42,12 @@ describe('npm start', () => {
     const [file = '', ...args] = command
     const child = spawn(file, args, {
       cwd: ROOT,
-      env: { PATH: process.env['PATH'], DATA_DIR: folder, EXPLORER_PORT: String(port) },
+      env: {
+        PATH: process.env['PATH'],
+        DATA_DIR: folder,
+        EXPLORER_PORT: String(port),
+        RATE_LIMIT_PER_MINUTE: '0',
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
