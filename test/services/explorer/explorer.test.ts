@@ -29,7 +29,7 @@ function numbersThatShouldBeText(value: unknown, name = ''): string[] {
     return Object.entries(value).flatMap(([field, each]) => numbersThatShouldBeText(each, field))
   const isLarge = LARGE.test(name) && value !== null
   if (isLarge && (typeof value !== 'string' || !/^-?\d+(\.\d+)?$/.test(value)))
-    return [`${name}: ${String(value)}`]
+    return [`${name}: ${JSON.stringify(value)}`]
   return []
 }
 

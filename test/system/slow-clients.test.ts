@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { declareRead } from '../../../services/explorer/reads/read.js'
-import { until } from '../../harness/until.js'
-import { type BareServer, sendRaw, startBare } from './bare-server.js'
+import { declareRead } from '../../services/explorer/reads/read.js'
+import { until } from '../harness/until.js'
+import { type BareServer, sendRaw, startBare } from '../services/explorer/bare-server.js'
 
 const BIG = 'x'.repeat(20_000_000)
 
