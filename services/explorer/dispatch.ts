@@ -88,7 +88,6 @@ export class Dispatcher {
 
   /** At once where the answer is in memory. */
   answer(request: Request): Answer | Promise<Answer> {
-    if (request.path.length + request.query.length > MOST_URL) return errorAnswer(414, 'URI Too Long')
     try {
       return this.refusal(request) ?? this.#answer(request)
     } catch (error) {
@@ -105,6 +104,7 @@ export class Dispatcher {
   }
 
   #answer(request: Request): Answer | Promise<Answer> {
+    if (request.path.length + request.query.length > MOST_URL) return errorAnswer(414, 'URI Too Long')
     const matched = this.#router.match(request.path)
     if (matched === undefined) return unknownRoute(request)
     if (request.method === 'OPTIONS') return PREFLIGHT
