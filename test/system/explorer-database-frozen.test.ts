@@ -1,0 +1,161 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { type Engine, startEngine } from '../../services/engine/engine.js'
+import { freePort } from '../../services/ports.js'
+import { startRecordedNode } from '../../services/recorded-node/node.js'
+import { getAnswer, Pipeline } from '../harness/pipeline.js'
+import { readFrames, TIMELINE } from '../harness/recording.js'
+import { until } from '../harness/until.js'
+
+const CLIENTS = 20
+/** FROZEN_SECONDS=60 for a long look. */
+const FROZEN_MS = Number(process.env['FROZEN_SECONDS'] ?? 3) * 1_000
+const FRAME = 700
+
+/** Asks one thing after another, and keeps the worst of what it sees. */
+class Crowd {
+  worstMs = 0
+  readonly statuses = new Map<number, number>()
+  #stopped = false
+  readonly #clients: Promise<void>[] = []
+
+  constructor(url: string) {
+    for (let client = 0; client < CLIENTS; client++) this.#clients.push(this.#ask(url, client))
+  }
+
+  reset(): void {
+    this.worstMs = 0
+    this.statuses.clear()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all(this.#clients)
+  }
+
+  async #ask(url: string, client: number): Promise<void> {
+    for (let count = 0; !this.#stopped; count++) {
+      const hash = (client * 1_000_000 + count).toString(16).padStart(64, '0')
+      const path = `/api/v1/tx/${hash}`
+      const began = performance.now()
+      const { status } = await getAnswer(`${url}${path}`)
+      this.worstMs = Math.max(this.worstMs, performance.now() - began)
+      this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+      // A crowd that gets its 503 at once must not take the processor from those that it measures.
+      await sleep(5)
+    }
+  }
+}
+
+describe('an explorer whose database freezes', () => {
+  let folder: string
+  let engine: Engine
+  let node: Awaited<ReturnType<typeof startRecordedNode>>
+  let pipeline: Pipeline
+  let crowd: Crowd | undefined
+  let httpPort: number
+
+  const start = () => startEngine({ dataDir: join(folder, 'engine'), memoryBytes: 1024 ** 3, httpPort })
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+    httpPort = await freePort()
+    engine = await start()
+    node = await startRecordedNode({ timeline: TIMELINE, frame: FRAME })
+    pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: engine.url })
+    await pipeline.level({ tip: readFrames()[FRAME]?.chaininfo.bestblockhash ?? '' })
+  })
+  afterAll(async () => {
+    await pipeline.close()
+    await node.close()
+    await engine.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  afterEach(async () => {
+    try {
+      process.kill(engine.pid, 'SIGCONT')
+    } catch {
+      // It was killed, and not started again.
+    }
+    await crowd?.stop()
+  })
+
+  const health = () => getAnswer(`${pipeline.url}/health`)
+  /** The node's next block or transaction, through the tables, as the explorer shows it. */
+  const somethingNew = async (): Promise<void> => {
+    const tip = readFrames()[node.step(1)]?.chaininfo.bestblockhash ?? ''
+    await until('what is new is shown', async () => {
+      await pipeline.level({ tip })
+      return true
+    })
+  }
+  const missing = () => getAnswer(`${pipeline.url}/api/v1/tx/${'ef'.repeat(32)}`)
+
+  it(
+    'answers all with 503 in less than a second, those under way too, and recovers in five seconds',
+    async () => {
+      const many = (crowd = new Crowd(pipeline.url))
+      await until('all are answered', () => (many.statuses.get(404) ?? 0) > 500)
+      expect([...many.statuses.keys()]).toEqual([404])
+      many.reset()
+      process.kill(engine.pid, 'SIGSTOP')
+      const stoppedAt = performance.now()
+      const told = until('health tells it', async () => (await health()).status === 503, 3_000)
+      await sleep(FROZEN_MS - 1_000)
+      await told
+      expect((await health()).body).toMatchObject({ status: 'degraded', database: 'disconnected' })
+      expect(await missing()).toMatchObject({ status: 503, body: { error: 'Database unavailable' } })
+      await sleep(FROZEN_MS - (performance.now() - stoppedAt))
+      const frozen = { worst: many.worstMs, statuses: [...many.statuses.keys()].sort() }
+      process.kill(engine.pid, 'SIGCONT')
+      const cameBackAt = performance.now()
+      await until('it answers', async () => (await missing()).status === 404, 10_000)
+      await until('health tells it', async () => (await health()).status === 200, 10_000)
+      await somethingNew()
+      const recovery = performance.now() - cameBackAt
+      await many.stop()
+      console.info(`frozen: worst answer ${frozen.worst.toFixed(0)} ms, back after ${recovery.toFixed(0)} ms`)
+      expect(frozen.worst).toBeLessThan(1_000)
+      expect(frozen.statuses.filter((status) => status !== 404 && status !== 503)).toEqual([])
+      expect(recovery).toBeLessThan(5_000)
+    },
+    FROZEN_MS + 30_000,
+  )
+
+  it('does not take a server that is busy for one that is away', async () => {
+    const other = new Database({ url: engine.url, database: 'default' })
+    const heavy = Array.from({ length: 8 }, () =>
+      other.query('SELECT sum(cityHash64(number)) FROM numbers(300000000)').catch(() => undefined),
+    )
+    const many = (crowd = new Crowd(pipeline.url))
+    await Promise.all(heavy)
+    await many.stop()
+    await other.close()
+    console.info(`busy: worst answer ${many.worstMs.toFixed(0)} ms, ${JSON.stringify([...many.statuses])}`)
+    expect([...many.statuses.keys()]).toEqual([404])
+  })
+
+  it('answers 503 while the server is killed, and recovers in five seconds when it is started again', async () => {
+    const many = (crowd = new Crowd(pipeline.url))
+    await until('all are answered', () => (many.statuses.get(404) ?? 0) > 100)
+    many.reset()
+    process.kill(engine.pid, 'SIGKILL')
+    await engine.exited
+    await until('health tells it', async () => (await health()).status === 503, 1_000)
+    expect(await missing()).toMatchObject({ status: 503, body: { error: 'Database unavailable' } })
+    engine = await start()
+    const cameBackAt = performance.now()
+    await until('it answers', async () => (await missing()).status === 404, 10_000)
+    await somethingNew()
+    const recovery = performance.now() - cameBackAt
+    await many.stop()
+    console.info(`killed: worst answer ${many.worstMs.toFixed(0)} ms, back after ${recovery.toFixed(0)} ms`)
+    expect(many.worstMs).toBeLessThan(1_000)
+    expect(recovery).toBeLessThan(5_000)
+  })
+})
