@@ -131,8 +131,9 @@ export class Dispatcher {
       return errorAnswer(401, 'Unauthorized', [['www-authenticate', 'Bearer']])
     const args = argumentsOf(read, params, request.query)
     const height = minHeight(request.minChainHeight)
-    const { state } = this.#parts
-    if (height > state.chain.height && read.fresh !== 'outside')
+    const { state, tables } = this.#parts
+    // No head comes of a database that is away.
+    if (height > state.chain.height && read.fresh !== 'outside' && tables.isReachable)
       return state
         .until(() => state.chain.height >= height, HEIGHT_WAIT_MS)
         .then(() => this.#now(read, args, request))

@@ -114,6 +114,11 @@ export class Tables {
     return new Tables(this.db, signal, this)
   }
 
+  /** False while the database is away: every query fails at once. */
+  get isReachable(): boolean {
+    return this.db.connected
+  }
+
   query<T>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<T[]> {
     return this.db.query<T>(sql, params, this.signal)
   }

@@ -73,9 +73,9 @@ describe('npm start', () => {
     const { tipHeight } = await summary(url)
     await until('another block', async () => (await summary(url)).tipHeight > tipHeight)
     for (const name of ['explorer', 'materializer', 'poller', 'simnode', 'engine/main', 'engine/child']) {
-      const [victim] = await processesOf(folder, name)
-      expect(victim, name).toBeDefined()
-      process.kill(victim ?? 0, 'SIGKILL')
+      // The one before took its child with it, which comes back a little later.
+      const victim = await until(`${name} runs`, async () => (await processesOf(folder, name))[0])
+      process.kill(victim, 'SIGKILL')
       await until(`${name} is there again`, async () => {
         const [now] = await processesOf(folder, name)
         return now !== undefined && now !== victim
