@@ -23,7 +23,7 @@ export class Gatherer<V> {
   #running = 0
   #scheduled = false
 
-  constructor({ load, inFlight = 2, mostKeys = 400 }: GatherOptions<V>) {
+  constructor({ load, inFlight = 1, mostKeys = 400 }: GatherOptions<V>) {
     this.#load = load
     this.#inFlight = inFlight
     this.#mostKeys = mostKeys

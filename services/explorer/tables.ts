@@ -89,6 +89,8 @@ export class Tables {
   readonly places: Gatherer<readonly Place[]>
   readonly bodies: Gatherer<Body>
   readonly witnesses: Gatherer<Buffer>
+  /** By txid: the witnesses of its places (and of others that were asked for with it) by wtxid, in one go with these. */
+  readonly ownWitnesses: Gatherer<ReadonlyMap<string, Buffer>>
   readonly spends: Gatherer<readonly Spend[]>
   readonly #scriptEnds: Gatherer<readonly ScriptRow[]>
   /** Scripts known to have a long history. */
@@ -102,6 +104,7 @@ export class Tables {
     this.places = whole?.places ?? new Gatherer({ load: (keys) => this.#loadPlaces(keys) })
     this.bodies = whole?.bodies ?? new Gatherer({ load: (keys) => this.#loadBodies(keys) })
     this.witnesses = whole?.witnesses ?? new Gatherer({ load: (keys) => this.#loadWitnesses(keys) })
+    this.ownWitnesses = whole?.ownWitnesses ?? new Gatherer({ load: (keys) => this.#loadOwnWitnesses(keys) })
     this.spends = whole?.spends ?? new Gatherer({ load: (keys) => this.#loadSpends(keys) })
     const loadEnds = (keys: readonly string[]) => this.#loadScriptEnds(keys)
     this.#scriptEnds =
@@ -171,6 +174,14 @@ export class Tables {
       WHERE wtxid IN ${keySet('keys')}`
     const rows = await this.query<{ key: string; encoded: string }>(sql, { keys: keys.join(',') })
     return new Map(rows.map(({ key, encoded }) => [key, Buffer.from(encoded, 'base64')]))
+  }
+
+  async #loadOwnWitnesses(keys: readonly string[]): Promise<Map<string, ReadonlyMap<string, Buffer>>> {
+    const sql = `SELECT lower(hex(wtxid)) AS key, base64Encode(witness) AS encoded FROM tx_witnesses
+      WHERE wtxid IN (SELECT wtxid FROM tx_places WHERE txid IN ${keySet('keys')} AND wtxid != txid)`
+    const rows = await this.query<{ key: string; encoded: string }>(sql, { keys: keys.join(',') })
+    const witnesses = new Map(rows.map(({ key, encoded }) => [key, Buffer.from(encoded, 'base64')]))
+    return new Map(keys.map((key) => [key, witnesses]))
   }
 
   async #loadSpends(keys: readonly string[]): Promise<Map<string, Spend[]>> {

@@ -64,15 +64,16 @@ export async function transactionById(
 ): Promise<Transaction | undefined> {
   const { view } = chain
   if (view === undefined) return undefined
-  const [places, body, spends] = await Promise.all([
+  const [places, body, spends, witnesses] = await Promise.all([
     tables.places.get(txid),
     tables.bodies.get(txid),
     tables.spends.get(txid),
+    tables.ownWitnesses.get(txid),
   ])
   const place = places?.find((each) => view.isCanonical(each.height, each.blockHash))
   if (place === undefined) return undefined
   if (body === undefined) throw new Error(`transaction ${txid} is in a block and has no body`)
-  const witness = place.wtxid === txid ? undefined : await tables.witnesses.get(place.wtxid)
+  const witness = witnesses?.get(place.wtxid)
   return confirmed(place, { body, spends: spends ?? [], witness }, chain, true)
 }
 
