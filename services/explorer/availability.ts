@@ -13,7 +13,7 @@ const TICK_MS = 100
  * So many looks in a row at which nothing had been heard since the last one, although something was asked: it is away. Looks
  * instead of time, for this process may be late itself: between two of them whatever has arrived is read.
  */
-const SILENT_TICKS = 6
+const SILENT_TICKS = 5
 /** Of one query, waiting for its turn included. */
 const QUERY_DEADLINE_MS = 5_000
 /** Less than the client's connections, so that looks need not queue behind queries; more would not be faster. */
