@@ -21,7 +21,7 @@ describe('gathered lookups', () => {
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
   it('asks at once for a lone key, and collects those that come while two batches are under way', async () => {
-    const { gatherer, batches } = held()
+    const { gatherer, batches } = held({ inFlight: 2 })
     const a = gatherer.get('a')
     await turn()
     const b = gatherer.get('b')
