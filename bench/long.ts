@@ -36,6 +36,16 @@ const JOBS: readonly Job[] = [
     args: ['deploy/bootstrap.mjs', 'bench', 'ingest'],
   },
   {
+    name: 'bench rest: reads against a bare handler',
+    env: {},
+    args: ['deploy/bootstrap.mjs', 'bench', 'rest'],
+  },
+  {
+    name: 'ClickHouse frozen for a minute under load',
+    env: { FROZEN_SECONDS: '60' },
+    args: vitest('test/system/database-frozen.test.ts'),
+  },
+  {
     name: 'kill -9, 50 rounds in a row',
     env: { CRASH_ROUNDS: '50' },
     args: vitest('test/system/crash.test.ts'),

@@ -27,18 +27,25 @@ export interface Report {
   }[]
 }
 
-/** Holds figures against `bench/baseline.json`: {suite: {figure: least ratio}}; a figure without a bar is only told. */
+/** What `bench/baseline.json` keeps of a figure: its bar, and what was measured when it was last looked at. */
+interface Kept {
+  /** Least ratio; none: the figure is only told. */
+  readonly bar?: number
+  readonly measured?: { readonly value: number; readonly ratio: number; readonly date: string }
+}
+
+/** Holds figures against `bench/baseline.json`, {suite: {figure: Kept}}. */
 export async function report(suite: string, figures: readonly Figure[]): Promise<Report> {
   const stored = JSON.parse(await readFile('bench/baseline.json', 'utf8')) as Record<
     string,
-    Record<string, number>
+    Record<string, Kept>
   >
   const machine = `${String(cpus().length)} × ${cpus()[0]?.model ?? 'unknown'}, ${String(Math.round(totalmem() / 2 ** 30))} GiB, Node ${process.version}`
   return {
     suite,
     machine,
     figures: figures.map(({ name, value, unit, baseline, ratio, most }) => {
-      const bar = most ?? stored[suite]?.[name] ?? null
+      const bar = most ?? stored[suite]?.[name]?.bar ?? null
       const held = most === undefined ? (bar === null ? true : (ratio ?? value) >= bar) : value <= most
       return {
         name,

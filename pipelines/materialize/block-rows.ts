@@ -414,12 +414,19 @@ export class BlockFolder {
   }
 }
 
+/** One list for all scripts that were touched on one day only: they are nearly all there are. */
+const SINGLE_DAYS = new Map<number, readonly number[]>()
+
 /** The days that still count after a block has touched a script: those that a later block can have. */
 function openDaysAfter(before: readonly number[], { header, medianTime }: ConnectedBlock): readonly number[] {
   const day = dayOf(header.time)
   const earliest = dayOf(medianTime)
-  const open = before.filter((each) => each >= earliest)
-  return open.includes(day) || day < earliest ? open : [...open, day]
+  if (before.includes(day) && before.every((each) => each >= earliest)) return before
+  const open = before.filter((each) => each >= earliest && each !== day)
+  if (open.length > 0) return [...open, day]
+  let single = SINGLE_DAYS.get(day)
+  if (single === undefined) SINGLE_DAYS.set(day, (single = [day]))
+  return single
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }

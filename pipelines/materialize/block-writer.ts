@@ -19,7 +19,7 @@ import type { ConnectedBlock } from './decode.js'
 import { type Totals, TotalsCache } from './totals.js'
 
 /** Totals of this many scripts are kept at hand: some 30 MB. */
-const CACHED_SCRIPTS = 100_000
+const CACHED_SCRIPTS = 80_000
 /** Scripts asked for in one query. */
 const LOOKUP = 5_000
 
