@@ -17,6 +17,14 @@ if (name === undefined || suite === undefined) {
   )
   process.exit(2)
 }
-const result = await report(name, await suite(args.includes('--quick')))
+let figures: Figure[]
+try {
+  figures = await suite(args.includes('--quick'))
+} catch (error) {
+  // Not a bar that was missed: the suite could not be run.
+  process.stderr.write(`bench ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(2)
+}
+const result = await report(name, figures)
 process.stdout.write(`${args.includes('--json') ? JSON.stringify(result) : asText(result)}\n`)
 process.exit(result.figures.every((figure) => figure.ok) ? 0 : 1)
