@@ -14,6 +14,7 @@ import {
   TX_WITNESSES,
 } from '../tables/chain-tables.js'
 import type { Database } from '../tables/clickhouse.js'
+import { whileNewest } from '../tables/writers.js'
 import { BlockFolder, type ChainRows, prepareBlock, ScriptBook, type Sums } from './block-rows.js'
 import type { ConnectedBlock } from './decode.js'
 import { type Totals, TotalsCache } from './totals.js'
@@ -27,6 +28,8 @@ const LOOKUP = 5_000
 export interface Ground {
   readonly filter: string
   readonly sums: Sums
+  /** Of whoever writes: nothing is written once another has taken over. */
+  readonly writer: bigint
 }
 
 /**
@@ -68,15 +71,15 @@ export class BlockWriter {
       const script = book.bytes(hash)
       if (script !== undefined) folder.rows.scripts.push({ script_hash: hash, script })
     }
-    await this.#insert(folder.rows)
+    await this.#insert(folder.rows, ground.writer)
     this.balanceRows += folder.rows.scriptBalances.length
     if (cached) for (const [hash, each] of totals) this.#cache.put(hash, each)
     return sums
   }
 
   /** `blocks` first and alone: a block that left any row is then known by its hash, and can be told from the chain's. */
-  async #insert(rows: ChainRows): Promise<void> {
-    await this.db.insert(BLOCKS, rows.blocks)
+  async #insert(rows: ChainRows, writer: bigint): Promise<void> {
+    await this.db.insert(BLOCKS, rows.blocks, whileNewest(writer))
     await Promise.all([
       this.db.insert(BLOCK_HEIGHTS, rows.blocks),
       this.db.insert(BLOCK_TXS, rows.blockTxs),

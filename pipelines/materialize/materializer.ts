@@ -11,6 +11,7 @@ import { type ChainView, loadChainView, nextChainView } from '../tables/chain-vi
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead, writeHead } from '../tables/head.js'
 import { migrate } from '../tables/migrate.js'
+import { claimWriting, mustBeNewest, Superseded } from '../tables/writers.js'
 import { Announcer } from './announce.js'
 import { BlockWriter } from './block-writer.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from './decode.js'
@@ -73,6 +74,8 @@ export class Materializer {
   /** The last position that was read. */
   #cursor = -1
   #started = false
+  /** Its number among the writers; nothing before the first start. */
+  #writing: bigint | undefined
 
   /** Blocks connected and disconnected since the start. */
   readonly counts = { connected: 0, disconnected: 0, heads: 0 }
@@ -88,7 +91,7 @@ export class Materializer {
     return this.#view?.head
   }
 
-  /** Runs until the signal aborts. Waits for what is away; @throws PoisonEvent, LogShrank, which waiting does not mend. */
+  /** Runs until the signal aborts. Waits for what is away; @throws PoisonEvent, LogShrank, Superseded, which waiting does not mend. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
     while (!signal.aborted) {
@@ -97,7 +100,8 @@ export class Materializer {
         failures = 0
         if (!moved) await this.#options.log.wait('chain', this.#cursor + 1, IDLE_WAIT_MS, signal)
       } catch (error) {
-        if (error instanceof PoisonEvent || error instanceof LogShrank) throw error
+        if (error instanceof PoisonEvent || error instanceof LogShrank || error instanceof Superseded)
+          throw error
         const waitMs = Math.min(LONGEST_BACKOFF_MS, 100 * 2 ** failures++)
         this.#options.logger.warn({ err: error, waitMs }, 'materializing failed, trying again')
         await sleep(waitMs, undefined, { signal }).catch(() => undefined)
@@ -130,6 +134,10 @@ export class Materializer {
   async #start(): Promise<void> {
     const { db, log, logger } = this.#options
     await migrate(db)
+    // Once in its life: one that was superseded must not take over again by itself.
+    if (this.#writing === undefined)
+      this.#writing = await claimWriting(db, (await latestHead(db))?.position ?? -1)
+    else await mustBeNewest(db, this.#writing)
     const head = await latestHead(db)
     this.#view = head === undefined ? undefined : await loadChainView(db, head)
     this.#reset()
@@ -144,6 +152,11 @@ export class Materializer {
       'materializing',
     )
     this.#started = true
+  }
+
+  get #number(): bigint {
+    if (this.#writing === undefined) throw new Error('nothing may be written before the start')
+    return this.#writing
   }
 
   #reset(): void {
@@ -174,7 +187,12 @@ export class Materializer {
       const blocks = await blocksAt(log, positions.slice(at, at + BATCH_EVENTS))
       const below = from + at - 1
       const sums = await sumsOf(db, below, blocks[0]?.header.prevHash ?? '')
-      await this.#writer.write(blocks, head.chain, { filter: this.#working.filter(below), sums }, false)
+      await this.#writer.write(
+        blocks,
+        head.chain,
+        { filter: this.#working.filter(below), sums, writer: this.#number },
+        false,
+      )
     }
   }
 
@@ -271,6 +289,7 @@ export class Materializer {
     const ground = {
       filter: this.#working.filter(this.#working.tipHeight),
       sums: await this.#working.sums(db),
+      writer: this.#number,
     }
     const sums = await this.#writer.write(blocks, chain, ground, true)
     for (const [index, { hash }] of blocks.entries()) {
@@ -298,6 +317,7 @@ export class Materializer {
       reorgsBefore: head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0),
       previous: head.position,
       writtenAt: Math.max(Date.now(), head.writtenAt + 1),
+      writer: this.#number,
     }
     this.#options.logger.warn({ from: head.finalHeight, to: fork }, 'a reorganisation below the final height')
     await writeHead(this.#options.db, lowered)
@@ -342,6 +362,7 @@ export class Materializer {
       blocksBefore: (before?.blocksBefore ?? 0) + (before?.connected.length ?? 0),
       reorgsBefore: (before?.reorgsBefore ?? 0) + ((before?.disconnected.length ?? 0) > 0 ? 1 : 0),
       writtenAt: Math.max(Date.now(), (before?.writtenAt ?? 0) + 1),
+      writer: this.#number,
     }
   }
 }

@@ -19,7 +19,10 @@ export const HEADS = table('heads', {
   blocks_before: 'u64',
   reorgs_before: 'u64',
   written_at: 'ms',
+  writer: 'u64',
 })
+
+export const WRITERS = table('writers', { writer: 'u64', position: 'i64', claimed_at: 'ms' })
 
 export const BLOCKS = table('blocks', {
   height: 'u32',

@@ -1,6 +1,7 @@
 import type { Chain } from '../chain/network.js'
 import { HEADS } from './chain-tables.js'
 import type { Database } from './clickhouse.js'
+import { SHOWN_HEADS, whileNewest } from './writers.js'
 
 /** A state that was made visible: one row of `heads`. */
 export interface Head {
@@ -24,6 +25,8 @@ export interface Head {
   readonly reorgsBefore: number
   /** Unix milliseconds; of two heads at one position the later one holds. */
   readonly writtenAt: number
+  /** The materializer that wrote it; see `writers.ts`. */
+  readonly writer: bigint
 }
 
 interface RawHead {
@@ -40,17 +43,18 @@ interface RawHead {
   blocksBefore: string
   reorgsBefore: string
   writtenMs: string
+  writtenBy: string
 }
 
 const COLUMNS = `position, previous, chain, tip_height AS tipHeight, lower(hex(tip_hash)) AS tipHash,
   final_height AS finalHeight, epoch, sequence, arrayMap(x -> lower(hex(x)), disconnected) AS disconnectedHashes,
   arrayMap(x -> lower(hex(x)), connected) AS connectedHashes, blocks_before AS blocksBefore,
-  reorgs_before AS reorgsBefore, toUnixTimestamp64Milli(written_at) AS writtenMs`
+  reorgs_before AS reorgsBefore, toUnixTimestamp64Milli(written_at) AS writtenMs, heads.writer AS writtenBy`
 
 /** The newest head, nothing before the first. */
 export async function latestHead(db: Database): Promise<Head | undefined> {
   const rows = await db.query<RawHead>(
-    `SELECT ${COLUMNS} FROM heads ORDER BY heads.position DESC, written_at DESC LIMIT 1`,
+    `SELECT ${COLUMNS} FROM heads WHERE ${SHOWN_HEADS} ORDER BY heads.position DESC, written_at DESC LIMIT 1`,
   )
   return rows.map(toHead)[0]
 }
@@ -66,31 +70,36 @@ export async function headsAfter(
   writtenAt = Number.MAX_SAFE_INTEGER,
 ): Promise<Head[]> {
   const sql = `SELECT ${COLUMNS} FROM heads
-    WHERE heads.position > {position:Int64}
-      OR (heads.position = {position:Int64} AND toUnixTimestamp64Milli(written_at) > {writtenAt:Int64})
+    WHERE (heads.position > {position:Int64}
+      OR (heads.position = {position:Int64} AND toUnixTimestamp64Milli(written_at) > {writtenAt:Int64})) AND ${SHOWN_HEADS}
     ORDER BY heads.position, written_at LIMIT 1 BY heads.position, written_at LIMIT 1000`
   return (await db.query<RawHead>(sql, { position, writtenAt })).map(toHead)
 }
 
-/** Makes a state visible. */
+/** Makes a state visible. @throws DatabaseUnavailable also where another writer has taken over: nothing is written then. */
 export async function writeHead(db: Database, head: Head): Promise<void> {
-  await db.insert(HEADS, [
-    {
-      position: BigInt(head.position),
-      previous: BigInt(head.previous),
-      chain: head.chain,
-      tip_height: BigInt(head.tipHeight),
-      tip_hash: head.tipHash === '' ? '00'.repeat(32) : head.tipHash,
-      final_height: BigInt(head.finalHeight),
-      epoch: head.epoch,
-      sequence: head.sequence,
-      disconnected: head.disconnected,
-      connected: head.connected,
-      blocks_before: BigInt(head.blocksBefore),
-      reorgs_before: BigInt(head.reorgsBefore),
-      written_at: head.writtenAt,
-    },
-  ])
+  await db.insert(
+    HEADS,
+    [
+      {
+        position: BigInt(head.position),
+        previous: BigInt(head.previous),
+        chain: head.chain,
+        tip_height: BigInt(head.tipHeight),
+        tip_hash: head.tipHash === '' ? '00'.repeat(32) : head.tipHash,
+        final_height: BigInt(head.finalHeight),
+        epoch: head.epoch,
+        sequence: head.sequence,
+        disconnected: head.disconnected,
+        connected: head.connected,
+        blocks_before: BigInt(head.blocksBefore),
+        reorgs_before: BigInt(head.reorgsBefore),
+        written_at: head.writtenAt,
+        writer: head.writer,
+      },
+    ],
+    whileNewest(head.writer),
+  )
 }
 
 function toHead(row: RawHead): Head {
@@ -108,5 +117,6 @@ function toHead(row: RawHead): Head {
     blocksBefore: Number(row.blocksBefore),
     reorgsBefore: Number(row.reorgsBefore),
     writtenAt: Number(row.writtenMs),
+    writer: BigInt(row.writtenBy),
   }
 }

@@ -21,6 +21,30 @@ export interface ColumnTypes {
   readonly ms: number
 }
 
+/** The same as the server names them. */
+const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
+  u8: 'UInt8',
+  u32: 'UInt32',
+  i32: 'Int32',
+  u64: 'UInt64',
+  i64: 'Int64',
+  u256: 'UInt256',
+  f64: 'Float64',
+  hash: 'FixedString(32)',
+  hashes: 'Array(FixedString(32))',
+  u16s: 'Array(UInt16)',
+  bytes: 'String',
+  text: 'String',
+  ms: "DateTime64(3, \\'UTC\\')",
+}
+
+/** The structure of a table's rows, for `input('…')`. */
+export function structureOf({ columns }: Table): string {
+  return Object.entries(columns)
+    .map(([name, type]) => `${name} ${SERVER_TYPES[type]}`)
+    .join(', ')
+}
+
 export type Columns = Readonly<Record<string, keyof ColumnTypes>>
 export type Row<C extends Columns> = { readonly [K in keyof C]: ColumnTypes[C[K]] }
 

@@ -1,4 +1,5 @@
 import type { Head } from '../../pipelines/tables/head.js'
+import { SHOWN_HEADS } from '../../pipelines/tables/writers.js'
 import type { Channel, Feed } from './feed.js'
 import { statsSummary } from './reads/stats-summary.js'
 import type { State } from './state.js'
@@ -125,7 +126,7 @@ export class FeedWriter {
   async #lastConnected(after: number): Promise<Connected[]> {
     const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS hashes,
       blocks_before AS before FROM heads
-      WHERE blocks_before + length(connected) > {after:Int64} AND notEmpty(connected)
+      WHERE blocks_before + length(connected) > {after:Int64} AND notEmpty(connected) AND ${SHOWN_HEADS}
       ORDER BY position LIMIT 1 BY position`
     const rows = await this.#tables.query<{ tip: string; hashes: string[]; before: string }>(sql, { after })
     return rows
@@ -138,7 +139,7 @@ export class FeedWriter {
   async #lastReorgs(after: number): Promise<FeedEvent[]> {
     const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS now,
       arrayMap(each -> lower(hex(each)), disconnected) AS gone, reorgs_before AS before FROM heads
-      WHERE reorgs_before >= {after:Int64} AND notEmpty(disconnected) ORDER BY position LIMIT 1 BY position`
+      WHERE reorgs_before >= {after:Int64} AND notEmpty(disconnected) AND ${SHOWN_HEADS} ORDER BY position LIMIT 1 BY position`
     type Row = { tip: string; now: string[]; gone: string[]; before: string }
     const rows = await this.#tables.query<Row>(sql, { after })
     return rows.map(({ tip, now, gone, before }) =>

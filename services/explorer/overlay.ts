@@ -2,6 +2,7 @@ import { decodePrevouts } from '../../pipelines/chain/prevout.js'
 import { parseBody, parseTx, serializeTx } from '../../pipelines/chain/transaction.js'
 import type { ChainView } from '../../pipelines/tables/chain-view.js'
 import type { Head } from '../../pipelines/tables/head.js'
+import { SHOWN_HEADS } from '../../pipelines/tables/writers.js'
 import { outpointOf, poolTx, type PoolTx } from './pool-tx.js'
 import { type ChainedTx, type Overlay, type Pool, returnable } from './pool.js'
 import { placesOfBlock, type Tables } from './tables.js'
@@ -97,7 +98,7 @@ export async function overlayBySearch(
 /** Blocks that heads of a span disconnected and that are not of the chain, lowest first. */
 async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: Tables): Promise<BlockRef[]> {
   const sql = `SELECT tip_height AS tip, length(connected) AS grown, arrayMap(each -> lower(hex(each)), disconnected) AS gone
-    FROM heads WHERE position > {from:Int64} AND position <= {to:Int64} AND notEmpty(disconnected)
+    FROM heads WHERE position > {from:Int64} AND position <= {to:Int64} AND notEmpty(disconnected) AND ${SHOWN_HEADS}
     ORDER BY position LIMIT 1 BY position LIMIT 1000`
   const rows = await tables.query<{ tip: string; grown: string; gone: string[] }>(sql, { from, to })
   const blocks = new Map<string, number>()

@@ -1,9 +1,10 @@
 import { Materializer } from '../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
 import { openLog } from '../../pipelines/log/open.js'
+import { Superseded } from '../../pipelines/tables/writers.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { engineUrl } from '../discovery.js'
-import { runService } from '../lifecycle.js'
+import { runService, StartRefused } from '../lifecycle.js'
 import { standStill } from './stand-still.js'
 
 await runService('materializer', async ({ config, logger, signal, args }) => {
@@ -21,6 +22,7 @@ await runService('materializer', async ({ config, logger, signal, args }) => {
   try {
     await materializer.run(signal)
   } catch (error) {
+    if (error instanceof Superseded) throw new StartRefused(error.message)
     if (!(error instanceof PoisonEvent || error instanceof LogShrank)) throw error
     await standStill(error, logger, signal)
   } finally {

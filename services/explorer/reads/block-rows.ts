@@ -3,6 +3,7 @@ import { difficultyOf } from '../../../pipelines/chain/difficulty.js'
 import type { Chain } from '../../../pipelines/chain/network.js'
 import { blockAt, type BlockRow, blocksBetween } from '../block-table.js'
 import type { ChainState } from '../state.js'
+import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
 import type { ReadContext } from './read.js'
 import type { Tables } from '../tables.js'
@@ -50,7 +51,7 @@ async function findByHash(tables: Queries, chain: ChainState, hash: string): Pro
 
 async function wasReplaced(tables: Queries, chain: ChainState, hash: string): Promise<boolean> {
   const sql = `SELECT count() AS heads FROM heads WHERE position <= {position:Int64}
-    AND notEmpty(disconnected) AND has(disconnected, toFixedString(unhex({hash:String}), 32))`
+    AND notEmpty(disconnected) AND ${SHOWN_HEADS} AND has(disconnected, toFixedString(unhex({hash:String}), 32))`
   const rows = await tables.query<{ heads: string }>(sql, { position: chain.position, hash })
   return Number(rows[0]?.heads) > 0
 }
