@@ -113,7 +113,9 @@ export class BlockWriter {
       const keys = missing.slice(at, at + LOOKUP)
       const written = await this.#written(keys)
       for (const hash of keys) if (!written.has(hash)) unknown.add(hash)
-      for (const [hash, each] of await this.#load([...written], filter)) totals.set(hash, each)
+      // What is written again may be so because something is wrong: nothing but the histories themselves is believed.
+      const known = cached ? [...written] : keys
+      for (const [hash, each] of await this.#load(known, filter, cached)) totals.set(hash, each)
     }
     return { totals, unknown }
   }
@@ -124,12 +126,12 @@ export class BlockWriter {
     return new Set((await this.db.query<{ hash: string }>(sql)).map((row) => row.hash))
   }
 
-  async #load(hashes: readonly string[], filter: string): Promise<Map<string, Totals>> {
+  async #load(hashes: readonly string[], filter: string, cached: boolean): Promise<Map<string, Totals>> {
     const found = new Map<string, Totals>()
     if (hashes.length === 0) return found
     const sql = `SELECT lower(hex(script_hash)) AS hash, argMax((script_txs.ordinal, total_received, total_sent,
         unspent_count, first_height, first_time, shows_dilithium, open_days), script_txs.ordinal) AS last
-      FROM script_txs WHERE script_hash IN ${hashSet(hashes)} AND ${filter} GROUP BY script_hash`
+      FROM script_txs ${cached ? '' : 'FINAL'} WHERE script_hash IN ${hashSet(hashes)} AND ${filter} GROUP BY script_hash`
     for (const { hash, last } of await this.db.query<{ hash: string; last: TotalsTuple }>(sql))
       found.set(hash, toTotals(last))
     return found

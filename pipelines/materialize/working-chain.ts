@@ -62,7 +62,7 @@ export class WorkingChain {
 export async function sumsOf(db: Database, height: number, hash: string): Promise<Sums> {
   if (height < 0) return NO_SUMS
   const columns = Object.keys(NO_SUMS).join(', ')
-  const sql = `SELECT ${columns} FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`
+  const sql = `SELECT ${columns} FROM blocks FINAL WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`
   const [row] = await db.query<Record<keyof Sums, string>>(sql, { height, hash })
   if (row === undefined)
     throw new Error(`block ${hash} at ${String(height)} is of the chain and not in the tables`)

@@ -43,7 +43,8 @@ export function whileNewest(writer: bigint): string {
   return `(SELECT max(writer) FROM writers) = ${String(writer)}`
 }
 
-async function newestWriter(db: Database): Promise<bigint> {
+/** The number of the last one that took over, 0 for none. */
+export async function newestWriter(db: Database): Promise<bigint> {
   const [row] = await db.query<{ newest: string }>('SELECT max(writer) AS newest FROM writers')
   return BigInt(row?.newest ?? 0)
 }

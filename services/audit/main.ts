@@ -7,7 +7,7 @@ import { Database } from '../../pipelines/tables/clickhouse.js'
 import { ConfigError, loadConfig } from '../config.js'
 import { presentEngineUrl, presentNodeUrl } from '../discovery.js'
 import { createLogger } from '../logger.js'
-import { Progress } from './progress.js'
+import { Progress } from '../progress.js'
 
 const USAGE = `npm run audit -- [options]
 Compares what is indexed with what the node says. Exit status: 0 no difference, 1 differences, 2 it could not be done.

@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openLog } from '../../pipelines/log/open.js'
+import { CannotReplay, foldCopies, replay } from '../../pipelines/materialize/replay.js'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { latestHead } from '../../pipelines/tables/head.js'
+import { ConfigError, loadConfig } from '../config.js'
+import { presentEngineUrl } from '../discovery.js'
+import { Progress } from '../progress.js'
+import { Resume } from './resume.js'
+
+const USAGE = `npm run replay -- [options]
+Writes the rows of the chain's blocks again, in place, from the log. What was right stays as it is; what was lost comes back.
+Everything else may run meanwhile. Broken off, the same command goes on where it was.
+  --from-height A   the lowest block (default 0)
+  --to-height B     the highest block (default the tip)
+  --restart         begins anew instead of going on
+  --fold            folds the copies of rows at the end, so that rows which were altered are right at once`
+
+try {
+  await main()
+} catch (error) {
+  const reason =
+    error instanceof ConfigError
+      ? error.faults.join('; ')
+      : String(error instanceof Error ? error.message : error)
+  process.stderr.write(`replay: ${reason.split('\n')[0] ?? ''}\n`)
+  process.exit(error instanceof CannotReplay || error instanceof ConfigError ? 2 : 1)
+}
+// The driver's connections would keep it for some seconds.
+process.exit()
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      'from-height': { type: 'string' },
+      'to-height': { type: 'string' },
+      ...{ restart: { type: 'boolean' }, fold: { type: 'boolean' }, help: { type: 'boolean' } },
+    },
+  })
+  if (values.help === true) {
+    process.stdout.write(`${USAGE}\n`)
+    return
+  }
+  const config = loadConfig()
+  const url = await presentEngineUrl(config)
+  if (url === undefined)
+    throw new CannotReplay('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
+  const db = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 3_600_000 })
+  const log = await openLog(config.logUrl, config.dataDir)
+  const progress = new Progress(process.stderr)
+  try {
+    const from = height('--from-height', values['from-height']) ?? 0
+    const to = height('--to-height', values['to-height']) ?? (await latestHead(db))?.tipHeight ?? -1
+    const state = new Resume(
+      join(config.dataDir, 'replay.json'),
+      `${config.clickhouseDatabase} ${String(from)} ${String(to)}`,
+    )
+    const next = values.restart === true ? from : Math.max(from, (await state.done()) + 1)
+    if (next > from) process.stderr.write(`replay: goes on at block ${String(next)}\n`)
+    if (next <= to)
+      await replay(db, log, {
+        ...{ from: next, to },
+        progress: async (done) => {
+          await state.note(done)
+          progress.step('blocks', done - from + 1, to - from + 1)
+        },
+      })
+    if (values.fold === true)
+      await foldCopies(db, (done, total) => {
+        progress.step('tables folded', done, total)
+      })
+    progress.end()
+    await state.forget()
+    process.stdout.write(`blocks ${String(from)} to ${String(to)} are written again\n`)
+  } finally {
+    await Promise.all([db.close(), log.close()])
+  }
+}
+
+function height(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,10}$/.test(text)) throw new CannotReplay(`${option} is a block height, not '${text}'`)
+  return Number(text)
+}
