@@ -8,6 +8,7 @@ import { Materializer } from '../../pipelines/materialize/materializer.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { Poller } from '../../pipelines/poll/poller.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
+import { latestHead } from '../../pipelines/tables/head.js'
 import { migrate } from '../../pipelines/tables/migrate.js'
 import { type ExplorerOptions, startExplorer } from '../../services/explorer/explorer.js'
 import { until } from './until.js'
@@ -33,6 +34,12 @@ export interface PipelineOptions {
 }
 
 let databases = 0
+
+interface Level {
+  readonly tip: string
+  readonly poolSize?: number
+  readonly poolFees?: bigint
+}
 
 /** Poller, materializer and explorer in one process, stepped by the test: nothing runs but what `level` is asked for. */
 export class Pipeline {
@@ -102,10 +109,10 @@ export class Pipeline {
   }
 
   /** Follows the node to where it is now, and returns when the explorer shows it. */
-  async level(expect?: { tip: string; poolSize?: number; poolFees?: bigint }): Promise<void> {
+  async level(expected?: Level): Promise<void> {
     await this.poll()
     await this.materialize()
-    if (expect === undefined) return
+    const expect: Level = expected ?? { tip: (await latestHead(this.db))?.tipHash ?? '' }
     await until(`the explorer shows ${expect.tip}`, async () => {
       const summary = await this.get('/mempool/summary')
       if (summary.tip !== expect.tip) return false

@@ -3,7 +3,7 @@ import { hash, limit, offset } from './arguments.js'
 import { isoTime } from './block-rows.js'
 import { declareRead, NotFound } from './read.js'
 import { OpReturn, TransactionOpReturns, windowed } from './shapes.js'
-import { transactionById, unconfirmed } from './transaction-rows.js'
+import { transactionNow } from './transaction-rows.js'
 
 export const opReturns = declareRead({
   name: 'opReturns',
@@ -41,14 +41,8 @@ export const transactionOpReturns = declareRead({
   args: { txid: hash },
   answer: TransactionOpReturns,
   async resolve(context, args) {
-    const txid = args.txid.toLowerCase()
-    const { chain } = context.chain
-    const pooled = context.pool.get(txid)
-    const tx =
-      pooled === undefined || chain === undefined
-        ? await transactionById(txid, context)
-        : unconfirmed(pooled, chain)
-    if (tx === undefined) throw new NotFound('Transaction not found')
+    const tx = await transactionNow(args.txid, context)
+    const { txid } = tx
     const items = tx.outputs.flatMap(({ vout, script_pub_key }): OpReturn[] => {
       const script = Buffer.from(script_pub_key, 'hex')
       const data = opReturnPayload(script)

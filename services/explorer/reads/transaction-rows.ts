@@ -6,7 +6,7 @@ import { parseBody, parseTx, type Tx, vsizeOf } from '../../../pipelines/chain/t
 import type { Coin, PoolTx } from '../pool-tx.js'
 import type { Body, Place, Spend } from '../tables.js'
 import { isoTime } from './block-rows.js'
-import type { ReadContext } from './read.js'
+import { NotFound, type ReadContext } from './read.js'
 import type { Input, Output, Transaction } from './shapes.js'
 
 /** Where and how a transaction stands; block and index are null for an unconfirmed one. */
@@ -57,8 +57,23 @@ export async function transactionsAt(
   })
 }
 
+/**
+ * A transaction as it stands now: of the pool, or of the chain.
+ * @param asked its txid, in whatever case.
+ * @throws NotFound.
+ */
+export async function transactionNow(asked: string, context: ReadContext): Promise<Transaction> {
+  const txid = asked.toLowerCase()
+  const { chain } = context.chain
+  const pooled = context.pool.get(txid)
+  if (pooled !== undefined && chain !== undefined) return unconfirmed(pooled, chain)
+  const found = await transactionById(txid, context)
+  if (found === undefined) throw new NotFound('Transaction not found')
+  return found
+}
+
 /** One transaction of the chain with all that belongs to it, undefined where the chain does not hold it. */
-export async function transactionById(
+async function transactionById(
   txid: string,
   { chain, tables }: Pick<ReadContext, 'chain' | 'tables'>,
 ): Promise<Transaction | undefined> {
@@ -103,7 +118,7 @@ function confirmed(
 }
 
 /** An unconfirmed transaction; what its outputs are spent by counts only when it is confirmed. */
-export function unconfirmed(pooled: PoolTx, chain: Chain): Transaction {
+function unconfirmed(pooled: PoolTx, chain: Chain): Transaction {
   const tx = parseTx(pooled.raw)
   const standing: Standing = {
     block_hash: null,

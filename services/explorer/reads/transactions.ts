@@ -1,8 +1,8 @@
 import { hash, limit, witness } from './arguments.js'
-import { declareRead, NotFound } from './read.js'
+import { declareRead } from './read.js'
 import { listed, Transaction } from './shapes.js'
 import { newestPlaces } from '../tables.js'
-import { transactionById, transactionsAt, unconfirmed } from './transaction-rows.js'
+import { transactionNow, transactionsAt } from './transaction-rows.js'
 
 export const transaction = declareRead({
   name: 'transaction',
@@ -10,15 +10,7 @@ export const transaction = declareRead({
   fresh: 'pool',
   args: { txid: hash },
   answer: Transaction,
-  async resolve(context, args) {
-    const txid = args.txid.toLowerCase()
-    const { chain } = context.chain
-    const pooled = context.pool.get(txid)
-    if (pooled !== undefined && chain !== undefined) return unconfirmed(pooled, chain)
-    const found = await transactionById(txid, context)
-    if (found === undefined) throw new NotFound('Transaction not found')
-    return found
-  },
+  resolve: (context, { txid }) => transactionNow(txid, context),
 })
 
 export const recentTransactions = declareRead({
