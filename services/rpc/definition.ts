@@ -1,0 +1,21 @@
+import { type DescMethod, type DescService, fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
+import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
+
+/** A Protobuf service as gRPC wants it, its methods by their names in TypeScript (`search`, not `Search`). */
+export function serviceDefinition(service: DescService): ServiceDefinition {
+  return Object.fromEntries(service.methods.map((method) => [method.localName, methodDefinition(method)]))
+}
+
+function methodDefinition(method: DescMethod): MethodDefinition<Message, Message> {
+  const { input, output, methodKind } = method
+  return {
+    path: `/${method.parent.typeName}/${method.name}`,
+    requestStream: methodKind === 'client_streaming' || methodKind === 'bidi_streaming',
+    responseStream: methodKind === 'server_streaming' || methodKind === 'bidi_streaming',
+    requestSerialize: (message) => Buffer.from(toBinary(input, message)),
+    requestDeserialize: (bytes) => fromBinary(input, bytes),
+    responseSerialize: (message) => Buffer.from(toBinary(output, message)),
+    responseDeserialize: (bytes) => fromBinary(output, bytes),
+    originalName: method.name,
+  }
+}
