@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { parseLogUrl } from '../pipelines/log/address.js'
 
 /** What a setting is, once: its parser, its line in the README and its redaction come from here. */
 interface Setting<T> {
@@ -58,6 +59,10 @@ function text(
   return { env, type: shape.type, fallback: shape.fallback, secret: false, doc, parse }
 }
 
+function word(env: string, doc: string): Setting<string | undefined> {
+  return { env, type: 'text', fallback: '', secret: false, doc, parse: (value) => value }
+}
+
 function path(env: string, fallback: string, doc: string): Setting<string> {
   return { env, type: 'path', fallback, secret: false, doc, parse: (value) => resolve(value ?? fallback) }
 }
@@ -103,6 +108,20 @@ function choice<T extends string>(
   return { env, type, fallback: fallback ?? '', secret: false, doc, parse }
 }
 
+function logUrl(env: string, doc: string): Setting<string | undefined> {
+  const type = 'URL (lmdb, kafka)'
+  const parse = (value: string | undefined): string | undefined => {
+    if (value === undefined) return undefined
+    try {
+      parseLogUrl(value)
+    } catch (error) {
+      throw new Fault(error instanceof Error ? error.message : String(error))
+    }
+    return value
+  }
+  return { env, type, fallback: '', secret: false, doc, parse }
+}
+
 const SETTINGS = {
   host: text(
     'HOST',
@@ -140,11 +159,19 @@ const SETTINGS = {
     ['main', 'test', 'signet', 'regtest'],
     'The chain that the node must be on. Unset: the one it says it is on.',
   ),
-  logUrl: url(
+  logUrl: logUrl(
     'LOG_URL',
-    ['lmdb'],
-    'The event log. Unset: embedded, in `DATA_DIR/log`; `lmdb:///folder` puts it elsewhere.',
+    'The event log. Unset: embedded, in `DATA_DIR/log`; `lmdb:///folder` puts it elsewhere; `kafka://host:port,host:port` is on Kafka, with `/prefix` for topics that do not begin with `headwater.`.',
   ),
+  kafkaSsl: choice('KAFKA_SSL', ['true', 'false'], 'TLS to the brokers.', 'false'),
+  kafkaSaslMechanism: choice(
+    'KAFKA_SASL_MECHANISM',
+    ['plain', 'scram-sha-256', 'scram-sha-512'],
+    'How the brokers are told who this is; with `KAFKA_USERNAME`.',
+    'scram-sha-512',
+  ),
+  kafkaUsername: word('KAFKA_USERNAME', 'Unset: the brokers are not told who this is.'),
+  kafkaPassword: secret('KAFKA_PASSWORD', 'Of that user.'),
   clickhouseUrl: url('CLICKHOUSE_URL', ['http', 'https'], 'A ClickHouse server. Unset: the embedded engine.'),
   clickhouseDatabase: text(
     'CLICKHOUSE_DATABASE',
@@ -174,6 +201,12 @@ const SETTINGS = {
     'FINALITY_DEPTH',
     { least: 1, most: 100_000, fallback: 500 },
     'Blocks below the tip that readers check one by one against the head; deeper reorganisations cost more.',
+  ),
+  poisonEvents: choice(
+    'POISON_EVENTS',
+    ['stop', 'dead-letters'],
+    'What the materializer does at an event that is wrong at its right position: `stop` and say so, or lay it aside into the topic `dead-letters` and go on.',
+    'stop',
   ),
   labelsFile: optionalPath(
     'LABELS_FILE',

@@ -26,7 +26,16 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
 const PURE = new Set(['node:crypto', '@scure/base'])
 
 /** Imported by one file each: who needs more of one adds a method there. */
-const DRIVERS = ['ipaddr.js', '@clickhouse/client', 'lmdb', 'ffi-rs', 'pino', 'uWebSockets.js', 'prom-client']
+const DRIVERS = [
+  'ipaddr.js',
+  '@clickhouse/client',
+  'lmdb',
+  'ffi-rs',
+  'pino',
+  'uWebSockets.js',
+  'prom-client',
+  'kafkajs',
+]
 
 const files = walk('.').filter((path) => TEXT.test(path))
 const sources = files.filter((path) => /^(services|pipelines|proto)\/.*\.ts$/.test(path))

@@ -51,6 +51,11 @@ export function blockHash(header: Uint8Array): string {
   return reverseHex(sha256d(header.subarray(0, HEADER_SIZE)))
 }
 
+/** Whether a raw block is, by its header, the one of a hash and a parent. */
+export function isBlock(raw: Uint8Array, hash: string, prevHash: string): boolean {
+  return raw.length >= HEADER_SIZE && blockHash(raw) === hash && parseHeader(raw).prevHash === prevHash
+}
+
 /** @throws RangeError for bytes that are not exactly one block. */
 export function parseBlock(raw: Uint8Array): Block {
   const reader = new ByteReader(raw)

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { open, type Database, type RootDatabase } from 'lmdb'
-import type { Topic } from './port.js'
+import { type Topic, TOPICS } from './port.js'
 
 /** Address space, not memory or disk: room for a terabyte of blocks, so that no process ever has to grow its map. */
 const MAP_BYTES = 2 ** 40
@@ -101,7 +101,7 @@ function openStores(path: string): Stores {
     keyEncoding: 'binary',
     compression: false,
     mapSize: MAP_BYTES,
-    maxDbs: 4,
+    maxDbs: 8,
     maxReaders: MAX_READERS,
     // A commit is on disk before it is visible, here or in another process.
     overlappingSync: false,
@@ -109,7 +109,7 @@ function openStores(path: string): Stores {
   const store = (name: string): Store => root.openDB(name, { encoding: 'binary', keyEncoding: 'binary' })
   return {
     root,
-    topics: { chain: store('chain'), node: store('node'), committed: store('committed') },
+    topics: Object.fromEntries(TOPICS.map((topic) => [topic, store(topic)])) as Record<Topic, Store>,
     consumers: store('consumers'),
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Environment, type Store, type Stores } from './lmdb-environment.js'
-import { RETENTION_MS, type EventLog, type LogRecord, type Topic } from './port.js'
+import { RETENTION_MS, type EventLog, type Lease, type LogRecord, type Topic } from './port.js'
 
 /** How often `wait` looks. A look is a few microseconds, so this is latency and not load. */
 const WAIT_STEP_MS = 15
@@ -98,7 +98,7 @@ class LmdbLog implements EventLog {
       const value = Buffer.alloc(8)
       value.writeBigInt64BE(BigInt(position))
       await consumers.put(Buffer.from(`${topic}/${consumer}`), value)
-    })
+    }).catch(() => undefined)
   }
 
   async wait(topic: Topic, position: number, timeoutMs: number, signal?: AbortSignal): Promise<void> {
@@ -108,6 +108,12 @@ class LmdbLog implements EventLog {
       if (left <= 0) return
       await sleep(Math.min(WAIT_STEP_MS, left), undefined, { signal }).catch(() => undefined)
     }
+  }
+
+  /** At once: whoever starts later takes over, and tells by the fence of the tables. */
+  lead(): Promise<Lease> {
+    const { signal: lost } = new AbortController()
+    return Promise.resolve({ isExclusive: false, lost, release: () => Promise.resolve() })
   }
 
   close(): Promise<void> {

@@ -1,17 +1,23 @@
 import { join } from 'node:path'
+import type { Logger } from '../logger.js'
+import { parseLogUrl } from './address.js'
+import type { KafkaAccess } from './kafka-client.js'
 import { openLmdbLog } from './lmdb.js'
 import type { EventLog } from './port.js'
 
-/**
- * Opens the log that the configuration names: without a URL the embedded one in DATA_DIR/log, with `lmdb:///folder` the
- * embedded one there.
- * @throws for a URL that no adapter serves; the message names the protocol only, a URL may hold credentials.
- */
-export async function openLog(url: string | undefined, dataDir: string): Promise<EventLog> {
+export interface LogOptions extends Omit<KafkaAccess, 'brokers'> {
+  /** Undefined for the embedded log in `dataDir`/log. */
+  readonly url: string | undefined
+  readonly dataDir: string
+  readonly logger: Logger
+}
+
+/** Opens the log that the configuration names. @throws where that is no log; brokers that are away are no error yet. */
+export async function openLog({ url, dataDir, ...options }: LogOptions): Promise<EventLog> {
   if (url === undefined || url === '') return openLmdbLog(join(dataDir, 'log'))
-  const { protocol, pathname } = new URL(url)
-  if (protocol === 'lmdb:') return openLmdbLog(decodeURIComponent(pathname))
-  throw new Error(
-    `LOG_URL names ${protocol}, which no log adapter serves; leave it out to use the embedded log`,
-  )
+  const address = parseLogUrl(url)
+  if (address.kind === 'lmdb') return openLmdbLog(address.folder)
+  // The driver is only in the memory of those who use it.
+  const { openKafkaLog } = await import('./kafka.js')
+  return openKafkaLog({ ...options, ...address })
 }

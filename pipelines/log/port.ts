@@ -1,8 +1,9 @@
 /**
  * The event log as every stage sees it: topics of opaque bytes with consecutive positions.
- * Nothing above this port may know which adapter serves it (LMDB here, Kafka later).
+ * Nothing above this port may know which adapter serves it, LMDB or Kafka.
  */
-export type Topic = 'chain' | 'node' | 'committed'
+export const TOPICS = ['chain', 'node', 'committed', 'dead-letters'] as const
+export type Topic = (typeof TOPICS)[number]
 
 export interface LogRecord {
   /** Consecutive within a topic, from 0. */
@@ -29,10 +30,25 @@ export interface EventLog {
   first(topic: Topic): Promise<number>
   /** The position that a consumer last said it had finished (for lag monitors, never for truth), -1 for none. */
   committed(topic: Topic, consumer: string): Promise<number>
+  /** Never rejects: it may be lost. */
   commit(topic: Topic, consumer: string, position: number): Promise<void>
   /** Resolves when there is a record at `position` or later, or after `timeoutMs`, or when the signal aborts (without throwing). */
   wait(topic: Topic, position: number, timeoutMs: number, signal?: AbortSignal): Promise<void>
+  /**
+   * Resolves when this process is the one that works as `consumer`; others wait for its lease to end. An order of work and no
+   * lock: who was frozen learns late that its lease is lost, so what it writes must be fenced elsewhere.
+   * @param signal gives up waiting, and then rejects with its reason.
+   */
+  lead(consumer: string, signal: AbortSignal): Promise<Lease>
   close(): Promise<void>
+}
+
+export interface Lease {
+  /** False where the log knows of no others: then a second one takes over without being told to. */
+  readonly isExclusive: boolean
+  /** Aborts when another process may have it. */
+  readonly lost: AbortSignal
+  release(): Promise<void>
 }
 
 /** How long each topic is kept, in milliseconds. Blocks are kept for ever: they are the source of every replay. */
@@ -40,4 +56,5 @@ export const RETENTION_MS: Readonly<Record<Topic, number>> = {
   chain: Number.POSITIVE_INFINITY,
   node: 24 * 3_600_000,
   committed: 24 * 3_600_000,
+  'dead-letters': Number.POSITIVE_INFINITY,
 }

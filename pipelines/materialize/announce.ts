@@ -1,5 +1,6 @@
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import {
+  Alert_Kind,
   CommittedEventSchema,
   type Heartbeat,
   NodeEventSchema,
@@ -7,6 +8,7 @@ import {
 import { displayBytes } from '../chain/hash.js'
 import type { EventLog } from '../log/port.js'
 import type { Head } from '../tables/head.js'
+import { type LogShrank, PARTITION, PoisonEvent } from './poison.js'
 
 /** Events of topic `node` looked back at on start: the newest heartbeat is among the last few. */
 const LOOK_BACK = 200
@@ -25,8 +27,16 @@ export class Announcer {
   async head(head: Head): Promise<void> {
     const tipHash = head.tipHash === '' ? Buffer.alloc(32) : displayBytes(head.tipHash)
     const value = { position: BigInt(head.position), tipHeight: Math.max(0, head.tipHeight), tipHash }
-    const event = create(CommittedEventSchema, { event: { case: 'head', value } })
-    await this.log.append('committed', [toBinary(CommittedEventSchema, event)])
+    await this.#tell({ case: 'head', value })
+  }
+
+  /** Tells that the fold stands still, and why. */
+  async alert(why: PoisonEvent | LogShrank): Promise<void> {
+    const value =
+      why instanceof PoisonEvent
+        ? { kind: Alert_Kind.POISON, position: BigInt(why.position), reason: why.reason }
+        : { kind: Alert_Kind.LOG_SHRANK, position: -1n, reason: why.message }
+    await this.#tell({ case: 'alert', value: { topic: 'chain', partition: PARTITION, ...value } })
   }
 
   /** Passes the newest heartbeat on, if there is one that was not passed on yet: so it stops when the fold does. */
@@ -34,9 +44,13 @@ export class Announcer {
     const heartbeat = await this.#newestHeartbeat()
     if (heartbeat === undefined || heartbeat.timeMs <= this.#lastHeartbeatMs) return
     const value = { heartbeat, appliedMs: BigInt(Date.now()) }
-    const event = create(CommittedEventSchema, { event: { case: 'heartbeat', value } })
-    await this.log.append('committed', [toBinary(CommittedEventSchema, event)])
+    await this.#tell({ case: 'heartbeat', value })
     this.#lastHeartbeatMs = heartbeat.timeMs
+  }
+
+  async #tell(event: NonNullable<MessageInitShape<typeof CommittedEventSchema>['event']>): Promise<void> {
+    const value = toBinary(CommittedEventSchema, create(CommittedEventSchema, { event }))
+    await this.log.append('committed', [value])
   }
 
   async #newestHeartbeat(): Promise<Heartbeat | undefined> {
@@ -47,10 +61,17 @@ export class Announcer {
       const last = records.at(-1)
       if (last === undefined) return newest
       this.#next = last.position + 1
-      for (const { value } of records) {
-        const { event } = fromBinary(NodeEventSchema, value)
-        if (event.case === 'heartbeat') newest = event.value
-      }
+      for (const { value } of records) newest = heartbeatIn(value) ?? newest
     }
+  }
+}
+
+/** Undefined for any other event, and for what is none. */
+function heartbeatIn(value: Uint8Array): Heartbeat | undefined {
+  try {
+    const { event } = fromBinary(NodeEventSchema, value)
+    return event.case === 'heartbeat' ? event.value : undefined
+  } catch {
+    return undefined
   }
 }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type {
-  BlockConnected,
-  BlockDisconnected,
-  ChainEvent,
+import { create, toBinary } from '@bufbuild/protobuf'
+import {
+  type BlockConnected,
+  type BlockDisconnected,
+  type ChainEvent,
+  DeadLetterSchema,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Chain } from '../chain/network.js'
 import type { EventLog, LogRecord } from '../log/port.js'
@@ -15,7 +17,7 @@ import { claimWriting, mustBeNewest, Superseded } from '../tables/writers.js'
 import { Announcer } from './announce.js'
 import { BlockWriter } from './block-writer.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from './decode.js'
-import { LogShrank, PoisonEvent } from './poison.js'
+import { LogShrank, PARTITION, PoisonEvent } from './poison.js'
 import { RANKING_TAIL, RankingBuilder } from './ranking-builder.js'
 import { blocksAt, positionsFrom, repairFrom } from './repair.js'
 import { asChain, sumsOf, WorkingChain } from './working-chain.js'
@@ -38,6 +40,8 @@ export interface MaterializerOptions {
   readonly finalityDepth: number
   /** Rows of balances above a ranking from which on a new one is built. */
   readonly rankingTail?: number
+  /** Lays an event that is wrong at its right position aside, into topic `dead-letters`, and goes on with the next. */
+  readonly layPoisonAside?: boolean
   readonly hooks?: MaterializerHooks
 }
 
@@ -74,6 +78,8 @@ export class Materializer {
   /** The last position that was read. */
   #cursor = -1
   #started = false
+  /** Positions of events that were laid aside. */
+  readonly #aside = new Set<number>()
   /** Its number among the writers; nothing before the first start. */
   #writing: bigint | undefined
 
@@ -127,8 +133,35 @@ export class Materializer {
       return records.length > 0
     } catch (error) {
       this.#started = false
-      throw error
+      if (this.#options.layPoisonAside !== true || !(error instanceof PoisonEvent)) throw error
+      await this.#layAside(error)
+      return true
     }
+  }
+
+  /** Delivery: at least once; who dies before the next head meets the event again. */
+  async #layAside({ topic, position, reason, message }: PoisonEvent): Promise<void> {
+    const { log, logger } = this.#options
+    const [record] = await log.read(topic, position, 1)
+    if (record?.position !== position)
+      throw new LogShrank(`position ${String(position)} of topic ${topic} is gone`)
+    const { value, time } = record
+    const letter = {
+      topic,
+      partition: PARTITION,
+      reason,
+      value,
+      position: BigInt(position),
+      timeMs: BigInt(time),
+    }
+    await log.append('dead-letters', [toBinary(DeadLetterSchema, create(DeadLetterSchema, letter))])
+    this.#aside.add(position)
+    logger.error({ topic, position }, `laid aside into topic dead-letters: ${message}`)
+  }
+
+  /** Tells the explorers that it stands still, and why. */
+  async alert(why: PoisonEvent | LogShrank): Promise<void> {
+    await this.#announcer.alert(why)
   }
 
   async #start(): Promise<void> {
@@ -211,6 +244,7 @@ export class Materializer {
   #newEvents(records: readonly LogRecord[]): { readonly position: number; readonly event: ChainEvent }[] {
     let { epoch, sequence } = this.#pending
     return records.flatMap((record) => {
+      if (this.#aside.has(record.position)) return []
       const event = decodeEvent(record)
       if (event.epoch < epoch || (event.epoch === epoch && event.sequence <= sequence)) return []
       epoch = event.epoch

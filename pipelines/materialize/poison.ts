@@ -1,12 +1,15 @@
+/** Topics have one partition: the order of events is the point of them. */
+export const PARTITION = 0
+
 /** An event that is wrong at its right position: nothing after it may be folded. */
 export class PoisonEvent extends Error {
   override readonly name = 'PoisonEvent'
   constructor(
-    readonly topic: string,
+    readonly topic: 'chain',
     readonly position: number,
     readonly reason: string,
   ) {
-    super(`topic ${topic}, position ${String(position)}: ${reason}`)
+    super(`topic ${topic}, partition ${String(PARTITION)}, offset ${String(position)}: ${reason}`)
   }
 }
 

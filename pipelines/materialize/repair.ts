@@ -1,4 +1,6 @@
-import type { EventLog } from '../log/port.js'
+import type { ChainEvent } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { isBlock } from '../chain/block.js'
+import type { EventLog, LogRecord } from '../log/port.js'
 import type { Database } from '../tables/clickhouse.js'
 import type { Head } from '../tables/head.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from './decode.js'
@@ -56,16 +58,26 @@ export async function positionsFrom(log: EventLog, head: Head, height: number): 
       ({ position }) => position <= end,
     )
     for (const record of records.reverse()) {
-      const { event } = decodeEvent(record)
-      if (found.length >= wantedCount || event.case !== 'blockConnected') continue
-      if (hexOf(event.value.hash) !== wanted) continue
+      const event = readableEvent(record)
+      if (found.length >= wantedCount || event?.case !== 'blockConnected') continue
+      const prevHash = hexOf(event.value.prevHash)
+      if (hexOf(event.value.hash) !== wanted || !isBlock(event.value.raw, wanted, prevHash)) continue
       found.push(record.position)
-      wanted = hexOf(event.value.prevHash)
+      wanted = prevHash
     }
   }
   if (found.length < wantedCount)
     throw new LogShrank(`topic chain does not hold block ${wanted} of the head's chain`)
   return found.reverse()
+}
+
+/** Undefined for a record that was laid aside. */
+function readableEvent(record: LogRecord): ChainEvent['event'] | undefined {
+  try {
+    return decodeEvent(record).event
+  } catch {
+    return undefined
+  }
 }
 
 /** The blocks that the events at these positions connected. */

@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { ChainEventSchema, type ChainEvent } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { isBlock } from '../chain/block.js'
 import type { EventLog } from '../log/port.js'
 
 /** A block of our own chain: what is kept in memory of it. */
@@ -23,17 +24,20 @@ export type ChainNote = { readonly position: number; readonly epoch: number; rea
 /** Records asked for at once when reading backwards. */
 const CHUNK = 32
 
-/** @throws where the record is no event that we know. */
-export function decodeChain(position: number, value: Uint8Array): ChainEvent {
+/**
+ * Undefined for a record that is no event that we know: no poller wrote it, so it changes nothing here. The materializer is the
+ * one that stops for it.
+ */
+function decodeChain(value: Uint8Array): ChainEvent | undefined {
   try {
     const event = fromBinary(ChainEventSchema, value)
-    if (event.event.case === undefined) throw new Error('it holds no event')
+    const { case: kind, value: told } = event.event
+    if (kind === undefined) return undefined
+    if (kind === 'blockConnected' && !isBlock(told.raw, hexOf(told.hash), hexOf(told.prevHash)))
+      return undefined
     return event
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new Error(`the record at position ${String(position)} of topic chain cannot be read: ${why}`, {
-      cause: error,
-    })
+  } catch {
+    return undefined
   }
 }
 
@@ -76,7 +80,10 @@ export async function* forwards(
     const records = await log.read('chain', next, Math.min(CHUNK, end - next + 1))
     const last = records.at(-1)
     if (last === undefined) return
-    for (const { position, value } of records) yield { position, event: decodeChain(position, value) }
+    for (const { position, value } of records) {
+      const event = decodeChain(value)
+      if (event !== undefined) yield { position, event }
+    }
     next = last.position + 1
   }
 }

@@ -68,18 +68,25 @@ async function foldBack(log: EventLog, position: number): Promise<Fold> {
   return foldForward(newestFirst)
 }
 
-/** As every consumer folds: events of an epoch older than the newest seen are dropped. */
+/** As every consumer folds: events of an epoch older than the newest seen are dropped, and those that do not follow. */
 function foldForward(newestFirst: readonly ChainNote[]): Fold {
   const fold: Fold = { epoch: 0, change: undefined, settledChange: undefined }
   for (let i = newestFirst.length - 1; i >= 0; i--) {
     const note = newestFirst[i]
     if (note === undefined || note.epoch < fold.epoch) continue
     fold.epoch = note.epoch
-    if (note.kind === 'epoch') continue
+    if (note.kind === 'epoch' || !follows(fold.change, note)) continue
     fold.change = note
     if (note.settled) fold.settledChange = note
   }
   return fold
+}
+
+/** The materializer lays what does not follow aside, when it is told to go on; it must not mislead the poller either. */
+function follows(before: Change | undefined, note: Change): boolean {
+  if (before === undefined) return true
+  const tip = before.kind === 'connect' ? before.link.hash : before.prevHash
+  return (note.kind === 'connect' ? note.link.prevHash : note.hash) === tip
 }
 
 async function tipAfter(log: EventLog, change: Change | undefined): Promise<Link | undefined> {

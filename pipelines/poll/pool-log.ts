@@ -26,7 +26,6 @@ const CHUNK = 64
 
 /**
  * Rebuilds the pool from the last snapshot in the log and what came after, and what the blocks since have done to it.
- * @throws where a record of it cannot be read.
  */
 export async function readPool(log: EventLog): Promise<PoolState> {
   const pool = new Pool()
@@ -40,7 +39,7 @@ export async function readPool(log: EventLog): Promise<PoolState> {
   for await (const record of records(log, begin, last)) {
     const event = decodeNode(record)
     // As every consumer: what a superseded poller wrote late is dropped.
-    if (event.epoch < epoch) continue
+    if (event === undefined || event.epoch < epoch) continue
     epoch = event.epoch
     state = applied(state, record, event)
   }
@@ -81,10 +80,10 @@ async function lastSnapshot(log: EventLog, last: number): Promise<number | undef
     const chunk: LogRecord[] = []
     for await (const record of records(log, Math.max(first, end - CHUNK + 1), end)) chunk.push(record)
     for (const record of chunk.reverse()) {
-      const { event } = decodeNode(record)
+      const event = decodeNode(record)?.event
       let begin: number | undefined
-      if (event.case === 'poolDelta') begin = Number(event.value.snapshotPosition)
-      if (event.case === 'poolSnapshot') begin = record.position - event.value.part
+      if (event?.case === 'poolDelta') begin = Number(event.value.snapshotPosition)
+      if (event?.case === 'poolSnapshot') begin = record.position - event.value.part
       if (begin !== undefined) return begin < first ? undefined : begin
     }
   }
@@ -101,14 +100,12 @@ async function* records(log: EventLog, start: number, end: number): AsyncGenerat
   }
 }
 
-function decodeNode({ position, value }: LogRecord): NodeEvent {
+/** Undefined for a record that no poller wrote: what it stands in for, the next look at the node's pool brings. */
+function decodeNode({ value }: LogRecord): NodeEvent | undefined {
   try {
     return fromBinary(NodeEventSchema, value)
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new Error(`the record at position ${String(position)} of topic node cannot be read: ${why}`, {
-      cause: error,
-    })
+  } catch {
+    return undefined
   }
 }
 

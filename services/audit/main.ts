@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
 import { audit, NothingIndexed, type AuditReport } from '../../pipelines/audit/audit.js'
 import { CHECKS } from '../../pipelines/audit/checks.js'
-import { openLog } from '../../pipelines/log/open.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { ConfigError, loadConfig } from '../config.js'
 import { presentEngineUrl, presentNodeUrl } from '../discovery.js'
+import { openEventLog } from '../event-log.js'
 import { createLogger } from '../logger.js'
 import { Progress } from '../progress.js'
 
@@ -74,7 +74,7 @@ async function run(given: {
     throw new CannotAudit('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
   const db = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 600_000 })
   const node = new NodeClient(nodeUrl, { maxAttempts: 3, timeoutMs: 120_000 })
-  const log = await openLog(config.logUrl, config.dataDir)
+  const log = await openEventLog(config, logger)
   const { signal } = new AbortController()
   try {
     return await audit({ db, log, node, logger, signal }, given.options)

@@ -1,6 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import {
   CommittedEventSchema,
+  type Alert,
   type CommittedEvent,
   type HeartbeatApplied,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
@@ -89,6 +90,8 @@ export class HeadFollower {
 
   #take({ position, value }: LogRecord): void {
     const { event } = this.#decode(position, value) ?? { event: undefined }
+    if (event?.case !== undefined) this.#parts.state.alert = undefined
+    if (event?.case === 'alert') this.#parts.state.alert = inWords(event.value)
     if (event?.case === 'head') {
       this.#announced = Math.max(this.#announced, Number(event.value.position))
       this.#isBehind = true
@@ -198,6 +201,12 @@ export class HeadFollower {
     ])
     return { view, position: head.position, chain: head.chain, height, tipHash, tip, reorgs, recent, days }
   }
+}
+
+function inWords({ topic, partition, position, reason }: Alert): string {
+  const where =
+    position < 0n ? '' : `topic ${topic}, partition ${String(partition)}, offset ${String(position)}: `
+  return `the materializer stopped: ${where}${reason}`
 }
 
 function appliedHeartbeat({ heartbeat, appliedMs }: HeartbeatApplied): AppliedHeartbeat | undefined {

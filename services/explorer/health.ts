@@ -15,6 +15,8 @@ export interface Health {
   readonly lastReconciledAt: string
   /** What the explorer's own audit has found; see `npm run audit` for a whole one. */
   readonly audit: AuditResult
+  /** Why the materializer stands still, where it does: what is served is right, and stays as old as it is. */
+  readonly indexerError?: string
   readonly error?: string
 }
 
@@ -35,6 +37,7 @@ export function healthOf({ state, database, audit }: HealthParts, wsClients: num
     tipHeight: state.chain.height,
     ...state.indexer(),
     audit,
+    ...(state.alert === undefined ? {} : { indexerError: state.alert }),
     ...(ok ? {} : { error: connected ? 'Not ready yet' : 'Database unavailable' }),
   }
 }

@@ -1,13 +1,13 @@
-import { openLog } from '../../pipelines/log/open.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { engineUrl, presentNodeUrl } from '../discovery.js'
+import { openEventLog } from '../event-log.js'
 import { runService, untilAborted } from '../lifecycle.js'
 import { startExplorer } from './explorer.js'
 
 await runService('explorer', async ({ config, logger, signal }) => {
   const url = await engineUrl(config, { signal, logger })
   const db = new Database({ url, database: config.clickhouseDatabase })
-  const log = await openLog(config.logUrl, config.dataDir)
+  const log = await openEventLog(config, logger)
   const { explorerPort: port, host, rateLimitPerMinute, trustedProxyHops, chain, whaleMinValue } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
   const explorer = await startExplorer({

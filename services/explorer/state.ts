@@ -48,6 +48,8 @@ export class State {
   #poolLoaded = false
   #waiters: Waiter[] = []
   heartbeat: AppliedHeartbeat | undefined
+  /** Why the materializer stands still, in words; undefined while it works. */
+  alert: string | undefined
 
   get chain(): ChainState {
     return this.#chain

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openLog } from '../../pipelines/log/open.js'
+import type { EventLog } from '../../pipelines/log/port.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { SupersededError, WrongChainError } from '../../pipelines/poll/errors.js'
 import { Poller } from '../../pipelines/poll/poller.js'
 import { nodeUrl, readEndpoint } from '../discovery.js'
+import { openEventLog } from '../event-log.js'
 import { runService, StartRefused, type ServiceContext } from '../lifecycle.js'
 
 /** A node's RPC threads, unless it was told otherwise; more requests would only queue there. */
@@ -13,7 +14,7 @@ const IN_FLIGHT = 4
 const MOVED_LOOK_MS = 1_000
 
 await runService('poller', async (context) => {
-  const log = await openLog(context.config.logUrl, context.config.dataDir)
+  const log = await openEventLog(context.config, context.logger)
   try {
     while (!context.signal.aborted) await follow(context, log)
   } catch (error) {
@@ -27,10 +28,7 @@ await runService('poller', async (context) => {
 })
 
 /** Follows the node until it has moved or the process shall stop. */
-async function follow(
-  { config, logger, signal }: ServiceContext,
-  log: Awaited<ReturnType<typeof openLog>>,
-): Promise<void> {
+async function follow({ config, logger, signal }: ServiceContext, log: EventLog): Promise<void> {
   const url = await nodeUrl(config, { signal, logger })
   const node = new NodeClient(url, { logger })
   const { chain, pollIntervalMs } = config

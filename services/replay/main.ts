@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { openLog } from '../../pipelines/log/open.js'
 import { CannotReplay, foldCopies, replay } from '../../pipelines/materialize/replay.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { ConfigError, loadConfig } from '../config.js'
 import { presentEngineUrl } from '../discovery.js'
+import { openEventLog } from '../event-log.js'
+import { createLogger } from '../logger.js'
 import { Progress } from '../progress.js'
 import { Resume } from './resume.js'
 
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
   if (url === undefined)
     throw new CannotReplay('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
   const db = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 3_600_000 })
-  const log = await openLog(config.logUrl, config.dataDir)
+  const log = await openEventLog(config, createLogger('replay', 'warn'))
   const progress = new Progress(process.stderr)
   try {
     const from = height('--from-height', values['from-height']) ?? 0

@@ -50,13 +50,15 @@ suite('the configuration', () => {
     const config = loadConfig({
       NODE_RPC_URL: 'http://rpcuser:rpcpassword@127.0.0.1:8332/wallet',
       CLICKHOUSE_URL: 'http://127.0.0.1:8123/?password=hunter2&user=me',
-      LOG_URL: 'lmdb://me:hunter2@host/folder',
+      KAFKA_PASSWORD: 'hunter2',
     })
     const shown = JSON.stringify(describe(config))
     for (const secret of ['rpcuser', 'rpcpassword', 'hunter2']) expect(shown).not.toContain(secret)
     expect(shown).toContain('127.0.0.1:8332/wallet')
     const error = thrownBy(() => loadConfig({ NODE_RPC_URL: 'ftp://rpcuser:rpcpassword@host' }))
     expect(error.message).not.toContain('rpcpassword')
+    const log = thrownBy(() => loadConfig({ LOG_URL: 'kafka://me:hunter2@host:9092' }))
+    expect(log.message).not.toContain('hunter2')
   })
 })
 

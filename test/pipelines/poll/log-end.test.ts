@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { blockHash, parseHeader, serializeHeader } from '../../../pipelines/chain/block.js'
 import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { MAX_BATCH, readLogEnd } from '../../../pipelines/poll/log-end.js'
@@ -23,23 +24,34 @@ afterEach(async () => {
 
 type Payload = NonNullable<MessageInitShape<typeof ChainEventSchema>['event']>
 
-const hash = (branch: string, height: number): Buffer =>
-  Buffer.from(`${branch}${String(height)}`.padStart(32))
-const name = (hashHex: string | undefined): string =>
-  Buffer.from(hashHex ?? '', 'hex')
-    .toString()
-    .trim()
+/** Headers of the blocks that tests name by branch and height, and those names by hash. */
+const headers = new Map<string, Buffer>()
+const names = new Map<string, string>()
+const ZERO = '0'.repeat(64)
+
+function header(branch: string, height: number, parent = branch): Buffer {
+  const known = headers.get(`${branch}${String(height)}`)
+  if (known !== undefined) return known
+  const prevHash = height === 0 ? ZERO : blockHash(header(parent, height - 1))
+  const merkleRoot = Buffer.from(`${branch}${String(height)}`.padStart(32)).toString('hex')
+  const made = serializeHeader({ version: 1, prevHash, merkleRoot, time: 0, bits: 0, nonce: 0 })
+  headers.set(`${branch}${String(height)}`, made)
+  names.set(blockHash(made), `${branch}${String(height)}`)
+  return made
+}
+
+const hash = (branch: string, height: number, parent?: string): Buffer =>
+  Buffer.from(blockHash(header(branch, height, parent)), 'hex')
+const name = (hashHex: string | undefined): string => names.get(hashHex ?? '') ?? ''
 
 const start: Payload = { case: 'epochStarted', value: { chain: 'regtest', genesisHash: hash('a', 0) } }
 
 function connect(branch: string, height: number, parent = branch): Payload {
-  const work = Buffer.alloc(32)
-  work.writeUInt32BE(height + 1, 28)
-  const prevHash = height === 0 ? Buffer.alloc(32) : hash(parent, height - 1)
-  return {
-    case: 'blockConnected',
-    value: { height, hash: hash(branch, height), prevHash, chainwork: work, raw: Buffer.alloc(0) },
-  }
+  const chainwork = Buffer.alloc(32)
+  chainwork.writeUInt32BE(height + 1, 28)
+  const raw = header(branch, height, parent)
+  const prevHash = Buffer.from(parseHeader(raw).prevHash, 'hex')
+  return { case: 'blockConnected', value: { height, hash: hash(branch, height), prevHash, chainwork, raw } }
 }
 
 function disconnect(branch: string, height: number, parent = branch): Payload {
@@ -100,10 +112,21 @@ describe('the end of the log', () => {
     expect(await summary()).toEqual({ epoch: 3, tip: 'a3', settled: true, work: 4 })
   })
 
-  it('refuses a log that does not begin at its beginning, and names what it cannot read', async () => {
+  it('refuses a log that does not begin at its beginning', async () => {
     await write(1, true, connect('a', 0))
     await expect(readLogEnd(log)).rejects.toThrow(/does not begin with the start of an epoch/)
+  })
+
+  it('does not count what no poller wrote: bytes that are no event, and events that do not follow', async () => {
+    await write(1, true, start, connect('a', 0), connect('a', 1))
     await log.append('chain', [Buffer.from('nonsense')])
-    await expect(readLogEnd(log)).rejects.toThrow(/position 1 of topic chain cannot be read/)
+    await write(1, true, connect('x', 7))
+    // The hash of a block with another parent than its header names: it is not that block.
+    const forged = connect('a', 1)
+    if (forged.case !== 'blockConnected') throw new Error('not a block')
+    await write(1, true, { ...forged, value: { ...forged.value, prevHash: hash('x', 5) } })
+    expect(await summary()).toMatchObject({ tip: 'a1', epoch: 1 })
+    await write(2, true, start, connect('a', 2))
+    expect(await summary()).toMatchObject({ tip: 'a2', epoch: 2 })
   })
 })

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file headwater/events/v1/events.proto.
  */
 export const file_headwater_events_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("CiBoZWFkd2F0ZXIvZXZlbnRzL3YxL2V2ZW50cy5wcm90bxITaGVhZHdhdGVyLmV2ZW50cy52MSKJAgoKQ2hhaW5FdmVudBINCgVlcG9jaBgBIAEoDRIQCghzZXF1ZW5jZRgCIAEoBBIPCgdzZXR0bGVkGAMgASgIEjoKDWVwb2NoX3N0YXJ0ZWQYBCABKAsyIS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkVwb2NoU3RhcnRlZEgAEj4KD2Jsb2NrX2Nvbm5lY3RlZBgFIAEoCzIjLmhlYWR3YXRlci5ldmVudHMudjEuQmxvY2tDb25uZWN0ZWRIABJEChJibG9ja19kaXNjb25uZWN0ZWQYBiABKAsyJi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkJsb2NrRGlzY29ubmVjdGVkSABCBwoFZXZlbnQiMwoMRXBvY2hTdGFydGVkEg0KBWNoYWluGAEgASgJEhQKDGdlbmVzaXNfaGFzaBgCIAEoDCKmAQoOQmxvY2tDb25uZWN0ZWQSDgoGaGVpZ2h0GAEgASgNEgwKBGhhc2gYAiABKAwSEQoJcHJldl9oYXNoGAMgASgMEhMKC21lZGlhbl90aW1lGAQgASgNEhEKCWNoYWlud29yaxgFIAEoDBILCgNyYXcYBiABKAwSLgoIcHJldm91dHMYByADKAsyHC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlByZXZvdXQiOAoHUHJldm91dBINCgV2YWx1ZRgBIAEoBBIOCgZzY3JpcHQYAiABKAwSDgoGaGVpZ2h0GAMgASgNIkQKEUJsb2NrRGlzY29ubmVjdGVkEg4KBmhlaWdodBgBIAEoDRIMCgRoYXNoGAIgASgMEhEKCXByZXZfaGFzaBgDIAEoDCL0AQoJTm9kZUV2ZW50Eg0KBWVwb2NoGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEhYKDmNoYWluX3Bvc2l0aW9uGAMgASgDEjMKCWhlYXJ0YmVhdBgEIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0SAASNAoKcG9vbF9kZWx0YRgFIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbERlbHRhSAASOgoNcG9vbF9zbmFwc2hvdBgGIAEoCzIhLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbFNuYXBzaG90SABCBwoFZXZlbnQiXgoJSGVhcnRiZWF0Eg8KB3RpbWVfbXMYASABKAMSEwoLbm9kZV9oZWlnaHQYAiABKA0SEQoJbm9kZV9oYXNoGAMgASgMEhgKEHBvbGxfaW50ZXJ2YWxfbXMYBCABKA0inAEKCVBvb2xEZWx0YRIZChFzbmFwc2hvdF9wb3NpdGlvbhgBIAEoAxIWCg5lbnRlcmVkX2JlZm9yZRgCIAEoBBIvCgdlbnRlcmVkGAMgAygLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sRW50cnkSKwoEbGVmdBgEIAMoCzIdLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbExlZnQidAoMUG9vbFNuYXBzaG90EgwKBHBhcnQYASABKA0SDQoFcGFydHMYAiABKA0SFgoOZW50ZXJlZF9iZWZvcmUYAyABKAQSLwoHZW50cmllcxgEIAMoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbEVudHJ5IkcKCVBvb2xFbnRyeRIMCgR0eGlkGAEgASgMEgsKA3JhdxgCIAEoDBILCgNmZWUYAyABKAQSEgoKZmlyc3Rfc2VlbhgEIAEoDSK7AQoIUG9vbExlZnQSDAoEdHhpZBgBIAEoDBI0CgZyZWFzb24YAiABKA4yJC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlBvb2xMZWZ0LlJlYXNvbhIKCgJieRgDIAEoDCJfCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASFAoQUkVBU09OX0NPTkZJUk1FRBABEhMKD1JFQVNPTl9SRVBMQUNFRBACEhIKDlJFQVNPTl9FVklDVEVEEAMiiQEKDkNvbW1pdHRlZEV2ZW50EjIKBGhlYWQYASABKAsyIi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkhlYWRDb21taXR0ZWRIABI6CgloZWFydGJlYXQYAiABKAsyJS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkhlYXJ0YmVhdEFwcGxpZWRIAEIHCgVldmVudCJHCg1IZWFkQ29tbWl0dGVkEhAKCHBvc2l0aW9uGAEgASgDEhIKCnRpcF9oZWlnaHQYAiABKA0SEAoIdGlwX2hhc2gYAyABKAwiWQoQSGVhcnRiZWF0QXBwbGllZBIxCgloZWFydGJlYXQYASABKAsyHi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkhlYXJ0YmVhdBISCgphcHBsaWVkX21zGAIgASgDYgZwcm90bzM");
+  fileDesc("CiBoZWFkd2F0ZXIvZXZlbnRzL3YxL2V2ZW50cy5wcm90bxITaGVhZHdhdGVyLmV2ZW50cy52MSKJAgoKQ2hhaW5FdmVudBINCgVlcG9jaBgBIAEoDRIQCghzZXF1ZW5jZRgCIAEoBBIPCgdzZXR0bGVkGAMgASgIEjoKDWVwb2NoX3N0YXJ0ZWQYBCABKAsyIS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkVwb2NoU3RhcnRlZEgAEj4KD2Jsb2NrX2Nvbm5lY3RlZBgFIAEoCzIjLmhlYWR3YXRlci5ldmVudHMudjEuQmxvY2tDb25uZWN0ZWRIABJEChJibG9ja19kaXNjb25uZWN0ZWQYBiABKAsyJi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkJsb2NrRGlzY29ubmVjdGVkSABCBwoFZXZlbnQiMwoMRXBvY2hTdGFydGVkEg0KBWNoYWluGAEgASgJEhQKDGdlbmVzaXNfaGFzaBgCIAEoDCKmAQoOQmxvY2tDb25uZWN0ZWQSDgoGaGVpZ2h0GAEgASgNEgwKBGhhc2gYAiABKAwSEQoJcHJldl9oYXNoGAMgASgMEhMKC21lZGlhbl90aW1lGAQgASgNEhEKCWNoYWlud29yaxgFIAEoDBILCgNyYXcYBiABKAwSLgoIcHJldm91dHMYByADKAsyHC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlByZXZvdXQiOAoHUHJldm91dBINCgV2YWx1ZRgBIAEoBBIOCgZzY3JpcHQYAiABKAwSDgoGaGVpZ2h0GAMgASgNIkQKEUJsb2NrRGlzY29ubmVjdGVkEg4KBmhlaWdodBgBIAEoDRIMCgRoYXNoGAIgASgMEhEKCXByZXZfaGFzaBgDIAEoDCL0AQoJTm9kZUV2ZW50Eg0KBWVwb2NoGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEhYKDmNoYWluX3Bvc2l0aW9uGAMgASgDEjMKCWhlYXJ0YmVhdBgEIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0SAASNAoKcG9vbF9kZWx0YRgFIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbERlbHRhSAASOgoNcG9vbF9zbmFwc2hvdBgGIAEoCzIhLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbFNuYXBzaG90SABCBwoFZXZlbnQiXgoJSGVhcnRiZWF0Eg8KB3RpbWVfbXMYASABKAMSEwoLbm9kZV9oZWlnaHQYAiABKA0SEQoJbm9kZV9oYXNoGAMgASgMEhgKEHBvbGxfaW50ZXJ2YWxfbXMYBCABKA0inAEKCVBvb2xEZWx0YRIZChFzbmFwc2hvdF9wb3NpdGlvbhgBIAEoAxIWCg5lbnRlcmVkX2JlZm9yZRgCIAEoBBIvCgdlbnRlcmVkGAMgAygLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sRW50cnkSKwoEbGVmdBgEIAMoCzIdLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbExlZnQidAoMUG9vbFNuYXBzaG90EgwKBHBhcnQYASABKA0SDQoFcGFydHMYAiABKA0SFgoOZW50ZXJlZF9iZWZvcmUYAyABKAQSLwoHZW50cmllcxgEIAMoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbEVudHJ5IkcKCVBvb2xFbnRyeRIMCgR0eGlkGAEgASgMEgsKA3JhdxgCIAEoDBILCgNmZWUYAyABKAQSEgoKZmlyc3Rfc2VlbhgEIAEoDSK7AQoIUG9vbExlZnQSDAoEdHhpZBgBIAEoDBI0CgZyZWFzb24YAiABKA4yJC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlBvb2xMZWZ0LlJlYXNvbhIKCgJieRgDIAEoDCJfCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASFAoQUkVBU09OX0NPTkZJUk1FRBABEhMKD1JFQVNPTl9SRVBMQUNFRBACEhIKDlJFQVNPTl9FVklDVEVEEAMitgEKDkNvbW1pdHRlZEV2ZW50EjIKBGhlYWQYASABKAsyIi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkhlYWRDb21taXR0ZWRIABI6CgloZWFydGJlYXQYAiABKAsyJS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkhlYXJ0YmVhdEFwcGxpZWRIABIrCgVhbGVydBgDIAEoCzIaLmhlYWR3YXRlci5ldmVudHMudjEuQWxlcnRIAEIHCgVldmVudCK+AQoFQWxlcnQSLQoEa2luZBgBIAEoDjIfLmhlYWR3YXRlci5ldmVudHMudjEuQWxlcnQuS2luZBINCgV0b3BpYxgCIAEoCRIRCglwYXJ0aXRpb24YAyABKAUSEAoIcG9zaXRpb24YBCABKAMSDgoGcmVhc29uGAUgASgJIkIKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEg8KC0tJTkRfUE9JU09OEAESEwoPS0lORF9MT0dfU0hSQU5LEAIicAoKRGVhZExldHRlchINCgV0b3BpYxgBIAEoCRIRCglwYXJ0aXRpb24YAiABKAUSEAoIcG9zaXRpb24YAyABKAMSDgoGcmVhc29uGAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDQoFdmFsdWUYBiABKAwiRwoNSGVhZENvbW1pdHRlZBIQCghwb3NpdGlvbhgBIAEoAxISCgp0aXBfaGVpZ2h0GAIgASgNEhAKCHRpcF9oYXNoGAMgASgMIlkKEEhlYXJ0YmVhdEFwcGxpZWQSMQoJaGVhcnRiZWF0GAEgASgLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5IZWFydGJlYXQSEgoKYXBwbGllZF9tcxgCIAEoA2IGcHJvdG8z");
 
 /**
  * An event of the topic `chain`: the node's best chain as it grew and shrank, in order, kept for ever.
@@ -506,6 +506,12 @@ export type CommittedEvent = Message<"headwater.events.v1.CommittedEvent"> & {
      */
     value: HeartbeatApplied;
     case: "heartbeat";
+  } | {
+    /**
+     * @generated from field: headwater.events.v1.Alert alert = 3;
+     */
+    value: Alert;
+    case: "alert";
   } | { case: undefined; value?: undefined };
 };
 
@@ -515,6 +521,129 @@ export type CommittedEvent = Message<"headwater.events.v1.CommittedEvent"> & {
  */
 export const CommittedEventSchema: GenMessage<CommittedEvent> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 11);
+
+/**
+ * The materializer cannot go on by itself; said again now and then, and over with the next head or heartbeat.
+ *
+ * @generated from message headwater.events.v1.Alert
+ */
+export type Alert = Message<"headwater.events.v1.Alert"> & {
+  /**
+   * @generated from field: headwater.events.v1.Alert.Kind kind = 1;
+   */
+  kind: Alert_Kind;
+
+  /**
+   * Where in the log.
+   *
+   * @generated from field: string topic = 2;
+   */
+  topic: string;
+
+  /**
+   * @generated from field: int32 partition = 3;
+   */
+  partition: number;
+
+  /**
+   * @generated from field: int64 position = 4;
+   */
+  position: bigint;
+
+  /**
+   * In words, for the operator.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message headwater.events.v1.Alert.
+ * Use `create(AlertSchema)` to create a new message.
+ */
+export const AlertSchema: GenMessage<Alert> = /*@__PURE__*/
+  messageDesc(file_headwater_events_v1_events, 12);
+
+/**
+ * @generated from enum headwater.events.v1.Alert.Kind
+ */
+export enum Alert_Kind {
+  /**
+   * @generated from enum value: KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * An event that is wrong at its right position.
+   *
+   * @generated from enum value: KIND_POISON = 1;
+   */
+  POISON = 1,
+
+  /**
+   * The log does not hold the event that the newest head was made of.
+   *
+   * @generated from enum value: KIND_LOG_SHRANK = 2;
+   */
+  LOG_SHRANK = 2,
+}
+
+/**
+ * Describes the enum headwater.events.v1.Alert.Kind.
+ */
+export const Alert_KindSchema: GenEnum<Alert_Kind> = /*@__PURE__*/
+  enumDesc(file_headwater_events_v1_events, 12, 0);
+
+/**
+ * A record of the topic `dead-letters`: an event that was laid aside because the operator said so. Kept for ever.
+ *
+ * @generated from message headwater.events.v1.DeadLetter
+ */
+export type DeadLetter = Message<"headwater.events.v1.DeadLetter"> & {
+  /**
+   * @generated from field: string topic = 1;
+   */
+  topic: string;
+
+  /**
+   * @generated from field: int32 partition = 2;
+   */
+  partition: number;
+
+  /**
+   * @generated from field: int64 position = 3;
+   */
+  position: bigint;
+
+  /**
+   * What was wrong with it, in words.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * Unix milliseconds at which it was appended.
+   *
+   * @generated from field: int64 time_ms = 5;
+   */
+  timeMs: bigint;
+
+  /**
+   * The record as it was.
+   *
+   * @generated from field: bytes value = 6;
+   */
+  value: Uint8Array;
+};
+
+/**
+ * Describes the message headwater.events.v1.DeadLetter.
+ * Use `create(DeadLetterSchema)` to create a new message.
+ */
+export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
+  messageDesc(file_headwater_events_v1_events, 13);
 
 /**
  * A head row was written: read the table `heads` for what it holds.
@@ -545,7 +674,7 @@ export type HeadCommitted = Message<"headwater.events.v1.HeadCommitted"> & {
  * Use `create(HeadCommittedSchema)` to create a new message.
  */
 export const HeadCommittedSchema: GenMessage<HeadCommitted> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 12);
+  messageDesc(file_headwater_events_v1_events, 14);
 
 /**
  * The newest heartbeat that the materializer has applied.
@@ -571,5 +700,5 @@ export type HeartbeatApplied = Message<"headwater.events.v1.HeartbeatApplied"> &
  * Use `create(HeartbeatAppliedSchema)` to create a new message.
  */
 export const HeartbeatAppliedSchema: GenMessage<HeartbeatApplied> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 13);
+  messageDesc(file_headwater_events_v1_events, 15);
 

@@ -1,0 +1,74 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const POM = fileURLToPath(new URL('../../../services/kafka/pom.xml', import.meta.url))
+/** Of the dependency plugin: which Maven has by itself depends on Maven. */
+const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
+/** 45 files, 43 MB. */
+const INSTALL_MS = 600_000
+const LEAST_JAVA = 17
+
+/** What this machine lacks to run Kafka. */
+export class NoKafka extends Error {
+  override readonly name = 'NoKafka'
+}
+
+/**
+ * Kafka's libraries in a folder, fetched by Maven where they are not there yet.
+ * @returns the folder.
+ * @throws NoKafka where there is no Java 17, no Maven, or nothing to fetch from.
+ */
+export async function kafkaLibraries(cache: string): Promise<string> {
+  assertJava()
+  const pom = await readFile(POM)
+  const folder = join(cache, createHash('sha256').update(pom).digest('hex').slice(0, 16))
+  // Renamed into place when it is whole.
+  if (existsSync(folder)) return folder
+  if (spawnSync('mvn', ['--version']).status !== 0) throw new NoKafka('Maven (mvn) is not installed')
+  const unfinished = `${folder}.${String(process.pid)}`
+  await mkdir(unfinished, { recursive: true })
+  try {
+    await writeFile(join(unfinished, 'pom.xml'), pom)
+    await maven(unfinished)
+    await copyFile(POM, join(unfinished, 'libs', 'pom.xml'))
+    await rename(join(unfinished, 'libs'), folder).catch((error: unknown) => {
+      // Another process was faster.
+      if (!existsSync(folder)) throw error
+    })
+  } finally {
+    await rm(unfinished, { recursive: true, force: true })
+  }
+  return folder
+}
+
+function assertJava(): void {
+  const { status, stderr } = spawnSync('java', ['-version'], { encoding: 'utf8' })
+  if (status !== 0) throw new NoKafka('Java is not installed')
+  const version = Number(/version "(\d+)/.exec(stderr)?.[1] ?? 0)
+  if (version < LEAST_JAVA)
+    throw new NoKafka(`Java ${String(version)} is too old: Kafka 4 needs ${String(LEAST_JAVA)}`)
+}
+
+function maven(folder: string): Promise<void> {
+  const goal = [`${PLUGIN}:copy-dependencies`, '-DoutputDirectory=libs', '-DincludeScope=runtime']
+  const child = spawn('mvn', ['-q', '-B', '-f', join(folder, 'pom.xml'), ...goal], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: INSTALL_MS,
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => {
+      if (code === 0) resolve()
+      else
+        reject(new NoKafka(`Maven could not fetch Kafka: ${said.trim().split('\n').slice(0, 3).join(' ')}`))
+    })
+  })
+}

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runService, StartRefused, untilAborted, type ServiceContext } from '../lifecycle.js'
+import { freePort } from '../ports.js'
+import { Broker, type BrokerPlan } from './broker.js'
+import { kafkaLibraries, NoKafka } from './libraries.js'
+
+const RESTART_MS = 1_000
+const LOOK_MS = 100
+const START_MS = 60_000
+
+await runService('kafka', run, { stopDeadlineMs: 60_000 })
+
+/**
+ * Apache Kafka on loopback, in DATA_DIR/kafka: `--brokers N` of them (1, or 3 that replicate), started again when they die.
+ * Ports and data stay what they were. Prints each broker's process, and `ready kafka://…` for LOG_URL.
+ */
+async function run({ config, logger, signal, args }: ServiceContext): Promise<void> {
+  const folder = join(config.dataDir, 'kafka')
+  const { clusterId, plans } = await cluster(folder, brokerCount(args))
+  const libraries = await kafkaLibraries(join(config.dataDir, 'kafka-libraries')).catch((error: unknown) => {
+    throw error instanceof NoKafka ? new StartRefused(error.message) : error
+  })
+  const say = (broker: Broker, { id, port }: BrokerPlan): void => {
+    process.stdout.write(`broker ${String(id)} pid ${String(broker.pid)} port ${String(port)}\n`)
+  }
+  const brokers = plans.map((plan) => {
+    const broker: Broker = new Broker({
+      ...{ plan, plans, libraries, clusterId, folder: join(folder, String(plan.id)) },
+      onExit: () => {
+        if (signal.aborted) return
+        logger.warn({ broker: plan.id }, 'a broker died: starting it again')
+        setTimeout(() => {
+          if (signal.aborted) return
+          broker.start()
+          say(broker, plan)
+        }, RESTART_MS)
+      },
+    })
+    return broker
+  })
+  try {
+    await Promise.all(brokers.map((broker) => broker.format()))
+    for (const [i, broker] of brokers.entries()) {
+      broker.start()
+      const plan = plans[i]
+      if (plan !== undefined) say(broker, plan)
+    }
+    await Promise.all(plans.map(({ port }) => untilOpen(port, signal)))
+    const addresses = plans.map(({ port }) => `127.0.0.1:${String(port)}`)
+    if (!signal.aborted) process.stdout.write(`ready kafka://${addresses.join(',')}\n`)
+    await untilAborted(signal)
+  } finally {
+    await Promise.all(brokers.map((broker) => broker.stop()))
+  }
+}
+
+function brokerCount(args: readonly string[]): number {
+  const at = args.indexOf('--brokers')
+  const given = at < 0 ? '1' : args[at + 1]
+  if (given !== '1' && given !== '3') throw new StartRefused(`--brokers is 1 or 3, not '${given ?? ''}'`)
+  return Number(given)
+}
+
+interface Cluster {
+  readonly clusterId: string
+  readonly plans: readonly BrokerPlan[]
+}
+
+/** As it was at the last start: the brokers' data name each other's ports. */
+async function cluster(folder: string, count: number): Promise<Cluster> {
+  const file = join(folder, 'cluster.json')
+  const before = await readFile(file, 'utf8').catch(() => undefined)
+  if (before !== undefined) {
+    const known = JSON.parse(before) as Cluster
+    if (known.plans.length !== count)
+      throw new StartRefused(
+        `${folder} holds a cluster of ${String(known.plans.length)}; use another DATA_DIR`,
+      )
+    return known
+  }
+  const plans: BrokerPlan[] = []
+  for (let id = 1; id <= count; id++)
+    plans.push({ id, port: await freePort('127.0.0.1'), controllerPort: await freePort('127.0.0.1') })
+  const made = { clusterId: randomBytes(16).toString('base64url'), plans }
+  await mkdir(folder, { recursive: true })
+  await writeFile(file, JSON.stringify(made))
+  return made
+}
+
+/** @throws StartRefused when a broker does not open its port. */
+async function untilOpen(port: number, signal: AbortSignal): Promise<void> {
+  const deadline = performance.now() + START_MS
+  while (!signal.aborted && !(await isOpen(port))) {
+    if (performance.now() > deadline)
+      throw new StartRefused(`the broker on port ${String(port)} does not start: see its broker.log`)
+    await sleep(LOOK_MS)
+  }
+}
+
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const end = (answer: boolean): void => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once('connect', () => {
+      end(true)
+    })
+    socket.once('error', () => {
+      end(false)
+    })
+  })
+}

@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto'
+import { ConfigResourceTypes, Kafka, logLevel } from 'kafkajs'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openLog } from '../../pipelines/log/open.js'
+import type { EventLog } from '../../pipelines/log/port.js'
+import { KafkaCluster, WITHOUT_KAFKA } from '../harness/kafka.js'
+import { until } from '../harness/until.js'
+
+const text = (value: string): Buffer => Buffer.from(value)
+
+describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
+  let cluster: KafkaCluster
+  let brokers: string[]
+  const opened: EventLog[] = []
+
+  beforeAll(async () => {
+    cluster = await KafkaCluster.start(3)
+    brokers = cluster.url.replace('kafka://', '').split(',')
+  }, 180_000)
+  afterAll(async () => {
+    await Promise.all(opened.map((log) => log.close()))
+    await cluster.stop()
+  }, 60_000)
+
+  async function open(prefix: string): Promise<EventLog> {
+    const log = await openLog({
+      url: cluster.logUrl(prefix),
+      dataDir: '/nowhere',
+      logger: pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
+      ssl: false,
+      sasl: undefined,
+    })
+    opened.push(log)
+    return log
+  }
+
+  const texts = async (log: EventLog, from: number, limit: number): Promise<string[]> =>
+    (await log.read('chain', from, limit)).map(({ value }) => Buffer.from(value).toString())
+
+  it('numbers what is appended from 0 on, for each topic, without a gap', async () => {
+    const log = await open('numbers')
+    expect(await log.last('chain')).toBe(-1)
+    expect(await log.first('chain')).toBe(0)
+    expect(await log.read('chain', 0, 10)).toEqual([])
+    expect(await log.append('chain', [text('a'), text('b')])).toBe(1)
+    expect(await log.append('chain', [])).toBe(1)
+    expect(await log.append('node', [text('x')])).toBe(0)
+    const ends = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        log.append('chain', [text(`${String(i)}a`), text(`${String(i)}b`)]),
+      ),
+    )
+    expect([...ends].sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => 2 * i + 3))
+    expect(await log.last('chain')).toBe(41)
+    for (const [i, end] of ends.entries())
+      expect(await texts(log, end - 1, 2)).toEqual([`${String(i)}a`, `${String(i)}b`])
+    const before = Date.now() - 60_000
+    const records = await log.read('chain', 0, 100)
+    expect(records.map(({ position }) => position)).toEqual(Array.from({ length: 42 }, (_, i) => i))
+    for (const { time } of records) expect(time).toBeGreaterThan(before)
+    expect(await texts(log, 40, 1)).toHaveLength(1)
+    expect(await texts(log, 42, 1)).toEqual([])
+    expect(await texts(log, 1000, 1)).toEqual([])
+    // Backwards, as who looks for the last of something does.
+    for (const from of [30, 20, 10]) expect((await log.read('chain', from, 10))[0]?.position).toBe(from)
+  })
+
+  it('carries blocks of 8 MB of noise, several at once, byte for byte', async () => {
+    const log = await open('large')
+    const blocks = Array.from({ length: 3 }, () => randomBytes(8 << 20))
+    expect(await log.append('chain', blocks)).toBe(2)
+    const other = await open('large')
+    for (const [i, block] of blocks.entries()) {
+      const [record] = await other.read('chain', i, 1)
+      expect(block.equals(record?.value ?? Buffer.alloc(0))).toBe(true)
+    }
+    // At least one, whatever its size.
+    expect(await other.read('chain', 0, 3, 1)).toHaveLength(1)
+    expect(await other.read('chain', 0, 3, 9 << 20)).toHaveLength(2)
+  })
+
+  it('tells who waits, at once', async () => {
+    const [writer, reader] = [await open('waits'), await open('waits')]
+    await writer.append('chain', [text('before')])
+    await reader.wait('chain', 0, 5_000)
+    await reader.wait('chain', 1, 30)
+    expect(await texts(reader, 1, 1)).toEqual([])
+    const waited = reader.wait('chain', 1, 5_000)
+    await writer.append('chain', [text('after')])
+    await waited
+    expect(await texts(reader, 1, 1)).toEqual(['after'])
+    const stop = new AbortController()
+    const stopped = reader.wait('chain', 2, 60_000, stop.signal)
+    stop.abort()
+    await stopped
+  })
+
+  it('skips what retention has dropped', async () => {
+    const log = await open('dropped')
+    await log.append(
+      'node',
+      Array.from({ length: 10 }, (_, i) => text(String(i))),
+    )
+    const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin()
+    await admin.connect()
+    // Only so does the driver know the topic's leader.
+    await admin.fetchTopicOffsets('dropped.node')
+    await admin.deleteTopicRecords({ topic: 'dropped.node', partitions: [{ partition: 0, offset: '6' }] })
+    await admin.disconnect()
+    expect(await log.first('node')).toBe(6)
+    const other = await open('dropped')
+    expect((await other.read('node', 0, 2)).map(({ position }) => position)).toEqual([6, 7])
+  })
+
+  it('makes its topics as they have to be, and refuses those that are not', async () => {
+    await (await open('made')).last('chain')
+    const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin()
+    await admin.connect()
+    try {
+      const { resources } = await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: [{ type: ConfigResourceTypes.TOPIC, name: 'made.chain' }],
+      })
+      const entries = resources[0]?.configEntries ?? []
+      const settings = Object.fromEntries(
+        entries.map(({ configName, configValue }) => [configName, configValue]),
+      )
+      expect(settings).toMatchObject({
+        'retention.ms': '-1',
+        'min.insync.replicas': '2',
+        'unclean.leader.election.enable': 'false',
+      })
+      const { topics } = await admin.fetchTopicMetadata({ topics: ['made.chain'] })
+      expect(topics[0]?.partitions.map(({ replicas }) => replicas.length)).toEqual([3])
+      await admin.createTopics({ topics: [{ topic: 'wide.chain', numPartitions: 2 }] })
+      await expect((await open('wide')).last('chain')).rejects.toThrow('wide.chain has 2 partitions')
+      await admin.createTopics({ topics: [{ topic: 'short.chain', numPartitions: 1 }] })
+      await expect((await open('short')).last('chain')).rejects.toThrow(
+        'short.chain has retention.ms=604800000',
+      )
+    } finally {
+      await admin.disconnect()
+    }
+  })
+
+  it('has one leader for each consumer, the next when it leaves, and tells how far it is', async () => {
+    const [first, second] = [await open('led'), await open('led')]
+    await first.append('chain', [text('a'), text('b'), text('c')])
+    expect(await first.committed('chain', 'materializer')).toBe(-1)
+    const lease = await first.lead('materializer', new AbortController().signal)
+    let next: Awaited<ReturnType<EventLog['lead']>> | undefined
+    const waiting = second.lead('materializer', new AbortController().signal).then((taken) => (next = taken))
+    await first.commit('chain', 'materializer', 1)
+    await until('the offset is taken', async () => (await first.committed('chain', 'materializer')) === 1)
+    // Joining is a rebalance: after it the first may have lost its lease, but never do two have it at once.
+    if (!lease.lost.aborted) {
+      expect(next).toBeUndefined()
+      await lease.release()
+    }
+    await waiting
+    expect(next?.lost.aborted).toBe(false)
+    expect(lease.lost.aborted).toBe(true)
+    const giveUp = new AbortController()
+    const third = (await open('led')).lead('materializer', giveUp.signal)
+    giveUp.abort(new Error('no longer'))
+    await expect(third).rejects.toThrow('no longer')
+  }, 60_000)
+
+  it('loses and doubles nothing that was acknowledged when brokers are killed', async () => {
+    const log = await open('killed')
+    const acknowledged: { position: number; value: string }[] = []
+    let stopped = false
+    const writing = (async () => {
+      for (let i = 0; !stopped; i++) {
+        const value = `event ${String(i)}`
+        // As the poller does after an error: it looks what is there before it writes on.
+        const position = await log.append('chain', [text(value)]).catch(() => undefined)
+        if (position !== undefined) acknowledged.push({ position, value })
+      }
+    })()
+    await until('it writes', () => acknowledged.length > 20)
+    for (const broker of [1, 2, 3]) {
+      const before = acknowledged.length
+      process.kill(await cluster.pid(broker), 'SIGKILL')
+      await until('it writes again', () => acknowledged.length > before + 20, 60_000)
+      await until('all brokers are back', async () => (await cluster.isrOf('killed.chain')) === 3, 60_000)
+    }
+    stopped = true
+    await writing
+    const reader = await open('killed')
+    const all = new Map<number, string>()
+    for (let next = 0; ;) {
+      const records = await reader.read('chain', next, 1000)
+      for (const { position, value } of records) all.set(position, Buffer.from(value).toString())
+      const last = records.at(-1)
+      if (last === undefined) break
+      next = last.position + 1
+    }
+    expect([...all.keys()]).toEqual(Array.from({ length: all.size }, (_, i) => i))
+    for (const { position, value } of acknowledged) expect(all.get(position)).toBe(value)
+    expect(new Set(all.values()).size).toBe(all.size)
+  }, 240_000)
+})

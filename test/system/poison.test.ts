@@ -1,0 +1,133 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { openLmdbLog } from '../../pipelines/log/lmdb.js'
+import type { EventLog } from '../../pipelines/log/port.js'
+import { ChainEventSchema, DeadLetterSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { freePort } from '../../services/ports.js'
+import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { getAnswer } from '../harness/pipeline.js'
+import { ServiceProcess } from '../harness/processes.js'
+import { until } from '../harness/until.js'
+
+/** Somebody else wrote into the log: what stands there at its right position is wrong. */
+describe('a poison event', () => {
+  const service: Record<string, ServiceProcess> = {}
+  let folder = ''
+  let log: EventLog
+  let node: Simnode
+  let url = ''
+  let env: Record<string, string>
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-poison-'))
+    log = await openLmdbLog(join(folder, 'log'))
+    node = await startSimnode({ seed: 'poison', blocks: 20 })
+    const port = await freePort()
+    url = `http://127.0.0.1:${String(port)}`
+    env = {
+      DATA_DIR: folder,
+      NODE_RPC_URL: node.url,
+      CLICKHOUSE_URL: inject('engineUrl'),
+      CLICKHOUSE_DATABASE: `t_poison_${String(process.pid)}`,
+      EXPLORER_PORT: String(port),
+      POLL_INTERVAL_MS: '100',
+      RATE_LIMIT_PER_MINUTE: '0',
+    }
+    for (const name of ['explorer', 'materializer', 'poller']) start(name)
+    await shows(20)
+  })
+  afterAll(async () => {
+    for (const each of Object.values(service)) await each.kill()
+    await node.close()
+    await log.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  function start(name: string, more: Record<string, string> = {}): void {
+    service[name] = new ServiceProcess(name, { ...env, ...more }, join(folder, `${name}.log`)).start()
+  }
+
+  const shows = (height: number): Promise<unknown> =>
+    until(`block ${String(height)} is shown`, async () => {
+      const { body } = await getAnswer(`${url}/api/v1/stats/summary`)
+      return body.tipHeight === height && body.indexerStatus === 'live'
+    })
+
+  const mine = async (): Promise<void> => {
+    await fetch(new URL('/control/mine?blocks=1', node.url.replace(/\/\/.*@/, '//')), { method: 'POST' })
+  }
+
+  /** The newest connect again, with a parent that nobody knows: it decodes, and does not follow. */
+  async function orphan(): Promise<Uint8Array> {
+    const records = await log.read('chain', 0, 1_000)
+    const event = records
+      .filter(({ value }) => value.length > 100)
+      .map(({ value }) => fromBinary(ChainEventSchema, value))
+      .findLast((each) => each.event.case === 'blockConnected')
+    if (event?.event.case !== 'blockConnected') throw new Error('the log holds no block')
+    const { height, ...rest } = event.event.value
+    const value = { ...rest, height: height + 1, prevHash: Buffer.alloc(32, 7) }
+    const orphaned = {
+      ...event,
+      sequence: event.sequence + 1n,
+      event: { case: 'blockConnected' as const, value },
+    }
+    return toBinary(ChainEventSchema, create(ChainEventSchema, orphaned))
+  }
+
+  const kinds = [
+    {
+      kind: 'bytes that are no event',
+      make: () => Promise.resolve(Buffer.from('ff00ff', 'hex')),
+      says: /cannot be decoded/,
+    },
+    { kind: 'a block without its parent', make: orphan, says: /connects \d+ on (07){32}, the tip is/ },
+  ]
+
+  it.each(kinds)(
+    '$kind: stops the materializer, says where and why, and is laid aside when told to',
+    async ({ make, says }) => {
+      await restartMaterializer('stop')
+      const before = (await getAnswer(`${url}/api/v1/stats/summary`)).body.tipHeight as number
+      const letters = await log.last('dead-letters')
+      const value = await make()
+      const position = await log.append('chain', [value])
+      await mine()
+      const health = await until('/health says why', async () => {
+        const { body } = await getAnswer(`${url}/health`)
+        return body.indexerError !== undefined && body
+      })
+      const line = `topic chain, partition 0, offset ${String(position)}: `
+      expect(health.indexerError).toContain(line)
+      expect(health.indexerError).toMatch(says)
+      expect(health.status).toBe('ok')
+      const told = (await readFile(join(folder, 'materializer.log'), 'utf8')).split('\n')
+      expect(told.filter((each) => each.includes(line) && says.test(each))).not.toEqual([])
+      expect((await getAnswer(`${url}/api/v1/stats/summary`)).body.tipHeight).toBe(before)
+
+      await restartMaterializer('dead-letters')
+      await shows(before + 1)
+      expect((await getAnswer(`${url}/health`)).body.indexerError).toBeUndefined()
+      const [record] = await log.read('dead-letters', letters + 1, 1)
+      const letter = fromBinary(DeadLetterSchema, record?.value ?? new Uint8Array())
+      expect(letter).toMatchObject({ topic: 'chain', partition: 0, position: BigInt(position) })
+      expect(letter.reason).toMatch(says)
+      expect(Buffer.from(letter.value).equals(value)).toBe(true)
+
+      // Both sides go on after a start, too.
+      await service['poller']?.kill()
+      await restartMaterializer('stop')
+      start('poller')
+      await mine()
+      await shows(before + 2)
+    },
+  )
+
+  async function restartMaterializer(poisonEvents: string): Promise<void> {
+    await service['materializer']?.kill()
+    start('materializer', { POISON_EVENTS: poisonEvents })
+  }
+})
