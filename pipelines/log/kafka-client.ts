@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import kafkajs, { type Kafka, type KafkaConfig, type logCreator, type Producer } from 'kafkajs'
 // Not in the driver's public face, whose only reader is a member of a consumer group: see content/decisions/0013.
 import Cluster from 'kafkajs/src/cluster/index.js'
@@ -32,7 +33,8 @@ export class KafkaClient {
 
   constructor({ brokers, ssl, sasl }: KafkaAccess, logger: Logger) {
     this.#config = {
-      clientId: 'headwater',
+      // So that an operator sees in the group which process is which.
+      clientId: `headwater-${hostname()}-${String(process.pid)}`,
       brokers: [...brokers],
       ssl,
       ...(sasl === undefined ? {} : { sasl: sasl as NonNullable<KafkaConfig['sasl']> }),

@@ -1,0 +1,168 @@
+import { AssignerProtocol, Kafka, logLevel } from 'kafkajs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { freePort } from '../../services/ports.js'
+import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { expectSameRows } from '../harness/clean-index.js'
+import { KafkaCluster, WITHOUT_KAFKA } from '../harness/kafka.js'
+import { getAnswer, Pipeline } from '../harness/pipeline.js'
+import { ServiceProcess } from '../harness/processes.js'
+import { until } from '../harness/until.js'
+
+const SECONDS = Number(process.env['REBALANCE_SECONDS'] ?? 60)
+const FINALITY = 12
+const TOPIC = 'headwater.chain'
+const GROUP = 'headwater.materializer'
+
+describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of Kafka', () => {
+  const service: Record<string, ServiceProcess> = {}
+  const database = `t_group_${String(process.pid)}`
+  let folder = ''
+  let cluster: KafkaCluster
+  let node: Simnode
+  let url = ''
+  let admin: ReturnType<Kafka['admin']>
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-group-'))
+    cluster = await KafkaCluster.start(1)
+    admin = new Kafka({
+      brokers: cluster.url.replace('kafka://', '').split(','),
+      logLevel: logLevel.NOTHING,
+    }).admin()
+    await admin.connect()
+    node = await startSimnode({ seed: 'group', blocks: 40 })
+    const port = await freePort()
+    url = `http://127.0.0.1:${String(port)}`
+    const env = {
+      DATA_DIR: folder,
+      LOG_URL: cluster.url,
+      NODE_RPC_URL: node.url,
+      CLICKHOUSE_URL: inject('engineUrl'),
+      CLICKHOUSE_DATABASE: database,
+      EXPLORER_PORT: String(port),
+      POLL_INTERVAL_MS: '100',
+      FINALITY_DEPTH: String(FINALITY),
+      RATE_LIMIT_PER_MINUTE: '0',
+    }
+    const add = (key: string, name: string): void => {
+      service[key] = new ServiceProcess(name, env, join(folder, `${key}.log`)).start()
+    }
+    for (const name of ['poller', 'explorer']) add(name, name)
+    for (const key of ['one', 'two']) add(key, 'materializer')
+    await shown()
+  }, 180_000)
+  afterAll(async () => {
+    for (const each of Object.values(service)) await each.kill()
+    await node.close()
+    await admin.disconnect()
+    await cluster.stop()
+    await rm(folder, { recursive: true, force: true })
+  }, 60_000)
+
+  const control = async (what: string): Promise<void> => {
+    const answer = await fetch(new URL(`/control/${what}`, node.url.replace(/\/\/.*@/, '//')), {
+      method: 'POST',
+    })
+    expect(answer.status).toBe(200)
+  }
+
+  /** What the node has is what the explorer shows. */
+  async function shown(): Promise<string> {
+    const address = new URL('/control/state', node.url.replace(/\/\/.*@/, '//'))
+    const state = (await (await fetch(address)).json()) as { hash: string; supply: string; utxoCount: number }
+    await until(
+      `the explorer is at ${state.hash}`,
+      async () => {
+        const answer = await getAnswer(`${url}/api/v1/stats/supply`)
+        if (answer.tip !== state.hash) return false
+        expect(answer.body).toMatchObject({ circulatingSupply: state.supply, utxoCount: state.utxoCount })
+        return true
+      },
+      90_000,
+    )
+    return state.hash
+  }
+
+  /** The materializer that is assigned the partition; undefined while nobody is. */
+  async function leader(): Promise<ServiceProcess | undefined> {
+    const { groups } = await admin.describeGroups([GROUP])
+    const member = groups[0]?.members.find(({ memberAssignment }) => {
+      const assigned = AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment[TOPIC]
+      return (assigned?.length ?? 0) > 0
+    })
+    return [service['one'], service['two']].find(
+      (each) => member?.clientId.endsWith(`-${String(each?.pid)}`) === true,
+    )
+  }
+
+  it('the other stands by', async () => {
+    const leads = await until('one leads', leader)
+    const other = leads === service['one'] ? 'two' : 'one'
+    await control('mine?blocks=3')
+    await shown()
+    expect(await readFile(join(folder, `${other}.log`), 'utf8')).not.toContain('"materializing"')
+  })
+
+  it('takes over from one that is frozen, and nothing of that one shows when it wakes', async () => {
+    for (let round = 0; round < 2; round++) {
+      const frozen = await until('one leads', leader)
+      // In the midst of folding, as far as chance will have it.
+      await Promise.all([control('mine?blocks=8'), sleep(100)])
+      process.kill(frozen.pid ?? 0, 'SIGSTOP')
+      await control('reorg?depth=5')
+      await control('mine?blocks=2')
+      await shown()
+      expect(await leader()).not.toBe(frozen)
+      process.kill(frozen.pid ?? 0, 'SIGCONT')
+      await control('reorg?depth=2')
+      await shown()
+      expect(frozen.alive).toBe(true)
+    }
+  })
+
+  it(`go on through forced rebalances for ${String(SECONDS)} s, and nothing doubles`, async () => {
+    const ends = performance.now() + SECONDS * 1000
+    let leaders = 0
+    let last: ServiceProcess | undefined
+    for (let round = 0; performance.now() < ends; round++) {
+      // A member that leaves, in an orderly way or not, and comes back: twice the group is shared out anew.
+      const leaving =
+        round % 2 === 0 ? await until('one leads', leader) : service[round % 4 === 1 ? 'one' : 'two']
+      await Promise.all([
+        control(round % 3 === 0 ? 'reorg?depth=4' : 'mine?blocks=2'),
+        leaving?.kill(round % 3 === 2 ? 'SIGKILL' : 'SIGTERM'),
+      ])
+      leaving?.start()
+      await control('mine?blocks=1')
+      await shown()
+      const now = await until('one leads', leader)
+      if (now !== last) leaders++
+      last = now
+    }
+    expect(leaders).toBeGreaterThan(2)
+    const tip = await shown()
+    const clean = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
+    })
+    const db = new Database({ url: inject('engineUrl'), database })
+    try {
+      await clean.level({ tip })
+      await expectSameRows(db, clean.db)
+    } finally {
+      await clean.close()
+      await db.close()
+    }
+    await until('lag monitors see that all is done', async () => {
+      const [offsets] = await admin.fetchOffsets({ groupId: GROUP, topics: [TOPIC] })
+      const [end] = await admin.fetchTopicOffsets(TOPIC)
+      return offsets?.partitions[0]?.offset === end?.offset
+    })
+  })
+})
