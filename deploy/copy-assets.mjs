@@ -1,15 +1,15 @@
-/** Puts next to the compiled code what the compiler does not copy: the SQL of the migrations. */
+/** Puts next to the compiled code what the compiler does not copy: the SQL of the migrations, the list of Kafka's parts. */
 import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
-const FOLDERS = ['pipelines/tables/migrations']
+const ASSETS = ['pipelines/tables/migrations', 'services/kafka/pom.xml']
 
 export function copyAssets() {
-  for (const folder of FOLDERS) {
-    rmSync(join(ROOT, 'dist', folder), { recursive: true, force: true })
-    cpSync(join(ROOT, folder), join(ROOT, 'dist', folder), { recursive: true })
+  for (const asset of ASSETS) {
+    rmSync(join(ROOT, 'dist', asset), { recursive: true, force: true })
+    cpSync(join(ROOT, asset), join(ROOT, 'dist', asset), { recursive: true })
   }
 }
 

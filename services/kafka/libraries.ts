@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const POM = fileURLToPath(new URL('../../../services/kafka/pom.xml', import.meta.url))
+const POM = fileURLToPath(new URL('./pom.xml', import.meta.url))
 /** Of the dependency plugin: which Maven has by itself depends on Maven. */
 const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
 /** 45 files, 43 MB. */

@@ -1,0 +1,155 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { kafkaLibraries } from '../../services/kafka/libraries.js'
+import { freePort } from '../../services/ports.js'
+import { WITHOUT_KAFKA } from '../harness/kafka.js'
+import { until } from '../harness/until.js'
+
+const STORE = ['-storetype', 'PKCS12', '-storepass', 'only-for-tests']
+
+/** A broker that speaks to nobody without TLS and a password, as one in production. */
+describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL', () => {
+  let folder = ''
+  let port = 0
+  let broker: ChildProcess | undefined
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-tls-'))
+    const libraries = await kafkaLibraries(join(folder, 'libraries'))
+    port = await freePort()
+    const [plain, controller] = [await freePort(), await freePort()]
+    const keys = join(folder, 'keys.p12')
+    const keytool = (...args: string[]): string =>
+      execFileSync('keytool', [...args, '-alias', 'broker', '-keystore', keys, ...STORE], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      })
+    keytool('-genkeypair', '-keyalg', 'RSA', '-dname', 'CN=localhost', '-ext', 'SAN=ip:127.0.0.1')
+    await writeFile(join(folder, 'ca.pem'), keytool('-exportcert', '-rfc'))
+    const login = 'required username="reader" password="right";'
+    const settings = {
+      'process.roles': 'broker,controller',
+      'node.id': '1',
+      'controller.quorum.voters': `1@127.0.0.1:${String(controller)}`,
+      listeners: `SECURE://127.0.0.1:${String(port)},PLAIN://127.0.0.1:${String(plain)},CONTROLLER://127.0.0.1:${String(controller)}`,
+      'listener.security.protocol.map': 'SECURE:SASL_SSL,PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT',
+      'advertised.listeners': `SECURE://127.0.0.1:${String(port)},PLAIN://127.0.0.1:${String(plain)}`,
+      'controller.listener.names': 'CONTROLLER',
+      'inter.broker.listener.name': 'PLAIN',
+      'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
+      'listener.name.secure.plain.sasl.jaas.config': `org.apache.kafka.common.security.plain.PlainLoginModule required user_reader="right";`,
+      ...Object.fromEntries(
+        [256, 512].map((bits) => [
+          `listener.name.secure.scram-sha-${String(bits)}.sasl.jaas.config`,
+          `org.apache.kafka.common.security.scram.ScramLoginModule ${login}`,
+        ]),
+      ),
+      'ssl.keystore.type': 'PKCS12',
+      'ssl.keystore.location': keys,
+      'ssl.keystore.password': 'only-for-tests',
+      'log.dirs': join(folder, 'data'),
+      'offsets.topic.replication.factor': '1',
+    }
+    const file = join(folder, 'server.properties')
+    await writeFile(
+      file,
+      Object.entries(settings)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(''),
+    )
+    const java = (main: string, ...args: string[]): string[] => [
+      '-Xmx384m',
+      '-cp',
+      join(libraries, '*'),
+      main,
+      ...args,
+    ]
+    const users = [256, 512].flatMap((bits) => [
+      '--add-scram',
+      `SCRAM-SHA-${String(bits)}=[name=reader,password=right]`,
+    ])
+    execFileSync(
+      'java',
+      java('kafka.tools.StorageTool', 'format', '-t', 'MkU3OEVBNTcwNTJENDM2Qg', '-c', file, ...users),
+      {
+        stdio: 'ignore',
+      },
+    )
+    broker = spawn('java', java('kafka.Kafka', file), { stdio: 'ignore' })
+    await until('the broker listens', () => isOpen(port), 60_000)
+  }, 180_000)
+  afterAll(async () => {
+    broker?.kill('SIGKILL')
+    if (broker !== undefined) await once(broker, 'exit')
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+  })
+
+  /** Writes and reads back in a process of its own, with the settings of an operator. */
+  async function carry(settings: Record<string, string>): Promise<string> {
+    const code = `
+      const { openEventLog } = await import(${JSON.stringify(join(process.cwd(), 'dist/services/event-log.js'))})
+      const { loadConfig } = await import(${JSON.stringify(join(process.cwd(), 'dist/services/config.js'))})
+      const silent = new Proxy({}, { get: () => () => undefined })
+      try {
+        const log = await openEventLog(loadConfig(), silent)
+        const position = await log.append('chain', [Buffer.from('a secret')])
+        const [record] = await log.read('chain', position, 1)
+        console.log('read ' + Buffer.from(record.value))
+        process.exit()
+      } catch (error) {
+        console.log('refused ' + error.message)
+        process.exit()
+      }`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      env: { PATH: process.env['PATH'] ?? '', LOG_URL: `kafka://127.0.0.1:${String(port)}`, ...settings },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let said = ''
+    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    await once(child, 'close')
+    return said.trim()
+  }
+
+  const trusted = (): Record<string, string> => ({
+    KAFKA_SSL: 'true',
+    NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
+  })
+  const reader = { KAFKA_USERNAME: 'reader', KAFKA_PASSWORD: 'right' }
+
+  it.each(['plain', 'scram-sha-256', 'scram-sha-512'])('carries events after %s', async (mechanism) => {
+    expect(await carry({ ...trusted(), ...reader, KAFKA_SASL_MECHANISM: mechanism })).toBe('read a secret')
+  })
+
+  it.each([
+    ['a wrong password', { ...reader, KAFKA_PASSWORD: 'wrong' }, /refused .*[Aa]uthentication/],
+    [
+      'half of the credentials',
+      { KAFKA_USERNAME: 'reader' },
+      /refused KAFKA_USERNAME and KAFKA_PASSWORD need each other/,
+    ],
+  ])('says what is wrong with %s', async (_, settings, says) => {
+    expect(await carry({ ...trusted(), ...settings })).toMatch(says)
+  })
+
+  it('does not speak to a broker whose certificate nobody vouches for', async () => {
+    expect(await carry({ ...reader, KAFKA_SSL: 'true' })).toMatch(/refused .*certificate/)
+  })
+})
+
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => {
+      resolve(false)
+    })
+  })
+}
