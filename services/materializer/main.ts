@@ -28,7 +28,7 @@ await runService('materializer', async ({ config, logger, signal, args }) => {
       const materializer = new Materializer({ db, log, logger, finalityDepth, layPoisonAside, hooks })
       try {
         await materializer.run(over)
-        if (!signal.aborted) logger.warn('another materializer leads: standing by')
+        if (!signal.aborted) logger.warn('the lease is lost: standing by')
       } catch (error) {
         if (error instanceof Superseded) await supersededOrRefuse(error, lease)
         else if (error instanceof PoisonEvent || error instanceof LogShrank)
