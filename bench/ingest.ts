@@ -59,7 +59,12 @@ async function indexAll(
   options: IngestOptions,
 ): Promise<Run> {
   const [http, explorerPort] = [await freePort(), await freePort()]
-  const env = { NODE_RPC_URL: nodeUrl, EXPLORER_PORT: String(explorerPort), RATE_LIMIT_PER_MINUTE: '0' }
+  const env = {
+    NODE_RPC_URL: nodeUrl,
+    EXPLORER_PORT: String(explorerPort),
+    EXPLORER_GRPC_PORT: '0',
+    RATE_LIMIT_PER_MINUTE: '0',
+  }
   const engine = start('engine', {}, ['--http-port', String(http)])
   const explorerUrl = `http://127.0.0.1:${String(explorerPort)}`
   const explorer = start('explorer', env)

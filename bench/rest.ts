@@ -80,7 +80,12 @@ async function indexedExplorer(start: Start, folder: string, options: RestOption
   const { url: nodeUrl } = await simulatedNode(start, folder, options)
   const [http, port] = [await freePort(), await freePort()]
   start('engine', {}, ['--http-port', String(http)])
-  const env = { NODE_RPC_URL: nodeUrl, EXPLORER_PORT: String(port), RATE_LIMIT_PER_MINUTE: '0' }
+  const env = {
+    NODE_RPC_URL: nodeUrl,
+    EXPLORER_PORT: String(port),
+    EXPLORER_GRPC_PORT: '0',
+    RATE_LIMIT_PER_MINUTE: '0',
+  }
   const [poller, materializer] = [start('poller', env), start('materializer', env)]
   start('explorer', env)
   const url = `http://127.0.0.1:${String(port)}/api/v1`

@@ -17,6 +17,7 @@ const COMMANDS = {
   bench: (...args) => runBuilt('bench/main.js', args),
   test: (...args) => runNode([VITEST, 'run', ...args]),
   check: async (...args) => (await import('./check.mjs')).check(args),
+  proto: async () => (await import('./proto.mjs')).writeProto(),
   'check-long': () => runBuilt('bench/long.js'),
 }
 

@@ -1,8 +1,9 @@
 /** `npm run check`: all that says whether the tree is sound, short of running whole processes. Two steps at a time. */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buf, compareWithBaseline } from './proto.mjs'
 
 const bin = (name, file) => [process.execPath, join('node_modules', name, file)]
 
@@ -17,6 +18,7 @@ const STEPS = [
   { name: 'format', command: [...bin('prettier', 'bin/prettier.cjs'), '--check', '--log-level=warn', '.'] },
   { name: 'proto', command: [...bin('@bufbuild/buf', 'bin/buf'), 'lint'] },
   { name: 'generated code', command: [process.execPath, 'deploy/check.mjs', '--generated'] },
+  { name: 'breaking changes', command: [process.execPath, 'deploy/check.mjs', '--breaking'] },
 ]
 
 /** @param {string[]} args `--without-tests` leaves the tests to whoever runs them all anyway (.ci/run). */
@@ -59,13 +61,7 @@ function compareGenerated() {
       template,
       readFileSync('buf.gen.yaml', 'utf8').replace('out: proto/gen', `out: ${join(folder, 'gen')}`),
     )
-    const [node, buf] = bin('@bufbuild/buf', 'bin/buf')
-    const path = `${join(process.cwd(), 'node_modules', '.bin')}:${process.env.PATH}`
-    const { status } = spawnSync(node, [buf, 'generate', '--template', template], {
-      stdio: 'inherit',
-      env: { ...process.env, PATH: path },
-    })
-    if (status !== 0) return 1
+    if (buf('generate', '--template', template) !== 0) return 1
     const [have, want] = [filesIn('proto/gen'), filesIn(join(folder, 'gen'))]
     if (JSON.stringify(have) === JSON.stringify(want)) return 0
     process.stdout.write("proto/gen is not what proto/*.proto gives: run 'npm run proto'\n")
@@ -84,3 +80,4 @@ function filesIn(folder) {
 }
 
 if (process.argv[2] === '--generated') process.exit(compareGenerated())
+if (process.argv[2] === '--breaking') process.exit(compareWithBaseline())

@@ -130,11 +130,7 @@ const SETTINGS = {
   ),
   explorerPort: port('EXPLORER_PORT', 8080, "The explorer's HTTP and WebSocket port; 0 takes a free one."),
   docsPort: port('DOCS_PORT', 8081, 'Kept for the docs service, which is not there yet.'),
-  explorerGrpcPort: port(
-    'EXPLORER_GRPC_PORT',
-    50_051,
-    "Kept for the explorer's gRPC, which is not there yet.",
-  ),
+  explorerGrpcPort: port('EXPLORER_GRPC_PORT', 50_051, "The explorer's gRPC port; 0 takes a free one."),
   retrievalGrpcPort: port(
     'RETRIEVAL_GRPC_PORT',
     50_052,

@@ -35,6 +35,8 @@ const DRIVERS = [
   'uWebSockets.js',
   'prom-client',
   'kafkajs',
+  '@grpc/reflection',
+  'grpc-health-check',
 ]
 
 const files = walk('.').filter((path) => TEXT.test(path))
@@ -96,6 +98,11 @@ describe('imports', () => {
       expect(importers.slice(1), `${driver} is imported by ${String(importers[0])} already`).toEqual([])
     }
   })
+
+  it('take gRPC from services/rpc', () => {
+    const importers = sources.filter((path) => imports(path).includes('@grpc/grpc-js'))
+    expect(importers.filter((path) => !path.startsWith('services/rpc/'))).toEqual([])
+  })
 })
 
 function mayImport(from: string, to: string): boolean {
@@ -109,7 +116,8 @@ function mayImport(from: string, to: string): boolean {
     if (toTop === 'proto' || to === 'pipelines/logger.ts') return true
     return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
   }
-  if (toTop === 'services') return toFolder === folder || /^services\/[a-z-]+\.ts$/.test(to)
+  if (toTop === 'services')
+    return toFolder === folder || toFolder === 'rpc' || /^services\/[a-z-]+\.ts$/.test(to)
   return toTop === 'pipelines' || toTop === 'proto'
 }
 

@@ -28,7 +28,12 @@ function forwardedAddress(header: string, hops: number): Uint8Array | undefined 
   // Zones (fe80::1%eth0) mean something on the proxy's machine only.
   if (entries.some((entry) => isIP(entry) === 0 || entry.includes('%'))) return undefined
   const entry = entries.at(-hops) ?? entries[0]
-  return entry === undefined ? undefined : Uint8Array.from(ipaddr.parse(entry).toByteArray())
+  return entry === undefined ? undefined : addressBytes(entry)
+}
+
+/** An address in text: 4 or 16 bytes; none where it is malformed. */
+export function addressBytes(text: string): Uint8Array {
+  return isIP(text) === 0 ? new Uint8Array() : Uint8Array.from(ipaddr.parse(text).toByteArray())
 }
 
 function keyOf(bytes: Uint8Array): string {

@@ -1,19 +1,14 @@
-import { AnswerCache, type CachedAnswer, matchesTag, type Moment, toBytes } from './answer-cache.js'
+import { matchesTag } from './answer-cache.js'
 import { Unavailable } from './availability.js'
 import type { Origin } from './client-address.js'
-import type { Definitions } from './definitions.js'
 import type { Health } from './health.js'
 import type { Metrics } from './metrics.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { NodeUnavailable } from './node-health.js'
-import { parseArguments } from './reads/arguments.js'
-import type { RateLimit } from './rate-limit.js'
-import { BadArgument, type NodeAsked, NotFound, type Read, type ReadContext } from './reads/read.js'
+import { type Outcome, Reader, type ReaderParts, Unauthorized } from './reader.js'
+import { BadArgument, type Read } from './reads/read.js'
 import { API, type Matched, Router } from './router.js'
-import { SharedAnswer, type WhenGone } from './shared-answer.js'
-import type { State } from './state.js'
-import type { Tables } from './tables.js'
-import type { Token } from './token.js'
+import type { WhenGone } from './shared-answer.js'
 
 export interface Request {
   /** Upper case. */
@@ -36,27 +31,15 @@ export interface Answer {
   readonly body: Buffer
 }
 
-export interface DispatcherParts {
+export interface DispatcherParts extends ReaderParts {
   readonly reads: readonly Read[]
-  readonly state: State
-  readonly tables: Tables
-  readonly definitions: Definitions
   readonly health: () => Health
   readonly metrics: Metrics
   readonly logger: Logger
-  readonly node: NodeAsked
-  /** Of the reads that need one; they are open to all where it is left out. */
-  readonly token?: Token | undefined
-  /** Of requests under /api/v1; none where left out. */
-  readonly limit?: RateLimit | undefined
 }
 
 const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
 const NO_STORE = ['cache-control', 'no-store'] as const
-/** Of one answer; then it is 503, and what it asked of the database ends. */
-const ANSWER_DEADLINE_MS = 5_000
-/** How long a request waits for the height that it asks for. */
-const HEIGHT_WAIT_MS = 2_000
 /** Characters of a URL; the longest that means anything has a few hundred. */
 const MOST_URL = 8_192
 const METHODS = 'GET, HEAD, OPTIONS'
@@ -73,17 +56,17 @@ const PREFLIGHT: Answer = {
 }
 const UNAVAILABLE = 'Database unavailable'
 
-/** Turns a request into its answer, whatever transport brought it. Never rejects. */
+/** Turns an HTTP request into its answer. Never rejects. */
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #router: Router
-  readonly #cache = new AnswerCache()
-  /** Answers on their way: the same question of the same moment is asked once. */
-  readonly #pending = new Map<string, SharedAnswer<CachedAnswer>>()
+  /** Answers the reads, for the other transports too. */
+  readonly reader: Reader
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
     this.#router = new Router(parts.reads)
+    this.reader = new Reader(parts)
   }
 
   /** At once where the answer is in memory. */
@@ -97,9 +80,8 @@ export class Dispatcher {
 
   /** Counts a request. @returns the answer of one that is over its client's limit. */
   refusal({ method, path, origin }: Request): Answer | undefined {
-    const { limit } = this.#parts
-    if (limit === undefined || method === 'OPTIONS' || !isUnder(API, path)) return undefined
-    const waitMs = limit.take(origin())
+    if (method === 'OPTIONS' || !isUnder(API, path)) return undefined
+    const waitMs = this.reader.overLimit(origin)
     return waitMs === undefined ? undefined : limitAnswer(waitMs)
   }
 
@@ -127,91 +109,24 @@ export class Dispatcher {
   }
 
   #read(read: Read, { route, params }: Matched, request: Request): Answer | Promise<Answer> {
-    if (read.needsToken === true && this.#parts.token?.isIn(request.authorization()) === false)
-      return errorAnswer(401, 'Unauthorized', [['www-authenticate', 'Bearer']])
-    const args = argumentsOf(read, params, request.query)
-    const height = minHeight(request.minChainHeight)
-    const { state, tables } = this.#parts
-    // No head comes of a database that is away.
-    if (height > state.chain.height && read.fresh !== 'outside' && tables.isReachable)
-      return state
-        .until(() => state.chain.height >= height, HEIGHT_WAIT_MS)
-        .then(() => this.#now(read, args, request))
-        .catch((error: unknown) => this.#failed(error, route.pattern))
-    const answer = this.#now(read, args, request)
-    return answer instanceof Promise
-      ? answer.catch((error: unknown) => this.#failed(error, route.pattern))
-      : answer
-  }
-
-  #now(read: Read, args: Record<string, unknown>, request: Request): Answer | Promise<Answer> {
-    const { state, definitions } = this.#parts
-    if (read.fresh === 'outside') return this.#outside(read, args, request)
-    if (!state.ready) throw new Unavailable('the chain was not read yet')
-    const { chain } = state
-    const moment: Moment = {
-      position: chain.position,
-      tipHash: chain.tipHash,
-      poolVersion: state.pool.version,
-      definitions: definitions.version,
+    const given = new URLSearchParams(request.query)
+    const argument = (name: string): string | undefined => {
+      const inPath = params[name]
+      return inPath === undefined ? (given.get(name) ?? undefined) : decodeSegment(inPath)
     }
-    const key = `${read.name} ${JSON.stringify(args)}`
-    const stateHeaders = chainHeaders(chain)
-    const cached = this.#cache.get(read.fresh, key, moment)
-    if (cached !== undefined) return goodAnswer(cached, stateHeaders, request)
-    return this.#underWay(read, args, key, moment)
-      .join(request.whenGone)
-      .then(
-        (made) => goodAnswer(made, stateHeaders, request),
-        (error: unknown) => {
-          if (error instanceof NotFound) return errorAnswer(404, error.message, stateHeaders)
-          throw error
-        },
-      )
-  }
-
-  async #outside(read: Read, args: Record<string, unknown>, { whenGone }: Request): Promise<Answer> {
-    const make = async (signal: AbortSignal): Promise<Buffer> =>
-      jsonBytes(await read.resolve(this.#context(signal), args as never))
-    const body = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(whenGone)
-    return { status: 200, headers: [JSON_TYPE, NO_STORE], body }
-  }
-
-  #underWay(
-    read: Read,
-    args: Record<string, unknown>,
-    key: string,
-    moment: Moment,
-  ): SharedAnswer<CachedAnswer> {
-    const pendingKey = `${key} ${JSON.stringify(moment)}`
-    const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
-    if (underWay !== undefined) return underWay
-    const make = async (signal: AbortSignal): Promise<CachedAnswer> => {
-      const made = toBytes(await read.resolve(this.#context(signal), args as never), moment.tipHash)
-      this.#cache.keep(read.fresh, key, made, moment)
-      return made
-    }
-    const making = new SharedAnswer<CachedAnswer>(make, ANSWER_DEADLINE_MS, () => {
-      if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)
-    })
-    this.#pending.set(pendingKey, making)
-    return making
-  }
-
-  #context(signal: AbortSignal): ReadContext {
-    const { state, tables, definitions, node } = this.#parts
-    return {
-      chain: state.chain,
-      pool: state.pool,
-      tables: tables.withSignal(signal),
-      definitions,
-      node,
-      indexer: () => state.indexer(),
-    }
+    const { minChainHeight, whenGone, authorization } = request
+    const outcome = this.reader.ask(read, { argument, minChainHeight, whenGone, authorization })
+    if (!(outcome instanceof Promise)) return toAnswer(outcome, request)
+    return outcome.then(
+      (made) => toAnswer(made, request),
+      (error: unknown) => this.#failed(error, route.pattern),
+    )
   }
 
   #failed(error: unknown, what: string): Answer {
     if (error instanceof BadArgument) return errorAnswer(400, error.message)
+    if (error instanceof Unauthorized)
+      return errorAnswer(401, error.message, [['www-authenticate', 'Bearer']])
     if (error instanceof NodeUnavailable) return errorAnswer(503, 'Node unavailable')
     if (error instanceof Unavailable) return errorAnswer(503, UNAVAILABLE)
     this.#parts.logger.error({ err: error, what }, 'a read failed')
@@ -236,19 +151,6 @@ export class Dispatcher {
   }
 }
 
-/** @throws BadArgument. */
-function argumentsOf(
-  read: Read,
-  params: Readonly<Record<string, string>>,
-  query: string,
-): Record<string, unknown> {
-  const given = new URLSearchParams(query)
-  return parseArguments(read.args, (name) => {
-    const inPath = params[name]
-    return inPath === undefined ? (given.get(name) ?? undefined) : decodeSegment(inPath)
-  })
-}
-
 /** What cannot be decoded is taken as it is, and refused by the argument's own rule. */
 function decodeSegment(text: string): string {
   try {
@@ -256,13 +158,6 @@ function decodeSegment(text: string): string {
   } catch {
     return text
   }
-}
-
-/** @throws BadArgument. @returns -1 where none is asked for. */
-function minHeight(header: string): number {
-  if (header === '') return -1
-  if (!/^\d{1,10}$/.test(header)) throw new BadArgument('x-min-chain-height must be an integer of at least 0')
-  return Number(header)
 }
 
 type Headers = readonly (readonly [string, string])[]
@@ -274,7 +169,12 @@ function chainHeaders(chain: { readonly height: number; readonly tipHash: string
   ]
 }
 
-function goodAnswer({ body, etag }: CachedAnswer, stateHeaders: Headers, { ifNoneMatch }: Request): Answer {
+function toAnswer(outcome: Outcome, { ifNoneMatch }: Request): Answer {
+  const { chain } = outcome
+  const stateHeaders = chain === undefined ? [] : chainHeaders(chain)
+  if ('missing' in outcome) return errorAnswer(404, outcome.missing, stateHeaders)
+  const { body, etag } = outcome.answer
+  if (chain === undefined) return { status: 200, headers: [JSON_TYPE, NO_STORE], body }
   const headers: Headers = [...stateHeaders, ['etag', etag], ['cache-control', 'no-cache']]
   if (ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag)) return { status: 304, headers, body }
   return { status: 200, headers: [JSON_TYPE, ...headers], body }

@@ -2,6 +2,7 @@ import type { Chain } from '../../pipelines/chain/network.js'
 import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { type RpcServer, startRpcServer } from '../rpc/server.js'
 import { AuditWatch } from './audit-watch.js'
 import { AvailableDatabase } from './availability.js'
 import { type DefinitionPaths, Definitions } from './definitions.js'
@@ -18,6 +19,7 @@ import { READS } from './reads/index.js'
 import { WHALE_VALUE } from './reads/whales.js'
 import { Server } from './server.js'
 import { State } from './state.js'
+import { readsService } from './rpc/reads-service.js'
 import { Tables } from './tables.js'
 import { Token } from './token.js'
 import { WhaleWatch } from './whale-watch.js'
@@ -26,6 +28,8 @@ export interface ExplorerOptions {
   readonly host?: string
   /** 0 takes a free one. */
   readonly port: number
+  /** Of gRPC; 0 takes a free one, and there is none where it is left out. */
+  readonly grpcPort?: number
   readonly db: Database
   readonly log: EventLog
   readonly logger: Logger
@@ -50,16 +54,19 @@ export interface ExplorerOptions {
 
 export interface Explorer {
   readonly url: string
+  /** Of gRPC, host and port; undefined where there is none. */
+  readonly grpcAddress: string | undefined
   /** Stops listening, drops the clients, ends following. Leaves database and log open. */
   close(): Promise<void>
 }
 
 /** Listening waits this long for head and pool; later requests get 503 until they are there. */
 const READY_WAIT_MS = 5_000
-const POOL_LOOK_MS = 250
+/** Between two looks at what changes without a word: the pool, and the health that gRPC tells. */
+const LOOK_MS = 250
 const AUDIT_EVERY_MS = 30_000
 
-/** Starts an explorer: follows the log, answers on HTTP and WebSocket. @throws where it cannot listen. */
+/** Starts an explorer: follows the log, answers on HTTP, WebSocket and gRPC. @throws where it cannot listen. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
   const { host = '127.0.0.1', port, db, log, logger } = options
   const stop = new AbortController()
@@ -115,16 +122,21 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
   })
 
+  const rpcService = readsService(dispatcher.reader, feed, READS)
+
   await Promise.all([database.start(), definitions.start()])
   const following = [heads.run(stop.signal), pool.run(stop.signal)]
   for (const each of following) each.catch(ended(logger))
   audit.start()
-  const statsTimer = setInterval(() => {
+  let rpc: RpcServer | undefined
+  const timer = setInterval(() => {
     if (state.ready) writer.poolChanged()
-  }, POOL_LOOK_MS)
+    rpc?.setServing(rpcService.descriptor.typeName, health().status === 'ok')
+  }, LOOK_MS)
   const close = async (): Promise<void> => {
+    clearInterval(timer)
     server.close()
-    clearInterval(statsTimer)
+    await rpc?.close()
     stop.abort()
     writer.close()
     database.close()
@@ -136,8 +148,14 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   }
   try {
     if (database.connected) await state.until(() => state.ready, READY_WAIT_MS)
+    if (options.grpcPort !== undefined) {
+      const what = 'gRPC of the explorer (EXPLORER_GRPC_PORT)'
+      rpc = await startRpcServer({ host, port: options.grpcPort, services: [rpcService], logger, what })
+      rpc.setServing(rpcService.descriptor.typeName, health().status === 'ok')
+    }
     const taken = await server.listen(host, port)
-    return { url: `http://${host}:${String(taken)}`, close }
+    const grpcAddress = rpc === undefined ? undefined : `${host}:${String(rpc.port)}`
+    return { url: `http://${host}:${String(taken)}`, grpcAddress, close }
   } catch (error) {
     await close()
     throw error

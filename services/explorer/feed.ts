@@ -26,6 +26,8 @@ interface Ring {
 export class Feed {
   readonly #rings: Readonly<Record<Channel, Ring>>
   readonly #send: (channel: Channel, message: string) => void
+  /** Those who wait for the next event of a channel. */
+  readonly #waiting = new Map<Channel, Set<() => void>>(CHANNELS.map((channel) => [channel, new Set()]))
 
   /** @param send hands a message to all subscribers of its channel. */
   constructor(send: (channel: Channel, message: string) => void) {
@@ -49,6 +51,7 @@ export class Feed {
     const ring = this.#rings[channel]
     ring.last = last
     ring.messages = []
+    this.#wake(channel)
   }
 
   /** Tells an event unless it was told; after a gap (which its origin explains) older ones cannot be replayed any more. */
@@ -63,14 +66,42 @@ export class Feed {
     if (ring.messages.length > KEPT[channel] * 1.25)
       ring.messages.splice(0, ring.messages.length - KEPT[channel])
     this.#send(channel, message)
+    this.#wake(channel)
   }
 
-  /** The events after `since`, undefined where some of them are not known any more (or not yet). */
-  missed(channel: Channel, since: number): readonly string[] | undefined {
+  /**
+   * The events after `since`, undefined where some of them are not known any more (or not yet).
+   * @param most of them, the oldest.
+   */
+  missed(channel: Channel, since: number, most = Number.POSITIVE_INFINITY): readonly string[] | undefined {
     const { last, messages } = this.#rings[channel]
     const count = last - since
     if (count < 0 || count > messages.length) return undefined
-    return count === 0 ? [] : messages.slice(-count)
+    const from = messages.length - count
+    return messages.slice(from, from + most)
+  }
+
+  /** How many wait for the next event of a channel. */
+  get waiting(): number {
+    return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0)
+  }
+
+  /** Resolves when a channel has something new, or the signal aborts. */
+  changed(channel: Channel, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const done = (): void => {
+        signal.removeEventListener('abort', done)
+        this.#waiting.get(channel)?.delete(done)
+        resolve()
+      }
+      signal.addEventListener('abort', done)
+      this.#waiting.get(channel)?.add(done)
+    })
+  }
+
+  #wake(channel: Channel): void {
+    for (const done of this.#waiting.get(channel) ?? []) done()
   }
 }
 
@@ -103,8 +134,7 @@ function subscribe(feed: Feed, { channel, since }: Record<string, unknown>): Rea
   if (!isChannel(channel)) return unknownChannel()
   const subscribed = JSON.stringify({ type: 'subscribed', channel })
   if (since === undefined) return { replies: [subscribed], subscribe: channel }
-  if (typeof since !== 'number' || !Number.isSafeInteger(since) || since < 0)
-    return failure('since must be an integer of at least 0')
+  if (!isSeq(since)) return failure(BAD_SINCE)
   const missed = feed.missed(channel, since) ?? [JSON.stringify({ type: 'resync', channel })]
   return { replies: [subscribed, ...missed], subscribe: channel }
 }
@@ -118,7 +148,12 @@ function parseMessage(text: string): Record<string, unknown> | undefined {
   }
 }
 
-const unknownChannel = (): Reaction => failure(`channel must be one of ${CHANNELS.join(', ')}`)
+export const isSeq = (since: unknown): since is number => Number.isSafeInteger(since) && Number(since) >= 0
+
+export const BAD_SINCE = 'since must be an integer of at least 0'
+export const BAD_CHANNEL = `channel must be one of ${CHANNELS.join(', ')}`
+
+const unknownChannel = (): Reaction => failure(BAD_CHANNEL)
 
 export function failure(error: string): Reaction {
   return { replies: [JSON.stringify({ type: 'error', error })] }

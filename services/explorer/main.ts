@@ -8,16 +8,24 @@ await runService('explorer', async ({ config, logger, signal }) => {
   const url = await engineUrl(config, { signal, logger })
   const db = new Database({ url, database: config.clickhouseDatabase })
   const log = await openEventLog(config, logger)
-  const { explorerPort: port, host, rateLimitPerMinute, trustedProxyHops, chain, whaleMinValue } = config
+  const {
+    explorerPort: port,
+    explorerGrpcPort: grpcPort,
+    host,
+    rateLimitPerMinute,
+    trustedProxyHops,
+    chain,
+    whaleMinValue,
+  } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
   const explorer = await startExplorer({
-    ...{ host, port, db, log, logger, rateLimitPerMinute, trustedProxyHops, chain, definitions },
+    ...{ host, port, grpcPort, db, log, logger, rateLimitPerMinute, trustedProxyHops, chain, definitions },
     whaleMinValue: BigInt(whaleMinValue),
     locateNode: () => presentNodeUrl(config),
     nodeDataDir: config.nodeDataDir,
     healthToken: config.healthApiToken,
   })
-  logger.info({ url: explorer.url }, 'explorer listens')
+  logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listens')
   await untilAborted(signal)
   await explorer.close()
   await Promise.all([db.close(), log.close()])

@@ -26,19 +26,24 @@ async function run(context: ServiceContext): Promise<void> {
   const { config, signal } = context
   await mkdir(config.dataDir, { recursive: true })
   const letGo = await holdFolder(config.dataDir)
-  const port = await explorerPort(config)
+  const ports = {
+    http: await portFor(config, config.explorerPort, 'the explorer (EXPLORER_PORT)'),
+    grpc: await portFor(config, config.explorerGrpcPort, 'gRPC of the explorer (EXPLORER_GRPC_PORT)'),
+  }
   const refused = new AbortController()
   let refusal = ''
-  const services = plan(context, port, (name) => {
+  const services = plan(context, ports, (name) => {
     refusal = `${name} cannot run as things are (its reason is above): stopped`
     refused.abort()
   })
   const over = AbortSignal.any([signal, refused.signal])
   for (const service of services) service.start()
   try {
-    const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${String(port)}`
-    if (await becomesReady(reachable(config.host), port, over))
-      process.stdout.write(`ready explorer=${url}\n`)
+    const host = config.host.includes(':') ? `[${config.host}]` : config.host
+    if (await becomesReady(reachable(config.host), ports.http, over)) {
+      process.stdout.write(`ready explorer=http://${host}:${String(ports.http)}\n`)
+      context.logger.info({ grpc: `${host}:${String(ports.grpc)}` }, 'the explorer speaks gRPC')
+    }
     await untilAborted(over)
   } finally {
     for (const service of [...services].reverse()) await service.stop()
@@ -47,20 +52,22 @@ async function run(context: ServiceContext): Promise<void> {
   if (refused.signal.aborted) throw new StartRefused(refusal)
 }
 
-async function explorerPort(config: Config): Promise<number> {
-  if (config.explorerPort === 0) return freePort(config.host)
-  await assertPortFree(config.explorerPort, config.host, 'the explorer (EXPLORER_PORT)')
-  return config.explorerPort
+/** Chosen here where any will do, so that a service that is started again has the one that it had. */
+async function portFor({ host }: Config, port: number, what: string): Promise<number> {
+  if (port === 0) return freePort(host)
+  await assertPortFree(port, host, what)
+  return port
 }
 
 /** The processes, in the order of their start. */
 function plan(
   { config, logger }: ServiceContext,
-  port: number,
+  ports: { readonly http: number; readonly grpc: number },
   onRefused: (name: string) => void,
 ): Supervised[] {
   const env = childEnvironment({
-    EXPLORER_PORT: String(port),
+    EXPLORER_PORT: String(ports.http),
+    EXPLORER_GRPC_PORT: String(ports.grpc),
     DATA_DIR: config.dataDir,
     ...((config.nodeRpcUrl ?? config.poolsFile) === undefined ? { POOLS_FILE: SIMULATED_POOLS } : {}),
   })

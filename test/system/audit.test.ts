@@ -254,6 +254,7 @@ describe('the command', () => {
       NODE_RPC_URL: node.url,
       POLL_INTERVAL_MS: '100',
       EXPLORER_PORT: String(await freePort()),
+      EXPLORER_GRPC_PORT: '0',
     }
     start('engine')
     poller = start('poller')

@@ -63,6 +63,7 @@ describe(`kill -9, ${String(ROUNDS)} rounds on a chain that reorganises`, () => 
       NODE_RPC_URL: nodeUrl,
       CLICKHOUSE_URL: engineUrl,
       EXPLORER_PORT: String(explorerPort),
+      EXPLORER_GRPC_PORT: '0',
       RATE_LIMIT_PER_MINUTE: '0',
       POLL_INTERVAL_MS: '50',
       FINALITY_DEPTH: '12',

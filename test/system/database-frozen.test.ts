@@ -44,6 +44,7 @@ describe('a database that freezes', () => {
       NODE_RPC_URL: node.url,
       CLICKHOUSE_URL: engine.url,
       EXPLORER_PORT: String(port),
+      EXPLORER_GRPC_PORT: '0',
       POLL_INTERVAL_MS: '200',
       RATE_LIMIT_PER_MINUTE: '0',
     }

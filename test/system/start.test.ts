@@ -46,6 +46,7 @@ describe('npm start', () => {
         PATH: process.env['PATH'],
         DATA_DIR: folder,
         EXPLORER_PORT: String(port),
+        EXPLORER_GRPC_PORT: '0',
         RATE_LIMIT_PER_MINUTE: '0',
       },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -43,6 +43,7 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
       CLICKHOUSE_URL: inject('engineUrl'),
       CLICKHOUSE_DATABASE: `t_status_${String(process.pid)}`,
       EXPLORER_PORT: String(port),
+      EXPLORER_GRPC_PORT: '0',
       POLL_INTERVAL_MS: '200',
       RATE_LIMIT_PER_MINUTE: '0',
     }

@@ -13,6 +13,7 @@ import { unspentOutputs } from './unspent.js'
 /** Known to the chain or to the pool; the figures are the chain's. */
 export const addressSummary = declareRead({
   name: 'address',
+  about: 'What an address has received, sent and holds.',
   path: '/address/:address',
   fresh: 'pool',
   args: { address },
@@ -44,6 +45,7 @@ export const addressSummary = declareRead({
 
 export const addressTransactions = declareRead({
   name: 'addressTransactions',
+  about: 'The transactions of an address, those of the pool included.',
   path: '/address/:address/txs',
   fresh: 'pool',
   args: {
@@ -76,6 +78,7 @@ export const addressTransactions = declareRead({
 
 export const addressUtxos = declareRead({
   name: 'addressUtxos',
+  about: 'The confirmed unspent outputs of an address, newest first.',
   path: '/address/:address/utxos',
   fresh: 'head',
   args: { address, limit: limit(100, 500), offset },

@@ -5,6 +5,7 @@ import { type Arguments, BadArgument } from './read.js'
 /** Beyond it a JavaScript number would not be the one that was asked. */
 const MOST = Number.MAX_SAFE_INTEGER
 
+/** A title says what an argument is for where its name does not; its range is said by `rangeOf`. */
 export const page = Type.Integer({ minimum: 1, maximum: MOST, default: 1 })
 export const offset = Type.Integer({ minimum: 0, maximum: MOST, default: 0 })
 export const limit = (fallback: number, most: number) =>
@@ -18,7 +19,7 @@ export const address = Type.String({
   pattern: '^[0-9a-zA-Z]{1,100}$',
   description: 'a well-formed address of this chain',
 })
-export const witness = Type.Boolean({ default: false })
+export const witness = Type.Boolean({ default: false, title: 'whether inputs tell script_sig and witness' })
 export const date = Type.Optional(
   Type.String({ format: 'date', description: 'a date of the calendar, YYYY-MM-DD' }),
 )

@@ -8,6 +8,7 @@ import { transactionsAt } from './transaction-rows.js'
 
 export const blocks = declareRead({
   name: 'blocks',
+  about: 'Blocks of the chain, newest first.',
   path: '/blocks',
   fresh: 'head',
   args: { page, limit: limit(20, 100) },
@@ -30,6 +31,7 @@ export const blocks = declareRead({
 
 export const tip = declareRead({
   name: 'tip',
+  about: 'The newest block.',
   path: '/blocks/tip',
   fresh: 'head',
   args: {},
@@ -42,6 +44,7 @@ export const tip = declareRead({
 
 export const block = declareRead({
   name: 'block',
+  about: 'A block by its height or its hash; by its hash also one that a reorganisation replaced.',
   path: '/block/:heightOrHash',
   fresh: 'head',
   args: { heightOrHash },
@@ -55,6 +58,7 @@ export const block = declareRead({
 
 export const blockTransactions = declareRead({
   name: 'blockTransactions',
+  about: 'The transactions of a block, in its order.',
   path: '/block/:heightOrHash/txs',
   fresh: 'head',
   args: { heightOrHash, page, limit: limit(25, 100), witness },

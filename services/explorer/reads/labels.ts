@@ -6,6 +6,7 @@ import { AddressLabel, listed } from './shapes.js'
 
 export const label = declareRead({
   name: 'label',
+  about: 'The label of an address.',
   path: '/label/:address',
   fresh: 'head',
   args: { address },
@@ -19,10 +20,11 @@ export const label = declareRead({
 
 export const labels = declareRead({
   name: 'labels',
+  about: 'The labels of addresses.',
   path: '/labels',
   fresh: 'head',
   args: {
-    category: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    category: Type.Optional(Type.String({ minLength: 1, maxLength: 100, title: 'only labels of this one' })),
     limit: limit(100, 500),
   },
   answer: listed(AddressLabel),

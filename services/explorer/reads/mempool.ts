@@ -7,6 +7,7 @@ import { listed, MempoolSummary, MempoolTransaction } from './shapes.js'
 
 export const mempoolSummary = declareRead({
   name: 'mempoolSummary',
+  about: 'The pool of unconfirmed transactions in figures.',
   path: '/mempool/summary',
   fresh: 'pool',
   args: {},
@@ -25,6 +26,7 @@ export const mempoolSummary = declareRead({
 
 export const mempoolTransactions = declareRead({
   name: 'mempoolTransactions',
+  about: 'The newest unconfirmed transactions.',
   path: '/mempool/txs',
   fresh: 'pool',
   args: { limit: limit(20, 100) },

@@ -16,6 +16,7 @@ const MOST_DIFFICULTIES = 20_160
 
 export const miningPools = declareRead({
   name: 'miningPools',
+  about: 'Who mined the newest blocks, the largest first.',
   path: '/mining/pools',
   fresh: 'head',
   args: { window: limit(1440, 10_000) },
@@ -54,11 +55,14 @@ function paidAddress(
 
 export const miningDifficulty = declareRead({
   name: 'miningDifficulty',
+  about: 'The difficulty of each block, oldest first; days beat minutes, and minutes beat the limit.',
   path: '/mining/difficulty',
   fresh: 'head',
   args: {
     limit: limit(2000, MOST_DIFFICULTIES),
-    windowMinutes: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_080 })),
+    windowMinutes: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_080, title: "back from the newest block's time" }),
+    ),
     from: date,
     to: date,
   },
@@ -97,6 +101,7 @@ function toDifficulty({ height, time, bits }: Pick<RecentBlock, 'height' | 'time
 
 export const miningHashrate = declareRead({
   name: 'miningHashrate',
+  about: 'The hashrate of each UTC day, newest first.',
   path: '/mining/hashrate',
   fresh: 'live',
   args: { limit: limit(30, 365) },
@@ -110,9 +115,10 @@ export const miningHashrate = declareRead({
 /** As the node's getnetworkhashps: work over time of the last blocks, by the chain's own work and the extremes of their times. */
 export const networkHashrate = declareRead({
   name: 'networkHashrate',
+  about: 'The hashrate by the work of the newest blocks.',
   path: '/mining/network-hashrate',
   fresh: 'head',
-  args: { window: Type.Integer({ minimum: 2, maximum: 10_080, default: 1440 }) },
+  args: { window: Type.Integer({ minimum: 2, maximum: 10_080, default: 1440, title: 'blocks' }) },
   answer: NetworkHashrate,
   resolve({ chain: { recent } }, { window }) {
     const blocks = recent.slice(-(window + 1))

@@ -7,6 +7,7 @@ import { transactionNow } from './transaction-rows.js'
 
 export const opReturns = declareRead({
   name: 'opReturns',
+  about: 'OP_RETURN outputs of the chain, newest first.',
   path: '/op-returns',
   fresh: 'head',
   args: { limit: limit(50, 100), offset },
@@ -36,6 +37,7 @@ export const opReturns = declareRead({
 /** Of a transaction of the chain or of the pool. */
 export const transactionOpReturns = declareRead({
   name: 'transactionOpReturns',
+  about: 'The OP_RETURN outputs of a transaction of the chain or of the pool.',
   path: '/op-return/:txid',
   fresh: 'pool',
   args: { txid: hash },

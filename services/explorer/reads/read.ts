@@ -37,6 +37,8 @@ export interface ReadContext {
 /** A read, declared once: routes, validation and (with the next transports) their schemas come from it. */
 export interface Read {
   readonly name: string
+  /** A sentence for whoever asks; each of READS has one. */
+  readonly about?: string
   /** Under /api/v1. */
   readonly path: string
   readonly fresh: Freshness

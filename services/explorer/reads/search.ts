@@ -8,9 +8,10 @@ import { SearchResult } from './shapes.js'
 /** Finds what a text names: a height, a block's hash, a txid or an address; the value is its one canonical spelling. */
 export const search = declareRead({
   name: 'search',
+  about: 'What a text names.',
   path: '/search',
   fresh: 'pool',
-  args: { q: Type.String({ minLength: 1, maxLength: 100 }) },
+  args: { q: Type.String({ minLength: 1, maxLength: 100, title: 'a height, a hash, a txid or an address' }) },
   answer: SearchResult,
   async resolve(context, { q }) {
     const text = q.trim()

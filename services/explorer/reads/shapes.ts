@@ -1,53 +1,73 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 
-/** The answers' shapes. Rows of the chain are snake_case, computed figures camelCase; amounts decimal strings in base units. */
+/**
+ * The answers' shapes. Rows of the chain are snake_case, computed figures camelCase; amounts decimal strings in base units.
+ * Every field says what it is: the other transports' documentation comes from here.
+ */
 const Amount = Type.String({ description: 'base units, decimal' })
+const SignedAmount = Type.String({ description: 'base units, signed decimal' })
 const Hash = Type.String({ description: '64 hexadecimal characters' })
 const Hex = Type.String({ description: 'hexadecimal' })
 const Time = Type.String({ description: 'ISO 8601 UTC with milliseconds' })
 const Decimal = Type.String({ description: 'decimal, never with an exponent' })
+const Hashrate = Type.String({ description: 'hashes per second, decimal, never with an exponent' })
+const Height = Type.Integer({ description: 'height of the block' })
+const MinedAt = Type.Integer({ description: 'height of the block; null while unconfirmed' })
+const Address = Type.String({ description: 'an address' })
+const int = (description: string) => Type.Integer({ description })
+const text = (description: string) => Type.String({ description })
+const list = <T extends TSchema>(item: T, description: string) => Type.Array(item, { description })
+const flag = (description: string) => Type.Boolean({ description })
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
-export const paged = <T extends TSchema>(item: T) =>
-  Type.Object({ items: Type.Array(item), total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() })
-export const windowed = <T extends TSchema>(item: T) =>
-  Type.Object({
-    items: Type.Array(item),
-    total: Type.Integer(),
-    limit: Type.Integer(),
-    offset: Type.Integer(),
-  })
-export const listed = <T extends TSchema>(item: T) =>
-  Type.Object({ items: Type.Array(item), limit: Type.Integer() })
+const itemsOf = <T extends TSchema>(item: T) => list(item, 'in the order of the read')
+const Total = int('how many there are in all')
+const Limit = int('the most items asked for')
 
-/** datadir_*: null where the node's data directory cannot be read from here. `mempoolminfee` is the node's own, coins per kvB. */
+export const paged = <T extends TSchema>(item: T) =>
+  Type.Object({ items: itemsOf(item), total: Total, page: int('from 1'), limit: Limit })
+export const windowed = <T extends TSchema>(item: T) =>
+  Type.Object({ items: itemsOf(item), total: Total, limit: Limit, offset: int('items before these') })
+export const listed = <T extends TSchema>(item: T) => Type.Object({ items: itemsOf(item), limit: Limit })
+
 export const NodeHealth = Type.Object({
-  disk: Type.Object({
-    blockchain_size: Type.Integer({ description: 'bytes' }),
-    datadir_free_bytes: orNull(Type.Integer()),
-    datadir_total_bytes: orNull(Type.Integer()),
-    datadir_free_pct: orNull(Type.Number({ minimum: 0, maximum: 100 })),
-  }),
-  mempool: Type.Object({
-    size: Type.Integer(),
-    bytes: Type.Integer(),
-    usage: Type.Integer(),
-    maxmempool: Type.Integer(),
-    mempoolminfee: Type.Number(),
-    unbroadcastcount: Type.Integer(),
-  }),
-  peers: Type.Object({
-    connections: Type.Integer(),
-    connections_in: Type.Integer(),
-    connections_out: Type.Integer(),
-  }),
-  uptime: Type.Integer({ description: 'seconds' }),
+  disk: Type.Object(
+    {
+      blockchain_size: int('bytes of blocks and undo data'),
+      datadir_free_bytes: orNull(int('null where its data directory cannot be read from here')),
+      datadir_total_bytes: orNull(int('null where its data directory cannot be read from here')),
+      datadir_free_pct: orNull(
+        Type.Number({ minimum: 0, maximum: 100, description: 'per cent of the bytes in all' }),
+      ),
+    },
+    { description: 'of the node' },
+  ),
+  mempool: Type.Object(
+    {
+      size: int('transactions'),
+      bytes: int('virtual bytes'),
+      usage: int('bytes of memory'),
+      maxmempool: int('the most bytes of memory'),
+      mempoolminfee: Type.Number({ description: "the node's own figure, coins per 1000 virtual bytes" }),
+      unbroadcastcount: int('transactions that no peer has asked for yet'),
+    },
+    { description: 'the pool of the node' },
+  ),
+  peers: Type.Object(
+    {
+      connections: int('peers'),
+      connections_in: int('peers that connected to the node'),
+      connections_out: int('peers that the node connected to'),
+    },
+    { description: 'of the node' },
+  ),
+  uptime: int('seconds'),
 })
 
 export const Block = Type.Object({
   hash: Hash,
-  height: Type.Integer(),
-  canonical: Type.Boolean(),
+  height: Height,
+  canonical: flag('false for a block that a reorganisation replaced'),
   prev_hash: Hash,
   merkle_root: Hash,
   timestamp: Time,
@@ -55,154 +75,172 @@ export const Block = Type.Object({
   nonce: Decimal,
   bits: Hex,
   difficulty: Decimal,
-  version: Type.Integer(),
-  size: Type.Integer(),
-  weight: Type.Integer(),
-  stripped_size: Type.Integer(),
-  tx_count: Type.Integer(),
+  version: int('as the header has it'),
+  size: int('bytes'),
+  weight: int('weight units'),
+  stripped_size: int('bytes without witnesses'),
+  tx_count: int('transactions'),
   total_fees: Amount,
   subsidy: Amount,
-  miner_address: orNull(Type.String()),
-  miner_label: orNull(Type.String()),
+  miner_address: orNull(text('address that the coinbase pays most')),
+  miner_label: orNull(text('label of that address, or the mining pool')),
   chainwork: Hex,
 })
 export type Block = Static<typeof Block>
 
 export const Input = Type.Object({
   txid: Hash,
-  vin: Type.Integer(),
-  block_height: orNull(Type.Integer()),
+  vin: int('place among the inputs'),
+  block_height: orNull(MinedAt),
   prev_txid: orNull(Hash),
-  prev_vout: orNull(Type.Integer()),
+  prev_vout: orNull(int('place of the output that is spent; null of a coinbase')),
   script_sig: Type.Optional(Hex),
   sequence: Decimal,
-  witness: Type.Optional(Type.Array(Hex)),
+  witness: Type.Optional(list(Hex, 'its items, hexadecimal')),
   value: orNull(Amount),
-  address: orNull(Type.String()),
+  address: orNull(text('address of the output that is spent')),
 })
 export type Input = Static<typeof Input>
 
+export const OutputAddress = Type.Object({
+  address: Address,
+  role: Type.Literal('recipient', { description: 'what the output is to it' }),
+})
+
 export const Output = Type.Object({
   txid: Hash,
-  vout: Type.Integer(),
-  block_height: orNull(Type.Integer()),
+  vout: int('place among the outputs'),
+  block_height: orNull(MinedAt),
   value: Amount,
   script_pub_key: Hex,
-  script_type: Type.String(),
+  script_type: text('kind of the script, as the node names it'),
   spent_txid: orNull(Hash),
-  spent_vin: orNull(Type.Integer()),
-  addresses: Type.Array(Type.Object({ address: Type.String(), role: Type.Literal('recipient') })),
+  spent_vin: orNull(int('place of the input that spends it; null while unspent')),
+  addresses: list(OutputAddress, 'whom it pays; none where the script has no address'),
 })
 export type Output = Static<typeof Output>
 
 export const Transaction = Type.Object({
   txid: Hash,
   block_hash: orNull(Hash),
-  block_height: orNull(Type.Integer()),
-  tx_index: orNull(Type.Integer()),
-  version: Type.Integer(),
-  size: Type.Integer(),
-  vsize: Type.Integer(),
-  weight: Type.Integer(),
+  block_height: orNull(MinedAt),
+  tx_index: orNull(int('place in the block; null while unconfirmed')),
+  version: int('as the transaction has it'),
+  size: int('bytes'),
+  vsize: int('virtual bytes'),
+  weight: int('weight units'),
   locktime: Decimal,
-  is_coinbase: Type.Boolean(),
+  is_coinbase: flag('creates coins'),
   fee: Amount,
-  input_count: Type.Integer(),
-  output_count: Type.Integer(),
+  input_count: int('inputs'),
+  output_count: int('outputs'),
   input_value: Amount,
   output_value: Amount,
   timestamp: Time,
-  has_witness: Type.Boolean(),
-  is_dilithium: Type.Boolean(),
-  inputs: Type.Array(Input),
-  outputs: Type.Array(Output),
+  has_witness: flag('any input has a witness'),
+  is_dilithium: flag('spends by Dilithium'),
+  inputs: list(Input, 'in their order'),
+  outputs: list(Output, 'in their order'),
 })
 export type Transaction = Static<typeof Transaction>
 
 export const AddressSummary = Type.Object({
-  address: Type.String(),
-  script_type: Type.String(),
-  first_seen_height: orNull(Type.Integer()),
+  address: text('as it was asked for'),
+  script_type: text('kind of the script, as the node names it'),
+  first_seen_height: orNull(int('height of its first block; null while unconfirmed')),
   first_seen: orNull(Time),
   last_seen: orNull(Time),
-  tx_count: Type.Integer(),
+  tx_count: int('confirmed transactions'),
   total_received: Amount,
   total_sent: Amount,
   balance: Amount,
-  unspent_count: Type.Integer(),
-  isDilithium: Type.Boolean(),
-  unconfirmed: Type.Object({ balance_change: Amount, tx_count: Type.Integer() }),
+  unspent_count: int('confirmed outputs that are unspent'),
+  isDilithium: flag('of a Dilithium key'),
+  unconfirmed: Type.Object(
+    { balance_change: SignedAmount, tx_count: int('unconfirmed transactions') },
+    { description: 'what the pool would change' },
+  ),
 })
 export type AddressSummary = Static<typeof AddressSummary>
 
 export const AddressTransaction = Type.Object({
-  address: Type.String(),
+  address: text('as it was asked for'),
   txid: Hash,
-  block_height: orNull(Type.Integer()),
-  tx_index: orNull(Type.Integer()),
-  value_change: Type.String({ description: 'base units, signed decimal' }),
+  block_height: orNull(MinedAt),
+  tx_index: orNull(int('place in the block; null while unconfirmed')),
+  value_change: SignedAmount,
   timestamp: Time,
 })
 export type AddressTransaction = Static<typeof AddressTransaction>
 
 export const Utxo = Type.Object({
   txid: Hash,
-  vout: Type.Integer(),
-  block_height: Type.Integer(),
+  vout: int('place among the outputs'),
+  block_height: Height,
   value: Amount,
   script_pub_key: Hex,
-  script_type: Type.String(),
-  spent_txid: Type.Null(),
-  spent_vin: Type.Null(),
+  script_type: text('kind of the script, as the node names it'),
+  spent_txid: Type.Null({ description: 'an unspent output has none' }),
+  spent_vin: Type.Null({ description: 'an unspent output has none' }),
 })
 export type Utxo = Static<typeof Utxo>
 
 export const StatsSummary = Type.Object({
-  tipHeight: Type.Integer(),
-  tipHash: Type.String(),
+  tipHeight: int('height of the newest block'),
+  tipHash: Hash,
   difficulty: Decimal,
-  totalTransactions: Type.Integer(),
-  activeAddresses: Type.Integer(),
-  mempoolSize: Type.Integer(),
-  indexerStatus: Type.Union([Type.Literal('live'), Type.Literal('syncing'), Type.Literal('stalled')]),
-  nodeHeight: Type.Integer(),
-  tipMatch: Type.Boolean(),
-  lastReconciledAt: Time,
+  totalTransactions: int('confirmed transactions'),
+  activeAddresses: int('addresses with a balance'),
+  mempoolSize: int('unconfirmed transactions'),
+  indexerStatus: Type.Union([Type.Literal('live'), Type.Literal('syncing'), Type.Literal('stalled')], {
+    description: 'live, behind the node, or without a heartbeat',
+  }),
+  nodeHeight: int('height of the node at its last heartbeat; -1 before any'),
+  tipMatch: flag('the newest block is the one of the node'),
+  lastReconciledAt: Type.String({
+    description: 'ISO 8601 UTC with milliseconds: of the last heartbeat of the node',
+  }),
 })
 export type StatsSummary = Static<typeof StatsSummary>
 
 export const Supply = Type.Object({
   circulatingSupply: Amount,
-  utxoCount: Type.Integer(),
+  utxoCount: int('unspent outputs'),
   maxSupply: Amount,
 })
 
+export const FeeBucket = Type.Object({
+  bucket: text('base units per virtual byte, the lower edge inside: "1-2", "100+"'),
+  count: int('transactions'),
+  totalVsize: int('virtual bytes'),
+})
+
 export const MempoolSummary = Type.Object({
-  txCount: Type.Integer(),
-  totalVsize: Type.Integer(),
+  txCount: int('transactions'),
+  totalVsize: int('virtual bytes'),
   totalFees: Amount,
-  feeHistogram: Type.Array(
-    Type.Object({ bucket: Type.String(), count: Type.Integer(), totalVsize: Type.Integer() }),
-  ),
+  feeHistogram: list(FeeBucket, 'lowest first, empty ones too'),
 })
 
 export const MempoolTransaction = Type.Object({
   txid: Hash,
   fee: Amount,
-  vsize: Type.Integer(),
-  weight: Type.Integer(),
-  size: Type.Integer(),
-  fee_rate: Decimal,
+  vsize: int('virtual bytes'),
+  weight: int('weight units'),
+  size: int('bytes'),
+  fee_rate: text('base units per virtual byte, decimal'),
   value: Amount,
   first_seen: Time,
-  is_dilithium: Type.Boolean(),
+  is_dilithium: flag('spends by Dilithium'),
 })
 export type MempoolTransaction = Static<typeof MempoolTransaction>
 
 export const SearchResult = Type.Object({
-  type: Type.Union([Type.Literal('block'), Type.Literal('transaction'), Type.Literal('address')]),
-  value: Type.String(),
-  query: Type.String(),
+  type: Type.Union([Type.Literal('block'), Type.Literal('transaction'), Type.Literal('address')], {
+    description: 'what the text names',
+  }),
+  value: text('hash, txid or address, in its one canonical spelling'),
+  query: text('as it was asked for'),
 })
 export type SearchResult = Static<typeof SearchResult>
 
@@ -210,32 +248,32 @@ const Percent = Type.String({ description: 'per cent, decimal' })
 const UtcDate = Type.String({ description: 'YYYY-MM-DD, UTC' })
 
 export const RichListItem = Type.Object({
-  rank: Type.Integer(),
-  address: Type.String(),
+  rank: int('from 1'),
+  address: Address,
   balance: Amount,
   percentage: Percent,
-  tx_count: Type.Integer(),
-  isDilithium: Type.Boolean(),
-  label: orNull(Type.String()),
+  tx_count: int('confirmed transactions'),
+  isDilithium: flag('of a Dilithium key'),
+  label: orNull(text('of the address, where there is one')),
 })
 
 export const DailyItem = Type.Object({
   date: UtcDate,
-  block_count: Type.Integer(),
-  tx_count: Type.Integer(),
+  block_count: int('blocks'),
+  tx_count: int('transactions'),
   total_fees: Amount,
-  active_addresses: Type.Integer(),
-  new_addresses: Type.Integer(),
+  active_addresses: int('addresses in an input or output of the day'),
+  new_addresses: int('addresses for the first time'),
   avg_difficulty: Decimal,
-  hashrate: Decimal,
+  hashrate: Hashrate,
   total_output: Amount,
 })
 
 export const DilithiumStats = Type.Object({
-  dilithiumTransactions: Type.Integer(),
-  totalTransactions: Type.Integer(),
-  dilithiumAddresses: Type.Integer(),
-  totalAddresses: Type.Integer(),
+  dilithiumTransactions: int('transactions that spend by Dilithium'),
+  totalTransactions: int('confirmed transactions'),
+  dilithiumAddresses: int('those of Dilithium'),
+  totalAddresses: int('addresses ever seen'),
   dilithiumTxPercent: Percent,
   dilithiumAddrPercent: Percent,
 })
@@ -243,74 +281,89 @@ export type DilithiumStats = Static<typeof DilithiumStats>
 
 export const AdoptionItem = Type.Composite([Type.Object({ date: UtcDate }), DilithiumStats])
 
-export const MiningPools = Type.Object({
-  window: Type.Integer(),
-  blockCount: Type.Integer(),
-  pools: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      slug: Type.String(),
-      address: orNull(Type.String()),
-      link: orNull(Type.String()),
-      blockCount: Type.Integer(),
-      percentage: Percent,
-    }),
-  ),
+export const MiningPool = Type.Object({
+  name: text('"Unknown" for all that no pool has marked'),
+  slug: text('names the pool in a URL'),
+  address: orNull(text('what its newest block pays')),
+  link: orNull(text('its site')),
+  blockCount: int('blocks'),
+  percentage: Percent,
 })
 
-export const DifficultyItem = Type.Object({ height: Type.Integer(), timestamp: Time, difficulty: Decimal })
+export const MiningPools = Type.Object({
+  window: int('the most blocks asked for'),
+  blockCount: int('blocks'),
+  pools: list(MiningPool, 'largest first'),
+})
+
+export const DifficultyItem = Type.Object({ height: Height, timestamp: Time, difficulty: Decimal })
 export type DifficultyItem = Static<typeof DifficultyItem>
 
 export const HashrateItem = Type.Object({
   date: UtcDate,
-  hashrate: Decimal,
+  hashrate: Hashrate,
   avg_difficulty: Decimal,
-  block_count: Type.Integer(),
+  block_count: int('blocks'),
 })
 
 export const NetworkHashrate = Type.Object({
-  hashrate: Decimal,
-  window: Type.Integer(),
-  blockCount: Type.Integer(),
-  elapsedSeconds: Type.Integer(),
+  hashrate: Hashrate,
+  window: int('blocks asked for'),
+  blockCount: int('blocks looked at'),
+  elapsedSeconds: int('between their earliest and latest time'),
 })
 
-const WhaleParty = Type.Object({
-  address: orNull(Type.String()),
-  label: orNull(Type.String()),
+export const WhaleParty = Type.Object({
+  address: orNull(text('null of a script without one')),
+  label: orNull(text('of the address, where there is one')),
   value: Amount,
 })
 export type WhaleParty = Static<typeof WhaleParty>
 
 export const WhaleAlert = Type.Object({
   txid: Hash,
-  block_height: orNull(Type.Integer()),
+  block_height: orNull(MinedAt),
   timestamp: Time,
   value: Amount,
   fee: Amount,
-  is_dilithium: Type.Boolean(),
-  from: Type.Array(WhaleParty),
-  to: Type.Array(WhaleParty),
+  is_dilithium: flag('spends by Dilithium'),
+  from: list(WhaleParty, 'who paid'),
+  to: list(WhaleParty, 'who was paid'),
 })
 export type WhaleAlert = Static<typeof WhaleAlert>
 
 export const AddressLabel = Type.Object({
-  address: Type.String(),
-  label: Type.String(),
-  category: Type.String(),
-  url: orNull(Type.String()),
-  verified: Type.Boolean(),
+  address: Address,
+  label: text('who it is'),
+  category: text('what it is'),
+  url: orNull(text('where to read more')),
+  verified: flag('known for certain'),
 })
 
 export const OpReturn = Type.Object({
   txid: Hash,
-  vout: Type.Integer(),
-  block_height: orNull(Type.Integer()),
+  vout: int('place among the outputs'),
+  block_height: orNull(MinedAt),
   timestamp: Time,
   data_hex: Hex,
-  data_text: orNull(Type.String()),
-  size: Type.Integer(),
+  data_text: orNull(text('the payload where it is UTF-8 without control characters')),
+  size: int('bytes of the payload'),
 })
 export type OpReturn = Static<typeof OpReturn>
 
-export const TransactionOpReturns = Type.Object({ txid: Hash, items: Type.Array(OpReturn) })
+export const TransactionOpReturns = Type.Object({
+  txid: Hash,
+  items: list(OpReturn, 'in the order of the outputs'),
+})
+
+/** What the channels of the feed tell. */
+export const BlockEvent = Type.Object({ height: Height, hash: Hash, tx_count: int('transactions') })
+
+export const MempoolEvent = Type.Object({ txid: Hash, fee: Amount, vsize: int('virtual bytes') })
+
+export const ReorgEvent = Type.Object({
+  fork_height: int('height of the newest block that stays'),
+  depth: int('blocks disconnected'),
+  disconnected: list(Hash, 'hashes of blocks'),
+  connected: list(Hash, 'hashes of blocks, lowest first'),
+})

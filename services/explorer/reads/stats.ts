@@ -20,6 +20,7 @@ import { scriptOf } from './script.js'
 
 export const summary = declareRead({
   name: 'statsSummary',
+  about: 'Where chain, pool and index stand.',
   path: '/stats/summary',
   fresh: 'live',
   args: {},
@@ -29,6 +30,7 @@ export const summary = declareRead({
 
 export const supply = declareRead({
   name: 'supply',
+  about: 'The coins that there are, and that there will ever be.',
   path: '/stats/supply',
   fresh: 'head',
   args: {},
@@ -42,6 +44,7 @@ export const supply = declareRead({
 
 export const richList = declareRead({
   name: 'richList',
+  about: 'Addresses by what they hold, the richest first.',
   path: '/stats/richlist',
   fresh: 'head',
   args: { page, limit: limit(100, 500) },
@@ -67,6 +70,7 @@ export const richList = declareRead({
 
 export const dailyStats = declareRead({
   name: 'dailyStats',
+  about: 'Figures of each UTC day, newest first.',
   path: '/stats/daily',
   // A day that is not over has a hashrate by the seconds so far.
   fresh: 'live',
@@ -82,6 +86,7 @@ export const dailyStats = declareRead({
 
 export const dilithium = declareRead({
   name: 'dilithiumStats',
+  about: 'How far Dilithium is used.',
   path: '/stats/dilithium',
   fresh: 'head',
   args: {},
@@ -97,6 +102,7 @@ export const dilithium = declareRead({
 
 export const dilithiumHistory = declareRead({
   name: 'dilithiumHistory',
+  about: 'How far Dilithium was used at the end of each UTC day, newest first.',
   path: '/stats/dilithium/history',
   fresh: 'head',
   args: { limit: limit(30, 365) },

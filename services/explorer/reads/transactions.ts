@@ -6,6 +6,7 @@ import { transactionNow, transactionsAt } from './transaction-rows.js'
 
 export const transaction = declareRead({
   name: 'transaction',
+  about: 'A transaction of the chain or of the pool.',
   path: '/tx/:txid',
   fresh: 'pool',
   args: { txid: hash },
@@ -15,6 +16,7 @@ export const transaction = declareRead({
 
 export const recentTransactions = declareRead({
   name: 'recentTransactions',
+  about: 'The newest transactions of the chain.',
   path: '/txs/recent',
   fresh: 'head',
   args: { limit: limit(10, 50), witness },

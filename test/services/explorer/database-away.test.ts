@@ -1,4 +1,3 @@
-import { createServer, connect, type Server, type Socket } from 'node:net'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,45 +7,10 @@ import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { Database } from '../../../pipelines/tables/clickhouse.js'
 import { type Explorer, startExplorer } from '../../../services/explorer/explorer.js'
-import { useDatabase, useEngine } from '../../harness/engine.js'
+import { Bridge } from '../../harness/bridge.js'
+import { useDatabase } from '../../harness/engine.js'
 import { getAnswer } from '../../harness/pipeline.js'
 import { until } from '../../harness/until.js'
-
-/** A way to the engine that can be cut. */
-class Bridge {
-  readonly #sockets = new Set<Socket>()
-  #server: Server | undefined
-  port = 0
-
-  async open(): Promise<void> {
-    const { hostname, port } = new URL(useEngine())
-    const server = createServer((client) => {
-      const engine = connect(Number(port), hostname)
-      for (const [one, other] of [
-        [client, engine],
-        [engine, client],
-      ] as const) {
-        this.#sockets.add(one)
-        one.pipe(other)
-        one.on('error', () => one.destroy())
-        one.on('close', () => {
-          this.#sockets.delete(one)
-          other.destroy()
-        })
-      }
-    })
-    await new Promise<void>((resolve) => server.listen(this.port, '127.0.0.1', resolve))
-    const address = server.address()
-    if (typeof address === 'object' && address !== null) this.port = address.port
-    this.#server = server
-  }
-
-  async cut(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server?.close(resolve))
-    for (const socket of this.#sockets) socket.destroy()
-    await closed
-  }
-}
 
 describe('an explorer whose database goes away', () => {
   const database = useDatabase()
@@ -59,7 +23,7 @@ describe('an explorer whose database goes away', () => {
     await bridge.open()
     folder = await mkdtemp(join(tmpdir(), 'headwater-'))
     log = await openLmdbLog(folder)
-    db = new Database({ url: `http://127.0.0.1:${String(bridge.port)}`, database: database().name })
+    db = new Database({ url: bridge.url, database: database().name })
   })
   afterAll(async () => {
     await db.close()

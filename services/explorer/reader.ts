@@ -1,0 +1,164 @@
+import { AnswerCache, type CachedAnswer, type Moment, toBytes } from './answer-cache.js'
+import { Unavailable } from './availability.js'
+import type { Origin } from './client-address.js'
+import type { Definitions } from './definitions.js'
+import type { RateLimit } from './rate-limit.js'
+import { parseArguments } from './reads/arguments.js'
+import { BadArgument, type NodeAsked, NotFound, type Read, type ReadContext } from './reads/read.js'
+import { SharedAnswer, type WhenGone } from './shared-answer.js'
+import type { ChainState, State } from './state.js'
+import type { Tables } from './tables.js'
+import type { Token } from './token.js'
+
+export interface ReaderParts {
+  readonly state: State
+  readonly tables: Tables
+  readonly definitions: Definitions
+  readonly node: NodeAsked
+  /** Of the reads that need one; they are open to all where it is left out. */
+  readonly token?: Token | undefined
+  /** Of requests to the reads; none where left out. */
+  readonly limit?: RateLimit | undefined
+}
+
+/** What a client asks of a read, whatever transport brought it. */
+export interface Question {
+  /** Text of an argument, undefined where it was not given. */
+  readonly argument: (name: string) => string | undefined
+  /** As in the header; empty for none. */
+  readonly minChainHeight: string
+  readonly whenGone: WhenGone
+  /** Of the header; asked before the first wait, never after it. */
+  readonly authorization: () => string
+}
+
+/** A good answer, or the reason for which there is none of what was asked for. */
+export type Outcome = Good | Missing
+
+export interface Good {
+  readonly answer: CachedAnswer
+  /** The state that it is of; undefined of a read from outside, whose tag is empty too. */
+  readonly chain: ChainState | undefined
+}
+
+export interface Missing {
+  readonly missing: string
+  readonly chain: ChainState
+}
+
+/** The read wants a token that was not said. */
+export class Unauthorized extends Error {
+  override readonly name = 'Unauthorized'
+}
+
+/** Of one answer; then it is Unavailable, and what it asked of the database ends. */
+const ANSWER_DEADLINE_MS = 5_000
+/** How long a request waits for the height that it asks for. */
+const HEIGHT_WAIT_MS = 2_000
+
+/** Answers reads for all transports: checks what is asked, keeps answers that are still true, shares those on their way. */
+export class Reader {
+  readonly #parts: ReaderParts
+  readonly #cache = new AnswerCache()
+  /** Answers on their way: the same question of the same moment is asked once. */
+  readonly #pending = new Map<string, SharedAnswer<CachedAnswer>>()
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts
+  }
+
+  /** Counts a request. @returns milliseconds until its client may ask again, undefined where it may now. */
+  overLimit(origin: () => Origin): number | undefined {
+    return this.#parts.limit?.take(origin())
+  }
+
+  /**
+   * At once where the answer is in memory.
+   * @throws Unauthorized, BadArgument, Unavailable, NodeUnavailable; all else is a fault of ours. In a promise or not.
+   */
+  ask(read: Read, question: Question): Outcome | Promise<Outcome> {
+    if (read.needsToken === true && this.#parts.token?.isIn(question.authorization()) === false)
+      throw new Unauthorized('Unauthorized')
+    const args = parseArguments(read.args, question.argument)
+    const height = minHeight(question.minChainHeight)
+    const { state, tables } = this.#parts
+    // No head comes of a database that is away.
+    if (height > state.chain.height && read.fresh !== 'outside' && tables.isReachable)
+      return state
+        .until(() => state.chain.height >= height, HEIGHT_WAIT_MS)
+        .then(() => this.#now(read, args, question.whenGone))
+    return this.#now(read, args, question.whenGone)
+  }
+
+  #now(read: Read, args: Record<string, unknown>, whenGone: WhenGone): Outcome | Promise<Outcome> {
+    const { state, definitions } = this.#parts
+    if (read.fresh === 'outside') return this.#outside(read, args, whenGone)
+    if (!state.ready) throw new Unavailable('the chain was not read yet')
+    const { chain } = state
+    const moment: Moment = {
+      position: chain.position,
+      tipHash: chain.tipHash,
+      poolVersion: state.pool.version,
+      definitions: definitions.version,
+    }
+    const key = `${read.name} ${JSON.stringify(args)}`
+    const cached = this.#cache.get(read.fresh, key, moment)
+    if (cached !== undefined) return { answer: cached, chain }
+    return this.#underWay(read, args, key, moment)
+      .join(whenGone)
+      .then(
+        (answer) => ({ answer, chain }),
+        (error: unknown) => {
+          if (error instanceof NotFound) return { missing: error.message, chain }
+          throw error
+        },
+      )
+  }
+
+  async #outside(read: Read, args: Record<string, unknown>, whenGone: WhenGone): Promise<Good> {
+    const make = async (signal: AbortSignal): Promise<Buffer> =>
+      Buffer.from(JSON.stringify(await read.resolve(this.#context(signal), args as never)))
+    const body = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(whenGone)
+    return { answer: { body, etag: '' }, chain: undefined }
+  }
+
+  #underWay(
+    read: Read,
+    args: Record<string, unknown>,
+    key: string,
+    moment: Moment,
+  ): SharedAnswer<CachedAnswer> {
+    const pendingKey = `${key} ${JSON.stringify(moment)}`
+    const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
+    if (underWay !== undefined) return underWay
+    const make = async (signal: AbortSignal): Promise<CachedAnswer> => {
+      const made = toBytes(await read.resolve(this.#context(signal), args as never), moment.tipHash)
+      this.#cache.keep(read.fresh, key, made, moment)
+      return made
+    }
+    const making = new SharedAnswer<CachedAnswer>(make, ANSWER_DEADLINE_MS, () => {
+      if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)
+    })
+    this.#pending.set(pendingKey, making)
+    return making
+  }
+
+  #context(signal: AbortSignal): ReadContext {
+    const { state, tables, definitions, node } = this.#parts
+    return {
+      chain: state.chain,
+      pool: state.pool,
+      tables: tables.withSignal(signal),
+      definitions,
+      node,
+      indexer: () => state.indexer(),
+    }
+  }
+}
+
+/** @throws BadArgument. @returns -1 where none is asked for. */
+function minHeight(header: string): number {
+  if (header === '') return -1
+  if (!/^\d{1,10}$/.test(header)) throw new BadArgument('x-min-chain-height must be an integer of at least 0')
+  return Number(header)
+}

@@ -1,0 +1,59 @@
+import {
+  create,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  isFieldSet,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+  ScalarType,
+} from '@bufbuild/protobuf'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Reads arguments by their names in REST: the text of one, undefined where it was left out. What is of no kind is refused as text. */
+export function argumentsIn(message: Message, descriptor: DescMessage): (name: string) => string | undefined {
+  const fields = new Map(descriptor.fields.map((field) => [field.jsonName, field]))
+  return (name) => {
+    const field = fields.get(name)
+    if (field === undefined || (field.proto.proto3Optional && !isFieldSet(message, field))) return undefined
+    const value = (message as unknown as Json)[field.localName]
+    if (field.enum === undefined) return String(value)
+    return value === 0 ? undefined : (textOf(field.enum, value) ?? String(value))
+  }
+}
+
+/** A message from what REST has as JSON, by the names of the fields there. */
+export function toMessage<D extends DescMessage>(descriptor: D, json: Json): MessageShape<D> {
+  const init: Record<string, unknown> = {}
+  for (const field of descriptor.fields) {
+    const value = json[field.jsonName]
+    if (value === undefined || value === null) continue
+    const given = field.fieldKind === 'list' ? (value as unknown[]) : undefined
+    const set = given === undefined ? toItem(field, value) : given.map((each) => toItem(field, each))
+    if (field.oneof === undefined) init[field.localName] = set
+    else init[field.oneof.localName] = { case: field.localName, value: set }
+  }
+  return create(descriptor, init as MessageInitShape<D>)
+}
+
+function toItem(field: DescField, value: unknown): unknown {
+  // A list that may be left out is a message with the list in it.
+  if (field.message !== undefined)
+    return toMessage(field.message, Array.isArray(value) ? { items: value } : (value as Json))
+  if (field.enum !== undefined) return numberOf(field.enum, value)
+  return field.scalar === ScalarType.INT64 ? BigInt(value as number) : value
+}
+
+/** REST's text of an enum's value: `whale-alerts` of CHANNEL_WHALE_ALERTS. */
+export function textOf(descriptor: DescEnum, number: unknown): string | undefined {
+  return descriptor.values
+    .find((value) => value.number === number)
+    ?.localName.toLowerCase()
+    .replaceAll('_', '-')
+}
+
+function numberOf(descriptor: DescEnum, text: unknown): number | undefined {
+  return descriptor.values.find(({ number }) => number !== 0 && textOf(descriptor, number) === text)?.number
+}

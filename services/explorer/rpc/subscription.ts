@@ -1,0 +1,54 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import {
+  ChannelEventSchema,
+  ChannelSchema,
+  type SubscribeRequest,
+} from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
+import { Code, RpcError } from '../../rpc/error.js'
+import type { Call } from '../../rpc/handlers.js'
+import { BAD_CHANNEL, BAD_SINCE, type Feed, isChannel, isSeq } from '../feed.js'
+import { textOf, toMessage } from './messages.js'
+
+type Event = MessageInitShape<typeof ChannelEventSchema>
+
+/** Events taken from the feed at once. */
+const AT_ONCE = 16
+
+/**
+ * The events of a channel for one client. Nothing is kept for it but the number of the last event that it took: the next ones
+ * are the feed's own, taken when the client is ready. One that comes too late for them hears resync, as after a gap.
+ * @throws RpcError INVALID_ARGUMENT.
+ */
+export async function* subscription(
+  feed: Feed,
+  request: SubscribeRequest,
+  call: Call,
+): AsyncGenerator<Event> {
+  const channel = textOf(ChannelSchema, request.channel)
+  if (!isChannel(channel)) throw new RpcError(Code.INVALID_ARGUMENT, BAD_CHANNEL)
+  const since = request.since === undefined ? feed.lastOf(channel) : Number(request.since)
+  if (!isSeq(since)) throw new RpcError(Code.INVALID_ARGUMENT, BAD_SINCE)
+  call.sendHeaders()
+  for (let position = since; !call.signal.aborted;) {
+    const messages = feed.missed(channel, position, AT_ONCE)
+    if (messages === undefined) {
+      position = feed.lastOf(channel)
+      yield {
+        channel: request.channel,
+        seq: BigInt(position),
+        data: { case: 'resync', value: {} },
+      }
+    } else if (messages.length === 0) await feed.changed(channel, call.signal)
+    for (const message of messages ?? []) {
+      yield eventOf(message)
+      position++
+    }
+  }
+}
+
+/** Of a message as the WebSocket has it. */
+function eventOf(text: string): Event {
+  const { channel, seq, data } = JSON.parse(text) as { channel: string; seq: number; data: object }
+  const field = channel.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return toMessage(ChannelEventSchema, { channel, seq, [field]: data })
+}

@@ -1,0 +1,213 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf'
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  Metadata,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js'
+import type { Logger } from '../../pipelines/logger.js'
+import { Code, RpcError } from './error.js'
+
+/** What a handler knows of its call besides the request. */
+export interface Call {
+  /** Aborted when the client has left, its deadline has passed, or (streams only) the server stops. */
+  readonly signal: AbortSignal
+  /** Address of whoever holds the connection, as text; empty where it is not known. */
+  readonly peer: string
+  /** The values of a name in the request's metadata, joined by commas; empty where there are none. */
+  metadata(name: string): string
+  /** To be sent before the first message; nothing is sent of it where there is none. */
+  setHeader(name: string, value: string): void
+  /** Sends the headers now, so that the client of a stream knows that it has begun. */
+  sendHeaders(): void
+}
+
+interface Kinds {
+  readonly methodKind: DescMethod['methodKind']
+  readonly input: DescMessage
+  readonly output: DescMessage
+}
+
+/**
+ * A unary method returns its answer; a server stream the messages, asked for one by one as the client takes them. A stream that
+ * waits for something must end when the call's signal aborts.
+ */
+export type Handler<M extends Kinds> = (
+  request: MessageShape<M['input']>,
+  call: Call,
+) => M['methodKind'] extends 'server_streaming'
+  ? AsyncIterable<MessageInitShape<M['output']>>
+  : MessageInitShape<M['output']> | Promise<MessageInitShape<M['output']>>
+
+/** A handler for each method, by its name in TypeScript. What it throws that is no RpcError is told as INTERNAL, and logged. */
+export type Handlers<S extends DescService> = { readonly [K in keyof S['method']]: Handler<S['method'][K]> }
+
+export interface RpcService<S extends DescService = DescService> {
+  readonly descriptor: S
+  readonly handlers: Handlers<S>
+}
+
+/** A service with its handlers' types checked against each other. */
+export function rpcService<S extends DescService>(descriptor: S, handlers: Handlers<S>): RpcService {
+  return { descriptor, handlers }
+}
+
+/** The streams that are open, so that a server that stops can end them. */
+export type OpenStreams = Set<AbortController>
+
+/** The handlers as gRPC wants them. */
+export function implementation(
+  { descriptor, handlers }: RpcService,
+  open: OpenStreams,
+  logger: Logger,
+): UntypedServiceImplementation {
+  return Object.fromEntries(
+    descriptor.methods.map((method) => {
+      const handler = handlers[method.localName]
+      if (handler === undefined) throw new Error(`${method.parent.typeName}.${method.name} has no handler`)
+      const failed = (error: unknown): RpcError => told(error, method, logger)
+      return [
+        method.localName,
+        method.methodKind === 'server_streaming'
+          ? streaming(method, handler as unknown as StreamHandler, open, failed)
+          : unary(method, handler, failed),
+      ]
+    }),
+  )
+}
+
+type Init = Record<string, unknown>
+type UnaryHandler = (request: Message, call: Call) => Init | Promise<Init>
+type StreamHandler = (request: Message, call: Call) => AsyncIterable<Init>
+
+function unary(
+  { output }: DescMethod,
+  handler: UnaryHandler,
+  failed: (error: unknown) => RpcError,
+): handleUnaryCall<Message, Message> {
+  return (call, callback) => {
+    const opened = new OpenedCall(call)
+    const answer = async (): Promise<Message> => create(output, await handler(call.request, opened))
+    answer().then(
+      (message) => {
+        opened.over()
+        opened.sendHeaders()
+        callback(null, message)
+      },
+      (error: unknown) => {
+        opened.over()
+        callback(statusOf(failed(error)))
+      },
+    )
+  }
+}
+
+function streaming(
+  { output }: DescMethod,
+  handler: StreamHandler,
+  open: OpenStreams,
+  failed: (error: unknown) => RpcError,
+): handleServerStreamingCall<Message, Message> {
+  return (call) => {
+    const opened = new OpenedCall(call)
+    open.add(opened.abort)
+    const send = async (): Promise<void> => {
+      for await (const message of handler(call.request, opened)) {
+        opened.sendHeaders()
+        if (!call.write(create(output, message))) await drained(call, opened.signal)
+        if (opened.signal.aborted) break
+      }
+      opened.signal.throwIfAborted()
+    }
+    send()
+      .then(
+        () => call.end(),
+        (error: unknown) => call.emit('error', statusOf(failed(error))),
+      )
+      .finally(() => {
+        opened.over()
+        open.delete(opened.abort)
+      })
+  }
+}
+
+class OpenedCall implements Call {
+  readonly abort = new AbortController()
+  readonly #call: ServerUnaryCall<Message, Message> | ServerWritableStream<Message, Message>
+  #headers: Metadata | undefined = new Metadata()
+  #isOver = false
+
+  constructor(call: ServerUnaryCall<Message, Message> | ServerWritableStream<Message, Message>) {
+    this.#call = call
+    call.on('cancelled', () => {
+      if (!this.#isOver) this.abort.abort(new RpcError(Code.CANCELLED, 'the client has left'))
+    })
+  }
+
+  get signal(): AbortSignal {
+    return this.abort.signal
+  }
+
+  get peer(): string {
+    const peer = this.#call.getPeer()
+    return peer.slice(0, Math.max(0, peer.lastIndexOf(':')))
+  }
+
+  metadata(name: string): string {
+    return this.#call.metadata.get(name).map(String).join(',')
+  }
+
+  setHeader(name: string, value: string): void {
+    this.#headers?.set(name, value)
+  }
+
+  /** gRPC calls a call cancelled that has ended well, too. */
+  over(): void {
+    this.#isOver = true
+  }
+
+  sendHeaders(): void {
+    if (this.#headers !== undefined) this.#call.sendMetadata(this.#headers)
+    this.#headers = undefined
+  }
+}
+
+/** Until the client has taken enough that more may be written. gRPC forgets to say so of a call that is over: the signal does. */
+function drained(call: ServerWritableStream<Message, Message>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = (): void => {
+      call.off('drain', done)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    call.on('drain', done)
+    signal.addEventListener('abort', done)
+  })
+}
+
+function told(error: unknown, method: DescMethod, logger: Logger): RpcError {
+  if (error instanceof RpcError) return error
+  logger.error({ err: error, what: `${method.parent.typeName}/${method.name}` }, 'a call failed')
+  return new RpcError(Code.INTERNAL, 'Internal error')
+}
+
+function statusOf({ code, details, trailers }: RpcError): {
+  code: Code
+  details: string
+  metadata: Metadata
+} {
+  const metadata = new Metadata()
+  for (const [name, value] of Object.entries(trailers)) metadata.set(name, value)
+  return { code, details, metadata }
+}

@@ -1,0 +1,93 @@
+import { Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js'
+import type { Logger } from '../../pipelines/logger.js'
+import { assertPortFree } from '../ports.js'
+import { serviceDefinition } from './definition.js'
+import { Code, RpcError } from './error.js'
+import { implementation, type OpenStreams, type RpcService } from './handlers.js'
+import { HealthService } from './health.js'
+import { addReflection } from './reflection.js'
+
+export interface RpcServerOptions {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** Of `rpcService`. */
+  readonly services: readonly RpcService[]
+  readonly logger: Logger
+  /** Whom the port is for, with its setting: what the operator reads where it is taken. */
+  readonly what?: string
+}
+
+export interface RpcServer {
+  readonly port: number
+  /** What `grpc.health.v1` tells of a service, by its full name; it is not served until this says so. */
+  setServing(name: string, serves: boolean): void
+  /** Takes no more calls, ends the streams (UNAVAILABLE), and waits a moment for the answers that are under way. */
+  close(): Promise<void>
+}
+
+/** How long answers that are under way, and clients that keep their connection, are waited for. */
+const STOP_WAIT_MS = 1_000
+
+const OPTIONS: ServerOptions = {
+  // Requests are a few arguments.
+  'grpc.max_receive_message_length': 64 * 1024,
+  'grpc.max_concurrent_streams': 100,
+  // Megabytes of a connection beyond which it gets no more streams: answers that the client does not read.
+  'grpc-node.max_session_memory': 64,
+  // A client that vanished without a word is noticed within 40 seconds, and what it subscribed to is freed.
+  'grpc.keepalive_time_ms': 30_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+}
+
+/** Serves gRPC without TLS, with health (`grpc.health.v1`) and reflection. @throws PortTaken, StartRefused. */
+export async function startRpcServer(options: RpcServerOptions): Promise<RpcServer> {
+  const { host, port, services, logger, what = 'gRPC' } = options
+  const server = new Server(OPTIONS)
+  const streams: OpenStreams = new Set()
+  const health = new HealthService(services.map(({ descriptor }) => descriptor.typeName))
+  for (const service of services)
+    server.addService(serviceDefinition(service.descriptor), implementation(service, streams, logger))
+  health.addTo(server)
+  addReflection(
+    server,
+    services.map(({ descriptor }) => descriptor),
+    HealthService.files,
+  )
+  if (port !== 0) await assertPortFree(port, host, what)
+  const taken = await listen(server, host, port)
+  return {
+    port: taken,
+    setServing: (name, serves) => {
+      health.set(name, serves)
+    },
+    close: async () => {
+      for (const { descriptor } of services) health.set(descriptor.typeName, false)
+      for (const stream of streams) stream.abort(new RpcError(Code.UNAVAILABLE, 'the server stops'))
+      await stop(server)
+    },
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  const address = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, taken) => {
+      if (error === null) resolve(taken)
+      else reject(error)
+    })
+  })
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      server.forceShutdown()
+    }, STOP_WAIT_MS)
+    // Called as well when the other way to stop is taken meanwhile.
+    server.tryShutdown(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,63 @@
+import { pino } from 'pino'
+import { ReadsService } from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
+import { AvailableDatabase } from '../../../../services/explorer/availability.js'
+import { Definitions } from '../../../../services/explorer/definitions.js'
+import { Feed } from '../../../../services/explorer/feed.js'
+import { NodeUnavailable } from '../../../../services/explorer/node-health.js'
+import { Reader, type ReaderParts } from '../../../../services/explorer/reader.js'
+import { READS } from '../../../../services/explorer/reads/index.js'
+import type { Read } from '../../../../services/explorer/reads/read.js'
+import { readsService } from '../../../../services/explorer/rpc/reads-service.js'
+import { NO_CHAIN, State } from '../../../../services/explorer/state.js'
+import { Tables } from '../../../../services/explorer/tables.js'
+import { type RpcClient, rpcClient } from '../../../../services/rpc/client.js'
+import { startRpcServer } from '../../../../services/rpc/server.js'
+
+export interface BareRpc {
+  readonly address: string
+  readonly client: RpcClient<typeof ReadsService>
+  readonly feed: Feed
+  readonly state: State
+  close(): Promise<void>
+}
+
+const NO_DATABASE = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(false) }
+
+/**
+ * The reads by gRPC with neither database nor log: of an empty chain.
+ * @param resolvers by the name of a read: what it does instead of what it is declared to do.
+ */
+export async function startBareRpc(
+  parts: Partial<ReaderParts> = {},
+  resolvers: Readonly<Record<string, Read['resolve']>> = {},
+): Promise<BareRpc> {
+  const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+  const state = new State()
+  state.adopt(NO_CHAIN)
+  state.poolLoaded()
+  const reader = new Reader({
+    state,
+    tables: new Tables(new AvailableDatabase(NO_DATABASE, logger)),
+    definitions: new Definitions({}, logger),
+    node: { health: () => Promise.reject(new NodeUnavailable('there is none')) },
+    ...parts,
+  })
+  const feed = new Feed(() => undefined)
+  const reads = READS.map((read) => ({ ...read, resolve: resolvers[read.name] ?? read.resolve }))
+  const services = [readsService(reader, feed, reads)]
+  const server = await startRpcServer({ host: '127.0.0.1', port: 0, services, logger })
+  const address = `127.0.0.1:${String(server.port)}`
+  const client = rpcClient(ReadsService, address)
+  const close = async (): Promise<void> => {
+    client.close()
+    await server.close()
+  }
+  return { address, client, feed, state, close }
+}
+
+/** The error that a call fails with. */
+export async function failureOf(call: Promise<unknown>): Promise<unknown> {
+  const answer = await call.catch((error: unknown) => ({ error }))
+  if (typeof answer === 'object' && answer !== null && 'error' in answer) return answer.error
+  throw new Error('it did not fail')
+}

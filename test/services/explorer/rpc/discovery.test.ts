@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create, createFileRegistry, type DescService, fromBinary } from '@bufbuild/protobuf'
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ReadsService } from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
+import { openLmdbLog } from '../../../../pipelines/log/lmdb.js'
+import type { EventLog } from '../../../../pipelines/log/port.js'
+import { Database } from '../../../../pipelines/tables/clickhouse.js'
+import { type Explorer, startExplorer } from '../../../../services/explorer/explorer.js'
+import { rpcClient } from '../../../../services/rpc/client.js'
+import { Code } from '../../../../services/rpc/error.js'
+import { Bridge } from '../../../harness/bridge.js'
+import { useDatabase } from '../../../harness/engine.js'
+import { until } from '../../../harness/until.js'
+import { healthAt, ReflectionClient } from '../../rpc/library-client.js'
+import { failureOf } from './bare-rpc.js'
+
+describe("the explorer's gRPC", () => {
+  const database = useDatabase()
+  const bridge = new Bridge()
+  let folder: string
+  let log: EventLog
+  let db: Database
+  let explorer: Explorer
+  let address: string
+
+  beforeAll(async () => {
+    await bridge.open()
+    folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+    log = await openLmdbLog(folder)
+    db = new Database({ url: bridge.url, database: database().name })
+    explorer = await startExplorer({ port: 0, grpcPort: 0, db, log, logger: pino({ level: 'silent' }) })
+    address = explorer.grpcAddress ?? ''
+  })
+  afterAll(async () => {
+    await explorer.close()
+    await db.close()
+    await log.close()
+    await rm(folder, { recursive: true, force: true })
+    await bridge.cut()
+  })
+
+  const isHealth = (at: string, health: string) =>
+    until(`health is ${health}`, async () => (await healthAt(at, ReadsService.typeName)) === health)
+
+  it('tells the health of the explorer, and goes on from memory while its database is away', async () => {
+    const client = rpcClient(ReadsService, address)
+    await isHealth(address, 'SERVING')
+    expect(await healthAt(address, '')).toBe('SERVING')
+    expect(await healthAt(address, 'headwater.other.v1.Other')).toBe(Code.NOT_FOUND)
+    await bridge.cut()
+    await isHealth(address, 'NOT_SERVING')
+    expect(await healthAt(address, '')).toBe('NOT_SERVING')
+    expect((await client.mempoolSummary({})).mempoolSummary).toMatchObject({ txCount: 0n })
+    await bridge.open()
+    await isHealth(address, 'SERVING')
+    client.close()
+  })
+
+  it('is UNAVAILABLE and NOT_SERVING from a start without the database until it is there', async () => {
+    await bridge.cut()
+    const other = await startExplorer({ port: 0, grpcPort: 0, db, log, logger: pino({ level: 'silent' }) })
+    const at = other.grpcAddress ?? ''
+    const client = rpcClient(ReadsService, at)
+    expect(await healthAt(at, ReadsService.typeName)).toBe('NOT_SERVING')
+    const away = { code: Code.UNAVAILABLE, details: 'Database unavailable' }
+    expect(await failureOf(client.blocks({}))).toMatchObject(away)
+    await bridge.open()
+    await isHealth(at, 'SERVING')
+    expect(await client.blocks({})).toMatchObject({ total: 0n })
+    client.close()
+    await other.close()
+  })
+
+  it.each(['v1', 'v1alpha'])(
+    'describes itself by reflection %s, every method and every field',
+    async (version) => {
+      const reflection = new ReflectionClient(address, version)
+      expect((await reflection.services()).sort()).toEqual(['grpc.health.v1.Health', ReadsService.typeName])
+      const files = (await reflection.filesOf(ReadsService.typeName)).map((each) =>
+        fromBinary(FileDescriptorProtoSchema, each),
+      )
+      const told = createFileRegistry(create(FileDescriptorSetSchema, { file: files })).getService(
+        ReadsService.typeName,
+      )
+      expect(told === undefined ? [] : described(told)).toEqual(described(ReadsService))
+      expect(described(ReadsService).length).toBeGreaterThan(300)
+      expect(await reflection.filesOf('grpc.health.v1.Health')).toHaveLength(1)
+      expect(await reflection.ask({ file_containing_symbol: 'headwater.Nothing' })).toMatchObject({
+        error_response: { error_code: Code.NOT_FOUND },
+      })
+      reflection.close()
+    },
+  )
+})
+
+/** A line for each method, field and value of an enum that a service leads to. */
+function described(service: DescService): string[] {
+  const lines = new Set<string>()
+  const visit = (message: DescService['methods'][number]['input']): void => {
+    if (lines.has(message.typeName)) return
+    lines.add(message.typeName)
+    for (const field of message.fields) {
+      lines.add(
+        `${message.typeName}.${field.name} = ${String(field.number)} ${String(field)} ${field.jsonName}`,
+      )
+      if (field.message !== undefined) visit(field.message)
+      for (const { name, number } of field.enum?.values ?? [])
+        lines.add(`${String(field.enum?.typeName)}.${name} = ${String(number)}`)
+    }
+  }
+  for (const { name, methodKind, input, output } of service.methods) {
+    lines.add(`${name} ${methodKind} ${input.typeName} ${output.typeName}`)
+    visit(input)
+    visit(output)
+  }
+  return [...lines].sort()
+}

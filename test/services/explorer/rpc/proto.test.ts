@@ -1,0 +1,137 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Type } from '@sinclair/typebox'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { READS } from '../../../../services/explorer/reads/index.js'
+import { declareRead, type Read } from '../../../../services/explorer/reads/read.js'
+import { declaredFile } from '../../../../services/explorer/rpc/declared-file.js'
+import { readsProto } from '../../../../services/explorer/rpc/proto-text.js'
+
+const ROOT = resolve(import.meta.dirname, '../../../..')
+const PROTO = join(ROOT, 'proto')
+const READS_PROTO = join(PROTO, 'headwater/reads/v1/reads.proto')
+const BASELINE = join(PROTO, 'breaking-baseline.binpb')
+
+const node = (...args: string[]): { status: number | null; stdout: string } =>
+  spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
+const buf = (...args: string[]) => node(join('node_modules', '@bufbuild', 'buf', 'bin', 'buf'), ...args)
+
+describe('reads.proto', () => {
+  it('is what the declarations give: npm run proto', () => {
+    const written = readFileSync(READS_PROTO, 'utf8')
+    expect(readsProto(written)).toBe(written)
+  })
+
+  it('gave the TypeScript that is there, and the baseline knows all of it: npm run proto', () => {
+    expect(node('deploy/check.mjs', '--generated')).toMatchObject({ status: 0 })
+    expect(node('deploy/check.mjs', '--breaking')).toMatchObject({ status: 0 })
+  })
+
+  it('has a method for every read, and Subscribe', () => {
+    const written = readFileSync(READS_PROTO, 'utf8')
+    expect(written.match(/^ {2}rpc /gm)).toHaveLength(READS.length + 1)
+    expect(written).toContain('rpc Subscribe(SubscribeRequest) returns (stream ChannelEvent);')
+  })
+})
+
+const readOf = (fields: Parameters<typeof Type.Object>[0], about = 'Things.'): Read =>
+  declareRead({
+    ...{ name: 'things', about, path: '/things', fresh: 'head', args: {} },
+    answer: Type.Object(fields),
+    resolve: () => ({}),
+  })
+const text = (description: string) => Type.String({ description })
+const responseIn = (proto: string): string =>
+  /message ThingsResponse \{\n([^}]*)\}/
+    .exec(proto)?.[1]
+    ?.replace(/\n? *\/\/ .*\n/g, '\n')
+    .trim() ?? ''
+const responses = (...versions: Parameters<typeof Type.Object>[0][]): string[] => {
+  let before = ''
+  return versions.map((fields) => responseIn((before = readsProto(before, declaredFile([readOf(fields)])))))
+}
+
+describe('a read that changes', () => {
+  const [a, b, c] = [text('a'), text('b'), Type.Integer({ description: 'c' })]
+
+  it('keeps the numbers of its fields, gives new ones the next, and never gives one again', () => {
+    const versions = responses({ a, b }, { c, b, a }, { c, a }, { a, b })
+    expect(versions.map((each) => each.split(/\n\s*/))).toEqual([
+      ['string a = 1;', 'string b = 2;'],
+      ['int64 c = 3;', 'string b = 2;', 'string a = 1;'],
+      ['reserved 2;', 'reserved "b";', 'int64 c = 3;', 'string a = 1;'],
+      ['reserved 2, 3;', 'reserved "c";', 'string a = 1;', 'string b = 4;'],
+    ])
+  })
+
+  it('keeps the numbers of an enum and of what is nested', () => {
+    const ofKinds = (...kinds: string[]) => ({
+      in: Type.Object(
+        {
+          kind: Type.Union(
+            kinds.map((kind) => Type.Literal(kind)),
+            { description: 'k' },
+          ),
+        },
+        { description: 'in' },
+      ),
+    })
+    const before = readsProto('', declaredFile([readOf(ofKinds('old', 'good'))]))
+    const after = readsProto(before, declaredFile([readOf(ofKinds('new', 'good'))]))
+    expect(after).toMatch(
+      /enum Kind \{\s+reserved 1;\s+reserved "KIND_OLD";\s+KIND_UNSPECIFIED = 0;\s+KIND_NEW = 3;\s+KIND_GOOD = 2;/,
+    )
+  })
+
+  it('must be documented, field by field', () => {
+    expect(() => declaredFile([readOf({ a }, '')])).toThrow(/things does not say/)
+    expect(() => declaredFile([readOf({ a: Type.String() })])).toThrow(/ThingsResponse.a has no description/)
+  })
+})
+
+describe('the check for breaking changes', () => {
+  let folder: string
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'headwater-proto-'))
+    cpSync(join(PROTO, 'headwater'), join(folder, 'proto', 'headwater'), { recursive: true })
+    cpSync(join(ROOT, 'buf.yaml'), join(folder, 'buf.yaml'))
+  })
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** What buf says of a tree in which one file is otherwise. */
+  const complaint = (path: string, change: (text: string) => string): string => {
+    const file = join(folder, 'proto', 'headwater', path)
+    const before = readFileSync(file, 'utf8')
+    const after = change(before)
+    expect(after, 'nothing was changed').not.toBe(before)
+    writeFileSync(file, after)
+    const { stdout } = buf('breaking', folder, '--against', BASELINE)
+    writeFileSync(file, before)
+    return stdout
+  }
+
+  it.each([
+    ['events/v1/events.proto', /\bbytes raw = (\d+);/, 'string raw = $1;', /changed type/],
+    ['reads/v1/reads.proto', /string prev_hash = 4/, 'string prev_hash = 40', /"4" .*was deleted/],
+    ['reads/v1/reads.proto', /\n {2}rpc Tip\(.*/, '', /RPC "Tip" .* was deleted/],
+    ['retrieval/v1/retrieval.proto', /(string title) = 2;/, '$1 = 22;', /"2" .*was deleted/],
+  ])('finds one in %s', (path, pattern, replacement, said) => {
+    expect(complaint(path, (text) => text.replace(pattern, replacement))).toMatch(said)
+  })
+
+  it('finds none in a field that is new, and none in one that is gone and reserved', () => {
+    const grown = (text: string) =>
+      text
+        .replace(
+          'message Block {',
+          'message Block {\n  reserved 4;\n  reserved "prev_hash";\n  string more = 99;',
+        )
+        .replace(/\n {2}string prev_hash = 4.*/, '')
+    expect(complaint('reads/v1/reads.proto', grown)).toBe('')
+  })
+})

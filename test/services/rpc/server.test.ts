@@ -1,0 +1,123 @@
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { RetrievalService } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
+import { Code, RpcError } from '../../../services/rpc/error.js'
+import { type Call, rpcService } from '../../../services/rpc/handlers.js'
+import { type RpcClient, rpcClient } from '../../../services/rpc/client.js'
+import { type RpcServer, startRpcServer } from '../../../services/rpc/server.js'
+import { until } from '../../harness/until.js'
+
+/** What the handlers do is each test's own. */
+let onSearch: (query: string, call: Call) => Promise<{ ranking: number }>
+
+const service = rpcService(RetrievalService, {
+  search: ({ query }, call) => onSearch(query, call),
+  passages: () => ({ passages: [{ id: 'p1', similarity: 0.5 }] }),
+  status: () => Promise.reject(new TypeError('a secret of the inside')),
+})
+
+describe('a server and a client of gRPC', () => {
+  const logged: unknown[] = []
+  let server: RpcServer
+  let client: RpcClient<typeof RetrievalService>
+
+  beforeAll(async () => {
+    const logger = pino({ level: 'error' }, { write: (line: string) => logged.push(JSON.parse(line)) })
+    server = await startRpcServer({ host: '127.0.0.1', port: 0, services: [service], logger })
+    client = rpcClient(RetrievalService, `127.0.0.1:${String(server.port)}`)
+  })
+  afterEach(() => {
+    onSearch = () => Promise.resolve({ ranking: 1 })
+  })
+  afterAll(async () => {
+    client.close()
+    await server.close()
+  })
+
+  const failure = (call: Promise<unknown>): Promise<RpcError> =>
+    call.then(
+      () => Promise.reject(new Error('it did not fail')),
+      (error: unknown) => error as RpcError,
+    )
+
+  it('carry messages, metadata and where a call comes from', async () => {
+    const seen: string[] = []
+    onSearch = async (query, call) => {
+      seen.push(query, call.metadata('x-asked'), call.metadata('x-not'), call.peer)
+      call.setHeader('x-told', 'yes')
+      return { ranking: 2 }
+    }
+    const headers: Readonly<Record<string, string>>[] = []
+    const metadata = { 'x-asked': 'this' }
+    const answer = await client.search({ query: 'ü' }, { metadata, onHeaders: (each) => headers.push(each) })
+    expect(answer).toMatchObject({ ranking: 2, pages: [] })
+    expect(seen).toEqual(['ü', 'this', '', '127.0.0.1'])
+    expect(headers).toEqual([expect.objectContaining({ 'x-told': 'yes' })])
+    expect((await client.passages({})).passages[0]).toMatchObject({ id: 'p1', similarity: 0.5 })
+  })
+
+  it('carry the error that a handler tells, and nothing of one that it does not', async () => {
+    onSearch = () => Promise.reject(new RpcError(Code.RESOURCE_EXHAUSTED, 'later', { 'retry-after-ms': '7' }))
+    const told = await failure(client.search({}))
+    expect(told).toMatchObject({ code: Code.RESOURCE_EXHAUSTED, details: 'later' })
+    expect(told.trailers['retry-after-ms']).toBe('7')
+    const untold = await failure(client.status({}))
+    expect(untold).toMatchObject({ code: Code.INTERNAL, details: 'Internal error' })
+    expect(JSON.stringify(logged)).toContain('a secret of the inside')
+  })
+
+  it.each(['the deadline', 'the caller'])('end a call by %s on both sides', async (by) => {
+    let ended = false
+    let begun = false
+    onSearch = (_, { signal }) => {
+      begun = true
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          ended = true
+          reject(signal.reason as Error)
+        })
+      })
+    }
+    const caller = new AbortController()
+    const call = failure(
+      client.search({}, by === 'the caller' ? { signal: caller.signal } : { timeoutMs: 100 }),
+    )
+    await until('it has begun', () => begun)
+    if (by === 'the caller') caller.abort()
+    expect((await call).code).toBe(by === 'the caller' ? Code.CANCELLED : Code.DEADLINE_EXCEEDED)
+    await until('the handler knows', () => ended)
+  })
+
+  it('refuse a request that is too large, and a method that is not there', async () => {
+    expect((await failure(client.search({ query: 'x'.repeat(70_000) }))).code).toBe(Code.RESOURCE_EXHAUSTED)
+    const other = { ...RetrievalService, typeName: 'headwater.other.v1.Other' }
+    const methods = RetrievalService.methods.map((method) => ({ ...method, parent: other }))
+    const stranger = rpcClient({ ...other, methods }, `127.0.0.1:${String(server.port)}`)
+    expect((await failure(stranger.search({}))).code).toBe(Code.UNIMPLEMENTED)
+    stranger.close()
+  })
+
+  it('say UNAVAILABLE where nobody listens, at once, and find a server that comes', async () => {
+    const logger = pino({ level: 'silent' })
+    const first = await startRpcServer({ host: '127.0.0.1', port: 0, services: [service], logger })
+    const other = rpcClient(RetrievalService, `127.0.0.1:${String(first.port)}`)
+    expect((await other.passages({})).passages).toHaveLength(1)
+    await first.close()
+    expect((await failure(other.passages({}))).code).toBe(Code.UNAVAILABLE)
+    const again = await startRpcServer({ host: '127.0.0.1', port: first.port, services: [service], logger })
+    await until('it is found', () =>
+      other.passages({}).then(
+        () => true,
+        () => false,
+      ),
+    )
+    other.close()
+    await again.close()
+  })
+
+  it('refuse a port that is taken', async () => {
+    const logger = pino({ level: 'silent' })
+    const start = startRpcServer({ host: '127.0.0.1', port: server.port, services: [service], logger })
+    await expect(start).rejects.toThrow(/is taken/)
+  })
+})
