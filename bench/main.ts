@@ -1,10 +1,12 @@
 import { ingest } from './ingest.js'
+import { replay } from './replay.js'
 import { rest } from './rest.js'
 import { asText, type Figure, report } from './report.js'
 
 /** Suites by name; each gives its figures. `--quick` is for trying a suite out, never for a stored figure. */
 const SUITES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> = {
   ingest: (quick) => ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4 }),
+  replay: (quick) => replay({ blocks: quick ? 3000 : 20_000, txsPerBlock: 20, blockMs: 5 }),
   rest: (quick) => rest({ blocks: quick ? 300 : 3000, txsPerBlock: 20, seconds: quick ? 2 : 10 }),
 }
 

@@ -37,11 +37,16 @@ export interface Ground {
  * nothing of it is visible until a head names the block.
  */
 export class BlockWriter {
-  readonly #cache = new TotalsCache(CACHED_SCRIPTS)
-  /** Rows of balances written since the start. */
+  readonly #cache: TotalsCache
+  /** Rows of balances folded since the start. */
   balanceRows = 0
 
-  constructor(private readonly db: Database) {}
+  constructor(
+    private readonly db: Database,
+    cachedScripts = CACHED_SCRIPTS,
+  ) {
+    this.#cache = new TotalsCache(cachedScripts)
+  }
 
   /** Must be called whenever a block leaves the chain, or a write failed. */
   forget(): void {
@@ -59,6 +64,21 @@ export class BlockWriter {
     ground: Ground,
     cached: boolean,
   ): Promise<Sums[]> {
+    const { rows, sums } = await this.fold(blocks, chain, ground, cached)
+    await this.insert(rows, ground.writer)
+    return sums
+  }
+
+  /**
+   * The rows of consecutive blocks, for `insert`. With the cache the next ones can be folded before these are inserted, as
+   * long as `forget` waits until they are.
+   */
+  async fold(
+    blocks: readonly ConnectedBlock[],
+    chain: Chain,
+    ground: Ground,
+    cached: boolean,
+  ): Promise<{ readonly rows: ChainRows; readonly sums: Sums[] }> {
     const book = new ScriptBook(chain)
     const prepared = blocks.map((block) => prepareBlock(block, book))
     const { totals, unknown } = await this.#totals(book, ground.filter, cached)
@@ -71,14 +91,13 @@ export class BlockWriter {
       const script = book.bytes(hash)
       if (script !== undefined) folder.rows.scripts.push({ script_hash: hash, script })
     }
-    await this.#insert(folder.rows, ground.writer)
     this.balanceRows += folder.rows.scriptBalances.length
     if (cached) for (const [hash, each] of totals) this.#cache.put(hash, each)
-    return sums
+    return { rows: folder.rows, sums }
   }
 
   /** `blocks` first and alone: a block that left any row is then known by its hash, and can be told from the chain's. */
-  async #insert(rows: ChainRows, writer: bigint): Promise<void> {
+  async insert(rows: ChainRows, writer: bigint): Promise<void> {
     await this.db.insert(BLOCKS, rows.blocks, whileNewest(writer))
     await Promise.all([
       this.db.insert(BLOCK_HEIGHTS, rows.blocks),

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { create, toBinary } from '@bufbuild/protobuf'
-import {
-  type BlockConnected,
-  type BlockDisconnected,
-  type ChainEvent,
-  DeadLetterSchema,
+import type {
+  BlockConnected,
+  BlockDisconnected,
+  ChainEvent,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Chain } from '../chain/network.js'
 import type { EventLog, LogRecord } from '../log/port.js'
@@ -16,11 +14,13 @@ import { migrate } from '../tables/migrate.js'
 import { claimWriting, mustBeNewest, Superseded } from '../tables/writers.js'
 import { Announcer } from './announce.js'
 import { BlockWriter } from './block-writer.js'
-import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from './decode.js'
-import { LogShrank, PARTITION, PoisonEvent } from './poison.js'
+import { readAside, writeAside } from './dead-letters.js'
+import { type ConnectedBlock, decodeBlock, hexOf } from './decode.js'
+import { chainOf, mustConnect, mustDisconnect, newEvents } from './events.js'
+import { LogShrank, PoisonEvent } from './poison.js'
 import { RANKING_TAIL, RankingBuilder } from './ranking-builder.js'
-import { blocksAt, positionsFrom, repairFrom } from './repair.js'
-import { asChain, sumsOf, WorkingChain } from './working-chain.js'
+import { mustHold, repair } from './repair.js'
+import { WorkingChain } from './working-chain.js'
 
 /** Events folded at once: enough to make inserts large, few enough for memory. */
 const BATCH_EVENTS = 100
@@ -30,6 +30,7 @@ const LOWERING_GRACE_MS = 1000
 /** A head that connects more is one of a chain that is being filled. */
 const FILLING_BLOCKS = 10
 const IDLE_WAIT_MS = 250
+const LOOK_ROUND_MS = 1000
 const LONGEST_BACKOFF_MS = 2000
 
 export interface MaterializerOptions {
@@ -79,9 +80,10 @@ export class Materializer {
   #cursor = -1
   #started = false
   /** Positions of events that were laid aside. */
-  readonly #aside = new Set<number>()
+  #aside: ReadonlySet<number> = new Set()
   /** Its number among the writers; nothing before the first start. */
   #writing: bigint | undefined
+  #lookedAt = 0
 
   /** Blocks connected and disconnected since the start. */
   readonly counts = { connected: 0, disconnected: 0, heads: 0 }
@@ -104,6 +106,7 @@ export class Materializer {
       try {
         const moved = await this.step()
         failures = 0
+        if (!moved) await this.#lookRound()
         if (!moved) await this.#options.log.wait('chain', this.#cursor + 1, IDLE_WAIT_MS, signal)
       } catch (error) {
         if (error instanceof PoisonEvent || error instanceof LogShrank || error instanceof Superseded)
@@ -134,29 +137,11 @@ export class Materializer {
     } catch (error) {
       this.#started = false
       if (this.#options.layPoisonAside !== true || !(error instanceof PoisonEvent)) throw error
-      await this.#layAside(error)
+      const { topic, position, message } = error
+      this.#options.logger.error({ topic, position }, `laid aside into topic dead-letters: ${message}`)
+      await writeAside(this.#options.log, error)
       return true
     }
-  }
-
-  /** Delivery: at least once; who dies before the next head meets the event again. */
-  async #layAside({ topic, position, reason, message }: PoisonEvent): Promise<void> {
-    const { log, logger } = this.#options
-    const [record] = await log.read(topic, position, 1)
-    if (record?.position !== position)
-      throw new LogShrank(`position ${String(position)} of topic ${topic} is gone`)
-    const { value, time } = record
-    const letter = {
-      topic,
-      partition: PARTITION,
-      reason,
-      value,
-      position: BigInt(position),
-      timeMs: BigInt(time),
-    }
-    await log.append('dead-letters', [toBinary(DeadLetterSchema, create(DeadLetterSchema, letter))])
-    this.#aside.add(position)
-    logger.error({ topic, position }, `laid aside into topic dead-letters: ${message}`)
   }
 
   /** Tells the explorers that it stands still, and why. */
@@ -166,7 +151,8 @@ export class Materializer {
 
   async #start(): Promise<void> {
     const { db, log, logger } = this.#options
-    await migrate(db)
+    // Not again: one that was dropped after another took its place must not come back.
+    if (this.#writing === undefined) await migrate(db)
     // Once in its life: one that was superseded must not take over again by itself.
     if (this.#writing === undefined)
       this.#writing = await claimWriting(db, (await latestHead(db))?.position ?? -1)
@@ -175,9 +161,14 @@ export class Materializer {
     this.#view = head === undefined ? undefined : await loadChainView(db, head)
     this.#reset()
     this.#writer.forget()
+    this.#aside = await readAside(log)
     if (head !== undefined) {
-      await this.#checkLog(head)
-      await this.#repair(head)
+      await mustHold(log, head)
+      await repair(this.#options, head, {
+        writer: this.#writer,
+        chain: this.#working,
+        number: this.#number,
+      })
       await this.#announcer.head(head)
     }
     logger.info(
@@ -185,6 +176,13 @@ export class Materializer {
       'materializing',
     )
     this.#started = true
+  }
+
+  /** Looks now and then whether another has taken over: nothing else tells one that has nothing to write. */
+  async #lookRound(): Promise<void> {
+    if (performance.now() - this.#lookedAt < LOOK_ROUND_MS) return
+    await mustBeNewest(this.#options.db, this.#number)
+    this.#lookedAt = performance.now()
   }
 
   get #number(): bigint {
@@ -199,58 +197,15 @@ export class Materializer {
     this.#unwritten = []
   }
 
-  async #checkLog(head: Head): Promise<void> {
-    const [record] = await this.#options.log.read('chain', head.position, 1)
-    const event = record?.position === head.position ? decodeEvent(record) : undefined
-    if (event?.epoch === head.epoch && event.sequence === head.sequence) return
-    throw new LogShrank(
-      `position ${String(head.position)} of topic chain does not hold the event that the newest head was made of; the log lost its end, or is another one`,
-    )
-  }
-
-  /** Writes the last blocks again, and those from which on a power cut took something. */
-  async #repair(head: Head): Promise<void> {
-    const { db, log, logger } = this.#options
-    if (head.tipHeight < 0) return
-    const from = await repairFrom(db, head)
-    const positions = await positionsFrom(log, head, from)
-    if (positions.length > BATCH_EVENTS)
-      logger.warn({ from, to: head.tipHeight }, 'rows are missing: writing them again')
-    for (let at = 0; at < positions.length; at += BATCH_EVENTS) {
-      const blocks = await blocksAt(log, positions.slice(at, at + BATCH_EVENTS))
-      const below = from + at - 1
-      const sums = await sumsOf(db, below, blocks[0]?.header.prevHash ?? '')
-      await this.#writer.write(
-        blocks,
-        head.chain,
-        { filter: this.#working.filter(below), sums, writer: this.#number },
-        false,
-      )
-    }
-  }
-
   /** Folds up to the last event that may be shown and shows it; what comes after it is folded with the next batch. */
   async #foldBatch(records: readonly LogRecord[]): Promise<void> {
-    const events = this.#newEvents(records)
+    const events = newEvents(records, this.#pending, this.#aside)
     const settled = events.findLastIndex(({ event }) => event.settled)
     const now = settled < 0 ? events : events.slice(0, settled + 1)
     for (const { position, event } of now) this.#foldEvent(position, event)
     await this.#writeBlocks()
     this.#cursor = (settled < 0 ? records.at(-1)?.position : now.at(-1)?.position) ?? this.#cursor
     if (settled >= 0) await this.#show()
-  }
-
-  /** Drops events of an older epoch than the newest, and those that came before: the producer's retries. */
-  #newEvents(records: readonly LogRecord[]): { readonly position: number; readonly event: ChainEvent }[] {
-    let { epoch, sequence } = this.#pending
-    return records.flatMap((record) => {
-      if (this.#aside.has(record.position)) return []
-      const event = decodeEvent(record)
-      if (event.epoch < epoch || (event.epoch === epoch && event.sequence <= sequence)) return []
-      epoch = event.epoch
-      sequence = event.sequence
-      return [{ position: record.position, event }]
-    })
   }
 
   #foldEvent(position: number, event: ChainEvent): void {
@@ -260,7 +215,8 @@ export class Materializer {
     pending.sequence = event.sequence
     switch (event.event.case) {
       case 'epochStarted':
-        return this.#startEpoch(position, event.event.value.chain)
+        pending.chain = chainOf(position, event.event.value.chain, pending.chain)
+        return
       case 'blockConnected':
         return this.#connect(position, event.event.value)
       case 'blockDisconnected':
@@ -270,25 +226,8 @@ export class Materializer {
     }
   }
 
-  #startEpoch(position: number, name: string): void {
-    const chain = asChain(name)
-    if (chain === undefined) throw new PoisonEvent('chain', position, `unknown chain ${name}`)
-    const before = this.#pending.chain
-    if (before !== undefined && before !== chain)
-      throw new PoisonEvent('chain', position, `chain ${chain} after ${before}`)
-    this.#pending.chain = chain
-  }
-
   #connect(position: number, event: BlockConnected): void {
-    const tip = this.#tip()
-    const prevHash = hexOf(event.prevHash)
-    if (event.height !== tip.height + 1 || (event.height > 0 && prevHash !== tip.hash)) {
-      throw new PoisonEvent(
-        'chain',
-        position,
-        `connects ${String(event.height)} on ${prevHash}, the tip is ${String(tip.height)} ${tip.hash}`,
-      )
-    }
+    mustConnect(position, event, this.#tip())
     if (this.#pending.chain === undefined)
       throw new PoisonEvent('chain', position, 'a block before any epoch')
     this.#unwritten.push(decodeBlock(position, event))
@@ -296,10 +235,7 @@ export class Materializer {
   }
 
   #disconnect(position: number, event: BlockDisconnected): void {
-    const tip = this.#tip()
-    const hash = hexOf(event.hash)
-    if (hash !== tip.hash)
-      throw new PoisonEvent('chain', position, `disconnects ${hash}, the tip is ${tip.hash}`)
+    const hash = mustDisconnect(position, event, this.#tip())
     this.counts.disconnected++
     // Connected and disconnected within a batch: it leaves no row.
     if (this.#unwritten.pop() !== undefined) return

@@ -1,23 +1,58 @@
 import type { ChainEvent } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { isBlock } from '../chain/block.js'
 import type { EventLog, LogRecord } from '../log/port.js'
+import type { Logger } from '../logger.js'
 import type { Database } from '../tables/clickhouse.js'
 import type { Head } from '../tables/head.js'
+import type { BlockWriter } from './block-writer.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from './decode.js'
 import { LogShrank } from './poison.js'
+import { sumsOf, type WorkingChain } from './working-chain.js'
 
 /** Records read at once on the way back. */
 const CHUNK = 16
 /** Blocks written again on every start, whatever the tables say. */
 const ALWAYS = 50
+/** Blocks written at once. */
+const BATCH = 100
 /** Blocks whose point rows are looked for: more than a backfill writes before the system has flushed them. */
 const LOOKED_AT = 5000
+
+/** @throws LogShrank where the log does not hold the event that the head was made of. */
+export async function mustHold(log: EventLog, head: Head): Promise<void> {
+  const [record] = await log.read('chain', head.position, 1)
+  const event = record?.position === head.position ? decodeEvent(record) : undefined
+  if (event?.epoch === head.epoch && event.sequence === head.sequence) return
+  throw new LogShrank(
+    `position ${String(head.position)} of topic chain does not hold the event that the newest head was made of; the log lost its end, or is another one`,
+  )
+}
+
+/** Writes the last blocks of a head's chain again, and those from which on a power cut took something. */
+export async function repair(
+  { db, log, logger }: { readonly db: Database; readonly log: EventLog; readonly logger: Logger },
+  head: Head,
+  by: { readonly writer: BlockWriter; readonly chain: WorkingChain; readonly number: bigint },
+): Promise<void> {
+  if (head.tipHeight < 0) return
+  const from = await repairFrom(db, head)
+  const positions = await positionsFrom(log, head, from)
+  if (positions.length > BATCH)
+    logger.warn({ from, to: head.tipHeight }, 'rows are missing: writing them again')
+  for (let at = 0; at < positions.length; at += BATCH) {
+    const blocks = await blocksAt(log, positions.slice(at, at + BATCH))
+    const below = from + at - 1
+    const sums = await sumsOf(db, below, blocks[0]?.header.prevHash ?? '')
+    const ground = { filter: by.chain.filter(below), sums, writer: by.number }
+    await by.writer.write(blocks, head.chain, ground, false)
+  }
+}
 
 /**
  * The lowest height whose blocks are written again on start. MergeTree inserts are synced as their tables say; the point
  * tables' write-ahead log is not, so that a power cut may have taken keys that visible rows name.
  */
-export async function repairFrom(db: Database, head: Head): Promise<number> {
+async function repairFrom(db: Database, head: Head): Promise<number> {
   const low = Math.max(0, head.tipHeight - LOOKED_AT + 1)
   const lost = await Promise.all([
     firstLost(db, low, 'block_txs', 'txid', 'tx_bodies', 'txid'),

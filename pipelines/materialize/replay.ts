@@ -2,8 +2,10 @@ import type { EventLog } from '../log/port.js'
 import { loadChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { latestHead } from '../tables/head.js'
+import { migrate } from '../tables/migrate.js'
+import { DATABASE_NAME } from '../tables/serving.js'
 import { BLOCK_TABLES } from '../tables/visible.js'
-import { newestWriter } from '../tables/writers.js'
+import { newestClaim, newestWriter } from '../tables/writers.js'
 import { BlockWriter } from './block-writer.js'
 import { blocksAt, positionsFrom } from './repair.js'
 import { sumsOf, WorkingChain } from './working-chain.js'
@@ -53,6 +55,50 @@ export async function replay(
     }
     await writer.write(blocks, head.chain, ground, false)
     await progress(below + blocks.length)
+  }
+}
+
+/**
+ * Whether a database may be built in the place of the one that serves.
+ * @throws CannotReplay in words for the operator where it may not.
+ */
+export async function mustBeBuildable(
+  old: Database,
+  log: Pick<EventLog, 'first' | 'last'>,
+  name: string,
+): Promise<void> {
+  if (!DATABASE_NAME.test(name))
+    throw new CannotReplay(`a database is named by letters, digits and _, at most 63 of them, not '${name}'`)
+  if (name === old.name) throw new CannotReplay(`${name} is the database that serves: name another one`)
+  if ((await latestHead(old)) === undefined)
+    throw new CannotReplay(
+      `nothing is indexed in ${old.name} yet: there is nothing whose place ${name} could take`,
+    )
+  const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
+  if (first > 0 || last < 0)
+    throw new CannotReplay(
+      last < 0
+        ? 'the log is empty: it is not the one that was indexed'
+        : `the log begins at position ${String(first)}: it does not reach back to the first block`,
+    )
+  const tables = (
+    await old.query<{ name: string }>('SELECT name FROM system.tables WHERE database = {name:String}', {
+      name,
+    })
+  ).map((table) => table.name)
+  if (tables.length === 0) return
+  if (!tables.includes('migrations'))
+    throw new CannotReplay(`${name} holds tables that are not Headwater's: ${tables.slice(0, 3).join(', ')}`)
+  const target = old.sibling(name)
+  try {
+    await migrate(target)
+    const { newest, replaces } = await newestClaim(target)
+    if (newest > 0n && replaces !== old.name)
+      throw new CannotReplay(
+        `${name} is an index of its own, not one that was begun to take the place of ${old.name}: drop it, or name another one`,
+      )
+  } finally {
+    await target.close()
   }
 }
 

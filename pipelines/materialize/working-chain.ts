@@ -12,7 +12,7 @@ export class WorkingChain {
   tipHash: string
   #finalHeight: number
   readonly #tail: Map<number, string>
-  readonly #stale: ReadonlySet<string>
+  readonly #stale: Set<string>
   /** Of the tip; nothing where they must be read. */
   #sums: Sums | undefined
 
@@ -21,28 +21,31 @@ export class WorkingChain {
     this.tipHash = view?.head.tipHash ?? ''
     this.#finalHeight = view?.head.finalHeight ?? -1
     this.#tail = new Map(view?.tail ?? [])
-    this.#stale = view?.stale ?? new Set()
-  }
-
-  /** The chain's block at a height above the final one. */
-  hashAt(height: number): string | undefined {
-    return this.#tail.get(height)
+    this.#stale = new Set(view?.stale ?? [])
   }
 
   connect(hash: string, sums: Sums): void {
     this.tipHeight++
     this.tipHash = hash
     this.#tail.set(this.tipHeight, hash)
+    this.#stale.delete(hash)
     this.#sums = sums
   }
 
   /** The tip leaves the chain. */
   disconnect(prevHash: string): void {
     this.#tail.delete(this.tipHeight)
+    this.#stale.add(this.tipHash)
     this.tipHeight--
     this.tipHash = prevHash
     this.#finalHeight = Math.min(this.#finalHeight, this.tipHeight)
     this.#sums = undefined
+  }
+
+  /** From here on the blocks up to this height are told by their heights, less those that left. */
+  settle(finalHeight: number): void {
+    for (let height = this.#finalHeight + 1; height <= finalHeight; height++) this.#tail.delete(height)
+    this.#finalHeight = Math.max(this.#finalHeight, finalHeight)
   }
 
   /** Which written rows are of this chain, up to a height of it. */

@@ -22,7 +22,13 @@ export const HEADS = table('heads', {
   writer: 'u64',
 })
 
-export const WRITERS = table('writers', { writer: 'u64', position: 'i64', claimed_at: 'ms' })
+export const WRITERS = table('writers', {
+  writer: 'u64',
+  position: 'i64',
+  claimed_at: 'ms',
+  successor: 'text',
+  replaces: 'text',
+})
 
 export const BLOCKS = table('blocks', {
   height: 'u32',

@@ -57,6 +57,11 @@ export class Database {
     this.#client = connect(options, options.database)
   }
 
+  /** Another database of the same server, with connections of its own. */
+  sibling(database: string): Database {
+    return new Database({ ...this.#options, database })
+  }
+
   /**
    * Rows as objects; 64-bit integers come as strings.
    * @throws DatabaseUnavailable, QueryRefused; the reason of the signal where it aborted.

@@ -102,6 +102,30 @@ export async function writeHead(db: Database, head: Head): Promise<void> {
   )
 }
 
+/** A head's place among all of its database. */
+type HeadPlace = Pick<Head, 'position' | 'writtenAt'>
+
+/**
+ * Shows the heads of one database in another one, which holds their rows: those after one up to another.
+ * @param writer who writes to the other one; nothing is shown where it has been superseded there.
+ */
+export async function copyHeads(
+  from: Database,
+  to: Database,
+  span: { readonly after: HeadPlace; readonly to: HeadPlace; readonly writer: bigint },
+): Promise<void> {
+  const columns = Object.keys(HEADS.columns)
+  const values = columns.map((name) => (name === 'writer' ? String(span.writer) : `heads.${name}`))
+  const place = (each: HeadPlace): string => `(${String(each.position)}, ${String(each.writtenAt)})`
+  await from.command(
+    `INSERT INTO ${to.name}.heads (${columns.join(', ')}) SELECT ${values.join(', ')} FROM heads
+     WHERE (heads.position, toUnixTimestamp64Milli(heads.written_at)) > ${place(span.after)}
+       AND (heads.position, toUnixTimestamp64Milli(heads.written_at)) <= ${place(span.to)} AND ${SHOWN_HEADS}
+       AND (SELECT max(writer) FROM ${to.name}.writers) = ${String(span.writer)}
+     LIMIT 1 BY heads.position, heads.written_at`,
+  )
+}
+
 function toHead(row: RawHead): Head {
   return {
     position: Number(row.position),

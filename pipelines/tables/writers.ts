@@ -1,10 +1,18 @@
 import { randomInt } from 'node:crypto'
 import { WRITERS } from './chain-tables.js'
-import type { Database } from './clickhouse.js'
+import { type Database, DatabaseUnavailable } from './clickhouse.js'
+import type { Row } from './rowbinary.js'
 
 /** Another materializer has taken over: this one must stop. */
 export class Superseded extends Error {
   override readonly name = 'Superseded'
+  constructor(
+    message: string,
+    /** The database that has taken the place of this one, where that is what happened. */
+    readonly successor?: string,
+  ) {
+    super(message)
+  }
 }
 
 /** Two that claim in the same moment differ in these bits, so that one of them is the later one. */
@@ -20,22 +28,69 @@ export const SHOWN_HEADS = `NOT arrayExists(claim -> claim.1 > heads.writer AND 
 /**
  * Takes over as the one writer, from the newest head on: the heads of all before count up to it only.
  * @param position of the newest head, -1 for none.
+ * @param replaces of a database that is being built: the one whose place it is to take.
  * @returns the writer's number.
+ * @throws Superseded where another database has taken the place of this one.
  */
-export async function claimWriting(db: Database, position: number): Promise<bigint> {
-  const last = await newestWriter(db)
-  const writer = (((last >> CHANCE_BITS) + 1n) << CHANCE_BITS) + BigInt(randomInt(1 << Number(CHANCE_BITS)))
-  await db.insert(WRITERS, [{ writer, position: BigInt(position), claimed_at: Date.now() }])
+export async function claimWriting(db: Database, position: number, replaces = ''): Promise<bigint> {
+  const { newest, successor } = await newestClaim(db)
+  if (successor !== '') throw replacedBy(db, successor)
+  const writer = after(newest)
+  const hasNone = "(SELECT argMax(successor, writer) FROM writers) = ''"
+  await db.insert(WRITERS, [claim(writer, position, { replaces })], hasNone)
   return writer
 }
 
+/**
+ * Gives a database's place to another one, in one step: from this position on no head of it counts, whoever writes it is
+ * superseded, and whoever reads it finds the successor.
+ * @param head its newest: where it has one that is newer by then, nothing happens.
+ * @returns whether it is done.
+ * @throws Superseded where it has a successor already.
+ */
+export async function giveWay(
+  db: Database,
+  successor: string,
+  head: { readonly position: number; readonly writtenAt: number },
+): Promise<boolean> {
+  const { newest: last, successor: other } = await newestClaim(db)
+  if (other !== '') throw replacedBy(db, other)
+  const isNewest = `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
+    = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)}`
+  const row = claim(after(last), head.position, { successor })
+  try {
+    await db.insert(WRITERS, [row], isNewest)
+    return true
+  } catch (error) {
+    if ((await newestWriter(db)) === row.writer) return true
+    if (error instanceof DatabaseUnavailable) return false
+    throw error
+  }
+}
+
+const after = (last: bigint): bigint =>
+  (((last >> CHANCE_BITS) + 1n) << CHANCE_BITS) + BigInt(randomInt(1 << Number(CHANCE_BITS)))
+
+function claim(
+  writer: bigint,
+  position: number,
+  { successor = '', replaces = '' },
+): Row<typeof WRITERS.columns> {
+  return { writer, position: BigInt(position), claimed_at: Date.now(), successor, replaces }
+}
+
+const replacedBy = (db: Database, successor: string): Superseded =>
+  new Superseded(`database ${successor} has taken the place of ${db.name}`, successor)
+
 /** @throws Superseded where another has taken over since. */
 export async function mustBeNewest(db: Database, writer: bigint): Promise<void> {
-  const newest = await newestWriter(db)
-  if (newest > writer)
-    throw new Superseded(
-      `another materializer has taken over (writer ${String(newest)}, this is ${String(writer)}); one writes to a database`,
-    )
+  const { newest, successor } = await newestClaim(db)
+  if (newest <= writer) return
+  throw successor === ''
+    ? new Superseded(
+        `another materializer has taken over (writer ${String(newest)}, this is ${String(writer)}); one writes to a database`,
+      )
+    : replacedBy(db, successor)
 }
 
 /** A condition for an insert: nobody has taken over. The server looks when the rows arrive, however long ago they were sent. */
@@ -45,6 +100,15 @@ export function whileNewest(writer: bigint): string {
 
 /** The number of the last one that took over, 0 for none. */
 export async function newestWriter(db: Database): Promise<bigint> {
-  const [row] = await db.query<{ newest: string }>('SELECT max(writer) AS newest FROM writers')
-  return BigInt(row?.newest ?? 0)
+  return (await newestClaim(db)).newest
+}
+
+/** What the last one that took over said. */
+export async function newestClaim(
+  db: Database,
+): Promise<{ readonly newest: bigint; readonly successor: string; readonly replaces: string }> {
+  const [row] = await db.query<{ newest: string; next: string; built: string }>(
+    'SELECT max(writer) AS newest, argMax(successor, writer) AS next, argMax(replaces, writer) AS built FROM writers',
+  )
+  return { newest: BigInt(row?.newest ?? 0), successor: row?.next ?? '', replaces: row?.built ?? '' }
 }

@@ -3,6 +3,7 @@ import { audit, NothingIndexed, type AuditReport } from '../../pipelines/audit/a
 import { CHECKS } from '../../pipelines/audit/checks.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
+import { servingDatabase } from '../../pipelines/tables/serving.js'
 import { ConfigError, loadConfig } from '../config.js'
 import { presentEngineUrl, presentNodeUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
@@ -72,7 +73,8 @@ async function run(given: {
   const url = await presentEngineUrl(config)
   if (url === undefined)
     throw new CannotAudit('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
-  const db = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 600_000 })
+  const named = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 600_000 })
+  const db = named.sibling(await servingDatabase(named))
   const node = new NodeClient(nodeUrl, { maxAttempts: 3, timeoutMs: 120_000 })
   const log = await openEventLog(config, logger)
   const { signal } = new AbortController()
@@ -83,7 +85,7 @@ async function run(given: {
     throw error
   } finally {
     node.close()
-    await Promise.all([db.close(), log.close()])
+    await Promise.all([named.close(), db.close(), log.close()])
   }
 }
 

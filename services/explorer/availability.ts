@@ -6,6 +6,17 @@ export class Unavailable extends Error {
   override readonly name = 'Unavailable'
 }
 
+/** What reads ask of a database. */
+export interface Asked {
+  /** Whether it is there: where it is not, every query fails at once. */
+  readonly connected: boolean
+  /**
+   * @param signal ends the query, on the server too; it then rejects with the signal's reason.
+   * @throws Unavailable.
+   */
+  query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<T[]>
+}
+
 const PING_EVERY_MS = 250
 const PING_DEADLINE_MS = 1_000
 const TICK_MS = 100
@@ -26,7 +37,7 @@ const MOST_WAITING = 4_000
  * waiting for a connection, and one under way fails within a second. A database that is busy, but answers anything at all, is
  * there. Any failure of a query is told as Unavailable.
  */
-export class AvailableDatabase {
+export class AvailableDatabase implements Asked {
   #connected = false
   #running = 0
   readonly #waiting: (() => void)[] = []
@@ -67,11 +78,23 @@ export class AvailableDatabase {
     this.#abortAll('the explorer stops')
   }
 
-  /**
-   * @param signal ends the query, on the server too; it then rejects with the signal's reason.
-   * @throws Unavailable.
-   */
-  async query<T>(
+  query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<T[]> {
+    return this.#query(this.db, sql, params, signal)
+  }
+
+  /** Another database of the same server: there when this one is, and its queries stand in the same line. */
+  on(db: Pick<Database, 'query'>): Asked {
+    const isConnected = (): boolean => this.#connected
+    return {
+      get connected() {
+        return isConnected()
+      },
+      query: (sql, params, signal) => this.#query(db, sql, params, signal),
+    }
+  }
+
+  async #query<T>(
+    db: Pick<Database, 'query'>,
     sql: string,
     params: Readonly<Record<string, unknown>> = {},
     signal?: AbortSignal,
@@ -90,7 +113,7 @@ export class AvailableDatabase {
     try {
       await this.#turn(asked.signal)
       try {
-        return await this.#ask<T>(sql, params, asked.signal)
+        return await this.#ask<T>(db, sql, params, asked.signal)
       } finally {
         this.#running--
         this.#waiting.shift()?.()
@@ -125,9 +148,14 @@ export class AvailableDatabase {
     })
   }
 
-  async #ask<T>(sql: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<T[]> {
+  async #ask<T>(
+    db: Pick<Database, 'query'>,
+    sql: string,
+    params: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<T[]> {
     try {
-      const rows = await this.db.query<T>(sql, params, { signal })
+      const rows = await db.query<T>(sql, params, { signal })
       this.#heard = true
       return rows
     } catch (error) {

@@ -20,6 +20,7 @@ import { WHALE_VALUE } from './reads/whales.js'
 import { Server } from './server.js'
 import { State } from './state.js'
 import { readsService } from './rpc/reads-service.js'
+import { ServingTables } from './serving-tables.js'
 import { Tables } from './tables.js'
 import { Token } from './token.js'
 import { WhaleWatch } from './whale-watch.js'
@@ -71,7 +72,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const { host = '127.0.0.1', port, db, log, logger } = options
   const stop = new AbortController()
   const database = new AvailableDatabase(db, logger)
-  const tables = new Tables(database)
+  const tables = new ServingTables(new Tables(database))
   const state = new State()
   const feed = new Feed((channel, message) => {
     server.publish(channel, message)
@@ -81,10 +82,17 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const whales = new WhaleWatch({ feed, state, tables, definitions, threshold })
   const writer = new FeedWriter(feed, state, tables, whales)
   const pool = new PoolFollower({ state, feed, log, tables, whales, logger })
-  const heads = new HeadFollower({ state, writer, pool, log, db, tables, logger })
+  const tablesOf = (other: Database): Tables => new Tables(database.on(other))
+  const heads = new HeadFollower({ state, writer, pool, log, db, tables, tablesOf, logger })
   const { locateNode: locate = () => Promise.resolve(undefined), nodeDataDir: dataDir, healthToken } = options
   const { auditEveryMs: everyMs = AUDIT_EVERY_MS } = options
-  const audit = new AuditWatch({ db, state, database, locate, logger, everyMs })
+  const audit = new AuditWatch({
+    ...{ state, database, locate, logger, everyMs },
+    // Of the moment: looked at in the turn in which the state is.
+    get db() {
+      return heads.db
+    },
+  })
   const metrics: Metrics = new Metrics({
     connections: () => (database.connected ? Math.max(1, database.running) : 0),
     wsClients: () => server.clients,

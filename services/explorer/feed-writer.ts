@@ -62,12 +62,12 @@ export class FeedWriter {
     for (const { channel, data, seq } of events) this.#feed.publish(channel, data, seq)
   }
 
-  /** What these heads make known, in order. */
-  async eventsOf(heads: readonly Head[]): Promise<News> {
+  /** What these heads make known, in order. @param tables that hold their blocks. */
+  async eventsOf(heads: readonly Head[], tables = this.#tables): Promise<News> {
     const connected = heads.flatMap(connectedOf)
     const [blocks, whales] = await Promise.all([
-      this.#blockEvents(connected),
-      this.#whales.alertsOf(connected.slice(-REPLAYED)),
+      this.#blockEvents(connected, tables),
+      this.#whales.alertsOf(connected.slice(-REPLAYED), tables),
     ])
     const reorgs = heads.filter((head) => head.disconnected.length > 0).map(reorgOf)
     return { events: [...reorgs, ...blocks], whales }
@@ -103,7 +103,7 @@ export class FeedWriter {
     this.#feed.publish('stats', statsSummary(this.#state.chain, this.#state.pool, this.#state.indexer()))
   }
 
-  async #blockEvents(connected: readonly Connected[]): Promise<FeedEvent[]> {
+  async #blockEvents(connected: readonly Connected[], tables = this.#tables): Promise<FeedEvent[]> {
     const counts = new Map<string, number>()
     for (let at = 0; at < connected.length; at += BLOCKS_AT_ONCE) {
       const some = connected.slice(at, at + BLOCKS_AT_ONCE)
@@ -114,7 +114,7 @@ export class FeedWriter {
         heights: [...new Set(some.map(({ height }) => height))].join(','),
         hashes: some.map(({ hash }) => hash).join(','),
       }
-      for (const { id, txs } of await this.#tables.query<{ id: string; txs: number }>(sql, params))
+      for (const { id, txs } of await tables.query<{ id: string; txs: number }>(sql, params))
         counts.set(id, txs)
     }
     return connected.map(({ seq, height, hash }) => {

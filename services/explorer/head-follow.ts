@@ -10,6 +10,8 @@ import type { EventLog, LogRecord } from '../../pipelines/log/port.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { type ChainView, loadChainView, nextChainView } from '../../pipelines/tables/chain-view.js'
 import { type Head, headsAfter, latestHead } from '../../pipelines/tables/head.js'
+import { servingDatabase } from '../../pipelines/tables/serving.js'
+import { newestClaim } from '../../pipelines/tables/writers.js'
 import type { FeedWriter } from './feed-writer.js'
 import { overlayBySearch, overlayOf } from './overlay.js'
 import type { PoolFollower } from './pool-follow.js'
@@ -19,6 +21,7 @@ import { commonLength, nextRecentBlocks } from './recent-blocks.js'
 import { pause, retrying } from './retry.js'
 import { type ChainState, NO_CHAIN, type State } from './state.js'
 import type { AppliedHeartbeat } from './status.js'
+import type { ServingTables } from './serving-tables.js'
 import type { Tables } from './tables.js'
 
 export interface HeadFollowerParts {
@@ -26,9 +29,19 @@ export interface HeadFollowerParts {
   readonly writer: FeedWriter
   readonly pool: PoolFollower
   readonly log: EventLog
+  /** The database that the settings name; the one that serves for it is found. */
+  readonly db: Database
+  /** Those of `db` at first, moved as the state is. */
+  readonly tables: ServingTables
+  /** Tables of another database of the same server. */
+  readonly tablesOf: (db: Database) => Tables
+  readonly logger: Logger
+}
+
+/** A database and what reads ask of it. */
+interface Source {
   readonly db: Database
   readonly tables: Tables
-  readonly logger: Logger
 }
 
 const READ_AT_ONCE = 256
@@ -38,7 +51,8 @@ const MOST_BLOCKS_READ = 2_000
 
 /**
  * Follows topic `committed`: applied heartbeats are taken as they come; an announced head is read from the tables, adopted in
- * one turn together with what it does to the pool, and then told to the feed, in this order.
+ * one turn together with what it does to the pool, and then told to the feed, in this order. Where another database has taken
+ * the place of the one that was read, its state is read whole beside the old one, and adopted in one turn with its tables.
  */
 export class HeadFollower {
   readonly #parts: HeadFollowerParts
@@ -48,9 +62,18 @@ export class HeadFollower {
   /** Whether the tables may hold a head that was not adopted. */
   #isBehind = false
   #catchingUp: Promise<void> | undefined
+  #source: Source
+  /** Databases that were opened here, by name. */
+  readonly #opened = new Map<string, Source>()
 
   constructor(parts: HeadFollowerParts) {
     this.#parts = parts
+    this.#source = { db: parts.db, tables: parts.tables }
+  }
+
+  /** The database that the state is of. */
+  get db(): Database {
+    return this.#source.db
   }
 
   /** Position of the next event of topic `committed` that is looked at. */
@@ -73,6 +96,7 @@ export class HeadFollower {
       if (this.#isBehind) this.#catchUp(signal)
     }
     await this.#catchingUp
+    await Promise.all([...this.#opened.values()].map(({ db }) => db.close()))
   }
 
   /** Takes the last heartbeat that was applied, and begins after the events that are there now. */
@@ -115,16 +139,34 @@ export class HeadFollower {
 
   /** The first look at the tables. */
   async #load(): Promise<void> {
-    const { db, state, writer } = this.#parts
+    const { state, writer } = this.#parts
+    this.#moveTo(this.#open(await servingDatabase(this.#parts.db)))
+    const { db, tables } = this.#source
     const head = await latestHead(db)
     if (head === undefined) {
       await writer.begin(undefined)
       state.adopt(NO_CHAIN)
       return
     }
-    const next = await this.#stateOf(await loadChainView(db, head), head)
+    const next = await stateOf(await loadChainView(db, head), tables, NO_CHAIN)
     await writer.begin(head)
     state.adopt(next)
+  }
+
+  #open(name: string): Source {
+    const known = name === this.#source.db.name ? this.#source : this.#opened.get(name)
+    if (known !== undefined) return known
+    const db = this.#parts.db.sibling(name)
+    const source = { db, tables: this.#parts.tablesOf(db) }
+    this.#opened.set(name, source)
+    return source
+  }
+
+  /** Call in the turn in which a state of it is adopted. */
+  #moveTo(source: Source): void {
+    if (source === this.#source) return
+    this.#source = source
+    this.#parts.tables.moveTo(source.tables)
   }
 
   /** One at a time; heartbeats go on meanwhile. */
@@ -143,7 +185,13 @@ export class HeadFollower {
 
   /** Adopts the heads after the adopted one: also one at its own position, which lowers the final height. */
   async #advance(): Promise<void> {
-    const { db, state, writer, logger } = this.#parts
+    const { successor } = await newestClaim(this.#source.db)
+    if (successor !== '') {
+      await this.#goOver(this.#open(successor))
+      return
+    }
+    const { state } = this.#parts
+    const { db } = this.#source
     const heads = await headsAfter(db, state.chain.position, state.chain.view?.head.writtenAt)
     const head = heads.at(-1)
     if (head === undefined) {
@@ -151,56 +199,75 @@ export class HeadFollower {
         throw new Error('a head was announced that the tables do not show')
       return
     }
+    const { view } = state.chain
+    const next = view === undefined ? await loadChainView(db, head) : await nextChainView(db, view, heads)
+    await this.#show(heads, next, this.#source)
+  }
+
+  /** Goes over to the database that has taken this one's place: it shows the same heads, and goes on from there. */
+  async #goOver(source: Source): Promise<void> {
+    const { state, logger } = this.#parts
+    const { position, view } = state.chain
+    const heads = await headsAfter(source.db, position, view?.head.writtenAt)
+    const head = heads.at(-1) ?? (await latestHead(source.db))
+    // A head that came in the very moment of the switch counts no more, and is made again in the other one.
+    if (head === undefined || head.position < position)
+      throw new Error(`database ${source.db.name} does not show position ${String(position)} yet`)
+    await this.#show(heads, await loadChainView(source.db, head), source)
+    logger.info({ database: source.db.name, height: head.tipHeight }, 'gone over to another database')
+  }
+
+  /** Adopts the state of a view, which these heads have led to, and tells what they make known. */
+  async #show(heads: readonly Head[], view: ChainView, source: Source): Promise<void> {
+    const { state, writer, logger } = this.#parts
     // There may be more than are read at once.
     this.#isBehind = true
-    const next = await this.#stateOf(await this.#viewOf(heads, head), head)
-    const events = await writer.eventsOf(heads)
-    await this.#adopt(heads, next)
+    const before = source === this.#source ? state.chain : NO_CHAIN
+    const next = await stateOf(view, source.tables, before)
+    const events = await writer.eventsOf(heads, source.tables)
+    await this.#adopt(heads, next, source)
     writer.tell(events)
     logger.debug({ height: next.height, tip: next.tipHash, position: next.position }, 'head adopted')
   }
 
   /** Adopts heads in the very turn in which what they do to the pool is known. */
-  async #adopt(heads: readonly Head[], next: ChainState): Promise<void> {
-    const { state, pool, tables } = this.#parts
+  async #adopt(heads: readonly Head[], next: ChainState, source: Source): Promise<void> {
+    const { state, pool } = this.#parts
+    const { tables } = source
     const span = { from: state.chain.position, to: next.position }
     const { view } = next
     const isLong = heads.reduce((sum, head) => sum + head.connected.length, 0) > MOST_BLOCKS_READ
-    while (!pool.canSkip(heads)) {
+    while (heads.length > 0 && !pool.canSkip(heads)) {
       const { version } = state.pool
       const overlay =
         isLong && view !== undefined
           ? await overlayBySearch([...state.pool.entries()], span, view, state.pool, tables)
           : await overlayOf(heads, state.pool, tables)
       if (isLong && version !== state.pool.version) continue
+      this.#moveTo(source)
       state.adopt(next, overlay)
       return
     }
-    pool.skipped(next.position)
+    if (heads.length > 0) pool.skipped(next.position)
+    this.#moveTo(source)
     state.adopt(next)
   }
+}
 
-  async #viewOf(heads: Head[], head: Head): Promise<ChainView> {
-    const { db, state } = this.#parts
-    const { view } = state.chain
-    return view === undefined ? loadChainView(db, head) : nextChainView(db, view, heads)
-  }
-
-  async #stateOf(view: ChainView, head: Head): Promise<ChainState> {
-    const { tables, state } = this.#parts
-    const { tipHeight: height } = head
-    const tipHash = height < 0 ? '' : head.tipHash
-    const tip = height < 0 ? undefined : await blockAt(tables, height, tipHash)
-    if (height >= 0 && tip === undefined) throw new Error(`the tip ${tipHash} is not in the tables`)
-    const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
-    const before = state.chain
-    const fork = before.recent[commonLength(before.recent, view) - 1]?.height ?? -1
-    const [recent, days] = await Promise.all([
-      nextRecentBlocks(tables, before.recent, view),
-      nextDays(tables, before.days, view, fork),
-    ])
-    return { view, position: head.position, chain: head.chain, height, tipHash, tip, reorgs, recent, days }
-  }
+/** What the explorer holds of a view's state, made from what it held before. */
+async function stateOf(view: ChainView, tables: Tables, before: ChainState): Promise<ChainState> {
+  const { head } = view
+  const { tipHeight: height } = head
+  const tipHash = height < 0 ? '' : head.tipHash
+  const tip = height < 0 ? undefined : await blockAt(tables, height, tipHash)
+  if (height >= 0 && tip === undefined) throw new Error(`the tip ${tipHash} is not in the tables`)
+  const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
+  const fork = before.recent[commonLength(before.recent, view) - 1]?.height ?? -1
+  const [recent, days] = await Promise.all([
+    nextRecentBlocks(tables, before.recent, view),
+    nextDays(tables, before.days, view, fork),
+  ])
+  return { view, position: head.position, chain: head.chain, height, tipHash, tip, reorgs, recent, days }
 }
 
 function inWords({ topic, partition, position, reason }: Alert): string {

@@ -1,4 +1,4 @@
-import type { AvailableDatabase } from './availability.js'
+import type { Asked } from './availability.js'
 import { Gatherer } from './gather.js'
 
 /** Where a transaction is: a row of the block that holds it. */
@@ -86,35 +86,71 @@ const MOST_LONG_SCRIPTS = 10_000
  * Point lookups of all branches: the caller takes the rows that its view of the chain holds. Concurrent ones travel together.
  */
 export class Tables {
-  readonly places: Gatherer<readonly Place[]>
-  readonly bodies: Gatherer<Body>
-  readonly witnesses: Gatherer<Buffer>
-  /** By txid: the witnesses of its places (and of others that were asked for with it) by wtxid, in one go with these. */
-  readonly ownWitnesses: Gatherer<ReadonlyMap<string, Buffer>>
-  readonly spends: Gatherer<readonly Spend[]>
-  readonly #scriptEnds: Gatherer<readonly ScriptRow[]>
+  #places: Gatherer<readonly Place[]>
+  #bodies: Gatherer<Body>
+  #witnesses: Gatherer<Buffer>
+  #ownWitnesses: Gatherer<ReadonlyMap<string, Buffer>>
+  #spends: Gatherer<readonly Spend[]>
+  #scriptEnds: Gatherer<readonly ScriptRow[]>
   /** Scripts known to have a long history. */
-  readonly #long: Set<string>
+  #long: Set<string>
 
   constructor(
-    private readonly db: AvailableDatabase,
+    private db: Asked,
     private readonly signal?: AbortSignal,
     whole?: Tables,
   ) {
-    this.places = whole?.places ?? new Gatherer({ load: (keys) => this.#loadPlaces(keys) })
-    this.bodies = whole?.bodies ?? new Gatherer({ load: (keys) => this.#loadBodies(keys) })
-    this.witnesses = whole?.witnesses ?? new Gatherer({ load: (keys) => this.#loadWitnesses(keys) })
-    this.ownWitnesses = whole?.ownWitnesses ?? new Gatherer({ load: (keys) => this.#loadOwnWitnesses(keys) })
-    this.spends = whole?.spends ?? new Gatherer({ load: (keys) => this.#loadSpends(keys) })
+    this.#places = whole?.places ?? new Gatherer({ load: (keys) => this.#loadPlaces(keys) })
+    this.#bodies = whole?.bodies ?? new Gatherer({ load: (keys) => this.#loadBodies(keys) })
+    this.#witnesses = whole?.witnesses ?? new Gatherer({ load: (keys) => this.#loadWitnesses(keys) })
+    this.#ownWitnesses = whole?.ownWitnesses ?? new Gatherer({ load: (keys) => this.#loadOwnWitnesses(keys) })
+    this.#spends = whole?.spends ?? new Gatherer({ load: (keys) => this.#loadSpends(keys) })
     const loadEnds = (keys: readonly string[]) => this.#loadScriptEnds(keys)
     this.#scriptEnds =
       whole === undefined ? new Gatherer({ load: loadEnds, mostKeys: 100 }) : whole.#scriptEnds
     this.#long = whole === undefined ? new Set() : whole.#long
   }
 
+  get places(): Gatherer<readonly Place[]> {
+    return this.#places
+  }
+
+  get bodies(): Gatherer<Body> {
+    return this.#bodies
+  }
+
+  get witnesses(): Gatherer<Buffer> {
+    return this.#witnesses
+  }
+
+  /** By txid: the witnesses of its places (and of others that were asked for with it) by wtxid, in one go with these. */
+  get ownWitnesses(): Gatherer<ReadonlyMap<string, Buffer>> {
+    return this.#ownWitnesses
+  }
+
+  get spends(): Gatherer<readonly Spend[]> {
+    return this.#spends
+  }
+
   /** The same tables, for a reader who may leave: his own queries end with the signal, lookups that travel with others' do not. */
   withSignal(signal: AbortSignal): Tables {
     return new Tables(this.db, signal, this)
+  }
+
+  get asked(): Asked {
+    return this.db
+  }
+
+  /** Only for what has no lookups of its own: those that are under way belong to the database that they were asked of. */
+  protected take(other: Tables): void {
+    this.db = other.db
+    this.#places = other.#places
+    this.#bodies = other.#bodies
+    this.#witnesses = other.#witnesses
+    this.#ownWitnesses = other.#ownWitnesses
+    this.#spends = other.#spends
+    this.#scriptEnds = other.#scriptEnds
+    this.#long = other.#long
   }
 
   /** False while the database is away: every query fails at once. */

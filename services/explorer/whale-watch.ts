@@ -45,8 +45,9 @@ export class WhaleWatch {
   /** What these blocks would make known; tell it when their head is adopted. @throws Unavailable. */
   async alertsOf(
     blocks: readonly { readonly height: number; readonly hash: string }[],
+    tables = this.#parts.tables,
   ): Promise<WhaleAlert[]> {
-    const { tables, threshold } = this.#parts
+    const { threshold } = this.#parts
     const naming = this.#naming()
     if (naming === undefined || blocks.length === 0) return []
     return confirmedAlerts(await whalesIn(tables, threshold, blocks), { tables }, naming)

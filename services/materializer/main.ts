@@ -1,65 +1,110 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Lease } from '../../pipelines/log/port.js'
-import { Materializer, type MaterializerHooks } from '../../pipelines/materialize/materializer.js'
+import type { EventLog, Lease } from '../../pipelines/log/port.js'
+import { Materializer } from '../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
-import { Superseded } from '../../pipelines/tables/writers.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
+import { notePlace, servingDatabase } from '../../pipelines/tables/serving.js'
+import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
-import { runService, StartRefused } from '../lifecycle.js'
+import { runService, type ServiceContext, StartRefused } from '../lifecycle.js'
 import { standStill } from './stand-still.js'
+import { whenAnswered } from './when-answered.js'
 
 /** Who took over is told to the one before within a session of the log; longer, and it is no matter of leases. */
 const LEASE_ENDS_MS = 15_000
 const RETRY_MS = 1_000
 
-await runService('materializer', async ({ config, logger, signal, args }) => {
+await runService('materializer', async (context) => {
+  const { config, logger, signal } = context
   const url = await engineUrl(config, { logger, signal })
-  const db = new Database({ url, database: config.clickhouseDatabase })
+  const named = new Database({ url, database: config.clickhouseDatabase })
   const log = await openEventLog(config, logger)
-  const hooks: MaterializerHooks = { beforeHead: crashBeforeHead(args) }
-  const layPoisonAside = config.poisonEvents === 'dead-letters'
-  const { finalityDepth } = config
   try {
-    while (!signal.aborted) {
-      const lease = await leadWhenPossible()
+    for (;;) {
+      const lease = await leadWhenPossible(log, context)
       if (lease === undefined) break
-      const over = AbortSignal.any([signal, lease.lost])
-      const materializer = new Materializer({ db, log, logger, finalityDepth, layPoisonAside, hooks })
       try {
-        await materializer.run(over)
+        await foldWhileLeading(named, { log, lease }, context)
         if (!signal.aborted) logger.warn('the lease is lost: standing by')
-      } catch (error) {
-        if (error instanceof Superseded) await supersededOrRefuse(error, lease)
-        else if (error instanceof PoisonEvent || error instanceof LogShrank)
-          await standStill(error, { logger, signal: over, tell: () => materializer.alert(error) })
-        else throw error
       } finally {
         await lease.release()
       }
     }
   } finally {
     await log.close()
-    await db.close()
-  }
-
-  /** Waits while another leads, or while the log is away; undefined when the process is to stop. */
-  async function leadWhenPossible(): Promise<Lease | undefined> {
-    while (!signal.aborted) {
-      try {
-        return await log.lead('materializer', signal)
-      } catch (error) {
-        if (signal.aborted) break
-        logger.warn({ err: error }, 'the log cannot be reached, trying again')
-        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
-      }
-    }
-    return undefined
+    await named.close()
   }
 })
 
+/** Waits while another leads, or while the log is away; undefined when the process is to stop. */
+async function leadWhenPossible(
+  log: EventLog,
+  { logger, signal }: ServiceContext,
+): Promise<Lease | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await log.lead('materializer', signal)
+    } catch (error) {
+      if (signal.aborted) break
+      logger.warn({ err: error }, 'the log cannot be reached, trying again')
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  return undefined
+}
+
+interface Leading {
+  readonly log: EventLog
+  readonly lease: Lease
+}
+
+/** Folds into the database that serves, and into the one that takes its place, until the lease is lost or the process stops. */
+async function foldWhileLeading(named: Database, leading: Leading, context: ServiceContext): Promise<void> {
+  const signal = AbortSignal.any([context.signal, leading.lease.lost])
+  const { logger } = context
+  let serving = await whenAnswered(() => servingDatabase(named), { logger, signal })
+  while (serving !== undefined && !signal.aborted) {
+    if (serving !== named.name) await notePlace(named, serving)
+    logger.info({ database: serving }, 'folding into')
+    serving = await foldInto(named.sibling(serving), leading, { ...context, signal })
+  }
+}
+
+/** @returns the database that has taken the place of this one, nothing where the signal aborts. */
+async function foldInto(
+  db: Database,
+  { log, lease }: Leading,
+  { config, logger, signal, args }: ServiceContext,
+): Promise<string | undefined> {
+  const { finalityDepth } = config
+  const hooks = { beforeHead: crashBeforeHead(args) }
+  const layPoisonAside = config.poisonEvents === 'dead-letters'
+  const materializer = new Materializer({ db, log, logger, finalityDepth, layPoisonAside, hooks })
+  try {
+    await materializer.run(signal)
+  } catch (error) {
+    if (error instanceof Superseded) return error.successor ?? (await supersededOrRefuse(error, lease))
+    if (!(error instanceof PoisonEvent || error instanceof LogShrank)) throw error
+    return await standStill(error, {
+      ...{ logger, signal },
+      tell: () => materializer.alert(error),
+      successor: () => successorOf(db),
+    })
+  } finally {
+    await materializer.idle()
+    await db.close()
+  }
+  return undefined
+}
+
+async function successorOf(db: Database): Promise<string | undefined> {
+  const { successor } = await newestClaim(db)
+  return successor === '' ? undefined : successor
+}
+
 /** @throws StartRefused where the other did not take over because this one's lease is lost: then they would do so in turns. */
-async function supersededOrRefuse(error: Superseded, { isExclusive, lost }: Lease): Promise<void> {
+async function supersededOrRefuse(error: Superseded, { isExclusive, lost }: Lease): Promise<undefined> {
   if (!isExclusive) throw new StartRefused(error.message)
   const waited = AbortSignal.any([lost, AbortSignal.timeout(LEASE_ENDS_MS)])
   if (!waited.aborted)
@@ -67,6 +112,7 @@ async function supersededOrRefuse(error: Superseded, { isExclusive, lost }: Leas
       waited.addEventListener('abort', resolve, { once: true })
     })
   if (!lost.aborted) throw new StartRefused(error.message)
+  return undefined
 }
 
 /** `--crash-before-head N` kills the process when the rows of its N-th head are written and the head is not: for crash tests. */

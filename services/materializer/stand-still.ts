@@ -2,24 +2,36 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../pipelines/logger.js'
 
 const REMIND_MS = 30_000
+const LOOK_MS = 1_000
 
 interface Standing {
   readonly logger: Logger
   readonly signal: AbortSignal
   /** Tells the explorers, whose /health says it. */
   readonly tell: () => Promise<void>
+  /** Another database that may take the place of the one at which it stopped. */
+  readonly successor: () => Promise<string | undefined>
 }
 
 /**
  * Stays alive and stopped, saying why: starting again would meet the same event, and the operator has to decide. No
  * heartbeat is passed on meanwhile, so that `indexerStatus` becomes `stalled`.
+ * @returns a database that took the place of the one at which it stopped; nothing when the signal aborts.
  */
-export async function standStill(why: Error, { logger, signal, tell }: Standing): Promise<void> {
-  while (!signal.aborted) {
-    logger.error({ why: why.name }, `stopped, and stays so: ${why.message}`)
-    await tell().catch((error: unknown) => {
-      logger.warn({ err: error }, 'the explorers cannot be told')
-    })
-    await sleep(REMIND_MS, undefined, { signal }).catch(() => undefined)
+export async function standStill(
+  why: Error,
+  { logger, signal, tell, successor }: Standing,
+): Promise<string | undefined> {
+  for (let waited = 0; !signal.aborted; waited += LOOK_MS) {
+    if (waited % REMIND_MS === 0) {
+      logger.error({ why: why.name }, `stopped, and stays so: ${why.message}`)
+      await tell().catch((error: unknown) => {
+        logger.warn({ err: error }, 'the explorers cannot be told')
+      })
+    }
+    await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined)
+    const next = await successor().catch(() => undefined)
+    if (next !== undefined) return next
   }
+  return undefined
 }

@@ -3,20 +3,25 @@ import { parseArgs } from 'node:util'
 import { CannotReplay, foldCopies, replay } from '../../pipelines/materialize/replay.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
+import { servingDatabase } from '../../pipelines/tables/serving.js'
 import { ConfigError, loadConfig } from '../config.js'
 import { presentEngineUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
 import { createLogger } from '../logger.js'
 import { Progress } from '../progress.js'
+import { replayInto } from './into.js'
 import { Resume } from './resume.js'
 
 const USAGE = `npm run replay -- [options]
-Writes the rows of the chain's blocks again, in place, from the log. What was right stays as it is; what was lost comes back.
+Without --into: writes the rows of the chain's blocks again, in place, from the log. What was right stays as it is; what was lost comes back.
 Everything else may run meanwhile. Broken off, the same command goes on where it was.
   --from-height A   the lowest block (default 0)
   --to-height B     the highest block (default the tip)
   --restart         begins anew instead of going on
-  --fold            folds the copies of rows at the end, so that rows which were altered are right at once`
+  --fold            folds the copies of rows at the end, so that rows which were altered are right at once
+npm run replay -- --into NAME
+Builds a second database NAME from the whole log, while the first one serves and is written. When both are level, explorers
+and materializer go over to NAME in one step; the first one stays. Broken off, the same command goes on where it was.`
 
 try {
   await main()
@@ -37,6 +42,7 @@ async function main(): Promise<void> {
       'from-height': { type: 'string' },
       'to-height': { type: 'string' },
       ...{ restart: { type: 'boolean' }, fold: { type: 'boolean' }, help: { type: 'boolean' } },
+      ...{ into: { type: 'string' }, 'crash-at': { type: 'string' } },
     },
   })
   if (values.help === true) {
@@ -47,16 +53,20 @@ async function main(): Promise<void> {
   const url = await presentEngineUrl(config)
   if (url === undefined)
     throw new CannotReplay('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
-  const db = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 3_600_000 })
-  const log = await openEventLog(config, createLogger('replay', 'warn'))
+  const named = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 3_600_000 })
+  const logger = createLogger('replay', 'warn')
+  const log = await openEventLog(config, logger)
   const progress = new Progress(process.stderr)
+  const db = named.sibling(await servingDatabase(named))
   try {
+    if (values.into !== undefined) {
+      const parts = { named, serving: db, log, logger, progress }
+      process.stdout.write(`${await replayInto(parts, values.into, values['crash-at'])}\n`)
+      return
+    }
     const from = height('--from-height', values['from-height']) ?? 0
     const to = height('--to-height', values['to-height']) ?? (await latestHead(db))?.tipHeight ?? -1
-    const state = new Resume(
-      join(config.dataDir, 'replay.json'),
-      `${config.clickhouseDatabase} ${String(from)} ${String(to)}`,
-    )
+    const state = new Resume(join(config.dataDir, 'replay.json'), `${db.name} ${String(from)} ${String(to)}`)
     const next = values.restart === true ? from : Math.max(from, (await state.done()) + 1)
     if (next > from) process.stderr.write(`replay: goes on at block ${String(next)}\n`)
     if (next <= to)
@@ -75,7 +85,7 @@ async function main(): Promise<void> {
     await state.forget()
     process.stdout.write(`blocks ${String(from)} to ${String(to)} are written again\n`)
   } finally {
-    await Promise.all([db.close(), log.close()])
+    await Promise.all([named.close(), db.close(), log.close()])
   }
 }
 

@@ -1,0 +1,68 @@
+import type {
+  BlockConnected,
+  BlockDisconnected,
+  ChainEvent,
+} from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { Chain } from '../chain/network.js'
+import type { LogRecord } from '../log/port.js'
+import { decodeEvent, hexOf } from './decode.js'
+import { PoisonEvent } from './poison.js'
+import { asChain } from './working-chain.js'
+
+/** The last event that was folded, as its poller numbered it. */
+export interface Place {
+  readonly epoch: number
+  readonly sequence: bigint
+}
+
+interface Tip {
+  readonly height: number
+  readonly hash: string
+}
+
+/**
+ * Drops events of an older epoch than the newest, those that came before (the producer's retries), and those that were laid
+ * aside.
+ */
+export function newEvents(
+  records: readonly LogRecord[],
+  last: Place,
+  aside: ReadonlySet<number>,
+): { readonly position: number; readonly event: ChainEvent }[] {
+  let { epoch, sequence } = last
+  return records.flatMap((record) => {
+    if (aside.has(record.position)) return []
+    const event = decodeEvent(record)
+    if (event.epoch < epoch || (event.epoch === epoch && event.sequence <= sequence)) return []
+    epoch = event.epoch
+    sequence = event.sequence
+    return [{ position: record.position, event }]
+  })
+}
+
+/** The chain that an epoch is of. @throws PoisonEvent where it is another than before. */
+export function chainOf(position: number, name: string, before: Chain | undefined): Chain {
+  const chain = asChain(name)
+  if (chain === undefined) throw new PoisonEvent('chain', position, `unknown chain ${name}`)
+  if (before !== undefined && before !== chain)
+    throw new PoisonEvent('chain', position, `chain ${chain} after ${before}`)
+  return chain
+}
+
+/** @throws PoisonEvent where the block does not stand on the tip. */
+export function mustConnect(position: number, event: BlockConnected, tip: Tip): void {
+  const prevHash = hexOf(event.prevHash)
+  if (event.height === tip.height + 1 && (event.height === 0 || prevHash === tip.hash)) return
+  throw new PoisonEvent(
+    'chain',
+    position,
+    `connects ${String(event.height)} on ${prevHash}, the tip is ${String(tip.height)} ${tip.hash}`,
+  )
+}
+
+/** @returns the hash of the block that leaves. @throws PoisonEvent where it is not the tip. */
+export function mustDisconnect(position: number, event: BlockDisconnected, tip: Tip): string {
+  const hash = hexOf(event.hash)
+  if (hash === tip.hash) return hash
+  throw new PoisonEvent('chain', position, `disconnects ${hash}, the tip is ${tip.hash}`)
+}

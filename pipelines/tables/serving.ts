@@ -1,0 +1,66 @@
+import type { Database } from './clickhouse.js'
+
+/** What a database may be called. */
+export const DATABASE_NAME = /^[A-Za-z_]\w{0,62}$/
+
+/**
+ * The database that serves for the one that the settings name: itself, until another took its place. Where it was replaced,
+ * `notePlace` has kept that beside it, so that it can be dropped; the last steps are found in the databases themselves.
+ */
+export async function servingDatabase(named: Database): Promise<string> {
+  // A database that was dropped cannot be connected to.
+  const server = named.sibling('default')
+  try {
+    const seen = new Set<string>()
+    let name = (await notedPlace(server, named.name)) ?? named.name
+    for (;;) {
+      if (seen.has(name)) throw new Error(`databases ${[...seen].join(', ')} name each other as successors`)
+      seen.add(name)
+      const next = await successorOf(server, name)
+      if (next === '') return name
+      name = next
+    }
+  } finally {
+    await server.close()
+  }
+}
+
+/** Keeps which database serves, where dropping the one that was replaced does not lose it. */
+export async function notePlace(named: Database, serving: string): Promise<void> {
+  const server = named.sibling('default')
+  try {
+    if ((await notedPlace(server, named.name)) === serving) return
+    const notes = notesOf(named.name)
+    await server.command(`CREATE DATABASE IF NOT EXISTS ${notes}`)
+    await server.command(
+      `CREATE TABLE IF NOT EXISTS ${notes}.serving (since DateTime64(6, 'UTC') DEFAULT now64(6), database String)
+       ENGINE = MergeTree ORDER BY since SETTINGS fsync_after_insert = 1`,
+    )
+    await server.command(`INSERT INTO ${notes}.serving (database) VALUES ({serving:String})`, { serving })
+  } finally {
+    await server.close()
+  }
+}
+
+/** The database beside a named one that holds nothing but which one serves for it. */
+export const notesOf = (name: string): string => `${name}_serving`
+
+async function notedPlace(server: Database, name: string): Promise<string | undefined> {
+  if (!(await hasColumn(server, notesOf(name), 'serving', 'database'))) return undefined
+  const sql = `SELECT database FROM ${notesOf(name)}.serving ORDER BY since DESC LIMIT 1`
+  return (await server.query<{ database: string }>(sql))[0]?.database
+}
+
+async function successorOf(server: Database, name: string): Promise<string> {
+  // A database that is not there yet, or was made by an earlier version, has none.
+  if (!(await hasColumn(server, name, 'writers', 'successor'))) return ''
+  const sql = `SELECT argMax(successor, writer) AS next FROM ${name}.writers`
+  return (await server.query<{ next: string }>(sql))[0]?.next ?? ''
+}
+
+async function hasColumn(server: Database, database: string, table: string, name: string): Promise<boolean> {
+  const sql = `SELECT count() AS columns FROM system.columns
+    WHERE database = {database:String} AND table = {table:String} AND name = {name:String}`
+  const [row] = await server.query<{ columns: string }>(sql, { database, table, name })
+  return row !== undefined && row.columns !== '0'
+}

@@ -1,0 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '../../pipelines/logger.js'
+import { DatabaseUnavailable } from '../../pipelines/tables/clickhouse.js'
+
+const PAUSE_MS = 1_000
+
+/** Asks a database until it answers. @returns nothing where the signal aborts first. @throws what it refuses. */
+export async function whenAnswered<T>(
+  ask: () => Promise<T>,
+  { logger, signal }: { readonly logger: Logger; readonly signal: AbortSignal },
+): Promise<T | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error
+      logger.warn({ err: error }, 'the database does not answer, trying again')
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,56 @@
+import type { EventLog } from '../../pipelines/log/port.js'
+import type { Logger } from '../../pipelines/logger.js'
+import { Announcer } from '../../pipelines/materialize/announce.js'
+import { mustBeBuildable } from '../../pipelines/materialize/replay.js'
+import { Successor } from '../../pipelines/materialize/successor.js'
+import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { notePlace } from '../../pipelines/tables/serving.js'
+import type { Progress } from '../progress.js'
+
+export interface IntoParts {
+  /** The database that the settings name. */
+  readonly named: Database
+  /** The one that serves for it. */
+  readonly serving: Database
+  readonly log: EventLog
+  readonly logger: Logger
+  readonly progress: Progress
+}
+
+/**
+ * Builds a second database and switches to it.
+ * @param crashAt `before-switch` or `after-switch` kills the process there: for crash tests.
+ * @returns what to tell the operator. @throws CannotReplay, and as Successor does.
+ */
+export async function replayInto(parts: IntoParts, name: string, crashAt?: string): Promise<string> {
+  const { named, serving, log, logger, progress } = parts
+  if (name === serving.name && name !== named.name) {
+    await notePlace(named, name)
+    return `${name} serves already, in the place of ${named.name}`
+  }
+  await mustBeBuildable(serving, log, name)
+  const db = serving.sibling(name)
+  try {
+    const head = await new Successor({
+      ...{ db, old: serving, log, logger },
+      progress: (height, tip) => {
+        progress.step('blocks', height + 1, tip + 1)
+      },
+      beforeSwitch: crashing(crashAt === 'before-switch'),
+    }).run()
+    crashing(crashAt === 'after-switch')()
+    await notePlace(named, name)
+    // Explorers look when a head is announced: so they come over now, and not with the next block.
+    await new Announcer(log).head(head)
+    progress.end()
+    return `${name} serves from block ${String(head.tipHeight)} on; ${serving.name} is as it was and no longer needed: DROP DATABASE ${serving.name}`
+  } finally {
+    await db.close()
+  }
+}
+
+function crashing(isWanted: boolean): () => void {
+  return () => {
+    if (isWanted) process.kill(process.pid, 'SIGKILL')
+  }
+}
