@@ -2,12 +2,15 @@ import { ingest } from './ingest.js'
 import { replay } from './replay.js'
 import { rest } from './rest.js'
 import { asText, type Figure, report } from './report.js'
+import { storage } from './storage.js'
 
 /** Suites by name; each gives its figures. `--quick` is for trying a suite out, never for a stored figure. */
 const SUITES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> = {
   ingest: (quick) => ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4 }),
   replay: (quick) => replay({ blocks: quick ? 3000 : 20_000, txsPerBlock: 20, blockMs: 5 }),
   rest: (quick) => rest({ blocks: quick ? 300 : 3000, txsPerBlock: 20, seconds: quick ? 2 : 10 }),
+  // So many transactions that the simulated node leaves most of the large Dilithium ones out.
+  storage: (quick) => storage({ blocks: quick ? 200 : 4500, txsPerBlock: quick ? 20 : 50 }),
 }
 
 const args = process.argv.slice(2)

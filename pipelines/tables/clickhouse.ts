@@ -12,18 +12,24 @@ export class QueryRefused extends Error {
   override readonly name = 'QueryRefused'
 }
 
-/** Errors by which a server says that it is not in order, rather than that the query is wrong. */
+/** Errors by which a server, or its cluster, says that it is not in order, rather than that the query is wrong. */
 const PASSING_CODES: readonly string[] = [
   '159',
   '202',
   '209',
   '210',
+  '225',
   '236',
   '241',
   '242',
   '243',
+  '244',
   '252',
   '279',
+  '285',
+  '286',
+  '289',
+  '319',
   '364',
   '394',
   '425',

@@ -98,6 +98,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     wsClients: () => server.clients,
     tipHeight: () => state.chain.height,
     nodeHeight: () => state.heartbeat?.nodeHeight ?? -1,
+    heartbeatApplied: () => state.heartbeat?.appliedMs ?? 0,
     reorgs: () => state.chain.reorgs,
     poolSize: () => state.pool.size,
     refusedFiles: () => definitions.refused(),

@@ -8,6 +8,8 @@ export interface MetricSources {
   readonly wsClients: () => number
   readonly tipHeight: () => number
   readonly nodeHeight: () => number
+  /** Unix milliseconds, 0 before any. */
+  readonly heartbeatApplied: () => number
   readonly reorgs: () => number
   readonly poolSize: () => number
   readonly refusedFiles: () => readonly { readonly file: string; readonly isRefused: boolean }[]
@@ -47,6 +49,11 @@ export class Metrics {
     gauge('headwater_api_ws_clients', 'Connected WebSocket clients.', sources.wsClients)
     gauge('headwater_tip_height', 'Height of the head, -1 for none.', sources.tipHeight)
     gauge('headwater_node_height', 'Height in the last applied heartbeat, -1 for none.', sources.nodeHeight)
+    gauge(
+      'headwater_heartbeat_applied_timestamp_seconds',
+      'When the last heartbeat came through: poller, node, log and materializer were well then. 0 for never.',
+      () => sources.heartbeatApplied() / 1000,
+    )
     gauge('headwater_tip_lag_blocks', 'Blocks that the head is behind the node.', () =>
       Math.max(0, sources.nodeHeight() - sources.tipHeight()),
     )

@@ -29,6 +29,8 @@ export interface PipelineOptions {
   readonly rankingTail?: number
   /** What the explorer is to have besides. */
   readonly explorer?: Partial<ExplorerOptions>
+  /** Makes tables, instead of or before the migrations. */
+  readonly prepare?: (db: Database) => Promise<void>
   /** An existing log to read, instead of one of its own. */
   readonly log?: EventLog
 }
@@ -66,6 +68,7 @@ export class Pipeline {
     const log = options.log ?? (await openLmdbLog(join(folder, 'log')))
     const name = `t_${String(process.pid)}_${String(Date.now())}_${String(databases++)}`
     const db = new Database({ url: options.engineUrl, database: name })
+    await options.prepare?.(db)
     await migrate(db)
     const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
     const explorer = await startExplorer({

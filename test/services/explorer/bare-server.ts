@@ -31,6 +31,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     wsClients: () => 0,
     tipHeight: () => -1,
     nodeHeight: () => -1,
+    heartbeatApplied: () => 0,
     reorgs: () => 0,
     poolSize: () => 0,
     refusedFiles: () => [],

@@ -287,6 +287,7 @@ describe('an explorer of the recorded chain', () => {
       `headwater_tip_height ${String(before.chaininfo.blocks)}`,
       `headwater_node_height ${String(before.chaininfo.blocks)}`,
       'headwater_tip_lag_blocks 0',
+      '# TYPE headwater_heartbeat_applied_timestamp_seconds gauge',
       'headwater_consumer_lag{topic="chain",consumer="materializer"} 0',
       'headwater_consumer_lag{topic="committed",consumer="explorer"} 0',
       '# TYPE headwater_reorgs_total counter',

@@ -1,0 +1,54 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type ConnectedBlock, decodeBlock, decodeEvent } from '../pipelines/materialize/decode.js'
+import { openLmdbLog } from '../pipelines/log/lmdb.js'
+
+export interface LogSize {
+  /** Of blocks that were connected. */
+  readonly events: number
+  readonly eventBytes: number
+  /** Of the blocks in them, as the node serialises them. */
+  readonly rawBytes: number
+  readonly txs: number
+  /** Coinbases left out. */
+  readonly inputs: number
+  readonly outputs: number
+  /** Of the embedded log on disk. */
+  readonly fileBytes: number
+}
+
+/** What the blocks of topic `chain` take. */
+export async function measureLog(folder: string): Promise<LogSize> {
+  const size = { events: 0, eventBytes: 0, rawBytes: 0, txs: 0, inputs: 0, outputs: 0 }
+  for await (const { block, bytes } of blocksOf(folder)) {
+    size.events++
+    size.eventBytes += bytes
+    size.rawBytes += block.size
+    size.txs += block.txs.length
+    size.inputs += block.prevouts.length
+    size.outputs += block.txs.reduce((sum, tx) => sum + tx.outputs.length, 0)
+  }
+  const names = await readdir(folder)
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).blocks * 512))
+  return { ...size, fileBytes: sizes.reduce((sum, each) => sum + each, 0) }
+}
+
+/** The connected blocks of an embedded log, oldest first, with the bytes of their events. */
+export async function* blocksOf(folder: string): AsyncGenerator<{ block: ConnectedBlock; bytes: number }> {
+  const log = await openLmdbLog(folder)
+  try {
+    for (let position = 0; ;) {
+      const records = await log.read('chain', position, 500)
+      for (const record of records) {
+        const { event } = decodeEvent(record)
+        if (event.case === 'blockConnected')
+          yield { block: decodeBlock(record.position, event.value), bytes: record.value.length }
+      }
+      const last = records.at(-1)
+      if (last === undefined) return
+      position = last.position + 1
+    }
+  } finally {
+    await log.close()
+  }
+}

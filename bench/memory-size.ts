@@ -1,0 +1,77 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Day } from '../services/explorer/days.js'
+import { Pool } from '../services/explorer/pool.js'
+import { poolTx, type PoolTx } from '../services/explorer/pool-tx.js'
+import { blocksOf } from './log-size.js'
+
+/** Enough that what is not theirs is lost among them. */
+const POOL_TXS = 20_000
+const DAYS = 50_000
+
+/** Bytes of the explorer's memory, garbage left out, that each thing takes which it holds by the thousand. */
+export interface MemorySize {
+  readonly perPoolTx: number
+  /** Serialised, of the same transactions. */
+  readonly poolTxSize: number
+  readonly perDay: number
+}
+
+/** A pool of the log's own transactions, and as many days as no chain has. */
+export async function measureMemory(logFolder: string): Promise<MemorySize> {
+  const pool = new Pool()
+  const before = await used()
+  const txs: PoolTx[] = []
+  for await (const tx of transactionsOf(logFolder)) {
+    txs.push(tx)
+    if (txs.length === POOL_TXS) break
+  }
+  pool.replace(txs, 0)
+  pool.newest()
+  const { length: count } = txs
+  const poolTxSize = txs.reduce((sum, tx) => sum + tx.size, 0) / count
+  txs.length = 0
+  const filled = await used()
+  const days = Array.from({ length: DAYS }, (_, day) => dayLike(day))
+  const told = await used()
+  // Held until here.
+  if (pool.size !== count || days.length !== DAYS) throw new Error('what was to be measured is gone')
+  return { perPoolTx: (filled - before) / count, poolTxSize, perDay: (told - filled) / DAYS }
+}
+
+async function* transactionsOf(logFolder: string): AsyncGenerator<PoolTx> {
+  for await (const { block } of blocksOf(logFolder)) {
+    let next = 0
+    for (const tx of block.txs) {
+      if (tx.isCoinbase) continue
+      const coins = tx.inputs.map(() => block.prevouts[next++])
+      // Bytes of its own, as a message brings them: a slice would hold the whole block.
+      const own = coins.map((coin) =>
+        coin === undefined ? undefined : { value: coin.value, script: Buffer.from(coin.script) },
+      )
+      yield poolTx({ raw: Buffer.from(tx.raw), fee: 1000n, firstSeen: block.header.time }, own)
+    }
+  }
+}
+
+function dayLike(day: number): Day {
+  const amount = BigInt(day) << 40n
+  return {
+    ...{ day, blocks: 144, txs: 400_000 + day, dilithiumTxs: day, fees: amount, output: amount << 8n },
+    ...{ activeAddresses: day, newAddresses: day, averageDifficulty: day + 0.5, work: amount << 30n },
+    ...{ addresses: day, dilithiumAddresses: day },
+  }
+}
+
+/** Heap and buffers in use, after garbage collection. */
+async function used(): Promise<number> {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  // Buffers are freed a turn after what held them.
+  for (let turn = 0; turn < 3; turn++) {
+    collect()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}

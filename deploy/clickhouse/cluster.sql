@@ -1,0 +1,280 @@
+-- Headwater on a cluster of replicas: every server has everything. Generated from pipelines/tables/migrations; after a new one:
+--   npx vitest run --project fast test/deploy/cluster.test.ts -u
+-- Apply it once, before any process of Headwater: clickhouse-client --multiquery < cluster.sql. The processes then find all
+-- migrations done. {cluster}, {shard} and {replica} are macros of the servers; operators and packages set them.
+
+CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';
+
+CREATE TABLE IF NOT EXISTS headwater.block_heights ON CLUSTER '{cluster}'
+(
+    `hash` FixedString(32),
+    `height` UInt32
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY hash
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.block_txs ON CLUSTER '{cluster}'
+(
+    `height` UInt32,
+    `block_hash` FixedString(32),
+    `tx_index` UInt32,
+    `txid` FixedString(32),
+    `wtxid` FixedString(32),
+    `time` UInt32,
+    `size` UInt32,
+    `weight` UInt32,
+    `is_dilithium` UInt8,
+    `moved` UInt64,
+    INDEX by_moved moved TYPE minmax GRANULARITY 1
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (height, block_hash, tx_index)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.blocks ON CLUSTER '{cluster}'
+(
+    `height` UInt32,
+    `hash` FixedString(32),
+    `prev_hash` FixedString(32),
+    `merkle_root` FixedString(32),
+    `time` UInt32,
+    `median_time` UInt32,
+    `nonce` UInt32,
+    `bits` UInt32,
+    `version` Int32,
+    `size` UInt32,
+    `stripped_size` UInt32,
+    `weight` UInt32,
+    `tx_count` UInt32,
+    `input_count` UInt32,
+    `output_count` UInt32,
+    `total_fees` UInt64,
+    `total_output` UInt64,
+    `subsidy` UInt64,
+    `miner_script` String,
+    `coinbase_script` String,
+    `chainwork` FixedString(32),
+    `dilithium_tx_count` UInt32,
+    `sum_txs` UInt64,
+    `sum_dilithium_txs` UInt64,
+    `supply` UInt64,
+    `utxo_count` UInt64,
+    `addresses` UInt64,
+    `funded_addresses` UInt64,
+    `dilithium_addresses` UInt64,
+    `dilithium_funded_addresses` UInt64,
+    `work` UInt256,
+    `difficulty` Float64,
+    `active_addresses` UInt32,
+    `new_addresses` UInt32,
+    `sum_op_returns` UInt64,
+    INDEX by_time time TYPE minmax GRANULARITY 1
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (height, hash)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.heads ON CLUSTER '{cluster}'
+(
+    `position` Int64,
+    `previous` Int64,
+    `chain` LowCardinality(String),
+    `tip_height` Int64,
+    `tip_hash` FixedString(32),
+    `final_height` Int64,
+    `epoch` UInt32,
+    `sequence` UInt64,
+    `disconnected` Array(FixedString(32)),
+    `connected` Array(FixedString(32)),
+    `blocks_before` UInt64,
+    `reorgs_before` UInt64,
+    `written_at` DateTime64(3, 'UTC'),
+    `writer` UInt64
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+PRIMARY KEY (position, written_at)
+ORDER BY (position, written_at, writer)
+SETTINGS fsync_after_insert = 1, index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS headwater.migrations ON CLUSTER '{cluster}'
+(
+    `id` UInt32,
+    `name` String,
+    `checksum` String,
+    `applied_at` DateTime DEFAULT now()
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY id
+SETTINGS index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS headwater.op_returns ON CLUSTER '{cluster}'
+(
+    `ordinal` UInt64,
+    `height` UInt32,
+    `block_hash` FixedString(32),
+    `tx_index` UInt32,
+    `txid` FixedString(32),
+    `vout` UInt32,
+    `time` UInt32,
+    `data` String
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (ordinal, height, block_hash)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.ranked_balances ON CLUSTER '{cluster}'
+(
+    `at_height` UInt32,
+    `at_hash` FixedString(32),
+    `rank` UInt64,
+    `script_hash` FixedString(32),
+    `address` String,
+    `balance` UInt64,
+    `tx_count` UInt64,
+    `is_dilithium` UInt8
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+PARTITION BY (at_height, at_hash)
+ORDER BY rank
+SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.rankings ON CLUSTER '{cluster}'
+(
+    `height` UInt32,
+    `block_hash` FixedString(32),
+    `size` UInt64,
+    `built_at` DateTime64(3, 'UTC')
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (height, block_hash)
+SETTINGS fsync_after_insert = 1, index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS headwater.script_balances ON CLUSTER '{cluster}'
+(
+    `height` UInt32,
+    `block_hash` FixedString(32),
+    `script_hash` FixedString(32),
+    `address` String,
+    `before` UInt64,
+    `balance` UInt64,
+    `tx_count` UInt64,
+    `is_dilithium` UInt8
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (height, block_hash, script_hash)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.script_outputs ON CLUSTER '{cluster}'
+(
+    `script_hash` FixedString(32),
+    `depth` UInt32,
+    `txid` FixedString(32),
+    `vout` UInt32,
+    `spent` UInt8,
+    `height` UInt32,
+    `block_hash` FixedString(32),
+    `value` UInt64
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (script_hash, depth, txid, vout, spent, height, block_hash)
+SETTINGS index_granularity = 512, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.script_txs ON CLUSTER '{cluster}'
+(
+    `script_hash` FixedString(32),
+    `ordinal` UInt64,
+    `height` UInt32,
+    `block_hash` FixedString(32),
+    `tx_index` UInt32,
+    `txid` FixedString(32),
+    `time` UInt32,
+    `received` UInt64,
+    `sent` UInt64,
+    `total_received` UInt64,
+    `total_sent` UInt64,
+    `unspent_count` UInt64,
+    `first_height` UInt32,
+    `first_time` UInt32,
+    `shows_dilithium` UInt8,
+    `open_days` Array(UInt16)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (script_hash, ordinal, height, block_hash)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.scripts ON CLUSTER '{cluster}'
+(
+    `script_hash` FixedString(32),
+    `script` String
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY script_hash
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.spends ON CLUSTER '{cluster}'
+(
+    `prev_txid` FixedString(32),
+    `prev_vout` UInt32,
+    `height` UInt32,
+    `block_hash` FixedString(32),
+    `txid` FixedString(32),
+    `vin` UInt32
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (prev_txid, prev_vout, height, block_hash)
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.tx_bodies ON CLUSTER '{cluster}'
+(
+    `txid` FixedString(32),
+    `body` String,
+    `prevouts` String
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY txid
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.tx_places ON CLUSTER '{cluster}'
+(
+    `txid` FixedString(32),
+    `height` UInt32,
+    `block_hash` FixedString(32),
+    `tx_index` UInt32,
+    `wtxid` FixedString(32),
+    `time` UInt32,
+    `size` UInt32,
+    `weight` UInt32,
+    `is_dilithium` UInt8
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (txid, height, block_hash)
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.tx_witnesses ON CLUSTER '{cluster}'
+(
+    `wtxid` FixedString(32),
+    `witness` String
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY wtxid
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.writers ON CLUSTER '{cluster}'
+(
+    `writer` UInt64,
+    `position` Int64,
+    `claimed_at` DateTime64(3, 'UTC'),
+    `successor` String,
+    `replaces` String
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY writer
+SETTINGS fsync_after_insert = 1, index_granularity = 8192;
+
+INSERT INTO headwater.migrations (id, name, checksum) VALUES
+    (1, '0001_chain.sql', '8ef583b5399e979bf7b88fd8d7dcc6a6ad4fdd3890b01394f689338d5cb26ea1'),
+    (2, '0002_statistics.sql', '74bfdfaedefd3f42acd85556d9c7e25c3c733ff98abaa712b32adc07c3236ed0'),
+    (3, '0003_writers.sql', '67276753268171f47f5eb9058cb4a31dc8ba58ae32de283ef7c7e806fd71a3f4'),
+    (4, '0004_successors.sql', '327d4d54a674f441ff602b0ebc2b0d3838f8f914c76a8df1d4e5e5c27bde93fb');
+

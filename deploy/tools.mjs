@@ -1,0 +1,78 @@
+/**
+ * Installs the programs of others that some tests look for: `node deploy/tools.mjs`. Nothing needs them; what is missing and
+ * cannot be had is told, its tests are skipped, and the exit status is 0 all the same. Plain JavaScript: it runs before npm ci.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, renameSync, symlinkSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+/** Gone with node_modules, and looked into by test/deploy/tools.ts. */
+const OWN = join(ROOT, 'node_modules/.cache/headwater-tools')
+const BIN = join(OWN, 'bin')
+const MINUTES = 60_000
+
+/** Programs by the Debian package that has them. */
+const PACKAGES = { promtool: 'prometheus', nginx: 'nginx-light', wrk: 'wrk', chromium: 'chromium' }
+const CHROMES = ['chromium', 'chromium-browser', 'google-chrome', 'chrome']
+const VALIDATOR = 'kubernetes-validate==1.37.0'
+/** The parser of docker compose, without docker. */
+const COMPOSE = 'github.com/compose-spec/compose-go/v2/cmd@v2.9.1'
+
+const isThere = (name) =>
+  [BIN, ...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'].some((folder) =>
+    existsSync(join(folder, name)),
+  )
+
+function run(command, args, env = {}) {
+  const { status } = spawnSync(command, args, {
+    stdio: ['ignore', 'ignore', 'ignore'],
+    env: { ...process.env, ...env },
+    timeout: 5 * MINUTES,
+  })
+  return status === 0
+}
+
+function aptInstall() {
+  const missing = Object.entries(PACKAGES)
+    .filter(([name]) => !(name === 'chromium' ? CHROMES : [name]).some(isThere))
+    .map(([, each]) => each)
+  if (missing.length === 0 || process.getuid?.() !== 0 || !isThere('apt-get')) return
+  // RUNLEVEL=1: nothing that is installed is to be started.
+  const env = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
+  run('apt-get', ['update', '-qq'], env)
+  // One by one: a package that this release does not have must not keep the others away.
+  for (const each of missing)
+    run('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', each], env)
+}
+
+function pipInstall() {
+  if (isThere('kubernetes-validate') || !isThere('python3')) return
+  const venv = join(OWN, 'python')
+  if (!run('python3', ['-m', 'venv', venv])) return
+  if (run(join(venv, 'bin/pip'), ['install', '--quiet', VALIDATOR]))
+    symlinkSync(join(venv, 'bin/kubernetes-validate'), join(BIN, 'kubernetes-validate'))
+}
+
+function goInstall() {
+  if (isThere('compose-go') || !isThere('go')) return
+  if (run('go', ['install', COMPOSE], { GOBIN: BIN, GOFLAGS: '-mod=mod' }))
+    renameSync(join(BIN, 'cmd'), join(BIN, 'compose-go'))
+}
+
+mkdirSync(BIN, { recursive: true })
+for (const install of [aptInstall, pipInstall, goInstall]) {
+  try {
+    install()
+  } catch (error) {
+    process.stdout.write(`tools: ${error.message}\n`)
+  }
+}
+const wanted = [...Object.keys(PACKAGES), 'kubernetes-validate', 'compose-go']
+const missing = wanted.filter((name) => !(name === 'chromium' ? CHROMES : [name]).some(isThere))
+process.stdout.write(
+  missing.length === 0
+    ? `tools: all there (${wanted.join(', ')})\n`
+    : `tools: could not be had, so that their tests are skipped: ${missing.join(', ')}\n`,
+)

@@ -1,0 +1,106 @@
+import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { readMigrations } from '../../pipelines/tables/migrate.js'
+
+/** A table as the server says that it was made. */
+export interface Made {
+  readonly name: string
+  readonly sql: string
+}
+
+/** By which columns a table's rows are spread over shards; those that are not named here are whole on every server. */
+export const SHARDED_BY: Readonly<Record<string, string>> = {
+  block_txs: 'block_hash',
+  tx_places: 'txid',
+  tx_bodies: 'txid',
+  tx_witnesses: 'wtxid',
+  spends: 'prev_txid',
+  script_txs: 'script_hash',
+  script_outputs: 'script_hash',
+  scripts: 'script_hash',
+  script_balances: 'script_hash',
+  ranked_balances: 'script_hash',
+  op_returns: 'block_hash',
+}
+
+/** What stands for EmbeddedRocksDB, which is not replicated: the smallest blocks that a point read then has to open. */
+const POINT_SETTINGS =
+  'index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1'
+
+/** All tables of a migrated database, `migrations` too. */
+export async function tablesOf(db: Database): Promise<Made[]> {
+  const rows = await db.query<Made>(
+    `SELECT name, replaceOne(create_table_query, concat(database, '.', name), name) AS sql
+     FROM system.tables WHERE database = currentDatabase() ORDER BY name`,
+  )
+  const formatted = rows.map(async ({ name, sql }) => {
+    const [row] = await db.query<{ sql: string }>('SELECT formatQuery({sql:String}) AS sql', { sql })
+    return { name, sql: row?.sql ?? '' }
+  })
+  return Promise.all(formatted)
+}
+
+const REPLICATED_HEADER = `-- Headwater on a cluster of replicas: every server has everything. Generated from pipelines/tables/migrations; after a new one:
+--   npx vitest run --project fast test/deploy/cluster.test.ts -u
+-- Apply it once, before any process of Headwater: clickhouse-client --multiquery < cluster.sql. The processes then find all
+-- migrations done. {cluster}, {shard} and {replica} are macros of the servers; operators and packages set them.`
+
+/** The schema for one shard of replicas. */
+export async function replicatedSql(tables: readonly Made[]): Promise<string> {
+  const made = tables.map(({ sql }) => create(sql, '', '{shard}'))
+  return [REPLICATED_HEADER, DATABASE, ...made, await migrationsDone(), ''].join('\n\n')
+}
+
+const SHARDED_HEADER = `-- Headwater on several shards: not supported by the code yet, see content/cluster.md for what is missing. Generated from
+-- pipelines/tables/migrations like cluster.sql. Large tables are spread by the hash of what they are asked for, so that a
+-- point read has one shard to ask; small ones, and those that say what is visible, are whole on every server.`
+
+/** The schema for several shards: a table of its shard's rows, and one under the table's name that has all of them. */
+export async function shardedSql(tables: readonly Made[]): Promise<string> {
+  const made = tables.flatMap(({ name, sql }) => {
+    const key = SHARDED_BY[name]
+    if (key === undefined) return [create(sql, '', 'all')]
+    const distributed = `CREATE TABLE IF NOT EXISTS headwater.${name} ON CLUSTER '{cluster}' AS headwater.${name}_shard
+ENGINE = Distributed('{cluster}', 'headwater', '${name}_shard', sipHash64(${key}))`
+    return [create(sql, '_shard', '{shard}'), `${distributed};`]
+  })
+  return [SHARDED_HEADER, DATABASE, ...made, await migrationsDone(), ''].join('\n\n')
+}
+
+const DATABASE = "CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';"
+
+function create(sql: string, suffix: string, shard: string): string {
+  const replica = shard === 'all' ? '{shard}-{replica}' : '{replica}'
+  const engine = `ReplicatedReplacingMergeTree('/clickhouse/{cluster}/${shard}/{database}/{table}', '${replica}')`
+  return `${sql
+    .replace(/^CREATE TABLE (\w+)/, `CREATE TABLE IF NOT EXISTS headwater.$1${suffix} ON CLUSTER '{cluster}'`)
+    .replace(/^ENGINE = ReplacingMergeTree$/m, `ENGINE = ${engine}`)
+    .replace(
+      /^ENGINE = EmbeddedRocksDB\nPRIMARY KEY (\w+)$/m,
+      `ENGINE = ${engine}\nORDER BY $1\nSETTINGS ${POINT_SETTINGS}`,
+    )};`
+}
+
+async function migrationsDone(): Promise<string> {
+  const done = (await readMigrations()).map(
+    ({ id, name, checksum }) => `(${String(id)}, '${name}', '${checksum}')`,
+  )
+  return `INSERT INTO headwater.migrations (id, name, checksum) VALUES\n    ${done.join(',\n    ')};`
+}
+
+/** The statements of a file, comments left out. */
+export function statementsOf(sql: string): string[] {
+  return sql
+    .replace(/^--.*$/gm, '')
+    .split(/;$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')
+}
+
+/** The same tables on a server that is no cluster's, in a database of that name: what can be tried without a Keeper. */
+export function onOneServer(statement: string, database: string): string {
+  return statement
+    .replace(" ON CLUSTER '{cluster}'", '')
+    .replace(/ReplicatedReplacingMergeTree\([^)]*\)/, 'ReplacingMergeTree')
+    .replaceAll('headwater.', `${database}.`)
+    .replace(/(DATABASE IF NOT EXISTS) headwater$/, `$1 ${database}`)
+}

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import { startSimnode } from '../../services/simnode/node.js'
+import { buildChain } from '../../services/simnode/sim-chain.js'
+import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { migrate } from '../../pipelines/tables/migrate.js'
+import { dropDatabase, newDatabase, useDatabase, useEngine } from '../harness/engine.js'
+import { Pipeline } from '../harness/pipeline.js'
+import {
+  onOneServer,
+  replicatedSql,
+  SHARDED_BY,
+  shardedSql,
+  statementsOf,
+  tablesOf,
+} from './cluster-schema.js'
+import { text } from './tools.js'
+
+const FILES = ['cluster', 'sharded'] as const
+
+describe('the schema of a cluster', () => {
+  const db = useDatabase()
+
+  it('is that of the migrations', async () => {
+    const tables = await tablesOf(db())
+    expect(tables.length).toBeGreaterThan(15)
+    expect(Object.keys(SHARDED_BY).filter((name) => !tables.some((each) => each.name === name))).toEqual([])
+    await expect(await replicatedSql(tables)).toMatchFileSnapshot('../../deploy/clickhouse/cluster.sql')
+    await expect(await shardedSql(tables)).toMatchFileSnapshot('../../deploy/clickhouse/sharded.sql')
+  })
+
+  it.each(FILES)('is what ClickHouse parses: %s.sql', async (file) => {
+    const statements = statementsOf(text(`deploy/clickhouse/${file}.sql`))
+    expect(statements.length).toBeGreaterThan(15)
+    for (const statement of statements) await db().command(`EXPLAIN AST ${statement}`)
+    await expect(db().command(`EXPLAIN AST ${statements[1]!} WRONG`)).rejects.toThrow(/Syntax error/)
+  })
+
+  it('replicates every table, and knows no engine that cannot be', () => {
+    for (const file of FILES) {
+      const creates = statementsOf(text(`deploy/clickhouse/${file}.sql`)).filter((each) =>
+        each.startsWith('CREATE TABLE'),
+      )
+      for (const each of creates) {
+        expect(each).toMatch(/ON CLUSTER '\{cluster\}'/)
+        expect(each).toMatch(/ENGINE = (ReplicatedReplacingMergeTree|Distributed)\(/)
+      }
+    }
+  })
+
+  it('leaves nothing for the migrations to do', async () => {
+    const other = await newDatabase()
+    try {
+      await apply(other)
+      const before = await tablesOf(other)
+      await migrate(other)
+      expect(await tablesOf(other)).toEqual(before)
+    } finally {
+      await dropDatabase(other)
+    }
+  })
+
+  // What the point tables are there has no upsert by key: what is written twice stands there twice until it is merged.
+  it(
+    'gives the answers of the other one, also after all was written twice',
+    { timeout: 60_000 },
+    async () => {
+      const chain = buildChain({ seed: 'cluster', blocks: 40 })
+      const node = await startSimnode({ chain })
+      const usual = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine() })
+      const clustered = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine(), prepare: apply })
+      try {
+        for (const each of [usual, clustered]) {
+          await each.level()
+          // A new one writes the last 50 blocks again, which here are all.
+          each.restartMaterializer()
+          chain.mine({})
+          await each.level()
+        }
+        await usual.level()
+        const [copies] = await clustered.db.query<{ rows: string; keys: string }>(
+          'SELECT count() AS rows, uniqExact(txid) AS keys FROM tx_bodies',
+        )
+        expect(Number(copies?.rows)).toBeGreaterThan(Number(copies?.keys))
+        const paths = await pathsOf(usual)
+        expect(paths.length).toBeGreaterThan(20)
+        for (const path of paths) {
+          const [one, other] = [await usual.get(path), await clustered.get(path)]
+          expect(one.status, path).toBe(200)
+          expect({ path, body: timeless(other.body), tip: other.tip }).toEqual({
+            path,
+            body: timeless(one.body),
+            tip: one.tip,
+          })
+        }
+      } finally {
+        await Promise.all([usual.close(), clustered.close()])
+        await node.close()
+      }
+    },
+  )
+})
+
+/** Without the moment at which the poller of each last looked. */
+function timeless(body: object): object {
+  return { ...body, lastReconciledAt: undefined }
+}
+
+async function apply(db: Database): Promise<void> {
+  await db.createIfAbsent()
+  for (const statement of statementsOf(text('deploy/clickhouse/cluster.sql')))
+    await db.command(onOneServer(statement, db.name))
+}
+
+/** One of each kind of what is read: by block, transaction, address and outpoint. */
+async function pathsOf(pipeline: Pipeline): Promise<string[]> {
+  const { items } = (await pipeline.get('/txs/recent?limit=8')).body
+  const perTx = items.flatMap(
+    ({ txid, outputs }: { txid: string; outputs: { addresses: { address: string }[] }[] }) => {
+      const address = outputs[0]?.addresses[0]?.address
+      return [
+        `/tx/${txid}`,
+        ...(address === undefined ? [] : [`/address/${address}`, `/address/${address}/txs`]),
+      ]
+    },
+  )
+  const { items: blocks } = (await pipeline.get('/blocks?limit=3')).body
+  const perBlock = blocks.flatMap(({ hash }: { hash: string }) => [`/block/${hash}`, `/block/${hash}/txs`])
+  return ['/stats/summary', '/stats/richlist', '/txs/recent', '/blocks', ...perTx, ...perBlock]
+}

@@ -1,0 +1,134 @@
+import { readdirSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { RETENTION_MS } from '../../pipelines/log/port.js'
+import { customSchemas, faultsIn } from './custom-resources.js'
+import { faultsOf, KNOWS_KAFKA } from './settings.js'
+import { type Document, documents, ran, tool } from './tools.js'
+
+const FOLDER = 'deploy/kubernetes'
+const paths = readdirSync(FOLDER)
+  .filter((name) => name.endsWith('.yaml'))
+  .sort()
+  .map((name) => `${FOLDER}/${name}`)
+const all: Document[] = paths.flatMap((path) => documents(path))
+const of = (kind: string): Document[] => all.filter((document) => document.kind === kind)
+const containerOf = (deployment: Document): Document => deployment.spec.template.spec.containers[0]
+const validator = tool('kubernetes-validate')
+const schemas = customSchemas()
+
+describe('kubernetes', () => {
+  it.skipIf(validator === undefined)('is strictly what the built-in types allow', () => {
+    const { status, output } = ran(validator!, ['--strict', ...paths])
+    const faults = output.split('\n').filter((line) => /^(ERROR|FAIL)/.test(line))
+    expect(faults).toEqual([])
+    expect(status).toBe(0)
+    expect(output).toMatch(/INFO.*33-explorer\.yaml passed/)
+  })
+
+  it.skipIf(schemas === undefined)('is strictly what the definitions of Strimzi and Altinity allow', () => {
+    const custom = all.filter(({ apiVersion }) => /strimzi|altinity/.test(apiVersion))
+    expect(custom.length).toBeGreaterThan(8)
+    for (const each of custom) expect(faultsIn(schemas!, each), each.metadata.name).toEqual([])
+    const wrong = structuredClone(custom[0])
+    wrong.spec.replica = 3
+    expect(faultsIn(schemas!, wrong)).not.toEqual([])
+  })
+
+  it('puts everything into one namespace', () => {
+    const elsewhere = all.filter(
+      ({ kind, metadata }) => kind !== 'Namespace' && metadata.namespace !== 'headwater',
+    )
+    expect(elsewhere).toEqual([])
+  })
+
+  it('runs every process of production, as nobody, within limits, and with probes where it serves', () => {
+    const names = of('Deployment').map(({ metadata }) => metadata.name)
+    expect(names.sort()).toEqual(['docs', 'explorer', 'materializer', 'poller', 'retrieval'])
+    for (const deployment of of('Deployment')) {
+      const container = containerOf(deployment)
+      expect(container.args).toEqual([`dist/services/${deployment.metadata.name}/main.js`])
+      expect(deployment.spec.template.spec.securityContext.runAsNonRoot).toBe(true)
+      expect(container.securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+      })
+      expect(container.resources.limits.memory).toBeDefined()
+      expect(container.image).toMatch(/:\d/)
+      if (container.ports !== undefined)
+        for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
+          expect(container[probe], `${deployment.metadata.name} ${probe}`).toBeDefined()
+    }
+  })
+
+  it('selects what is there', () => {
+    const labels = of('Deployment').map(({ spec }) => spec.template.metadata.labels)
+    const selectors = [
+      ...of('Service').map(({ spec }) => spec.selector),
+      ...of('PodDisruptionBudget').map(({ spec }) => spec.selector.matchLabels),
+      ...of('Deployment').map(({ spec }) => spec.selector.matchLabels),
+    ]
+    expect(selectors.length).toBeGreaterThan(10)
+    for (const selector of selectors) expect(labels).toContainEqual(expect.objectContaining(selector))
+  })
+
+  it('leads from each ingress to a port of a service, and from there to a port of its pods', () => {
+    for (const { spec } of of('Ingress')) {
+      expect(spec.tls[0].hosts).toEqual(spec.rules.map(({ host }: Document) => host))
+      for (const { backend, path } of spec.rules[0].http.paths) {
+        expect(path).not.toMatch(/metrics/)
+        const service = of('Service').find(({ metadata }) => metadata.name === backend.service.name)
+        const port = service.spec.ports.find(({ name }: Document) => name === backend.service.port.name)
+        const deployment = of('Deployment').find(({ metadata }) => metadata.name === backend.service.name)
+        expect(containerOf(deployment).ports.map(({ name }: Document) => name)).toContain(port.targetPort)
+      }
+    }
+  })
+
+  it('leaves a pod running wherever there are several', () => {
+    const guarded = of('PodDisruptionBudget').map(({ spec }) => spec.selector.matchLabels.app)
+    const several = of('Deployment').filter(({ spec }) => spec.replicas > 1)
+    expect(several.map(({ metadata }) => metadata.name).sort()).toEqual(guarded.sort())
+  })
+
+  it('has one partition a topic, kept as long as the log says', () => {
+    const topics = new Map(of('KafkaTopic').map(({ spec }) => [spec.topicName, spec]))
+    expect([...topics.keys()].sort()).toEqual([
+      'headwater.chain',
+      'headwater.committed',
+      'headwater.dead-letters',
+      'headwater.node',
+    ])
+    for (const { partitions, replicas, config } of topics.values()) {
+      expect({ partitions, replicas }).toEqual({ partitions: 1, replicas: 3 })
+      expect(config).toMatchObject({ 'cleanup.policy': 'delete', 'min.insync.replicas': 2 })
+      expect(config['max.message.bytes']).toBeGreaterThanOrEqual(64 << 20)
+    }
+    for (const [topic, kept] of Object.entries(RETENTION_MS)) {
+      const { config } = topics.get(`headwater.${topic}`)
+      expect(config['retention.ms'], topic).toBe(Number.isFinite(kept) ? kept : -1)
+      expect(config['retention.bytes'], topic).toBe(-1)
+    }
+  })
+
+  it.skipIf(!KNOWS_KAFKA)('gives each process settings that it takes', () => {
+    for (const deployment of of('Deployment'))
+      expect(faultsOf(environmentOf(containerOf(deployment))), deployment.metadata.name).toEqual([])
+  })
+})
+
+/** The variables of a container; secrets as secrets.example has them. */
+function environmentOf(container: Document): Record<string, string> {
+  const secrets = documents(`${FOLDER}/secrets.example`).find(({ metadata }) => metadata.name === 'headwater')
+  const configs = container.envFrom.map(({ configMapRef }: Document) => {
+    const found = of('ConfigMap').find(({ metadata }) => metadata.name === configMapRef.name)
+    expect(found, configMapRef.name).toBeDefined()
+    return found.data as Record<string, string>
+  })
+  const single = (container.env ?? []).map(({ name, value, valueFrom }: Document) => {
+    if (value !== undefined) return [name, value]
+    const { name: secret, key } = valueFrom.secretKeyRef
+    if (secret === 'headwater') expect(secrets.stringData, key).toHaveProperty(key)
+    return [name, secret === 'headwater' ? secrets.stringData[key] : 'x']
+  })
+  return Object.assign({}, ...configs, Object.fromEntries(single))
+}

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { useEngine } from '../harness/engine.js'
+import { Pipeline } from '../harness/pipeline.js'
+import { metricsIn, seriesIn } from './promql.js'
+import { type Document, documents, ran, text, tool } from './tools.js'
+
+/** Of Prometheus itself, and of the node exporter that compose.yaml runs and prometheus.yml asks. */
+const OF_OTHERS = new Set(['up', 'node_filesystem_avail_bytes', 'node_filesystem_size_bytes'])
+
+interface Rule {
+  readonly alert?: string
+  readonly record?: string
+  readonly expr: string
+  readonly annotations?: { readonly summary: string }
+}
+
+const [{ groups }] = documents('deploy/prometheus/rules.yml') as [{ groups: { rules: Rule[] }[] }]
+const rules = groups.flatMap((group) => group.rules)
+const alerts = rules.flatMap(({ alert }) => (alert === undefined ? [] : [alert]))
+const recorded = rules.flatMap(({ record }) => (record === undefined ? [] : [record]))
+const [tests] = documents('deploy/prometheus/rules.test.yml') as [Document]
+const dashboard = JSON.parse(text('deploy/grafana/headwater.json'))
+const queries: string[] = dashboard.panels.flatMap(({ targets }: Document) =>
+  targets.map(({ expr }: Document) => expr),
+)
+const promtool = tool('promtool')
+
+describe('PromQL', () => {
+  it('is read for metrics, not for labels and functions', () => {
+    expect(
+      metricsIn('histogram_quantile(0.9, sum by (le, route) (rate(a_bucket{status=~"5.."}[5m]))) > b'),
+    ).toEqual(['a_bucket', 'b'])
+    expect(() => metricsIn('sum(rate(a[5m])')).toThrow(/not PromQL/)
+  })
+})
+
+describe('alerts and the dashboard', () => {
+  let pipeline: Pipeline
+  let told: Set<string>
+
+  beforeAll(async () => {
+    pipeline = await Pipeline.start({ engineUrl: useEngine(), nodeUrl: 'http://127.0.0.1:1' })
+    const answer = await fetch(`${pipeline.url}/metrics`)
+    told = seriesIn(await answer.text())
+  })
+  afterAll(() => pipeline.close())
+
+  it('name metrics only that the running explorer tells', () => {
+    expect(told.size).toBeGreaterThan(30)
+    const named = [...rules.map(({ expr }) => expr), ...queries].flatMap(metricsIn)
+    expect(named.length).toBeGreaterThan(50)
+    const unknown = named.filter(
+      (name) => !told.has(name) && !OF_OTHERS.has(name) && !recorded.includes(name),
+    )
+    expect(unknown).toEqual([])
+  })
+
+  it('tell of everything that the explorer declares for itself', () => {
+    const named = new Set([...rules.map(({ expr }) => expr), ...queries].flatMap(metricsIn))
+    const own = [...told].filter((name) => !/^headwater_(nodejs|process)_/.test(name))
+    expect(own.length).toBeGreaterThan(10)
+    expect(own.filter((name) => !named.has(name))).toEqual([])
+  })
+
+  it('are in the tests of the rules with names that there are', () => {
+    const tested = tests.tests.flatMap(({ alert_rule_test: each = [] }: Document) =>
+      each.map(({ alertname }: Document) => alertname),
+    )
+    expect(tested.filter((name: string) => !alerts.includes(name))).toEqual([])
+    const series = tests.tests.flatMap(({ input_series: each }: Document) =>
+      each.flatMap(({ series: one }: Document) => metricsIn(one)),
+    )
+    expect(series.filter((name: string) => !told.has(name) && !OF_OTHERS.has(name))).toEqual([])
+  })
+
+  it('say what is wrong, and the runbook says what to do, of each', () => {
+    for (const { alert, annotations } of rules)
+      if (alert !== undefined) expect(annotations?.summary, alert).toMatch(/[.?]$/)
+    const runbook = text('content/runbook.md')
+    expect(alerts.filter((name) => !runbook.includes(`\`${name}\``))).toEqual([])
+    const named = [...runbook.matchAll(/`([A-Z][a-z]+(?:[A-Z][a-z]+)+)`/g)].map(([, name]) => name)
+    expect(
+      named.filter((name) => /^(PoisonEvent|LogShrank)$/.test(name ?? '') || alerts.includes(name ?? '')),
+    ).toEqual(named)
+  })
+
+  it('take no room from each other on the dashboard', () => {
+    const panels: Document[] = dashboard.panels
+    const meet = (one: Document, other: Document): boolean =>
+      one.x < other.x + other.w &&
+      other.x < one.x + one.w &&
+      one.y < other.y + other.h &&
+      other.y < one.y + one.h
+    for (const [index, one] of panels.entries()) {
+      expect(one.gridPos.x + one.gridPos.w).toBeLessThanOrEqual(24)
+      for (const other of panels.slice(index + 1))
+        expect(meet(one.gridPos, other.gridPos), one.title).toBe(false)
+    }
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  })
+
+  it.skipIf(promtool === undefined)('are what Prometheus takes', () => {
+    const config = ran(promtool!, ['check', 'config', 'deploy/prometheus/prometheus.yml'])
+    expect(config.status, config.output).toBe(0)
+    expect(config.output).toContain(`SUCCESS: ${String(rules.length)} rules found`)
+  })
+
+  it.skipIf(promtool === undefined)(
+    'wake the operator when they should, and only then',
+    { timeout: 60_000 },
+    () => {
+      const result = ran(promtool!, ['test', 'rules', 'deploy/prometheus/rules.test.yml'])
+      expect(result.status, result.output).toBe(0)
+    },
+  )
+})

@@ -1,0 +1,165 @@
+import { createServer, type ClientHttp2Session, connect, type Http2Server } from 'node:http2'
+import { request } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { startSimnode } from '../../services/simnode/node.js'
+import { buildChain } from '../../services/simnode/sim-chain.js'
+import { useEngine } from '../harness/engine.js'
+import { Pipeline } from '../harness/pipeline.js'
+import { until } from '../harness/until.js'
+import { Nginx } from './nginx.js'
+import { tool } from './tools.js'
+
+const PER_MINUTE = 6
+const SOCKETS_PER_ADDRESS = 20
+const [nginx, openssl] = [tool('nginx'), tool('openssl')]
+
+interface Asked {
+  readonly path?: string
+  /** Of the client's own end. */
+  readonly from?: string
+  readonly host?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before an explorer', () => {
+  let pipeline: Pipeline
+  let node: Awaited<ReturnType<typeof startSimnode>>
+  let proxy: Nginx
+  let grpc: Http2Server
+  const seen: { forwarded: unknown; path: unknown }[] = []
+
+  beforeAll(async () => {
+    const chain = buildChain({ seed: 'proxy', blocks: 3 })
+    node = await startSimnode({ chain })
+    pipeline = await Pipeline.start({
+      ...{ nodeUrl: node.url, engineUrl: useEngine() },
+      explorer: { rateLimitPerMinute: PER_MINUTE, trustedProxyHops: 1 },
+    })
+    await pipeline.poll()
+    await pipeline.materialize()
+    await until('the explorer is well', async () => (await fetch(`${pipeline.url}/health`)).ok)
+    grpc = createServer((asked, answer) => {
+      seen.push({ forwarded: asked.headers['x-forwarded-for'], path: asked.url })
+      answer.writeHead(200, { 'content-type': 'application/grpc', 'grpc-status': '0' })
+      answer.end()
+    })
+    await new Promise<void>((resolve) => grpc.listen(0, '127.0.0.1', resolve))
+    const explorer = Number(new URL(pipeline.url).port)
+    const behind = { explorer, explorerGrpc: (grpc.address() as AddressInfo).port, docs: explorer }
+    proxy = await Nginx.prepare({ nginx: nginx!, openssl: openssl! }, behind)
+    await proxy.start()
+  })
+  afterAll(async () => {
+    await proxy.close()
+    grpc.close()
+    await pipeline.close()
+    await node.close()
+  })
+
+  function ask({
+    path = '/api/v1/stats/summary',
+    from = '127.0.0.1',
+    host,
+    headers = {},
+  }: Asked): Promise<number> {
+    return new Promise((resolve, reject) => {
+      request(
+        {
+          ...{ host: '127.0.0.1', port: proxy.port, path, localAddress: from, agent: false },
+          ...{ rejectUnauthorized: false, servername: host ?? 'explorer.example' },
+          headers: { host: host ?? 'explorer.example', ...headers },
+        },
+        (response) => {
+          response.resume().on('end', () => {
+            resolve(response.statusCode ?? 0)
+          })
+        },
+      )
+        .on('error', reject)
+        .end()
+    })
+  }
+
+  function socket(path: string, from: string): WebSocket {
+    return new WebSocket(`wss://127.0.0.1:${String(proxy.port)}${path}`, {
+      ...{ rejectUnauthorized: false, localAddress: from },
+      headers: { host: 'explorer.example' },
+    }).on('error', () => undefined)
+  }
+
+  it('has a configuration that nginx takes without a warning', () => {
+    expect(proxy.test()).toBe('')
+  })
+
+  it('lets each client be counted by its own address, whatever it says of itself', async () => {
+    const spoof = (n: number): Record<string, string> => ({ 'x-forwarded-for': `198.51.100.${String(n)}` })
+    for (let n = 0; n < PER_MINUTE; n++) expect(await ask({ from: '127.0.0.2', headers: spoof(n) })).toBe(200)
+    expect(await ask({ from: '127.0.0.2', headers: spoof(99) })).toBe(429)
+    expect(await ask({ from: '127.0.0.2', headers: { 'x-forwarded-for': 'nonsense, 127.0.0.3' } })).toBe(429)
+    expect(await ask({ from: '127.0.0.3' })).toBe(200)
+    // Who claims to be another does not use up what that one has.
+    for (let n = 0; n < PER_MINUTE; n++)
+      await ask({ from: '127.0.0.4', headers: { 'x-forwarded-for': '127.0.0.5' } })
+    expect(await ask({ from: '127.0.0.5' })).toBe(200)
+  })
+
+  it('passes WebSocket on, both ways', async () => {
+    for (const path of ['/ws', '/api/v1/ws']) {
+      const client = socket(path, '127.0.0.6')
+      const heard: string[] = []
+      client.on('message', (data: Buffer) => heard.push(data.toString()))
+      await until('the socket is open', () => client.readyState === WebSocket.OPEN)
+      client.send(JSON.stringify({ type: 'subscribe', channel: 'blocks' }))
+      await until('it is subscribed', () => heard.some((text) => text.includes('"subscribed"')))
+      client.close()
+    }
+  })
+
+  it('lets an address have so many sockets and no more', async () => {
+    const open = Array.from({ length: SOCKETS_PER_ADDRESS }, () => socket('/ws', '127.0.0.7'))
+    await until('all are open', () => open.every(({ readyState }) => readyState === WebSocket.OPEN))
+    const beyond = socket('/ws', '127.0.0.7')
+    let refusal: number | undefined
+    beyond.on('unexpected-response', (_, response) => {
+      refusal = response.statusCode
+      beyond.terminate()
+    })
+    await until('it is refused', () => refusal !== undefined)
+    expect(refusal).toBe(429)
+    const other = socket('/ws', '127.0.0.8')
+    await until('another address is let in', () => other.readyState === WebSocket.OPEN)
+    for (const each of [...open, other]) each.close()
+  })
+
+  it('shows the world neither metrics nor other hosts, and no plain HTTP', async () => {
+    expect(await ask({ path: '/metrics', from: '127.0.0.9' })).toBe(404)
+    expect(await ask({ path: '/health', from: '127.0.0.9' })).toBe(200)
+    expect(await ask({ path: '/api/v1/nonsense', from: '127.0.0.9' })).toBe(404)
+    expect(await ask({ host: 'other.example', from: '127.0.0.9' })).toBe(421)
+    const plain = await fetch(`http://127.0.0.1:${String(proxy.plainPort)}/x?y`, { redirect: 'manual' })
+    expect(plain.status).toBe(308)
+    expect(plain.headers.get('location')).toMatch(/^https:\/\/.*\/x\?y$/)
+  })
+
+  it('passes gRPC on, with the address that it saw', async () => {
+    const session: ClientHttp2Session = connect(`https://127.0.0.1:${String(proxy.port)}`, {
+      ...{ rejectUnauthorized: false, servername: 'grpc.explorer.example', localAddress: '127.0.0.10' },
+    })
+    const stream = session.request({
+      ...{ ':method': 'POST', ':path': '/headwater.Service/Method', ':authority': 'grpc.explorer.example' },
+      ...{ 'content-type': 'application/grpc', te: 'trailers', 'x-forwarded-for': '198.51.100.1' },
+    })
+    stream.end()
+    const status = await new Promise((resolve, reject) => {
+      stream.on('response', (headers) => {
+        resolve(headers[':status'])
+      })
+      stream.on('error', reject)
+    })
+    session.close()
+    expect(status).toBe(200)
+    expect(seen).toEqual([{ forwarded: '127.0.0.10', path: '/headwater.Service/Method' }])
+  })
+})

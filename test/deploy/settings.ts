@@ -1,0 +1,23 @@
+import { loadConfig, settingsTable } from '../../services/config.js'
+
+/** The variables that services/config.ts declares. */
+export const DECLARED: ReadonlySet<string> = new Set(
+  [...settingsTable().matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name),
+)
+
+/** What Node.js itself reads. */
+const NODES_OWN = new Set(['NODE_ENV', 'NODE_EXTRA_CA_CERTS'])
+
+/** False in a tree whose log is not on Kafka yet: its settings cannot be looked at. */
+export const KNOWS_KAFKA = DECLARED.has('KAFKA_SSL')
+
+/** What is wrong with an environment that is meant for one of the project's processes. */
+export function faultsOf(env: Readonly<Record<string, string>>): string[] {
+  const unknown = Object.keys(env).filter((name) => !DECLARED.has(name) && !NODES_OWN.has(name))
+  try {
+    loadConfig(env)
+    return unknown
+  } catch (error) {
+    return [...unknown, error instanceof Error ? error.message : String(error)]
+  }
+}

@@ -1,0 +1,71 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterAll, describe, expect, it } from 'vitest'
+import { faultsOf } from './settings.js'
+import { ran, text, tool } from './tools.js'
+
+const FOLDER = 'deploy/systemd'
+const units = readdirSync(FOLDER).filter((name) => name.endsWith('.service'))
+const analyze = tool('systemd-analyze')
+/** Of 10; what is started without any of systemd's walls has 9.6. */
+const MOST_EXPOSED = 2.5
+
+/** Programs that this machine lacks at these places are no fault of the unit. */
+const copy = mkdtempSync(join(tmpdir(), 'headwater-units-'))
+for (const name of [...units, 'headwater.target'])
+  writeFileSync(join(copy, name), text(`${FOLDER}/${name}`).replace('/usr/bin/node', process.execPath))
+afterAll(() => {
+  rmSync(copy, { recursive: true })
+})
+
+/** Of all sections together: no key of ours stands in two. */
+function entries(unit: string): Map<string, string> {
+  return new Map([...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]))
+}
+
+describe('systemd', () => {
+  it('runs every process of production, each by its target', () => {
+    expect(units.sort()).toEqual([
+      'headwater-docs.service',
+      'headwater-engine.service',
+      'headwater-explorer.service',
+      'headwater-materializer.service',
+      'headwater-poller.service',
+      'headwater-retrieval.service',
+    ])
+    for (const name of units) {
+      const unit = entries(text(`${FOLDER}/${name}`))
+      const [, process] = /^headwater-(\w+)\.service$/.exec(name) ?? []
+      expect(unit.get('ExecStart')).toMatch(new RegExp(` dist/services/${String(process)}/main\\.js$`))
+      expect(unit.get('WantedBy')).toBe('headwater.target')
+      expect(Object.fromEntries(unit)).toMatchObject({
+        ...{ NoNewPrivileges: 'yes', ProtectSystem: 'strict', User: 'headwater', Restart: 'always' },
+      })
+    }
+  })
+
+  it('gives settings that are taken', () => {
+    const env = Object.fromEntries(entries(text(`${FOLDER}/headwater.env.example`)))
+    expect(Object.keys(env).length).toBeGreaterThan(5)
+    expect(faultsOf(env)).toEqual([])
+  })
+
+  it.skipIf(analyze === undefined)('takes the units', () => {
+    const { status, output } = ran(analyze!, [
+      'verify',
+      ...[...units, 'headwater.target'].map((name) => join(copy, name)),
+    ])
+    expect(output).toBe('')
+    expect(status).toBe(0)
+  })
+
+  it.skipIf(analyze === undefined)('finds little that they expose', () => {
+    for (const name of units) {
+      const { output } = ran(analyze!, ['security', '--offline=true', '--no-pager', join(copy, name)])
+      const exposure = Number(/exposure level for \S+: ([\d.]+)/.exec(output)?.[1])
+      expect(exposure, name).toBeLessThan(MOST_EXPOSED)
+    }
+  })
+})

@@ -1,0 +1,49 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+/** Where `node deploy/tools.mjs` puts what no package of the system has. */
+const OWN_FOLDER = join(ROOT, 'node_modules/.cache/headwater-tools/bin')
+const FOLDERS = [OWN_FOLDER, ...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
+
+/** A program of the machine, nothing where it has none: then what needs it is skipped, and says so. */
+export function tool(name: string): string | undefined {
+  const found = FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path))
+  if (found === undefined)
+    console.warn(`SKIPPED: there is no ${name} on this machine ('node deploy/tools.mjs' installs it)`)
+  return found
+}
+
+export interface Ran {
+  readonly status: number | null
+  readonly output: string
+}
+
+/** Runs a program of the machine in the project's folder, a minute at most; standard output and error in one. */
+export function ran(program: string, args: readonly string[]): Ran {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  return { status, output: error === undefined ? stdout + stderr : error.message }
+}
+
+/** A file of the project. */
+export function text(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look at documents as those who apply them would
+export type Document = any
+
+/** The documents of a YAML file. @throws Error for any fault or warning of the parser, duplicate keys included. */
+export function documents(path: string): Document[] {
+  return parseAllDocuments(text(path), { merge: true }).map((document) => {
+    const fault = [...document.errors, ...document.warnings][0]
+    if (fault !== undefined) throw new Error(`${path}: ${fault.message}`)
+    return document.toJS()
+  })
+}
