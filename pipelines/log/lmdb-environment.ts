@@ -62,6 +62,10 @@ export class Environment {
     this.#busy++
     try {
       return await action(this.#stores)
+    } catch (error) {
+      // Of a commit that failed (a full disk) the driver gives the reason as a promise beside; unheard it would end the process.
+      ;(error as { commitError?: Promise<never> }).commitError?.catch(() => undefined)
+      throw error
     } finally {
       this.#busy--
     }
@@ -103,6 +107,8 @@ function openStores(path: string): Stores {
     mapSize: MAP_BYTES,
     maxDbs: 8,
     maxReaders: MAX_READERS,
+    // Else each turn's writes have a promise of their own, which nobody could hear fail.
+    eventTurnBatching: false,
     // A commit is on disk before it is visible, here or in another process.
     overlappingSync: false,
   })

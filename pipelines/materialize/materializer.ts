@@ -50,6 +50,12 @@ export interface MaterializerOptions {
 export interface MaterializerHooks {
   /** Called when the rows of a head are written and the head is not. */
   readonly beforeHead?: (head: Head) => void | Promise<void>
+  /** Called when a head is written and nobody was told. */
+  readonly afterHead?: () => void
+  /** Called when a head is announced and the log's own offset is not committed. */
+  readonly afterAnnouncement?: () => void
+  /** False leaves out what a start writes again: a control, to show that it is needed. */
+  readonly repairs?: boolean
 }
 
 /** What is folded and not yet shown. */
@@ -164,11 +170,8 @@ export class Materializer {
     this.#aside = await readAside(log)
     if (head !== undefined) {
       await mustHold(log, head)
-      await repair(this.#options, head, {
-        writer: this.#writer,
-        chain: this.#working,
-        number: this.#number,
-      })
+      const by = { writer: this.#writer, chain: this.#working, number: this.#number }
+      if (this.#options.hooks?.repairs !== false) await repair(this.#options, head, by)
       await this.#announcer.head(head)
     }
     logger.info(
@@ -303,8 +306,10 @@ export class Materializer {
     if (head === undefined) return
     await hooks?.beforeHead?.(head)
     await writeHead(db, head)
+    hooks?.afterHead?.()
     this.#view = await nextChainView(db, this.#view, [head])
     await this.#announcer.head(head)
+    hooks?.afterAnnouncement?.()
     await log.commit('chain', 'materializer', head.position)
     const isFilling = head.connected.length > FILLING_BLOCKS
     this.#rankings.consider(this.#view, this.#writer.balanceRows, isFilling)

@@ -15,7 +15,12 @@ export interface Link {
 }
 
 /** An event of topic `chain` without its blocks' bytes. */
-export type ChainNote = { readonly position: number; readonly epoch: number; readonly settled: boolean } & (
+export type ChainNote = {
+  readonly position: number
+  readonly epoch: number
+  readonly sequence: bigint
+  readonly settled: boolean
+} & (
   | { readonly kind: 'epoch'; readonly chain: string; readonly genesisHash: string }
   | { readonly kind: 'connect'; readonly link: Link }
   | { readonly kind: 'disconnect'; readonly height: number; readonly hash: string; readonly prevHash: string }
@@ -41,8 +46,8 @@ function decodeChain(value: Uint8Array): ChainEvent | undefined {
   }
 }
 
-export function noteOf(position: number, { epoch, settled, event }: ChainEvent): ChainNote {
-  const base = { position, epoch, settled }
+export function noteOf(position: number, { epoch, sequence, settled, event }: ChainEvent): ChainNote {
+  const base = { position, epoch, sequence, settled }
   switch (event.case) {
     case 'epochStarted':
       return { ...base, kind: 'epoch', chain: event.value.chain, genesisHash: hexOf(event.value.genesisHash) }

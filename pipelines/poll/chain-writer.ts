@@ -35,6 +35,8 @@ export class ChainWriter {
   readonly #epoch: number
   #sequence = 1n
   #position: number
+  /** Up to here is known who wrote; what a superseded poller wrote late counts for nobody, so `#position` stays before it. */
+  #lookedTo: number
   #settledWork: string
   #pen: Promise<unknown> = Promise.resolve()
 
@@ -43,6 +45,7 @@ export class ChainWriter {
     this.identity = identity
     this.#epoch = epoch
     this.#position = position
+    this.#lookedTo = position
     this.#settledWork = end.settledWork
     this.chain = new OwnChain(log, end.tip)
   }
@@ -143,8 +146,8 @@ export class ChainWriter {
 
   async #refuseIfSuperseded(): Promise<void> {
     const last = await this.#log.last('chain')
-    if (last < this.#position) throw new LogMovedError('the log has become shorter than this poller left it')
-    for await (const { position, event } of forwards(this.#log, this.#position + 1, last)) {
+    if (last < this.#lookedTo) throw new LogMovedError('the log has become shorter than this poller left it')
+    for await (const { position, event } of forwards(this.#log, this.#lookedTo + 1, last)) {
       const { epoch, kind } = noteOf(position, event)
       if (epoch > this.#epoch) throw new SupersededError(this.#epoch, epoch)
       // Two that start at once may both take one number; the one that wrote later notices and takes the next.
@@ -153,7 +156,7 @@ export class ChainWriter {
           `position ${String(position)} holds an event of this epoch that this poller did not write`,
         )
       }
-      this.#position = position
+      this.#lookedTo = position
     }
   }
 
@@ -173,6 +176,7 @@ export class ChainWriter {
       const position = await this.#log.append('chain', values)
       this.#sequence += BigInt(values.length)
       this.#position = position
+      this.#lookedTo = position
       return position
     })
   }

@@ -60,7 +60,7 @@ async function foldBack(log: EventLog, position: number): Promise<Fold> {
     newestFirst.push(note)
     if (newestFirst.length < lookAt) continue
     const fold = foldForward(newestFirst)
-    // What stands within a batch of the oldest one read may be of a poller that was superseded still further back.
+    // What stands within a batch of the oldest one read may be of a poller that was superseded still further back, or a retry.
     const certainFrom = note.position + MAX_BATCH
     if ((fold.settledChange?.position ?? -1) >= certainFrom) return fold
     lookAt *= 4
@@ -68,13 +68,19 @@ async function foldBack(log: EventLog, position: number): Promise<Fold> {
   return foldForward(newestFirst)
 }
 
-/** As every consumer folds: events of an epoch older than the newest seen are dropped, and those that do not follow. */
+/**
+ * As every consumer folds: events of an epoch older than the newest seen are dropped, and those that came before or do not
+ * follow.
+ */
 function foldForward(newestFirst: readonly ChainNote[]): Fold {
   const fold: Fold = { epoch: 0, change: undefined, settledChange: undefined }
+  let sequence = -1n
   for (let i = newestFirst.length - 1; i >= 0; i--) {
     const note = newestFirst[i]
     if (note === undefined || note.epoch < fold.epoch) continue
+    if (note.epoch === fold.epoch && note.sequence <= sequence) continue
     fold.epoch = note.epoch
+    sequence = note.sequence
     if (note.kind === 'epoch' || !follows(fold.change, note)) continue
     fold.change = note
     if (note.settled) fold.settledChange = note

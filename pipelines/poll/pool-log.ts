@@ -5,6 +5,7 @@ import {
   type PoolEntry,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { EventLog, LogRecord } from '../log/port.js'
+import { isAfter } from '../log/written.js'
 import { forwards, hexOf } from './chain-log.js'
 import { Pool, poolTx } from './pool.js'
 import type { PoolTx } from './pool-delta.js'
@@ -35,12 +36,12 @@ export async function readPool(log: EventLog): Promise<PoolState> {
     return { pool, snapshotPosition: undefined, snapshotTime: 0, deltas: 0, chainPosition: -1 }
   }
   let state: PoolState = { pool, snapshotPosition: begin, snapshotTime: 0, deltas: 0, chainPosition: -1 }
-  let epoch = 0
+  let newest: NodeEvent | undefined
   for await (const record of records(log, begin, last)) {
     const event = decodeNode(record)
-    // As every consumer: what a superseded poller wrote late is dropped.
-    if (event === undefined || event.epoch < epoch) continue
-    epoch = event.epoch
+    // As every consumer: what a superseded poller wrote late is dropped, and what came before.
+    if (event === undefined || (newest !== undefined && !isAfter(event, newest))) continue
+    newest = event
     state = applied(state, record, event)
   }
   await applyBlocks(log, pool, state.chainPosition)
@@ -73,21 +74,31 @@ async function applyBlocks(log: EventLog, pool: Pool, chainPosition: number): Pr
   }
 }
 
-/** Heartbeats are passed over; every other event of the topic tells where the snapshot is. */
+/**
+ * Heartbeats are passed over; every other event of the topic tells where the snapshot is, and the newest that was written is
+ * believed: it need not be the last, where a retry or a superseded poller wrote after it.
+ */
 async function lastSnapshot(log: EventLog, last: number): Promise<number | undefined> {
   const first = await log.first('node')
   for (let end = last; end >= first; end -= CHUNK) {
-    const chunk: LogRecord[] = []
-    for await (const record of records(log, Math.max(first, end - CHUNK + 1), end)) chunk.push(record)
-    for (const record of chunk.reverse()) {
-      const event = decodeNode(record)?.event
-      let begin: number | undefined
-      if (event?.case === 'poolDelta') begin = Number(event.value.snapshotPosition)
-      if (event?.case === 'poolSnapshot') begin = record.position - event.value.part
-      if (begin !== undefined) return begin < first ? undefined : begin
+    let newest: NodeEvent | undefined
+    let begin: number | undefined
+    for await (const record of records(log, Math.max(first, end - CHUNK + 1), end)) {
+      const event = decodeNode(record)
+      if (event === undefined) continue
+      const told = snapshotPosition(record.position, event)
+      if (told === undefined || (newest !== undefined && !isAfter(event, newest))) continue
+      newest = event
+      begin = told
     }
+    if (begin !== undefined) return begin < first ? undefined : begin
   }
   return undefined
+}
+
+function snapshotPosition(position: number, { event }: NodeEvent): number | undefined {
+  if (event.case === 'poolDelta') return Number(event.value.snapshotPosition)
+  return event.case === 'poolSnapshot' ? position - event.value.part : undefined
 }
 
 async function* records(log: EventLog, start: number, end: number): AsyncGenerator<LogRecord> {

@@ -7,6 +7,7 @@ import {
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Logger } from '../logger.js'
 import type { EventLog, LogRecord } from '../log/port.js'
+import { isAfter } from '../log/written.js'
 
 /** What changes the pool in one turn. */
 export type PoolStep =
@@ -42,11 +43,8 @@ export class PoolEvents {
     const [first, last] = await Promise.all([this.#log.first('node'), this.#log.last('node')])
     for (let end = last + 1; end > first; end -= READ_AT_ONCE) {
       const from = Math.max(first, end - READ_AT_ONCE)
-      for (const { position, event } of (await this.#span(from, end)).reverse()) {
-        if (Number(event.chainPosition) > chainPosition) continue
-        const start = snapshotPosition(position, event)
-        if (start !== undefined) return { from: Math.max(start, first), last }
-      }
+      const start = newestStart(await this.#span(from, end), chainPosition)
+      if (start !== undefined) return { from: Math.max(start, first), last }
     }
     return { from: first, last }
   }
@@ -112,6 +110,22 @@ export class PoolEvents {
     }
     return found
   }
+}
+
+/** Told by the newest event that was written: the last of the log may be a retry, or of a superseded poller. */
+function newestStart(
+  events: readonly { readonly position: number; readonly event: NodeEvent }[],
+  chainPosition: number,
+): number | undefined {
+  let newest: NodeEvent | undefined
+  let start: number | undefined
+  for (const { position, event } of events) {
+    const told = Number(event.chainPosition) > chainPosition ? undefined : snapshotPosition(position, event)
+    if (told === undefined || (newest !== undefined && !isAfter(event, newest))) continue
+    newest = event
+    start = told
+  }
+  return start
 }
 
 function snapshotPosition(position: number, { event }: NodeEvent): number | undefined {

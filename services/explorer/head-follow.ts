@@ -13,7 +13,7 @@ import { type Head, headsAfter, latestHead } from '../../pipelines/tables/head.j
 import { servingDatabase } from '../../pipelines/tables/serving.js'
 import { newestClaim } from '../../pipelines/tables/writers.js'
 import type { FeedWriter } from './feed-writer.js'
-import { overlayBySearch, overlayOf } from './overlay.js'
+import { overlayBySearch, overlaysOf } from './overlay.js'
 import type { PoolFollower } from './pool-follow.js'
 import { blockAt } from './block-table.js'
 import { nextDays } from './days.js'
@@ -239,13 +239,13 @@ export class HeadFollower {
     const isLong = heads.reduce((sum, head) => sum + head.connected.length, 0) > MOST_BLOCKS_READ
     while (heads.length > 0 && !pool.canSkip(heads)) {
       const { version } = state.pool
-      const overlay =
+      const overlays =
         isLong && view !== undefined
-          ? await overlayBySearch([...state.pool.entries()], span, view, state.pool, tables)
-          : await overlayOf(heads, state.pool, tables)
+          ? [await overlayBySearch([...state.pool.entries()], span, view, state.pool, tables)]
+          : await overlaysOf(heads, state.pool, tables)
       if (isLong && version !== state.pool.version) continue
       this.#moveTo(source)
-      state.adopt(next, overlay)
+      state.adopt(next, overlays)
       return
     }
     if (heads.length > 0) pool.skipped(next.position)

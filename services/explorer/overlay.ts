@@ -41,6 +41,7 @@ function byHeight(blocks: ReadonlyMap<string, number>): BlockRef[] {
 const BLOCKS_AT_ONCE = 200
 /** A head that connects more is a backfill's: the pool's next event is nearer than the answer to what it contradicts. */
 const MOST_BLOCKS_SEARCHED_FOR_CONFLICTS = 100
+const MOST_HEADS_APART = 30
 /** More returned transactions than a pool holds would only be held for the moment until the pool's next event. */
 const MOST_RETURNED = 50_000
 
@@ -48,7 +49,7 @@ const MOST_RETURNED = 50_000
  * What these heads mean for the pool until its own next event tells.
  * @throws Unavailable.
  */
-export async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tables): Promise<Overlay> {
+async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tables): Promise<Overlay> {
   const { connected, disconnected } = foldHeads(heads)
   const confirmed = await txidsOf(connected, tables)
   const spent =
@@ -58,6 +59,19 @@ export async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tabl
   const chained = await txsOfAll(disconnected, pool, tables)
   const position = heads.at(-1)?.position ?? -1
   return { position, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
+}
+
+/**
+ * The same, head by head: an event of the pool may be of a moment between two of them, and needs what comes after it. Of many
+ * heads all but the last are taken together, as the pool would join their overlays.
+ * @throws Unavailable.
+ */
+export async function overlaysOf(heads: readonly Head[], pool: Pool, tables: Tables): Promise<Overlay[]> {
+  const cut = Math.max(0, heads.length - MOST_HEADS_APART)
+  const parts = [...(cut > 0 ? [heads.slice(0, cut)] : []), ...heads.slice(cut).map((head) => [head])]
+  const overlays: Overlay[] = []
+  for (const part of parts) overlays.push(await overlayOf(part, pool, tables))
+  return overlays
 }
 
 /** Heads by their positions, the first one left out. */

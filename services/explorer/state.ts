@@ -78,10 +78,10 @@ export class State {
     this.#wake()
   }
 
-  adopt(chain: ChainState, overlay?: Overlay): void {
+  adopt(chain: ChainState, overlays: readonly Overlay[] = []): void {
     this.#chain = chain
     this.#chainLoaded = true
-    if (overlay !== undefined) this.pool.advance(overlay)
+    for (const overlay of overlays) this.pool.advance(overlay)
     this.#wake()
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventLog, Lease } from '../../pipelines/log/port.js'
-import { Materializer } from '../../pipelines/materialize/materializer.js'
+import { Materializer, type MaterializerHooks } from '../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { notePlace, servingDatabase } from '../../pipelines/tables/serving.js'
@@ -78,7 +78,7 @@ async function foldInto(
   { config, logger, signal, args }: ServiceContext,
 ): Promise<string | undefined> {
   const { finalityDepth } = config
-  const hooks = { beforeHead: crashBeforeHead(args) }
+  const hooks = crashAt(args)
   const layPoisonAside = config.poisonEvents === 'dead-letters'
   const materializer = new Materializer({ db, log, logger, finalityDepth, layPoisonAside, hooks })
   try {
@@ -115,11 +115,17 @@ async function supersededOrRefuse(error: Superseded, { isExclusive, lost }: Leas
   return undefined
 }
 
-/** `--crash-before-head N` kills the process when the rows of its N-th head are written and the head is not: for crash tests. */
-function crashBeforeHead(args: readonly string[]): () => void {
-  const at = args.indexOf('--crash-before-head')
-  let left = at < 0 ? Number.POSITIVE_INFINITY : Number(args[at + 1])
-  return () => {
-    if (--left < 1) process.kill(process.pid, 'SIGKILL')
-  }
+/**
+ * `--crash-at POINT` kills the process at its first head, for crash tests: at `rows` they are written and the head is not, at
+ * `head` it is and nobody was told, at `announcement` they were and the log's own offset is not committed.
+ */
+function crashAt(args: readonly string[]): MaterializerHooks {
+  const at = args.indexOf('--crash-at')
+  if (at < 0) return {}
+  const point = args[at + 1]
+  const die = (): void => void process.kill(process.pid, 'SIGKILL')
+  if (point === 'rows') return { beforeHead: die }
+  if (point === 'head') return { afterHead: die }
+  if (point === 'announcement') return { afterAnnouncement: die }
+  throw new StartRefused('--crash-at is followed by rows, head or announcement')
 }

@@ -1,4 +1,5 @@
 import { coins } from './block-json.js'
+import { outpoint } from './coin-set.js'
 import { FAULT_KINDS, type FaultKind, type Faults } from './faults.js'
 import type { Simulation } from './simulation.js'
 
@@ -22,7 +23,10 @@ export function control(
   const [, root, action = ''] = pathname.split('/')
   if (root !== 'control') return undefined
   const number = (name: string, otherwise: number): number => numberOf(searchParams, name) ?? otherwise
-  if (action === 'state') return stateJson(node, searchParams.get('balances') === '1')
+  if (action === 'state') {
+    const asked = (name: string): boolean => searchParams.get(name) === '1'
+    return stateJson(node, { balances: asked('balances'), coins: asked('coins') })
+  }
   if (method !== 'POST') return undefined
   const { simulation } = node
   switch (action) {
@@ -57,7 +61,7 @@ export function control(
     default:
       return undefined
   }
-  return stateJson(node, false)
+  return stateJson(node)
 }
 
 function orderFault(faults: Faults, query: URLSearchParams, count: number, ms: number): void {
@@ -67,7 +71,10 @@ function orderFault(faults: Faults, query: URLSearchParams, count: number, ms: n
   else faults.order({ kind, ms, method: query.get('method') ?? undefined }, count)
 }
 
-function stateJson({ simulation, faults }: Controlled, withBalances: boolean): string {
+function stateJson(
+  { simulation, faults }: Controlled,
+  asked: { readonly balances?: boolean; readonly coins?: boolean } = {},
+): string {
   const { chain, pool } = simulation
   const state = {
     height: chain.tip.height,
@@ -77,7 +84,8 @@ function stateJson({ simulation, faults }: Controlled, withBalances: boolean): s
     utxoCount: chain.coins.size,
     pool: [...pool.entries()].map((entry) => entry.tx.txid),
     faults: faults.pending,
-    ...(withBalances ? { balances: balances(simulation) } : {}),
+    ...(asked.balances === true ? { balances: balances(simulation) } : {}),
+    ...(asked.coins === true ? { coins: coinValues(simulation) } : {}),
   }
   return JSON.stringify(state)
 }
@@ -90,6 +98,13 @@ function balances({ chain }: Simulation): Record<string, string> {
     sums.set(script, (sums.get(script) ?? 0n) + coin.value)
   }
   return Object.fromEntries([...sums].map(([script, sum]) => [script, sum.toString()]))
+}
+
+/** Base units by outpoint. */
+function coinValues({ chain }: Simulation): Record<string, string> {
+  return Object.fromEntries(
+    chain.coins.coins.map(({ txid, vout, value }) => [outpoint(txid, vout), value.toString()]),
+  )
 }
 
 function numberOf(query: URLSearchParams, name: string): number | undefined {

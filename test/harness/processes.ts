@@ -17,6 +17,8 @@ export class ServiceProcess {
     private readonly env: Readonly<Record<string, string>>,
     private readonly logFile: string,
     public args: readonly string[] = [],
+    /** What is run, below dist/. */
+    private readonly program = `services/${name}/main.js`,
   ) {}
 
   get alive(): boolean {
@@ -29,7 +31,7 @@ export class ServiceProcess {
 
   start(): this {
     const output = createWriteStream(this.logFile, { flags: 'a' })
-    const child = spawn(process.execPath, [join(ROOT, 'dist/services', this.name, 'main.js'), ...this.args], {
+    const child = spawn(process.execPath, [join(ROOT, 'dist', this.program), ...this.args], {
       cwd: ROOT,
       env: { PATH: process.env['PATH'] ?? '', ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -47,6 +49,11 @@ export class ServiceProcess {
     const gone = once(child, 'exit')
     child.kill(signal)
     await gone
+  }
+
+  /** Freezes or wakes it. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    if (this.alive) this.#child?.kill(signal)
   }
 
   /** Waits for it to end by itself. */

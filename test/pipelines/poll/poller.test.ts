@@ -451,6 +451,39 @@ describe('the pool', () => {
     expect(await foldPool(log)).toEqual(new Set([kept.txid]))
   })
 
+  // Chaos, seed 12, "late poller": explorers waited for a head at the position of what no head is ever made of.
+  it('is seen at the position of an event that counts, whatever a superseded poller wrote after it', async () => {
+    await newPoller().pollOnce()
+    const poller = newPoller()
+    await poller.pollOnce()
+    const own = await log.last('chain')
+    const [late] = await log.read('chain', 1, 1)
+    await log.append('chain', [late?.value ?? Buffer.alloc(0)])
+    node.enter(tx(tx()))
+    await poller.pollOnce()
+    const [seen] = (await nodeEvents(log)).filter(({ event }) => event.case === 'poolDelta')
+    expect(Number(seen?.chainPosition)).toBe(own)
+  })
+
+  // Chaos, seed 12, "delivered twice": the feed's numbers left a gap after the next start.
+  it('does not count again what a retry wrote again', async () => {
+    for (let count = 0; count < 3; count++) {
+      node.enter(tx(tx()))
+      await newPoller().pollOnce()
+    }
+    const retried = await log.read('node', 0, 100)
+    await log.append(
+      'node',
+      retried.map(({ value }) => value),
+    )
+    node.enter(tx(tx()))
+    await newPoller().pollOnce()
+    const counts = (await nodeEvents(log)).flatMap(({ event }) =>
+      event.case === 'poolDelta' ? [event.value.enteredBefore] : [],
+    )
+    expect(counts).toEqual([0n, 1n, 2n, 0n, 1n, 2n, 3n])
+  })
+
   it('leaves out what is gone before its bytes were told, and takes it when it is there', async () => {
     const [here, gone] = [tx(tx()), tx(tx())]
     node.enter(here)

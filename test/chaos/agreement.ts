@@ -1,0 +1,146 @@
+import { addressOf } from '../../pipelines/chain/address.js'
+import { type ChainView, loadChainView } from '../../pipelines/tables/chain-view.js'
+import { latestHead } from '../../pipelines/tables/head.js'
+import type { Random } from '../../services/simnode/random.js'
+import { getAnswer, Pipeline } from '../harness/pipeline.js'
+import { rowDifferences } from '../harness/row-differences.js'
+import { until } from '../harness/until.js'
+import type { WholeSourceState } from './source-node.js'
+import { FINALITY_DEPTH, type World } from './world.js'
+
+/** How many addresses and transactions are asked for by HTTP; all are compared in the tables. */
+const SAMPLE = 12
+const PAGE = 100
+
+/** Waits until the explorer shows the node's tip and pool. @returns what it shows instead, when the time is up. */
+export async function settled(world: World, waitMs: number): Promise<string[]> {
+  const { hash, height, pool } = await world.node.state()
+  const expected = [...pool].sort().join()
+  let shown = 'nothing'
+  const isLevel = async (): Promise<boolean> => {
+    const answer = await getAnswer(`${world.explorerUrl}/api/v1/mempool/txs?limit=${String(PAGE)}`)
+    shown = `status ${String(answer.status)} at ${String(answer.height)} ${answer.tip}`
+    if (answer.status !== 200) return false
+    const txids = (answer.body.items as { txid: string }[]).map(({ txid }) => txid)
+    shown += ` with ${String(txids.length)} in the pool`
+    return answer.tip === hash && txids.sort().join() === expected
+  }
+  return until('level', isLevel, waitMs).then(
+    () => [],
+    () => [
+      `after ${String(waitMs / 1000)} s the explorer shows ${shown}; the node is at ${String(height)} ${hash} with ${String(pool.length)} in the pool`,
+    ],
+  )
+}
+
+/** Everything that is visible, held against what the node itself says. */
+export async function differences(
+  world: World,
+  state: WholeSourceState,
+  hashes: readonly string[],
+  random: Random,
+): Promise<string[]> {
+  const head = await latestHead(world.db)
+  if (head === undefined) return ['there is no head']
+  const view = await loadChainView(world.db, head)
+  return [
+    ...unequal('the head', { tip: head.tipHash }, { tip: state.hash }),
+    ...unequal('block at', await blocksOf(world, view), Object.fromEntries(hashes.entries())),
+    ...unequal('coin', await coinsOf(world, view), state.coins),
+    ...unequal('balance of script', await balancesOf(world, view), state.balances),
+    ...(await answersOf(world, state, hashes, random)),
+  ]
+}
+
+/** The same tables made anew from the node, compared row by row. */
+export async function cleanIndexDifferences(world: World, tip: string): Promise<string[]> {
+  const { node, engineUrl, db } = world
+  const clean = await Pipeline.start({ nodeUrl: node.url, engineUrl, finalityDepth: FINALITY_DEPTH })
+  try {
+    await clean.level({ tip })
+    return (await rowDifferences(db, clean.db)).flatMap(({ table, onlyOne, onlyOther, rows }) =>
+      onlyOne + onlyOther === 0
+        ? []
+        : [
+            `table ${table}: ${String(rows)} rows, ${String(onlyOne)} that a clean index has not; it has ${String(onlyOther)} others`,
+          ],
+    )
+  } finally {
+    await clean.close()
+  }
+}
+
+type Values = Readonly<Record<string, string>>
+
+function unequal(what: string, shown: Values, true_: Values): string[] {
+  const names = new Set([...Object.keys(shown), ...Object.keys(true_)])
+  return [...names].flatMap((name) =>
+    shown[name] === true_[name]
+      ? []
+      : [`${what} ${name}: ${shown[name] ?? 'none'} is visible, the node has ${true_[name] ?? 'none'}`],
+  )
+}
+
+async function blocksOf({ db }: World, view: ChainView): Promise<Values> {
+  const sql = `SELECT DISTINCT toString(height) AS name, lower(hex(hash)) AS value FROM blocks WHERE ${view.sqlFilter('height', 'hash')}`
+  return asValues(await db.query(sql))
+}
+
+async function coinsOf({ db }: World, view: ChainView): Promise<Values> {
+  const sql = `SELECT concat(lower(hex(txid)), ':', toString(vout)) AS name, toString(any(value)) AS value
+    FROM script_outputs WHERE ${view.sqlFilter('height', 'block_hash')}
+    GROUP BY script_hash, depth, txid, vout HAVING countIf(spent = 1) = 0`
+  return asValues(await db.query(sql))
+}
+
+async function balancesOf({ db }: World, view: ChainView): Promise<Values> {
+  const sql = `SELECT lower(hex(script)) AS name, toString(balance) AS value FROM (
+      SELECT script_hash, argMax(total_received - total_sent, script_txs.ordinal) AS balance FROM script_txs
+      WHERE ${view.sqlFilter('height', 'block_hash')} GROUP BY script_hash HAVING balance > 0) AS last
+    LEFT JOIN (SELECT DISTINCT script_hash, script FROM scripts) AS known USING script_hash`
+  return asValues(await db.query(sql))
+}
+
+function asValues(rows: readonly { readonly name: string; readonly value: string }[]): Values {
+  return Object.fromEntries(rows.map(({ name, value }) => [name, value]))
+}
+
+/** As a client has it. */
+async function answersOf(
+  { explorerUrl }: World,
+  state: WholeSourceState,
+  hashes: readonly string[],
+  random: Random,
+): Promise<string[]> {
+  const found: string[] = []
+  const expect = async (path: string, fields: Readonly<Record<string, unknown>>): Promise<void> => {
+    const { status, body } = await getAnswer(`${explorerUrl}/api/v1${path}`)
+    for (const [name, value] of Object.entries(fields)) {
+      const shown = (body as Record<string, unknown> | undefined)?.[name]
+      if (JSON.stringify(shown) !== JSON.stringify(value))
+        found.push(
+          `${path}: ${name} is ${JSON.stringify(shown)} (status ${String(status)}), not ${JSON.stringify(value)}`,
+        )
+    }
+  }
+  const { height, hash, supply, utxoCount, balances, coins } = state
+  await expect('/blocks/tip', { height, hash })
+  await expect('/stats/supply', { circulatingSupply: supply, utxoCount })
+  await expect(`/blocks?limit=${String(PAGE)}`, { total: height + 1 })
+  for (let i = 0; i < SAMPLE; i++) {
+    const [script, balance] = random.pick(Object.entries(balances))
+    const address = addressOf(Buffer.from(script, 'hex'), 'regtest')
+    if (address !== undefined) await expect(`/address/${address}`, { balance })
+    const at = random.below(height + 1)
+    await expect(`/block/${String(at)}`, { hash: hashes[at] })
+    const [outpoint, value] = random.pick(Object.entries(coins))
+    const [txid = '', vout = ''] = outpoint.split(':')
+    const tx = await getAnswer(`${explorerUrl}/api/v1/tx/${txid}`)
+    const output = tx.body?.outputs?.[Number(vout)]
+    if (output?.value !== value || output.spent_txid !== null)
+      found.push(
+        `/tx/${txid}: output ${vout} is ${JSON.stringify(output)} (status ${String(tx.status)}), not ${value} unspent`,
+      )
+  }
+  return found
+}

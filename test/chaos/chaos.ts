@@ -1,0 +1,164 @@
+import { Random } from '../../services/simnode/random.js'
+import { cleanIndexDifferences, differences, settled } from './agreement.js'
+import { CONTROLS, type Control } from './controls.js'
+import { type Fault, possibleFaults } from './faults.js'
+import { FeedWatch } from './feed-watch.js'
+import { live } from './life.js'
+import { StateReader } from './state-reader.js'
+import { World, type WorldOptions } from './world.js'
+
+export interface Run extends WorldOptions {
+  readonly rounds: number
+  /** Only faults of these names; all that can happen here where it is empty. */
+  readonly only: readonly string[]
+  readonly say: (line: string) => void
+}
+
+export interface Outcome {
+  readonly rounds: number
+  /** Of the first round that failed; empty when none did. */
+  readonly differences: readonly string[]
+  /** Kept when something was wrong. */
+  readonly folder: string
+}
+
+const SETTLE_MS = 60_000
+/** Of a control, which is not to be waited for: it never gets level. */
+const CONTROL_SETTLE_MS = 20_000
+const FEED_MS = 10_000
+const CLEAN_INDEX_EVERY = 20
+
+/**
+ * Rounds of a fault each, on one world, while the chain lives; after each what is visible is held against the node itself.
+ * Ends with the first round that shows a difference. @throws Error where the world cannot be had, or a fault cannot be made.
+ */
+export async function chaos(run: Run): Promise<Outcome> {
+  const world = await World.start(run)
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => void world.close(true).finally(() => process.exit(2)))
+  let wrong: string[] = ['it was broken off']
+  let round = 0
+  try {
+    const faults = chosenFaults(run, world)
+    sayWhatIsMissing(run, world)
+    wrong = (await settled(world, SETTLE_MS)).map((each) => `before the first round ${each}`)
+    const watch = new FeedWatch(
+      world.explorerUrl,
+      () => world.service('explorer').pid,
+      world.node,
+      await world.node.state(),
+    )
+    const reader = new StateReader(world.explorerUrl, world.node)
+    world.watch = watch
+    await watch.connected()
+    while (round < run.rounds && wrong.length === 0) {
+      round++
+      const fault = faultOfRound(faults, run.seed, round)
+      const isLast = round === run.rounds
+      wrong = await oneRound(world, { fault, round, reader, watch, isLast, run })
+    }
+    await reader.close()
+    await watch.close()
+  } finally {
+    await world.close(wrong.length > 0)
+  }
+  return { rounds: round, differences: wrong, folder: world.folder }
+}
+
+/** Every fault once before any comes again, in an order that the seed decides. */
+export function faultOfRound(faults: readonly Fault[], seed: number, round: number): Fault {
+  const deck = Math.floor((round - 1) / faults.length)
+  const random = Random.of('deck', seed, deck)
+  const left = [...faults]
+  let drawn = left[0]
+  for (let draw = 0; draw <= (round - 1) % faults.length; draw++)
+    [drawn] = left.splice(random.below(left.length), 1)
+  if (drawn === undefined) throw new Error('there is no fault to draw')
+  return drawn
+}
+
+interface Round {
+  readonly fault: Fault
+  readonly round: number
+  readonly watch: FeedWatch
+  readonly reader: StateReader
+  readonly isLast: boolean
+  readonly run: Run
+}
+
+async function oneRound(
+  world: World,
+  { fault, round, watch, reader, isLast, run }: Round,
+): Promise<string[]> {
+  const from = performance.now()
+  const random = (part: string): Random => Random.of(part, run.seed, round)
+  const [heard, asked, compared] = [watch.heard, watch.asked, reader.compared]
+  const ends = await Promise.allSettled([
+    live(world.node, random('life')),
+    fault.strike(world, random('fault')),
+  ])
+  const broken = ends.flatMap((end) =>
+    end.status === 'rejected' ? [`the round broke off: ${reason(end.reason)}`] : [],
+  )
+  const died = await world.mend()
+  const unsettled = await settled(world, run.control === undefined ? SETTLE_MS : CONTROL_SETTLE_MS)
+  const state = await world.node.wholeState()
+  const hashes = await world.node.hashes(state.height)
+  const wrong = [...broken, ...unsettled, ...died.map((name) => `${name} died by itself`)]
+  // What is not level differs everywhere.
+  if (unsettled.length === 0) wrong.push(...(await differences(world, state, hashes, random('sample'))))
+  if (unsettled.length === 0) wrong.push(...(await watch.missing(state, hashes, FEED_MS)))
+  wrong.push(...watch.faults, ...reader.faults)
+  // Without the fence nothing tells them; what they then do must show by itself.
+  if (run.control !== 'fence') wrong.push(...(await stillRunning(world)))
+  const isClean = isLast || round % CLEAN_INDEX_EVERY === 0
+  if (isClean && unsettled.length === 0) wrong.push(...(await cleanIndexDifferences(world, state.hash)))
+  const seconds = ((performance.now() - from) / 1000).toFixed(1)
+  run.say(
+    [
+      `round ${String(round)} ${fault.name}: ${wrong.length === 0 ? 'ok' : 'WRONG'}, ${seconds} s;`,
+      `${String(state.height + 1)} blocks, ${String(Object.keys(state.coins).length)} coins,`,
+      `${String(Object.keys(state.balances).length)} balances, ${String(state.pool.length)} in the pool,`,
+      `${String(watch.heard - heard)} events heard and ${String(watch.asked - asked)} asked for,`,
+      `${String(reader.compared - compared)} answers meanwhile${isClean ? ', a clean index' : ''}`,
+    ].join(' '),
+  )
+  return wrong
+}
+
+/** Whoever was superseded ends by itself. */
+async function stillRunning(world: World): Promise<string[]> {
+  const left = Promise.all(world.retired.map((each) => each.ended()))
+  const late = new Promise<boolean>((resolve) => {
+    setTimeout(resolve, FEED_MS, true).unref()
+  })
+  if (!(await Promise.race([left.then(() => false), late]))) world.retired = []
+  return world.retired
+    .filter((each) => each.alive)
+    .map(({ name }) => `a ${name} that was superseded still runs`)
+}
+
+function chosenFaults({ only, control }: Run, world: World): Fault[] {
+  const possible = possibleFaults(world)
+  const wanted = control === undefined ? only : namesOf(control)
+  const unknown = wanted.find((name) => possible.every((fault) => fault.name !== name))
+  if (unknown !== undefined)
+    throw new Error(
+      `there is no fault '${unknown}' here; there are ${possible.map(({ name }) => name).join(', ')}`,
+    )
+  return wanted.length === 0 ? possible : possible.filter(({ name }) => wanted.includes(name))
+}
+
+function namesOf(control: Control): readonly string[] {
+  return CONTROLS[control]
+}
+
+function sayWhatIsMissing({ say, log }: Run, { disks }: World): void {
+  if (disks.log === undefined) say('NOT TESTED: full disks, for this user may not mount a file system')
+  if (log === 'embedded') say('without a broker: what happens to brokers is not drawn')
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : `${error.message} (${reason(error.cause)})`
+}

@@ -1,0 +1,15 @@
+/** Protections that can be taken out of the materializer, and the faults that must then show: a suite that cannot fail tests nothing. */
+export const CONTROLS = {
+  /** Heads and blocks are inserted whoever wrote last, and nobody takes over. */
+  fence: ['materializer frozen', 'second materializer'],
+  /** Every event of the log is taken as new, whatever its epoch and number. */
+  duplicates: ['delivered twice', 'late poller'],
+  /** A start writes nothing again. */
+  repair: ['power cut'],
+  /** A head is written without waiting for its rows. */
+  order: ['materializer killed', 'feed cut off'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+export type Control = keyof typeof CONTROLS
+
+export const isControl = (name: string): name is Control => name in CONTROLS

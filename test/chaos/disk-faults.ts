@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Disk } from './disk.js'
+import type { Fault, Need } from './faults.js'
+import type { World } from './world.js'
+
+const FULL_MS = 1500
+
+/** No room for what is written next; then there is room again. */
+const full = (what: string, needs: Need, diskOf: (world: World) => Disk | undefined): Fault => ({
+  name: `disk of the ${what} full`,
+  needs,
+  async strike(world, random) {
+    await sleep(random.below(200))
+    diskOf(world)?.fill(random.below(200_000))
+    await sleep(FULL_MS)
+    diskOf(world)?.free()
+  },
+})
+
+export const DISK_FAULTS: readonly Fault[] = [
+  full('log', 'log disk', ({ disks }) => disks.log),
+  full('engine', 'engine disk', ({ disks }) => disks.engine),
+]

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { Numbering } from './feed-watch.js'
+
+describe('the numbers of the feed', () => {
+  it('are consecutive, across connections too', () => {
+    const numbers = new Numbering()
+    for (const seq of [41, 42, 43]) numbers.event('blocks', seq)
+    numbers.event('reorgs', 7)
+    expect(numbers.since('blocks')).toBe(43)
+    expect(numbers.faults).toEqual([])
+  })
+
+  it.each([
+    ['a gap', 45],
+    ['a duplicate', 43],
+    ['an older one', 12],
+  ])('show %s', (_, seq) => {
+    const numbers = new Numbering()
+    numbers.event('mempool', 43)
+    numbers.event('mempool', seq)
+    expect(numbers.faults).toEqual([`the feed tells mempool ${String(seq)} after 43`])
+  })
+
+  it('may begin again once where they are the explorer’s own, after its start', () => {
+    const numbers = new Numbering()
+    for (const channel of ['stats', 'blocks'] as const) numbers.event(channel, 5)
+    numbers.explorerStarts()
+    numbers.resync('stats')
+    numbers.event('stats', 900)
+    expect(numbers.faults).toEqual([])
+    numbers.resync('stats')
+    numbers.resync('blocks')
+    expect(numbers.faults).toEqual([
+      'the feed says resync on stats after 900',
+      'the feed says resync on blocks after 5',
+    ])
+  })
+})

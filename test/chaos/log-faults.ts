@@ -1,0 +1,97 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EventLog, Topic } from '../../pipelines/log/port.js'
+import { ChainEventSchema, NodeEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { Random } from '../../services/simnode/random.js'
+import type { Fault } from './faults.js'
+
+/** Far enough to meet an event that this suite did not write itself. */
+const LOOK_BACK = 100
+const LATE_EVENTS = 8
+const TOPICS: readonly Topic[] = ['chain', 'node', 'committed']
+
+async function newest(log: EventLog, topic: Topic, count: number): Promise<Uint8Array[]> {
+  const last = await log.last(topic)
+  const records = await log.read(topic, Math.max(0, last - count + 1), count)
+  return records.map(({ value }) => Buffer.from(value))
+}
+
+function shuffled<T>(list: readonly T[], random: Random): T[] {
+  const keys = new Map(list.map((each) => [each, random.fraction()]))
+  return [...list].sort((one, other) => (keys.get(one) ?? 0) - (keys.get(other) ?? 0))
+}
+
+/**
+ * Records that are in the log come again, in order or not: what a producer's retry leaves behind whose first attempt had
+ * arrived. A log hands over what it holds in its own order, so this is all that "twice" and "out of order" can mean here: an
+ * event before its turn would be an event that was never written in its turn.
+ */
+const again = (name: string, order: (values: Uint8Array[], random: Random) => Uint8Array[]): Fault => ({
+  name,
+  async strike({ log }, random) {
+    for (let times = 0; times < 4; times++) {
+      const topic = random.pick(TOPICS)
+      const values = order(await newest(log, topic, 1 + random.below(12)), random)
+      if (values.length > 0) await log.append(topic, values)
+      await sleep(random.below(150))
+    }
+  },
+})
+
+/** The newest events as the poller before the newest would have written them. */
+function outdated(
+  schema: typeof ChainEventSchema | typeof NodeEventSchema,
+  values: readonly Uint8Array[],
+): Uint8Array[] {
+  const events = values.map((value) => fromBinary(schema, value))
+  const newest = Math.max(...events.map(({ epoch }) => epoch))
+  return events
+    .filter(({ epoch }) => epoch === newest)
+    .slice(-LATE_EVENTS)
+    .map((event) => toBinary(schema, { ...event, epoch: newest - 1, sequence: event.sequence + 1000n }))
+}
+
+/** A batch that a superseded poller had in hand: of an older epoch, and of a chain that has moved on since. */
+const latePoller: Fault = {
+  name: 'late poller',
+  async strike({ log }, random) {
+    for (let times = 0; times < 3; times++) {
+      await sleep(random.below(200))
+      const chain = outdated(ChainEventSchema, await newest(log, 'chain', LOOK_BACK))
+      const node = outdated(NodeEventSchema, await newest(log, 'node', LOOK_BACK))
+      await log.append('chain', chain)
+      await log.append('node', node)
+    }
+  },
+}
+
+const brokerKilled: Fault = {
+  name: 'broker killed',
+  needs: 'broker',
+  strike: async ({ broker }) => broker?.kill(),
+}
+
+const brokerRestarted: Fault = {
+  name: 'broker restarted',
+  needs: 'broker',
+  strike: async ({ broker }) => broker?.restart(),
+}
+
+const brokerPaused: Fault = {
+  name: 'broker silent',
+  needs: 'broker',
+  async strike({ broker }, random) {
+    broker?.pause()
+    await sleep(500 + random.below(1500))
+    broker?.resume()
+  },
+}
+
+export const LOG_FAULTS: readonly Fault[] = [
+  again('delivered twice', (values) => values),
+  again('delivered again out of order', shuffled),
+  latePoller,
+  brokerKilled,
+  brokerRestarted,
+  brokerPaused,
+]

@@ -1,0 +1,54 @@
+import { chaos, type Outcome } from './chaos.js'
+import type { Control } from './controls.js'
+import { type ChaosOptions, readCommandLine, USAGE, UsageError } from './options.js'
+
+/** First differences that are printed; the rest is mostly what follows from them. */
+const SHOWN = 12
+/** A script can be as long as a block. */
+const LONGEST = 300
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+try {
+  const options = readCommandLine(process.argv.slice(2))
+  if (options === undefined) say(USAGE)
+  process.exit(options === undefined ? 0 : await run(options))
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`chaos: ${message}\n${error instanceof UsageError ? `${USAGE}\n` : ''}`)
+  process.exit(2)
+}
+
+/** @returns the exit status. */
+async function run(options: ChaosOptions): Promise<number> {
+  if (options.controls.length > 0) return runControls(options)
+  const outcome = await chaos({ ...options, say })
+  tell(outcome, options)
+  return outcome.differences.length === 0 ? 0 : 1
+}
+
+/** Each protection must be missed: then the status is that of a run that found something. */
+async function runControls(options: ChaosOptions): Promise<number> {
+  const notMissed: Control[] = []
+  for (const control of options.controls) {
+    say(`without ${control}:`)
+    const outcome = await chaos({ ...options, control, say })
+    tell(outcome, options)
+    if (outcome.differences.length === 0) notMissed.push(control)
+  }
+  for (const control of notMissed)
+    say(`NOT MISSED: ${control} was taken out, and no round of ${String(options.rounds)} showed it`)
+  return notMissed.length === 0 ? 1 : 0
+}
+
+function tell({ differences, rounds, folder }: Outcome, { seed, log }: ChaosOptions): void {
+  if (differences.length === 0) {
+    say(`ok   chaos: ${String(rounds)} rounds of seed ${String(seed)} on ${log}`)
+    return
+  }
+  say(`WRONG in round ${String(rounds)} of seed ${String(seed)} on ${log}; what was written is in ${folder}`)
+  for (const difference of differences.slice(0, SHOWN))
+    say(`  ${difference.length > LONGEST ? `${difference.slice(0, LONGEST)}…` : difference}`)
+  say('  (its folders log and engine may be file systems of their own: umount them before you remove it)')
+  if (differences.length > SHOWN) say(`  and ${String(differences.length - SHOWN)} more`)
+}

@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util'
+import { type Control, CONTROLS, isControl } from './controls.js'
+
+export interface ChaosOptions {
+  readonly seed: number
+  readonly rounds: number
+  readonly log: 'embedded' | 'kafka'
+  /** Protections to be taken out, one world each. */
+  readonly controls: readonly Control[]
+  /** Only faults of these names. */
+  readonly only: readonly string[]
+}
+
+/** Thrown with what is wrong with the command line. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+export const USAGE = `usage: npm run chaos -- [options]
+  --seed S            what happens when (default 1)
+  --rounds N          how many (default 20; of each control 8)
+  --log NAME          embedded (default) or kafka
+  --control           takes the protections out, one after the other: each must be missed, so 1 is the right exit status
+  --without NAME      takes out this one only: ${Object.keys(CONTROLS).join(', ')}
+  --only FAULT        this fault only; may be given more than once
+exit status: 0 nothing was wrong, 1 something was (of --control: each protection was missed), 2 it could not be run`
+
+const CONTROL_ROUNDS = 8
+const ROUNDS = 20
+
+/** Reads the command line; undefined where only the options are asked for. @throws UsageError. */
+export function readCommandLine(args: readonly string[]): ChaosOptions | undefined {
+  const values = parsed(args)
+  if (values.help === true) return undefined
+  const number = (name: 'seed' | 'rounds', otherwise: number): number => {
+    const text = values[name] ?? String(otherwise)
+    if (!/^\d{1,9}$/.test(text) || (name === 'rounds' && text === '0'))
+      throw new UsageError(`--${name} is a whole number, not '${text}'`)
+    return Number(text)
+  }
+  const log = values.log ?? 'embedded'
+  if (log !== 'embedded' && log !== 'kafka') throw new UsageError('--log is embedded or kafka')
+  const controls = (values.without ?? (values.control === true ? Object.keys(CONTROLS) : [])).map((name) => {
+    if (!isControl(name)) throw new UsageError(`--without is one of ${Object.keys(CONTROLS).join(', ')}`)
+    return name
+  })
+  const rounds = number('rounds', controls.length > 0 ? CONTROL_ROUNDS : ROUNDS)
+  return { seed: number('seed', 1), rounds, log, controls, only: values.only ?? [] }
+}
+
+interface Values {
+  readonly seed?: string | undefined
+  readonly rounds?: string | undefined
+  readonly log?: string | undefined
+  readonly control?: boolean | undefined
+  readonly without?: string[] | undefined
+  readonly only?: string[] | undefined
+  readonly help?: boolean | undefined
+}
+
+function parsed(args: readonly string[]): Values {
+  try {
+    const text = { type: 'string' } as const
+    return parseArgs({
+      args: [...args],
+      options: {
+        seed: text,
+        rounds: text,
+        log: text,
+        control: { type: 'boolean' },
+        without: { ...text, multiple: true },
+        only: { ...text, multiple: true },
+        help: { type: 'boolean' },
+      },
+    }).values
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}

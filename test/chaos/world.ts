@@ -1,0 +1,200 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EventLog } from '../../pipelines/log/port.js'
+import { openLog } from '../../pipelines/log/open.js'
+import { pino } from 'pino'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { freePort } from '../../services/ports.js'
+import { ServiceProcess } from '../harness/processes.js'
+import { until } from '../harness/until.js'
+import { type Broker, KafkaBrokers } from './broker.js'
+import type { Control } from './controls.js'
+import { Disk } from './disk.js'
+import type { FeedWatch } from './feed-watch.js'
+import { SourceNode } from './source-node.js'
+import { TcpProxy } from './tcp-proxy.js'
+
+export interface WorldOptions {
+  readonly seed: number
+  readonly log: 'embedded' | 'kafka'
+  /** The protection that is taken out. */
+  readonly control?: Control | undefined
+}
+
+export const FINALITY_DEPTH = 12
+const BROKERS = 3
+/** Room that is never filled unless a fault does it. */
+const LOG_DISK_MB = 1024
+const ENGINE_DISK_MB = 8192
+const SERVICES = ['engine', 'poller', 'materializer', 'explorer'] as const
+export type Service = (typeof SERVICES)[number]
+
+/** All processes on a data folder of their own, each connection that may fail through a proxy. */
+export class World {
+  readonly services = new Map<Service, ServiceProcess>()
+  /** Superseded: they must end by themselves. */
+  retired: ServiceProcess[] = []
+  /** The client of the feed, once there is one. */
+  watch: FeedWatch | undefined
+  readonly explorerUrl: string
+
+  private constructor(
+    readonly options: WorldOptions,
+    readonly folder: string,
+    readonly node: SourceNode,
+    readonly simnode: ServiceProcess,
+    readonly links: { readonly node: TcpProxy; readonly writer: TcpProxy; readonly reader: TcpProxy },
+    readonly engineUrl: string,
+    readonly broker: Broker | undefined,
+    readonly disks: { readonly log: Disk | undefined; readonly engine: Disk | undefined },
+    readonly db: Database,
+    /** The log as a process beside the others has it open. */
+    readonly log: EventLog,
+    explorerPort: number,
+  ) {
+    this.explorerUrl = `http://127.0.0.1:${String(explorerPort)}`
+    const database = (link: TcpProxy): Record<string, string> => ({ CLICKHOUSE_URL: link.url })
+    const env = {
+      engine: { DATA_DIR: this.#at('engine') },
+      poller: {},
+      materializer: database(links.writer),
+      explorer: { ...database(links.reader), EXPLORER_PORT: String(explorerPort) },
+    }
+    for (const name of SERVICES) this.services.set(name, this.#newService(name, env[name]))
+  }
+
+  /** @throws Error where it cannot be had at all. */
+  static async start(options: WorldOptions): Promise<World> {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-chaos-'))
+    const simnodePort = await freePort()
+    const engineUrl = `http://127.0.0.1:${String(await freePort())}`
+    const disks = {
+      log: Disk.mount(join(folder, 'log'), LOG_DISK_MB),
+      engine: Disk.mount(join(folder, 'engine'), ENGINE_DISK_MB),
+    }
+    const simnode = simnodeProcess(folder, simnodePort, options.seed).start()
+    const nodeUrl = `http://127.0.0.1:${String(simnodePort)}`
+    const broker =
+      options.log === 'kafka' ? await KafkaBrokers.start(join(folder, 'log'), BROKERS) : undefined
+    const logUrl = broker?.url ?? `lmdb://${join(folder, 'log', 'events')}`
+    const links = {
+      node: await TcpProxy.before(nodeUrl),
+      writer: await TcpProxy.before(engineUrl),
+      reader: await TcpProxy.before(engineUrl),
+    }
+    const db = new Database({ url: engineUrl, database: 'headwater' })
+    const log = await openLog({
+      url: logUrl,
+      dataDir: folder,
+      logger: pino({ level: 'silent' }),
+      ssl: false,
+      sasl: undefined,
+    })
+    const node = new SourceNode(nodeUrl)
+    const world = new World(
+      ...([options, folder, node, simnode, links, engineUrl, broker, disks, db, log] as const),
+      await freePort(),
+    )
+    await until('the node answers', () => node.answers())
+    await world.startEngine()
+    for (const name of ['poller', 'materializer', 'explorer'] as const) world.service(name).start()
+    return world
+  }
+
+  service(name: Service): ServiceProcess {
+    const service = this.services.get(name)
+    if (service === undefined) throw new Error(`no such process: ${name}`)
+    return service
+  }
+
+  /** Starts the engine and waits until it answers. */
+  async startEngine(): Promise<void> {
+    this.service('engine').start()
+    await this.engineAnswers()
+  }
+
+  async engineAnswers(): Promise<void> {
+    await until('the engine answers', async () => (await fetch(`${this.engineUrl}/ping`)).ok, 60_000)
+  }
+
+  /** kill -9 of ClickHouse itself, not only of the process that holds it. */
+  async killEngine(): Promise<void> {
+    const state = await readFile(join(this.#at('engine'), 'engine.json'), 'utf8')
+    process.kill((JSON.parse(state) as { pid: number }).pid, 'SIGKILL')
+    await this.service('engine').kill()
+  }
+
+  /** A process of the same name takes the place of the one that there is, which must then end by itself. */
+  another(name: 'poller' | 'materializer'): ServiceProcess {
+    this.retired.push(this.service(name))
+    const env = name === 'materializer' ? { CLICKHOUSE_URL: this.links.writer.url } : {}
+    const next = this.#newService(name, env)
+    this.services.set(name, next)
+    return next.start()
+  }
+
+  /** Everything is as it should be again. @returns which processes had died by themselves. */
+  async mend(): Promise<Service[]> {
+    await this.node.clearFaults()
+    for (const link of Object.values(this.links)) await link.mend()
+    this.disks.log?.free()
+    this.disks.engine?.free()
+    this.broker?.resume()
+    for (const retired of this.retired) retired.signal('SIGCONT')
+    const died = SERVICES.filter((name) => !this.service(name).alive)
+    for (const name of died) {
+      if (name === 'engine') await this.startEngine()
+      else this.service(name).start()
+    }
+    return died
+  }
+
+  /** Stops everything. @param keep leaves the data folder where it is. */
+  async close(keep: boolean): Promise<void> {
+    await this.db.close()
+    for (const retired of this.retired) await retired.kill()
+    for (const name of ['explorer', 'materializer', 'poller'] as const) await this.service(name).kill()
+    // Cleanly: an engine whose holder is killed goes on writing for a moment.
+    await this.service('engine').kill('SIGTERM')
+    await this.log.close()
+    await this.broker?.close()
+    await this.simnode.kill()
+    for (const link of Object.values(this.links)) await link.close()
+    if (keep) return
+    this.disks.log?.unmount()
+    this.disks.engine?.unmount()
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
+  }
+
+  #at(name: string): string {
+    return join(this.folder, name)
+  }
+
+  #newService(name: Service, own: Readonly<Record<string, string>>): ServiceProcess {
+    const { control, log } = this.options
+    const env = {
+      DATA_DIR: this.folder,
+      LOG_URL: this.broker?.url ?? `lmdb://${this.#at('log/events')}`,
+      NODE_RPC_URL: this.links.node.url,
+      RATE_LIMIT_PER_MINUTE: '0',
+      POLL_INTERVAL_MS: '50',
+      FINALITY_DEPTH: String(FINALITY_DEPTH),
+      LOG_LEVEL: log === 'kafka' ? 'warn' : 'info',
+      ...own,
+    }
+    const file = this.#at(`${name}.log`)
+    if (name === 'engine')
+      return new ServiceProcess(name, env, file, ['--http-port', new URL(this.engineUrl).port])
+    if (name === 'materializer' && control !== undefined)
+      return new ServiceProcess(name, env, file, [control], 'test/chaos/unprotected.js')
+    return new ServiceProcess(name, env, file)
+  }
+}
+
+function simnodeProcess(folder: string, port: number, seed: number): ServiceProcess {
+  return new ServiceProcess('simnode', { DATA_DIR: folder, LOG_LEVEL: 'warn' }, join(folder, 'simnode.log'), [
+    ...['--port', String(port), '--seed', String(seed), '--blocks', '60'],
+    ...['--txs-per-block', '6', '--block-interval-ms', '0'],
+  ])
+}

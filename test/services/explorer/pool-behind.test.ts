@@ -1,0 +1,95 @@
+import { afterEach, describe, expect, inject, it } from 'vitest'
+import type { EventLog, LogRecord, Topic } from '../../../pipelines/log/port.js'
+import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { type Simnode, startSimnode } from '../../../services/simnode/node.js'
+import { Pipeline } from '../../harness/pipeline.js'
+import { until } from '../../harness/until.js'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A log whose reader sees the topics only as far as the test lets it. */
+class GatedLog {
+  readonly upTo: Partial<Record<Topic, number>> = {}
+  readonly log: EventLog
+
+  constructor(whole: EventLog) {
+    const end = (topic: Topic): number => this.upTo[topic] ?? Number.POSITIVE_INFINITY
+    this.log = {
+      append: (topic, values) => whole.append(topic, values),
+      first: (topic) => whole.first(topic),
+      last: async (topic) => Math.min(await whole.last(topic), end(topic)),
+      committed: (topic, consumer) => whole.committed(topic, consumer),
+      commit: (topic, consumer, position) => whole.commit(topic, consumer, position),
+      lead: (consumer, signal) => whole.lead(consumer, signal),
+      close: () => Promise.resolve(),
+      read: async (topic, position, limit, maxBytes): Promise<LogRecord[]> =>
+        (await whole.read(topic, position, limit, maxBytes)).filter(
+          (record) => record.position <= end(topic),
+        ),
+      wait: (_topic, _position, _timeoutMs, signal) => whole.wait('chain', 1_000_000, 20, signal),
+    }
+  }
+}
+
+describe('an explorer that catches up', () => {
+  let folder = ''
+  let whole: EventLog | undefined
+  let node: Simnode | undefined
+  let pipeline: Pipeline | undefined
+
+  afterEach(async () => {
+    await pipeline?.close()
+    await node?.close()
+    await whole?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  // Chaos, seed 5, "database cut off": the heads that confirmed it and gave it back were adopted in one turn.
+  it('shows a transaction whose block came and went meanwhile, at every step of the pool', async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-behind-'))
+    const log = await openLmdbLog(join(folder, 'log'))
+    whole = log
+    node = await startSimnode({ seed: 'behind', blocks: 30, txsPerBlock: 0 })
+    const { simulation } = node
+    simulation.mine({ blocks: 110, txs: 1 })
+    const gated = new GatedLog(log)
+    const followed = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      log,
+      explorer: { log: gated.log },
+    })
+    pipeline = followed
+    simulation.enter(3)
+    const pooled = [...simulation.pool.entries()].map(({ tx }) => tx.txid)
+    await followed.level({ tip: node.chain.tip.hash, poolSize: pooled.length })
+
+    const ends = async (topic: Topic): Promise<number> => (gated.upTo[topic] = await log.last(topic))
+    await ends('committed')
+    const before = await ends('node')
+    simulation.mine({ txs: pooled.length })
+    await followed.poll()
+    await followed.materialize()
+    simulation.tipBack(1)
+    await followed.poll()
+    await followed.materialize()
+    delete gated.upTo.committed
+    const shown = async (): Promise<boolean> =>
+      (await followed.get('/blocks/tip')).body.hash === node?.chain.tip.hash
+    await until('both heads are adopted', shown)
+
+    const missing: string[] = []
+    for (let position = before; position <= (await log.last('node')); position++) {
+      gated.upTo.node = position
+      const metrics = async (): Promise<string> => (await fetch(`${followed.url}/metrics`)).text()
+      await until('the event is taken', async () =>
+        (await metrics()).includes('consumer_lag{topic="node",consumer="explorer"} 0'),
+      )
+      for (const txid of pooled)
+        if ((await followed.get(`/tx/${txid}`)).status !== 200)
+          missing.push(`${txid} after event ${String(position)}`)
+    }
+    expect(missing).toEqual([])
+  })
+})
