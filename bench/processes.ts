@@ -31,7 +31,12 @@ export async function withProcesses<T>(suite: (start: Start, folder: string) => 
 export async function simulatedNode(
   start: Start,
   folder: string,
-  options: { readonly blocks: number; readonly txsPerBlock: number; readonly blockMs?: number },
+  options: {
+    readonly blocks: number
+    readonly txsPerBlock: number
+    readonly blockMs?: number
+    readonly mix?: 'rich' | 'cheap'
+  },
 ): Promise<{ url: string; node: ServiceProcess }> {
   const port = await freePort()
   const node = start('simnode', {}, [
@@ -45,6 +50,7 @@ export async function simulatedNode(
     ],
     ...['--block-interval-ms', '0', '--data-dir', join(folder, 'simnode'), '--seed', '7'],
     ...['--block-ms', String(options.blockMs ?? 0)],
+    ...(options.mix === undefined ? [] : ['--mix', options.mix]),
   ])
   const url = `http://bench:bench@127.0.0.1:${String(port)}`
   await settled(async () => (await rpc(url, 'getblockcount')) === options.blocks, 600_000)

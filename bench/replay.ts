@@ -22,7 +22,7 @@ const SECOND = 'replayed'
  */
 export async function replay(options: ReplayOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {
-    const { url, node } = await simulatedNode(start, folder, options)
+    const { url, node } = await simulatedNode(start, folder, { ...options, mix: 'cheap' })
     const http = await freePort()
     const engine = start('engine', {}, ['--http-port', String(http)])
     const clickhouse = `http://127.0.0.1:${String(http)}`

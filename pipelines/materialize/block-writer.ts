@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Chain } from '../chain/network.js'
 import {
   BLOCK_HEIGHTS,
@@ -21,6 +22,8 @@ import { type Totals, TotalsCache } from './totals.js'
 
 /** Totals of this many scripts are kept at hand: some 30 MB. */
 const CACHED_SCRIPTS = 80_000
+/** Blocks folded in one turn. */
+const BLOCKS_AT_ONCE = 20
 /** Scripts asked for in one query. */
 const LOOKUP = 5_000
 
@@ -83,10 +86,13 @@ export class BlockWriter {
     const prepared = blocks.map((block) => prepareBlock(block, book))
     const { totals, unknown } = await this.#totals(book, ground.filter, cached)
     const folder = new BlockFolder(book, totals, ground.sums)
-    const sums = prepared.map((each) => {
+    const sums: Sums[] = []
+    for (const each of prepared) {
       folder.fold(each)
-      return folder.sums
-    })
+      sums.push(folder.sums)
+      // What is on its way to the server meanwhile goes on.
+      if (sums.length % BLOCKS_AT_ONCE === 0) await setImmediate()
+    }
     for (const hash of unknown) {
       const script = book.bytes(hash)
       if (script !== undefined) folder.rows.scripts.push({ script_hash: hash, script })

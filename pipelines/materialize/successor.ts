@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ChainEvent } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Chain } from '../chain/network.js'
 import type { EventLog, LogRecord } from '../log/port.js'
@@ -17,8 +18,10 @@ import { mustHold, repair } from './repair.js'
 import { WorkingChain } from './working-chain.js'
 
 /** Larger than the materializer's: nobody waits for a head of these, and an insert's own cost is the largest part of it. */
-const BATCH_EVENTS = 500
+const BATCH_EVENTS = 1000
 const BATCH_BYTES = 8 << 20
+/** Blocks decoded in one turn. */
+const BLOCKS_AT_ONCE = 20
 /** Totals of this many scripts are kept at hand: some 100 MB. */
 const CACHED_SCRIPTS = 250_000
 
@@ -102,28 +105,25 @@ export class Successor {
     })
   }
 
-  /** Folds until there is no newer head in the first database. @returns its newest, which both show. */
+  /** Folds until both show the same head. @returns it. */
   async #catchUp(): Promise<Head> {
     const { old, db, progress } = this.#options
-    const target = await latestHead(old)
-    let tip = target?.tipHeight ?? -1
-    while (await this.#foldBatch()) {
-      tip = Math.max(tip, this.#ahead.at(-1)?.tipHeight ?? this.#working.tipHeight)
-      progress(this.#working.tipHeight, tip)
+    for (;;) {
+      let tip = (await latestHead(old))?.tipHeight ?? -1
+      while (await this.#foldBatch()) {
+        tip = Math.max(tip, this.#working.tipHeight)
+        progress(this.#working.tipHeight, tip)
+      }
+      await this.#inserting
+      await mustBeNewest(db, this.#number)
+      const [theirs, ours] = await Promise.all([latestHead(old), latestHead(db)])
+      if (theirs === undefined || ours === undefined) throw new LogShrank('there is no head to be level with')
+      if (theirs.position !== ours.position || theirs.writtenAt !== ours.writtenAt) continue
+      const { tipHeight, tipHash } = this.#working
+      if (ours.tipHeight !== tipHeight || (tipHeight >= 0 && ours.tipHash !== tipHash))
+        throw new LogShrank(`the log leads to block ${tipHash}, and ${old.name} shows ${ours.tipHash}`)
+      return ours
     }
-    await this.#inserting
-    await mustBeNewest(db, this.#number)
-    const [theirs, ours] = await Promise.all([latestHead(old), latestHead(db)])
-    if (theirs === undefined || ours === undefined) throw new LogShrank('there is no head to be level with')
-    if (theirs.position !== ours.position || theirs.writtenAt !== ours.writtenAt) return this.#catchUp()
-    if (
-      ours.tipHeight !== this.#working.tipHeight ||
-      (ours.tipHeight >= 0 && ours.tipHash !== this.#working.tipHash)
-    )
-      throw new LogShrank(
-        `the log leads to block ${this.#working.tipHash}, and ${old.name} shows ${ours.tipHash}`,
-      )
-    return ours
   }
 
   /** Folds up to a head of the first database and shows it. @returns whether there was one to go to. */
@@ -171,6 +171,7 @@ export class Successor {
       case 'blockConnected':
         mustConnect(position, event.value, this.#tip())
         this.#unwritten.push(decodeBlock(position, event.value))
+        if (this.#unwritten.length % BLOCKS_AT_ONCE === 0) await setImmediate()
         return
       case 'blockDisconnected':
         return this.#disconnect(

@@ -38,6 +38,12 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   ms: "DateTime64(3, \\'UTC\\')",
 }
 
+/** Bytes of a value; of those that vary, about. */
+const WIDTHS: Readonly<Record<keyof ColumnTypes, number>> = {
+  ...{ u8: 1, u32: 4, i32: 4, u64: 8, i64: 8, ms: 8, f64: 8, u256: 32, hash: 32 },
+  ...{ hashes: 64, u16s: 7, bytes: 96, text: 48 },
+}
+
 /** The structure of a table's rows, for `input('…')`. */
 export function structureOf({ columns }: Table): string {
   return Object.entries(columns)
@@ -55,14 +61,24 @@ export interface Table<C extends Columns = Columns> {
 
 /** A buffer that grows and knows each column type. */
 class RowWriter {
-  #buffer = Buffer.allocUnsafe(1 << 16)
+  #buffer: Buffer
+  #view: DataView
   #length = 0
+  /** The last hash of each column and where it is: rows of a block or transaction repeat theirs. */
+  readonly #lastHash: string[] = []
+  readonly #lastAt: number[] = []
+
+  /** @param bytes that it will take, about. */
+  constructor(bytes: number) {
+    this.#buffer = Buffer.allocUnsafeSlow(Math.max(256, bytes))
+    this.#view = new DataView(this.#buffer.buffer)
+  }
 
   finish(): Buffer {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  write(type: keyof ColumnTypes, value: unknown): void {
+  write(column: number, type: keyof ColumnTypes, value: unknown): void {
     switch (type) {
       case 'u8':
         return void this.#room(1).writeUInt8(value as number, this.#took(1))
@@ -71,7 +87,7 @@ class RowWriter {
       case 'i32':
         return void this.#room(4).writeInt32LE(value as number, this.#took(4))
       case 'u64':
-        return void this.#room(8).writeBigUInt64LE(value as bigint, this.#took(8))
+        return this.#u64(value as bigint)
       case 'i64':
         return void this.#room(8).writeBigInt64LE(value as bigint, this.#took(8))
       case 'ms':
@@ -83,7 +99,7 @@ class RowWriter {
       case 'u16s':
         return this.#u16s(value as readonly number[])
       case 'hash':
-        return this.#hash(value as string)
+        return this.#hashOf(column, value as string)
       case 'hashes':
         return this.#hashes(value as readonly string[])
       case 'bytes':
@@ -91,6 +107,24 @@ class RowWriter {
       case 'text':
         return this.#bytes(Buffer.from(value as string))
     }
+  }
+
+  /** A DataView's own is a third of the time of Buffer's. */
+  #u64(value: bigint): void {
+    if (BigInt.asUintN(64, value) !== value) throw new RangeError(`not of 64 bits: ${String(value)}`)
+    this.#room(8)
+    this.#view.setBigUint64(this.#took(8), value, true)
+  }
+
+  #hashOf(column: number, value: string): void {
+    const before = this.#lastAt[column]
+    this.#lastAt[column] = this.#length
+    if (before !== undefined && this.#lastHash[column] === value) {
+      this.#room(32).copyWithin(this.#took(32), before, before + 32)
+      return
+    }
+    this.#lastHash[column] = value
+    this.#hash(value)
   }
 
   #hash(value: string): void {
@@ -127,9 +161,10 @@ class RowWriter {
 
   #room(length: number): Buffer {
     if (this.#length + length > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(Math.max(this.#length + length, this.#buffer.length * 2))
+      const grown = Buffer.allocUnsafeSlow(Math.max(this.#length + length, this.#buffer.length * 2))
       this.#buffer.copy(grown, 0, 0, this.#length)
       this.#buffer = grown
+      this.#view = new DataView(grown.buffer)
     }
     return this.#buffer
   }
@@ -143,11 +178,15 @@ class RowWriter {
 
 /** @throws RangeError for a value that its column cannot hold. */
 export function encodeRows<C extends Columns>(table: Table<C>, rows: readonly Row<C>[]): Buffer {
-  const writer = new RowWriter()
   const columns = Object.entries(table.columns)
+  const width = columns.reduce((sum, [, type]) => sum + WIDTHS[type], 0)
+  const writer = new RowWriter(rows.length * width)
   for (const row of rows) {
     const values = row as Readonly<Record<string, unknown>>
-    for (const [name, type] of columns) writer.write(type, values[name])
+    for (let column = 0; column < columns.length; column++) {
+      const [name, type] = columns[column] as (typeof columns)[number]
+      writer.write(column, type, values[name])
+    }
   }
   return writer.finish()
 }

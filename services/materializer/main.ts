@@ -65,9 +65,10 @@ async function foldWhileLeading(named: Database, leading: Leading, context: Serv
   const { logger } = context
   let serving = await whenAnswered(() => servingDatabase(named), { logger, signal })
   while (serving !== undefined && !signal.aborted) {
-    if (serving !== named.name) await notePlace(named, serving)
-    logger.info({ database: serving }, 'folding into')
-    serving = await foldInto(named.sibling(serving), leading, { ...context, signal })
+    const name: string = serving
+    if (name !== named.name) await whenAnswered(() => notePlace(named, name), { logger, signal })
+    logger.info({ database: name }, 'folding into')
+    serving = await foldInto(named.sibling(name), leading, { ...context, signal })
   }
 }
 

@@ -1,0 +1,323 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { latestHead } from '../../pipelines/tables/head.js'
+import { notesOf, servingDatabase } from '../../pipelines/tables/serving.js'
+import { READS } from '../../services/explorer/reads/index.js'
+import type { Read } from '../../services/explorer/reads/read.js'
+import { freePort } from '../../services/ports.js'
+import { expectSameRows } from '../harness/clean-index.js'
+import { getAnswer, Pipeline } from '../harness/pipeline.js'
+import { ServiceProcess } from '../harness/processes.js'
+import { until } from '../harness/until.js'
+import { edgesOf, isInPath, pathOf } from '../services/explorer/edges.js'
+import { FeedClient } from '../services/explorer/feed-client.js'
+
+const BLOCKS = 1_300
+const DEPTH = 12
+/** Asked of each read: answers that are there, and one that is not. */
+const PATHS_PER_READ = 2
+
+interface Asked {
+  readonly read: Read
+  readonly path: string
+}
+
+/** What a tip alone decides is compared at every moment; what the pool has a part in, when both have the same pool. */
+const isCompared = ({ fresh }: Read): boolean => fresh === 'head'
+
+/**
+ * An explorer, its materializer and poller as processes, and a clean pipeline of the same node beside them that never switches:
+ * whatever is read of the first, at whatever moment, must be what the second one answers of the same tip.
+ */
+describe('replay --into, under blocks, reorganisations and readers', () => {
+  const service: Record<string, ServiceProcess> = {}
+  const name = `t_into_${String(process.pid)}_${String(Date.now())}`
+  const [second, third] = [`${name}_2`, `${name}_3`]
+  /** ETag of the clean pipeline by tip and path. */
+  const expected = new Map<string, string>()
+  const heard: { readonly key: string; readonly etag: string; readonly body: unknown }[] = []
+  const faults: string[] = []
+  let env: Record<string, string> = {}
+  let folder = ''
+  let nodeUrl = ''
+  let explorerUrl = ''
+  let paths: Asked[] = []
+  let clean: Pipeline
+  let db: Database
+  let feed: FeedClient
+  let rounds = 0
+  let isOver = false
+  let reading: Promise<void> | undefined
+
+  const control = async (path: string): Promise<{ hash: string }> =>
+    (await (await fetch(`${nodeUrl}/control/${path}`, { method: 'POST' })).json()) as { hash: string }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-into-'))
+    const [nodePort, explorerPort] = [await freePort(), await freePort()]
+    nodeUrl = `http://127.0.0.1:${String(nodePort)}`
+    explorerUrl = `http://127.0.0.1:${String(explorerPort)}`
+    const engineUrl = inject('engineUrl')
+    env = {
+      ...{ DATA_DIR: folder, NODE_RPC_URL: nodeUrl, CLICKHOUSE_URL: engineUrl, CLICKHOUSE_DATABASE: name },
+      ...{ EXPLORER_PORT: String(explorerPort), RATE_LIMIT_PER_MINUTE: '0', POLL_INTERVAL_MS: '50' },
+      ...{ FINALITY_DEPTH: String(DEPTH), LOG_LEVEL: 'info' },
+    }
+    const add = (what: string, args: string[] = []): void => {
+      service[what] = new ServiceProcess(what, env, join(folder, `${what}.log`), args).start()
+    }
+    const history = ['--blocks', String(BLOCKS), '--txs-per-block', '3', '--block-interval-ms', '0']
+    add('simnode', ['--port', String(nodePort), ...history, '--seed', 'into'])
+    await until('the node answers', async () => (await fetch(`${nodeUrl}/control/state`)).ok)
+    for (const what of ['poller', 'materializer', 'explorer']) add(what)
+    db = new Database({ url: engineUrl, database: name })
+    clean = await Pipeline.start({ nodeUrl, engineUrl, finalityDepth: DEPTH })
+    await clean.level()
+    const { tip } = await clean.get('/stats/summary')
+    await until('the explorer is level', async () => (await ask('/stats/summary')).tip === tip, 60_000)
+    feed = await FeedClient.connect(explorerUrl, '/ws')
+    for (const channel of ['blocks', 'reorgs']) await feed.subscribe(channel)
+    paths = await knownPaths()
+    reading = read()
+  }, 300_000)
+
+  afterAll(async () => {
+    isOver = true
+    await reading
+    await feed.close()
+    for (const each of Object.values(service).reverse()) await each.kill()
+    await clean.close()
+    for (const each of [name, second, third, notesOf(name)])
+      await clean.db.sibling('default').command(`DROP DATABASE IF EXISTS ${each} SYNC`)
+    await db.close()
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
+  })
+
+  const ask = (path: string): ReturnType<typeof getAnswer> => getAnswer(`${explorerUrl}/api/v1${path}`)
+
+  /** Paths of every declared read: some that are answered, with what is on the chain, and one that is refused or not found. */
+  async function knownPaths(): Promise<Asked[]> {
+    const { body } = await clean.get('/txs/recent')
+    const recent = body.items as { txid: string; outputs: { addresses: { address: string }[] }[] }[]
+    const [first] = recent
+    const address = recent.flatMap(({ outputs }) => outputs.flatMap(({ addresses }) => addresses))[0]?.address
+    const { body: tip } = await clean.get('/blocks/tip')
+    const opReturn = String((await clean.get('/op-returns')).body.items[0]?.txid)
+    const known = [opReturn, first?.txid ?? '', address ?? '', String(tip.hash), '7', String(BLOCKS)]
+    const asked: Asked[] = []
+    for (const each of READS) {
+      const names = Object.keys(each.args)
+      const inPath = names.filter((argument) => isInPath(each, argument))
+      const given: Record<string, string>[] = names
+        .filter((argument) => !inPath.includes(argument))
+        .flatMap((argument) => {
+          const { inside, plausible } = edgesOf(each, argument)
+          return [...known, ...inside, ...plausible.slice(0, 1)].map((value) => ({ [argument]: value }))
+        })
+      const some = known.flatMap((value) =>
+        [{}, ...given].map((values) => {
+          const path = Object.fromEntries(inPath.map((argument) => [argument, value]))
+          return pathOf(each, { ...path, ...values }).replace('/api/v1', '')
+        }),
+      )
+      const found = new Map<boolean, string[]>([
+        [true, []],
+        [false, []],
+      ])
+      for (const path of new Set(some)) {
+        const isGood = (await clean.get(path)).status === 200
+        found.get(isGood)?.push(path)
+        if ((found.get(true)?.length ?? 0) >= PATHS_PER_READ) break
+      }
+      const good = found.get(true) ?? []
+      if (good.length === 0 && each.name !== 'label') throw new Error(`${each.name} answers nothing`)
+      for (const path of [...good, ...(found.get(false) ?? []).slice(0, 1)]) asked.push({ read: each, path })
+    }
+    return asked
+  }
+
+  /** Never pauses: every declared read in turn, and again. */
+  async function read(): Promise<void> {
+    let height = 0
+    for (; !isOver; rounds++) {
+      for (const { read: each, path } of paths) {
+        const answer = await ask(path).catch((error: unknown) => error as Error)
+        if (isOver) return
+        if (answer instanceof Error) {
+          if (service['explorer']?.alive === true) faults.push(`${path}: ${answer.message}`)
+          continue
+        }
+        if (answer.status >= 500)
+          faults.push(`${path}: ${String(answer.status)} ${JSON.stringify(answer.body)}`)
+        if (each.fresh === 'outside' || answer.status !== 200) continue
+        if (answer.height < height)
+          faults.push(`${path}: height ${String(answer.height)} after ${String(height)}`)
+        height = answer.height
+        if (!isCompared(each)) continue
+        heard.push({
+          key: `${answer.tip} ${path}`,
+          etag: answer.headers.get('etag') ?? '',
+          body: answer.body,
+        })
+      }
+    }
+  }
+
+  /** The node goes on; then the clean pipeline tells what is true of its new tip, while the other one is read. */
+  async function step(count: number): Promise<void> {
+    const { hash } = await control(
+      count % 3 === 0 ? `reorg?depth=${String(1 + (count % 14))}` : 'mine?blocks=1',
+    )
+    await clean.level({ tip: hash })
+    for (const { read: each, path } of paths) {
+      if (!isCompared(each)) continue
+      const answer = await clean.get(path)
+      if (answer.status !== 200) continue
+      expect(answer.tip).toBe(hash)
+      expected.set(`${hash} ${path}`, answer.headers.get('etag') ?? '')
+    }
+  }
+
+  let steps = 0
+
+  async function liveUntil(done: () => boolean, least = 1): Promise<void> {
+    for (let made = 0; made < least || !done(); made++) await step(++steps)
+  }
+
+  /** The explorer is where the node is, and answers as the clean pipeline in all that is not of the moment. */
+  async function settle(): Promise<void> {
+    for (const { read: each, path } of paths) {
+      if (each.fresh !== 'head' && each.fresh !== 'pool') continue
+      await until(`${path} is answered as the clean pipeline does`, async () => {
+        const [theirs, ours] = await Promise.all([clean.get(path), ask(path)])
+        return theirs.status === ours.status && theirs.headers.get('etag') === ours.headers.get('etag')
+      })
+    }
+  }
+
+  /** No read failed, and each answer of a tip that the clean pipeline was at is the one that it gave. */
+  function expectNoFault(leastCompared: number): void {
+    const compared = heard.filter(({ key }) => expected.has(key))
+    const wrong = compared.filter(({ key, etag }) => etag !== expected.get(key))
+    expect(wrong.slice(0, 3)).toEqual([])
+    expect(faults).toEqual([])
+    expect(compared.length).toBeGreaterThan(leastCompared)
+    heard.length = 0
+  }
+
+  interface Replay {
+    readonly child: ChildProcess
+    output: string
+    errors: string
+    ended: boolean
+  }
+
+  function replay(...args: string[]): Replay {
+    const child = spawn(process.execPath, ['dist/services/replay/main.js', ...args], {
+      env: { PATH: process.env['PATH'] ?? '', ...env },
+    })
+    const run: Replay = { child, output: '', errors: '', ended: false }
+    child.stdout.on('data', (chunk: Buffer) => (run.output += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (run.errors += chunk.toString()))
+    void once(child, 'close').then(() => (run.ended = true))
+    return run
+  }
+
+  it('killed midway and in the moment before the switch, it goes on where it was, and nothing has changed', async () => {
+    const target = db.sibling(second)
+    const midway = replay('--into', second)
+    await Promise.all([
+      until('it has shown a head', async () => (await latestHead(target)) !== undefined).then(() =>
+        midway.child.kill('SIGKILL'),
+      ),
+      liveUntil(() => midway.ended),
+    ])
+    const done = (await latestHead(target))?.tipHeight ?? 0
+    expect(done).toBeGreaterThan(0)
+    const before = replay('--into', second, '--crash-at', 'before-switch')
+    await liveUntil(() => before.ended)
+    expect(before.child.signalCode, before.errors).toBe('SIGKILL')
+    expect(Number(/blocks: (\d+) of/.exec(before.errors)?.[1])).toBeGreaterThan(done)
+    expect(await servingDatabase(db)).toBe(name)
+    await settle()
+    await target.close()
+    expectNoFault(100)
+  }, 300_000)
+
+  it('killed in the moment after the switch, all have gone over', async () => {
+    const run = replay('--into', second, '--crash-at', 'after-switch')
+    await liveUntil(() => run.ended, 3)
+    expect(run.child.signalCode, run.errors).toBe('SIGKILL')
+    expect(await servingDatabase(db)).toBe(second)
+    await liveUntil(() => true, 3)
+    await settle()
+    const again = replay('--into', second)
+    await until('it has ended', () => again.ended)
+    expect(again).toMatchObject({ output: `${second} serves already, in the place of ${name}\n` })
+    const refused = replay('--into', 'no-name')
+    await until('it has ended', () => refused.ended)
+    expect(refused.child.exitCode).toBe(2)
+    expect(refused.errors).toContain("not 'no-name'")
+    expectNoFault(300)
+  }, 300_000)
+
+  it('switches again, and what was replaced can be dropped', async () => {
+    const run = replay('--into', third)
+    await liveUntil(() => run.ended, 3)
+    expect(run.child.exitCode, run.errors).toBe(0)
+    expect(run.output).toContain(`${third} serves from block`)
+    expect(run.output).toContain(`DROP DATABASE ${second}\n`)
+    await settle()
+    await until('the materializer has gone over', async () => {
+      const rows = await db.query<{ built: string }>(
+        `SELECT argMax(replaces, writer) AS built FROM ${third}.writers`,
+      )
+      return rows[0]?.built === ''
+    })
+    const server = db.sibling('default')
+    for (const each of [name, second]) await server.command(`DROP DATABASE ${each} SYNC`)
+    await server.close()
+    await liveUntil(() => true, 4)
+    await settle()
+    expectNoFault(300)
+  }, 300_000)
+
+  it('the feed was numbered without a gap, and is so after a restart, which finds the new database', async () => {
+    const { messages } = feed
+    const of = (from: FeedClient, channel: string): Record<string, unknown>[] =>
+      from.messages.filter((message) => message['channel'] === channel && 'seq' in message)
+    for (const channel of ['blocks', 'reorgs']) {
+      const seqs = of(feed, channel).map(({ seq }) => Number(seq))
+      expect(seqs.length).toBeGreaterThan(4)
+      expect(seqs).toEqual(seqs.map((_, index) => Number(seqs[0]) + index))
+    }
+    expect(messages.filter(({ type }) => type === 'error' || type === 'resync')).toEqual([])
+    for (const what of ['explorer', 'materializer']) await service[what]?.kill()
+    for (const what of ['explorer', 'materializer']) service[what]?.start()
+    await until('the explorer is back', async () => (await ask('/stats/summary')).status === 200)
+    const later = await FeedClient.connect(explorerUrl, '/ws')
+    for (const channel of ['blocks', 'reorgs']) {
+      const before = of(feed, channel)
+      await later.subscribe(channel, Number(before[0]?.['seq']) - 1)
+      await until('all are told again', () => of(later, channel).length >= before.length)
+      expect(of(later, channel)).toEqual(before)
+    }
+    await later.close()
+    await liveUntil(() => true, 2)
+    await settle()
+    const serving = db.sibling(await servingDatabase(db))
+    expect(serving.name).toBe(third)
+    await expectSameRows(serving, clean.db)
+    await serving.close()
+    const names = await clean.db.query<{ name: string }>(
+      `SELECT name FROM system.databases WHERE name = '${name}'`,
+    )
+    expect(names).toEqual([])
+    expect(rounds).toBeGreaterThan(10)
+  }, 300_000)
+})
