@@ -59,6 +59,8 @@ export async function chaos(run: Run): Promise<Outcome> {
     }
     await reader.close()
     await watch.close()
+    if (reader.compared === 0) wrong.push('nothing was read meanwhile')
+    if (watch.asked === 0) wrong.push('nothing that the feed told was asked for')
   } finally {
     await world.close(wrong.length > 0)
   }

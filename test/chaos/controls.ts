@@ -6,8 +6,6 @@ export const CONTROLS = {
   duplicates: ['delivered twice', 'late poller'],
   /** A start writes nothing again. */
   repair: ['power cut'],
-  /** A head is written without waiting for its rows. */
-  order: ['materializer killed', 'feed cut off'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type Control = keyof typeof CONTROLS

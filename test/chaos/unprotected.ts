@@ -1,9 +1,8 @@
 /** The materializer with one protection taken out, named by the first argument; otherwise as services/materializer/main.ts. */
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventLog, LogRecord } from '../../pipelines/log/port.js'
 import { Materializer } from '../../pipelines/materialize/materializer.js'
-import { HEADS, WRITERS } from '../../pipelines/tables/chain-tables.js'
+import { WRITERS } from '../../pipelines/tables/chain-tables.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import type { Columns, Row, Table } from '../../pipelines/tables/rowbinary.js'
 import { ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
@@ -11,25 +10,9 @@ import { engineUrl } from '../../services/discovery.js'
 import { openEventLog } from '../../services/event-log.js'
 import { runService } from '../../services/lifecycle.js'
 
-/** Long enough for a reader to hear of the head in between. */
-const LATE_MS = 150
-
 class Unfenced extends Database {
   override async insert<C extends Columns>(table: Table<C>, rows: readonly Row<C>[]): Promise<void> {
     if ((table as unknown) !== WRITERS) await super.insert(table, rows)
-  }
-}
-
-class RowsLater extends Database {
-  override async insert<C extends Columns>(
-    table: Table<C>,
-    rows: readonly Row<C>[],
-    condition?: string,
-  ): Promise<void> {
-    if ([HEADS, WRITERS].includes(table as never)) return super.insert(table, rows, condition)
-    void sleep(LATE_MS)
-      .then(() => super.insert(table, rows, condition))
-      .catch(() => undefined)
   }
 }
 
@@ -57,12 +40,7 @@ function renumbered(log: EventLog): EventLog {
 await runService('materializer', async ({ config, logger, signal, args }) => {
   const [without] = args
   const options = { url: await engineUrl(config, { logger, signal }), database: config.clickhouseDatabase }
-  const db =
-    without === 'fence'
-      ? new Unfenced(options)
-      : without === 'order'
-        ? new RowsLater(options)
-        : new Database(options)
+  const db = without === 'fence' ? new Unfenced(options) : new Database(options)
   const opened = await openEventLog(config, logger)
   const log = without === 'duplicates' ? renumbered(opened) : opened
   const hooks = { repairs: without !== 'repair' }
