@@ -48,14 +48,17 @@ export class FeedWriter {
     this.#whales = whales
   }
 
-  /** Numbers the channels from the tables' last heads, so that a client which was here before goes on. */
+  /**
+   * Numbers the channels from the tables' last heads, so that a client which was here before goes on. Up to the head that is
+   * adopted next and no further: a later one may be there by now, and is told when it is adopted itself.
+   */
   async begin(head: Head | undefined): Promise<void> {
     if (head === undefined) return
     const blocks = head.blocksBefore + head.connected.length
     const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
     const events = [
-      ...(await this.#blockEvents(await this.#lastConnected(blocks - REPLAYED))),
-      ...(await this.#lastReorgs(reorgs - REPLAYED)),
+      ...(await this.#blockEvents(await this.#lastConnected(blocks - REPLAYED, head))),
+      ...(await this.#lastReorgs(reorgs - REPLAYED, head)),
     ]
     this.#feed.begin('blocks', Math.max(0, (events.find(isBlock)?.seq ?? blocks + 1) - 1))
     this.#feed.begin('reorgs', Math.max(0, (events.find(isReorg)?.seq ?? reorgs + 1) - 1))
@@ -122,13 +125,17 @@ export class FeedWriter {
     })
   }
 
-  /** Blocks that heads connected, numbered above `after`, in order. */
-  async #lastConnected(after: number): Promise<Connected[]> {
+  /** Blocks that heads up to this one connected, numbered above `after`, in order. */
+  async #lastConnected(after: number, { position }: Head): Promise<Connected[]> {
     const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS hashes,
       blocks_before AS before FROM heads
-      WHERE blocks_before + length(connected) > {after:Int64} AND notEmpty(connected) AND ${SHOWN_HEADS}
+      WHERE position <= {position:Int64} AND blocks_before + length(connected) > {after:Int64} AND notEmpty(connected)
+      AND ${SHOWN_HEADS}
       ORDER BY position LIMIT 1 BY position`
-    const rows = await this.#tables.query<{ tip: string; hashes: string[]; before: string }>(sql, { after })
+    const rows = await this.#tables.query<{ tip: string; hashes: string[]; before: string }>(sql, {
+      after,
+      position,
+    })
     return rows
       .flatMap(({ tip, hashes, before }) =>
         connectedOf({ tipHeight: Number(tip), connected: hashes, blocksBefore: Number(before) }),
@@ -136,12 +143,13 @@ export class FeedWriter {
       .filter(({ seq }) => seq > after)
   }
 
-  async #lastReorgs(after: number): Promise<FeedEvent[]> {
+  async #lastReorgs(after: number, { position }: Head): Promise<FeedEvent[]> {
     const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS now,
       arrayMap(each -> lower(hex(each)), disconnected) AS gone, reorgs_before AS before FROM heads
-      WHERE reorgs_before >= {after:Int64} AND notEmpty(disconnected) AND ${SHOWN_HEADS} ORDER BY position LIMIT 1 BY position`
+      WHERE position <= {position:Int64} AND reorgs_before >= {after:Int64} AND notEmpty(disconnected) AND ${SHOWN_HEADS}
+      ORDER BY position LIMIT 1 BY position`
     type Row = { tip: string; now: string[]; gone: string[]; before: string }
-    const rows = await this.#tables.query<Row>(sql, { after })
+    const rows = await this.#tables.query<Row>(sql, { after, position })
     return rows.map(({ tip, now, gone, before }) =>
       reorgOf({
         tipHeight: Number(tip),

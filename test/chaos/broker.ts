@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { until } from '../harness/until.js'
@@ -33,14 +32,14 @@ export class KafkaBrokers implements Broker {
   private constructor(private readonly child: ChildProcess) {}
 
   /** @throws Error where this build has no Kafka, or it does not start. */
-  static async start(dataDir: string, brokers: number): Promise<KafkaBrokers> {
+  static async start(dataDir: string, logFile: string, brokers: number): Promise<KafkaBrokers> {
     if (!existsSync(MAIN))
       throw new Error('this build has no services/kafka: --log embedded is what there is')
     const child = spawn(process.execPath, [MAIN, '--brokers', String(brokers)], {
       env: { PATH: process.env['PATH'] ?? '', DATA_DIR: dataDir },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const output = createWriteStream(join(dataDir, 'kafka.log'), { flags: 'a' })
+    const output = createWriteStream(logFile, { flags: 'a' })
     child.stdout.pipe(output, { end: false })
     child.stderr.pipe(output, { end: false })
     const started = new KafkaBrokers(child)
@@ -48,7 +47,7 @@ export class KafkaBrokers implements Broker {
       started.#read(line)
     })
     await until('Kafka is ready', () => started.url !== '' || child.exitCode !== null, START_MS)
-    if (started.url === '') throw new Error(`Kafka did not start: see ${join(dataDir, 'kafka.log')}`)
+    if (started.url === '') throw new Error(`Kafka did not start: see ${logFile}`)
     return started
   }
 

@@ -36,12 +36,13 @@ export async function chaos(run: Run): Promise<Outcome> {
   const world = await World.start(run)
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => void world.close(true).finally(() => process.exit(2)))
-  let wrong: string[] = ['it was broken off']
   let round = 0
+  // Also where it is broken off.
+  let keep = true
   try {
     const faults = chosenFaults(run, world)
     sayWhatIsMissing(run, world)
-    wrong = (await settled(world, SETTLE_MS)).map((each) => `before the first round ${each}`)
+    let wrong = (await settled(world, SETTLE_MS)).map((each) => `before the first round ${each}`)
     const watch = new FeedWatch(
       world.explorerUrl,
       () => world.service('explorer').pid,
@@ -61,10 +62,11 @@ export async function chaos(run: Run): Promise<Outcome> {
     await watch.close()
     if (reader.compared === 0) wrong.push('nothing was read meanwhile')
     if (watch.asked === 0) wrong.push('nothing that the feed told was asked for')
+    keep = wrong.length > 0
+    return { rounds: round, differences: wrong, folder: world.folder }
   } finally {
-    await world.close(wrong.length > 0)
+    await world.close(keep)
   }
-  return { rounds: round, differences: wrong, folder: world.folder }
 }
 
 /** Every fault once before any comes again, in an order that the seed decides. */

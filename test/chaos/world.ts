@@ -30,6 +30,12 @@ const ENGINE_DISK_MB = 8192
 const SERVICES = ['engine', 'poller', 'materializer', 'explorer'] as const
 export type Service = (typeof SERVICES)[number]
 
+/** Undefined where none may be mounted. */
+interface Disks {
+  readonly log: Disk | undefined
+  readonly engine: Disk | undefined
+}
+
 /** All processes on a data folder of their own, each connection that may fail through a proxy. */
 export class World {
   readonly services = new Map<Service, ServiceProcess>()
@@ -47,7 +53,7 @@ export class World {
     readonly links: { readonly node: TcpProxy; readonly writer: TcpProxy; readonly reader: TcpProxy },
     readonly engineUrl: string,
     readonly broker: Broker | undefined,
-    readonly disks: { readonly log: Disk | undefined; readonly engine: Disk | undefined },
+    readonly disks: Disks,
     readonly db: Database,
     /** The log as a process beside the others has it open. */
     readonly log: EventLog,
@@ -69,14 +75,13 @@ export class World {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-chaos-'))
     const simnodePort = await freePort()
     const engineUrl = `http://127.0.0.1:${String(await freePort())}`
-    const disks = {
+    const disks: Disks = {
       log: Disk.mount(join(folder, 'log'), LOG_DISK_MB),
       engine: Disk.mount(join(folder, 'engine'), ENGINE_DISK_MB),
     }
+    const broker = options.log === 'kafka' ? await startBrokers(folder, disks) : undefined
     const simnode = simnodeProcess(folder, simnodePort, options.seed).start()
     const nodeUrl = `http://127.0.0.1:${String(simnodePort)}`
-    const broker =
-      options.log === 'kafka' ? await KafkaBrokers.start(join(folder, 'log'), BROKERS) : undefined
     const logUrl = broker?.url ?? `lmdb://${join(folder, 'log', 'events')}`
     const links = {
       node: await TcpProxy.before(nodeUrl),
@@ -96,10 +101,15 @@ export class World {
       ...([options, folder, node, simnode, links, engineUrl, broker, disks, db, log] as const),
       await freePort(),
     )
-    await until('the node answers', () => node.answers())
-    await world.startEngine()
-    for (const name of ['poller', 'materializer', 'explorer'] as const) world.service(name).start()
-    return world
+    try {
+      await until('the node answers', () => node.answers())
+      await world.startEngine()
+      for (const name of ['poller', 'materializer', 'explorer'] as const) world.service(name).start()
+      return world
+    } catch (error) {
+      await world.close(true)
+      throw error
+    }
   }
 
   service(name: Service): ServiceProcess {
@@ -189,6 +199,17 @@ export class World {
     if (name === 'materializer' && control !== undefined)
       return new ServiceProcess(name, env, file, [control], 'test/chaos/unprotected.js')
     return new ServiceProcess(name, env, file)
+  }
+}
+
+/** Takes away what is there already where they cannot be had. */
+async function startBrokers(folder: string, disks: Disks): Promise<Broker> {
+  try {
+    return await KafkaBrokers.start(join(folder, 'log'), join(folder, 'kafka.log'), BROKERS)
+  } catch (error) {
+    for (const disk of Object.values(disks) as Disks[keyof Disks][]) disk?.unmount()
+    await rm(folder, { recursive: true, force: true })
+    throw error
   }
 }
 
