@@ -2,6 +2,7 @@ import type { Chain } from '../../pipelines/chain/network.js'
 import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { Code } from '../rpc/error.js'
 import { type RpcServer, startRpcServer } from '../rpc/server.js'
 import { AuditWatch } from './audit-watch.js'
 import { AvailableDatabase } from './availability.js'
@@ -93,9 +94,11 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
       return heads.db
     },
   })
+  let rpc: RpcServer | undefined
   const metrics: Metrics = new Metrics({
     connections: () => (database.connected ? Math.max(1, database.running) : 0),
     wsClients: () => server.clients,
+    grpcStreams: () => rpc?.streams ?? 0,
     tipHeight: () => state.chain.height,
     nodeHeight: () => state.heartbeat?.nodeHeight ?? -1,
     heartbeatApplied: () => state.heartbeat?.appliedMs ?? 0,
@@ -137,7 +140,6 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const following = [heads.run(stop.signal), pool.run(stop.signal)]
   for (const each of following) each.catch(ended(logger))
   audit.start()
-  let rpc: RpcServer | undefined
   const timer = setInterval(() => {
     if (state.ready) writer.poolChanged()
     rpc?.setServing(rpcService.descriptor.typeName, health().status === 'ok')
@@ -159,7 +161,11 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     if (database.connected) await state.until(() => state.ready, READY_WAIT_MS)
     if (options.grpcPort !== undefined) {
       const what = 'gRPC of the explorer (EXPLORER_GRPC_PORT)'
-      rpc = await startRpcServer({ host, port: options.grpcPort, services: [rpcService], logger, what })
+      const observe = (method: string, code: Code, seconds: number): void => {
+        metrics.observeCall(method, Code[code], seconds)
+      }
+      const services = [rpcService]
+      rpc = await startRpcServer({ host, port: options.grpcPort, services, logger, what, observe })
       rpc.setServing(rpcService.descriptor.typeName, health().status === 'ok')
     }
     const taken = await server.listen(host, port)

@@ -6,6 +6,7 @@ import type { AuditResult } from './audit-watch.js'
 export interface MetricSources {
   readonly connections: () => number
   readonly wsClients: () => number
+  readonly grpcStreams: () => number
   readonly tipHeight: () => number
   readonly nodeHeight: () => number
   /** Unix milliseconds, 0 before any. */
@@ -24,6 +25,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export class Metrics {
   readonly #registry = new Registry()
   readonly #durations: Histogram<'route' | 'status'>
+  readonly #calls: Histogram<'method' | 'code'>
 
   constructor(sources: MetricSources) {
     const registers = [this.#registry]
@@ -32,6 +34,13 @@ export class Metrics {
       name: 'headwater_api_request_duration_seconds',
       help: 'Time from a request to its answer, by route pattern and status.',
       labelNames: ['route', 'status'],
+      buckets: SECONDS,
+      registers,
+    })
+    this.#calls = new Histogram({
+      name: 'headwater_grpc_call_duration_seconds',
+      help: 'Time from a call by gRPC to its answer, by method and status code.',
+      labelNames: ['method', 'code'],
       buckets: SECONDS,
       registers,
     })
@@ -47,6 +56,7 @@ export class Metrics {
     }
     gauge('headwater_api_db_pool_total', 'Connections to the database in use.', sources.connections)
     gauge('headwater_api_ws_clients', 'Connected WebSocket clients.', sources.wsClients)
+    gauge('headwater_grpc_streams', 'Open streams of gRPC.', sources.grpcStreams)
     gauge('headwater_tip_height', 'Height of the head, -1 for none.', sources.tipHeight)
     gauge('headwater_node_height', 'Height in the last applied heartbeat, -1 for none.', sources.nodeHeight)
     gauge(
@@ -103,6 +113,11 @@ export class Metrics {
 
   observe(route: string, status: number, seconds: number): void {
     this.#durations.observe({ route, status: String(status) }, seconds)
+  }
+
+  /** @param code the name of a status code of gRPC. */
+  observeCall(method: string, code: string, seconds: number): void {
+    this.#calls.observe({ method, code }, seconds)
   }
 
   async text(): Promise<{ text: string; type: string }> {

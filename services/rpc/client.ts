@@ -57,6 +57,8 @@ const OPTIONS = {
   'grpc.max_reconnect_backoff_ms': 1_000,
   // The largest answers are pages of transactions with their witnesses.
   'grpc.max_receive_message_length': 64 * 2 ** 20,
+  // A connection of its own, which closing closes.
+  'grpc.use_local_subchannel_pool': 1,
   // The caller knows whether it may ask again.
   'grpc.enable_retries': 0,
 } as const

@@ -62,25 +62,29 @@ export function rpcService<S extends DescService>(descriptor: S, handlers: Handl
   return { descriptor, handlers }
 }
 
-/** The streams that are open, so that a server that stops can end them. */
-export type OpenStreams = Set<AbortController>
+/** What a server knows of its calls. */
+export interface Calls {
+  /** The streams that are open, so that a server that stops can end them. */
+  readonly streams: Set<AbortController>
+  readonly logger: Logger
+  /** Told of each unary call that has ended. */
+  readonly observe: (method: string, code: Code, seconds: number) => void
+}
 
 /** The handlers as gRPC wants them. */
 export function implementation(
   { descriptor, handlers }: RpcService,
-  open: OpenStreams,
-  logger: Logger,
+  calls: Calls,
 ): UntypedServiceImplementation {
   return Object.fromEntries(
     descriptor.methods.map((method) => {
       const handler = handlers[method.localName]
       if (handler === undefined) throw new Error(`${method.parent.typeName}.${method.name} has no handler`)
-      const failed = (error: unknown): RpcError => told(error, method, logger)
       return [
         method.localName,
         method.methodKind === 'server_streaming'
-          ? streaming(method, handler as unknown as StreamHandler, open, failed)
-          : unary(method, handler, failed),
+          ? streaming(method, handler as unknown as StreamHandler, calls)
+          : unary(method, handler, calls),
       ]
     }),
   )
@@ -91,40 +95,45 @@ type UnaryHandler = (request: Message, call: Call) => Init | Promise<Init>
 type StreamHandler = (request: Message, call: Call) => AsyncIterable<Init>
 
 function unary(
-  { output }: DescMethod,
+  method: DescMethod,
   handler: UnaryHandler,
-  failed: (error: unknown) => RpcError,
+  { logger, observe }: Calls,
 ): handleUnaryCall<Message, Message> {
   return (call, callback) => {
+    const began = performance.now()
     const opened = new OpenedCall(call)
-    const answer = async (): Promise<Message> => create(output, await handler(call.request, opened))
+    const over = (code: Code): void => {
+      opened.over()
+      observe(method.name, code, (performance.now() - began) / 1000)
+    }
+    const answer = async (): Promise<Message> => create(method.output, await handler(call.request, opened))
     answer().then(
       (message) => {
-        opened.over()
+        over(Code.OK)
         opened.sendHeaders()
         callback(null, message)
       },
       (error: unknown) => {
-        opened.over()
-        callback(statusOf(failed(error)))
+        const failure = told(error, method, logger)
+        over(failure.code)
+        callback(statusOf(failure))
       },
     )
   }
 }
 
 function streaming(
-  { output }: DescMethod,
+  method: DescMethod,
   handler: StreamHandler,
-  open: OpenStreams,
-  failed: (error: unknown) => RpcError,
+  { streams, logger }: Calls,
 ): handleServerStreamingCall<Message, Message> {
   return (call) => {
     const opened = new OpenedCall(call)
-    open.add(opened.abort)
+    streams.add(opened.abort)
     const send = async (): Promise<void> => {
       for await (const message of handler(call.request, opened)) {
         opened.sendHeaders()
-        if (!call.write(create(output, message))) await drained(call, opened.signal)
+        if (!call.write(create(method.output, message))) await drained(call, opened.signal)
         if (opened.signal.aborted) break
       }
       opened.signal.throwIfAborted()
@@ -132,11 +141,11 @@ function streaming(
     send()
       .then(
         () => call.end(),
-        (error: unknown) => call.emit('error', statusOf(failed(error))),
+        (error: unknown) => call.emit('error', statusOf(told(error, method, logger))),
       )
       .finally(() => {
         opened.over()
-        open.delete(opened.abort)
+        streams.delete(opened.abort)
       })
   }
 }

@@ -3,7 +3,7 @@ import type { Logger } from '../../pipelines/logger.js'
 import { assertPortFree } from '../ports.js'
 import { serviceDefinition } from './definition.js'
 import { Code, RpcError } from './error.js'
-import { implementation, type OpenStreams, type RpcService } from './handlers.js'
+import { type Calls, implementation, type RpcService } from './handlers.js'
 import { HealthService } from './health.js'
 import { addReflection } from './reflection.js'
 
@@ -16,10 +16,14 @@ export interface RpcServerOptions {
   readonly logger: Logger
   /** Whom the port is for, with its setting: what the operator reads where it is taken. */
   readonly what?: string
+  /** Told of each unary call that has ended, by its method's name. */
+  readonly observe?: Calls['observe']
 }
 
 export interface RpcServer {
   readonly port: number
+  /** How many are open. */
+  readonly streams: number
   /** What `grpc.health.v1` tells of a service, by its full name; it is not served until this says so. */
   setServing(name: string, serves: boolean): void
   /** Takes no more calls, ends the streams (UNAVAILABLE), and waits a moment for the answers that are under way. */
@@ -42,12 +46,12 @@ const OPTIONS: ServerOptions = {
 
 /** Serves gRPC without TLS, with health (`grpc.health.v1`) and reflection. @throws PortTaken, StartRefused. */
 export async function startRpcServer(options: RpcServerOptions): Promise<RpcServer> {
-  const { host, port, services, logger, what = 'gRPC' } = options
+  const { host, port, services, logger, what = 'gRPC', observe = () => undefined } = options
   const server = new Server(OPTIONS)
-  const streams: OpenStreams = new Set()
+  const calls: Calls = { streams: new Set(), logger, observe }
   const health = new HealthService(services.map(({ descriptor }) => descriptor.typeName))
   for (const service of services)
-    server.addService(serviceDefinition(service.descriptor), implementation(service, streams, logger))
+    server.addService(serviceDefinition(service.descriptor), implementation(service, calls))
   health.addTo(server)
   addReflection(
     server,
@@ -58,12 +62,15 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
   const taken = await listen(server, host, port)
   return {
     port: taken,
+    get streams() {
+      return calls.streams.size
+    },
     setServing: (name, serves) => {
       health.set(name, serves)
     },
     close: async () => {
       for (const { descriptor } of services) health.set(descriptor.typeName, false)
-      for (const stream of streams) stream.abort(new RpcError(Code.UNAVAILABLE, 'the server stops'))
+      for (const stream of calls.streams) stream.abort(new RpcError(Code.UNAVAILABLE, 'the server stops'))
       await stop(server)
     },
   }

@@ -122,8 +122,8 @@ function responseOf(read: Read, shapes: NamedShapes): ProtoMessage {
 const SUBSCRIBE: ProtoMethod = {
   name: 'Subscribe',
   doc: [
-    'The events of a channel from now on, or from a past one. The headers come when the channel is heard. Ends with',
-    'RESOURCE_EXHAUSTED where the client is too far behind, and UNAVAILABLE where the server stops: subscribe again with since.',
+    'The events of a channel from now on, or from a past one. The headers come when the channel is heard. A client that does not',
+    'keep up with it hears resync. Ends with UNAVAILABLE where the server stops: subscribe again with since.',
   ].join(' '),
   request: 'SubscribeRequest',
   response: 'ChannelEvent',
@@ -176,7 +176,7 @@ function channelEvent(shapes: NamedShapes): ProtoMessage {
     oneof: 'data',
   }
   const seq =
-    'consecutive within the channel, on every explorer the same but for stats and whale alerts; 0 of a resync'
+    'consecutive within the channel, on every explorer the same but for stats and whale alerts; of a resync that of the last event missed'
   return {
     name: 'ChannelEvent',
     doc: '',

@@ -29,6 +29,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   const metrics = new Metrics({
     connections: () => 0,
     wsClients: () => 0,
+    grpcStreams: () => 0,
     tipHeight: () => -1,
     nodeHeight: () => -1,
     heartbeatApplied: () => 0,

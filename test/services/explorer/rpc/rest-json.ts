@@ -15,7 +15,8 @@ export function restJson(read: Read, { output }: DescMethod, response: Message):
   return inRest(read.answer, isWrapped ? only : json)
 }
 
-function inRest(schema: TSchema, value: any): unknown {
+/** A value of Protobuf's JSON as REST has it. */
+export function inRest(schema: TSchema, value: any): unknown {
   if (schema['anyOf']?.some((each: TSchema) => each['type'] === 'null')) {
     const [inner] = schema['anyOf'] as [TSchema]
     return value === undefined ? null : inRest(inner, value)

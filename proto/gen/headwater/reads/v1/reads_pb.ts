@@ -1431,7 +1431,8 @@ export type ChannelEvent = Message<"headwater.reads.v1.ChannelEvent"> & {
   channel: Channel;
 
   /**
-   * Consecutive within the channel, on every explorer the same but for stats and whale alerts; 0 of a resync.
+   * Consecutive within the channel, on every explorer the same but for stats and whale alerts; of a resync that of
+   * the last event missed.
    *
    * @generated from field: int64 seq = 2;
    */
@@ -3945,9 +3946,9 @@ export const ReadsService: GenService<{
     output: typeof NodeHealthResponseSchema;
   },
   /**
-   * The events of a channel from now on, or from a past one. The headers come when the channel is heard. Ends with
-   * RESOURCE_EXHAUSTED where the client is too far behind, and UNAVAILABLE where the server stops: subscribe again
-   * with since.
+   * The events of a channel from now on, or from a past one. The headers come when the channel is heard. A client
+   * that does not keep up with it hears resync. Ends with UNAVAILABLE where the server stops: subscribe again with
+   * since.
    * buf:lint:ignore RPC_RESPONSE_STANDARD_NAME
    *
    * @generated from rpc headwater.reads.v1.ReadsService.Subscribe

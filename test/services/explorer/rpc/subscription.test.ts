@@ -1,0 +1,182 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import {
+  Channel,
+  type ChannelEvent,
+  ReadsService,
+} from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
+import { startRecordedNode } from '../../../../services/recorded-node/node.js'
+import { type RpcClient, rpcClient } from '../../../../services/rpc/client.js'
+import { Code, type RpcError } from '../../../../services/rpc/error.js'
+import { Pipeline } from '../../../harness/pipeline.js'
+import { readFrames, TIMELINE } from '../../../harness/recording.js'
+import { until } from '../../../harness/until.js'
+import { FeedClient } from '../feed-client.js'
+import { type BareRpc, failureOf, startBareRpc } from './bare-rpc.js'
+import { CHANNELS, RpcFeedClient } from './rpc-feed-client.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** A reorganisation two deep; the frames around it have transactions that enter the pool. */
+const REORG = 728
+
+describe('subscribing by gRPC to what the chain does', () => {
+  const frames = readFrames()
+  let node: Awaited<ReturnType<typeof startRecordedNode>>
+  let pipeline: Pipeline
+  let client: RpcClient<typeof ReadsService>
+
+  beforeAll(async () => {
+    node = await startRecordedNode({ timeline: TIMELINE, frame: REORG - 3 })
+    const explorer = { grpcPort: 0, whaleMinValue: 0n }
+    pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl'), explorer })
+    client = rpcClient(ReadsService, pipeline.grpcAddress)
+    await pipeline.level({ tip: frames[REORG - 3]!.chaininfo.bestblockhash })
+  })
+  afterAll(async () => {
+    client.close()
+    await pipeline.close()
+    await node.close()
+  })
+
+  it('tells every channel as the WebSocket does, and again to one that comes back', async () => {
+    const socket = await FeedClient.connect(pipeline.url, '/ws')
+    const streams = await Promise.all(
+      Object.keys(CHANNELS).map(async (channel) => {
+        await socket.subscribe(channel)
+        return RpcFeedClient.subscribe(client, channel)
+      }),
+    )
+    for (let frame = REORG - 2; frame <= REORG + 3; frame++) {
+      node.step(1)
+      const { chaininfo, mempoolinfo } = frames[frame]!
+      await pipeline.level({ tip: chaininfo.bestblockhash, poolSize: mempoolinfo.size })
+    }
+    for (const stream of streams) {
+      const told = await socket.events(stream.channel, 1)
+      expect(await stream.first(told.length), stream.channel).toEqual(told)
+      const [{ seq }] = told as [(typeof told)[0]]
+      const back = await RpcFeedClient.subscribe(client, stream.channel, seq - 1)
+      expect(await back.first(told.length), stream.channel).toEqual(told)
+      back.close()
+      stream.close()
+    }
+    await socket.close()
+  })
+})
+
+describe('a subscription by gRPC', () => {
+  let bare: BareRpc
+
+  beforeEach(async () => {
+    bare = await startBareRpc()
+  })
+  afterEach(async () => {
+    await bare.close()
+  })
+
+  const publish = (count: number): void => {
+    for (let index = 0; index < count; index++)
+      bare.feed.publish('blocks', { height: index, hash: 'ab'.repeat(32), tx_count: 1 })
+  }
+  const subscribe = (since?: number) => RpcFeedClient.subscribe(bare.client, 'blocks', since)
+  const seqs = (events: readonly ChannelEvent[]): number[] => events.map(({ seq }) => Number(seq))
+  const heard = (client: RpcFeedClient, count: number) =>
+    until(`${String(count)} events`, () => client.events.length >= count)
+
+  it('goes on after the last event that the client knows', async () => {
+    publish(10)
+    const client = await subscribe(7)
+    await heard(client, 3)
+    publish(2)
+    await heard(client, 5)
+    expect(seqs(client.events)).toEqual([8, 9, 10, 11, 12])
+    client.close()
+  })
+
+  it.each([
+    ['are forgotten', 5_000, 3],
+    ['are not there yet', 5, 6],
+  ])(
+    'says resync where the events after the last known %s, and then goes on',
+    async (_, published, since) => {
+      publish(published)
+      const client = await subscribe(since)
+      await heard(client, 1)
+      publish(1)
+      await heard(client, 2)
+      expect(client.events.map(({ data }) => data.case)).toEqual(['resync', 'blocks'])
+      expect(seqs(client.events)).toEqual([published, published + 1])
+      client.close()
+    },
+  )
+
+  it('says resync at a gap in the numbers', async () => {
+    publish(2)
+    const client = await subscribe()
+    bare.feed.publish('blocks', { height: 9, hash: 'cd'.repeat(32), tx_count: 1 }, 10)
+    await heard(client, 1)
+    publish(1)
+    await heard(client, 2)
+    expect(seqs(client.events)).toEqual([10, 11])
+    expect(client.events.map(({ data }) => data.case)).toEqual(['resync', 'blocks'])
+    client.close()
+  })
+
+  it.each([
+    [{}, 'channel must be one of blocks, mempool, stats, whale-alerts, reorgs'],
+    [{ channel: 9 as never }, 'channel must be one of blocks, mempool, stats, whale-alerts, reorgs'],
+    [{ channel: Channel.BLOCKS, since: -1n }, 'since must be an integer of at least 0'],
+    [{ channel: Channel.BLOCKS, since: 2n ** 53n }, 'since must be an integer of at least 0'],
+  ])('of %o is INVALID_ARGUMENT', async (request, details) => {
+    const first = bare.client.subscribe(request)[Symbol.asyncIterator]().next()
+    expect(await failureOf(first)).toMatchObject({ code: Code.INVALID_ARGUMENT, details })
+  })
+
+  it('leaves nothing behind when its client leaves, and ends with UNAVAILABLE when the server stops', async () => {
+    const clients = await Promise.all(Array.from({ length: 50 }, () => subscribe()))
+    await until('all wait', () => bare.feed.waiting === 50)
+    for (const client of clients.slice(1)) client.close()
+    await until('one waits', () => bare.feed.waiting === 1)
+    await bare.close()
+    await until('it has ended', () => clients[0]?.error !== undefined)
+    expect((clients[0]?.error as RpcError).code).toBe(Code.UNAVAILABLE)
+    expect(bare.feed.waiting).toBe(0)
+  })
+
+  it('whose client does not read costs no memory, however much is told: it hears resync when it reads on', async () => {
+    const iterator = bare.client.subscribe({ channel: Channel.BLOCKS, since: 0n })[Symbol.asyncIterator]()
+    publish(1)
+    expect((await iterator.next()).value).toMatchObject({ seq: 1n })
+    // Fills the feed's own memory, which is the same with and without subscribers.
+    await publishSlowly(5_000)
+    collectGarbage()
+    const before = process.memoryUsage()
+    await publishSlowly(300_000)
+    collectGarbage()
+    const after = process.memoryUsage()
+    expect(after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers).toBeLessThan(
+      4 * 2 ** 20,
+    )
+
+    const events: ChannelEvent[] = []
+    while (events.at(-1)?.data.case !== 'resync') events.push((await iterator.next()).value as ChannelEvent)
+    // What was on the way: 64 KB each in HTTP/2's window, and some messages on both sides.
+    expect(events.length).toBeLessThan(3_000)
+    expect(seqs(events.slice(0, -1))).toEqual(events.slice(0, -1).map((_, index) => index + 2))
+    publish(1)
+    expect((await iterator.next()).value).toMatchObject({ seq: events.at(-1)!.seq + 1n })
+    await iterator.return?.()
+    await until('nobody is subscribed', () => bare.feed.waiting === 0)
+  })
+
+  /** In steps, between which what is on its way goes on. */
+  async function publishSlowly(count: number): Promise<void> {
+    for (let done = 0; done < count; done += 500) {
+      publish(500)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+})
