@@ -146,6 +146,17 @@ describe('a subscription by gRPC', () => {
     expect(bare.feed.waiting).toBe(0)
   })
 
+  it('is one of a hundred on a connection: another waits until one of them ends', async () => {
+    const clients = await Promise.all(Array.from({ length: 100 }, () => subscribe()))
+    const other = new RpcFeedClient(bare.client, 'blocks', 0)
+    publish(1)
+    for (const client of clients) await heard(client, 1)
+    expect(other.isSubscribed).toBe(false)
+    clients[0]?.close()
+    await heard(other, 1)
+    for (const client of [...clients, other]) client.close()
+  })
+
   it('whose client does not read costs no memory, however much is told: it hears resync when it reads on', async () => {
     const iterator = bare.client.subscribe({ channel: Channel.BLOCKS, since: 0n })[Symbol.asyncIterator]()
     publish(1)
