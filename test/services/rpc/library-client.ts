@@ -1,5 +1,8 @@
+import { connect } from 'node:http2'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { StringValueSchema } from '@bufbuild/protobuf/wkt'
 import { type Client, credentials, loadPackageDefinition, type GrpcObject } from '@grpc/grpc-js'
 
 const require = createRequire(import.meta.url)
@@ -29,14 +32,24 @@ export function libraryClient(
   return new Made(address, credentials.createInsecure())
 }
 
+const healthClient = (address: string): Client & Record<string, any> =>
+  libraryClient('grpc-health-check', '../../proto/health/v1/health.proto', 'grpc.health.v1.Health', address)
+
+/** What watching the health of a service tells, as it comes. @param told gets each. @returns what ends it. */
+export function watchHealth(address: string, service: string, told: (health: string) => void): () => void {
+  const client = healthClient(address)
+  const stream = client['Watch']({ service })
+  stream.on('data', ({ status }: { status: string }) => told(status))
+  stream.on('error', () => undefined)
+  return () => {
+    stream.cancel()
+    client.close()
+  }
+}
+
 /** Health of a service, by `grpc.health.v1`; the gRPC code where there is none. */
 export function healthAt(address: string, service: string): Promise<string | number> {
-  const client = libraryClient(
-    'grpc-health-check',
-    '../../proto/health/v1/health.proto',
-    'grpc.health.v1.Health',
-    address,
-  )
+  const client = healthClient(address)
   return new Promise((resolve) => {
     client['Check']({ service }, (error: { code: number } | null, answer: { status: string }) => {
       client.close()
@@ -85,4 +98,36 @@ export class ReflectionClient {
   close(): void {
     this.#client.close()
   }
+}
+
+/**
+ * Asks reflection for a symbol again and again without reading the answers (which clients of the library do whether they are asked
+ * for or not), until the server takes nothing more for a second, or has taken `most`. @returns how many.
+ */
+export async function floodReflection(address: string, symbol: string, most: number): Promise<number> {
+  const session = connect(`http://${address}`)
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  })
+  const message = toBinary(StringValueSchema, create(StringValueSchema, { value: symbol }))
+  // The field of a request that asks for a symbol is the fourth, not the first.
+  message[0] = (4 << 3) | 2
+  const frame = Buffer.alloc(5 + message.length)
+  frame.writeUInt32BE(message.length, 1)
+  frame.set(message, 5)
+  let taken = 0
+  const write = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), 1_000)
+      stream.write(frame, () => {
+        clearTimeout(timer)
+        resolve(true)
+      })
+    })
+  while (taken < most && (await write())) taken++
+  session.destroy()
+  return taken
 }

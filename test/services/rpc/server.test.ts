@@ -5,6 +5,7 @@ import { Code, RpcError } from '../../../services/rpc/error.js'
 import { type Call, rpcService } from '../../../services/rpc/handlers.js'
 import { type RpcClient, rpcClient } from '../../../services/rpc/client.js'
 import { type RpcServer, startRpcServer } from '../../../services/rpc/server.js'
+import { floodReflection, watchHealth } from './library-client.js'
 import { until } from '../../harness/until.js'
 
 /** What the handlers do is each test's own. */
@@ -113,6 +114,30 @@ describe('a server and a client of gRPC', () => {
     )
     other.close()
     await again.close()
+  })
+
+  it('tell the health of a service as it changes, and of none that is not there', async () => {
+    const at = `127.0.0.1:${String(server.port)}`
+    const told: Record<string, string[]> = {}
+    const ends = [RetrievalService.typeName, '', 'headwater.other.v1.Other'].map((name) =>
+      watchHealth(at, name, (health) => (told[name] ??= []).push(health)),
+    )
+    const last = (name: string): string | undefined => told[name]?.at(-1)
+    await until('the first is told', () => Object.keys(told).length === 3)
+    for (const serves of [true, false]) {
+      server.setServing(RetrievalService.typeName, serves)
+      await until('it is told', () => last('') === (serves ? 'SERVING' : 'NOT_SERVING'))
+    }
+    expect(told[RetrievalService.typeName]).toEqual(['NOT_SERVING', 'SERVING', 'NOT_SERVING'])
+    expect(told['headwater.other.v1.Other']).toEqual(['SERVICE_UNKNOWN'])
+    expect(() => server.setServing('headwater.other.v1.Other', true)).toThrow(/no service/)
+    for (const end of ends) end()
+  })
+
+  it('take no more from a client of reflection that does not read the answers', async () => {
+    const taken = await floodReflection(`127.0.0.1:${String(server.port)}`, 'x'.repeat(2_000), 5_000)
+    expect(taken).toBeGreaterThan(10)
+    expect(taken).toBeLessThan(500)
   })
 
   it('refuse a port that is taken', async () => {
