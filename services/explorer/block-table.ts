@@ -50,3 +50,9 @@ export async function blockAt(tables: Queries, height: number, hash: string): Pr
   const sql = `SELECT ${COLUMNS} FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`
   return (await tables.query<BlockRow>(sql, { height, hash }))[0]
 }
+
+/** Undefined for a block that left no row. */
+export async function heightOf(tables: Queries, hash: string): Promise<number | undefined> {
+  const sql = `SELECT height FROM block_heights WHERE hash = unhex({hash:String})`
+  return (await tables.query<{ height: number }>(sql, { hash }))[0]?.height
+}

@@ -1,7 +1,12 @@
-import type { PoolEntry } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import {
+  type PoolDelta,
+  type PoolEntry,
+  PoolLeft_Reason,
+} from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import type { Head } from '../../pipelines/tables/head.js'
+import { heightOf } from './block-table.js'
 import { resolveCoins } from './coins.js'
 import type { Feed } from './feed.js'
 import { overlayBySearch, type Span } from './overlay.js'
@@ -119,18 +124,37 @@ export class PoolFollower {
       return
     }
     const entered = await this.#resolved(step.deltas.flatMap((delta) => delta.entered))
+    const isAhead = state.chain.position > seenAt
+    const passedOver = isAhead ? await this.#passedOver(step.deltas, signal) : new Set<string>()
     await this.#apply(seenAt, entered, signal, () => {
       let next = 0
       for (const delta of step.deltas) {
         const some = entered.slice(next, (next += delta.entered.length))
         const left = delta.left.map(({ txid }) => hex(txid))
+        const back = delta.left.filter(({ by }) => passedOver.has(hex(by))).map(({ txid }) => hex(txid))
+        const known = back.map((txid) => state.pool.known(txid)).filter((tx) => tx !== undefined)
         state.pool.change(some, left, seenAt)
+        if (known.length > 0) state.pool.giveBack(known)
         const before = Number(delta.enteredBefore)
         for (const [index, { txid, fee, vsize }] of some.entries())
           feed.publish('mempool', { txid, fee: fee.toString(), vsize }, before + index + 1)
       }
       whales.pooled(entered)
     })
+  }
+
+  /** Blocks that confirmed some of these and are not of the chain that is shown by now; one that came and went left no row. */
+  async #passedOver(deltas: readonly PoolDelta[], signal: AbortSignal): Promise<Set<string>> {
+    const { state, tables, logger } = this.#parts
+    const left = deltas.flatMap((delta) => delta.left)
+    const blocks = left.filter(({ reason }) => reason === PoolLeft_Reason.CONFIRMED).map(({ by }) => hex(by))
+    const passed = new Set(blocks)
+    for (const hash of passed) {
+      const look = () => heightOf(tables, hash)
+      const height = await retrying(look, { what: 'a block that confirmed', logger, signal })
+      if (height !== undefined && state.chain.view?.isCanonical(height, hash) === true) passed.delete(hash)
+    }
+    return passed
   }
 
   /** Entries with what their inputs spend, as far as that is found now. */

@@ -129,6 +129,20 @@ export class Pool implements PoolView {
     this.#changed()
   }
 
+  /**
+   * These left with a block that the head, which is ahead, has passed over: in its state they are unconfirmed again, unless
+   * its blocks hold or contradict them. So it stays until an event of the pool that knows the head.
+   */
+  giveBack(txs: readonly PoolTx[]): void {
+    const last = this.#overlays.at(-1)
+    if (last === undefined) return
+    const confirmed = new Set(this.#overlays.flatMap((overlay) => [...overlay.confirmed]))
+    const spent = new Set(this.#overlays.flatMap((overlay) => [...overlay.spent]))
+    const chained = txs.map((tx) => ({ tx, isCoinbase: false }))
+    const returned = returnable(chained, { confirmed, spent })
+    this.advance({ position: last.position, confirmed: new Set(), spent: new Set(), returned })
+  }
+
   /** Leaves out the overlays up to a position at which the pool is empty. */
   forgetOverlays(position: number): void {
     this.#overlays = this.#overlays.filter((overlay) => overlay.position > position)

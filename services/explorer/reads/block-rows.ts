@@ -1,7 +1,7 @@
 import { addressOf } from '../../../pipelines/chain/address.js'
 import { difficultyOf } from '../../../pipelines/chain/difficulty.js'
 import type { Chain } from '../../../pipelines/chain/network.js'
-import { blockAt, type BlockRow, blocksBetween } from '../block-table.js'
+import { blockAt, type BlockRow, blocksBetween, heightOf } from '../block-table.js'
 import type { ChainState } from '../state.js'
 import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
@@ -40,8 +40,7 @@ export async function findBlock(
 
 async function findByHash(tables: Queries, chain: ChainState, hash: string): Promise<FoundBlock | undefined> {
   if (hash === chain.tipHash && chain.tip !== undefined) return { row: chain.tip, canonical: true }
-  const key = `SELECT height FROM block_heights WHERE hash = unhex({hash:String})`
-  const height = (await tables.query<{ height: number }>(key, { hash }))[0]?.height
+  const height = await heightOf(tables, hash)
   if (height === undefined) return undefined
   const row = await blockAt(tables, height, hash)
   if (row === undefined) return undefined

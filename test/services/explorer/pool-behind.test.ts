@@ -46,7 +46,11 @@ describe('an explorer that catches up', () => {
   })
 
   // Chaos, seed 5, "database cut off": the heads that confirmed it and gave it back were adopted in one turn.
-  it('shows a transaction whose block came and went meanwhile, at every step of the pool', async () => {
+  // Chaos, seed 4, "engine restarted": one head passed over the block, which left no row at all.
+  it.each([
+    ['two heads', true],
+    ['one head', false],
+  ])('shows a transaction whose block came and went, by %s, at every step of the pool', async (_, apart) => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-behind-'))
     const log = await openLmdbLog(join(folder, 'log'))
     whole = log
@@ -70,14 +74,16 @@ describe('an explorer that catches up', () => {
     const before = await ends('node')
     simulation.mine({ txs: pooled.length })
     await followed.poll()
-    await followed.materialize()
+    if (apart) await followed.materialize()
     simulation.tipBack(1)
     await followed.poll()
     await followed.materialize()
     delete gated.upTo.committed
-    const shown = async (): Promise<boolean> =>
-      (await followed.get('/blocks/tip')).body.hash === node?.chain.tip.hash
-    await until('both heads are adopted', shown)
+    const isAdopted = async (): Promise<boolean> =>
+      (await (await fetch(`${followed.url}/metrics`)).text()).includes(
+        'consumer_lag{topic="committed",consumer="explorer"} 0',
+      ) && (await followed.get('/blocks/tip')).body.hash === node?.chain.tip.hash
+    await until('all heads are adopted', isAdopted)
 
     const missing: string[] = []
     for (let position = before; position <= (await log.last('node')); position++) {
