@@ -19,6 +19,7 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   tables: ['chain'],
   materialize: ['chain', 'log', 'tables'],
   pool: ['log'],
+  content: [],
   audit: ['chain', 'log', 'node', 'pool', 'tables'],
 }
 

@@ -1,0 +1,180 @@
+import type { Nodes, PhrasingContent, Root, RootContent } from 'mdast'
+import { toString } from 'mdast-util-to-string'
+import type {} from 'remark-mdx'
+
+type Jsx = Extract<Nodes, { type: 'mdxJsxFlowElement' | 'mdxJsxTextElement' }>
+type Expression = Extract<Nodes, { type: 'mdxFlowExpression' | 'mdxTextExpression' }>
+
+/** Attributes that a component shows to its readers as a name, by preference. */
+const NAMES = ['title', 'label', 'name', 'value']
+const COMMENT = /^<!--[\s\S]*?-->$/
+
+/**
+ * Makes plain Markdown of MDX, in place: imports, exports and comments go; a component is what it shows, its name and
+ * description (attributes) and its children; elements of HTML are their Markdown where they have one.
+ */
+export function degradeComponents(root: Root): void {
+  root.children = flow(root.children)
+}
+
+function flow(nodes: readonly RootContent[]): RootContent[] {
+  return nodes.flatMap((node) => replaced(node, true))
+}
+
+function phrasing(nodes: readonly RootContent[]): PhrasingContent[] {
+  return nodes.flatMap((node) => replaced(node, false)) as PhrasingContent[]
+}
+
+/** @param isFlow whether blocks may stand there, rather than words of a line. */
+function replaced(node: RootContent, isFlow: boolean): RootContent[] {
+  switch (node.type) {
+    case 'mdxjsEsm':
+      return []
+    case 'html':
+      return COMMENT.test(node.value.trim()) ? [] : [node]
+    case 'mdxFlowExpression':
+    case 'mdxTextExpression': {
+      const value = literalOf(node)
+      return value === '' ? [] : placed([{ type: 'text', value }], isFlow)
+    }
+    case 'mdxJsxFlowElement':
+    case 'mdxJsxTextElement':
+      return isFlow ? block(node) : inline(node)
+    case 'paragraph': {
+      const children = phrasing(node.children)
+      return toString(children).trim() === '' && !children.some(isShown) ? [] : [{ ...node, children }]
+    }
+    default:
+      if (!('children' in node)) return [node]
+      // Its children have the type that they had, or one that may stand in its place.
+      return [
+        { ...node, children: isBlocks(node) ? flow(node.children) : phrasing(node.children) } as RootContent,
+      ]
+  }
+}
+
+const isShown = (node: RootContent): boolean =>
+  node.type === 'image' || node.type === 'html' || node.type === 'imageReference'
+
+const isBlocks = (node: RootContent): boolean =>
+  ['blockquote', 'list', 'listItem', 'footnoteDefinition', 'table', 'tableRow'].includes(node.type)
+
+const placed = (children: PhrasingContent[], isFlow: boolean): RootContent[] =>
+  isFlow && children.length > 0 ? [{ type: 'paragraph', children }] : children
+
+function block(node: Jsx): RootContent[] {
+  const name = node.name ?? ''
+  if (name === 'script' || name === 'style') return []
+  if (name === 'hr') return [{ type: 'thematicBreak' }]
+  const level = /^h([1-6])$/.exec(name)?.[1]
+  if (level !== undefined) {
+    const id = attribute(node, 'id')
+    const children = phrasing(words(node.children))
+    if (id !== undefined) children.push({ type: 'text', value: ` [#${id}]` })
+    return [{ type: 'heading', depth: Number(level) as 1, children }]
+  }
+  if (/^(a|img|br|code|kbd|strong|b|em|i)$/.test(name)) return placed(inline(node) as PhrasingContent[], true)
+  const about = attribute(node, 'description')
+  return [
+    ...placed(nameOf(node), true),
+    ...(about === undefined ? [] : placed([{ type: 'text', value: about }], true)),
+    ...blocksOf(flow(node.children)),
+  ]
+}
+
+/** Words that stand among blocks become paragraphs: a component on one line holds words, one on several lines holds blocks. */
+function blocksOf(nodes: readonly RootContent[]): RootContent[] {
+  const blocks: RootContent[] = []
+  let line: PhrasingContent[] = []
+  const end = (): void => {
+    if (toString(line).trim() !== '' || line.some(isShown)) blocks.push({ type: 'paragraph', children: line })
+    line = []
+  }
+  for (const node of nodes) {
+    if (isWords(node)) line.push(node)
+    else {
+      end()
+      blocks.push(node)
+    }
+  }
+  end()
+  return blocks
+}
+
+const WORDS = new Set([
+  'text',
+  'emphasis',
+  'strong',
+  'delete',
+  'inlineCode',
+  'break',
+  'link',
+  'image',
+  'linkReference',
+  'imageReference',
+  'footnoteReference',
+])
+
+const isWords = (node: RootContent): node is PhrasingContent => WORDS.has(node.type)
+
+/** The words of blocks, for what has to fit on a line. */
+function words(nodes: readonly RootContent[]): RootContent[] {
+  return nodes.flatMap((node) => (node.type === 'paragraph' ? node.children : [node]))
+}
+
+function inline(node: Jsx): RootContent[] {
+  const name = node.name ?? ''
+  if (name === 'script' || name === 'style') return []
+  if (name === 'br') return [{ type: 'break' }]
+  if (name === 'img') {
+    const url = attribute(node, 'src')
+    const alt = attribute(node, 'alt') ?? ''
+    if (url !== undefined) return [{ type: 'image', url, alt }]
+    return alt === '' ? [] : [{ type: 'text', value: alt }]
+  }
+  const children = phrasing(words(node.children))
+  if (children.length === 0) return nameOf(node)
+  const url = name === 'a' ? attribute(node, 'href') : undefined
+  if (url !== undefined) return [{ type: 'link', url, children }]
+  if (name === 'code' || name === 'kbd') return [{ type: 'inlineCode', value: toString(children) }]
+  if (name === 'strong' || name === 'b') return [{ type: 'strong', children }]
+  if (name === 'em' || name === 'i') return [{ type: 'emphasis', children }]
+  return children
+}
+
+/** What a component is called where it is shown, linked where it leads somewhere. */
+function nameOf(node: Jsx): PhrasingContent[] {
+  const value = NAMES.map((name) => attribute(node, name)).find((found) => found !== undefined)
+  if (value === undefined) return []
+  const text: PhrasingContent = { type: 'text', value }
+  const url = attribute(node, 'href')
+  return url === undefined
+    ? [{ type: 'strong', children: [text] }]
+    : [{ type: 'link', url, children: [text] }]
+}
+
+/** Undefined also for what only a running component would know. */
+function attribute(node: Jsx, name: string): string | undefined {
+  for (const each of node.attributes) {
+    if (each.type !== 'mdxJsxAttribute' || each.name !== name) continue
+    if (typeof each.value === 'string') return each.value.trim() === '' ? undefined : each.value
+    const literal = each.value?.data?.estree
+    return literal ? literalValue(literal) : undefined
+  }
+  return undefined
+}
+
+const literalOf = (node: Expression): string => (node.data?.estree && literalValue(node.data.estree)) ?? ''
+
+type Program = NonNullable<NonNullable<Expression['data']>['estree']>
+
+/** The text of `'…'`, `` `…` `` or a number. */
+function literalValue({ body: [statement] }: Program): string | undefined {
+  if (statement?.type !== 'ExpressionStatement') return undefined
+  const { expression } = statement
+  if (expression.type === 'Literal' && /^(string|number)$/.test(typeof expression.value))
+    return String(expression.value)
+  if (expression.type === 'TemplateLiteral' && expression.expressions.length === 0)
+    return expression.quasis[0]?.value.cooked ?? undefined
+  return undefined
+}

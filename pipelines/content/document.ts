@@ -1,0 +1,126 @@
+import { remarkHeading } from 'fumadocs-core/mdx-plugins/remark-heading'
+import { remarkStructure } from 'fumadocs-core/mdx-plugins/remark-structure'
+import type { Heading, Root, RootContent, Text } from 'mdast'
+import { defaultHandlers, type Handle, type Options } from 'mdast-util-to-markdown'
+import { toString } from 'mdast-util-to-string'
+import remarkGfm from 'remark-gfm'
+import remarkMdx from 'remark-mdx'
+import remarkParse from 'remark-parse'
+import remarkStringify from 'remark-stringify'
+import { unified } from 'unified'
+import { VFile } from 'vfile'
+import { degradeComponents } from './components.js'
+import { splitFrontmatter } from './frontmatter.js'
+import { headingId, setHeadingIds } from './headings.js'
+import { ContentError, type Draft, type Section, type StructuredData, type TocEntry } from './page.js'
+
+export type Format = 'md' | 'mdx'
+
+/** An underscore between letters cannot begin an emphasis: names_like_this stay as they are written. */
+const text: Handle = (node: Text, parent, state, info) =>
+  defaultHandlers.text(node, parent, state, info).replace(/(?<=[\p{L}\p{N}_])\\_(?=[\p{L}\p{N}_\\])/gu, '_')
+
+const heading: Handle = (node: Heading, parent, state, info) => {
+  const line = defaultHandlers.heading(node, parent, state, info)
+  const { ownId } = node.data ?? {}
+  return ownId === undefined ? line : `${line} [#${ownId}]`
+}
+
+const STYLE: Options = { bullet: '-', rule: '-', fences: true, listItemIndent: 'one' }
+const GFM = { tablePipeAlign: false }
+
+const markdown = unified().use(remarkParse).use(remarkGfm, GFM).freeze()
+const mdx = unified().use(remarkParse).use(remarkMdx).use(remarkGfm, GFM).freeze()
+const writer = unified()
+  .use(remarkGfm, GFM)
+  .use(remarkStringify, { ...STYLE, handlers: { text, heading } })
+  .freeze()
+const reader = unified()
+  .use(remarkGfm, GFM)
+  .use(remarkHeading, { customId: false })
+  .use(remarkStructure, { stringify: { handlers: { text } } })
+  .freeze()
+
+/**
+ * Makes a page's draft of a file's text.
+ * @throws ContentError naming the line that is malformed.
+ */
+export function parseDocument(source: string, format: Format): Draft {
+  const { frontmatter, body } = splitFrontmatter(source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n'))
+  const root = parseBody(body, format)
+  degradeComponents(root)
+  setHeadingIds(root)
+  const file = new VFile()
+  reader.runSync(root, file)
+  const { toc, structuredData } = file.data as { toc: TocEntry[]; structuredData: StructuredData }
+  const title = frontmatter.title ?? firstTitle(root)
+  return {
+    ...frontmatter,
+    title,
+    toc: toc.map(({ title, url, depth }) => ({ title: title.trim(), url, depth })),
+    markdown: write(root.children),
+    structuredData: withoutGaps(structuredData),
+    sections: sectionsOf(root, title),
+  }
+}
+
+function parseBody(body: string, format: Format): Root {
+  try {
+    return (format === 'mdx' ? mdx : markdown).parse(body)
+  } catch (error) {
+    throw malformed(error as MdxFailure)
+  }
+}
+
+interface MdxFailure {
+  readonly line?: number
+  readonly reason?: string
+  readonly cause?: unknown
+}
+
+/** What the parser says; where it names the place in words only, the line is taken from there. */
+function malformed({ line, reason = '', cause }: MdxFailure): ContentError {
+  const said = /\((\d+):\d+/.exec(reason)?.[1]
+  const detail = cause instanceof Error ? `: ${cause.message.replace(/ \(\d+:\d+\)$/, '')}` : ''
+  return new ContentError(line ?? Number(said ?? 1), reason + detail)
+}
+
+const write = (children: RootContent[]): string => writer.stringify({ type: 'root', children }).trim()
+
+function firstTitle(root: Root): string | undefined {
+  const found = root.children.find((node) => node.type === 'heading' && node.depth === 1)
+  return found === undefined ? undefined : toString(found).trim() || undefined
+}
+
+/** Fumadocs leaves the heading of what stands above the first one undefined. */
+function withoutGaps({ headings, contents }: StructuredData): StructuredData {
+  const whole = contents as readonly { heading?: string; content: string }[]
+  return { headings, contents: whole.map(({ heading = '', content }) => ({ heading, content })) }
+}
+
+/** Cuts a page at its headings; those inside quotes and lists belong to the section that they stand in. */
+function sectionsOf(root: Root, title: string | undefined): Section[] {
+  const sections: Section[] = []
+  let above: { depth: number; text: string }[] = []
+  let id = ''
+  let body: RootContent[] = []
+  const end = (): void => {
+    if (id === '' && body.length === 0) return
+    sections.push({ id, path: above.map(({ text }) => text), markdown: write(body) })
+  }
+  for (const node of root.children) {
+    if (node.type !== 'heading') {
+      body.push(node)
+      continue
+    }
+    end()
+    id = headingId(node)
+    body = []
+    const text = toString(node).trim()
+    above = above.filter(({ depth }) => depth < node.depth)
+    // The page's title above everything tells nothing of a place in it.
+    if (node.depth !== 1 || text !== title) above.push({ depth: node.depth, text })
+  }
+  end()
+  return sections
+}

@@ -1,0 +1,71 @@
+import GithubSlugger from 'github-slugger'
+import type { Heading, Root } from 'mdast'
+import { toString } from 'mdast-util-to-string'
+import { visit } from 'unist-util-visit'
+
+declare module 'mdast' {
+  interface HeadingData {
+    /** The id, where a reader who slugs the titles in their order would come to another one. */
+    ownId?: string
+    hProperties?: { id?: string }
+  }
+}
+
+const CUSTOM = /\s*\[#([^\]\s]+)\]\s*$/
+
+/**
+ * Gives every heading its id, once, for the toc, the structured data, the Markdown and the HTML to agree on: the one of
+ * `## Title [#id]`, else github-slugger's. No id stands twice on a page: written ones come first, then the order decides.
+ */
+export function setHeadingIds(root: Root): void {
+  const headings: { heading: Heading; written: string | undefined }[] = []
+  visit(root, 'heading', (heading) => {
+    oneLine(heading)
+    headings.push({ heading, written: takeWritten(heading) })
+  })
+  const used = new Set<string>()
+  for (const each of headings) {
+    if (each.written === undefined || used.has(each.written)) each.written = undefined
+    else used.add(each.written)
+  }
+  const slugger = new GithubSlugger()
+  const readers = new GithubSlugger()
+  for (const { heading, written } of headings) {
+    const text = toString(heading)
+    const id = written ?? freeSlug(slugger, text, used)
+    const expected = written === undefined ? readers.slug(text) : undefined
+    heading.data = { ...heading.data, hProperties: { id }, ...(id === expected ? {} : { ownId: id }) }
+  }
+}
+
+export const headingId = (heading: Heading): string => heading.data?.hProperties?.id ?? ''
+
+function freeSlug(slugger: GithubSlugger, text: string, used: Set<string>): string {
+  // A title of signs alone has no slug.
+  const base = new GithubSlugger().slug(text) === '' ? 'section' : text
+  let id = slugger.slug(base)
+  while (used.has(id)) id = slugger.slug(base)
+  used.add(id)
+  return id
+}
+
+/** The id at the end of a heading's words, which it then no longer has. */
+function takeWritten(heading: Heading): string | undefined {
+  const last = heading.children.at(-1)
+  if (last?.type !== 'text') return undefined
+  const match = CUSTOM.exec(last.value)
+  if (match === null) return undefined
+  last.value = last.value.slice(0, match.index)
+  if (last.value === '') heading.children.pop()
+  return match[1]
+}
+
+/** A heading is one line of Markdown. */
+function oneLine(heading: Heading): void {
+  visit(heading, 'text', (text) => {
+    text.value = text.value.replace(/\s*\n\s*/g, ' ')
+  })
+  visit(heading, 'break', (_, index, parent) => {
+    if (parent !== undefined && index !== undefined) parent.children[index] = { type: 'text', value: ' ' }
+  })
+}

@@ -1,0 +1,202 @@
+import GithubSlugger from 'github-slugger'
+import { describe, expect, it } from 'vitest'
+import { parseDocument } from '../../../pipelines/content/document.js'
+import { ContentError } from '../../../pipelines/content/page.js'
+
+describe('a page', () => {
+  const page = parseDocument(
+    [
+      '---',
+      'title: Reading blocks',
+      'description: >',
+      '  How a block',
+      '  is read.',
+      'tags: [chain, api]',
+      '---',
+      'Before *anything*.',
+      '',
+      '## First [#one]',
+      '',
+      'Text with prev_hash and `code`.',
+      '',
+      '```ts',
+      'const secret_word = 1',
+      '```',
+      '',
+      '### Deeper',
+      '',
+      '| a | b |',
+      '|---|---|',
+      '| cell | other |',
+      '',
+      '## First',
+      'Again.',
+    ].join('\n'),
+    'md',
+  )
+
+  it('has the fields of its frontmatter', () => {
+    expect(page).toMatchObject({
+      title: 'Reading blocks',
+      description: 'How a block is read.',
+      tags: ['chain', 'api'],
+    })
+  })
+
+  it('has one id for each heading, in toc, structured data, sections and Markdown', () => {
+    expect(page.toc).toEqual([
+      { title: 'First', url: '#one', depth: 2 },
+      { title: 'Deeper', url: '#deeper', depth: 3 },
+      { title: 'First', url: '#first', depth: 2 },
+    ])
+    expect(page.structuredData.headings).toEqual([
+      { id: 'one', content: 'First' },
+      { id: 'deeper', content: 'Deeper' },
+      { id: 'first', content: 'First' },
+    ])
+    expect(page.sections.map(({ id, path }) => [id, path])).toEqual([
+      ['', []],
+      ['one', ['First']],
+      ['deeper', ['First', 'Deeper']],
+      ['first', ['First']],
+    ])
+    expect(page.markdown).toContain('## First [#one]\n')
+    expect(page.markdown).toContain('## First\n')
+  })
+
+  it('has its paragraphs and cells by heading; what stands above the first has none', () => {
+    expect(page.structuredData.contents).toEqual([
+      { heading: '', content: 'Before *anything*.' },
+      { heading: 'one', content: 'Text with prev_hash and `code`.' },
+      { heading: 'deeper', content: 'a' },
+      { heading: 'deeper', content: 'b' },
+      { heading: 'deeper', content: 'cell' },
+      { heading: 'deeper', content: 'other' },
+      { heading: 'first', content: 'Again.' },
+    ])
+  })
+
+  it('keeps code in its sections', () => {
+    expect(page.sections[1]?.markdown).toContain('```ts\nconst secret_word = 1\n```')
+  })
+})
+
+describe('heading ids', () => {
+  const idsOf = (markdown: string) => parseDocument(markdown, 'md').toc.map(({ url }) => url.slice(1))
+
+  it.each([
+    ['## A\n## A\n## A-1', ['a', 'a-1', 'a-1-1']],
+    ['## B\n## Other [#b]', ['b-1', 'b']],
+    ['## X [#same]\n## Y [#same]', ['same', 'y']],
+    ['## !!!', ['section']],
+    ['## `GET /api/docs`', ['get-apidocs']],
+    ['## Größe & 数', ['größe--数']],
+  ])('of %j are %j', (markdown, ids) => {
+    expect(idsOf(markdown)).toEqual(ids)
+  })
+
+  it('are in the Markdown wherever a reader would slug another one', () => {
+    const source = '## A\n\n## B\n\n## Other [#b]\n\n## A\n\n## !!!\n\n## C [#own]'
+    const { markdown, toc } = parseDocument(source, 'md')
+    const slugger = new GithubSlugger()
+    const read = [...markdown.matchAll(/^## (.*?)(?: \[#(.+)\])?$/gm)].map(
+      ([, title = '', own]) => own ?? slugger.slug(title),
+    )
+    expect(read).toEqual(toc.map(({ url }) => url.slice(1)))
+  })
+
+  it('stay when the Markdown is read again', () => {
+    const { markdown, toc } = parseDocument('## B\n\n## Other [#b]\n\n## B', 'md')
+    expect(parseDocument(markdown, 'md').toc).toEqual(toc)
+  })
+})
+
+describe('the title', () => {
+  it('is the first h1 where the frontmatter names none', () => {
+    const { title, sections } = parseDocument('# The `title`\n\nText.\n\n## Part\n\nMore.', 'md')
+    expect(title).toBe('The title')
+    expect(sections.map(({ path }) => path)).toEqual([[], ['Part']])
+  })
+
+  it('is unknown without either', () => {
+    expect(parseDocument('Text.', 'md').title).toBeUndefined()
+  })
+})
+
+describe('MDX', () => {
+  it('degrades to the text that its components show', () => {
+    const source = [
+      "import { Card } from './card'",
+      'export const answer = 42',
+      '',
+      '{/* a comment */}',
+      '',
+      '<Callout title="Mind this">',
+      '  It is **important**.',
+      '',
+      '  ## Inside',
+      '</Callout>',
+      '',
+      '<Card title="Start" href="/start" description="Where to begin" />',
+      '',
+      'A <Badge>new</Badge> word{" "}and <a href="/x">a link</a> {answer}.',
+      '',
+      '<Tabs items={["npm"]}>',
+      '  <Tab value="npm">',
+      '    ```sh',
+      '    npm start',
+      '    ```',
+      '  </Tab>',
+      '</Tabs>',
+      '<script>{`alert(1)`}</script>',
+    ].join('\n')
+    const { markdown, toc, structuredData } = parseDocument(source, 'mdx')
+    expect(markdown).toBe(
+      [
+        '**Mind this**',
+        'It is **important**.',
+        '## Inside',
+        '[Start](/start)',
+        'Where to begin',
+        'A new word and [a link](/x) .',
+        '**npm**',
+        '```sh\nnpm start\n```',
+      ].join('\n\n'),
+    )
+    expect(toc).toEqual([{ title: 'Inside', url: '#inside', depth: 2 }])
+    expect(structuredData.contents).toContainEqual({ heading: '', content: 'It is **important**.' })
+  })
+})
+
+describe('a malformed file', () => {
+  it.each([
+    ['md', '---\ntitle: x\ndescription: [a\n---\n', 3],
+    ['md', '---\ntitle: a\ntitle: b\n---\n', 3],
+    ['md', '---\ndescription: a\ntitle: [a]\n---\n', 3],
+    ['md', '---\ntitle: open\n\nText.', 1],
+    ['md', '---\n- a\n---\n', 2],
+    ['mdx', '---\ntitle: x\n---\n\n<Card>\n\ntext', 5],
+    ['mdx', 'one\n\nvalue {1 +} end', 3],
+    ['mdx', '\nimport x from 1\n', 2],
+  ] as const)('of %s %j is named with its line %i', (format, source, line) => {
+    const thrown = (() => {
+      try {
+        parseDocument(source, format)
+      } catch (error) {
+        return error
+      }
+      return undefined
+    })()
+    expect(thrown).toBeInstanceOf(ContentError)
+    expect(thrown).toMatchObject({ line })
+  })
+
+  it('is none of these', () => {
+    for (const source of ['', '---\n---\n', '---\n\ntext', '\uFEFF---\r\ntitle: x\r\n---\r\ntext', '{ <'])
+      expect(() => parseDocument(source, 'md')).not.toThrow()
+    expect(parseDocument('\uFEFF---\r\ntitle: x\r\n---\r\ntext', 'md')).toMatchObject({
+      title: 'x',
+      markdown: 'text',
+    })
+  })
+})

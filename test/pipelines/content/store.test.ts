@@ -1,0 +1,182 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openContent, type Content } from '../../../pipelines/content/store.js'
+import { until } from '../../harness/until.js'
+
+let folder: string
+let content: Content | undefined
+let said: { fields: object; message: string }[]
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'headwater-content-'))
+  said = []
+})
+
+afterEach(async () => {
+  content?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const say = (fields: object, message: string) => void said.push({ fields, message })
+const quiet = () => undefined
+const logger = { debug: quiet, info: quiet, warn: say, error: say }
+
+async function write(files: Record<string, string>): Promise<void> {
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, file)), { recursive: true })
+    await writeFile(join(folder, file), text)
+  }
+}
+
+async function open(files: Record<string, string>): Promise<Content> {
+  await write(files)
+  content = await openContent(folder, { logger, lookEveryMs: 10 })
+  return content
+}
+
+const urls = (of: Content) => of.pages().map(({ url }) => url)
+
+describe('the pages of a folder', () => {
+  it('have the URLs of their files, and the titles above them', async () => {
+    const opened = await open({
+      'index.mdx': '---\ntitle: Home\n---\n',
+      'guide/index.md': '# The guide\n',
+      'guide/first-steps.md': 'text',
+      'guide/deep/in it.md': 'text',
+      'guide/notes.txt': 'text',
+      '.hidden.md': 'text',
+      'node_modules/x/README.md': 'text',
+    })
+    expect(
+      opened.pages().map(({ url, slug, title, breadcrumbs }) => [url, slug, title, breadcrumbs]),
+    ).toEqual([
+      ['/', '', 'Home', []],
+      ['/guide', 'guide', 'The guide', []],
+      ['/guide/deep/in%20it', 'guide/deep/in it', 'In it', ['The guide', 'Deep']],
+      ['/guide/first-steps', 'guide/first-steps', 'First steps', ['The guide']],
+    ])
+    expect(opened.page('/guide')?.file).toBe('guide/index.md')
+    expect(opened.faults()).toEqual([])
+  })
+
+  it('stand in the order that they ask for, else in that of their names', async () => {
+    const opened = await open({
+      'a.md': 'x',
+      'z.md': '---\norder: 1\n---\n',
+      'm/index.md': '---\norder: 2\n---\n',
+      'm/b.md': 'x',
+      'm/a.md': 'x',
+    })
+    expect(urls(opened)).toEqual(['/z', '/m', '/m/a', '/m/b', '/a'])
+  })
+
+  it('have one URL each', async () => {
+    const opened = await open({ 'a.md': 'x', 'a/index.md': 'y' })
+    expect(urls(opened)).toEqual(['/a'])
+    expect(opened.page('/a')?.markdown).toBe('y')
+    expect(opened.faults()).toEqual([{ file: 'a.md', line: 1, message: 'a/index.md has the URL /a already' }])
+  })
+
+  it('are of this folder only', async () => {
+    const outside = await mkdtemp(join(tmpdir(), 'headwater-outside-'))
+    await writeFile(join(outside, 'secret.md'), 'secret')
+    await write({ 'real.md': 'inside' })
+    await symlink(join(outside, 'secret.md'), join(folder, 'leak.md'))
+    await symlink(outside, join(folder, 'leak'))
+    await symlink(join(folder, 'real.md'), join(folder, 'alias.md'))
+    await symlink(join(folder, 'nowhere.md'), join(folder, 'broken.md'))
+    expect(urls(await open({}))).toEqual(['/alias', '/real'])
+    await rm(outside, { recursive: true })
+  })
+
+  it('have the same version for the same files elsewhere', async () => {
+    const files = { 'index.md': '# Home', 'b.md': 'text' }
+    const { version } = await open(files)
+    content?.close()
+    await rm(folder, { recursive: true })
+    expect((await open(files)).version).toBe(version)
+    content?.close()
+    expect((await open({ 'b.md': 'other' })).version).not.toBe(version)
+  })
+})
+
+describe('a fault', () => {
+  it('is named with file and line, and takes no other page away', async () => {
+    const opened = await open({ 'good.md': 'text', 'bad.mdx': 'one\n\n<Open>', 'worse.md': 'caf\xe9' })
+    await writeFile(join(folder, 'binary.md'), Buffer.from([0x61, 0x0a, 0xff]))
+    await until('the binary file is told', () => opened.faults().length === 2)
+    expect(urls(opened)).toEqual(['/good', '/worse'])
+    expect(opened.faults()).toEqual([
+      { file: 'bad.mdx', line: 3, message: expect.stringContaining('closing tag') },
+      { file: 'binary.md', line: 2, message: 'it is not UTF-8' },
+    ])
+    expect(said.map(({ fields }) => fields)).toEqual([
+      { file: 'bad.mdx', line: 3 },
+      { file: 'binary.md', line: 2 },
+    ])
+  })
+
+  it('keeps the page as it was before, until it is mended', async () => {
+    const opened = await open({ 'page.mdx': 'first' })
+    await write({ 'page.mdx': 'second {' })
+    await until('the fault is told', () => opened.faults().length === 1)
+    expect(opened.page('/page')?.markdown).toBe('first')
+    await write({ 'page.mdx': 'third' })
+    await until('it is mended', () => opened.page('/page')?.markdown === 'third')
+    expect(opened.faults()).toEqual([])
+  })
+
+  it('of the folder itself keeps all pages; one that comes later is read', async () => {
+    await rm(folder, { recursive: true })
+    content = await openContent(folder, { logger, lookEveryMs: 10 })
+    const opened = content
+    expect(urls(opened)).toEqual([])
+    expect(opened.faults()).toMatchObject([{ file: '.', message: expect.stringContaining('cannot be read') }])
+    await write({ 'late.md': 'text' })
+    await until('it is read', () => opened.page('/late'))
+    expect(opened.faults()).toEqual([])
+    await rename(folder, `${folder}-moved`)
+    await until('it is missed', () => opened.faults().length === 1)
+    expect(urls(opened)).toEqual(['/late'])
+    await rm(`${folder}-moved`, { recursive: true })
+  })
+})
+
+describe('while it runs', () => {
+  it('takes pages in, changes, moves and removes them, and tells of each', async () => {
+    const opened = await open({ 'a.md': 'one' })
+    const versions = [opened.version]
+    const end = opened.onChange(() => void versions.push(opened.version))
+    await write({ 'b.md': 'new' })
+    await until('the new page', () => opened.page('/b'))
+    await write({ 'a.md': 'two' })
+    await until('the change', () => opened.page('/a')?.markdown === 'two')
+    await rename(join(folder, 'a.md'), join(folder, 'c.md'))
+    await until('the new name', () => opened.page('/c') !== undefined && opened.page('/a') === undefined)
+    await rm(join(folder, 'b.md'))
+    await until('the end', () => opened.page('/b') === undefined)
+    end()
+    expect(new Set(versions).size).toBe(versions.length)
+    expect(versions.length).toBeGreaterThanOrEqual(5)
+    expect(urls(opened)).toEqual(['/c'])
+  })
+
+  it('shows a set of files written together as a whole', async () => {
+    const opened = await open({ 'index.md': 'v0' })
+    const seen = new Set<string>()
+    opened.onChange(
+      () =>
+        void seen.add(
+          opened
+            .pages()
+            .map(({ markdown }) => markdown)
+            .join(' '),
+        ),
+    )
+    await write(Object.fromEntries(['index', 'a', 'b', 'c', 'd'].map((name) => [`${name}.md`, 'v1'])))
+    await until('all are there', () => opened.pages().length === 5)
+    expect([...seen]).toEqual(['v1 v1 v1 v1 v1'])
+  })
+})
