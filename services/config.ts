@@ -129,7 +129,7 @@ const SETTINGS = {
     'Where the servers listen.',
   ),
   explorerPort: port('EXPLORER_PORT', 8080, "The explorer's HTTP and WebSocket port; 0 takes a free one."),
-  docsPort: port('DOCS_PORT', 8081, 'Kept for the docs service, which is not there yet.'),
+  docsPort: port('DOCS_PORT', 8081, "The documentation service's HTTP port; 0 takes a free one."),
   explorerGrpcPort: port('EXPLORER_GRPC_PORT', 50_051, "The explorer's gRPC port; 0 takes a free one."),
   retrievalGrpcPort: port(
     'RETRIEVAL_GRPC_PORT',
@@ -182,12 +182,12 @@ const SETTINGS = {
   rateLimitPerMinute: integer(
     'RATE_LIMIT_PER_MINUTE',
     { least: 0, most: 1_000_000_000, fallback: 100 },
-    'Requests a minute to `/api/v1` by client address (IPv6: by /64); 0 for no limit.',
+    'Requests a minute to `/api/v1` by client address (IPv6: by /64); 0 for no limit, on questions to the documentation neither.',
   ),
   trustedProxyHops: integer(
     'TRUSTED_PROXY_HOPS',
     { least: 0, most: 32, fallback: 0 },
-    'Own proxies in front of the explorer that add to `X-Forwarded-For`; 0: the header is not believed.',
+    'Own proxies in front of the services that add to `X-Forwarded-For`; 0: the header is not believed.',
   ),
   healthApiToken: secret(
     'HEALTH_API_TOKEN',
@@ -216,6 +216,59 @@ const SETTINGS = {
     'WHALE_MIN_VALUE',
     { least: 0, most: 2_100_000_000_000_000, fallback: 100_000_000_000 },
     'Base units: the channel `whale-alerts` tells transactions that move more.',
+  ),
+  contentDir: path(
+    'CONTENT_DIR',
+    './content',
+    'The pages of the documentation: a folder of .md and .mdx files, read again when they change.',
+  ),
+  siteUrl: url(
+    'SITE_URL',
+    ['http', 'https'],
+    'Where the documentation is reached from outside. Unset: taken from each request.',
+  ),
+  sourceUrl: url(
+    'SOURCE_URL',
+    ['http', 'https'],
+    "Where the pages' files are shown; a file's path is put behind it. Unset: pages link to their Markdown instead.",
+  ),
+  geminiApiKey: secret(
+    'GEMINI_API_KEY',
+    'Questions are answered by Gemini. Unset: with passages of the documentation, quoted.',
+  ),
+  geminiBaseUrl: url(
+    'GOOGLE_GEMINI_BASE_URL',
+    ['http', 'https'],
+    "Where Gemini's API is. Unset: where Google has it.",
+  ),
+  geminiModel: text(
+    'GEMINI_MODEL',
+    { matches: /^[\w.-]+(\/[\w.-]+)*$/, type: 'model name', fallback: 'gemini-2.5-flash' },
+    'The model that answers.',
+  ),
+  agentApiKey: secret(
+    'AGENT_API_KEY',
+    'Who sends it as `x-agent-key` may ask `/api/ask` without limit. Unset: nobody.',
+  ),
+  askRateLimit: integer(
+    'ASK_RATE_LIMIT',
+    { least: 0, most: 1_000_000_000, fallback: 20 },
+    'Requests to `/api/ask` in a window by client address; 0 for no limit.',
+  ),
+  askRateWindowMs: integer(
+    'ASK_RATE_WINDOW_MS',
+    { least: 1, most: 86_400_000, fallback: 60_000 },
+    'Milliseconds of that window.',
+  ),
+  chatRateLimit: integer(
+    'CHAT_RATE_LIMIT',
+    { least: 0, most: 1_000_000_000, fallback: 20 },
+    'Requests to `/api/chat` in a window by client address; 0 for no limit.',
+  ),
+  chatRateWindowMs: integer(
+    'CHAT_RATE_WINDOW_MS',
+    { least: 1, most: 86_400_000, fallback: 60_000 },
+    'Milliseconds of that window.',
   ),
   logLevel: choice(
     'LOG_LEVEL',

@@ -1,6 +1,6 @@
 import { matchesTag } from './answer-cache.js'
 import { Unavailable } from './availability.js'
-import type { Origin } from './client-address.js'
+import type { Origin } from '../client-address.js'
 import type { Health } from './health.js'
 import type { Metrics } from './metrics.js'
 import type { Logger } from '../../pipelines/logger.js'

@@ -15,7 +15,7 @@ import { type Health, healthOf } from './health.js'
 import { Metrics } from './metrics.js'
 import { NodeWatch } from './node-health.js'
 import { PoolFollower } from './pool-follow.js'
-import { RateLimit } from './rate-limit.js'
+import { RateLimit } from '../rate-limit.js'
 import { READS } from './reads/index.js'
 import { WHALE_VALUE } from './reads/whales.js'
 import { Server } from './server.js'
@@ -23,7 +23,7 @@ import { State } from './state.js'
 import { readsService } from './rpc/reads-service.js'
 import { ServingTables } from './serving-tables.js'
 import { Tables } from './tables.js'
-import { Token } from './token.js'
+import { Token } from '../token.js'
 import { WhaleWatch } from './whale-watch.js'
 
 export interface ExplorerOptions {
@@ -109,8 +109,8 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: pool.next - 1 }),
   })
   const health = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
-  const { rateLimitPerMinute: perMinute = 0, trustedProxyHops: trustedHops = 0 } = options
-  const limit = perMinute === 0 ? undefined : new RateLimit({ perMinute, trustedHops })
+  const { rateLimitPerMinute: most = 0, trustedProxyHops: trustedHops = 0 } = options
+  const limit = most === 0 ? undefined : new RateLimit({ most, trustedHops })
   const node = new NodeWatch({ locate, dataDir, logger })
   const token = healthToken === undefined ? undefined : new Token(healthToken)
   const dispatcher: Dispatcher = new Dispatcher({

@@ -1,5 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '../prometheus.js'
 import type { AuditResult } from './audit-watch.js'
 
 /** What the gauges are read from when somebody looks. */
@@ -21,7 +20,7 @@ export interface MetricSources {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-/** What the explorer tells Prometheus. The only place that knows prom-client. */
+/** What the explorer tells Prometheus. */
 export class Metrics {
   readonly #registry = new Registry()
   readonly #durations: Histogram<'route' | 'status'>

@@ -1,14 +1,14 @@
 import { AnswerCache, type CachedAnswer, type Moment, toBytes } from './answer-cache.js'
 import { Unavailable } from './availability.js'
-import type { Origin } from './client-address.js'
+import type { Origin } from '../client-address.js'
 import type { Definitions } from './definitions.js'
-import type { RateLimit } from './rate-limit.js'
+import type { RateLimit } from '../rate-limit.js'
 import { parseArguments } from './reads/arguments.js'
 import { BadArgument, type NodeAsked, NotFound, type Read, type ReadContext } from './reads/read.js'
 import { SharedAnswer, type WhenGone } from './shared-answer.js'
 import type { ChainState, State } from './state.js'
 import type { Tables } from './tables.js'
-import type { Token } from './token.js'
+import type { Token } from '../token.js'
 
 export interface ReaderParts {
   readonly state: State

@@ -7,7 +7,7 @@ import uWS, {
   type WebSocket,
 } from 'uWebSockets.js'
 import { PortTaken } from '../ports.js'
-import type { Origin } from './client-address.js'
+import type { Origin } from '../client-address.js'
 import type { Answer, Request } from './dispatch.js'
 import type { Channel, Reaction } from './feed.js'
 

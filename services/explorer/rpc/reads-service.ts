@@ -3,7 +3,7 @@ import { ReadsService, type SubscribeRequest } from '../../../proto/gen/headwate
 import { Code, RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
 import { Unavailable } from '../availability.js'
-import { addressBytes, type Origin } from '../client-address.js'
+import { addressBytes, type Origin } from '../../client-address.js'
 import type { Feed } from '../feed.js'
 import { NodeUnavailable } from '../node-health.js'
 import { type Good, type Outcome, type Reader, Unauthorized } from '../reader.js'

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { RateLimit } from '../../../services/explorer/rate-limit.js'
+import { RateLimit } from '../../../services/rate-limit.js'
 import { declareRead, NotFound } from '../../../services/explorer/reads/read.js'
 import { type BareServer, sendRaw, startBare } from './bare-server.js'
 
@@ -102,7 +102,7 @@ describe('the headers of an answer', () => {
 
 describe('a limited server', () => {
   beforeEach(async () => {
-    bare = await startBare({ reads, limit: new RateLimit({ perMinute: 3, trustedHops: 1 }) })
+    bare = await startBare({ reads, limit: new RateLimit({ most: 3, trustedHops: 1 }) })
   })
   afterEach(() => {
     bare.close()

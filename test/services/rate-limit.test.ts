@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { clientOf, type Origin } from '../../../services/explorer/client-address.js'
-import { RateLimit } from '../../../services/explorer/rate-limit.js'
+import { clientOf, type Origin } from '../../services/client-address.js'
+import { RateLimit } from '../../services/rate-limit.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -50,7 +50,7 @@ describe('the client that a request is counted for', () => {
 describe('the rate limit', () => {
   it('lets as many requests pass in a minute from the first one as it is told, and tells when to come back', () => {
     let now = 5
-    const limit = new RateLimit({ perMinute: 3, trustedHops: 0, now: () => now })
+    const limit = new RateLimit({ most: 3, trustedHops: 0, now: () => now })
     const take = () => limit.take(from(''))
     expect([take(), take(), take()]).toEqual([undefined, undefined, undefined])
     expect(take()).toBe(60_000)
@@ -64,7 +64,7 @@ describe('the rate limit', () => {
   })
 
   it('counts each client for itself', () => {
-    const limit = new RateLimit({ perMinute: 1, trustedHops: 1, now: () => 1 })
+    const limit = new RateLimit({ most: 1, trustedHops: 1, now: () => 1 })
     for (const client of ['203.0.113.1', '203.0.113.2', '2001:db8::1', '2001:db8:0:1::1'])
       expect(limit.take(from(client)), client).toBeUndefined()
     for (const client of ['203.0.113.1', '2001:db8::2', '2001:db8:0:1::2'])
@@ -72,7 +72,7 @@ describe('the rate limit', () => {
   })
 
   it('keeps its memory under a million clients, and one that asks all the time stays counted', () => {
-    const limit = new RateLimit({ perMinute: 100, trustedHops: 0 })
+    const limit = new RateLimit({ most: 100, trustedHops: 0 })
     collectGarbage()
     const before = process.memoryUsage()
     let refused = 0

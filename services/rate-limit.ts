@@ -3,13 +3,15 @@ import { clientOf, type Origin } from './client-address.js'
 
 export interface RateLimitOptions {
   /** Requests of a client within a window. */
-  readonly perMinute: number
+  readonly most: number
+  /** A minute where left out. */
+  readonly windowMs?: number
   readonly trustedHops: number
   /** Milliseconds that only grow; for tests. */
   readonly now?: () => number
 }
 
-const WINDOW_MS = 60_000
+const MINUTE_MS = 60_000
 /** About 20 MB when full. Beyond it the clients that were quiet for longest begin a new window. */
 const MOST_CLIENTS = 100_000
 
@@ -24,10 +26,10 @@ export class RateLimit {
 
   constructor(options: RateLimitOptions) {
     this.#options = options
-    const { now } = options
+    const { now, windowMs = MINUTE_MS } = options
     this.#windows = new LRUCache({
       max: MOST_CLIENTS,
-      ttl: WINDOW_MS,
+      ttl: windowMs,
       updateAgeOnGet: false,
       // Asks the clock each time: what it would save by remembering the time costs a timer.
       ttlResolution: 0,
@@ -44,7 +46,7 @@ export class RateLimit {
       return undefined
     }
     window.count++
-    if (window.count <= this.#options.perMinute) return undefined
+    if (window.count <= this.#options.most) return undefined
     return Math.max(1, Math.ceil(this.#windows.getRemainingTTL(client)))
   }
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** A secret that a request has to name as `Authorization: Bearer <secret>`. */
+/** A secret that a request has to name, as `Authorization: Bearer <secret>` or as a header of its own. */
 export class Token {
   readonly #digest: Buffer
 
@@ -10,7 +10,11 @@ export class Token {
 
   /** Takes the same time whatever is wrong with what was said. */
   isIn(authorization: string): boolean {
-    const said = /^bearer +(.*)$/i.exec(authorization)?.[1] ?? ''
+    return this.is(/^bearer +(.*)$/i.exec(authorization)?.[1] ?? '')
+  }
+
+  /** Takes the same time whatever is said instead. */
+  is(said: string): boolean {
     return timingSafeEqual(digestOf(said), this.#digest)
   }
 }
