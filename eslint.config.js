@@ -56,6 +56,23 @@ export default defineConfig(
     },
   },
   {
+    files: ['services/docs/assets/*.js'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        [
+          ...['document', 'window', 'location', 'navigator', 'localStorage', 'matchMedia', 'fetch'],
+          ...[
+            'AbortController',
+            'TextDecoder',
+            'IntersectionObserver',
+            'requestAnimationFrame',
+            'clearTimeout',
+          ],
+        ].map((name) => [name, 'readonly']),
+      ),
+    },
+  },
+  {
     files: ['**/*.mjs', '**/*.js'],
     languageOptions: {
       globals: {

@@ -1,10 +1,10 @@
-/** Puts next to the compiled code what the compiler does not copy: the SQL of the migrations, the list of Kafka's parts. */
+/** Puts next to the compiled code what the compiler does not copy: the migrations, the pages' styles and scripts, the list of Kafka's parts. */
 import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
-const ASSETS = ['pipelines/tables/migrations', 'services/kafka/pom.xml']
+const ASSETS = ['pipelines/tables/migrations', 'services/docs/assets', 'services/kafka/pom.xml']
 
 export function copyAssets() {
   for (const asset of ASSETS) {

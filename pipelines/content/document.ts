@@ -12,9 +12,10 @@ import { VFile } from 'vfile'
 import { degradeComponents } from './components.js'
 import { splitFrontmatter } from './frontmatter.js'
 import { headingId, setHeadingIds } from './headings.js'
+import { resolveLinks } from './links.js'
 import { ContentError, type Draft, type Section, type StructuredData, type TocEntry } from './page.js'
 
-export type Format = 'md' | 'mdx'
+type Format = 'md' | 'mdx'
 
 /** An underscore between letters cannot begin an emphasis: names_like_this stay as they are written. */
 const text: Handle = (node: Text, parent, state, info) =>
@@ -43,16 +44,18 @@ const reader = unified()
 
 /**
  * Makes a page's draft of a file's text.
+ * @param file relative to the content's folder; its ending tells the format.
  * @throws ContentError naming the line that is malformed.
  */
-export function parseDocument(source: string, format: Format): Draft {
+export function parseDocument(source: string, file: string): Draft {
   const { frontmatter, body } = splitFrontmatter(source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n'))
-  const root = parseBody(body, format)
+  const root = parseBody(body, file.endsWith('.mdx') ? 'mdx' : 'md')
   degradeComponents(root)
+  resolveLinks(root, file)
   setHeadingIds(root)
-  const file = new VFile()
-  reader.runSync(root, file)
-  const { toc, structuredData } = file.data as { toc: TocEntry[]; structuredData: StructuredData }
+  const told = new VFile()
+  reader.runSync(root, told)
+  const { toc, structuredData } = told.data as { toc: TocEntry[]; structuredData: StructuredData }
   const title = frontmatter.title ?? firstTitle(root)
   return {
     ...frontmatter,

@@ -161,7 +161,7 @@ class Watched implements Content {
   async #readFile(listed: Listed, lastGood: Draft | undefined): Promise<Known> {
     const { file, stamp } = listed
     try {
-      const draft = parseDocument(await readListed(listed), file.endsWith('.mdx') ? 'mdx' : 'md')
+      const draft = parseDocument(await readListed(listed), file)
       return { stamp, draft, fault: undefined }
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)

@@ -1,3 +1,4 @@
+import { segmentsOf, urlOf } from './links.js'
 import { hashOf, type Draft, type Fault, type Page } from './page.js'
 
 /** A file and the draft of its page. */
@@ -31,9 +32,7 @@ export function placePages(drafted: readonly Drafted[]): { pages: Page[]; faults
 }
 
 function place({ file, draft }: Drafted): Placed {
-  const segments = file.replace(/\.mdx?$/, '').split('/')
-  const name = segments.at(-1) ?? ''
-  if (name === 'index') segments.pop()
+  const segments = segmentsOf(file)
   const named = segments.at(-1)
   return {
     file,
@@ -47,8 +46,6 @@ const isIndex = ({ file }: Placed): boolean => /(^|\/)index\.mdx?$/.test(file)
 
 const indexFirst = (a: Placed, b: Placed): number =>
   Number(isIndex(b)) - Number(isIndex(a)) || (a.file < b.file ? -1 : 1)
-
-export const urlOf = (segments: readonly string[]): string => `/${segments.map(encodeURIComponent).join('/')}`
 
 /** `getting-started` → `Getting started`; the number that decisions begin with is left out. */
 export function readable(name: string): string {

@@ -32,7 +32,7 @@ describe('a page', () => {
       '## First',
       'Again.',
     ].join('\n'),
-    'md',
+    'page.md',
   )
 
   it('has the fields of its frontmatter', () => {
@@ -82,7 +82,7 @@ describe('a page', () => {
 })
 
 describe('heading ids', () => {
-  const idsOf = (markdown: string) => parseDocument(markdown, 'md').toc.map(({ url }) => url.slice(1))
+  const idsOf = (markdown: string) => parseDocument(markdown, 'page.md').toc.map(({ url }) => url.slice(1))
 
   it.each([
     ['## A\n## A\n## A-1', ['a', 'a-1', 'a-1-1']],
@@ -97,7 +97,7 @@ describe('heading ids', () => {
 
   it('are in the Markdown wherever a reader would slug another one', () => {
     const source = '## A\n\n## B\n\n## Other [#b]\n\n## A\n\n## !!!\n\n## C [#own]'
-    const { markdown, toc } = parseDocument(source, 'md')
+    const { markdown, toc } = parseDocument(source, 'page.md')
     const slugger = new GithubSlugger()
     const read = [...markdown.matchAll(/^## (.*?)(?: \[#(.+)\])?$/gm)].map(
       ([, title = '', own]) => own ?? slugger.slug(title),
@@ -106,20 +106,20 @@ describe('heading ids', () => {
   })
 
   it('stay when the Markdown is read again', () => {
-    const { markdown, toc } = parseDocument('## B\n\n## Other [#b]\n\n## B', 'md')
-    expect(parseDocument(markdown, 'md').toc).toEqual(toc)
+    const { markdown, toc } = parseDocument('## B\n\n## Other [#b]\n\n## B', 'page.md')
+    expect(parseDocument(markdown, 'page.md').toc).toEqual(toc)
   })
 })
 
 describe('the title', () => {
   it('is the first h1 where the frontmatter names none', () => {
-    const { title, sections } = parseDocument('# The `title`\n\nText.\n\n## Part\n\nMore.', 'md')
+    const { title, sections } = parseDocument('# The `title`\n\nText.\n\n## Part\n\nMore.', 'page.md')
     expect(title).toBe('The title')
     expect(sections.map(({ path }) => path)).toEqual([[], ['Part']])
   })
 
   it('is unknown without either', () => {
-    expect(parseDocument('Text.', 'md').title).toBeUndefined()
+    expect(parseDocument('Text.', 'page.md').title).toBeUndefined()
   })
 })
 
@@ -150,7 +150,7 @@ describe('MDX', () => {
       '</Tabs>',
       '<script>{`alert(1)`}</script>',
     ].join('\n')
-    const { markdown, toc, structuredData } = parseDocument(source, 'mdx')
+    const { markdown, toc, structuredData } = parseDocument(source, 'page.mdx')
     expect(markdown).toBe(
       [
         '**Mind this**',
@@ -168,6 +168,24 @@ describe('MDX', () => {
   })
 })
 
+describe('links', () => {
+  it.each([
+    ['./other.md', '/guide/other'],
+    ['other.mdx#part', '/guide/other#part'],
+    ['../index.md', '/'],
+    ['deep/index.mdx?x=1', '/guide/deep?x=1'],
+    ['../a%20b.md', '/a%20b'],
+    ['../../README.md', '../../README.md'],
+    ['picture.png', 'picture.png'],
+    ['/elsewhere.md', '/elsewhere.md'],
+    ['https://example.org/x.md', 'https://example.org/x.md'],
+    ['#here', '#here'],
+  ])('from guide/page.md to %s lead to %s', (written, read) => {
+    expect(parseDocument(`[x](${written})`, 'guide/page.md').markdown).toBe(`[x](${read})`)
+    expect(parseDocument(`[x][y]\n\n[y]: ${written}`, 'guide/page.md').markdown).toContain(`[y]: ${read}`)
+  })
+})
+
 describe('a malformed file', () => {
   it.each([
     ['md', '---\ntitle: x\ndescription: [a\n---\n', 3],
@@ -181,7 +199,7 @@ describe('a malformed file', () => {
   ] as const)('of %s %j is named with its line %i', (format, source, line) => {
     const thrown = (() => {
       try {
-        parseDocument(source, format)
+        parseDocument(source, `page.${format}`)
       } catch (error) {
         return error
       }
@@ -193,8 +211,8 @@ describe('a malformed file', () => {
 
   it('is none of these', () => {
     for (const source of ['', '---\n---\n', '---\n\ntext', '\uFEFF---\r\ntitle: x\r\n---\r\ntext', '{ <'])
-      expect(() => parseDocument(source, 'md')).not.toThrow()
-    expect(parseDocument('\uFEFF---\r\ntitle: x\r\n---\r\ntext', 'md')).toMatchObject({
+      expect(() => parseDocument(source, 'page.md')).not.toThrow()
+    expect(parseDocument('\uFEFF---\r\ntitle: x\r\n---\r\ntext', 'page.md')).toMatchObject({
       title: 'x',
       markdown: 'text',
     })

@@ -1,0 +1,43 @@
+import type { Turn } from './conversation.js'
+import type { Evidence } from './evidence.js'
+
+/** A question with what the documentation has on it. */
+export interface Question {
+  /** The last is the question. */
+  readonly turns: readonly Turn[]
+  readonly evidence: Evidence
+}
+
+/** Who writes answers. They are Markdown and name their sources by number: `[1]`. */
+export interface Answerer {
+  /** For /health. */
+  readonly name: string
+  /** @throws AnswerFailed. */
+  answer(question: Question, signal: AbortSignal): Promise<string>
+  /** The answer in pieces, as they come. Leaving the loop ends it. @throws AnswerFailed. */
+  stream(question: Question, signal: AbortSignal): AsyncIterable<string>
+}
+
+const REASONS = {
+  provider: 'The answer could not be generated',
+  timeout: 'The answer could not be generated in time',
+  blocked: 'The answer could not be generated: it was withheld',
+  empty: 'The answer could not be generated: nothing came',
+  'cut off': 'The answer could not be generated to its end',
+} as const
+
+export type FailureReason = keyof typeof REASONS
+
+/** There is no answer. The message is ours, and fit for the client: nothing of what a provider says is in it. */
+export class AnswerFailed extends Error {
+  override readonly name = 'AnswerFailed'
+  constructor(
+    readonly reason: FailureReason,
+    options?: ErrorOptions,
+  ) {
+    super(REASONS[reason], options)
+  }
+}
+
+/** What is answered where the documentation has nothing. */
+export const DOES_NOT_TELL = 'The documentation does not tell: nothing in it is about this question.'

@@ -1,0 +1,67 @@
+import { Refusal } from './reply.js'
+
+/** What one side said. */
+export interface Turn {
+  readonly role: 'user' | 'assistant'
+  readonly text: string
+}
+
+export const MOST_MESSAGES = 20
+export const MOST_QUESTION = 1_000
+
+/** The question of an ask request. @throws Refusal 400. */
+export function questionOf(body: unknown): string {
+  const question = isRecord(body) ? body['question'] : undefined
+  if (typeof question !== 'string' || question.trim() === '')
+    throw new Refusal(400, 'question must be a text that is not empty')
+  if (lengthOf(question) > MOST_QUESTION)
+    throw new Refusal(400, `question must have at most ${String(MOST_QUESTION)} characters`)
+  return question
+}
+
+/**
+ * The turns of a chat request, UI messages of the AI SDK; the last is the user's.
+ * @throws Refusal 400 naming what is wrong.
+ */
+export function turnsOf(body: unknown): readonly Turn[] {
+  const messages = isRecord(body) ? body['messages'] : undefined
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw new Refusal(400, 'messages must be a list that is not empty')
+  if (messages.length > MOST_MESSAGES)
+    throw new Refusal(400, `messages must be at most ${String(MOST_MESSAGES)}`)
+  const turns = messages.map(turnOf)
+  if (turns.at(-1)?.role !== 'user') throw new Refusal(400, "the last message must be the user's")
+  return turns
+}
+
+function turnOf(message: unknown, index: number): Turn {
+  const place = `messages[${String(index)}]`
+  if (!isRecord(message)) throw new Refusal(400, `${place} must be an object`)
+  const { role, parts } = message
+  if (role !== 'user' && role !== 'assistant')
+    throw new Refusal(400, `${place}.role must be user or assistant`)
+  if (!Array.isArray(parts)) throw new Refusal(400, `${place}.parts must be a list`)
+  const text = parts.map((part, at) => textOf(part, `${place}.parts[${String(at)}]`)).join('')
+  if (role === 'user' && text.trim() === '') throw new Refusal(400, `${place} has no text`)
+  return { role, text }
+}
+
+/** Parts of other types are not ours to read. */
+function textOf(part: unknown, place: string): string {
+  if (!isRecord(part) || typeof part['type'] !== 'string')
+    throw new Refusal(400, `${place}.type must be a text`)
+  if (part['type'] !== 'text') return ''
+  if (typeof part['text'] !== 'string') throw new Refusal(400, `${place}.text must be a text`)
+  return part['text']
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Characters as people count them: a sign outside of Unicode's first plane is one. */
+function lengthOf(text: string): number {
+  if (text.length <= MOST_QUESTION) return text.length
+  // Twice the units cannot be fewer characters.
+  return text.length > 2 * MOST_QUESTION ? text.length : Array.from(text).length
+}

@@ -1,0 +1,132 @@
+import { openContent } from '../../pipelines/content/store.js'
+import type { Logger } from '../../pipelines/logger.js'
+import { RateLimit } from '../rate-limit.js'
+import { Token } from '../token.js'
+import type { Answerer } from './answerer.js'
+import { Assistant } from './assistant.js'
+import { assetEndpoint, loadAssets } from './assets.js'
+import { ExtractiveAnswerer } from './extractive.js'
+import { healthOf } from './health.js'
+import { mcp } from './mcp.js'
+import { DocsMetrics } from './metrics.js'
+import { pageEndpoints } from './page-api.js'
+import { readerEndpoint } from './reader.js'
+import { ask, chat, type QuestionParts } from './questions.js'
+import { json, NO_STORE, text } from './reply.js'
+import { Retrieval } from './retrieval.js'
+import { search } from './search.js'
+import { Server, type Endpoint } from './server.js'
+import { Site } from './site.js'
+import { Versioned } from './versioned.js'
+
+export interface DocsOptions {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  readonly contentDir: string
+  /** `host:port` of the retrieval worker. */
+  readonly retrievalAddress: string
+  readonly logger: Logger
+  /** Without one, answers are passages. */
+  readonly answerer?: Answerer | undefined
+  readonly siteUrl?: string | undefined
+  readonly sourceUrl?: string | undefined
+  readonly agentApiKey?: string | undefined
+  readonly trustedProxyHops?: number
+  /** None where left out. */
+  readonly askLimit?: Limit | undefined
+  readonly chatLimit?: Limit | undefined
+  /** Milliseconds between two looks at the content. */
+  readonly lookEveryMs?: number
+}
+
+/** Requests of a client in a window; 0 for no limit. */
+export interface Limit {
+  readonly most: number
+  readonly windowMs: number
+}
+
+export interface Docs {
+  readonly url: string
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Reads the content and serves it. @throws PortTaken. */
+export async function startDocs(options: DocsOptions): Promise<Docs> {
+  const { host, logger, contentDir, lookEveryMs, trustedProxyHops: trustedHops = 0 } = options
+  const content = await openContent(contentDir, {
+    logger,
+    ...(lookEveryMs === undefined ? {} : { lookEveryMs }),
+  })
+  const retrieval = new Retrieval(options.retrievalAddress, logger)
+  const metrics = new DocsMetrics({
+    pages: () => content.pages().length,
+    faults: () => content.faults().length,
+    retrieval: () => retrieval.status(),
+  })
+  const answerer = options.answerer ?? new ExtractiveAnswerer()
+  const assistant = new Assistant({
+    retrieval,
+    answerer,
+    outcome: (outcome) => {
+      metrics.answered(outcome)
+    },
+  })
+  const limitOf = (limit: Limit | undefined): RateLimit | undefined =>
+    limit === undefined || limit.most === 0 ? undefined : new RateLimit({ ...limit, trustedHops })
+  const questions: QuestionParts = {
+    assistant,
+    askLimit: limitOf(options.askLimit),
+    chatLimit: limitOf(options.chatLimit),
+    agentKey: options.agentApiKey === undefined ? undefined : new Token(options.agentApiKey),
+  }
+  const site = new Site({ siteUrl: options.siteUrl, sourceUrl: options.sourceUrl, trustedHops })
+  const pages = { content, cache: new Versioned(content), site }
+  const assets = await loadAssets()
+  const endpoints: readonly Endpoint[] = [
+    { pattern: '/api/ask', methods: { POST: (incoming) => ask(questions, incoming) } },
+    { pattern: '/api/chat', methods: { POST: (incoming) => chat(questions, incoming) } },
+    { pattern: '/api/search', methods: { GET: (incoming) => search(retrieval, incoming) } },
+    ...pageEndpoints(pages),
+    { pattern: '/mcp', methods: { POST: (incoming) => mcp({ content, retrieval, site }, incoming) } },
+    {
+      pattern: '/health',
+      methods: {
+        GET: async () => json(healthOf(content, await retrieval.status(), answerer.name), NO_STORE),
+      },
+    },
+    {
+      pattern: '/metrics',
+      methods: {
+        GET: async () => {
+          const said = await metrics.text()
+          return text(said.type, said.text, NO_STORE)
+        },
+      },
+    },
+    assetEndpoint(assets),
+    readerEndpoint({ ...pages, assets }),
+  ]
+  const server = new Server({
+    endpoints,
+    logger,
+    observe: (pattern, status, seconds) => {
+      metrics.observe(pattern, status, seconds)
+    },
+  })
+  const close = async (): Promise<void> => {
+    await server.close()
+    content.close()
+    retrieval.close()
+    metrics.close()
+  }
+  try {
+    const port = await server.listen(host, options.port)
+    return { port, url: `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`, close }
+  } catch (error) {
+    content.close()
+    retrieval.close()
+    throw error
+  }
+}

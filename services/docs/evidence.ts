@@ -1,0 +1,102 @@
+import { Ranking, type Passage } from '../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
+import type { Turn } from './conversation.js'
+import type { Retrieval } from './retrieval.js'
+
+/** A page that passages are of. */
+export interface Source {
+  readonly title: string
+  /** URL path. */
+  readonly url: string
+}
+
+export interface Quotable {
+  /** The number of its source, from 1. */
+  readonly source: number
+  /** Headings above it, outermost first, without the page's title. */
+  readonly headings: readonly string[]
+  readonly markdown: string
+}
+
+/** What the documentation has on a question. */
+export interface Evidence {
+  readonly sources: readonly Source[]
+  /** Best first. */
+  readonly passages: readonly Quotable[]
+  readonly strength: Strength
+  readonly ranking: Ranking
+}
+
+/** `none`: nothing there is about the question. `weak`: it may be, or only mention its words. */
+export type Strength = 'none' | 'weak' | 'good'
+
+const MOST_PASSAGES = 8
+/** Characters; a few pages' worth, and far from what a model takes. */
+const MOST_TEXT = 24_000
+/** What a follow-up is about stands in the question before it. */
+const FOLLOW_UP_WORDS = 12
+
+/**
+ * Asks the retrieval worker what the documentation has on the last turn.
+ * @throws RetrievalAway.
+ */
+export async function gatherEvidence(
+  retrieval: Retrieval,
+  turns: readonly Turn[],
+  signal: AbortSignal,
+): Promise<Evidence> {
+  const found = await Promise.all(
+    queriesOf(turns).map((query) => retrieval.passages(query, MOST_PASSAGES, signal)),
+  )
+  const passages = interleave(found.map((each) => each.passages))
+  const ranking = found[0]?.ranking ?? Ranking.UNSPECIFIED
+  return { ...numbered(passages), strength: strengthOf(passages), ranking }
+}
+
+/** The last question; and a short one again behind the question before it. */
+export function queriesOf(turns: readonly Turn[]): readonly string[] {
+  const asked = turns.filter(({ role }) => role === 'user').map(({ text }) => text.trim())
+  const last = asked.at(-1) ?? ''
+  const before = asked.at(-2)
+  if (before === undefined || last.split(/\s+/).length > FOLLOW_UP_WORDS) return [last]
+  return [last, `${before}\n${last}`]
+}
+
+/** The best of each list, then the second of each, none twice. */
+function interleave(lists: readonly (readonly Passage[])[]): readonly Passage[] {
+  const most = Math.max(0, ...lists.map(({ length }) => length))
+  const byId = new Map<string, Passage>()
+  for (let rank = 0; rank < most; rank++)
+    for (const list of lists) {
+      const passage = list[rank]
+      if (passage !== undefined && !byId.has(passage.id)) byId.set(passage.id, passage)
+    }
+  return [...byId.values()].slice(0, MOST_PASSAGES)
+}
+
+function numbered(passages: readonly Passage[]): Pick<Evidence, 'sources' | 'passages'> {
+  const numbers = new Map<string, number>()
+  const sources: Source[] = []
+  const quotable: Quotable[] = []
+  let length = 0
+  for (const { pageUrl, pageTitle, headingPath, markdown } of passages) {
+    length += markdown.length
+    if (length > MOST_TEXT && quotable.length > 0) break
+    const number = numbers.get(pageUrl) ?? sources.push({ title: pageTitle, url: pageUrl })
+    numbers.set(pageUrl, number)
+    quotable.push({ source: number, headings: headingPath, markdown: markdown.slice(0, MOST_TEXT) })
+  }
+  return { sources, passages: quotable }
+}
+
+/**
+ * How well the best passages fit. The similarity is the cosine of all-MiniLM-L6-v2: questions and their answers lie above .4, and
+ * texts of unrelated subjects below .2. The coverage counts the question's rare words: the half of them in one passage is no chance.
+ */
+export function strengthOf(passages: readonly Pick<Passage, 'similarity' | 'coverage'>[]): Strength {
+  const best = (rate: (passage: Pick<Passage, 'similarity' | 'coverage'>) => number): number =>
+    Math.max(0, ...passages.map(rate))
+  const coverage = best((passage) => passage.coverage)
+  const similarity = best((passage) => passage.similarity ?? 0)
+  if (similarity >= 0.4 || coverage >= 0.5) return 'good'
+  return similarity >= 0.25 || coverage >= 0.2 ? 'weak' : 'none'
+}

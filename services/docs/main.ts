@@ -1,0 +1,43 @@
+import { type Config } from '../config.js'
+import { runService, untilAborted } from '../lifecycle.js'
+import type { Logger } from '../logger.js'
+import type { Answerer } from './answerer.js'
+import { startDocs } from './docs.js'
+
+await runService('docs', async ({ config, logger, signal }) => {
+  const isLimited = config.rateLimitPerMinute > 0
+  const docs = await startDocs({
+    host: config.host,
+    port: config.docsPort,
+    contentDir: config.contentDir,
+    retrievalAddress: retrievalAddress(config),
+    logger,
+    answerer: await answererOf(config, logger),
+    siteUrl: config.siteUrl,
+    sourceUrl: config.sourceUrl,
+    agentApiKey: config.agentApiKey,
+    trustedProxyHops: config.trustedProxyHops,
+    askLimit: isLimited ? { most: config.askRateLimit, windowMs: config.askRateWindowMs } : undefined,
+    chatLimit: isLimited ? { most: config.chatRateLimit, windowMs: config.chatRateWindowMs } : undefined,
+  })
+  logger.info({ url: docs.url }, 'docs listens')
+  await untilAborted(signal)
+  await docs.close()
+})
+
+/** Where the worker of this machine listens; 0.0.0.0 is no address to connect to. */
+function retrievalAddress({ host, retrievalGrpcPort }: Config): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `${reachable.includes(':') ? `[${reachable}]` : reachable}:${String(retrievalGrpcPort)}`
+}
+
+async function answererOf(config: Config, logger: Logger): Promise<Answerer | undefined> {
+  const { geminiApiKey: apiKey, geminiBaseUrl: baseUrl, geminiModel: model } = config
+  if (apiKey === undefined) {
+    logger.info({}, 'no GEMINI_API_KEY: questions are answered with passages of the documentation, quoted')
+    return undefined
+  }
+  // Its SDK is large, and not needed without a key.
+  const { GeminiAnswerer } = await import('./gemini.js')
+  return new GeminiAnswerer({ apiKey, baseUrl, model, logger })
+}

@@ -1,0 +1,93 @@
+import type { Element, ElementContent, Root } from 'hast'
+import { common, createLowlight } from 'lowlight'
+import rehypeRaw from 'rehype-raw'
+import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
+import rehypeStringify from 'rehype-stringify'
+import remarkGfm from 'remark-gfm'
+import remarkParse from 'remark-parse'
+import remarkRehype from 'remark-rehype'
+import { unified } from 'unified'
+import { visit } from 'unist-util-visit'
+import { setHeadingIds } from '../../pipelines/content/headings.js'
+import type { Page } from '../../pipelines/content/page.js'
+import { Html } from './html.js'
+
+const lowlight = createLowlight(common)
+
+/** As on GitHub, but for the ids, which are the headings' own. */
+const SCHEMA = { ...defaultSchema, clobberPrefix: '' }
+
+const processor = unified()
+  .use(remarkParse)
+  .use(remarkGfm)
+  .use(() => setHeadingIds)
+  .use(remarkRehype, { allowDangerousHtml: true })
+  .use(rehypeRaw)
+  // All that a page's author wrote passes here; what is added below is ours.
+  .use(rehypeSanitize, SCHEMA)
+  .use(() => decorate)
+  .use(rehypeStringify)
+  .freeze()
+
+/** A page's Markdown as HTML, harmless whatever its author wrote. The page's title at its head is left out: the layout shows it. */
+export function renderMarkdown({ markdown, title, toc }: Page): Html {
+  const [first] = toc
+  const isTitled = first?.depth === 1 && first.title === title && markdown.startsWith('# ')
+  return new Html(processor.processSync(isTitled ? markdown.replace(/^.*\n?/, '') : markdown).toString())
+}
+
+function decorate(root: Root): void {
+  visit(root, 'element', (element, index, parent) => {
+    if (/^h[1-6]$/.test(element.tagName)) addAnchor(element)
+    if (element.tagName === 'pre') highlight(element)
+    if (element.tagName === 'a') markExternal(element)
+    if (parent === undefined || index === undefined) return undefined
+    if (element.tagName === 'img') parent.children[index] = instead(element)
+    if (element.tagName === 'table') {
+      // Wide tables scroll by themselves; the keyboard can do it too.
+      parent.children[index] = wrap('div', { className: ['scroll'], tabIndex: 0 }, [element])
+      return index + 1
+    }
+    return undefined
+  })
+}
+
+const wrap = (tagName: string, properties: Element['properties'], children: ElementContent[]): Element => ({
+  type: 'element',
+  tagName,
+  properties,
+  children,
+})
+
+function addAnchor(heading: Element): void {
+  const { id } = heading.properties
+  if (typeof id !== 'string') return
+  const properties = { className: ['anchor'], href: `#${id}`, ariaLabel: 'Link to this section' }
+  heading.children.push(wrap('a', properties, [{ type: 'text', value: '#' }]))
+}
+
+function highlight(pre: Element): void {
+  pre.properties['tabIndex'] = 0
+  const [code] = pre.children
+  if (code?.type !== 'element' || code.tagName !== 'code') return
+  const { className } = code.properties
+  const language = Array.isArray(className) ? String(className[0]).replace(/^language-/, '') : ''
+  const [text] = code.children
+  if (text?.type !== 'text' || !lowlight.registered(language)) return
+  code.children = lowlight.highlight(language, text.value).children as ElementContent[]
+}
+
+function markExternal(link: Element): void {
+  const { href } = link.properties
+  if (typeof href === 'string' && /^https?:/i.test(href)) link.properties['rel'] = ['noopener', 'noreferrer']
+}
+
+/** Pictures would be asked of other hosts, or are not pages and so not served: what they show is told, and linked. */
+function instead({ properties: { src, alt } }: Element): Element {
+  const text: ElementContent = {
+    type: 'text',
+    value: typeof alt === 'string' && alt !== '' ? alt : 'Picture',
+  }
+  const isLink = typeof src === 'string' && /^https?:/i.test(src)
+  return isLink ? wrap('a', { href: src, rel: ['noopener', 'noreferrer'] }, [text]) : wrap('em', {}, [text])
+}

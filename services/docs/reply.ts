@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto'
+
+/** A whole answer. */
+export interface Reply {
+  readonly status: number
+  /** Content-Type. */
+  readonly type: string
+  readonly body: string | Buffer
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+export const MARKDOWN = 'text/markdown; charset=utf-8'
+export const PLAIN = 'text/plain; charset=utf-8'
+export const HTML = 'text/html; charset=utf-8'
+
+/** Of what is true at this moment only. */
+export const NO_STORE = { 'cache-control': 'no-store' } as const
+
+/** An answer of 4xx or 5xx that a handler throws; its message is what the client reads. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+    /** Fields of the body beside `error`. */
+    readonly fields: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(message)
+  }
+}
+
+export function json(value: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
+  return { status: 200, type: JSON_TYPE, body: JSON.stringify(value), headers }
+}
+
+export function text(type: string, body: string, headers: Readonly<Record<string, string>> = {}): Reply {
+  return { status: 200, type, body, headers }
+}
+
+/** `{"error"}`, as all errors under /api are told. */
+export function refusalReply({ status, message, headers, fields }: Refusal): Reply {
+  const body = JSON.stringify({ error: message, ...fields })
+  return { status, type: JSON_TYPE, body, headers: { ...NO_STORE, ...headers } }
+}
+
+export function etagOf(body: string | Buffer): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+}
+
+/** Whether If-None-Match names the tag, weakly compared as RFC 9110 wants it. */
+export function matchesTag(header: string, etag: string): boolean {
+  if (header.trim() === '*') return true
+  return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+}

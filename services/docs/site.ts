@@ -1,0 +1,46 @@
+import type { Incoming } from './incoming.js'
+
+/** A host name or address with its port, as a Host header may have it; nothing else comes near a page. */
+const HOST = /^(?:[a-z\d](?:[a-z\d.-]{0,252}[a-z\d])?|\[[a-f\d:.]{2,45}\])(?::\d{1,5})?$/i
+
+const LOCAL = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+export interface SiteOptions {
+  /** SITE_URL. */
+  readonly siteUrl?: string | undefined
+  readonly sourceUrl?: string | undefined
+  readonly trustedHops: number
+}
+
+/** Where the documentation is, seen from outside. */
+export class Site {
+  readonly #options: SiteOptions
+  readonly sourceUrl: string | undefined
+
+  constructor(options: SiteOptions) {
+    this.#options = options
+    this.sourceUrl = options.sourceUrl?.replace(/\/+$/, '')
+  }
+
+  /** Scheme and host (and path, where SITE_URL has one), without a slash at the end. */
+  urlFor({ header, req }: Incoming): string {
+    const { siteUrl, trustedHops } = this.#options
+    if (siteUrl !== undefined) return siteUrl.replace(/\/+$/, '')
+    const isSecure = trustedHops > 0 && /^https\b/i.test(header('x-forwarded-proto'))
+    const host = header('host')
+    const { localAddress = '127.0.0.1', localPort = 80 } = req.socket
+    const own = `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${String(localPort)}`
+    return `${isSecure ? 'https' : 'http'}://${HOST.test(host) ? host.toLowerCase() : own}`
+  }
+
+  /**
+   * The origins whose pages are ours. Without SITE_URL only this machine's own: in a browser that was lied to by DNS both
+   * Origin and Host name the liar.
+   */
+  ownOrigins(incoming: Incoming): readonly string[] {
+    const { siteUrl } = this.#options
+    if (siteUrl !== undefined) return [new URL(siteUrl).origin]
+    const own = new URL(this.urlFor(incoming))
+    return LOCAL.test(own.hostname) ? [own.origin] : []
+  }
+}
