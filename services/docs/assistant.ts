@@ -102,7 +102,7 @@ async function* once(text: string): AsyncGenerator<string> {
 }
 
 const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/
-const CITATION = /( ?)\[(\d{1,2}(?:\s*,\s*\d{1,2})*)\](?![(:])/g
+const CITATION = /( ?)\[(\d{1,2}(?:\s*,\s*\d{1,2})*)\](?!\()/g
 const NOT_TOLD = /\bdocumentation does(?: not|n['’]t) (?:tell|say|mention|cover|contain|answer|provide)/i
 
 /**

@@ -1,0 +1,87 @@
+import { startChat } from './chat.js'
+import { startSearch } from './search.js'
+
+const $ = (selector) => document.querySelector(selector)
+
+startTheme()
+startMenu()
+startCopy()
+startContents()
+const search = startSearch($('dialog.search'))
+const chat = startChat($('.chat'), $('.bar .ask'))
+$('.bar .find').addEventListener('click', search.open)
+document.addEventListener('keydown', (event) => {
+  const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)
+  const isSlash = event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey
+  const isCommand = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)
+  if (isSlash || isCommand) {
+    event.preventDefault()
+    search.open()
+  }
+  if (event.key !== 'Escape') return
+  if ($('.open[open]') !== null) $('.open').open = false
+  else if ($('.pages.shown') !== null) $('.bar .menu').click()
+  else chat.close()
+})
+
+/** The other one than is shown, remembered here. */
+function startTheme() {
+  $('.bar .theme').addEventListener('click', () => {
+    const { dataset } = document.documentElement
+    const isDark =
+      dataset.theme === 'dark' || (!dataset.theme && matchMedia('(prefers-color-scheme: dark)').matches)
+    dataset.theme = isDark ? 'light' : 'dark'
+    localStorage.setItem('theme', dataset.theme)
+  })
+}
+
+function startMenu() {
+  const menu = $('.bar .menu')
+  menu.addEventListener('click', () => {
+    const isShown = $('.pages').classList.toggle('shown')
+    menu.setAttribute('aria-expanded', String(isShown))
+  })
+  const current = $('.pages [aria-current]')
+  if (current !== null) $('.pages').scrollTop = current.offsetTop - 200
+}
+
+function startCopy() {
+  const button = $('.copy')
+  if (button === null) return
+  const label = button.querySelector('span')
+  const said = label.textContent
+  let timer
+  button.addEventListener('click', async () => {
+    let told = 'Copied'
+    try {
+      const response = await fetch(button.dataset.markdown)
+      if (!response.ok) throw new Error('no Markdown')
+      await navigator.clipboard.writeText(await response.text())
+    } catch {
+      told = 'Could not be copied'
+    }
+    label.textContent = told
+    clearTimeout(timer)
+    timer = setTimeout(() => (label.textContent = said), 2000)
+  })
+  document.addEventListener('click', (event) => {
+    const open = $('.open[open]')
+    if (open !== null && !open.contains(event.target)) open.open = false
+  })
+}
+
+/** Marks in the contents what is being read. */
+function startContents() {
+  const links = [...document.querySelectorAll('.toc a')]
+  const byId = new Map(links.map((link) => [decodeURIComponent(link.hash.slice(1)), link]))
+  const headings = [...byId.keys()].map((id) => document.getElementById(id)).filter(Boolean)
+  const mark = () => {
+    const passed = headings.filter((heading) => heading.getBoundingClientRect().top < 140)
+    const current = passed.at(-1) ?? headings[0]
+    for (const link of links) link.removeAttribute('aria-current')
+    if (current !== undefined) byId.get(current.id).setAttribute('aria-current', 'true')
+  }
+  const observer = new IntersectionObserver(mark, { rootMargin: '-120px 0px -60% 0px' })
+  for (const heading of headings) observer.observe(heading)
+  mark()
+}

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { until } from '../../harness/until.js'
 import { startBareDocs, type BareDocs } from './bare-docs.js'
 
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- answers are read as a client would, untyped
+type Json = any
+
 let docs: BareDocs
 
 beforeAll(async () => {
@@ -15,7 +18,7 @@ afterAll(async () => {
 })
 
 const body = async (path: string, headers?: Record<string, string>) => (await docs.get(path, headers)).text()
-const data = async (path: string) => (await docs.get(path)).json() as any
+const data = async (path: string) => (await docs.get(path)).json()
 
 describe('GET /api/docs', () => {
   it('lists all pages', async () => {

@@ -1,0 +1,143 @@
+import { showMarkdown } from './markdown.js'
+
+const MOST_MESSAGES = 20
+
+/** The assistant: a conversation, streamed, with the pages that its answers are of. */
+export function startChat(panel, button) {
+  const log = panel.querySelector('.said')
+  const hint = log.firstElementChild
+  const form = panel.querySelector('form')
+  const input = form.querySelector('textarea')
+  const send = form.querySelector('button')
+  let messages = []
+  let asked = new AbortController()
+
+  const open = () => {
+    panel.hidden = false
+    button.setAttribute('aria-expanded', 'true')
+    input.focus()
+  }
+  const close = () => {
+    if (panel.hidden) return
+    panel.hidden = true
+    button.setAttribute('aria-expanded', 'false')
+    button.focus()
+  }
+  const clear = () => {
+    asked.abort()
+    messages = []
+    log.replaceChildren(hint)
+    input.focus()
+  }
+
+  const ask = async (text) => {
+    asked.abort()
+    asked = new AbortController()
+    const { signal } = asked
+    // The server takes twenty; the oldest are forgotten in pairs, so that the user's stays first.
+    messages = [...messages, { role: 'user', parts: [{ type: 'text', text }] }].slice(-MOST_MESSAGES + 1)
+    log.append(block('mine', text))
+    const answer = block('theirs waiting', '')
+    log.append(answer)
+    answer.scrollIntoView({ block: 'end' })
+    send.disabled = true
+    try {
+      const said = await stream(messages, signal, (soFar, sources) => {
+        answer.classList.remove('waiting')
+        showMarkdown(answer, soFar)
+        if (sources.length > 0) answer.append(sourceList(sources))
+        log.scrollTop = log.scrollHeight
+      })
+      messages.push({ role: 'assistant', parts: [{ type: 'text', text: said }] })
+    } catch (error) {
+      answer.classList.remove('waiting')
+      if (signal.aborted) return
+      answer.classList.add('failed')
+      answer.append(block('', error.message))
+      messages.pop()
+    } finally {
+      send.disabled = false
+    }
+  }
+
+  button.addEventListener('click', () => (panel.hidden ? open() : close()))
+  panel.querySelector('.close').addEventListener('click', close)
+  panel.querySelector('.again').addEventListener('click', clear)
+  input.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+    event.preventDefault()
+    form.requestSubmit()
+  })
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    const text = input.value.trim()
+    if (text === '' || send.disabled) return
+    input.value = ''
+    void ask(text)
+  })
+  return { close }
+}
+
+/** Posts the conversation and tells each piece of the answer. Resolves with all of it. */
+async function stream(messages, signal, tell) {
+  const response = await fetch('/api/chat', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ messages }),
+    signal,
+  })
+  if (!response.ok) throw new Error(failure(response.status, await response.json()))
+  const sources = []
+  let text = ''
+  for await (const event of events(response.body)) {
+    if (event.type === 'source-url') sources.push(event)
+    if (event.type === 'text-delta') text += event.delta
+    if (event.type === 'error') throw new Error(event.errorText)
+    if (event.type === 'text-delta' || event.type === 'finish')
+      tell(text, event.type === 'finish' ? sources : [])
+  }
+  return text
+}
+
+function failure(status, { error, retry_after_ms: waitMs }) {
+  return status === 429 ? `${error}: again in ${String(Math.ceil(waitMs / 1000))} s.` : `${error}.`
+}
+
+/** The data of server-sent events. */
+async function* events(body) {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    rest += decoder.decode(value, { stream: true })
+    const whole = rest.split('\n\n')
+    rest = whole.pop()
+    for (const event of whole) {
+      const data = event.replace(/^data: /, '')
+      if (data.startsWith('{')) yield JSON.parse(data)
+    }
+  }
+}
+
+function block(name, text) {
+  const element = document.createElement('div')
+  element.className = name
+  element.textContent = text
+  return element
+}
+
+function sourceList(sources) {
+  const list = document.createElement('ol')
+  list.className = 'sources'
+  for (const { url, title } of sources) {
+    const link = document.createElement('a')
+    link.href = url
+    link.textContent = title
+    const item = document.createElement('li')
+    item.append(link)
+    list.append(item)
+  }
+  return list
+}

@@ -1,0 +1,70 @@
+/** Shows the little Markdown that answers have. Elements are made one by one: no text is ever parsed as HTML. */
+export function showMarkdown(element, text) {
+  element.replaceChildren(...blocks(text.split('\n')))
+}
+
+const make = (name, ...children) => {
+  const element = document.createElement(name)
+  element.append(...children)
+  return element
+}
+
+const STARTS = /^(```|~~~|#{1,6} |> ?|\s*[-*] |\s*\d+[.)] )/
+
+function blocks(lines) {
+  const made = []
+  while (lines.length > 0) {
+    const line = lines[0]
+    if (line.trim() === '') lines.shift()
+    else if (/^(```|~~~)/.test(line)) made.push(code(lines))
+    else if (/^#{1,6} /.test(line))
+      made.push(make('p', make('strong', ...inline(lines.shift().replace(/^#+ /, '')))))
+    else if (/^>/.test(line))
+      made.push(make('blockquote', ...blocks(take(lines, /^>/).map((each) => each.replace(/^> ?/, '')))))
+    else if (/^\s*[-*] /.test(line)) made.push(items('ul', lines, /^\s*[-*] /))
+    else if (/^\s*\d+[.)] /.test(line)) made.push(items('ol', lines, /^\s*\d+[.)] /))
+    else {
+      const paragraph = [lines.shift()]
+      while (lines.length > 0 && lines[0].trim() !== '' && !STARTS.test(lines[0]))
+        paragraph.push(lines.shift())
+      made.push(make('p', ...inline(paragraph.join(' '))))
+    }
+  }
+  return made
+}
+
+function take(lines, pattern) {
+  const taken = []
+  while (lines.length > 0 && pattern.test(lines[0])) taken.push(lines.shift())
+  return taken
+}
+
+function code(lines) {
+  const fence = lines.shift().slice(0, 3)
+  const taken = []
+  while (lines.length > 0 && !lines[0].startsWith(fence)) taken.push(lines.shift())
+  lines.shift()
+  const pre = make('pre', make('code', taken.join('\n')))
+  pre.tabIndex = 0
+  return pre
+}
+
+function items(name, lines, pattern) {
+  return make(name, ...take(lines, pattern).map((line) => make('li', ...inline(line.replace(pattern, '')))))
+}
+
+const INLINE = /(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*|\[[^\]]+\]\((?:https?:\/\/|\/)[^)\s]*\))/
+
+function inline(text) {
+  return text.split(INLINE).map((part, index) => {
+    if (index % 2 === 0) return part
+    if (part.startsWith('`')) return make('code', part.slice(1, -1))
+    if (part.startsWith('**')) return make('strong', ...inline(part.slice(2, -2)))
+    if (part.startsWith('*')) return make('em', part.slice(1, -1))
+    const [, label, url] = /^\[([^\]]+)\]\((.*)\)$/.exec(part)
+    const link = make('a', label)
+    link.href = url
+    link.rel = 'noopener noreferrer'
+    return link
+  })
+}

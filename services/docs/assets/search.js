@@ -1,0 +1,120 @@
+const PAUSE_MS = 120
+const MOST = 30
+const ENTITIES = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
+
+/** Search as you type; arrows choose, Enter opens. */
+export function startSearch(dialog) {
+  const input = dialog.querySelector('input')
+  const list = dialog.querySelector('ul')
+  const note = dialog.querySelector('.note')
+  let timer
+  let asked = new AbortController()
+
+  const say = (text) => (note.textContent = text)
+  const select = (item) => {
+    for (const other of list.children) other.setAttribute('aria-selected', String(other === item))
+    if (item === undefined) input.removeAttribute('aria-activedescendant')
+    else {
+      input.setAttribute('aria-activedescendant', item.id)
+      item.scrollIntoView({ block: 'nearest' })
+    }
+  }
+  const selected = () => list.querySelector('[aria-selected="true"]')
+
+  const show = (items) => {
+    list.replaceChildren(...items.map(row))
+    input.setAttribute('aria-expanded', String(items.length > 0))
+    select(list.children[0])
+    const pages = items.filter(({ type }) => type === 'page').length
+    say(
+      pages === 0
+        ? 'Nothing found.'
+        : `${String(pages)} page${pages === 1 ? '' : 's'}. ↑ ↓ to choose, Enter to open.`,
+    )
+  }
+
+  const ask = async () => {
+    asked.abort()
+    asked = new AbortController()
+    const { signal } = asked
+    const query = input.value.trim()
+    if (query === '') {
+      list.replaceChildren()
+      input.setAttribute('aria-expanded', 'false')
+      say('Type what you look for.')
+      return
+    }
+    try {
+      const response = await fetch(`/api/search?limit=${String(MOST)}&query=${encodeURIComponent(query)}`, {
+        signal,
+      })
+      const answer = await response.json()
+      if (!response.ok) throw new Error(answer.error)
+      if (!signal.aborted) show(answer)
+    } catch (error) {
+      if (!signal.aborted) say(error.message)
+    }
+  }
+
+  input.addEventListener('input', () => {
+    clearTimeout(timer)
+    timer = setTimeout(ask, PAUSE_MS)
+  })
+  input.addEventListener('keydown', (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const items = [...list.children]
+    if (step !== undefined && items.length > 0) {
+      event.preventDefault()
+      select(items[(items.indexOf(selected()) + step + items.length) % items.length])
+    }
+    // In a field for searches the first Escape would only empty it.
+    if (event.key === 'Escape') dialog.close()
+    if (event.key === 'Enter') {
+      event.preventDefault()
+      selected()?.querySelector('a').click()
+    }
+  })
+  list.addEventListener('mousemove', (event) => {
+    const item = event.target.closest('li')
+    if (item !== null && item !== selected()) select(item)
+  })
+  // A hit on this very page changes no document: the dialog has to go by itself.
+  list.addEventListener('click', () => dialog.close())
+  dialog.addEventListener('click', (event) => {
+    if (event.target === dialog) dialog.close()
+  })
+  const open = () => {
+    if (!dialog.open) dialog.showModal()
+    input.select()
+  }
+  return { open }
+}
+
+function row({ type, url, content, breadcrumbs }, index) {
+  const item = document.createElement('li')
+  item.className = `hit ${type}`
+  item.id = `:hit-${String(index)}`
+  item.setAttribute('role', 'option')
+  const link = document.createElement('a')
+  link.href = url
+  link.tabIndex = -1
+  if (type === 'page' && breadcrumbs !== undefined) {
+    const above = document.createElement('small')
+    above.textContent = breadcrumbs.join(' › ')
+    link.append(above)
+  }
+  link.append(...marked(content))
+  item.append(link)
+  return item
+}
+
+/** The text of a result, what matches in marks; never parsed as HTML. */
+function marked(content) {
+  return content.split(/<\/?mark>/).map((part, index) => {
+    const text = part.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity])
+    if (index % 2 === 0) return text
+    const mark = document.createElement('mark')
+    mark.textContent = text
+    return mark
+  })
+}
