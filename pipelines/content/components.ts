@@ -136,7 +136,11 @@ function inline(node: Jsx): RootContent[] {
   if (children.length === 0) return nameOf(node)
   const title = /^[A-Z]/.test(name) ? attribute(node, 'title') : undefined
   if (title !== undefined)
-    return [{ type: 'strong', children: [{ type: 'text', value: title }] }, { type: 'text', value: ' ' }, ...children]
+    return [
+      { type: 'strong', children: [{ type: 'text', value: title }] },
+      { type: 'text', value: ' ' },
+      ...children,
+    ]
   const url = name === 'a' ? attribute(node, 'href') : undefined
   if (url !== undefined) return [{ type: 'link', url, children }]
   if (name === 'code' || name === 'kbd') return [{ type: 'inlineCode', value: toString(children) }]

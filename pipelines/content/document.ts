@@ -57,14 +57,20 @@ export function parseDocument(source: string, file: string): Draft {
   reader.runSync(root, told)
   const { toc, structuredData } = told.data as { toc: TocEntry[]; structuredData: StructuredData }
   const title = frontmatter.title ?? firstTitle(root)
-  return {
+  return compact({
     ...frontmatter,
     title,
     toc: toc.map(({ title, url, depth }) => ({ title: title.trim(), url, depth })),
     markdown: write(root.children),
     structuredData: withoutGaps(structuredData),
     sections: sectionsOf(root, title),
-  }
+  })
+}
+
+/** Its strings are slices and chains of others, up to the whole file's text, until they are written out: twice the memory. */
+function compact(draft: Draft): Draft {
+  const { title, order, ...rest } = draft
+  return { title, order, ...(JSON.parse(JSON.stringify(rest)) as typeof rest) }
 }
 
 function parseBody(body: string, format: Format): Root {

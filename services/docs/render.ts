@@ -15,7 +15,12 @@ import { Html } from './html.js'
 const lowlight = createLowlight(common)
 
 /** As on GitHub, but for the ids, which are the headings' own. */
-const SCHEMA = { ...defaultSchema, clobberPrefix: '' }
+const SCHEMA = {
+  ...defaultSchema,
+  clobberPrefix: '',
+  strip: ['script', 'style'],
+  attributes: { ...defaultSchema.attributes, code: [['className', /^language-[\w+#.-]+$/]] },
+} satisfies typeof defaultSchema
 
 const processor = unified()
   .use(remarkParse)

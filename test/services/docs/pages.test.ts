@@ -4,9 +4,6 @@ import { join } from 'node:path'
 import { until } from '../../harness/until.js'
 import { startBareDocs, type BareDocs } from './bare-docs.js'
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- answers are read as a client would, untyped
-type Json = any
-
 let docs: BareDocs
 
 beforeAll(async () => {
