@@ -7,7 +7,6 @@ import { Assistant } from './assistant.js'
 import { assetEndpoint, loadAssets } from './assets.js'
 import { ExtractiveAnswerer } from './extractive.js'
 import { healthOf } from './health.js'
-import { mcp } from './mcp.js'
 import { DocsMetrics } from './metrics.js'
 import { pageEndpoints } from './page-api.js'
 import { readerEndpoint } from './reader.js'
@@ -89,7 +88,13 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
     { pattern: '/api/chat', methods: { POST: (incoming) => chat(questions, incoming) } },
     { pattern: '/api/search', methods: { GET: (incoming) => search(retrieval, incoming) } },
     ...pageEndpoints(pages),
-    { pattern: '/mcp', methods: { POST: (incoming) => mcp({ content, retrieval, site }, incoming) } },
+    {
+      pattern: '/mcp',
+      // Its SDK takes 15 MB, for those who use it.
+      methods: {
+        POST: async (incoming) => (await import('./mcp.js')).mcp({ content, retrieval, site }, incoming),
+      },
+    },
     {
       pattern: '/health',
       methods: {

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Content } from '../../pipelines/content/store.js'
 import { etagOf } from './reply.js'
 
-const MOST_BYTES = 24 * 2 ** 20
+const MOST_BYTES = 8 * 2 ** 20
 
 interface Kept {
   readonly body: string
