@@ -21,6 +21,8 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   pool: ['log'],
   content: [],
   audit: ['chain', 'log', 'node', 'pool', 'tables'],
+  content: [],
+  retrieval: ['content'],
 }
 
 /** What the pure folder may import beside itself. */

@@ -1,0 +1,101 @@
+import PorterStemmer from 'natural/lib/natural/stemmers/porter_stemmer.js'
+import { RegexpTokenizer } from 'natural/lib/natural/tokenizers/regexp_tokenizer.js'
+import stopwords from 'natural/lib/natural/util/stopwords.js'
+
+/** Changes with what the same text gives: an index made by another analysis is no use. */
+export const ANALYSIS_VERSION = 1
+
+/**
+ * A term of a text and where it stands, in UTF-16 units. A compound gives itself as well as its parts, so that
+ * `RATE_LIMIT_PER_MINUTE` is found by its name and by "rate limit".
+ */
+export interface Token {
+  readonly term: string
+  readonly start: number
+  readonly end: number
+  /** 1 for a word or a part of a compound; the number of its parts for a compound. */
+  readonly parts: number
+  /** A name rather than prose: a compound with more than hyphens in it. */
+  readonly identifier: boolean
+}
+
+/** Words, and what is joined without a space: identifiers, paths, host names, versions, hyphenated words. */
+const RUN = new RegexpTokenizer({ pattern: /[\p{L}\p{N}_]+(?:[-./:]+[\p{L}\p{N}_]+)*/gu, gaps: false })
+const SEGMENT = /[\p{L}\p{N}_]+/gu
+const WORD = /[\p{L}\p{N}]+/gu
+const CAMEL = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
+const PROSE = /^\p{L}+(?:-\p{L}+)*$/u
+/** No name is longer; what is, is data. */
+const LONGEST = 200
+const STEMS_KEPT = 50_000
+
+const STOP = new Set(stopwords.words)
+const stems = new Map<string, string>()
+
+/** Words that say nothing about the subject of a question. */
+export const isStopWord = (word: string): boolean => STOP.has(word.toLowerCase())
+
+/** Terms in the order in which they stand; a compound follows its parts. */
+export function analyse(text: string): Token[] {
+  const tokens: Token[] = []
+  let from = 0
+  for (const run of RUN.tokenize(text) ?? []) {
+    const start = text.indexOf(run, from)
+    from = start + run.length
+    analyseRun(run, start, tokens)
+  }
+  return tokens
+}
+
+function analyseRun(run: string, start: number, tokens: Token[]): void {
+  const before = tokens.length
+  let segments = 0
+  for (const { 0: segment, index } of run.matchAll(SEGMENT)) {
+    segments++
+    analyseSegment(segment, start + index, tokens)
+  }
+  if (segments > 1) pushCompound(run, start, countWords(tokens, before), tokens)
+}
+
+/** A segment has no punctuation but underscores: `getBlockHash`, `tx_index`, `P2MR`, `word`. */
+function analyseSegment(segment: string, start: number, tokens: Token[]): void {
+  const before = tokens.length
+  for (const { 0: word, index } of segment.matchAll(WORD)) {
+    let at = start + index
+    for (const part of word.split(CAMEL)) {
+      if (part.length <= LONGEST)
+        tokens.push({ term: stem(part), start: at, end: at + part.length, parts: 1, identifier: false })
+      at += part.length
+    }
+  }
+  const parts = tokens.length - before
+  if (parts > 1) pushCompound(segment, start, parts, tokens)
+}
+
+function pushCompound(text: string, start: number, parts: number, tokens: Token[]): void {
+  if (text.length > LONGEST || parts < 2) return
+  // `ClickHouse` is to be found as "clickhouse", which is a word like any other.
+  const term = /^[\p{L}\p{N}]+$/u.test(text) ? stem(text) : text.toLowerCase()
+  tokens.push({ term, start, end: start + text.length, parts, identifier: isIdentifier(text) })
+}
+
+/** Hyphens alone join prose; in lower case throughout, dots and slashes are as likely a missing space. */
+function isIdentifier(text: string): boolean {
+  return !PROSE.test(text) || CAMEL.test(text)
+}
+
+function countWords(tokens: readonly Token[], from: number): number {
+  let count = 0
+  for (let index = from; index < tokens.length; index++) if (tokens[index]?.parts === 1) count++
+  return count
+}
+
+/** The stem of a word, in lower case. */
+function stem(word: string): string {
+  const known = stems.get(word)
+  if (known !== undefined) return known
+  if (stems.size >= STEMS_KEPT) stems.clear()
+  const made = PorterStemmer.stem(word.toLowerCase())
+  stems.set(word, made)
+  return made
+}

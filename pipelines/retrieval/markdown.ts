@@ -1,0 +1,55 @@
+/** A paragraph, list, table or code block. */
+export interface MarkdownBlock {
+  readonly text: string
+  readonly code: boolean
+}
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})/
+
+/**
+ * The blocks of processed Markdown: parted by empty lines, but for fenced code, which is one. A full parser would tell no more
+ * that matters here, and takes a hundred times as long.
+ */
+export function blocks(markdown: string): MarkdownBlock[] {
+  const made: MarkdownBlock[] = []
+  let lines: string[] = []
+  let fence: string | undefined
+  const end = (code: boolean): void => {
+    const text = lines.join('\n').trimEnd()
+    if (text.trim() !== '') made.push({ text, code })
+    lines = []
+  }
+  for (const line of markdown.split('\n')) {
+    const marker = FENCE.exec(line)?.[1]
+    if (fence !== undefined) {
+      lines.push(line)
+      if (marker?.startsWith(fence) === true && line.trim() === marker) {
+        end(true)
+        fence = undefined
+      }
+    } else if (marker !== undefined) {
+      end(false)
+      fence = marker
+      lines.push(line)
+    } else if (line.trim() === '') end(false)
+    else lines.push(line)
+  }
+  end(fence !== undefined)
+  return made
+}
+
+/** A block as it reads: without the signs of emphasis, links, lists, quotes, tables and fences. */
+export function plain({ text, code }: MarkdownBlock): string {
+  if (code) return text.replace(/^.*\n/, '').replace(/\n?[ \t]*(`{3,}|~{3,})[ \t]*$/, '')
+  return text
+    .replace(/^\s*\|?[\s:|-]*-{2,}[\s:|-]*$/gm, '')
+    .replace(/!?\[((?:[^[\]]|\[[^\]]*\])*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+"[^"]*")?\)/g, '$1')
+    .replace(/^\s*(?:[-*+]|\d+[.)]|>|#{1,6})\s+/gm, '')
+    .replace(/(\*\*|__)(?=\S)(.+?)(?<=\S)\1/g, '$2')
+    .replace(/(?<![\w*])\*(?=[^\s*])([^*\n]+?)(?<=[^\s*])\*(?![\w*])/g, '$1')
+    .replace(/`+([^`]+)`+/g, '$1')
+    .replace(/^\s*\|(.*?)\|?\s*$/gm, (_, row: string) => row.split('|').join(' · '))
+    .replace(/\\([\\`*_{}[\]()#+\-.!|<>~])/g, '$1')
+    .replace(/\s+/g, ' ')
+    .trim()
+}

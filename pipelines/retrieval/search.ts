@@ -1,0 +1,81 @@
+import { decidingTerms, type Question, weightedTerms } from './question.js'
+import { fuse, groups, type Leg, type Ranked } from './ranking.js'
+import type { Snapshot } from './snapshot.js'
+
+/** How many documents of each ranking are fused. */
+export const LEG_DEPTH = 200
+/** Cosine below which a passage has nothing to do with the question: unrelated English texts have about 0.1. */
+const LEAST_SIMILARITY = 0.2
+/** Of the ranking of those that have what decides: more than the other two together can give to one that has not. */
+const DECIDING_WEIGHT = 2
+
+/** What a question is ranked by. */
+export interface Asked {
+  readonly question: Question
+  /** Chunks by cosine, nearest first; absent without a model. */
+  readonly dense?: readonly Ranked[]
+}
+
+/** Whether a page may be among the results. */
+export type Accept = (page: number) => boolean
+
+/** Chunks, best first: BM25 and embeddings, fused. */
+export function rankChunks(snapshot: Snapshot, asked: Asked, accept?: Accept): Ranked[] {
+  const { chunkIndex, pageOf } = snapshot
+  const ofChunk = accept === undefined ? undefined : (chunk: number): boolean => accept(pageOf(chunk))
+  return fuse([
+    ...lexicalLegs(snapshot, asked.question, chunkIndex, ofChunk),
+    denseLeg(asked, (near) => near, ofChunk),
+  ])
+}
+
+/** Pages, best first. A page as a whole is a document of BM25; by embeddings it is as near as its nearest chunk. */
+export function rankPages(snapshot: Snapshot, asked: Asked, accept?: Accept): Ranked[] {
+  const { pageIndex, pageOf } = snapshot
+  return fuse([
+    ...lexicalLegs(snapshot, asked.question, pageIndex, accept),
+    denseLeg(
+      asked,
+      (near) => groups(near, pageOf),
+      accept === undefined ? undefined : (chunk) => accept(pageOf(chunk)),
+    ),
+  ])
+}
+
+function lexicalLegs(
+  { lexicon }: Snapshot,
+  question: Question,
+  index: Snapshot['chunkIndex'],
+  accept?: (document: number) => boolean,
+): Leg[] {
+  const ranked = index.rank(weightedTerms(question, lexicon), LEG_DEPTH, accept)
+  const deciding = index.rank(decidingTerms(question, lexicon, index), LEG_DEPTH, accept)
+  return [
+    { ranked, weight: 1 },
+    { ranked: deciding, weight: DECIDING_WEIGHT },
+  ]
+}
+
+function denseLeg(
+  { dense = [] }: Asked,
+  view: (near: readonly Ranked[]) => readonly Ranked[],
+  accept: (chunk: number) => boolean = () => true,
+): Leg {
+  const near = dense.filter(({ document, score }) => score >= LEAST_SIMILARITY && accept(document))
+  return { ranked: view(near), weight: 1 }
+}
+
+/** How much of the question's weight a chunk holds, 0 to 1: a word counts the more, the rarer it is; one that no page has, the most. */
+export function coverage(snapshot: Snapshot, { tokens }: Question, chunk: number): number {
+  const { lexicon, chunkIndex } = snapshot
+  let held = 0
+  let whole = 0
+  for (const { term, parts } of tokens) {
+    if (parts > 1) continue
+    const id = lexicon.find(term)
+    const worth = chunkIndex.idf(id)
+    whole += worth
+    if (snapshot.has(chunk, id)) held += worth
+  }
+  return whole === 0 ? 0 : held / whole
+}

@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { analyse } from '../../../pipelines/retrieval/analysis.js'
+
+const terms = (text: string): string[] => analyse(text).map(({ term }) => term)
+
+describe('analyse', () => {
+  it.each([
+    ['Mining pools mined blocks', ['mine', 'pool', 'mine', 'block']],
+    ['RATE_LIMIT_PER_MINUTE', ['rate', 'limit', 'per', 'minut', 'rate_limit_per_minute']],
+    ['getBlockHash', ['get', 'block', 'hash', 'getblockhash']],
+    ['ClickHouse', ['click', 'hous', 'clickhous']],
+    ['P2MR', ['p2mr']],
+    ['x-chain-height', ['x', 'chain', 'height', 'x-chain-height']],
+    ['`process.env.RATE_LIMIT`', ['process', 'env', 'rate', 'limit', 'rate_limit', 'process.env.rate_limit']],
+    [
+      'GET /api/v1/address/:address/utxos?limit=5',
+      ['get', 'api', 'v1', 'address', 'address', 'utxo', 'api/v1/address/:address/utxos', 'limit', '5'],
+    ],
+    ['', []],
+    ['— … 🙂', []],
+  ])('%s', (text, expected) => {
+    expect(terms(text)).toEqual(expected)
+  })
+
+  it('says where each term stands', () => {
+    const text = 'See tx_index, then tx_index again: naïve.'
+    for (const { term, start, end, parts } of analyse(text)) {
+      if (parts > 1) expect(text.slice(start, end)).toBe(term)
+    }
+    expect(
+      analyse(text)
+        .filter(({ term }) => term === 'tx_index')
+        .map(({ start }) => start),
+    ).toEqual([4, 19])
+  })
+
+  it('gives a compound as many parts as it has, and calls prose no identifier', () => {
+    const compounds = analyse('two-dimensional block.height tx_index /api/v1').filter(
+      ({ parts }) => parts > 1,
+    )
+    expect(compounds.map(({ term, parts, identifier }) => [term, parts, identifier])).toEqual([
+      ['two-dimensional', 2, false],
+      ['block.height', 2, true],
+      ['tx_index', 2, true],
+      ['api/v1', 2, true],
+    ])
+  })
+
+  it('never leaves the text, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
+        for (const { start, end } of analyse(text)) {
+          expect(start).toBeGreaterThanOrEqual(0)
+          expect(end).toBeGreaterThan(start)
+          expect(end).toBeLessThanOrEqual(text.length)
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { chunksOf } from '../../../pipelines/retrieval/chunk.js'
+import { hitsOf, marks } from '../../../pipelines/retrieval/hits.js'
+import { blocks, plain } from '../../../pipelines/retrieval/markdown.js'
+import { questionOf } from '../../../pipelines/retrieval/question.js'
+import { pageOf } from './pages.js'
+
+const marked = (text: string, question: string): string[] =>
+  marks(text, questionOf(question)).map(({ start, end }) => text.slice(start, end))
+
+describe('marks', () => {
+  it.each([
+    ['Pools mined these blocks; mining a block', 'block mining', ['mined', 'blocks', 'mining', 'block']],
+    ['Set RATE_LIMIT_PER_MINUTE high', 'RATE_LIMIT_PER_MINUTE', ['RATE_LIMIT_PER_MINUTE']],
+    ['Set RATE_LIMIT_PER_MINUTE high', 'limits', ['LIMIT']],
+    ['the of and', 'what is the hash', []],
+  ])('%s: %s', (text, question, expected) => {
+    expect(marked(text, question)).toEqual(expected)
+  })
+})
+
+describe('hitsOf', () => {
+  const text = `Nothing here.\n\nA [link](/to/it) to **bold** \`code_name\` and\n*more*.\n\n\`\`\`sh\nnpm run bench\n\`\`\``
+  const [chunk] = chunksOf(pageOf('/page', { parts: [['About benches', text]] }))
+
+  it('shows the heading and the block that match', () => {
+    expect(hitsOf(chunk!, questionOf('bench'))).toEqual([
+      { kind: 'heading', headingId: 'about-benches', text: 'About benches', marks: [{ start: 6, end: 13 }] },
+      { kind: 'text', headingId: 'about-benches', text: 'npm run bench', marks: [{ start: 8, end: 13 }] },
+    ])
+    expect(hitsOf(chunk!, questionOf('bold'))[0]?.text).toBe('A link to bold code_name and more.')
+    expect(hitsOf(chunk!, questionOf('qwertz'))).toEqual([
+      { kind: 'text', headingId: 'about-benches', text: 'Nothing here.', marks: [] },
+    ])
+  })
+
+  it('cuts around what matches, and the marks fit what is left', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('word', 'needle', 'a', 'longer-than-that'), {
+          minLength: 1,
+          maxLength: 150,
+        }),
+        (words) => {
+          const [long] = chunksOf(pageOf('/long', { text: words.join(' ') }))
+          const [hit] = hitsOf(long!, questionOf('needle'))
+          expect(hit!.text.length).toBeLessThanOrEqual(290)
+          expect(hit!.marks.length > 0).toBe(long!.markdown.includes('needle'))
+          for (const { start, end } of hit!.marks) expect(hit!.text.slice(start, end)).toBe('needle')
+        },
+      ),
+    )
+  })
+})
+
+describe('plain', () => {
+  it.each([
+    ['- one\n- two', 'one two'],
+    ['| a | b |\n|---|---|\n| `x_y` | 2 |', 'a · b x_y · 2'],
+    ['> quoted', 'quoted'],
+    ['![alt](/p.png "title") text', 'alt text'],
+    ['a * b * c and snake_case_name', 'a * b * c and snake_case_name'],
+    ['```ts\nconst a = 1\n```', 'const a = 1'],
+  ])('%j', (markdown, expected) => {
+    expect(blocks(markdown).map(plain).join(' ').replace(/\s+/g, ' ').trim()).toBe(expected)
+  })
+})

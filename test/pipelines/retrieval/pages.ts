@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto'
+import type { Page, Section } from '../../../pipelines/content/page.js'
+
+type Said = Partial<Page> & {
+  readonly text?: string
+  readonly parts?: readonly (readonly [heading: string, markdown: string])[]
+}
+
+/** A page as the content pipeline gives it: `text` before the first heading, `parts` under one heading each. */
+export function pageOf(url: string, { text = '', parts = [], ...said }: Said = {}): Page {
+  const sections: Section[] = [
+    ...(text === '' ? [] : [{ id: '', path: [], markdown: text }]),
+    ...parts.map(([heading, markdown]) => ({
+      id: heading.toLowerCase().replaceAll(' ', '-'),
+      path: [heading],
+      markdown,
+    })),
+  ]
+  const title = said.title ?? url.slice(1)
+  const markdown = sections
+    .map(({ path, markdown }) => `${path.map((each) => `## ${each}\n\n`).join('')}${markdown}`)
+    .join('\n\n')
+  const page = { url, title, description: null, tags: [], breadcrumbs: [], markdown, sections, ...said }
+  return { ...page, hash: createHash('sha256').update(JSON.stringify(page)).digest('hex') }
+}

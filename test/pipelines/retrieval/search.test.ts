@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import type { Page } from '../../../pipelines/content/page.js'
+import { questionOf } from '../../../pipelines/retrieval/question.js'
+import { coverage, rankChunks, rankPages } from '../../../pipelines/retrieval/search.js'
+import { PageIndexer, Snapshot } from '../../../pipelines/retrieval/snapshot.js'
+import { pageOf } from './pages.js'
+
+const PAGES = [
+  pageOf('/limits', {
+    title: 'Rate limits',
+    text: 'Each minute has a limit. The rate limit per minute and per client, and the limit of each minute again: rate, limit, minute.',
+  }),
+  pageOf('/settings', {
+    title: 'Settings',
+    text: 'Many are there. `RATE_LIMIT_PER_MINUTE` sets what `x-limit` says.',
+  }),
+  pageOf('/addresses', {
+    title: 'Addresses',
+    text: 'An address has unspent outputs. Address by address, utxos of an address, api v1.',
+  }),
+  pageOf('/endpoints', {
+    title: 'Endpoints',
+    text: 'Ask `/api/v1/address/:address/utxos` for them, or `/api/v1/blocks`.',
+  }),
+  pageOf('/blocks', {
+    title: 'Blocks',
+    text: 'The tip of the chain: its height, its time, its hash. See `block.prev_hash` and getBlockHash.',
+  }),
+  pageOf('/hashes', {
+    title: 'Hashes',
+    text: 'A hash of a block. Get the block, hash it, get another block and hash that. The previous block hash.',
+  }),
+  pageOf('/names', { title: 'Names', text: 'A zeppelin is not a configuration.' }),
+  ...Array.from({ length: 30 }, (_, at) =>
+    pageOf(`/filler/${String(at)}`, {
+      title: `Configuration ${String(at)}`,
+      text: 'The configuration of the configuration, with a limit, a block and an address.',
+    }),
+  ),
+]
+
+function snapshotOf(pages: readonly Page[]): Snapshot {
+  const indexer = new PageIndexer()
+  const indexed = indexer.index(pages)
+  return new Snapshot('1', indexed, indexer.lexicon, 0)
+}
+
+const snapshot = snapshotOf(PAGES)
+/** A model that is wrong in the worst way: all others are nearer in meaning than the page wanted. */
+const misled = (wanted: string): { document: number; score: number }[] =>
+  snapshot.chunks
+    .map((_, document) => ({ document, score: 0.9 - document / 1000 }))
+    .filter(({ document }) => PAGES[snapshot.pageOf(document)]?.url !== wanted)
+
+describe.each([
+  ['RATE_LIMIT_PER_MINUTE', '/settings', 'a variable, against the page that has all its words, often'],
+  ['what does RATE_LIMIT_PER_MINUTE limit per minute?', '/settings', 'a variable in a sentence'],
+  ['/api/v1/address/:address/utxos', '/endpoints', 'a path'],
+  ['how do I call /api/v1/address/:address/utxos', '/endpoints', 'a path in a sentence'],
+  ['getBlockHash', '/blocks', 'a name in camel case'],
+  ['block.prev_hash', '/blocks', 'a dotted name'],
+  ['prev_hash', '/blocks', 'the last part of a dotted name'],
+  ['x-limit', '/settings', 'a header'],
+  ['zeppelin', '/names', 'a rare word'],
+  ['zeppelin configuration', '/names', 'a rare word beside a frequent one'],
+])('%s finds %s', (question, url, _reason) => {
+  it('by words alone', () => {
+    expect(PAGES[rankPages(snapshot, { question: questionOf(question) })[0]!.document]?.url).toBe(url)
+  })
+
+  it('whatever the model thinks', () => {
+    const asked = { question: questionOf(question), dense: misled(url) }
+    expect(PAGES[rankPages(snapshot, asked)[0]!.document]?.url).toBe(url)
+    expect(PAGES[snapshot.pageOf(rankChunks(snapshot, asked)[0]!.document)]?.url).toBe(url)
+  })
+})
+
+describe('rankPages', () => {
+  it('takes the model where words decide nothing', () => {
+    const wanted = PAGES.findIndex(({ url }) => url === '/limits')
+    const dense = [{ document: wanted, score: 0.6 }]
+    expect(
+      rankPages(snapshot, { question: questionOf('throttling of greedy visitors'), dense })[0]?.document,
+    ).toBe(wanted)
+  })
+
+  it('does not take for near what is far', () => {
+    const dense = [{ document: 0, score: 0.1 }]
+    expect(rankPages(snapshot, { question: questionOf('qwertz'), dense })).toEqual([])
+  })
+
+  it('leaves out what may not be among the results', () => {
+    const dense = misled('')
+    const ranked = rankPages(snapshot, { question: questionOf('limit'), dense }, (page) => page === 0)
+    expect(ranked.map(({ document }) => document)).toEqual([0])
+  })
+
+  it('finds nothing in nothing', () => {
+    expect(rankPages(snapshotOf([]), { question: questionOf('anything') })).toEqual([])
+    expect(rankPages(snapshot, { question: questionOf('') })).toEqual([])
+  })
+})
+
+describe('coverage', () => {
+  const settings = snapshot.chunks.findIndex(({ markdown }) => markdown.includes('RATE_LIMIT_PER_MINUTE'))
+
+  it('is 1 where a passage has it all, and 0 where nothing', () => {
+    expect(coverage(snapshot, questionOf('the rate limit'), settings)).toBe(1)
+    expect(coverage(snapshot, questionOf('zeppelin'), settings)).toBe(0)
+  })
+
+  it('counts what no page has the most', () => {
+    expect(coverage(snapshot, questionOf('limit qwertz'), settings)).toBeLessThan(0.3)
+  })
+})
