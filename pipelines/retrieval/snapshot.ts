@@ -28,7 +28,6 @@ export class Snapshot {
     readonly version: string,
     readonly pages: readonly IndexedPage[],
     readonly lexicon: Lexicon,
-    readonly builtAtMs: number,
   ) {
     this.chunks = pages.flatMap(({ chunks }) => chunks)
     this.#bags = pages.flatMap(({ chunkBags }) => chunkBags)

@@ -42,7 +42,7 @@ const PAGES = [
 function snapshotOf(pages: readonly Page[]): Snapshot {
   const indexer = new PageIndexer()
   const indexed = indexer.index(pages)
-  return new Snapshot('1', indexed, indexer.lexicon, 0)
+  return new Snapshot('1', indexed, indexer.lexicon)
 }
 
 const snapshot = snapshotOf(PAGES)

@@ -12,3 +12,12 @@ declare module 'natural/lib/natural/tokenizers/regexp_tokenizer.js' {
 declare module 'natural/lib/natural/util/stopwords.js' {
   export const words: readonly string[]
 }
+
+// Its own types import files without their endings, which this project's module resolution does not find.
+declare module '@huggingface/tokenizers' {
+  export class Tokenizer {
+    /** @param tokenizer content of tokenizer.json. @param config content of tokenizer_config.json. */
+    constructor(tokenizer: object, config: object)
+    encode(text: string): { readonly ids: number[] }
+  }
+}
