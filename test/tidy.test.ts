@@ -21,7 +21,6 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   pool: ['log'],
   content: [],
   audit: ['chain', 'log', 'node', 'pool', 'tables'],
-  content: [],
   retrieval: ['content'],
 }
 
@@ -40,6 +39,9 @@ const DRIVERS = [
   'kafkajs',
   '@grpc/reflection',
   'grpc-health-check',
+  'hnswlib-node',
+  'onnxruntime-node',
+  '@huggingface/tokenizers',
 ]
 
 const files = walk('.').filter((path) => TEXT.test(path))

@@ -27,10 +27,10 @@ const CAMEL = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
 const PROSE = /^\p{L}+(?:-\p{L}+)*$/u
 /** No name is longer; what is, is data. */
 const LONGEST = 200
-const STEMS_KEPT = 50_000
+const RUNS_KEPT = 50_000
 
 const STOP = new Set(stopwords.words)
-const stems = new Map<string, string>()
+const runs = new Map<string, readonly Token[]>()
 
 /** Words that say nothing about the subject of a question. */
 export const isStopWord = (word: string): boolean => STOP.has(word.toLowerCase())
@@ -40,11 +40,23 @@ export function analyse(text: string): Token[] {
   const tokens: Token[] = []
   let from = 0
   for (const run of RUN.tokenize(text) ?? []) {
-    const start = text.indexOf(run, from)
-    from = start + run.length
-    analyseRun(run, start, tokens)
+    const at = text.indexOf(run, from)
+    from = at + run.length
+    for (const { term, start, end, parts, identifier } of tokensOf(run))
+      tokens.push({ term, start: at + start, end: at + end, parts, identifier })
   }
   return tokens
+}
+
+/** The tokens of a run that stands at 0. Texts repeat their words: most are known. */
+function tokensOf(run: string): readonly Token[] {
+  const known = runs.get(run)
+  if (known !== undefined) return known
+  const made: Token[] = []
+  analyseRun(run, 0, made)
+  if (runs.size >= RUNS_KEPT) runs.clear()
+  if (run.length <= LONGEST) runs.set(run, made)
+  return made
 }
 
 function analyseRun(run: string, start: number, tokens: Token[]): void {
@@ -91,11 +103,4 @@ function countWords(tokens: readonly Token[], from: number): number {
 }
 
 /** The stem of a word, in lower case. */
-function stem(word: string): string {
-  const known = stems.get(word)
-  if (known !== undefined) return known
-  if (stems.size >= STEMS_KEPT) stems.clear()
-  const made = PorterStemmer.stem(word.toLowerCase())
-  stems.set(word, made)
-  return made
-}
+const stem = (word: string): string => PorterStemmer.stem(word.toLowerCase())

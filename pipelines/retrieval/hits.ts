@@ -1,6 +1,6 @@
 import { analyse } from './analysis.js'
 import type { Chunk } from './chunk.js'
-import { blocks, plain } from './markdown.js'
+import type { IndexedText } from './indexed-text.js'
 import type { Question } from './question.js'
 
 /** From start to before end, in UTF-16 units. */
@@ -24,47 +24,77 @@ const BEFORE = 60
 
 /** Where a text has the question's terms, by stems; what overlaps is one. */
 export function marks(text: string, { terms }: Question): Span[] {
-  const spans = analyse(text)
-    .filter(({ term }) => terms.has(term))
-    .sort((a, b) => a.start - b.start || b.end - a.end)
-  const merged: { start: number; end: number }[] = []
-  for (const { start, end } of spans) {
-    const last = merged.at(-1)
-    if (last !== undefined && start < last.end) last.end = Math.max(last.end, end)
-    else merged.push({ start, end })
-  }
-  return merged
+  return merged(analyse(text).filter(({ term }) => terms.has(term)))
 }
 
-/** The places of a chunk worth showing: its heading where that matches, and the block that matches best. */
-export function hitsOf(chunk: Chunk, question: Question): Hit[] {
-  const { headingId, path, markdown } = chunk
+/**
+ * The places of a chunk worth showing: its heading where that matches, and the block that matches best.
+ * @param ids the question's terms by number.
+ */
+export function hitsOf(
+  { headingId, path }: Chunk,
+  body: IndexedText,
+  question: Question,
+  ids: ReadonlySet<number>,
+): Hit[] {
   const hits: Hit[] = []
   const heading = path.at(-1) ?? ''
   const headingMarks = marks(heading, question)
   if (headingMarks.length > 0) hits.push({ kind: 'heading', headingId, text: heading, marks: headingMarks })
-  const text = snippet(bestBlock(markdown, question), question)
-  if (text !== '') hits.push({ kind: 'text', headingId, text, marks: marks(text, question) })
+  if (body.text !== '') hits.push({ kind: 'text', headingId, ...snippet(body, ids) })
   return hits
 }
 
-/** The block with most of the question's terms, each counted once; the first where none has any. */
-function bestBlock(markdown: string, { terms }: Question): string {
-  let found = { text: '', count: -1 }
-  for (const block of blocks(markdown)) {
-    const text = plain(block)
-    const count = new Set(analyse(text).flatMap(({ term }) => (terms.has(term) ? [term] : []))).size
-    if (text !== '' && count > found.count) found = { text, count }
+/** As much as is shown of the block that has most of the terms, each counted once; of the first where none has any. */
+function snippet(body: IndexedText, ids: ReadonlySet<number>): Pick<Hit, 'text' | 'marks'> {
+  const matches = matchesIn(body, ids)
+  let best = { count: 0, from: 0, to: (body.blockStarts[1] ?? 1) - 1 }
+  for (const [block, from] of body.blockStarts.slice(0, -1).entries()) {
+    const to = (body.blockStarts[block + 1] ?? 0) - 1
+    const count = new Set(matches.flatMap(({ start, term }) => (start >= from && start < to ? [term] : [])))
+      .size
+    if (count > best.count) best = { count, from, to }
   }
-  return found.text
+  const block = merged(matches.filter(({ start }) => start >= best.from && start < best.to))
+  return cut(body.text, best, block)
 }
 
-/** As much of a text as is shown, around its first mark, cut between words. */
-function snippet(text: string, question: Question): string {
-  if (text.length <= SNIPPET) return text
-  const first = marks(text, question)[0]?.start ?? 0
-  const from = first > SNIPPET - BEFORE ? text.lastIndexOf(' ', first - BEFORE) + 1 : 0
-  const space = text.lastIndexOf(' ', from + SNIPPET)
-  const to = from + SNIPPET >= text.length ? text.length : space > from + BEFORE ? space : from + SNIPPET
-  return `${from > 0 ? '… ' : ''}${text.slice(from, to)}${to < text.length ? ' …' : ''}`
+function matchesIn(
+  { terms, starts, ends }: IndexedText,
+  ids: ReadonlySet<number>,
+): (Span & { term: number })[] {
+  const found: (Span & { term: number })[] = []
+  for (const [at, term] of terms.entries())
+    if (ids.has(term)) found.push({ term, start: starts[at] ?? 0, end: ends[at] ?? 0 })
+  return found
+}
+
+/** Cuts a block around its first mark, between words; the marks count from where the cut text begins. */
+function cut(
+  text: string,
+  block: { from: number; to: number },
+  spans: readonly Span[],
+): Pick<Hit, 'text' | 'marks'> {
+  let { from, to } = block
+  if (to - from > SNIPPET) {
+    const first = spans[0]?.start ?? from
+    if (first - from > SNIPPET - BEFORE) from = text.lastIndexOf(' ', first - BEFORE) + 1
+    const space = text.lastIndexOf(' ', from + SNIPPET)
+    to = from + SNIPPET >= block.to ? block.to : space > first + BEFORE / 2 ? space : from + SNIPPET
+  }
+  const lead = from > block.from ? '… ' : ''
+  const shown = spans
+    .filter(({ start, end }) => start >= from && end <= to)
+    .map(({ start, end }) => ({ start: start - from + lead.length, end: end - from + lead.length }))
+  return { text: `${lead}${text.slice(from, to)}${to < block.to ? ' …' : ''}`, marks: shown }
+}
+
+function merged(spans: readonly Span[]): Span[] {
+  const made: { start: number; end: number }[] = []
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = made.at(-1)
+    if (last !== undefined && start < last.end) last.end = Math.max(last.end, end)
+    else made.push({ start, end })
+  }
+  return made
 }

@@ -31,22 +31,27 @@ export interface Bag {
   readonly length: number
 }
 
-/** A text, and as how many copies of itself it counts. */
+/** Terms as they stand in a text, and how many copies of it count. */
 export interface Field {
-  readonly text: string
+  readonly terms: Iterable<number>
+  readonly words: number
   readonly weight: number
 }
 
+/** A short text as a field. */
+export function fieldOf(text: string, weight: number, lexicon: Lexicon): Field {
+  const tokens = analyse(text)
+  const words = tokens.reduce((sum, { parts }) => sum + Number(parts === 1), 0)
+  return { terms: tokens.map(({ term }) => lexicon.number(term)), words, weight }
+}
+
 /** The bag of a document of several fields. */
-export function bagOf(fields: readonly Field[], lexicon: Lexicon): Bag {
+export function bagOf(fields: readonly Field[]): Bag {
   const counts = new Map<number, number>()
   let length = 0
-  for (const { text, weight } of fields) {
-    for (const { term, parts } of analyse(text)) {
-      const id = lexicon.number(term)
-      counts.set(id, (counts.get(id) ?? 0) + weight)
-      if (parts === 1) length += weight
-    }
+  for (const { terms, words, weight } of fields) {
+    for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + weight)
+    length += words * weight
   }
   return { terms: Uint32Array.from(counts.keys()), counts: Float32Array.from(counts.values()), length }
 }

@@ -1,7 +1,8 @@
 import type { Page } from '../content/page.js'
 import { Bm25 } from './bm25.js'
 import { type Chunk, chunksOf } from './chunk.js'
-import { type Bag, bagOf, type Field, Lexicon } from './lexicon.js'
+import { type IndexedText, indexText } from './indexed-text.js'
+import { type Bag, bagOf, fieldOf, Lexicon } from './lexicon.js'
 
 /** What a title, a heading and a description count against the text; fixed before any judgement was looked at. */
 const TITLE_WEIGHT = 3
@@ -11,6 +12,7 @@ const HEADING_WEIGHT = 2
 export interface IndexedPage {
   readonly page: Page
   readonly chunks: readonly Chunk[]
+  readonly texts: readonly IndexedText[]
   readonly chunkBags: readonly Bag[]
   readonly bag: Bag
 }
@@ -18,6 +20,8 @@ export interface IndexedPage {
 /** Everything that a lexical search reads: it never changes, so an answer is of one state. */
 export class Snapshot {
   readonly chunks: readonly Chunk[]
+  /** Of the chunks. */
+  readonly texts: readonly IndexedText[]
   readonly chunkIndex: Bm25
   readonly pageIndex: Bm25
   readonly #pageOf: Uint32Array
@@ -30,6 +34,7 @@ export class Snapshot {
     readonly lexicon: Lexicon,
   ) {
     this.chunks = pages.flatMap(({ chunks }) => chunks)
+    this.texts = pages.flatMap(({ texts }) => texts)
     this.#bags = pages.flatMap(({ chunkBags }) => chunkBags)
     this.#pageOf = Uint32Array.from(pages.flatMap(({ chunks }, page) => chunks.map(() => page)))
     this.chunkIndex = new Bm25(this.#bags, lexicon.size)
@@ -63,20 +68,18 @@ export class PageIndexer {
 const key = ({ url, hash }: Page): string => `${hash} ${url}`
 
 function indexPage(page: Page, lexicon: Lexicon): IndexedPage {
+  const field = (text: string, weight: number): ReturnType<typeof fieldOf> => fieldOf(text, weight, lexicon)
   const chunks = chunksOf(page)
-  const chunkBags = chunks.map(({ path, markdown }) =>
-    bagOf([page.title, ...path, markdown].map(once), lexicon),
+  const texts = chunks.map(({ markdown }) => indexText(markdown, lexicon))
+  const bodies = texts.map(({ terms, words }) => ({ terms, words, weight: 1 }))
+  const chunkBags = chunks.map(({ path }, at) =>
+    bagOf([...[page.title, ...path].map((text) => field(text, 1)), ...bodies.slice(at, at + 1)]),
   )
-  return { page, chunks, chunkBags, bag: bagOf(fieldsOf(page), lexicon) }
-}
-
-const once = (text: string): Field => ({ text, weight: 1 })
-
-function fieldsOf(page: Page): Field[] {
   const headings = page.sections.map(({ path }) => path.at(-1) ?? '')
-  return [
-    { text: page.title, weight: TITLE_WEIGHT },
-    ...[page.description ?? '', ...page.tags, ...headings].map((text) => ({ text, weight: HEADING_WEIGHT })),
-    ...page.sections.map(({ markdown }) => once(markdown)),
-  ]
+  const bag = bagOf([
+    field(page.title, TITLE_WEIGHT),
+    ...[page.description ?? '', ...page.tags, ...headings].map((text) => field(text, HEADING_WEIGHT)),
+    ...bodies,
+  ])
+  return { page, chunks, texts, chunkBags, bag }
 }

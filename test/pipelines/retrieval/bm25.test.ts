@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { analyse } from '../../../pipelines/retrieval/analysis.js'
 import { Bm25 } from '../../../pipelines/retrieval/bm25.js'
-import { bagOf, Lexicon } from '../../../pipelines/retrieval/lexicon.js'
+import { bagOf, fieldOf, Lexicon } from '../../../pipelines/retrieval/lexicon.js'
 
 /** The formula as it stands in the papers, over lists of words. */
 function naive(
@@ -36,7 +36,7 @@ describe('Bm25', () => {
         (documents, query, most) => {
           const lexicon = new Lexicon()
           const index = new Bm25(
-            documents.map((document) => bagOf([{ text: document, weight: 1 }], lexicon)),
+            documents.map((document) => bagOf([fieldOf(document, 1, lexicon)])),
             lexicon.size,
           )
           const terms = (said: string): string[] => analyse(said).map(({ term }) => term)
@@ -56,14 +56,8 @@ describe('Bm25', () => {
 
   it('counts a field of weight 3 as three copies of it', () => {
     const lexicon = new Lexicon()
-    const weighted = bagOf(
-      [
-        { text: 'fork', weight: 3 },
-        { text: 'a chain', weight: 1 },
-      ],
-      lexicon,
-    )
-    const copied = bagOf([{ text: 'fork fork fork a chain', weight: 1 }], lexicon)
+    const weighted = bagOf([fieldOf('fork', 3, lexicon), fieldOf('a chain', 1, lexicon)])
+    const copied = bagOf([fieldOf('fork fork fork a chain', 1, lexicon)])
     expect(weighted).toEqual(copied)
   })
 

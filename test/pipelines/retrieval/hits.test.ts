@@ -1,10 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { chunksOf } from '../../../pipelines/retrieval/chunk.js'
-import { hitsOf, marks } from '../../../pipelines/retrieval/hits.js'
+import { type Chunk, chunksOf } from '../../../pipelines/retrieval/chunk.js'
+import { type Hit, hitsOf, marks } from '../../../pipelines/retrieval/hits.js'
+import { indexText } from '../../../pipelines/retrieval/indexed-text.js'
+import { Lexicon } from '../../../pipelines/retrieval/lexicon.js'
 import { blocks, plain } from '../../../pipelines/retrieval/markdown.js'
 import { questionOf } from '../../../pipelines/retrieval/question.js'
 import { pageOf } from './pages.js'
+
+function hits(chunk: Chunk, question: string): Hit[] {
+  const lexicon = new Lexicon()
+  const body = indexText(chunk.markdown, lexicon)
+  const asked = questionOf(question)
+  return hitsOf(chunk, body, asked, new Set([...asked.terms].flatMap((term) => lexicon.find(term) ?? [])))
+}
 
 const marked = (text: string, question: string): string[] =>
   marks(text, questionOf(question)).map(({ start, end }) => text.slice(start, end))
@@ -25,12 +34,12 @@ describe('hitsOf', () => {
   const [chunk] = chunksOf(pageOf('/page', { parts: [['About benches', text]] }))
 
   it('shows the heading and the block that match', () => {
-    expect(hitsOf(chunk!, questionOf('bench'))).toEqual([
+    expect(hits(chunk!, 'bench')).toEqual([
       { kind: 'heading', headingId: 'about-benches', text: 'About benches', marks: [{ start: 6, end: 13 }] },
       { kind: 'text', headingId: 'about-benches', text: 'npm run bench', marks: [{ start: 8, end: 13 }] },
     ])
-    expect(hitsOf(chunk!, questionOf('bold'))[0]?.text).toBe('A link to bold code_name and more.')
-    expect(hitsOf(chunk!, questionOf('qwertz'))).toEqual([
+    expect(hits(chunk!, 'bold')[0]?.text).toBe('A link to bold code_name and more.')
+    expect(hits(chunk!, 'qwertz')).toEqual([
       { kind: 'text', headingId: 'about-benches', text: 'Nothing here.', marks: [] },
     ])
   })
@@ -44,7 +53,7 @@ describe('hitsOf', () => {
         }),
         (words) => {
           const [long] = chunksOf(pageOf('/long', { text: words.join(' ') }))
-          const [hit] = hitsOf(long!, questionOf('needle'))
+          const [hit] = hits(long!, 'needle')
           expect(hit!.text.length).toBeLessThanOrEqual(290)
           expect(hit!.marks.length > 0).toBe(long!.markdown.includes('needle'))
           for (const { start, end } of hit!.marks) expect(hit!.text.slice(start, end)).toBe('needle')

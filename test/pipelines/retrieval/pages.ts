@@ -20,6 +20,22 @@ export function pageOf(url: string, { text = '', parts = [], ...said }: Said = {
   const markdown = sections
     .map(({ path, markdown }) => `${path.map((each) => `## ${each}\n\n`).join('')}${markdown}`)
     .join('\n\n')
-  const page = { url, title, description: null, tags: [], breadcrumbs: [], markdown, sections, ...said }
+  const made = {
+    slug: url.slice(1),
+    file: `${url.slice(1)}.md`,
+    toc: [],
+    structuredData: { headings: [], contents: [] },
+  }
+  const page = {
+    ...made,
+    url,
+    title,
+    description: null,
+    tags: [],
+    breadcrumbs: [],
+    markdown,
+    sections,
+    ...said,
+  }
   return { ...page, hash: createHash('sha256').update(JSON.stringify(page)).digest('hex') }
 }

@@ -1,0 +1,91 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { hitsOf, marks, type Hit } from '../../pipelines/retrieval/hits.js'
+import type { Looked } from '../../pipelines/retrieval/retrieval.js'
+import { type Accept, coverage, rankChunks, rankPages } from '../../pipelines/retrieval/search.js'
+import {
+  Hit_Kind,
+  type HitSchema,
+  type PageHitsSchema,
+  type PassageSchema,
+} from '../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
+
+type PageHits = MessageInitShape<typeof PageHitsSchema>
+type Passage = MessageInitShape<typeof PassageSchema>
+
+/** Chunks of a page that are shown as its hits. */
+const CHUNKS_SHOWN = 3
+
+/** Pages, best first, each with its best places, until there are `limit` items of both. */
+export function pageHits(looked: Looked, limit: number, accept?: Accept): PageHits[] {
+  const { snapshot, asked } = looked
+  const { question } = asked
+  const chunks = bestChunks(looked, accept)
+  const ids = new Set([...question.terms].flatMap((term) => snapshot.lexicon.find(term) ?? []))
+  const found: PageHits[] = []
+  let left = limit
+  for (const { document, score } of rankPages(snapshot, asked, accept)) {
+    const page = snapshot.pages[document]?.page
+    if (page === undefined || left === 0) break
+    left--
+    const hits = (chunks.get(document) ?? [])
+      .flatMap((number) => {
+        const [chunk, text] = [snapshot.chunks[number], snapshot.texts[number]]
+        return chunk === undefined || text === undefined ? [] : hitsOf(chunk, text, question, ids)
+      })
+      .filter(isFirst)
+      .slice(0, left)
+    left -= hits.length
+    const { url, title, breadcrumbs } = page
+    const titleMarks = marks(title, question)
+    found.push({ url, title, breadcrumbs: [...breadcrumbs], score, titleMarks, hits: hits.map(hitMessage) })
+  }
+  return found
+}
+
+/** The best chunks of each page, best first. */
+function bestChunks({ snapshot, asked }: Looked, accept?: Accept): Map<number, number[]> {
+  const found = new Map<number, number[]>()
+  for (const { document } of rankChunks(snapshot, asked, accept)) {
+    const page = snapshot.pageOf(document)
+    const ofPage = found.get(page)
+    if (ofPage === undefined) found.set(page, [document])
+    else if (ofPage.length < CHUNKS_SHOWN) ofPage.push(document)
+  }
+  return found
+}
+
+/** Two chunks under one heading would both name it. */
+function isFirst(hit: Hit, at: number, hits: readonly Hit[]): boolean {
+  return hits.findIndex(({ headingId, text }) => headingId === hit.headingId && text === hit.text) === at
+}
+
+function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typeof HitSchema> {
+  return { kind: kind === 'heading' ? Hit_Kind.HEADING : Hit_Kind.TEXT, headingId, text, marks: [...marks] }
+}
+
+/** Passages, best first, with what tells how well they answer. */
+export function passages({ snapshot, asked }: Looked, limit: number): Passage[] {
+  const near = new Map(asked.dense?.map(({ document, score }) => [document, score]))
+  return rankChunks(snapshot, asked)
+    .slice(0, limit)
+    .flatMap(({ document, score }) => {
+      const chunk = snapshot.chunks[document]
+      const page = snapshot.pages[snapshot.pageOf(document)]?.page
+      if (chunk === undefined || page === undefined) return []
+      const { id, headingId, path, markdown } = chunk
+      const similarity = near.get(document)
+      return [
+        {
+          id,
+          pageUrl: page.url,
+          pageTitle: page.title,
+          headingId,
+          headingPath: [...path],
+          markdown,
+          score,
+          ...(similarity === undefined ? {} : { similarity }),
+          coverage: coverage(snapshot, asked.question, document),
+        },
+      ]
+    })
+}

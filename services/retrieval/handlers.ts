@@ -1,0 +1,79 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { Page } from '../../pipelines/content/page.js'
+import type { Looked, Retrieval, SemanticState } from '../../pipelines/retrieval/retrieval.js'
+import {
+  Ranking,
+  RetrievalService,
+  StatusResponse_Semantic,
+  type StatusResponseSchema,
+} from '../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
+import { rpcService, type RpcService } from '../rpc/handlers.js'
+import { pageHits, passages } from './answers.js'
+import type { Metrics } from './metrics.js'
+
+const ITEMS = 60
+const MOST_ITEMS = 200
+const PASSAGES = 8
+const MOST_PASSAGES = 100
+/** Characters of a question that are read: more than anybody types, less than keeps others waiting. */
+const LONGEST_QUESTION = 2_000
+
+const RANKINGS = { lexical: Ranking.LEXICAL, hybrid: Ranking.HYBRID }
+const SEMANTIC: Readonly<Record<SemanticState, StatusResponse_Semantic>> = {
+  loading: StatusResponse_Semantic.LOADING,
+  ready: StatusResponse_Semantic.READY,
+  unavailable: StatusResponse_Semantic.UNAVAILABLE,
+}
+
+/** The worker's gRPC service. */
+export function retrievalService(retrieval: Retrieval, metrics: Metrics): RpcService {
+  /** Looks, makes an answer of what was found, and counts it. */
+  const answered = async <T>(
+    method: string,
+    query: string,
+    answer: (looked: Looked) => T,
+    accept?: (page: Page) => boolean,
+  ): Promise<T & { ranking: Ranking }> => {
+    const from = performance.now()
+    const looked = await retrieval.look(query.slice(0, LONGEST_QUESTION), accept)
+    const made = { ...answer(looked), ranking: RANKINGS[looked.ranking] }
+    metrics.observe(method, looked.ranking, (performance.now() - from) / 1000)
+    return made
+  }
+  return rpcService(RetrievalService, {
+    search: ({ query, limit, tag }) => {
+      const most = Math.min(limit === 0 ? ITEMS : limit, MOST_ITEMS)
+      const hasTag = tag === '' ? undefined : ({ tags }: Page): boolean => tags.includes(tag)
+      const answer = (looked: Looked): { pages: ReturnType<typeof pageHits> } => ({
+        pages: pageHits(
+          looked,
+          most,
+          hasTag === undefined ? undefined : (page) => pageHas(looked, page, hasTag),
+        ),
+      })
+      return answered('search', query, answer, hasTag)
+    },
+    passages: ({ query, limit }) => {
+      const most = Math.min(limit === 0 ? PASSAGES : limit, MOST_PASSAGES)
+      return answered('passages', query, (looked) => ({ passages: passages(looked, most) }))
+    },
+    status: () => statusMessage(retrieval),
+  })
+}
+
+function pageHas({ snapshot }: Looked, number: number, accept: (page: Page) => boolean): boolean {
+  const page = snapshot.pages[number]?.page
+  return page !== undefined && accept(page)
+}
+
+function statusMessage(retrieval: Retrieval): MessageInitShape<typeof StatusResponseSchema> {
+  const { pages, chunks, semantic, reason, indexBuiltMs, indexStale } = retrieval.status()
+  return {
+    pages,
+    chunks,
+    semantic: SEMANTIC[semantic],
+    semanticReason: reason,
+    indexBuiltMs: BigInt(indexBuiltMs),
+    indexStale,
+  }
+}
