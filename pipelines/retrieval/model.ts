@@ -14,10 +14,26 @@ export interface ModelOptions {
   readonly backoff?: Backoff
 }
 
+/** What makes vectors of length 1 of texts. Both fail with ModelLost where the model is away. */
+export interface Embeds {
+  question(text: string): Promise<Float32Array>
+  passage(text: string): Promise<Float32Array>
+}
+
 /** A model that can be asked, and which one it is. */
 export interface LoadedModel {
-  readonly embedder: Embedder
+  readonly embedder: Embeds
   readonly checksum: string
+}
+
+/** Where a model may be at some times and not at others. */
+export interface ModelSource {
+  /** Undefined while there is none. */
+  readonly loaded: LoadedModel | undefined
+  /** Why the last attempt to get it failed; empty where none has. */
+  readonly reason: string
+  /** Told whenever one was loaded. */
+  onLoaded: () => void
 }
 
 /** Milliseconds between two attempts: doubled each time. */
@@ -30,25 +46,22 @@ export interface Backoff {
 const BACKOFF: Backoff = { firstMs: 2_000, mostMs: 60_000 }
 
 /** The embedding model as it is at the moment: not there yet, loaded, or away, and then looked for again and again. */
-export class Model {
+export class Model implements ModelSource {
   readonly #options: ModelOptions
   readonly #stop = new AbortController()
-  #loaded: LoadedModel | undefined
+  #loaded: (LoadedModel & { readonly embedder: Embedder }) | undefined
   #reason = ''
   #running: Promise<void> | undefined
-  /** Told whenever one was loaded. */
   onLoaded: () => void = () => undefined
 
   constructor(options: ModelOptions) {
     this.#options = options
   }
 
-  /** Undefined while there is none. */
   get loaded(): LoadedModel | undefined {
     return this.#loaded
   }
 
-  /** Why the last attempt failed; empty where none has. */
   get reason(): string {
     return this.#reason
   }
@@ -123,6 +136,7 @@ export class Model {
 
 function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
     signal.addEventListener('abort', () => {
       resolve(undefined)
     })

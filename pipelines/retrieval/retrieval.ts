@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import type { Page } from '../content/page.js'
 import type { Logger } from '../logger.js'
 import { type Artefact, ArtefactUnusable, describeArtefact, readArtefact, writeArtefact } from './artefact.js'
-import { type Embedder, ModelLost } from './embedder.js'
-import type { LoadedModel, Model } from './model.js'
+import { ModelLost } from './embedder.js'
+import type { Embeds, LoadedModel, ModelSource } from './model.js'
 import { questionOf } from './question.js'
 import { type Asked, LEG_DEPTH } from './search.js'
 import { SemanticIndex, type SemanticView } from './semantic.js'
@@ -20,7 +20,7 @@ export interface Library {
 
 export interface RetrievalOptions {
   readonly library: Library
-  readonly model: Model
+  readonly model: ModelSource
   /** Of the index. */
   readonly folder: string
   readonly logger: Logger
@@ -159,7 +159,7 @@ export class Retrieval {
     return model !== undefined && model === this.#options.model.loaded?.checksum ? view : undefined
   }
 
-  async #embedQuestion(embedder: Embedder, text: string): Promise<Float32Array | undefined> {
+  async #embedQuestion(embedder: Embeds, text: string): Promise<Float32Array | undefined> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(() => resolve(undefined), QUESTION_MS)
@@ -243,7 +243,7 @@ export class Retrieval {
 
   /** What was embedded stays in the index, however it ends: `outdated` when the content has changed meanwhile. */
   async #embed(
-    embedder: Embedder,
+    embedder: Embeds,
     index: SemanticIndex,
     snapshot: Snapshot,
   ): Promise<'complete' | 'lost' | 'outdated'> {
