@@ -1,16 +1,22 @@
 import { ingest } from './ingest.js'
 import { replay } from './replay.js'
 import { rest } from './rest.js'
+import { retrieval } from './retrieval.js'
 import { asText, type Figure, report } from './report.js'
 import { storage } from './storage.js'
 
 /** Suites by name; each gives its figures. `--quick` is for trying a suite out, never for a stored figure. */
-const SUITES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> = {
+const SUITES: Readonly<Record<string, (quick: boolean, args: readonly string[]) => Promise<Figure[]>>> = {
   ingest: (quick) => ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4 }),
   replay: (quick) => replay({ blocks: quick ? 3000 : 20_000, txsPerBlock: 20, blockMs: 5 }),
   rest: (quick) => rest({ blocks: quick ? 300 : 3000, txsPerBlock: 20, seconds: quick ? 2 : 10 }),
   // So many transactions that the simulated node leaves most of the large Dilithium ones out.
   storage: (quick) => storage({ blocks: quick ? 200 : 4500, txsPerBlock: quick ? 20 : 50 }),
+  retrieval: (quick, args) => {
+    const at = args.indexOf('--collection')
+    const collection = at < 0 ? undefined : args[at + 1]
+    return retrieval({ chunks: quick ? 500 : 10_000, seconds: quick ? 2 : 10, collection })
+  },
 }
 
 const args = process.argv.slice(2)
@@ -18,13 +24,13 @@ const name = args.find((arg) => !arg.startsWith('--'))
 const suite = name === undefined ? undefined : SUITES[name]
 if (name === undefined || suite === undefined) {
   process.stderr.write(
-    `usage: npm run bench -- SUITE [--json] [--quick]\nsuites: ${Object.keys(SUITES).join(', ')}\n`,
+    `usage: npm run bench -- SUITE [--json] [--quick] [--collection DIR]\nsuites: ${Object.keys(SUITES).join(', ')}\n`,
   )
   process.exit(2)
 }
 let figures: Figure[]
 try {
-  figures = await suite(args.includes('--quick'))
+  figures = await suite(args.includes('--quick'), args)
 } catch (error) {
   // Not a bar that was missed: the suite could not be run.
   process.stderr.write(`bench ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
