@@ -20,7 +20,7 @@ import type { Figure } from './report.js'
 
 const CRANFIELD = '../shared/eval/cranfield'
 const JUDGEMENTS = 'test/retrieval/judgements.jsonl'
-const CHUNKS_A_PAGE = 10
+const CHUNKS_A_PAGE = 40
 const CLIENTS = 16
 const ROUNDS = 3
 

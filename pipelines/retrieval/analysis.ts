@@ -27,7 +27,7 @@ const CAMEL = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
 const PROSE = /^\p{L}+(?:-\p{L}+)*$/u
 /** No name is longer; what is, is data. */
 const LONGEST = 200
-const RUNS_KEPT = 50_000
+const RUNS_KEPT = 20_000
 
 const STOP = new Set(stopwords.words)
 const runs = new Map<string, readonly Token[]>()

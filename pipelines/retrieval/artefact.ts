@@ -191,16 +191,18 @@ function rows({ chunks, vectors }: Artefact): Uint8Array {
 function vectorsOf(chunks: readonly StoredChunk[], bytes: Buffer): Map<string, Float32Array> {
   if (bytes.length !== chunks.length * DIMENSIONS * 4)
     throw new ArtefactUnusable('its vectors are not as many as its chunks')
-  // A buffer of its own, for a read one may begin between two floats.
-  const all = new Float32Array(Uint8Array.from(bytes).buffer)
+  // Where the read bytes begin between two floats, of a copy.
+  const { buffer, byteOffset } = byteOffsetFits(bytes) ? bytes : Uint8Array.from(bytes)
   const vectors = new Map<string, Float32Array>()
   for (const [row, { hash }] of chunks.entries()) {
-    const vector = all.slice(row * DIMENSIONS, (row + 1) * DIMENSIONS)
+    const vector = new Float32Array(buffer, byteOffset + row * DIMENSIONS * 4, DIMENSIONS)
     if (!isUnit(vector)) throw new ArtefactUnusable('one of its vectors is none')
     vectors.set(hash, vector)
   }
   return vectors
 }
+
+const byteOffsetFits = ({ byteOffset }: Buffer): boolean => byteOffset % 4 === 0
 
 async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r')

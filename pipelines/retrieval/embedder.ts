@@ -63,6 +63,8 @@ export class Embedder {
   ): Promise<Embedder> {
     const thread = new Worker(threadScript(), {
       workerData: { onnx, tokenizer, threads } satisfies ThreadOptions,
+      // Word pieces are short-lived and few: more room would only be held.
+      resourceLimits: { maxYoungGenerationSizeMb: 8 },
     })
     const embedder = new Embedder(thread)
     const timer = setTimeout(() => {

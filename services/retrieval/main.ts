@@ -7,6 +7,7 @@ import { indexFolder, Retrieval } from '../../pipelines/retrieval/retrieval.js'
 import { runService, type ServiceContext, StartRefused, untilAborted } from '../lifecycle.js'
 import { Progress } from '../progress.js'
 import { startRpcServer } from '../rpc/server.js'
+import { collectGarbage } from './garbage.js'
 import { retrievalService } from './handlers.js'
 import { Metrics } from './metrics.js'
 import { serveObservation } from './observation.js'
@@ -28,6 +29,7 @@ await runService('retrieval', async (context) => {
     folder: indexFolder(config.dataDir),
     logger,
   })
+  collectGarbage()
   model.start()
   try {
     await (args.includes('--index') ? indexOnce(retrieval, context) : serve(retrieval, context))
