@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { download } from '../../../pipelines/retrieval/download.js'
+import { until } from '../../harness/until.js'
 import {
   fetchedModel,
   fetchFiles,
