@@ -87,8 +87,21 @@ export async function writeArtefact(folder: string, artefact: Artefact): Promise
  * @throws ArtefactUnusable where it is cut off, altered, of another model or version, or no index at all.
  */
 export async function readArtefact(folder: string, model: string): Promise<Artefact | undefined> {
-  const name = await readFile(join(folder, POINTER), 'utf8').catch(() => undefined)
+  const name = await pointed(folder)
   if (name === undefined) return undefined
+  try {
+    return await readNamed(folder, name, model)
+  } catch (error) {
+    // Another process has written a new one meanwhile, and taken this one away.
+    if ((await pointed(folder)) !== name) return readArtefact(folder, model)
+    throw error
+  }
+}
+
+const pointed = (folder: string): Promise<string | undefined> =>
+  readFile(join(folder, POINTER), 'utf8').catch(() => undefined)
+
+async function readNamed(folder: string, name: string, model: string): Promise<Artefact> {
   if (!/^[\w-]+$/.test(name)) throw new ArtefactUnusable('its pointer names no folder')
   const from = join(folder, name)
   const manifest = await readManifest(from)
