@@ -1,0 +1,76 @@
+import { posix } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { proseOf, readPages } from './pages.js'
+
+const pages = readPages()
+const byFile = new Map(pages.map((page) => [page.file, page]))
+
+/** As github-slugger makes them: lower case, signs left out, spaces to hyphens, the second of a name numbered. */
+function headingIds(source: string): Set<string> {
+  const ids = new Set<string>()
+  const counts = new Map<string, number>()
+  for (const [, , title = ''] of proseOf(source).matchAll(/^(#{1,6}) +(.+)$/gm)) {
+    const shown = title.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '')
+    const base = shown
+      .trim()
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
+      .replace(/ /g, '-')
+    const count = counts.get(base) ?? 0
+    counts.set(base, count + 1)
+    ids.add(count === 0 ? base : `${base}-${String(count)}`)
+  }
+  return ids
+}
+
+function brokenLinks({ file, source }: (typeof pages)[number]): string[] {
+  const prose = proseOf(source).replace(/`[^`\n]*`/g, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = '']) => {
+    if (/^https?:/.test(link)) return []
+    const [path = '', anchor] = link.split('#')
+    const target = path === '' ? file : posix.join(posix.dirname(file), path)
+    const page = byFile.get(target)
+    if (page === undefined) return [`${file}: ${link} names no page`]
+    if (anchor !== undefined && !headingIds(page.source).has(anchor))
+      return [`${file}: ${link} names no heading`]
+    return []
+  })
+}
+
+describe('the documentation', () => {
+  it('slugs headings as its readers do', () => {
+    const source =
+      '## OP_RETURN data\n\n## `npm start` says: it is, there\n\n## The tip\n\n```\n## none\n```\n\n## The tip'
+    expect([...headingIds(source)]).toEqual([
+      'op_return-data',
+      'npm-start-says-it-is-there',
+      'the-tip',
+      'the-tip-1',
+    ])
+  })
+
+  it('links to pages and headings that are there', () => {
+    expect(pages.flatMap(brokenLinks)).toEqual([])
+  })
+
+  it('can be reached from its first page', () => {
+    const reached = new Set(['index.md'])
+    for (const file of reached)
+      for (const [, link = ''] of proseOf(byFile.get(file)?.source ?? '').matchAll(/\]\(([^)\s#]+)/g)) {
+        const target = posix.join(posix.dirname(file), link)
+        if (byFile.has(target)) reached.add(target)
+      }
+    const lost = pages.map(({ file }) => file).filter((file) => !reached.has(file))
+    // Decisions are a folder of their own, which the navigation lists.
+    expect(lost.filter((file) => !file.startsWith('decisions/'))).toEqual([])
+  })
+
+  it('has a title and a description on every page but the decisions, and no title twice', () => {
+    const own = pages.filter(({ file }) => !file.startsWith('decisions/'))
+    expect(own.length).toBeGreaterThan(25)
+    const without = own.filter(({ source }) => !/^---\ntitle: \S.*\ndescription: \S.*\n/.test(source))
+    expect(without.map(({ file }) => file)).toEqual([])
+    const titles = own.map(({ source }) => /^title: (.+)$/m.exec(source)?.[1])
+    expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([])
+  })
+})
