@@ -83,7 +83,9 @@ describe('the examples of the documentation', () => {
     expect(examples).toHaveLength(requests.length)
     const silent = pages.filter(
       ({ file, source }) =>
-        file.startsWith('api/') && source.includes('`GET /') && !examples.some(({ page }) => page === file),
+        file.startsWith('explorer-api/') &&
+        source.includes('`GET /') &&
+        !examples.some(({ page }) => page === file),
     )
     expect(silent.map(({ file }) => file)).toEqual([])
   })

@@ -65,6 +65,11 @@ describe('the documentation', () => {
     expect(lost.filter((file) => !file.startsWith('decisions/'))).toEqual([])
   })
 
+  it('has no page where the docs service has an endpoint', () => {
+    const taken = /^\/(api|docs|mcp|health|metrics|llms\.mdx)(\/|$)/
+    expect(pages.map(({ url }) => url).filter((url) => taken.test(url))).toEqual([])
+  })
+
   it('has a title and a description on every page but the decisions, and no title twice', () => {
     const own = pages.filter(({ file }) => !file.startsWith('decisions/'))
     expect(own.length).toBeGreaterThan(25)
