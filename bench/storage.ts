@@ -63,7 +63,12 @@ interface Indexed {
 
 async function indexAll(start: Start, nodeUrl: string, options: StorageOptions): Promise<Indexed> {
   const [http, port] = [await freePort(), await freePort()]
-  const env = { NODE_RPC_URL: nodeUrl, EXPLORER_PORT: String(port), RATE_LIMIT_PER_MINUTE: '0' }
+  const env = {
+    NODE_RPC_URL: nodeUrl,
+    EXPLORER_PORT: String(port),
+    EXPLORER_GRPC_PORT: '0',
+    RATE_LIMIT_PER_MINUTE: '0',
+  }
   const engine = start('engine', {}, ['--http-port', String(http)])
   const db = new Database({
     url: `http://127.0.0.1:${String(http)}`,

@@ -1,5 +1,6 @@
 import { createWriteStream } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
+import type { ReadableStream } from 'node:stream/web'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { checksumOf } from './model-files.js'
@@ -64,7 +65,8 @@ async function fetchRest(url: string, part: string, have: number, options: Downl
       },
     })
     await pipeline(
-      Readable.fromWeb(response.body),
+      // Two declarations of one class: the fetch's own, and Node's.
+      Readable.fromWeb(response.body as ReadableStream),
       count,
       createWriteStream(part, { flags: resumed ? 'a' : 'w' }),
       { signal },

@@ -19,7 +19,10 @@ const SIMNODE = ['--blocks', '200', '--block-interval-ms', '5000']
 /** Who mines it. */
 const SIMULATED_POOLS = fileURLToPath(new URL('../../../deploy/pools.json', import.meta.url))
 
-await runService('start', run, { stopDeadlineMs: 4 * SERVICE_STOP_MS + ENGINE_STOP_MS + 5000 })
+/** As `npm run docs` has it: without a bound Node lets garbage lie until it would be twice the memory. */
+const DOCS_MEMORY = ['--max-old-space-size=192', '--max-semi-space-size=1']
+
+await runService('start', run, { stopDeadlineMs: 6 * SERVICE_STOP_MS + ENGINE_STOP_MS + 5000 })
 
 /** Starts everything that is not given by a URL, tells when it is ready, restarts what dies, and stops it in reverse order. */
 async function run(context: ServiceContext): Promise<void> {
@@ -29,6 +32,8 @@ async function run(context: ServiceContext): Promise<void> {
   const ports = {
     http: await portFor(config, config.explorerPort, 'the explorer (EXPLORER_PORT)'),
     grpc: await portFor(config, config.explorerGrpcPort, 'gRPC of the explorer (EXPLORER_GRPC_PORT)'),
+    docs: await portFor(config, config.docsPort, 'the documentation (DOCS_PORT)'),
+    retrieval: await portFor(config, config.retrievalGrpcPort, 'gRPC of retrieval (RETRIEVAL_GRPC_PORT)'),
   }
   const refused = new AbortController()
   let refusal = ''
@@ -40,8 +45,13 @@ async function run(context: ServiceContext): Promise<void> {
   for (const service of services) service.start()
   try {
     const host = config.host.includes(':') ? `[${config.host}]` : config.host
-    if (await becomesReady(reachable(config.host), ports.http, over)) {
-      process.stdout.write(`ready explorer=http://${host}:${String(ports.http)}\n`)
+    const [explorer, docs] = [ports.http, ports.docs].map((port) => `http://${host}:${String(port)}`)
+    const ready = await Promise.all([
+      becomesReady(reachable(config.host), ports.http, over),
+      answers(`http://${reachable(config.host)}:${String(ports.docs)}/api/search?query=headwater`, over),
+    ])
+    if (ready.every(Boolean)) {
+      process.stdout.write(`ready explorer=${explorer ?? ''} docs=${docs ?? ''}\n`)
       context.logger.info({ grpc: `${host}:${String(ports.grpc)}` }, 'the explorer speaks gRPC')
     }
     await untilAborted(over)
@@ -59,15 +69,29 @@ async function portFor({ host }: Config, port: number, what: string): Promise<nu
   return port
 }
 
+/** True when anything good is answered. */
+async function answers(url: string, over: AbortSignal): Promise<boolean> {
+  while (!over.aborted) {
+    const timeout = AbortSignal.any([over, AbortSignal.timeout(5000)])
+    const response = await fetch(url, { signal: timeout }).catch(() => undefined)
+    await response?.body?.cancel()
+    if (response?.ok === true) return true
+    await sleep(LOOK_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
+  }
+  return false
+}
+
 /** The processes, in the order of their start. */
 function plan(
   { config, logger }: ServiceContext,
-  ports: { readonly http: number; readonly grpc: number },
+  ports: Readonly<Record<'http' | 'grpc' | 'docs' | 'retrieval', number>>,
   onRefused: (name: string) => void,
 ): Supervised[] {
   const env = childEnvironment({
     EXPLORER_PORT: String(ports.http),
     EXPLORER_GRPC_PORT: String(ports.grpc),
+    DOCS_PORT: String(ports.docs),
+    RETRIEVAL_GRPC_PORT: String(ports.retrieval),
     DATA_DIR: config.dataDir,
     ...((config.nodeRpcUrl ?? config.poolsFile) === undefined ? { POOLS_FILE: SIMULATED_POOLS } : {}),
   })
@@ -75,9 +99,10 @@ function plan(
     name: string,
     args: readonly string[] = [],
     stopDeadlineMs = SERVICE_STOP_MS,
+    nodeArgs: readonly string[] = [],
   ): Supervised => {
     const script = fileURLToPath(new URL(`../${name}/main.js`, import.meta.url))
-    return new Supervised({ name, script, args, env, stopDeadlineMs, logger, onRefused })
+    return new Supervised({ name, script, args, nodeArgs, env, stopDeadlineMs, logger, onRefused })
   }
   const state = [
     '--data-dir',
@@ -91,6 +116,8 @@ function plan(
     service('poller'),
     service('materializer'),
     service('explorer'),
+    service('retrieval'),
+    service('docs', [], SERVICE_STOP_MS, DOCS_MEMORY),
   ]
 }
 

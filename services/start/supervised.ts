@@ -12,6 +12,8 @@ export interface SupervisedOptions {
   /** The script that Node runs. */
   readonly script: string
   readonly args?: readonly string[]
+  /** For Node itself. */
+  readonly nodeArgs?: readonly string[]
   readonly env: NodeJS.ProcessEnv
   /** How long it may take to stop before it is killed. */
   readonly stopDeadlineMs: number
@@ -43,11 +45,11 @@ export class Supervised {
   }
 
   start(): void {
-    const { script, args = [], env } = this.#options
+    const { script, args = [], nodeArgs = [], env } = this.#options
     const startedAt = Date.now()
     // Its standard output is ours of error: ours of output is for the ready line alone. It ends when the IPC channel closes,
     // so also when this process is killed. Out of the terminal's group, so that Ctrl-C lets us stop them in order.
-    const child = spawn(process.execPath, [script, ...args], {
+    const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
       env,
       stdio: ['ignore', 2, 2, 'ipc'],
       detached: true,

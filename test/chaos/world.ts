@@ -65,7 +65,7 @@ export class World {
       engine: { DATA_DIR: this.#at('engine') },
       poller: {},
       materializer: database(links.writer),
-      explorer: { ...database(links.reader), EXPLORER_PORT: String(explorerPort) },
+      explorer: { ...database(links.reader), EXPLORER_PORT: String(explorerPort), EXPLORER_GRPC_PORT: '0' },
     }
     for (const name of SERVICES) this.services.set(name, this.#newService(name, env[name]))
   }

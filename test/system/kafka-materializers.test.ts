@@ -45,6 +45,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
       CLICKHOUSE_URL: inject('engineUrl'),
       CLICKHOUSE_DATABASE: database,
       EXPLORER_PORT: String(port),
+      EXPLORER_GRPC_PORT: '0',
       POLL_INTERVAL_MS: '100',
       FINALITY_DEPTH: String(FINALITY),
       RATE_LIMIT_PER_MINUTE: '0',

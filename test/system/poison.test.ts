@@ -33,6 +33,7 @@ describe('a poison event', () => {
       CLICKHOUSE_URL: inject('engineUrl'),
       CLICKHOUSE_DATABASE: `t_poison_${String(process.pid)}`,
       EXPLORER_PORT: String(port),
+      EXPLORER_GRPC_PORT: '0',
       POLL_INTERVAL_MS: '100',
       RATE_LIMIT_PER_MINUTE: '0',
     }

@@ -65,7 +65,12 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     const engineUrl = inject('engineUrl')
     env = {
       ...{ DATA_DIR: folder, NODE_RPC_URL: nodeUrl, CLICKHOUSE_URL: engineUrl, CLICKHOUSE_DATABASE: name },
-      ...{ EXPLORER_PORT: String(explorerPort), RATE_LIMIT_PER_MINUTE: '0', POLL_INTERVAL_MS: '50' },
+      ...{
+        EXPLORER_PORT: String(explorerPort),
+        EXPLORER_GRPC_PORT: '0',
+        RATE_LIMIT_PER_MINUTE: '0',
+        POLL_INTERVAL_MS: '50',
+      },
       ...{ FINALITY_DEPTH: String(DEPTH), LOG_LEVEL: 'info' },
     }
     const add = (what: string, args: string[] = []): void => {

@@ -47,6 +47,8 @@ describe('npm start', () => {
         DATA_DIR: folder,
         EXPLORER_PORT: String(port),
         EXPLORER_GRPC_PORT: '0',
+        DOCS_PORT: '0',
+        RETRIEVAL_GRPC_PORT: '0',
         RATE_LIMIT_PER_MINUTE: '0',
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -60,7 +62,7 @@ describe('npm start', () => {
   }
 
   async function ready(run: Run): Promise<string> {
-    const line = await until('the ready line', () => /^ready explorer=(\S+)\n/.exec(run.out)?.[1])
+    const line = await until('the ready line', () => /^ready explorer=(\S+) docs=\S+\n/.exec(run.out)?.[1])
     return line
   }
 
@@ -73,7 +75,10 @@ describe('npm start', () => {
     await until('the history is there', async () => (await summary(url)).tipHeight >= 200)
     const { tipHeight } = await summary(url)
     await until('another block', async () => (await summary(url)).tipHeight > tipHeight)
-    for (const name of ['explorer', 'materializer', 'poller', 'simnode', 'engine/main', 'engine/child']) {
+    for (const name of [
+      ...['explorer', 'materializer', 'poller', 'simnode', 'engine/main', 'engine/child'],
+      ...['docs', 'retrieval'],
+    ]) {
       // The one before took its child with it, which comes back a little later.
       const victim = await until(`${name} runs`, async () => (await processesOf(folder, name))[0])
       process.kill(victim, 'SIGKILL')

@@ -3,10 +3,10 @@ import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Channel } from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { AvailableDatabase } from '../../../../services/explorer/availability.js'
-import { RateLimit } from '../../../../services/explorer/rate-limit.js'
+import { RateLimit } from '../../../../services/rate-limit.js'
 import { State } from '../../../../services/explorer/state.js'
 import { Tables } from '../../../../services/explorer/tables.js'
-import { Token } from '../../../../services/explorer/token.js'
+import { Token } from '../../../../services/token.js'
 import { Code } from '../../../../services/rpc/error.js'
 import { useDatabase } from '../../../harness/engine.js'
 import { until } from '../../../harness/until.js'
@@ -72,7 +72,7 @@ describe('a call that cannot be answered', () => {
   })
 
   it('is RESOURCE_EXHAUSTED over the limit of its client, which proxies name', async () => {
-    const client = await start({ limit: new RateLimit({ perMinute: 2, trustedHops: 1 }) })
+    const client = await start({ limit: new RateLimit({ most: 2, trustedHops: 1 }) })
     const ask = (from: string) => client.blocks({}, { metadata: { 'x-forwarded-for': from } })
     await ask('192.0.2.1')
     await ask('192.0.2.1')
