@@ -71,8 +71,7 @@ export async function ownCollection(content: string, judgements: string): Promis
   const numbers = new Map(pages.map(({ url }, at) => [url, at]))
   const lines = (await readFile(judgements, 'utf8')).split('\n').filter((line) => line.trim() !== '')
   const questions = lines.map((line) => {
-    const { question, page } = JSON.parse(line) as { question: string; page: string | readonly string[] }
-    const urls = typeof page === 'string' ? [page] : page
+    const { question, pages: urls } = JSON.parse(line) as { question: string; pages: readonly string[] }
     const relevant = new Set(urls.map((url) => numbers.get(url) ?? missing(question, url)))
     return { text: question, relevant }
   })

@@ -1,3 +1,4 @@
+import GithubSlugger from 'github-slugger'
 import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { proseOf, readPages } from './pages.js'
@@ -5,22 +6,11 @@ import { proseOf, readPages } from './pages.js'
 const pages = readPages()
 const byFile = new Map(pages.map((page) => [page.file, page]))
 
-/** As github-slugger makes them: lower case, signs left out, spaces to hyphens, the second of a name numbered. */
 function headingIds(source: string): Set<string> {
-  const ids = new Set<string>()
-  const counts = new Map<string, number>()
-  for (const [, , title = ''] of proseOf(source).matchAll(/^(#{1,6}) +(.+)$/gm)) {
-    const shown = title.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '')
-    const base = shown
-      .trim()
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
-      .replace(/ /g, '-')
-    const count = counts.get(base) ?? 0
-    counts.set(base, count + 1)
-    ids.add(count === 0 ? base : `${base}-${String(count)}`)
-  }
-  return ids
+  const slugger = new GithubSlugger()
+  const titles = [...proseOf(source).matchAll(/^#{1,6} +(.+)$/gm)].map(([, title = '']) => title)
+  const shown = titles.map((title) => title.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, ''))
+  return new Set(shown.map((title) => slugger.slug(title.trim())))
 }
 
 function brokenLinks({ file, source }: (typeof pages)[number]): string[] {
