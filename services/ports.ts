@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { StartRefused } from './lifecycle.js'
 
 /** Somebody else listens there. */
@@ -24,6 +24,20 @@ export async function assertPortFree(port: number, host: string, what: string): 
     if (code === 'EADDRINUSE') throw new PortTaken(port, host, what)
     throw new StartRefused(`Cannot listen on port ${String(port)} of ${host} for ${what}: ${message}`)
   }
+}
+
+/** Whether somebody on this machine listens there and takes connections. */
+export function isPortOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => {
+      resolve(false)
+    })
+  })
 }
 
 function listenOnce(port: number, host: string): Promise<number> {

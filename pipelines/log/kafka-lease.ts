@@ -41,18 +41,19 @@ export class KafkaLease implements Lease {
       // A member that failed is replaced by a new one: see `take`.
       retry: { restartOnFailure: () => Promise.resolve(false) },
     })
-    const { GROUP_JOIN, REBALANCING, CRASH, STOP } = this.#consumer.events
+    const { GROUP_JOIN, CRASH, STOP } = this.#consumer.events
     this.#assigned = new Promise((resolve) => {
-      let leads = false
-      this.#consumer.on(GROUP_JOIN, ({ payload }) => {
+      let leader: string | undefined
+      this.#consumer.on(GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
         this.#consumer.pause([{ topic }])
-        const assigned = (payload.memberAssignment[topic] ?? []).length > 0
-        if (leads && !assigned) this.#lose()
-        if (assigned) resolve()
-        leads = assigned
+        const assigned = (memberAssignment[topic] ?? []).length > 0
+        // Under a new name it was out of the group meanwhile, and another may have led: so also where it is chosen again.
+        if (leader !== undefined && !(assigned && memberId === leader)) this.#lose()
+        if (!assigned) return
+        leader ??= memberId
+        resolve()
       })
-      // Until it is over nobody knows who leads; the one that did goes on, and is fenced where it should not.
-      this.#consumer.on(REBALANCING, () => undefined)
+      // While the group is shared out anew nobody knows who leads: the one that did goes on, and is fenced where it should not.
       for (const event of [CRASH, STOP])
         this.#consumer.on(event, () => {
           this.#lose()

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runService, StartRefused, untilAborted, type ServiceContext } from '../lifecycle.js'
-import { freePort } from '../ports.js'
+import { freePort, isPortOpen } from '../ports.js'
 import { Broker, type BrokerPlan } from './broker.js'
 import { kafkaLibraries, NoKafka } from './libraries.js'
 
@@ -94,25 +93,9 @@ async function cluster(folder: string, count: number): Promise<Cluster> {
 /** @throws StartRefused when a broker does not open its port. */
 async function untilOpen(port: number, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + START_MS
-  while (!signal.aborted && !(await isOpen(port))) {
+  while (!signal.aborted && !(await isPortOpen(port))) {
     if (performance.now() > deadline)
       throw new StartRefused(`the broker on port ${String(port)} does not start: see its broker.log`)
     await sleep(LOOK_MS)
   }
-}
-
-function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    const end = (answer: boolean): void => {
-      socket.destroy()
-      resolve(answer)
-    }
-    socket.once('connect', () => {
-      end(true)
-    })
-    socket.once('error', () => {
-      end(false)
-    })
-  })
 }

@@ -1,12 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { kafkaLibraries } from '../../services/kafka/libraries.js'
-import { freePort } from '../../services/ports.js'
+import { freePort, isPortOpen } from '../../services/ports.js'
 import { WITHOUT_KAFKA } from '../harness/kafka.js'
 import { until } from '../harness/until.js'
 
@@ -81,7 +80,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
       },
     )
     broker = spawn('java', java('kafka.Kafka', file), { stdio: 'ignore' })
-    await until('the broker listens', () => isOpen(port), 60_000)
+    await until('the broker listens', () => isPortOpen(port), 60_000)
   }, 180_000)
   afterAll(async () => {
     broker?.kill('SIGKILL')
@@ -140,16 +139,3 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
     expect(await carry({ ...reader, KAFKA_SSL: 'true' })).toMatch(/refused .*certificate/)
   })
 })
-
-function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => {
-      resolve(false)
-    })
-  })
-}
