@@ -1,5 +1,5 @@
 import type { Turn } from './conversation.js'
-import type { Evidence } from './evidence.js'
+import type { Evidence, Source } from './evidence.js'
 
 /** A question with what the documentation has on it. */
 export interface Question {
@@ -12,6 +12,8 @@ export interface Question {
 export interface Answerer {
   /** For /health. */
   readonly name: string
+  /** The sources that an answer may name; its `[1]` is the first. */
+  sources(evidence: Evidence): readonly Source[]
   /** @throws AnswerFailed. */
   answer(question: Question, signal: AbortSignal): Promise<string>
   /** The answer in pieces, as they come. Leaving the loop ends it. @throws AnswerFailed. */

@@ -66,9 +66,7 @@ export class Assistant {
         await pieces.return?.()
       }
     })()
-    // An answerer that only says that nothing is told has used no source.
-    const isQuoted = evidence.strength === 'good' || this.#parts.answerer.name !== 'extractive'
-    return { sources: isQuoted ? evidence.sources : [], evidence, text }
+    return { sources: this.#parts.answerer.sources(evidence), evidence, text }
   }
 
   async #question(turns: readonly Turn[], signal: AbortSignal): Promise<Question> {

@@ -88,15 +88,18 @@ function numbered(passages: readonly Passage[]): Pick<Evidence, 'sources' | 'pas
   return { sources, passages: quotable }
 }
 
+/** Of a passage: the cosine of all-MiniLM-L6-v2, where there is one, and the share of the question's rare words. */
+type Fit = Pick<Passage, 'similarity' | 'coverage'>
+
 /**
- * How well the best passages fit. The similarity is the cosine of all-MiniLM-L6-v2: questions and their answers lie above .4, and
- * texts of unrelated subjects below .2. The coverage counts the question's rare words: the half of them in one passage is no chance.
+ * How well the best passage fits. Questions and their answers are alike by .4 and more, texts of unrelated subjects by less than
+ * .2. Half of the rare words in one passage is no chance, unless its meaning is another one: words have several.
  */
-export function strengthOf(passages: readonly Pick<Passage, 'similarity' | 'coverage'>[]): Strength {
-  const best = (rate: (passage: Pick<Passage, 'similarity' | 'coverage'>) => number): number =>
-    Math.max(0, ...passages.map(rate))
-  const coverage = best((passage) => passage.coverage)
-  const similarity = best((passage) => passage.similarity ?? 0)
-  if (similarity >= 0.4 || coverage >= 0.5) return 'good'
-  return similarity >= 0.25 || coverage >= 0.2 ? 'weak' : 'none'
+export function strengthOf(passages: readonly Fit[]): Strength {
+  const is = (fits: (passage: { similarity: number; coverage: number }) => boolean): boolean =>
+    // Without a model words decide alone.
+    passages.some(({ similarity = 0.2, coverage }) => fits({ similarity, coverage }))
+  if (is(({ similarity, coverage }) => similarity >= 0.4 || (coverage >= 0.5 && similarity >= 0.2)))
+    return 'good'
+  return is(({ similarity, coverage }) => similarity >= 0.25 || coverage >= 0.2) ? 'weak' : 'none'
 }

@@ -1,5 +1,5 @@
 import { DOES_NOT_TELL, type Answerer, type Question } from './answerer.js'
-import type { Evidence, Quotable } from './evidence.js'
+import type { Evidence, Quotable, Source } from './evidence.js'
 
 const MOST_QUOTES = 3
 /** Characters of a quote; cut at the end of a block. */
@@ -10,6 +10,11 @@ const INTRODUCTION =
 /** Answers without a language model: with the best passages, word for word, each with its source. */
 export class ExtractiveAnswerer implements Answerer {
   readonly name = 'extractive'
+
+  /** Those that are quoted; they are the first, for passages are numbered in their order. */
+  sources(evidence: Evidence): readonly Source[] {
+    return evidence.sources.slice(0, Math.max(0, ...quotedOf(evidence).map(({ source }) => source)))
+  }
 
   answer({ evidence }: Question): Promise<string> {
     return Promise.resolve(blocksOf(evidence).join('\n\n'))
@@ -23,9 +28,13 @@ export class ExtractiveAnswerer implements Answerer {
 }
 
 function blocksOf(evidence: Evidence): readonly string[] {
-  if (evidence.strength !== 'good') return [DOES_NOT_TELL]
-  return [INTRODUCTION, ...evidence.passages.slice(0, MOST_QUOTES).map((passage) => quote(passage, evidence))]
+  const quoted = quotedOf(evidence)
+  if (quoted.length === 0) return [DOES_NOT_TELL]
+  return [INTRODUCTION, ...quoted.map((passage) => quote(passage, evidence))]
 }
+
+const quotedOf = ({ strength, passages }: Evidence): readonly Quotable[] =>
+  strength === 'good' ? passages.slice(0, MOST_QUOTES) : []
 
 function quote({ source, headings, markdown }: Quotable, { sources }: Evidence): string {
   const place = [sources[source - 1]?.title ?? '', ...headings].join(' › ')

@@ -1,6 +1,7 @@
 import { GoogleGenAI, type GenerateContentParameters, type GenerateContentResponse } from '@google/genai'
 import type { Logger } from '../../pipelines/logger.js'
 import { AnswerFailed, type Answerer, type FailureReason, type Question } from './answerer.js'
+import type { Evidence, Source } from './evidence.js'
 import { promptOf } from './prompt.js'
 
 export interface GeminiOptions {
@@ -30,6 +31,10 @@ export class GeminiAnswerer implements Answerer {
       vertexai: false,
       ...(baseUrl === undefined ? {} : { httpOptions: { baseUrl } }),
     })
+  }
+
+  sources({ sources }: Evidence): readonly Source[] {
+    return sources
   }
 
   async answer(question: Question, signal: AbortSignal): Promise<string> {

@@ -9,7 +9,7 @@ const make = (name, ...children) => {
   return element
 }
 
-const STARTS = /^(```|~~~|#{1,6} |> ?|\s*[-*] |\s*\d+[.)] )/
+const STARTS = /^(```|~~~|\||#{1,6} |> ?|\s*[-*] |\s*\d+[.)] )/
 
 function blocks(lines) {
   const made = []
@@ -19,6 +19,7 @@ function blocks(lines) {
     else if (/^(```|~~~)/.test(line)) made.push(code(lines))
     else if (/^#{1,6} /.test(line))
       made.push(make('p', make('strong', ...inline(lines.shift().replace(/^#+ /, '')))))
+    else if (line.startsWith('|')) made.push(make('pre', take(lines, /^\|/).join('\n')))
     else if (/^>/.test(line))
       made.push(make('blockquote', ...blocks(take(lines, /^>/).map((each) => each.replace(/^> ?/, '')))))
     else if (/^\s*[-*] /.test(line)) made.push(items('ul', lines, /^\s*[-*] /))
@@ -53,7 +54,7 @@ function items(name, lines, pattern) {
   return make(name, ...take(lines, pattern).map((line) => make('li', ...inline(line.replace(pattern, '')))))
 }
 
-const INLINE = /(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*|\[[^\]]+\]\((?:https?:\/\/|\/)[^)\s]*\))/
+const INLINE = /(\[[^\]]+\]\([^)\s]*\)|`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*)/
 
 function inline(text) {
   return text.split(INLINE).map((part, index) => {
@@ -62,7 +63,9 @@ function inline(text) {
     if (part.startsWith('**')) return make('strong', ...inline(part.slice(2, -2)))
     if (part.startsWith('*')) return make('em', part.slice(1, -1))
     const [, label, url] = /^\[([^\]]+)\]\((.*)\)$/.exec(part)
-    const link = make('a', label)
+    // Links of a page to its neighbours lead elsewhere from here, and other schemes are not ours to open.
+    if (!/^(https?:\/\/|\/|#)/.test(url)) return make('span', ...inline(label))
+    const link = make('a', ...inline(label))
     link.href = url
     link.rel = 'noopener noreferrer'
     return link

@@ -181,6 +181,19 @@ describe('POST /api/chat', () => {
     ])
   })
 
+  it('names the sources that it quotes, and none where it quotes nothing', async () => {
+    docs = await startBareDocs()
+    const pages = ['/a', '/b', '/b', '/c', '/d']
+    docs.worker.passages = pages.map((pageUrl, rank) => passage({ pageUrl, markdown: `Text ${rank}` }))
+    const sources = async () => {
+      const text = await (await docs.post('/api/chat', { messages: [user('x')] })).text()
+      return [...text.matchAll(/"source-url","sourceId":"\d","url":"([^"]*)"/g)].map(([, url]) => url)
+    }
+    expect(await sources()).toEqual(['/a', '/b'])
+    docs.worker.passages = [passage({ similarity: 0.3, coverage: 0 })]
+    expect(await sources()).toEqual([])
+  })
+
   const assistant = { role: 'assistant', parts: [] }
   const many = (count: number) => Array.from({ length: count }, () => user('x'))
 
