@@ -64,6 +64,11 @@ const JOBS: readonly Job[] = [
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded') },
   { name: 'chaos: 200 rounds on Kafka', env: {}, runs: chaos('kafka') },
   {
+    name: 'rebalances of two materializers on Kafka for ten minutes',
+    env: { REBALANCE_SECONDS: '600' },
+    runs: [vitest('test/system/kafka-materializers.test.ts')],
+  },
+  {
     name: 'the recording, every frame, while it is read',
     env: { RECORDING_EVERY_FRAME: '1' },
     runs: [vitest('test/system/recording.test.ts')],
@@ -76,7 +81,9 @@ const REPORT = 'bench/long.md'
 async function main(): Promise<void> {
   const commit = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).stdout.trim()
   const results = await earlier()
-  for (const job of JOBS) {
+  const words = process.argv.slice(2)
+  const chosen = JOBS.filter(({ name }) => words.every((word) => name.includes(word)))
+  for (const job of chosen) {
     let before = results.get(job.name)
     if (before?.commit !== commit) before = undefined
     if (before?.result === 'passed') {
@@ -91,7 +98,7 @@ async function main(): Promise<void> {
       await writeFile(REPORT, asMarkdown([...results.values()]))
     }
   }
-  const failed = JOBS.filter(({ name }) => results.get(name)?.result !== 'passed')
+  const failed = chosen.filter(({ name }) => results.get(name)?.result !== 'passed')
   for (const { name } of failed) process.stdout.write(`FAILED: ${name}\n`)
   process.exitCode = failed.length === 0 ? 0 : 1
 }

@@ -19,7 +19,7 @@ const COMMANDS = {
   test: (...args) => runNode([VITEST, 'run', ...args]),
   check: async (...args) => (await import('./check.mjs')).check(args),
   proto: async () => (await import('./proto.mjs')).writeProto(),
-  'check-long': () => runBuilt('bench/long.js'),
+  'check-long': (...args) => runBuilt('bench/long.js', args),
 }
 
 assertNode()
