@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { startRecordedNode } from '../../../services/recorded-node/node.js'
-import { naiveMoved } from '../../harness/naive-statistics.js'
-import { baseUnits } from '../../harness/node-json.js'
-import { Pipeline } from '../../harness/pipeline.js'
-import { readFrames, TIMELINE } from '../../harness/recording.js'
-import { FeedClient } from './feed-client.js'
+import { startRecordedNode } from '../../services/recorded-node/node.js'
+import { naiveMoved } from '../harness/naive-statistics.js'
+import { baseUnits } from '../harness/node-json.js'
+import { Pipeline } from '../harness/pipeline.js'
+import { readFrames, TIMELINE } from '../harness/recording.js'
+import { FeedClient } from '../services/explorer/feed-client.js'
 
 /** Frames around a reorganisation after which transactions are in the pool again. */
 const [FIRST, LAST] = [700, 760]

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startBareDocs, type BareDocs } from './bare-docs.js'
-import { passage } from './fake-worker.js'
+import { startBareDocs, type BareDocs } from '../services/docs/bare-docs.js'
+import { passage } from '../services/docs/fake-worker.js'
 
 const CHROMIUM = [
   process.env['CHROMIUM'] ?? '',
