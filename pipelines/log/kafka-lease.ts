@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Consumer, KafkaClient } from './kafka-client.js'
-import type { Lease } from './port.js'
+import { type Lease, PARTITION } from './port.js'
 import type { Logger } from '../logger.js'
 
 /** After so long without a sign of life another member takes over; brokers take no less than 6 s by default. */
@@ -87,7 +87,7 @@ export class KafkaLease implements Lease {
   async commit(position: number): Promise<void> {
     const { topic, logger } = this.#parts
     // Kafka's way: the offset of the next one to read.
-    const offsets = [{ topic, partition: 0, offset: String(position + 1) }]
+    const offsets = [{ topic, partition: PARTITION, offset: String(position + 1) }]
     await this.#consumer.commitOffsets(offsets).catch((error: unknown) => {
       logger.debug({ err: error }, 'the offset for lag monitors was not taken')
     })

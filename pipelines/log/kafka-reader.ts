@@ -1,10 +1,8 @@
 import type { KafkaClient } from './kafka-client.js'
-import type { LogRecord } from './port.js'
+import { type LogRecord, PARTITION } from './port.js'
 
 type Cluster = ReturnType<KafkaClient['cluster']>
 
-/** Of the only one. */
-const PARTITION = 0
 /** What a reader that waited for one event is given with it. */
 const WAIT_BYTES = 4 << 20
 /** Less than the driver gives a request. */

@@ -12,7 +12,7 @@ const SEGMENT_MS = 3_600_000
 const MOST_REPLICAS = 3
 
 /** The topics of the broker cannot carry the log; the message says which setting to change. */
-export class WrongTopic extends Error {
+class WrongTopic extends Error {
   override readonly name = 'WrongTopic'
 }
 

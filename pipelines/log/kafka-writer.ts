@@ -1,4 +1,5 @@
 import { CompressionTypes, type KafkaClient, type Producer } from './kafka-client.js'
+import { PARTITION } from './port.js'
 
 /**
  * Appends to topics. Delivery: a batch is one record batch of Kafka, so it is there whole, once and in order, or not at all:
@@ -36,7 +37,7 @@ export class KafkaWriter {
         compression: CompressionTypes.GZIP,
         messages: values.map((value) => ({
           value: Buffer.from(value.buffer, value.byteOffset, value.length),
-          partition: 0,
+          partition: PARTITION,
         })),
       })
       if (written?.baseOffset === undefined) throw new Error(`the brokers do not say where ${topic} took it`)

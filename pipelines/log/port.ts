@@ -4,6 +4,8 @@
  */
 export const TOPICS = ['chain', 'node', 'committed', 'dead-letters'] as const
 export type Topic = (typeof TOPICS)[number]
+/** Topics have one partition, on Kafka: the order of events is the point of them. */
+export const PARTITION = 0
 
 export interface LogRecord {
   /** Consecutive within a topic, from 0. */

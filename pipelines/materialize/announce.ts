@@ -6,9 +6,9 @@ import {
   NodeEventSchema,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../chain/hash.js'
-import type { EventLog } from '../log/port.js'
+import { type EventLog, PARTITION } from '../log/port.js'
 import type { Head } from '../tables/head.js'
-import { type LogShrank, PARTITION, PoisonEvent } from './poison.js'
+import { type LogShrank, PoisonEvent } from './poison.js'
 
 /** Events of topic `node` looked back at on start: the newest heartbeat is among the last few. */
 const LOOK_BACK = 200

@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { DeadLetterSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
-import type { EventLog } from '../log/port.js'
-import { LogShrank, PARTITION, type PoisonEvent } from './poison.js'
+import { type EventLog, PARTITION } from '../log/port.js'
+import { LogShrank, type PoisonEvent } from './poison.js'
 
 const READ_AT_ONCE = 1000
 

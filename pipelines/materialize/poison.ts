@@ -1,5 +1,4 @@
-/** Topics have one partition: the order of events is the point of them. */
-export const PARTITION = 0
+import { PARTITION } from '../log/port.js'
 
 /** An event that is wrong at its right position: nothing after it may be folded. */
 export class PoisonEvent extends Error {

@@ -33,10 +33,6 @@ export class Assistant {
     this.#parts = parts
   }
 
-  get name(): string {
-    return this.#parts.answerer.name
-  }
-
   async ask(text: string, signal: AbortSignal): Promise<Answered> {
     const question = await this.#question([{ role: 'user', text }], signal)
     const { evidence } = question
@@ -107,7 +103,7 @@ const NOT_TOLD = /\bdocumentation does(?: not|n['’]t) (?:tell|say|mention|cove
  * The sources that an answer names, in the order in which it does, and the answer with their new numbers; numbers of no source
  * go. One that names none, and does not say that it found nothing, is of all that it was given.
  */
-export function cite(answer: string, { sources }: Evidence): Pick<Answered, 'answer' | 'sources'> {
+function cite(answer: string, { sources }: Evidence): Pick<Answered, 'answer' | 'sources'> {
   const numbers = new Map<number, number>()
   const renumber = (_: string, space: string, list: string): string => {
     const named = list

@@ -6,8 +6,8 @@ export interface Turn {
   readonly text: string
 }
 
-export const MOST_MESSAGES = 20
-export const MOST_QUESTION = 1_000
+const MOST_MESSAGES = 20
+const MOST_QUESTION = 1_000
 
 /** The question of an ask request. @throws Refusal 400. */
 export function questionOf(body: unknown): string {

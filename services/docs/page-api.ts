@@ -59,7 +59,7 @@ export function findPage(content: Content, path: readonly string[]): Page | unde
 }
 
 /** @throws Refusal 404. */
-export function requirePage(content: Content, path: readonly string[]): Page {
+function requirePage(content: Content, path: readonly string[]): Page {
   const page = findPage(content, path)
   if (page === undefined) throw new Refusal(404, 'Page not found')
   return page

@@ -41,7 +41,7 @@ export async function search(retrieval: Retrieval, { query: given, gone }: Incom
 }
 
 /** Pages, each followed by its hits. */
-export function searchItems({ pages }: Pick<SearchResponse, 'pages'>, limit: number): readonly SearchItem[] {
+function searchItems({ pages }: Pick<SearchResponse, 'pages'>, limit: number): readonly SearchItem[] {
   return pages.flatMap(itemsOf).slice(0, limit)
 }
 

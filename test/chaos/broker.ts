@@ -1,8 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createWriteStream, existsSync } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { KafkaCluster } from '../harness/kafka.js'
 import { until } from '../harness/until.js'
 
 /** The log's server, where the log has one: what can happen to it. Each acts on one broker, and returns when it is done. */
@@ -14,41 +10,30 @@ export interface Broker {
   /** Ends it as an operator would; it is started again. */
   restart(): Promise<void>
   /** It does not answer any more, and its connections stay. */
-  pause(): void
+  pause(): Promise<void>
   resume(): void
   close(): Promise<void>
 }
 
-const MAIN = fileURLToPath(new URL('../../services/kafka/main.js', import.meta.url))
-const START_MS = 120_000
+const RESTART_MS = 120_000
 
 /** Kafka as `npm run kafka` runs it: brokers that are started again when they die. */
 export class KafkaBrokers implements Broker {
-  readonly #pids = new Map<number, number>()
   #turn = 0
   #frozen: number | undefined
-  url = ''
 
-  private constructor(private readonly child: ChildProcess) {}
+  private constructor(
+    private readonly cluster: KafkaCluster,
+    private readonly brokers: number,
+  ) {}
 
-  /** @throws Error where this build has no Kafka, or it does not start. */
-  static async start(dataDir: string, logFile: string, brokers: number): Promise<KafkaBrokers> {
-    if (!existsSync(MAIN))
-      throw new Error('this build has no services/kafka: --log embedded is what there is')
-    const child = spawn(process.execPath, [MAIN, '--brokers', String(brokers)], {
-      env: { PATH: process.env['PATH'] ?? '', DATA_DIR: dataDir },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const output = createWriteStream(logFile, { flags: 'a' })
-    child.stdout.pipe(output, { end: false })
-    child.stderr.pipe(output, { end: false })
-    const started = new KafkaBrokers(child)
-    createInterface(child.stdout).on('line', (line) => {
-      started.#read(line)
-    })
-    await until('Kafka is ready', () => started.url !== '' || child.exitCode !== null, START_MS)
-    if (started.url === '') throw new Error(`Kafka did not start: see ${logFile}`)
-    return started
+  /** @throws Error where it cannot be had. */
+  static async start(dataDir: string, logFile: string, brokers: 1 | 3): Promise<KafkaBrokers> {
+    return new KafkaBrokers(await KafkaCluster.start(brokers, dataDir, logFile), brokers)
+  }
+
+  get url(): string {
+    return this.cluster.url
   }
 
   async kill(): Promise<void> {
@@ -59,8 +44,8 @@ export class KafkaBrokers implements Broker {
     await this.#end('SIGTERM')
   }
 
-  pause(): void {
-    this.#frozen = this.#next()[1]
+  async pause(): Promise<void> {
+    this.#frozen = await this.cluster.pid(this.#next())
     process.kill(this.#frozen, 'SIGSTOP')
   }
 
@@ -71,30 +56,19 @@ export class KafkaBrokers implements Broker {
 
   async close(): Promise<void> {
     this.resume()
-    if (this.child.exitCode !== null) return
-    const gone = once(this.child, 'exit')
-    this.child.kill('SIGTERM')
-    await gone
+    await this.cluster.stop()
   }
 
   /** One after the other. */
-  #next(): [id: number, pid: number] {
-    const all = [...this.#pids]
-    const chosen = all[this.#turn++ % all.length]
-    if (chosen === undefined) throw new Error('Kafka has not said which brokers there are')
-    return chosen
+  #next(): number {
+    return 1 + (this.#turn++ % this.brokers)
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
-    const [id, pid] = this.#next()
+    const broker = this.#next()
+    const pid = await this.cluster.pid(broker)
     process.kill(pid, signal)
-    await until(`broker ${String(id)} is started again`, () => this.#pids.get(id) !== pid, START_MS)
-  }
-
-  #read(line: string): void {
-    const ready = /^ready (kafka:\S+)/.exec(line)
-    if (ready?.[1] !== undefined) this.url = ready[1]
-    const broker = /^broker (\d+) pid (\d+) port \d+/.exec(line)
-    if (broker !== null) this.#pids.set(Number(broker[1]), Number(broker[2]))
+    const isBack = async (): Promise<boolean> => (await this.cluster.pid(broker)) !== pid
+    await until(`broker ${String(broker)} is started again`, isBack, RESTART_MS)
   }
 }

@@ -81,7 +81,7 @@ const brokerPaused: Fault = {
   name: 'broker silent',
   needs: 'broker',
   async strike({ broker }, random) {
-    broker?.pause()
+    await broker?.pause()
     await sleep(500 + random.below(1500))
     broker?.resume()
   },

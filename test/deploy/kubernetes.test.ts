@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { RETENTION_MS } from '../../pipelines/log/port.js'
 import { customSchemas, faultsIn } from './custom-resources.js'
-import { faultsOf, KNOWS_KAFKA } from './settings.js'
+import { faultsOf } from './settings.js'
 import { type Document, documents, ran, tool } from './tools.js'
 
 const FOLDER = 'deploy/kubernetes'
@@ -114,7 +114,7 @@ describe('kubernetes', () => {
     }
   })
 
-  it.skipIf(!KNOWS_KAFKA)('gives each process settings that it takes', () => {
+  it('gives each process settings that it takes', () => {
     for (const { container } of containers)
       expect(faultsOf(environmentOf(container)), container.name).toEqual([])
   })

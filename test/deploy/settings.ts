@@ -8,9 +8,6 @@ export const DECLARED: ReadonlySet<string> = new Set(
 /** What Node.js itself reads. */
 const NODES_OWN = new Set(['NODE_ENV', 'NODE_EXTRA_CA_CERTS'])
 
-/** False in a tree whose log is not on Kafka yet: its settings cannot be looked at. */
-export const KNOWS_KAFKA = DECLARED.has('KAFKA_SSL')
-
 /** What is wrong with an environment that is meant for one of the project's processes. */
 export function faultsOf(env: Readonly<Record<string, string>>): string[] {
   const unknown = Object.keys(env).filter((name) => !DECLARED.has(name) && !NODES_OWN.has(name))

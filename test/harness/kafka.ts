@@ -1,56 +1,49 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { spawnSync } from 'node:child_process'
 import { Kafka, logLevel } from 'kafkajs'
-import { ServiceProcess } from './processes.js'
+import { ROOT, ServiceProcess } from './processes.js'
 import { until } from './until.js'
 
-/** Why there can be no Kafka here; undefined where it may be had. */
-export const WITHOUT_KAFKA = [
-  ['java', '-version'],
-  ['mvn', '--version'],
-]
-  .filter(([command = '', arg = '']) => spawnSync(command, [arg]).status !== 0)
-  .map(([command]) => `${command ?? ''} is not installed`)
-  .at(0)
-
-if (WITHOUT_KAFKA !== undefined) console.warn(`SKIPPED: everything that needs Kafka, for ${WITHOUT_KAFKA}`)
+/** Kept between runs, and gone with the packages. */
+export const KAFKA_LIBRARIES = join(ROOT, 'node_modules/.cache/headwater-kafka')
+const START_MS = 120_000
 
 /** Real brokers on loopback, as `npm run kafka` starts them. */
 export class KafkaCluster {
   private constructor(
     readonly url: string,
-    private readonly folder: string,
+    private readonly log: string,
     private readonly process: ServiceProcess,
+    private readonly ownFolder: string | undefined,
   ) {}
 
-  static async start(brokers: 1 | 3): Promise<KafkaCluster> {
-    const folder = await mkdtemp(join(tmpdir(), 'headwater-kafka-'))
-    const log = join(folder, 'kafka.log')
-    const process = new ServiceProcess(
-      'kafka',
-      { DATA_DIR: folder, HOME: globalThis.process.env['HOME'] ?? '' },
-      log,
-      ['--brokers', String(brokers)],
-    ).start()
-    let url = ''
-    await until(
+  /**
+   * @param given a folder that is somebody else's to take away; one of its own where left out.
+   * @param log what the brokers' keeper says, beside their folder.
+   */
+  static async start(brokers: 1 | 3, given?: string, log?: string): Promise<KafkaCluster> {
+    const folder = given ?? (await mkdtemp(join(tmpdir(), 'headwater-kafka-')))
+    const file = log ?? join(folder, 'kafka.log')
+    await mkdir(KAFKA_LIBRARIES, { recursive: true })
+    await symlink(KAFKA_LIBRARIES, join(folder, 'kafka-libraries'))
+    const env = { DATA_DIR: folder, HOME: process.env['HOME'] ?? '' }
+    const keeper = new ServiceProcess('kafka', env, file, ['--brokers', String(brokers)]).start()
+    const url = await until(
       'Kafka is ready',
       async () => {
-        const said = await readFile(log, 'utf8').catch(() => '')
-        if (!process.alive) throw new Error(`Kafka does not run: ${said}`)
-        url = /^ready (kafka:\S+)$/m.exec(said)?.[1] ?? ''
-        return url !== ''
+        const said = await readFile(file, 'utf8').catch(() => '')
+        return keeper.alive ? /^ready (kafka:\S+)$/m.exec(said)?.[1] : `not: ${said}`
       },
-      120_000,
+      START_MS,
     )
-    return new KafkaCluster(url, folder, process)
+    if (!keeper.alive) throw new Error(`Kafka does not run: ${url}`)
+    return new KafkaCluster(url, file, keeper, given === undefined ? folder : undefined)
   }
 
   /** The process of a broker, by its number from 1, as it runs now. */
   async pid(broker: number): Promise<number> {
-    const said = await readFile(join(this.folder, 'kafka.log'), 'utf8')
+    const said = await readFile(this.log, 'utf8')
     const lines = [...said.matchAll(/^broker (\d) pid (\d+) /gm)].filter(([, id]) => Number(id) === broker)
     return Number(lines.at(-1)?.[2])
   }
@@ -77,6 +70,7 @@ export class KafkaCluster {
 
   async stop(): Promise<void> {
     await this.process.kill('SIGTERM')
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+    if (this.ownFolder !== undefined)
+      await rm(this.ownFolder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   }
 }

@@ -4,7 +4,8 @@ import { createWriteStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const ROOT = new URL('../../', import.meta.url).pathname.replace(/\/dist\/$/, '/')
+/** Of the project, from the sources and from dist/ alike. */
+export const ROOT = new URL('../../', import.meta.url).pathname.replace(/\/dist\/$/, '/')
 
 /** One of the project's processes, run from the build as an operator would, with its output in a file. */
 export class ServiceProcess {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { WITHOUT_KAFKA } from '../harness/kafka.js'
+import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const ROUND_MS = 60_000

@@ -4,7 +4,8 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLog } from '../../pipelines/log/open.js'
 import type { EventLog } from '../../pipelines/log/port.js'
-import { KafkaCluster, WITHOUT_KAFKA } from '../harness/kafka.js'
+import { KafkaCluster } from '../harness/kafka.js'
+import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 import { until } from '../harness/until.js'
 
 const text = (value: string): Buffer => Buffer.from(value)

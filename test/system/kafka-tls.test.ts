@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { kafkaLibraries } from '../../services/kafka/libraries.js'
 import { freePort, isPortOpen } from '../../services/ports.js'
-import { WITHOUT_KAFKA } from '../harness/kafka.js'
+import { KAFKA_LIBRARIES } from '../harness/kafka.js'
+import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 import { until } from '../harness/until.js'
 
 const STORE = ['-storetype', 'PKCS12', '-storepass', 'only-for-tests']
@@ -19,7 +20,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-tls-'))
-    const libraries = await kafkaLibraries(join(folder, 'libraries'))
+    const libraries = await kafkaLibraries(KAFKA_LIBRARIES)
     port = await freePort()
     const [plain, controller] = [await freePort(), await freePort()]
     const keys = join(folder, 'keys.p12')
