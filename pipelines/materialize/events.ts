@@ -15,6 +15,11 @@ export interface Place {
   readonly sequence: bigint
 }
 
+export interface PlacedEvent {
+  readonly position: number
+  readonly event: ChainEvent
+}
+
 interface Tip {
   readonly height: number
   readonly hash: string
@@ -28,7 +33,7 @@ export function newEvents(
   records: readonly LogRecord[],
   last: Place,
   aside: ReadonlySet<number>,
-): { readonly position: number; readonly event: ChainEvent }[] {
+): PlacedEvent[] {
   let { epoch, sequence } = last
   return records.flatMap((record) => {
     if (aside.has(record.position)) return []
@@ -38,6 +43,26 @@ export function newEvents(
     sequence = event.sequence
     return [{ position: record.position, event }]
   })
+}
+
+/**
+ * The events that each head is made of, up to the last that may be shown. A reorganisation has a head of its own, from the first
+ * block that leaves to the first state that may be shown: so it is told as the same one by whoever folds the log, however much
+ * of it is read at once, also by one that makes again what another had made and lost.
+ * @param isReorganising whether a block has left since the last head.
+ */
+export function headsOf(events: readonly PlacedEvent[], isReorganising: boolean): PlacedEvent[][] {
+  const heads: PlacedEvent[][] = []
+  let [from, hasLeft] = [0, isReorganising]
+  const last = events.findLastIndex(({ event }) => event.settled)
+  for (const [index, { event }] of events.slice(0, last + 1).entries()) {
+    hasLeft ||= event.event.case === 'blockDisconnected'
+    const leavesNext = events[index + 1]?.event.event.case === 'blockDisconnected'
+    if (!event.settled || !(hasLeft || leavesNext || index === last)) continue
+    heads.push(events.slice(from, index + 1))
+    ;[from, hasLeft] = [index + 1, false]
+  }
+  return heads
 }
 
 /** The chain that an epoch is of. @throws PoisonEvent where it is another than before. */

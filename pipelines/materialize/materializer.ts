@@ -16,7 +16,7 @@ import { Announcer } from './announce.js'
 import { BlockWriter } from './block-writer.js'
 import { readAside, writeAside } from './dead-letters.js'
 import { type ConnectedBlock, decodeBlock, hexOf } from './decode.js'
-import { chainOf, mustConnect, mustDisconnect, newEvents } from './events.js'
+import { chainOf, headsOf, mustConnect, mustDisconnect, newEvents, type PlacedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 import { RANKING_TAIL, RankingBuilder } from './ranking-builder.js'
 import { mustHold, repair } from './repair.js'
@@ -66,6 +66,8 @@ interface Pending {
   chain: Chain | undefined
   disconnected: string[]
   connected: string[]
+  /** Whether a block has left since the last head. */
+  isReorganising: boolean
 }
 
 /**
@@ -200,15 +202,22 @@ export class Materializer {
     this.#unwritten = []
   }
 
-  /** Folds up to the last event that may be shown and shows it; what comes after it is folded with the next batch. */
+  /** Folds up to the last event that may be shown, head by head; what comes after it is folded with the next batch. */
   async #foldBatch(records: readonly LogRecord[]): Promise<void> {
     const events = newEvents(records, this.#pending, this.#aside)
-    const settled = events.findLastIndex(({ event }) => event.settled)
-    const now = settled < 0 ? events : events.slice(0, settled + 1)
-    for (const { position, event } of now) this.#foldEvent(position, event)
+    const heads = headsOf(events, this.#pending.isReorganising)
+    for (const head of heads) {
+      await this.#fold(head)
+      await this.#show()
+    }
+    if (heads.length > 0) return
+    await this.#fold(events)
+    this.#cursor = records.at(-1)?.position ?? this.#cursor
+  }
+
+  async #fold(events: readonly PlacedEvent[]): Promise<void> {
+    for (const { position, event } of events) this.#foldEvent(position, event)
     await this.#writeBlocks()
-    this.#cursor = (settled < 0 ? records.at(-1)?.position : now.at(-1)?.position) ?? this.#cursor
-    if (settled >= 0) await this.#show()
   }
 
   #foldEvent(position: number, event: ChainEvent): void {
@@ -240,6 +249,7 @@ export class Materializer {
   #disconnect(position: number, event: BlockDisconnected): void {
     const hash = mustDisconnect(position, event, this.#tip())
     this.counts.disconnected++
+    this.#pending.isReorganising = true
     // Connected and disconnected within a batch: it leaves no row.
     if (this.#unwritten.pop() !== undefined) return
     if (this.#pending.connected.pop() === undefined) this.#pending.disconnected.push(hash)
@@ -350,5 +360,6 @@ function fresh(head: Head | undefined): Pending {
     chain: head?.chain,
     disconnected: [],
     connected: [],
+    isReorganising: false,
   }
 }

@@ -171,7 +171,10 @@ function connectedOf(head: Pick<Head, 'tipHeight' | 'connected' | 'blocksBefore'
   })
 }
 
-function reorgOf(head: Pick<Head, 'tipHeight' | 'connected' | 'disconnected' | 'reorgsBefore'>): FeedEvent {
+/** What a head that tells of a reorganisation makes known. */
+export function reorgOf(
+  head: Pick<Head, 'tipHeight' | 'connected' | 'disconnected' | 'reorgsBefore'>,
+): FeedEvent {
   const { connected, disconnected } = head
   const data = {
     fork_height: head.tipHeight - connected.length,

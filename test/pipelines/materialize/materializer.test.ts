@@ -2,14 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { Materializer } from '../../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../../pipelines/materialize/poison.js'
 import { Database } from '../../../pipelines/tables/clickhouse.js'
-import { latestHead } from '../../../pipelines/tables/head.js'
+import { headsAfter, latestHead } from '../../../pipelines/tables/head.js'
 import { migrate } from '../../../pipelines/tables/migrate.js'
+import { reorgOf } from '../../../services/explorer/feed-writer.js'
 import { startSimnode } from '../../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../../services/simnode/sim-chain.js'
 import { expectSameRows } from '../../harness/clean-index.js'
@@ -44,6 +45,15 @@ describe('what a log may bring', () => {
     for (let block = 0; block < 25; block++) fork.mine({})
     fork.activate()
     source.restartPoller()
+    await source.level()
+    // A block that comes, one that takes its place, and one more, before anybody looks again.
+    const again = forkAt(chain, chain.tip.height)
+    chain.mine({})
+    await source.poll()
+    for (let block = 0; block < 2; block++) again.mine({})
+    again.activate()
+    await source.poll()
+    chain.mine({})
     await source.level()
     events = (await source.log.read('chain', 0, 10_000)).map(({ value }) => value)
     tip = chain.tip.hash
@@ -101,6 +111,26 @@ describe('what a log may bring', () => {
   it('the same stretch told again after everything changes nothing', async () => {
     const db = await fold([...events, ...events.slice(5, 30)])
     await expectSameRows(db, source.db)
+  })
+
+  it.each([1, 7])('read %i at a time, what the feed tells of it is the same', async (most) => {
+    const db = await database()
+    const log = await logOf(events)
+    const read = log.read.bind(log)
+    vi.spyOn(log, 'read').mockImplementation((topic, from) => read(topic, from, most))
+    const materializer = new Materializer({ db, log, logger, finalityDepth: FINALITY })
+    while (await materializer.step());
+    const told = async (from: Database): Promise<object> => {
+      const heads = await headsAfter(from, -1)
+      return {
+        blocks: heads.flatMap((head) => head.connected.map((hash, at) => [head.blocksBefore + at, hash])),
+        reorgs: heads.filter((head) => head.disconnected.length > 0).map(reorgOf),
+      }
+    }
+    const expected = await fold(events)
+    expect(await told(db)).toEqual(await told(expected))
+    expect(await told(db)).toMatchObject({ reorgs: [{ seq: 1 }, { seq: 2, data: { depth: 1 } }] })
+    await expectSameRows(db, expected)
   })
 
   it('a missing event stops it, named by its position', async () => {
