@@ -14,9 +14,12 @@ export function hash160(bytes: Uint8Array): Buffer {
   return hash('ripemd160', sha256(bytes), 'buffer')
 }
 
-/** Internal (serialised) byte order → the hex that people read. */
+const reversed = Buffer.alloc(32)
+
+/** Internal (serialised) byte order → the hex that people read. @param bytes 32 of them. */
 export function reverseHex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).reverse().toString('hex')
+  reversed.set(bytes)
+  return reversed.reverse().toString('hex')
 }
 
 /** Display hex → 32 bytes in the same order. */

@@ -6,20 +6,24 @@ import { movedBy } from '../chain/moved.js'
 import { encodePrevouts, type Prevout } from '../chain/prevout.js'
 import { isUnspendable, isWitnessCommitment, opReturnPayload, scriptHash } from '../chain/script.js'
 import { dayOf } from '../chain/day.js'
-import type { SerializedTx } from '../chain/transaction.js'
+import type { SerializedTx, TxOutput } from '../chain/transaction.js'
 import {
+  BLOCK_HEIGHTS,
+  BLOCK_TXS,
   type BlockRow,
-  type BlockTxRow,
+  BLOCKS,
   depthOf,
-  type OpReturnRow,
-  type ScriptBalanceRow,
-  type ScriptOutputRow,
-  type ScriptRow,
-  type ScriptTxRow,
-  type SpendRow,
-  type TxBodyRow,
-  type TxWitnessRow,
+  OP_RETURNS,
+  SCRIPT_BALANCES,
+  SCRIPT_OUTPUTS,
+  SCRIPT_TXS,
+  SCRIPTS,
+  SPENDS,
+  TX_BODIES,
+  TX_PLACES,
+  TX_WITNESSES,
 } from '../tables/chain-tables.js'
+import { EncodedRows } from '../tables/rowbinary.js'
 import type { ConnectedBlock } from './decode.js'
 import { noTotals, type Totals } from './totals.js'
 
@@ -51,16 +55,18 @@ export const NO_SUMS: Sums = {
 
 /** Rows by table, of some consecutive blocks. */
 export class ChainRows {
-  readonly blocks: BlockRow[] = []
-  readonly blockTxs: BlockTxRow[] = []
-  readonly bodies: TxBodyRow[] = []
-  readonly witnesses: TxWitnessRow[] = []
-  readonly spends: SpendRow[] = []
-  readonly scriptTxs: ScriptTxRow[] = []
-  readonly scriptOutputs: ScriptOutputRow[] = []
-  readonly scripts: ScriptRow[] = []
-  readonly scriptBalances: ScriptBalanceRow[] = []
-  readonly opReturns: OpReturnRow[] = []
+  readonly blocks = new EncodedRows(BLOCKS)
+  readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
+  readonly blockTxs = new EncodedRows(BLOCK_TXS)
+  readonly txPlaces = new EncodedRows(TX_PLACES)
+  readonly bodies = new EncodedRows(TX_BODIES)
+  readonly witnesses = new EncodedRows(TX_WITNESSES)
+  readonly spends = new EncodedRows(SPENDS)
+  readonly scriptTxs = new EncodedRows(SCRIPT_TXS)
+  readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
+  readonly scripts = new EncodedRows(SCRIPTS)
+  readonly scriptBalances = new EncodedRows(SCRIPT_BALANCES)
+  readonly opReturns = new EncodedRows(OP_RETURNS)
 }
 
 /** A script in the blocks at hand: its hash, and what does not change about it. */
@@ -70,13 +76,18 @@ export interface KnownScript {
   readonly isDilithium: boolean
 }
 
-/** What a block's transactions add up to beside the sums of the chain. */
+/** What a block's transactions add up to, and by how much they change the sums of the chain. */
 interface BlockSums {
   totalFees: bigint
   totalOutput: bigint
   dilithium: number
   activeAddresses: number
   newAddresses: number
+  supply: bigint
+  unspent: number
+  funded: number
+  dilithiumAddresses: number
+  dilithiumFunded: number
   /** Balances before the block of the scripts that it touches. */
   readonly before: Map<KnownScript, bigint>
 }
@@ -89,11 +100,21 @@ interface Touch {
   showsDilithium: boolean
 }
 
+/** A transaction with the scripts that it touches. */
+interface PreparedTx {
+  readonly tx: SerializedTx
+  /** What its inputs spend; none for the coinbase. */
+  readonly prevouts: readonly Prevout[]
+  /** Of the prevouts. */
+  readonly spent: readonly KnownScript[]
+  /** Of the outputs; undefined for one that nothing can spend, and for those of block 0, which nothing can either. */
+  readonly paid: readonly (KnownScript | undefined)[]
+}
+
 /** A block whose scripts are hashed: what the totals are loaded for. */
 export interface PreparedBlock {
   readonly block: ConnectedBlock
-  /** Per transaction: what its inputs spend (none for the coinbase). */
-  readonly prevouts: readonly (readonly Prevout[])[]
+  readonly txs: readonly PreparedTx[]
 }
 
 /** Knows each script of a batch once, however often it occurs. */
@@ -131,18 +152,18 @@ export class ScriptBook {
 /** Splits a block's prevouts by transaction and notes every script that its totals are needed of. */
 export function prepareBlock(block: ConnectedBlock, book: ScriptBook): PreparedBlock {
   let at = 0
-  const prevouts = block.txs.map((tx) => {
-    if (tx.isCoinbase) return []
-    const own = block.prevouts.slice(at, at + tx.inputs.length)
-    at += tx.inputs.length
-    for (const { script } of own) book.of(script)
-    return own
+  const txs = block.txs.map((tx) => {
+    const prevouts = tx.isCoinbase ? [] : block.prevouts.slice(at, (at += tx.inputs.length))
+    const paid = ({ script }: TxOutput): KnownScript | undefined =>
+      block.height === 0 || isUnspendable(script) ? undefined : book.of(script)
+    return {
+      tx,
+      prevouts,
+      spent: prevouts.map(({ script }) => book.of(script)),
+      paid: tx.outputs.map(paid),
+    }
   })
-  if (block.height > 0) {
-    for (const tx of block.txs)
-      for (const { script } of tx.outputs) if (!isUnspendable(script)) book.of(script)
-  }
-  return { block, prevouts }
+  return { block, txs }
 }
 
 /**
@@ -150,10 +171,11 @@ export function prepareBlock(block: ConnectedBlock, book: ScriptBook): PreparedB
  * them: the same blocks on the same chain always give the same rows.
  */
 export class BlockFolder {
-  readonly rows = new ChainRows()
   #sums: Sums
 
   constructor(
+    /** Where the rows go. */
+    private readonly rows: ChainRows,
     private readonly book: ScriptBook,
     /** Totals of every script of the blocks before them; changed as the fold goes. */
     private readonly totals: Map<string, Totals>,
@@ -166,37 +188,37 @@ export class BlockFolder {
     return this.#sums
   }
 
-  fold({ block, prevouts }: PreparedBlock): void {
+  fold({ block, txs }: PreparedBlock): void {
     const own: BlockSums = {
       ...{ totalFees: 0n, totalOutput: 0n, dilithium: 0, activeAddresses: 0, newAddresses: 0 },
+      ...{ supply: 0n, unspent: 0, funded: 0, dilithiumAddresses: 0, dilithiumFunded: 0 },
       before: new Map(),
     }
-    const sums = { ...this.#sums }
-    for (const [index, tx] of block.txs.entries()) {
-      const spent = prevouts[index] ?? []
-      const shown = tx.inputs.map((input, vin) => inputShowsDilithium(input, spent[vin]?.script))
+    let opReturns = this.#sums.sum_op_returns
+    for (const [index, prepared] of txs.entries()) {
+      const { tx, prevouts } = prepared
+      const shown = tx.inputs.map((input, vin) => inputShowsDilithium(input, prevouts[vin]?.script))
       const isDilithium = shown.includes(true)
       if (isDilithium) own.dilithium++
-      this.#txRows(block, index, tx, spent, isDilithium)
-      this.#foldScripts(block, index, tx, spent, shown, sums, own)
-      this.#foldOpReturns(block, index, tx, sums)
-      const output = tx.outputs.reduce((sum, { value }) => sum + value, 0n)
+      this.#txRows(block, index, prepared, isDilithium)
+      this.#foldScripts(block, index, prepared, shown, own)
+      opReturns = this.#foldOpReturns(block, index, tx, opReturns)
       if (tx.isCoinbase) continue
+      const output = tx.outputs.reduce((sum, { value }) => sum + value, 0n)
       own.totalOutput += output
-      own.totalFees += spent.reduce((sum, { value }) => sum + value, 0n) - output
+      own.totalFees += prevouts.reduce((sum, { value }) => sum + value, 0n) - output
     }
-    sums.sum_txs += BigInt(block.txs.length)
-    sums.sum_dilithium_txs += BigInt(own.dilithium)
-    this.#sums = sums
+    this.#sums = { ...sumsAfter(this.#sums, block, own), sum_op_returns: opReturns }
     this.#balanceRows(block, own.before)
-    this.rows.blocks.push({
+    this.rows.blockHeights.add({ hash: block.hash, height: block.height })
+    this.rows.blocks.add({
       ...this.#blockRow(block),
       total_fees: own.totalFees,
       total_output: own.totalOutput,
       dilithium_tx_count: own.dilithium,
       active_addresses: own.activeAddresses,
       new_addresses: own.newAddresses,
-      ...sums,
+      ...this.#sums,
     })
   }
 
@@ -233,16 +255,10 @@ export class BlockFolder {
     }
   }
 
-  #txRows(
-    block: ConnectedBlock,
-    index: number,
-    tx: SerializedTx,
-    prevouts: readonly Prevout[],
-    isDilithium: boolean,
-  ): void {
+  #txRows(block: ConnectedBlock, index: number, { tx, prevouts }: PreparedTx, isDilithium: boolean): void {
     const { rows } = this
     const { txid, wtxid, size, weight } = tx
-    rows.blockTxs.push({
+    const row = {
       height: block.height,
       block_hash: block.hash,
       tx_index: index,
@@ -253,12 +269,14 @@ export class BlockFolder {
       weight,
       is_dilithium: isDilithium ? 1 : 0,
       moved: movedBy(tx, prevouts),
-    })
-    rows.bodies.push({ txid, body: tx.body, prevouts: encodePrevouts(prevouts) })
-    if (tx.hasWitness) rows.witnesses.push({ wtxid, witness: tx.witness })
+    }
+    rows.blockTxs.add(row)
+    rows.txPlaces.add(row)
+    rows.bodies.add({ txid, body: tx.body, prevouts: encodePrevouts(prevouts) })
+    if (tx.hasWitness) rows.witnesses.add({ wtxid, witness: tx.witness })
     if (tx.isCoinbase) return
     for (const [vin, { prevTxid, prevVout }] of tx.inputs.entries()) {
-      rows.spends.push({
+      rows.spends.add({
         prev_txid: prevTxid,
         prev_vout: prevVout,
         height: block.height,
@@ -273,45 +291,39 @@ export class BlockFolder {
   #foldScripts(
     block: ConnectedBlock,
     index: number,
-    tx: SerializedTx,
-    prevouts: readonly Prevout[],
+    prepared: PreparedTx,
     shown: readonly boolean[],
-    sums: Sums,
     own: BlockSums,
   ): void {
-    const touches = this.#touches(block, tx, prevouts, shown)
-    for (const [known, touch] of touches) {
-      const totals = this.totals.get(known.hash) ?? noTotals()
+    const day = dayOf(block.header.time)
+    for (const [known, touch] of this.#touches(block, prepared, shown)) {
+      const totals = this.#totalsOf(known)
       const before = {
-        balance: totals.received - totals.sent,
+        isFunded: totals.received > totals.sent,
         isDilithium: known.isDilithium || totals.showsDilithium,
       }
-      if (totals.ordinal === 0n) {
+      if (totals.ordinal === 0) {
         totals.firstHeight = block.height
         totals.firstTime = block.header.time
       }
-      if (!own.before.has(known)) own.before.set(known, before.balance)
+      if (!own.before.has(known)) own.before.set(known, totals.received - totals.sent)
+      const isActive = !totals.openDays.includes(day)
       const openDays = openDaysAfter(totals.openDays, block)
-      const isActive = !totals.openDays.includes(dayOf(block.header.time))
       totals.openDays = openDays
       totals.ordinal++
       totals.received += touch.received
       totals.sent += touch.sent
-      totals.unspent += BigInt(touch.unspent)
+      totals.unspent += touch.unspent
       totals.showsDilithium ||= touch.showsDilithium
-      this.totals.set(known.hash, totals)
-      addToSums(sums, known, totals, touch, before)
-      if (known.address !== undefined) {
-        if (isActive) own.activeAddresses++
-        if (totals.ordinal === 1n) own.newAddresses++
-      }
-      this.rows.scriptTxs.push({
+      addToSums(own, known, totals, touch, before)
+      if (known.address !== undefined && isActive) own.activeAddresses++
+      this.rows.scriptTxs.add({
         script_hash: known.hash,
         ordinal: totals.ordinal,
         height: block.height,
         block_hash: block.hash,
         tx_index: index,
-        txid: tx.txid,
+        txid: prepared.tx.txid,
         time: block.header.time,
         received: touch.received,
         sent: touch.sent,
@@ -326,11 +338,17 @@ export class BlockFolder {
     }
   }
 
+  #totalsOf({ hash }: KnownScript): Totals {
+    let totals = this.totals.get(hash)
+    if (totals === undefined) this.totals.set(hash, (totals = noTotals()))
+    return totals
+  }
+
   #balanceRows(block: ConnectedBlock, before: ReadonlyMap<KnownScript, bigint>): void {
     for (const [known, balance] of before) {
       const totals = this.totals.get(known.hash)
       if (known.address === undefined || totals === undefined) continue
-      this.rows.scriptBalances.push({
+      this.rows.scriptBalances.add({
         height: block.height,
         block_hash: block.hash,
         script_hash: known.hash,
@@ -343,12 +361,14 @@ export class BlockFolder {
     }
   }
 
-  #foldOpReturns(block: ConnectedBlock, index: number, tx: SerializedTx, sums: Mutable<Sums>): void {
+  /** @returns how many there are up to and with this transaction. */
+  #foldOpReturns(block: ConnectedBlock, index: number, tx: SerializedTx, before: bigint): bigint {
+    let ordinal = before
     for (const [vout, { script }] of tx.outputs.entries()) {
       const data = opReturnPayload(script)
       if (data === undefined || (tx.isCoinbase && isWitnessCommitment(script))) continue
-      this.rows.opReturns.push({
-        ordinal: ++sums.sum_op_returns,
+      this.rows.opReturns.add({
+        ordinal: ++ordinal,
         height: block.height,
         block_hash: block.hash,
         tx_index: index,
@@ -358,12 +378,12 @@ export class BlockFolder {
         data,
       })
     }
+    return ordinal
   }
 
   #touches(
     block: ConnectedBlock,
-    tx: SerializedTx,
-    prevouts: readonly Prevout[],
+    { tx, prevouts, spent, paid }: PreparedTx,
     shown: readonly boolean[],
   ): Map<KnownScript, Touch> {
     const touches = new Map<KnownScript, Touch>()
@@ -373,33 +393,31 @@ export class BlockFolder {
         touches.set(known, (touch = { received: 0n, sent: 0n, unspent: 0, showsDilithium: false }))
       return touch
     }
-    for (const [vin, { value, script, height }] of prevouts.entries()) {
-      const known = this.book.of(script)
+    for (const [vin, known] of spent.entries()) {
+      const [input, prevout] = [tx.inputs[vin], prevouts[vin]]
+      if (input === undefined || prevout === undefined) continue
       const touch = at(known)
-      touch.sent += value
+      touch.sent += prevout.value
       touch.unspent--
-      const input = tx.inputs[vin]
-      if (input === undefined) continue
-      touch.showsDilithium ||= shown[vin] === true || redeemsDilithium(input, script)
-      this.rows.scriptOutputs.push({
+      touch.showsDilithium ||= shown[vin] === true || redeemsDilithium(input, prevout.script)
+      this.rows.scriptOutputs.add({
         script_hash: known.hash,
-        depth: depthOf(height),
+        depth: depthOf(prevout.height),
         txid: input.prevTxid,
         vout: input.prevVout,
         spent: 1,
         height: block.height,
         block_hash: block.hash,
-        value,
+        value: prevout.value,
       })
     }
-    if (block.height === 0) return touches
-    for (const [vout, { value, script }] of tx.outputs.entries()) {
-      if (isUnspendable(script)) continue
-      const known = this.book.of(script)
+    for (const [vout, { value }] of tx.outputs.entries()) {
+      const known = paid[vout]
+      if (known === undefined) continue
       const touch = at(known)
       touch.received += value
       touch.unspent++
-      this.rows.scriptOutputs.push({
+      this.rows.scriptOutputs.add({
         script_hash: known.hash,
         depth: depthOf(block.height),
         txid: tx.txid,
@@ -429,26 +447,35 @@ function openDaysAfter(before: readonly number[], { header, medianTime }: Connec
   return single
 }
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+function sumsAfter(before: Sums, block: ConnectedBlock, own: BlockSums): Sums {
+  return {
+    sum_txs: before.sum_txs + BigInt(block.txs.length),
+    sum_dilithium_txs: before.sum_dilithium_txs + BigInt(own.dilithium),
+    supply: before.supply + own.supply,
+    utxo_count: before.utxo_count + BigInt(own.unspent),
+    addresses: before.addresses + BigInt(own.newAddresses),
+    funded_addresses: before.funded_addresses + BigInt(own.funded),
+    dilithium_addresses: before.dilithium_addresses + BigInt(own.dilithiumAddresses),
+    dilithium_funded_addresses: before.dilithium_funded_addresses + BigInt(own.dilithiumFunded),
+    sum_op_returns: before.sum_op_returns,
+  }
+}
 
 function addToSums(
-  sums: Mutable<Sums>,
+  own: BlockSums,
   known: KnownScript,
   totals: Totals,
   touch: Touch,
-  before: { readonly balance: bigint; readonly isDilithium: boolean },
+  before: { readonly isFunded: boolean; readonly isDilithium: boolean },
 ): void {
-  sums.supply += touch.received - touch.sent
-  sums.utxo_count += BigInt(touch.unspent)
+  own.supply += touch.received - touch.sent
+  own.unspent += touch.unspent
   if (known.address === undefined) return
   const isDilithium = known.isDilithium || totals.showsDilithium
-  const wasSeen = totals.ordinal > 1n
-  const wasFunded = before.balance > 0n
+  const wasSeen = totals.ordinal > 1
   const isFunded = totals.received > totals.sent
-  sums.addresses += wasSeen ? 0n : 1n
-  sums.funded_addresses += BigInt(Number(isFunded) - Number(wasFunded))
-  sums.dilithium_addresses += BigInt(Number(isDilithium) - Number(wasSeen && before.isDilithium))
-  sums.dilithium_funded_addresses += BigInt(
-    Number(isFunded && isDilithium) - Number(wasFunded && before.isDilithium),
-  )
+  if (!wasSeen) own.newAddresses++
+  own.funded += Number(isFunded) - Number(before.isFunded)
+  own.dilithiumAddresses += Number(isDilithium) - Number(wasSeen && before.isDilithium)
+  own.dilithiumFunded += Number(isFunded && isDilithium) - Number(before.isFunded && before.isDilithium)
 }

@@ -1,24 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { Chain } from '../chain/network.js'
-import {
-  BLOCK_HEIGHTS,
-  BLOCK_TXS,
-  BLOCKS,
-  OP_RETURNS,
-  SCRIPT_BALANCES,
-  SCRIPT_OUTPUTS,
-  SCRIPT_TXS,
-  SCRIPTS,
-  SPENDS,
-  TX_BODIES,
-  TX_PLACES,
-  TX_WITNESSES,
-} from '../tables/chain-tables.js'
 import type { Database } from '../tables/clickhouse.js'
+import type { EncodedRows } from '../tables/rowbinary.js'
 import { whileNewest } from '../tables/writers.js'
-import { BlockFolder, type ChainRows, prepareBlock, ScriptBook, type Sums } from './block-rows.js'
+import { BlockFolder, ChainRows, prepareBlock, ScriptBook, type Sums } from './block-rows.js'
 import type { ConnectedBlock } from './decode.js'
-import { type Totals, TotalsCache } from './totals.js'
+import type { Totals } from './totals.js'
 
 /** Totals of this many scripts are kept at hand: some 30 MB. */
 const CACHED_SCRIPTS = 80_000
@@ -40,7 +28,8 @@ export interface Ground {
  * nothing of it is visible until a head names the block.
  */
 export class BlockWriter {
-  readonly #cache: TotalsCache
+  /** By script hash: the totals that were used last. The tables have all of them. */
+  readonly #cache: LRUCache<string, Totals>
   /** Rows of balances folded since the start. */
   balanceRows = 0
 
@@ -48,7 +37,7 @@ export class BlockWriter {
     private readonly db: Database,
     cachedScripts = CACHED_SCRIPTS,
   ) {
-    this.#cache = new TotalsCache(cachedScripts)
+    this.#cache = new LRUCache({ max: cachedScripts })
   }
 
   /** Must be called whenever a block leaves the chain, or a write failed. */
@@ -67,25 +56,29 @@ export class BlockWriter {
     ground: Ground,
     cached: boolean,
   ): Promise<Sums[]> {
-    const { rows, sums } = await this.fold(blocks, chain, ground, cached)
+    const rows = new ChainRows()
+    const { sums } = await this.fold(rows, blocks, chain, ground, cached)
     await this.insert(rows, ground.writer)
     return sums
   }
 
   /**
-   * The rows of consecutive blocks, for `insert`. With the cache the next ones can be folded before these are inserted, as
-   * long as `forget` waits until they are.
+   * Adds the rows of consecutive blocks to those that `insert` will be given. With the cache, blocks can be folded before those
+   * below them are inserted, as long as the cache has room for all scripts that the tables do not show yet, and `forget` waits.
+   * @returns the sums after each block, and how many scripts they touch.
    */
   async fold(
+    rows: ChainRows,
     blocks: readonly ConnectedBlock[],
     chain: Chain,
     ground: Ground,
     cached: boolean,
-  ): Promise<{ readonly rows: ChainRows; readonly sums: Sums[] }> {
+  ): Promise<{ readonly sums: Sums[]; readonly scripts: number }> {
     const book = new ScriptBook(chain)
     const prepared = blocks.map((block) => prepareBlock(block, book))
     const { totals, unknown } = await this.#totals(book, ground.filter, cached)
-    const folder = new BlockFolder(book, totals, ground.sums)
+    const folder = new BlockFolder(rows, book, totals, ground.sums)
+    const balanceRows = rows.scriptBalances.length
     const sums: Sums[] = []
     for (const each of prepared) {
       folder.fold(each)
@@ -95,29 +88,18 @@ export class BlockWriter {
     }
     for (const hash of unknown) {
       const script = book.bytes(hash)
-      if (script !== undefined) folder.rows.scripts.push({ script_hash: hash, script })
+      if (script !== undefined) rows.scripts.add({ script_hash: hash, script })
     }
-    this.balanceRows += folder.rows.scriptBalances.length
-    if (cached) for (const [hash, each] of totals) this.#cache.put(hash, each)
-    return { rows: folder.rows, sums }
+    this.balanceRows += rows.scriptBalances.length - balanceRows
+    if (cached) for (const [hash, each] of totals) this.#cache.set(hash, each)
+    return { sums, scripts: totals.size }
   }
 
   /** `blocks` first and alone: a block that left any row is then known by its hash, and can be told from the chain's. */
   async insert(rows: ChainRows, writer: bigint): Promise<void> {
-    await this.db.insert(BLOCKS, rows.blocks, whileNewest(writer))
-    await Promise.all([
-      this.db.insert(BLOCK_HEIGHTS, rows.blocks),
-      this.db.insert(BLOCK_TXS, rows.blockTxs),
-      this.db.insert(TX_PLACES, rows.blockTxs),
-      this.db.insert(TX_BODIES, rows.bodies),
-      this.db.insert(TX_WITNESSES, rows.witnesses),
-      this.db.insert(SPENDS, rows.spends),
-      this.db.insert(SCRIPT_TXS, rows.scriptTxs),
-      this.db.insert(SCRIPT_OUTPUTS, rows.scriptOutputs),
-      this.db.insert(SCRIPTS, rows.scripts),
-      this.db.insert(SCRIPT_BALANCES, rows.scriptBalances),
-      this.db.insert(OP_RETURNS, rows.opReturns),
-    ])
+    const { blocks, ...others } = rows
+    await this.db.insert(blocks, whileNewest(writer))
+    await Promise.all(Object.values(others).map((each: EncodedRows) => this.db.insert(each)))
   }
 
   /** The totals of the book's scripts before the blocks, and which of them have never been written. */
@@ -171,10 +153,10 @@ function toTotals(last: TotalsTuple): Totals {
   const values = Object.values(last) as TotalsValues
   const [ordinal, received, sent, unspent, firstHeight, firstTime, shows, openDays] = values
   return {
-    ordinal: BigInt(ordinal),
+    ordinal: Number(ordinal),
     received: BigInt(received),
     sent: BigInt(sent),
-    unspent: BigInt(unspent),
+    unspent: Number(unspent),
     firstHeight,
     firstTime,
     showsDilithium: shows === 1,

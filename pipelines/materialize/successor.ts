@@ -8,6 +8,7 @@ import type { Database } from '../tables/clickhouse.js'
 import { copyHeads, type Head, headsAfter, latestHead } from '../tables/head.js'
 import { migrate } from '../tables/migrate.js'
 import { claimWriting, giveWay, mustBeNewest } from '../tables/writers.js'
+import { ChainRows } from './block-rows.js'
 import { BlockWriter } from './block-writer.js'
 import { readAside } from './dead-letters.js'
 import { type ConnectedBlock, decodeBlock, hexOf } from './decode.js'
@@ -22,6 +23,10 @@ const BATCH_EVENTS = 1000
 const BATCH_BYTES = 8 << 20
 /** Blocks decoded in one turn. */
 const BLOCKS_AT_ONCE = 20
+/** Blocks that are decoded before they are folded: what they are made of is then young, and costs the collector little. */
+const BLOCKS_FOLDED = 100
+/** Parts that are merged at once, at least, while nobody reads them: so each row is merged once, and not once per doubling. */
+const PARTS_MERGED = 32
 /** Totals of this many scripts are kept at hand: some 100 MB. */
 const CACHED_SCRIPTS = 250_000
 
@@ -58,9 +63,13 @@ export class Successor {
   #ahead: Head[] = []
   /** Blocks that these connect. */
   #named: ReadonlySet<string> = new Set()
-  #unwritten: ConnectedBlock[] = []
+  #unfolded: ConnectedBlock[] = []
+  /** Of the blocks that are folded and not sent. */
+  #rows = new ChainRows()
   /** The inserts of the batch before: they travel while the next one is folded. */
   #inserting: Promise<void> = Promise.resolve()
+  /** How many scripts `#rows`, and the rows that travel, touch: the tables do not know their totals yet. */
+  #scripts = { folded: 0, travelling: 0 }
 
   constructor(options: SuccessorOptions) {
     this.#options = options
@@ -74,8 +83,9 @@ export class Successor {
    */
   async run(): Promise<Head> {
     const { old, db, beforeSwitch } = this.#options
-    await this.#begin()
+    await this.#start()
     await this.#catchUp()
+    await this.#alterMerges('RESET SETTING min_parts_to_merge_at_once')
     await this.#rank()
     for (;;) {
       const head = await this.#catchUp()
@@ -85,9 +95,10 @@ export class Successor {
   }
 
   /** Begins where it was. @returns the height that is done. */
-  async #begin(): Promise<void> {
+  async #start(): Promise<void> {
     const { db, old, log, logger } = this.#options
     await migrate(db)
+    await this.#alterMerges(`MODIFY SETTING min_parts_to_merge_at_once = ${String(PARTS_MERGED)}`)
     const head = await latestHead(db)
     this.#number = await claimWriting(db, head?.position ?? -1, old.name)
     this.#aside = await readAside(log)
@@ -103,6 +114,14 @@ export class Successor {
       chain: this.#working,
       number: this.#number,
     })
+  }
+
+  async #alterMerges(change: string): Promise<void> {
+    const { db } = this.#options
+    const sql =
+      "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'"
+    for (const { name } of await db.query<{ name: string }>(sql))
+      await db.command(`ALTER TABLE ${name} ${change}`)
   }
 
   /** Folds until both show the same head. @returns it. */
@@ -158,7 +177,8 @@ export class Successor {
       this.#aside,
     ))
       await this.#foldEvent(position, event)
-    await this.#write()
+    await this.#foldBlocks()
+    await this.#send()
     this.#cursor = to
   }
 
@@ -170,9 +190,7 @@ export class Successor {
         return
       case 'blockConnected':
         mustConnect(position, event.value, this.#tip())
-        this.#unwritten.push(decodeBlock(position, event.value))
-        if (this.#unwritten.length % BLOCKS_AT_ONCE === 0) await setImmediate()
-        return
+        return this.#connect(decodeBlock(position, event.value))
       case 'blockDisconnected':
         return this.#disconnect(
           mustDisconnect(position, event.value, this.#tip()),
@@ -183,39 +201,68 @@ export class Successor {
     }
   }
 
+  async #connect(block: ConnectedBlock): Promise<void> {
+    this.#unfolded.push(block)
+    // One that no head names may leave without a row.
+    if (this.#unfolded.length >= BLOCKS_FOLDED && this.#named.has(block.hash)) await this.#foldBlocks()
+    else if (this.#unfolded.length % BLOCKS_AT_ONCE === 0) await setImmediate()
+  }
+
   async #disconnect(hash: string, prevHash: string): Promise<void> {
     // What no head names leaves no row, as in the first database.
-    if (this.#unwritten.length > 0 && !this.#named.has(hash)) {
-      this.#unwritten.pop()
+    if (this.#unfolded.length > 0 && !this.#named.has(hash)) {
+      this.#unfolded.pop()
       return
     }
-    await this.#write()
-    await this.#inserting
+    await this.#foldBlocks()
+    await this.#send()
+    await this.#arrived()
     this.#working.disconnect(prevHash)
     this.#writer.forget()
   }
 
   #tip(): { readonly height: number; readonly hash: string } {
-    return this.#unwritten.at(-1) ?? { height: this.#working.tipHeight, hash: this.#working.tipHash }
+    return this.#unfolded.at(-1) ?? { height: this.#working.tipHeight, hash: this.#working.tipHash }
   }
 
-  /** Folds the blocks at hand; their rows are on their way when it resolves, and those of the batch before have arrived. */
-  async #write(): Promise<void> {
-    const blocks = this.#unwritten
+  async #foldBlocks(): Promise<void> {
+    const blocks = this.#unfolded
     if (blocks.length === 0) return
     if (this.#chain === undefined)
       throw new PoisonEvent('chain', this.#cursor + 1, 'a block before any epoch')
+    await this.#makeRoom()
     const filter = this.#working.filter(this.#working.tipHeight)
     const ground = { filter, sums: await this.#working.sums(this.#options.db), writer: this.#number }
-    const { rows, sums } = await this.#writer.fold(blocks, this.#chain, ground, true)
+    const { sums, scripts } = await this.#writer.fold(this.#rows, blocks, this.#chain, ground, true)
     for (const [index, { hash }] of blocks.entries()) {
       const after = sums[index]
       if (after === undefined) throw new Error('a block was not folded')
       this.#working.connect(hash, after)
     }
-    this.#unwritten = []
+    this.#scripts.folded += scripts
+    this.#unfolded = []
+  }
+
+  /** So that no totals that the tables do not know drop out of the cache. */
+  async #makeRoom(): Promise<void> {
+    const isFull = (): boolean => this.#scripts.folded + this.#scripts.travelling > CACHED_SCRIPTS / 2
+    if (isFull()) await this.#send()
+    if (isFull()) await this.#arrived()
+  }
+
+  /** The rows of what is folded are on their way when it resolves, and those before them have arrived. */
+  async #send(): Promise<void> {
+    const rows = this.#rows
+    if (rows.blocks.length === 0) return
+    await this.#arrived()
+    this.#scripts = { folded: 0, travelling: this.#scripts.folded }
+    this.#rows = new ChainRows()
+    this.#then(() => this.#writer.insert(rows, this.#number))
+  }
+
+  async #arrived(): Promise<void> {
     await this.#inserting
-    this.#send(() => this.#writer.insert(rows, this.#number))
+    this.#scripts.travelling = 0
   }
 
   #show(head: Head): void {
@@ -223,10 +270,10 @@ export class Successor {
     const after = this.#shown
     this.#shown = head
     this.#working.settle(head.finalHeight)
-    this.#send(() => copyHeads(old, db, { after, to: head, writer: this.#number }))
+    this.#then(() => copyHeads(old, db, { after, to: head, writer: this.#number }))
   }
 
-  #send(insert: () => Promise<void>): void {
+  #then(insert: () => Promise<void>): void {
     this.#inserting = this.#inserting.then(insert)
     // Told by whoever waits for it.
     this.#inserting.catch(() => undefined)

@@ -99,7 +99,7 @@ export const SPENDS = table('spends', {
 
 export const SCRIPT_TXS = table('script_txs', {
   script_hash: 'hash',
-  ordinal: 'u64',
+  ordinal: 'count',
   height: 'u32',
   block_hash: 'hash',
   tx_index: 'u32',
@@ -109,7 +109,7 @@ export const SCRIPT_TXS = table('script_txs', {
   sent: 'u64',
   total_received: 'u64',
   total_sent: 'u64',
-  unspent_count: 'u64',
+  unspent_count: 'count',
   first_height: 'u32',
   first_time: 'u32',
   shows_dilithium: 'u8',
@@ -134,7 +134,7 @@ export const SCRIPT_BALANCES = table('script_balances', {
   address: 'text',
   before: 'u64',
   balance: 'u64',
-  tx_count: 'u64',
+  tx_count: 'count',
   is_dilithium: 'u8',
 })
 
@@ -157,12 +157,3 @@ export function depthOf(height: number): number {
 }
 
 export type BlockRow = Row<typeof BLOCKS.columns>
-export type BlockTxRow = Row<typeof BLOCK_TXS.columns>
-export type TxBodyRow = Row<typeof TX_BODIES.columns>
-export type TxWitnessRow = Row<typeof TX_WITNESSES.columns>
-export type SpendRow = Row<typeof SPENDS.columns>
-export type ScriptTxRow = Row<typeof SCRIPT_TXS.columns>
-export type ScriptOutputRow = Row<typeof SCRIPT_OUTPUTS.columns>
-export type ScriptBalanceRow = Row<typeof SCRIPT_BALANCES.columns>
-export type OpReturnRow = Row<typeof OP_RETURNS.columns>
-export type ScriptRow = Row<typeof SCRIPTS.columns>

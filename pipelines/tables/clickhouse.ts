@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
-import { type Columns, encodeRows, type Row, structureOf, type Table } from './rowbinary.js'
+import { type Columns, type EncodedRows, structureOf } from './rowbinary.js'
 
 /** The server did not answer, or not as a server in order does: try again later. */
 export class DatabaseUnavailable extends Error {
@@ -99,13 +99,9 @@ export class Database {
    * @param condition for the server, looked at when the rows arrive; where it does not hold none is written.
    * @throws DatabaseUnavailable, also when fewer rows were written than sent.
    */
-  async insert<C extends Columns>(
-    table: Table<C>,
-    rows: readonly Row<C>[],
-    condition?: string,
-  ): Promise<void> {
+  async insert<C extends Columns>(rows: EncodedRows<C>, condition?: string): Promise<void> {
     if (rows.length === 0) return
-    const body = encodeRows(table, rows)
+    const { table, bytes } = rows
     const columns = Object.keys(table.columns).join(', ')
     const source =
       condition === undefined
@@ -114,7 +110,7 @@ export class Database {
     await told(async () => {
       const { stream, summary } = await this.#client.exec({
         query: `INSERT INTO ${table.name} (${columns}) ${source} FORMAT RowBinary`,
-        values: Readable.from([body], { objectMode: false }),
+        values: Readable.from([bytes], { objectMode: false }),
         clickhouse_settings: { wait_end_of_query: 1 },
       })
       for await (const chunk of stream) void chunk

@@ -1,6 +1,7 @@
 import type { Chain } from '../chain/network.js'
 import { HEADS } from './chain-tables.js'
 import type { Database } from './clickhouse.js'
+import { EncodedRows } from './rowbinary.js'
 import { SHOWN_HEADS, whileNewest } from './writers.js'
 
 /** A state that was made visible: one row of `heads`. */
@@ -79,8 +80,7 @@ export async function headsAfter(
 /** Makes a state visible. @throws DatabaseUnavailable also where another writer has taken over: nothing is written then. */
 export async function writeHead(db: Database, head: Head): Promise<void> {
   await db.insert(
-    HEADS,
-    [
+    new EncodedRows(HEADS, [
       {
         position: BigInt(head.position),
         previous: BigInt(head.previous),
@@ -97,7 +97,7 @@ export async function writeHead(db: Database, head: Head): Promise<void> {
         written_at: head.writtenAt,
         writer: head.writer,
       },
-    ],
+    ]),
     whileNewest(head.writer),
   )
 }

@@ -6,6 +6,8 @@ export interface ColumnTypes {
   readonly u32: number
   readonly i32: number
   readonly u64: bigint
+  /** As u64, of what is counted: far below 2⁵³. */
+  readonly count: number
   /** Unsigned, 256 bits. */
   readonly u256: bigint
   readonly f64: number
@@ -27,6 +29,7 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   u32: 'UInt32',
   i32: 'Int32',
   u64: 'UInt64',
+  count: 'UInt64',
   i64: 'Int64',
   u256: 'UInt256',
   f64: 'Float64',
@@ -36,12 +39,6 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   bytes: 'String',
   text: 'String',
   ms: "DateTime64(3, \\'UTC\\')",
-}
-
-/** Bytes of a value; of those that vary, about. */
-const WIDTHS: Readonly<Record<keyof ColumnTypes, number>> = {
-  ...{ u8: 1, u32: 4, i32: 4, u64: 8, i64: 8, ms: 8, f64: 8, u256: 32, hash: 32 },
-  ...{ hashes: 64, u16s: 7, bytes: 96, text: 48 },
 }
 
 /** The structure of a table's rows, for `input('…')`. */
@@ -59,6 +56,9 @@ export interface Table<C extends Columns = Columns> {
   readonly columns: C
 }
 
+const FIRST_BYTES = 1024
+const BEYOND_WORD = 2 ** 32
+
 /** A buffer that grows and knows each column type. */
 class RowWriter {
   #buffer: Buffer
@@ -68,9 +68,8 @@ class RowWriter {
   readonly #lastHash: string[] = []
   readonly #lastAt: number[] = []
 
-  /** @param bytes that it will take, about. */
-  constructor(bytes: number) {
-    this.#buffer = Buffer.allocUnsafeSlow(Math.max(256, bytes))
+  constructor() {
+    this.#buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
     this.#view = new DataView(this.#buffer.buffer)
   }
 
@@ -88,6 +87,8 @@ class RowWriter {
         return void this.#room(4).writeInt32LE(value as number, this.#took(4))
       case 'u64':
         return this.#u64(value as bigint)
+      case 'count':
+        return this.#count(value as number)
       case 'i64':
         return void this.#room(8).writeBigInt64LE(value as bigint, this.#took(8))
       case 'ms':
@@ -114,6 +115,14 @@ class RowWriter {
     if (BigInt.asUintN(64, value) !== value) throw new RangeError(`not of 64 bits: ${String(value)}`)
     this.#room(8)
     this.#view.setBigUint64(this.#took(8), value, true)
+  }
+
+  #count(value: number): void {
+    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not a count: ${String(value)}`)
+    this.#room(8)
+    const at = this.#took(8)
+    this.#view.setUint32(at, value, true)
+    this.#view.setUint32(at + 4, value / BEYOND_WORD, true)
   }
 
   #hashOf(column: number, value: string): void {
@@ -176,17 +185,38 @@ class RowWriter {
   }
 }
 
-/** @throws RangeError for a value that its column cannot hold. */
-export function encodeRows<C extends Columns>(table: Table<C>, rows: readonly Row<C>[]): Buffer {
-  const columns = Object.entries(table.columns)
-  const width = columns.reduce((sum, [, type]) => sum + WIDTHS[type], 0)
-  const writer = new RowWriter(rows.length * width)
-  for (const row of rows) {
-    const values = row as Readonly<Record<string, unknown>>
-    for (let column = 0; column < columns.length; column++) {
-      const [name, type] = columns[column] as (typeof columns)[number]
-      writer.write(column, type, values[name])
-    }
+type Column = readonly [name: string, type: keyof ColumnTypes]
+
+/** Rows of a table, encoded as they are added: nothing of what they are made of need be kept until they are sent. */
+export class EncodedRows<C extends Columns = Columns> {
+  readonly #writer = new RowWriter()
+  readonly #columns: readonly Column[]
+  #length = 0
+
+  constructor(
+    readonly table: Table<C>,
+    rows: readonly Row<C>[] = [],
+  ) {
+    this.#columns = Object.entries(table.columns)
+    for (const row of rows) this.add(row)
   }
-  return writer.finish()
+
+  /** How many there are. */
+  get length(): number {
+    return this.#length
+  }
+
+  get bytes(): Buffer {
+    return this.#writer.finish()
+  }
+
+  /** @throws RangeError for a value that its column cannot hold. */
+  add(row: Row<C>): void {
+    const values = row as Readonly<Record<string, unknown>>
+    for (let column = 0; column < this.#columns.length; column++) {
+      const [name, type] = this.#columns[column] as Column
+      this.#writer.write(column, type, values[name])
+    }
+    this.#length++
+  }
 }

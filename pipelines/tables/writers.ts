@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { WRITERS } from './chain-tables.js'
 import { type Database, DatabaseUnavailable } from './clickhouse.js'
-import type { Row } from './rowbinary.js'
+import { EncodedRows } from './rowbinary.js'
 
 /** Another materializer has taken over: this one must stop. */
 export class Superseded extends Error {
@@ -37,7 +37,7 @@ export async function claimWriting(db: Database, position: number, replaces = ''
   if (successor !== '') throw replacedBy(db, successor)
   const writer = after(newest)
   const hasNone = "(SELECT argMax(successor, writer) FROM writers) = ''"
-  await db.insert(WRITERS, [claim(writer, position, { replaces })], hasNone)
+  await db.insert(claim(writer, position, { replaces }), hasNone)
   return writer
 }
 
@@ -57,12 +57,12 @@ export async function giveWay(
   if (other !== '') throw replacedBy(db, other)
   const isNewest = `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
     = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)}`
-  const row = claim(after(last), head.position, { successor })
+  const writer = after(last)
   try {
-    await db.insert(WRITERS, [row], isNewest)
+    await db.insert(claim(writer, head.position, { successor }), isNewest)
     return true
   } catch (error) {
-    if ((await newestWriter(db)) === row.writer) return true
+    if ((await newestWriter(db)) === writer) return true
     if (error instanceof DatabaseUnavailable) return false
     throw error
   }
@@ -75,8 +75,9 @@ function claim(
   writer: bigint,
   position: number,
   { successor = '', replaces = '' },
-): Row<typeof WRITERS.columns> {
-  return { writer, position: BigInt(position), claimed_at: Date.now(), successor, replaces }
+): EncodedRows<typeof WRITERS.columns> {
+  const row = { writer, position: BigInt(position), claimed_at: Date.now(), successor, replaces }
+  return new EncodedRows(WRITERS, [row])
 }
 
 const replacedBy = (db: Database, successor: string): Superseded =>

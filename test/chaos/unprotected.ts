@@ -4,15 +4,15 @@ import type { EventLog, LogRecord } from '../../pipelines/log/port.js'
 import { Materializer } from '../../pipelines/materialize/materializer.js'
 import { WRITERS } from '../../pipelines/tables/chain-tables.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
-import type { Columns, Row, Table } from '../../pipelines/tables/rowbinary.js'
+import type { Columns, EncodedRows } from '../../pipelines/tables/rowbinary.js'
 import { ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { engineUrl } from '../../services/discovery.js'
 import { openEventLog } from '../../services/event-log.js'
 import { runService } from '../../services/lifecycle.js'
 
 class Unfenced extends Database {
-  override async insert<C extends Columns>(table: Table<C>, rows: readonly Row<C>[]): Promise<void> {
-    if ((table as unknown) !== WRITERS) await super.insert(table, rows)
+  override async insert<C extends Columns>(rows: EncodedRows<C>): Promise<void> {
+    if ((rows.table as unknown) !== WRITERS) await super.insert(rows)
   }
 }
 
