@@ -1,30 +1,21 @@
-import { addressOf, hasAddress, isDilithiumScript } from '../chain/address.js'
-import { inputShowsDilithium, redeemsDilithium } from '../chain/dilithium.js'
+import { hasAddress } from '../chain/address.js'
+import { redeemsDilithium } from '../chain/dilithium.js'
 import { difficultyOf, workOf } from '../chain/difficulty.js'
-import { type Chain, subsidy } from '../chain/network.js'
-import { movedBy } from '../chain/moved.js'
-import { encodePrevouts, type Prevout } from '../chain/prevout.js'
-import { isUnspendable, isWitnessCommitment, opReturnPayload, scriptHash } from '../chain/script.js'
+import { subsidy } from '../chain/network.js'
+import { isWitnessCommitment, opReturnPayload } from '../chain/script.js'
 import { dayOf } from '../chain/day.js'
-import type { SerializedTx, TxOutput } from '../chain/transaction.js'
+import type { SerializedTx } from '../chain/transaction.js'
 import {
-  BLOCK_HEIGHTS,
-  BLOCK_TXS,
   type BlockRow,
   BLOCKS,
-  depthOf,
   OP_RETURNS,
   SCRIPT_BALANCES,
-  SCRIPT_OUTPUTS,
   SCRIPT_TXS,
   SCRIPTS,
-  SPENDS,
-  TX_BODIES,
-  TX_PLACES,
-  TX_WITNESSES,
 } from '../tables/chain-tables.js'
 import { EncodedRows } from '../tables/rowbinary.js'
 import type { ConnectedBlock } from './decode.js'
+import type { KnownScript, PreparedBlock, PreparedTx, ScriptBook } from './script-book.js'
 import { noTotals, type Totals } from './totals.js'
 
 /** The fold of the chain up to and with a block: the cumulative columns of its row. */
@@ -53,27 +44,13 @@ export const NO_SUMS: Sums = {
   sum_op_returns: 0n,
 }
 
-/** Rows by table, of some consecutive blocks. */
-export class ChainRows {
+/** Rows of some consecutive blocks, by table: what they are depends on the chain below them. */
+export class FoldedRows {
   readonly blocks = new EncodedRows(BLOCKS)
-  readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
-  readonly blockTxs = new EncodedRows(BLOCK_TXS)
-  readonly txPlaces = new EncodedRows(TX_PLACES)
-  readonly bodies = new EncodedRows(TX_BODIES)
-  readonly witnesses = new EncodedRows(TX_WITNESSES)
-  readonly spends = new EncodedRows(SPENDS)
   readonly scriptTxs = new EncodedRows(SCRIPT_TXS)
-  readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
   readonly scripts = new EncodedRows(SCRIPTS)
   readonly scriptBalances = new EncodedRows(SCRIPT_BALANCES)
   readonly opReturns = new EncodedRows(OP_RETURNS)
-}
-
-/** A script in the blocks at hand: its hash, and what does not change about it. */
-export interface KnownScript {
-  readonly hash: string
-  readonly address: string | undefined
-  readonly isDilithium: boolean
 }
 
 /** What a block's transactions add up to, and by how much they change the sums of the chain. */
@@ -100,72 +77,6 @@ interface Touch {
   showsDilithium: boolean
 }
 
-/** A transaction with the scripts that it touches. */
-interface PreparedTx {
-  readonly tx: SerializedTx
-  /** What its inputs spend; none for the coinbase. */
-  readonly prevouts: readonly Prevout[]
-  /** Of the prevouts. */
-  readonly spent: readonly KnownScript[]
-  /** Of the outputs; undefined for one that nothing can spend, and for those of block 0, which nothing can either. */
-  readonly paid: readonly (KnownScript | undefined)[]
-}
-
-/** A block whose scripts are hashed: what the totals are loaded for. */
-export interface PreparedBlock {
-  readonly block: ConnectedBlock
-  readonly txs: readonly PreparedTx[]
-}
-
-/** Knows each script of a batch once, however often it occurs. */
-export class ScriptBook {
-  readonly #scripts = new Map<string, KnownScript>()
-  readonly #bytes = new Map<string, Buffer>()
-
-  constructor(readonly chain: Chain) {}
-
-  of(script: Buffer): KnownScript {
-    const key = script.toString('latin1')
-    let known = this.#scripts.get(key)
-    if (known === undefined) {
-      known = {
-        hash: scriptHash(script),
-        address: addressOf(script, this.chain),
-        isDilithium: isDilithiumScript(script),
-      }
-      this.#scripts.set(key, known)
-      this.#bytes.set(known.hash, script)
-    }
-    return known
-  }
-
-  /** The scripts of all hashes that were asked for. */
-  entries(): IterableIterator<[string, Buffer]> {
-    return this.#bytes.entries()
-  }
-
-  bytes(hash: string): Buffer | undefined {
-    return this.#bytes.get(hash)
-  }
-}
-
-/** Splits a block's prevouts by transaction and notes every script that its totals are needed of. */
-export function prepareBlock(block: ConnectedBlock, book: ScriptBook): PreparedBlock {
-  let at = 0
-  const txs = block.txs.map((tx) => {
-    const prevouts = tx.isCoinbase ? [] : block.prevouts.slice(at, (at += tx.inputs.length))
-    const paid = ({ script }: TxOutput): KnownScript | undefined =>
-      block.height === 0 || isUnspendable(script) ? undefined : book.of(script)
-    return {
-      tx,
-      prevouts,
-      spent: prevouts.map(({ script }) => book.of(script)),
-      paid: tx.outputs.map(paid),
-    }
-  })
-  return { block, txs }
-}
-
 /**
  * Folds blocks into rows, one after the other. A pure function of the blocks, the totals of their scripts and the sums before
  * them: the same blocks on the same chain always give the same rows.
@@ -175,7 +86,7 @@ export class BlockFolder {
 
   constructor(
     /** Where the rows go. */
-    private readonly rows: ChainRows,
+    private readonly rows: FoldedRows,
     private readonly book: ScriptBook,
     /** Totals of every script of the blocks before them; changed as the fold goes. */
     private readonly totals: Map<string, Totals>,
@@ -196,12 +107,9 @@ export class BlockFolder {
     }
     let opReturns = this.#sums.sum_op_returns
     for (const [index, prepared] of txs.entries()) {
-      const { tx, prevouts } = prepared
-      const shown = tx.inputs.map((input, vin) => inputShowsDilithium(input, prevouts[vin]?.script))
-      const isDilithium = shown.includes(true)
-      if (isDilithium) own.dilithium++
-      this.#txRows(block, index, prepared, isDilithium)
-      this.#foldScripts(block, index, prepared, shown, own)
+      const { tx, prevouts, shown } = prepared
+      if (shown.includes(true)) own.dilithium++
+      this.#foldScripts(block, index, prepared, own)
       opReturns = this.#foldOpReturns(block, index, tx, opReturns)
       if (tx.isCoinbase) continue
       const output = tx.outputs.reduce((sum, { value }) => sum + value, 0n)
@@ -210,7 +118,6 @@ export class BlockFolder {
     }
     this.#sums = { ...sumsAfter(this.#sums, block, own), sum_op_returns: opReturns }
     this.#balanceRows(block, own.before)
-    this.rows.blockHeights.add({ hash: block.hash, height: block.height })
     this.rows.blocks.add({
       ...this.#blockRow(block),
       total_fees: own.totalFees,
@@ -255,48 +162,10 @@ export class BlockFolder {
     }
   }
 
-  #txRows(block: ConnectedBlock, index: number, { tx, prevouts }: PreparedTx, isDilithium: boolean): void {
-    const { rows } = this
-    const { txid, wtxid, size, weight } = tx
-    const row = {
-      height: block.height,
-      block_hash: block.hash,
-      tx_index: index,
-      txid,
-      wtxid,
-      time: block.header.time,
-      size,
-      weight,
-      is_dilithium: isDilithium ? 1 : 0,
-      moved: movedBy(tx, prevouts),
-    }
-    rows.blockTxs.add(row)
-    rows.txPlaces.add(row)
-    rows.bodies.add({ txid, body: tx.body, prevouts: encodePrevouts(prevouts) })
-    if (tx.hasWitness) rows.witnesses.add({ wtxid, witness: tx.witness })
-    if (tx.isCoinbase) return
-    for (const [vin, { prevTxid, prevVout }] of tx.inputs.entries()) {
-      rows.spends.add({
-        prev_txid: prevTxid,
-        prev_vout: prevVout,
-        height: block.height,
-        block_hash: block.hash,
-        txid,
-        vin,
-      })
-    }
-  }
-
   /** The rows of the scripts that a transaction touches, and their part in the sums. */
-  #foldScripts(
-    block: ConnectedBlock,
-    index: number,
-    prepared: PreparedTx,
-    shown: readonly boolean[],
-    own: BlockSums,
-  ): void {
+  #foldScripts(block: ConnectedBlock, index: number, prepared: PreparedTx, own: BlockSums): void {
     const day = dayOf(block.header.time)
-    for (const [known, touch] of this.#touches(block, prepared, shown)) {
+    for (const [known, touch] of touchesOf(prepared)) {
       const totals = this.#totalsOf(known)
       const before = {
         isFunded: totals.received > totals.sent,
@@ -380,56 +249,32 @@ export class BlockFolder {
     }
     return ordinal
   }
+}
 
-  #touches(
-    block: ConnectedBlock,
-    { tx, prevouts, spent, paid }: PreparedTx,
-    shown: readonly boolean[],
-  ): Map<KnownScript, Touch> {
-    const touches = new Map<KnownScript, Touch>()
-    const at = (known: KnownScript): Touch => {
-      let touch = touches.get(known)
-      if (touch === undefined)
-        touches.set(known, (touch = { received: 0n, sent: 0n, unspent: 0, showsDilithium: false }))
-      return touch
-    }
-    for (const [vin, known] of spent.entries()) {
-      const [input, prevout] = [tx.inputs[vin], prevouts[vin]]
-      if (input === undefined || prevout === undefined) continue
-      const touch = at(known)
-      touch.sent += prevout.value
-      touch.unspent--
-      touch.showsDilithium ||= shown[vin] === true || redeemsDilithium(input, prevout.script)
-      this.rows.scriptOutputs.add({
-        script_hash: known.hash,
-        depth: depthOf(prevout.height),
-        txid: input.prevTxid,
-        vout: input.prevVout,
-        spent: 1,
-        height: block.height,
-        block_hash: block.hash,
-        value: prevout.value,
-      })
-    }
-    for (const [vout, { value }] of tx.outputs.entries()) {
-      const known = paid[vout]
-      if (known === undefined) continue
-      const touch = at(known)
-      touch.received += value
-      touch.unspent++
-      this.rows.scriptOutputs.add({
-        script_hash: known.hash,
-        depth: depthOf(block.height),
-        txid: tx.txid,
-        vout,
-        spent: 0,
-        height: block.height,
-        block_hash: block.hash,
-        value,
-      })
-    }
-    return touches
+function touchesOf({ tx, prevouts, shown, spent, paid }: PreparedTx): Map<KnownScript, Touch> {
+  const touches = new Map<KnownScript, Touch>()
+  const at = (known: KnownScript): Touch => {
+    let touch = touches.get(known)
+    if (touch === undefined)
+      touches.set(known, (touch = { received: 0n, sent: 0n, unspent: 0, showsDilithium: false }))
+    return touch
   }
+  for (const [vin, known] of spent.entries()) {
+    const [input, prevout] = [tx.inputs[vin], prevouts[vin]]
+    if (input === undefined || prevout === undefined) continue
+    const touch = at(known)
+    touch.sent += prevout.value
+    touch.unspent--
+    touch.showsDilithium ||= shown[vin] === true || redeemsDilithium(input, prevout.script)
+  }
+  for (const [vout, { value }] of tx.outputs.entries()) {
+    const known = paid[vout]
+    if (known === undefined) continue
+    const touch = at(known)
+    touch.received += value
+    touch.unspent++
+  }
+  return touches
 }
 
 /** One list for all scripts that were touched on one day only: they are nearly all there are. */

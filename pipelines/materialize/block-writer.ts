@@ -4,8 +4,10 @@ import type { Chain } from '../chain/network.js'
 import type { Database } from '../tables/clickhouse.js'
 import type { EncodedRows } from '../tables/rowbinary.js'
 import { whileNewest } from '../tables/writers.js'
-import { BlockFolder, ChainRows, prepareBlock, ScriptBook, type Sums } from './block-rows.js'
+import { BlockFolder, FoldedRows, type Sums } from './block-rows.js'
 import type { ConnectedBlock } from './decode.js'
+import { OwnRows } from './own-rows.js'
+import { prepareBlock, type PreparedBlock, ScriptBook, ScriptCache } from './script-book.js'
 import type { Totals } from './totals.js'
 
 /** Totals of this many scripts are kept at hand: some 30 MB. */
@@ -30,6 +32,7 @@ export interface Ground {
 export class BlockWriter {
   /** By script hash: the totals that were used last. The tables have all of them. */
   readonly #cache: LRUCache<string, Totals>
+  #scripts: ScriptCache | undefined
   /** Rows of balances folded since the start. */
   balanceRows = 0
 
@@ -56,25 +59,27 @@ export class BlockWriter {
     ground: Ground,
     cached: boolean,
   ): Promise<Sums[]> {
-    const rows = new ChainRows()
-    const { sums } = await this.fold(rows, blocks, chain, ground, cached)
-    await this.insert(rows, ground.writer)
+    const [folded, own] = [new FoldedRows(), new OwnRows()]
+    const { sums, prepared } = await this.fold(folded, blocks, chain, ground, cached)
+    for (const each of prepared) own.add(each)
+    await this.insert(folded, own, ground.writer)
     return sums
   }
 
   /**
-   * Adds the rows of consecutive blocks to those that `insert` will be given. With the cache, blocks can be folded before those
+   * Adds what is folded of consecutive blocks to the rows that `insert` will be given. With the cache, blocks can be folded before those
    * below them are inserted, as long as the cache has room for all scripts that the tables do not show yet, and `forget` waits.
    * @returns the sums after each block, and how many scripts they touch.
    */
   async fold(
-    rows: ChainRows,
+    rows: FoldedRows,
     blocks: readonly ConnectedBlock[],
     chain: Chain,
     ground: Ground,
     cached: boolean,
-  ): Promise<{ readonly sums: Sums[]; readonly scripts: number }> {
-    const book = new ScriptBook(chain)
+  ): Promise<{ readonly sums: Sums[]; readonly scripts: number; readonly prepared: PreparedBlock[] }> {
+    if (this.#scripts?.chain !== chain) this.#scripts = new ScriptCache(chain)
+    const book = new ScriptBook(this.#scripts)
     const prepared = blocks.map((block) => prepareBlock(block, book))
     const { totals, unknown } = await this.#totals(book, ground.filter, cached)
     const folder = new BlockFolder(rows, book, totals, ground.sums)
@@ -92,14 +97,14 @@ export class BlockWriter {
     }
     this.balanceRows += rows.scriptBalances.length - balanceRows
     if (cached) for (const [hash, each] of totals) this.#cache.set(hash, each)
-    return { sums, scripts: totals.size }
+    return { sums, scripts: totals.size, prepared }
   }
 
   /** `blocks` first and alone: a block that left any row is then known by its hash, and can be told from the chain's. */
-  async insert(rows: ChainRows, writer: bigint): Promise<void> {
-    const { blocks, ...others } = rows
+  async insert({ blocks, ...folded }: FoldedRows, own: OwnRows, writer: bigint): Promise<void> {
     await this.db.insert(blocks, whileNewest(writer))
-    await Promise.all(Object.values(others).map((each: EncodedRows) => this.db.insert(each)))
+    const others: readonly EncodedRows[] = [...Object.values(folded), ...Object.values(own.tables)]
+    await Promise.all(others.map((rows) => this.db.insert(rows)))
   }
 
   /** The totals of the book's scripts before the blocks, and which of them have never been written. */

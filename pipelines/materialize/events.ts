@@ -15,8 +15,7 @@ export interface Place {
   readonly sequence: bigint
 }
 
-export interface PlacedEvent {
-  readonly position: number
+export interface PlacedEvent extends LogRecord {
   readonly event: ChainEvent
 }
 
@@ -41,7 +40,7 @@ export function newEvents(
     if (event.epoch < epoch || (event.epoch === epoch && event.sequence <= sequence)) return []
     epoch = event.epoch
     sequence = event.sequence
-    return [{ position: record.position, event }]
+    return [{ ...record, event }]
   })
 }
 

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ChainEvent } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Chain } from '../chain/network.js'
 import type { EventLog, LogRecord } from '../log/port.js'
 import type { Logger } from '../logger.js'
@@ -8,14 +7,16 @@ import type { Database } from '../tables/clickhouse.js'
 import { copyHeads, type Head, headsAfter, latestHead } from '../tables/head.js'
 import { migrate } from '../tables/migrate.js'
 import { claimWriting, giveWay, mustBeNewest } from '../tables/writers.js'
-import { ChainRows } from './block-rows.js'
+import { FoldedRows } from './block-rows.js'
 import { BlockWriter } from './block-writer.js'
 import { readAside } from './dead-letters.js'
 import { type ConnectedBlock, decodeBlock, hexOf } from './decode.js'
-import { chainOf, mustConnect, mustDisconnect, newEvents } from './events.js'
+import { chainOf, mustConnect, mustDisconnect, newEvents, type PlacedEvent } from './events.js'
+import { OwnRows } from './own-rows.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 import { RANKING_TAIL, RankingBuilder } from './ranking-builder.js'
 import { mustHold, repair } from './repair.js'
+import { RowMaker } from './row-maker.js'
 import { WorkingChain } from './working-chain.js'
 
 /** Larger than the materializer's: nobody waits for a head of these, and an insert's own cost is the largest part of it. */
@@ -43,6 +44,19 @@ export interface SuccessorOptions {
   readonly beforeSwitch?: () => void | Promise<void>
 }
 
+/** A block, and the event that brought it. */
+interface Unfolded {
+  readonly block: ConnectedBlock
+  readonly value: Uint8Array
+}
+
+/** Rows of blocks; their own are whole when all of `making` is done. */
+class Unsent {
+  readonly folded = new FoldedRows()
+  readonly own = new OwnRows()
+  readonly making: Promise<void>[] = []
+}
+
 /**
  * Builds a second database from the log behind the one that serves, head by head: it shows the very heads that the first one
  * has shown, so that the numbers of the feed, which are counted by heads, are the same in both. When it is level, it takes the
@@ -51,6 +65,7 @@ export interface SuccessorOptions {
 export class Successor {
   readonly #options: SuccessorOptions
   readonly #writer: BlockWriter
+  readonly #maker = new RowMaker()
   #number = 0n
   #working = new WorkingChain(undefined)
   #chain: Chain | undefined
@@ -63,9 +78,9 @@ export class Successor {
   #ahead: Head[] = []
   /** Blocks that these connect. */
   #named: ReadonlySet<string> = new Set()
-  #unfolded: ConnectedBlock[] = []
+  #unfolded: Unfolded[] = []
   /** Of the blocks that are folded and not sent. */
-  #rows = new ChainRows()
+  #rows = new Unsent()
   /** The inserts of the batch before: they travel while the next one is folded. */
   #inserting: Promise<void> = Promise.resolve()
   /** How many scripts `#rows`, and the rows that travel, touch: the tables do not know their totals yet. */
@@ -82,6 +97,14 @@ export class Successor {
    * @throws Superseded where another took over either of them; PoisonEvent, LogShrank; DatabaseUnavailable.
    */
   async run(): Promise<Head> {
+    try {
+      return await this.#build()
+    } finally {
+      await this.#maker.close()
+    }
+  }
+
+  async #build(): Promise<Head> {
     const { old, db, beforeSwitch } = this.#options
     await this.#start()
     await this.#catchUp()
@@ -171,18 +194,14 @@ export class Successor {
   }
 
   async #fold(records: readonly LogRecord[], to: number): Promise<void> {
-    for (const { position, event } of newEvents(
-      records.filter((each) => each.position <= to),
-      this.#last,
-      this.#aside,
-    ))
-      await this.#foldEvent(position, event)
+    const wanted = records.filter(({ position }) => position <= to)
+    for (const each of newEvents(wanted, this.#last, this.#aside)) await this.#foldEvent(each)
     await this.#foldBlocks()
     await this.#send()
     this.#cursor = to
   }
 
-  async #foldEvent(position: number, { epoch, sequence, event }: ChainEvent): Promise<void> {
+  async #foldEvent({ position, value, event: { epoch, sequence, event } }: PlacedEvent): Promise<void> {
     this.#last = { epoch, sequence }
     switch (event.case) {
       case 'epochStarted':
@@ -190,7 +209,7 @@ export class Successor {
         return
       case 'blockConnected':
         mustConnect(position, event.value, this.#tip())
-        return this.#connect(decodeBlock(position, event.value))
+        return this.#connect({ block: decodeBlock(position, event.value), value })
       case 'blockDisconnected':
         return this.#disconnect(
           mustDisconnect(position, event.value, this.#tip()),
@@ -201,10 +220,11 @@ export class Successor {
     }
   }
 
-  async #connect(block: ConnectedBlock): Promise<void> {
-    this.#unfolded.push(block)
+  async #connect(unfolded: Unfolded): Promise<void> {
+    this.#unfolded.push(unfolded)
     // One that no head names may leave without a row.
-    if (this.#unfolded.length >= BLOCKS_FOLDED && this.#named.has(block.hash)) await this.#foldBlocks()
+    if (this.#unfolded.length >= BLOCKS_FOLDED && this.#named.has(unfolded.block.hash))
+      await this.#foldBlocks()
     else if (this.#unfolded.length % BLOCKS_AT_ONCE === 0) await setImmediate()
   }
 
@@ -222,18 +242,21 @@ export class Successor {
   }
 
   #tip(): { readonly height: number; readonly hash: string } {
-    return this.#unfolded.at(-1) ?? { height: this.#working.tipHeight, hash: this.#working.tipHash }
+    return this.#unfolded.at(-1)?.block ?? { height: this.#working.tipHeight, hash: this.#working.tipHash }
   }
 
   async #foldBlocks(): Promise<void> {
-    const blocks = this.#unfolded
+    const blocks = this.#unfolded.map(({ block }) => block)
     if (blocks.length === 0) return
     if (this.#chain === undefined)
       throw new PoisonEvent('chain', this.#cursor + 1, 'a block before any epoch')
     await this.#makeRoom()
     const filter = this.#working.filter(this.#working.tipHeight)
     const ground = { filter, sums: await this.#working.sums(this.#options.db), writer: this.#number }
-    const { sums, scripts } = await this.#writer.fold(this.#rows, blocks, this.#chain, ground, true)
+    const { folded, own, making } = this.#rows
+    const events = this.#unfolded.map(({ value }) => value)
+    making.push(this.#maker.make(own, this.#chain, events))
+    const { sums, scripts } = await this.#writer.fold(folded, blocks, this.#chain, ground, true)
     for (const [index, { hash }] of blocks.entries()) {
       const after = sums[index]
       if (after === undefined) throw new Error('a block was not folded')
@@ -253,11 +276,14 @@ export class Successor {
   /** The rows of what is folded are on their way when it resolves, and those before them have arrived. */
   async #send(): Promise<void> {
     const rows = this.#rows
-    if (rows.blocks.length === 0) return
+    if (rows.making.length === 0) return
     await this.#arrived()
     this.#scripts = { folded: 0, travelling: this.#scripts.folded }
-    this.#rows = new ChainRows()
-    this.#then(() => this.#writer.insert(rows, this.#number))
+    this.#rows = new Unsent()
+    this.#then(async () => {
+      await Promise.all(rows.making)
+      await this.#writer.insert(rows.folded, rows.own, this.#number)
+    })
   }
 
   async #arrived(): Promise<void> {

@@ -101,7 +101,7 @@ export class Database {
    */
   async insert<C extends Columns>(rows: EncodedRows<C>, condition?: string): Promise<void> {
     if (rows.length === 0) return
-    const { table, bytes } = rows
+    const { table, parts } = rows
     const columns = Object.keys(table.columns).join(', ')
     const source =
       condition === undefined
@@ -110,7 +110,7 @@ export class Database {
     await told(async () => {
       const { stream, summary } = await this.#client.exec({
         query: `INSERT INTO ${table.name} (${columns}) ${source} FORMAT RowBinary`,
-        values: Readable.from([bytes], { objectMode: false }),
+        values: Readable.from(parts, { objectMode: false }),
         clickhouse_settings: { wait_end_of_query: 1 },
       })
       for await (const chunk of stream) void chunk

@@ -191,6 +191,7 @@ type Column = readonly [name: string, type: keyof ColumnTypes]
 export class EncodedRows<C extends Columns = Columns> {
   readonly #writer = new RowWriter()
   readonly #columns: readonly Column[]
+  readonly #taken: Uint8Array[] = []
   #length = 0
 
   constructor(
@@ -206,8 +207,14 @@ export class EncodedRows<C extends Columns = Columns> {
     return this.#length
   }
 
-  get bytes(): Buffer {
+  /** Of those that were added here. */
+  get bytes(): Uint8Array {
     return this.#writer.finish()
+  }
+
+  /** Of all. */
+  get parts(): readonly Uint8Array[] {
+    return [...this.#taken, this.bytes]
   }
 
   /** @throws RangeError for a value that its column cannot hold. */
@@ -218,5 +225,10 @@ export class EncodedRows<C extends Columns = Columns> {
       this.#writer.write(column, type, values[name])
     }
     this.#length++
+  }
+  /** Adds rows that were encoded elsewhere. */
+  take(length: number, bytes: Uint8Array): void {
+    this.#taken.push(bytes)
+    this.#length += length
   }
 }

@@ -1,0 +1,101 @@
+import { movedBy } from '../chain/moved.js'
+import { encodePrevouts } from '../chain/prevout.js'
+import {
+  BLOCK_HEIGHTS,
+  BLOCK_TXS,
+  depthOf,
+  SCRIPT_OUTPUTS,
+  SPENDS,
+  TX_BODIES,
+  TX_PLACES,
+  TX_WITNESSES,
+} from '../tables/chain-tables.js'
+import { EncodedRows } from '../tables/rowbinary.js'
+import type { ConnectedBlock } from './decode.js'
+import type { PreparedBlock, PreparedTx } from './script-book.js'
+
+/** Rows of some blocks, by table: what a block makes by itself, whatever is below it. */
+export class OwnRows {
+  readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
+  readonly blockTxs = new EncodedRows(BLOCK_TXS)
+  readonly txPlaces = new EncodedRows(TX_PLACES)
+  readonly bodies = new EncodedRows(TX_BODIES)
+  readonly witnesses = new EncodedRows(TX_WITNESSES)
+  readonly spends = new EncodedRows(SPENDS)
+  readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
+
+  get tables(): Readonly<Record<string, EncodedRows>> {
+    return Object.fromEntries(Object.entries(this))
+  }
+
+  add({ block, txs }: PreparedBlock): void {
+    this.blockHeights.add({ hash: block.hash, height: block.height })
+    for (const [index, prepared] of txs.entries()) {
+      this.#addTx(block, index, prepared)
+      if (!prepared.tx.isCoinbase) this.#addSpends(block, prepared)
+      this.#addOutputs(block, prepared)
+    }
+  }
+
+  #addTx(block: ConnectedBlock, index: number, { tx, prevouts, shown }: PreparedTx): void {
+    const { txid, wtxid, size, weight } = tx
+    const row = {
+      height: block.height,
+      block_hash: block.hash,
+      tx_index: index,
+      txid,
+      wtxid,
+      time: block.header.time,
+      size,
+      weight,
+      is_dilithium: shown.includes(true) ? 1 : 0,
+      moved: movedBy(tx, prevouts),
+    }
+    this.blockTxs.add(row)
+    this.txPlaces.add(row)
+    this.bodies.add({ txid, body: tx.body, prevouts: encodePrevouts(prevouts) })
+    if (tx.hasWitness) this.witnesses.add({ wtxid, witness: tx.witness })
+  }
+
+  #addSpends(block: ConnectedBlock, { tx, prevouts, spent }: PreparedTx): void {
+    for (const [vin, { prevTxid, prevVout }] of tx.inputs.entries()) {
+      const [known, prevout] = [spent[vin], prevouts[vin]]
+      if (known === undefined || prevout === undefined) throw new RangeError('an input without its prevout')
+      this.spends.add({
+        prev_txid: prevTxid,
+        prev_vout: prevVout,
+        height: block.height,
+        block_hash: block.hash,
+        txid: tx.txid,
+        vin,
+      })
+      this.scriptOutputs.add({
+        script_hash: known.hash,
+        depth: depthOf(prevout.height),
+        txid: prevTxid,
+        vout: prevVout,
+        spent: 1,
+        height: block.height,
+        block_hash: block.hash,
+        value: prevout.value,
+      })
+    }
+  }
+
+  #addOutputs(block: ConnectedBlock, { tx, paid }: PreparedTx): void {
+    for (const [vout, { value }] of tx.outputs.entries()) {
+      const known = paid[vout]
+      if (known === undefined) continue
+      this.scriptOutputs.add({
+        script_hash: known.hash,
+        depth: depthOf(block.height),
+        txid: tx.txid,
+        vout,
+        spent: 0,
+        height: block.height,
+        block_hash: block.hash,
+        value,
+      })
+    }
+  }
+}
