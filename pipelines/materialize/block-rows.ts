@@ -1,10 +1,4 @@
-import { hasAddress } from '../chain/address.js'
-import { redeemsDilithium } from '../chain/dilithium.js'
-import { difficultyOf, workOf } from '../chain/difficulty.js'
-import { subsidy } from '../chain/network.js'
-import { isWitnessCommitment, opReturnPayload } from '../chain/script.js'
 import { dayOf } from '../chain/day.js'
-import type { SerializedTx } from '../chain/transaction.js'
 import {
   type BlockRow,
   BLOCKS,
@@ -14,9 +8,8 @@ import {
   SCRIPTS,
 } from '../tables/chain-tables.js'
 import { EncodedRows } from '../tables/rowbinary.js'
-import type { ConnectedBlock } from './decode.js'
-import type { KnownScript, PreparedBlock, PreparedTx, ScriptBook } from './script-book.js'
-import { noTotals, type Totals } from './totals.js'
+import type { MovedBlock, Moves } from './moves.js'
+import type { Totals } from './totals.js'
 
 /** The fold of the chain up to and with a block: the cumulative columns of its row. */
 export type Sums = Pick<
@@ -53,11 +46,15 @@ export class FoldedRows {
   readonly opReturns = new EncodedRows(OP_RETURNS)
 }
 
-/** What a block's transactions add up to, and by how much they change the sums of the chain. */
-interface BlockSums {
-  totalFees: bigint
-  totalOutput: bigint
-  dilithium: number
+/** What does not change about a script. */
+export interface KnownScript {
+  readonly hash: string
+  readonly address: string | undefined
+  readonly isDilithium: boolean
+}
+
+/** By how much a block changes the sums of the chain. */
+interface Changes {
   activeAddresses: number
   newAddresses: number
   supply: bigint
@@ -65,16 +62,8 @@ interface BlockSums {
   funded: number
   dilithiumAddresses: number
   dilithiumFunded: number
-  /** Balances before the block of the scripts that it touches. */
-  readonly before: Map<KnownScript, bigint>
-}
-
-/** What a transaction did to a script. */
-interface Touch {
-  received: bigint
-  sent: bigint
-  unspent: number
-  showsDilithium: boolean
+  /** Balances before the block of the scripts that it touches, by their places. */
+  readonly before: Map<number, bigint>
 }
 
 /**
@@ -83,119 +72,94 @@ interface Touch {
  */
 export class BlockFolder {
   #sums: Sums
+  /** Of the transactions and touches of the moves, which come next. */
+  #tx = 0
+  #touch = 0
 
   constructor(
     /** Where the rows go. */
     private readonly rows: FoldedRows,
-    private readonly book: ScriptBook,
-    /** Totals of every script of the blocks before them; changed as the fold goes. */
-    private readonly totals: Map<string, Totals>,
+    private readonly moves: Moves,
+    /** Of the moves. */
+    private readonly scripts: readonly KnownScript[],
+    /** Of the same scripts, up to the blocks before; changed as the fold goes. */
+    private readonly totals: readonly Totals[],
     sumsBefore: Sums,
   ) {
-    this.#sums = { ...sumsBefore }
+    this.#sums = sumsBefore
   }
 
   get sums(): Sums {
     return this.#sums
   }
 
-  fold({ block, txs }: PreparedBlock): void {
-    const own: BlockSums = {
-      ...{ totalFees: 0n, totalOutput: 0n, dilithium: 0, activeAddresses: 0, newAddresses: 0 },
-      ...{ supply: 0n, unspent: 0, funded: 0, dilithiumAddresses: 0, dilithiumFunded: 0 },
-      before: new Map(),
+  /** Folds the next block of the moves. */
+  fold(block: MovedBlock): void {
+    const changes: Changes = {
+      ...{ activeAddresses: 0, newAddresses: 0, supply: 0n, unspent: 0, funded: 0 },
+      ...{ dilithiumAddresses: 0, dilithiumFunded: 0, before: new Map() },
     }
-    let opReturns = this.#sums.sum_op_returns
-    for (const [index, prepared] of txs.entries()) {
-      const { tx, prevouts, shown } = prepared
-      if (shown.includes(true)) own.dilithium++
-      this.#foldScripts(block, index, prepared, own)
-      opReturns = this.#foldOpReturns(block, index, tx, opReturns)
-      if (tx.isCoinbase) continue
-      const output = tx.outputs.reduce((sum, { value }) => sum + value, 0n)
-      own.totalOutput += output
-      own.totalFees += prevouts.reduce((sum, { value }) => sum + value, 0n) - output
-    }
-    this.#sums = { ...sumsAfter(this.#sums, block, own), sum_op_returns: opReturns }
-    this.#balanceRows(block, own.before)
+    const first = this.#tx
+    for (let index = 0; index < block.row.tx_count; index++) this.#foldTx(block, index, changes)
+    const ordinal = this.#sums.sum_op_returns
+    this.#sums = sumsAfter(this.#sums, block, changes)
+    this.#opReturnRows(block, first, ordinal)
+    this.#balanceRows(block, changes.before)
     this.rows.blocks.add({
-      ...this.#blockRow(block),
-      total_fees: own.totalFees,
-      total_output: own.totalOutput,
-      dilithium_tx_count: own.dilithium,
-      active_addresses: own.activeAddresses,
-      new_addresses: own.newAddresses,
+      ...block.row,
+      active_addresses: changes.activeAddresses,
+      new_addresses: changes.newAddresses,
       ...this.#sums,
     })
   }
 
-  #blockRow(
-    block: ConnectedBlock,
-  ): Omit<
-    BlockRow,
-    keyof Sums | 'total_fees' | 'total_output' | 'dilithium_tx_count' | 'active_addresses' | 'new_addresses'
-  > {
-    const { header, height, txs } = block
-    const coinbase = txs[0]
-    return {
-      height,
-      hash: block.hash,
-      prev_hash: header.prevHash,
-      merkle_root: header.merkleRoot,
-      time: header.time,
-      median_time: block.medianTime,
-      nonce: header.nonce,
-      bits: header.bits,
-      version: header.version,
-      size: block.size,
-      stripped_size: block.strippedSize,
-      weight: block.weight,
-      tx_count: txs.length,
-      input_count: block.prevouts.length,
-      output_count: txs.reduce((count, tx) => count + tx.outputs.length, 0),
-      subsidy: subsidy(height, this.book.chain),
-      miner_script: coinbase?.outputs.find(({ script }) => hasAddress(script))?.script ?? Buffer.alloc(0),
-      coinbase_script: coinbase?.inputs[0]?.scriptSig ?? Buffer.alloc(0),
-      chainwork: block.chainwork,
-      work: workOf(header.bits),
-      difficulty: Number(difficultyOf(header.bits)),
-    }
-  }
-
   /** The rows of the scripts that a transaction touches, and their part in the sums. */
-  #foldScripts(block: ConnectedBlock, index: number, prepared: PreparedTx, own: BlockSums): void {
-    const day = dayOf(block.header.time)
-    for (const [known, touch] of touchesOf(prepared)) {
-      const totals = this.#totalsOf(known)
+  #foldTx(block: MovedBlock, index: number, changes: Changes): void {
+    const { moves, scripts, totals: all } = this
+    const { height, hash, time } = block.row
+    const txid = moves.txids[this.#tx] ?? ''
+    const end = moves.touchEnds[this.#tx++] ?? 0
+    const day = dayOf(time)
+    for (let at = this.#touch; at < end; at++) {
+      const place = moves.touched[at] ?? -1
+      const [known, totals] = [scripts[place], all[place]]
+      if (known === undefined || totals === undefined) throw new RangeError('a touch of no script')
+      const received = moves.received[at] ?? 0n
+      const sent = moves.sent[at] ?? 0n
+      const unspent = moves.unspent[at] ?? 0
       const before = {
         isFunded: totals.received > totals.sent,
         isDilithium: known.isDilithium || totals.showsDilithium,
       }
       if (totals.ordinal === 0) {
-        totals.firstHeight = block.height
-        totals.firstTime = block.header.time
+        totals.firstHeight = height
+        totals.firstTime = time
       }
-      if (!own.before.has(known)) own.before.set(known, totals.received - totals.sent)
+      if (!changes.before.has(place)) changes.before.set(place, totals.received - totals.sent)
       const isActive = !totals.openDays.includes(day)
       const openDays = openDaysAfter(totals.openDays, block)
       totals.openDays = openDays
       totals.ordinal++
-      totals.received += touch.received
-      totals.sent += touch.sent
-      totals.unspent += touch.unspent
-      totals.showsDilithium ||= touch.showsDilithium
-      addToSums(own, known, totals, touch, before)
-      if (known.address !== undefined && isActive) own.activeAddresses++
+      totals.received += received
+      totals.sent += sent
+      totals.unspent += unspent
+      totals.showsDilithium ||= moves.showsDilithium[at] === 1
+      changes.supply += received - sent
+      changes.unspent += unspent
+      if (known.address !== undefined) {
+        if (isActive) changes.activeAddresses++
+        addAddress(changes, known, totals, before)
+      }
       this.rows.scriptTxs.add({
         script_hash: known.hash,
         ordinal: totals.ordinal,
-        height: block.height,
-        block_hash: block.hash,
+        height,
+        block_hash: hash,
         tx_index: index,
-        txid: prepared.tx.txid,
-        time: block.header.time,
-        received: touch.received,
-        sent: touch.sent,
+        txid,
+        time,
+        received,
+        sent,
         total_received: totals.received,
         total_sent: totals.sent,
         unspent_count: totals.unspent,
@@ -205,21 +169,16 @@ export class BlockFolder {
         open_days: openDays,
       })
     }
+    this.#touch = end
   }
 
-  #totalsOf({ hash }: KnownScript): Totals {
-    let totals = this.totals.get(hash)
-    if (totals === undefined) this.totals.set(hash, (totals = noTotals()))
-    return totals
-  }
-
-  #balanceRows(block: ConnectedBlock, before: ReadonlyMap<KnownScript, bigint>): void {
-    for (const [known, balance] of before) {
-      const totals = this.totals.get(known.hash)
-      if (known.address === undefined || totals === undefined) continue
+  #balanceRows({ row }: MovedBlock, before: ReadonlyMap<number, bigint>): void {
+    for (const [place, balance] of before) {
+      const [known, totals] = [this.scripts[place], this.totals[place]]
+      if (known?.address === undefined || totals === undefined) continue
       this.rows.scriptBalances.add({
-        height: block.height,
-        block_hash: block.hash,
+        height: row.height,
+        block_hash: row.hash,
         script_hash: known.hash,
         address: known.address,
         before: balance,
@@ -230,59 +189,30 @@ export class BlockFolder {
     }
   }
 
-  /** @returns how many there are up to and with this transaction. */
-  #foldOpReturns(block: ConnectedBlock, index: number, tx: SerializedTx, before: bigint): bigint {
+  /** @param first of the block's transactions. @param before how many there are below the block. */
+  #opReturnRows({ row, opReturns }: MovedBlock, first: number, before: bigint): void {
     let ordinal = before
-    for (const [vout, { script }] of tx.outputs.entries()) {
-      const data = opReturnPayload(script)
-      if (data === undefined || (tx.isCoinbase && isWitnessCommitment(script))) continue
+    for (const { txIndex, vout, data } of opReturns) {
       this.rows.opReturns.add({
         ordinal: ++ordinal,
-        height: block.height,
-        block_hash: block.hash,
-        tx_index: index,
-        txid: tx.txid,
+        height: row.height,
+        block_hash: row.hash,
+        tx_index: txIndex,
+        txid: this.moves.txids[first + txIndex] ?? '',
         vout,
-        time: block.header.time,
+        time: row.time,
         data,
       })
     }
-    return ordinal
   }
-}
-
-function touchesOf({ tx, prevouts, shown, spent, paid }: PreparedTx): Map<KnownScript, Touch> {
-  const touches = new Map<KnownScript, Touch>()
-  const at = (known: KnownScript): Touch => {
-    let touch = touches.get(known)
-    if (touch === undefined)
-      touches.set(known, (touch = { received: 0n, sent: 0n, unspent: 0, showsDilithium: false }))
-    return touch
-  }
-  for (const [vin, known] of spent.entries()) {
-    const [input, prevout] = [tx.inputs[vin], prevouts[vin]]
-    if (input === undefined || prevout === undefined) continue
-    const touch = at(known)
-    touch.sent += prevout.value
-    touch.unspent--
-    touch.showsDilithium ||= shown[vin] === true || redeemsDilithium(input, prevout.script)
-  }
-  for (const [vout, { value }] of tx.outputs.entries()) {
-    const known = paid[vout]
-    if (known === undefined) continue
-    const touch = at(known)
-    touch.received += value
-    touch.unspent++
-  }
-  return touches
 }
 
 /** One list for all scripts that were touched on one day only: they are nearly all there are. */
 const SINGLE_DAYS = new Map<number, readonly number[]>()
 
 /** The days that still count after a block has touched a script: those that a later block can have. */
-function openDaysAfter(before: readonly number[], { header, medianTime }: ConnectedBlock): readonly number[] {
-  const day = dayOf(header.time)
+function openDaysAfter(before: readonly number[], { row, medianTime }: MovedBlock): readonly number[] {
+  const day = dayOf(row.time)
   const earliest = dayOf(medianTime)
   if (before.includes(day) && before.every((each) => each >= earliest)) return before
   const open = before.filter((each) => each >= earliest && each !== day)
@@ -292,35 +222,31 @@ function openDaysAfter(before: readonly number[], { header, medianTime }: Connec
   return single
 }
 
-function sumsAfter(before: Sums, block: ConnectedBlock, own: BlockSums): Sums {
+function sumsAfter(before: Sums, { row, opReturns }: MovedBlock, changes: Changes): Sums {
   return {
-    sum_txs: before.sum_txs + BigInt(block.txs.length),
-    sum_dilithium_txs: before.sum_dilithium_txs + BigInt(own.dilithium),
-    supply: before.supply + own.supply,
-    utxo_count: before.utxo_count + BigInt(own.unspent),
-    addresses: before.addresses + BigInt(own.newAddresses),
-    funded_addresses: before.funded_addresses + BigInt(own.funded),
-    dilithium_addresses: before.dilithium_addresses + BigInt(own.dilithiumAddresses),
-    dilithium_funded_addresses: before.dilithium_funded_addresses + BigInt(own.dilithiumFunded),
-    sum_op_returns: before.sum_op_returns,
+    sum_txs: before.sum_txs + BigInt(row.tx_count),
+    sum_dilithium_txs: before.sum_dilithium_txs + BigInt(row.dilithium_tx_count),
+    supply: before.supply + changes.supply,
+    utxo_count: before.utxo_count + BigInt(changes.unspent),
+    addresses: before.addresses + BigInt(changes.newAddresses),
+    funded_addresses: before.funded_addresses + BigInt(changes.funded),
+    dilithium_addresses: before.dilithium_addresses + BigInt(changes.dilithiumAddresses),
+    dilithium_funded_addresses: before.dilithium_funded_addresses + BigInt(changes.dilithiumFunded),
+    sum_op_returns: before.sum_op_returns + BigInt(opReturns.length),
   }
 }
 
-function addToSums(
-  own: BlockSums,
+function addAddress(
+  changes: Changes,
   known: KnownScript,
   totals: Totals,
-  touch: Touch,
   before: { readonly isFunded: boolean; readonly isDilithium: boolean },
 ): void {
-  own.supply += touch.received - touch.sent
-  own.unspent += touch.unspent
-  if (known.address === undefined) return
   const isDilithium = known.isDilithium || totals.showsDilithium
   const wasSeen = totals.ordinal > 1
   const isFunded = totals.received > totals.sent
-  if (!wasSeen) own.newAddresses++
-  own.funded += Number(isFunded) - Number(before.isFunded)
-  own.dilithiumAddresses += Number(isDilithium) - Number(wasSeen && before.isDilithium)
-  own.dilithiumFunded += Number(isFunded && isDilithium) - Number(before.isFunded && before.isDilithium)
+  if (!wasSeen) changes.newAddresses++
+  changes.funded += Number(isFunded) - Number(before.isFunded)
+  changes.dilithiumAddresses += Number(isDilithium) - Number(wasSeen && before.isDilithium)
+  changes.dilithiumFunded += Number(isFunded && isDilithium) - Number(before.isFunded && before.isDilithium)
 }

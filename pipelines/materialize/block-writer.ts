@@ -1,17 +1,21 @@
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import { addressOf, isDilithiumScript } from '../chain/address.js'
 import type { Chain } from '../chain/network.js'
 import type { Database } from '../tables/clickhouse.js'
 import type { EncodedRows } from '../tables/rowbinary.js'
 import { whileNewest } from '../tables/writers.js'
-import { BlockFolder, FoldedRows, type Sums } from './block-rows.js'
+import { BlockFolder, FoldedRows, type KnownScript, type Sums } from './block-rows.js'
 import type { ConnectedBlock } from './decode.js'
-import { OwnRows } from './own-rows.js'
-import { prepareBlock, type PreparedBlock, ScriptBook, ScriptCache } from './script-book.js'
-import type { Totals } from './totals.js'
+import { type Moves, movesOf } from './moves.js'
+import type { OwnRows } from './own-rows.js'
+import { ScriptHashes } from './script-book.js'
+import { noTotals, type Totals } from './totals.js'
 
 /** Totals of this many scripts are kept at hand: some 30 MB. */
 const CACHED_SCRIPTS = 80_000
+/** Scripts that are met again without being spelled again: some 20 MB. */
+const KNOWN_SCRIPTS = 50_000
 /** Blocks folded in one turn. */
 const BLOCKS_AT_ONCE = 20
 /** Scripts asked for in one query. */
@@ -32,7 +36,9 @@ export interface Ground {
 export class BlockWriter {
   /** By script hash: the totals that were used last. The tables have all of them. */
   readonly #cache: LRUCache<string, Totals>
-  #scripts: ScriptCache | undefined
+  /** By their hashes: the scripts that were met last. */
+  readonly #scripts = new LRUCache<string, KnownScript>({ max: KNOWN_SCRIPTS })
+  readonly #hashes = new ScriptHashes()
   /** Rows of balances folded since the start. */
   balanceRows = 0
 
@@ -59,45 +65,48 @@ export class BlockWriter {
     ground: Ground,
     cached: boolean,
   ): Promise<Sums[]> {
-    const [folded, own] = [new FoldedRows(), new OwnRows()]
-    const { sums, prepared } = await this.fold(folded, blocks, chain, ground, cached)
-    for (const each of prepared) own.add(each)
+    const { own, moves } = movesOf(blocks, chain, this.#hashes)
+    const folded = new FoldedRows()
+    const { sums } = await this.fold(folded, moves, chain, ground, cached)
     await this.insert(folded, own, ground.writer)
     return sums
   }
 
   /**
-   * Adds what is folded of consecutive blocks to the rows that `insert` will be given. With the cache, blocks can be folded before those
-   * below them are inserted, as long as the cache has room for all scripts that the tables do not show yet, and `forget` waits.
+   * Adds what is folded of consecutive blocks to the rows that `insert` will be given. With the cache, blocks can be folded
+   * before those below them are inserted, as long as the cache has room for all scripts that the tables do not show yet, and
+   * `forget` waits.
    * @returns the sums after each block, and how many scripts they touch.
    */
   async fold(
     rows: FoldedRows,
-    blocks: readonly ConnectedBlock[],
+    moves: Moves,
     chain: Chain,
     ground: Ground,
     cached: boolean,
-  ): Promise<{ readonly sums: Sums[]; readonly scripts: number; readonly prepared: PreparedBlock[] }> {
-    if (this.#scripts?.chain !== chain) this.#scripts = new ScriptCache(chain)
-    const book = new ScriptBook(this.#scripts)
-    const prepared = blocks.map((block) => prepareBlock(block, book))
-    const { totals, unknown } = await this.#totals(book, ground.filter, cached)
-    const folder = new BlockFolder(rows, book, totals, ground.sums)
+  ): Promise<{ readonly sums: Sums[]; readonly scripts: number }> {
+    const { hashes } = moves
+    const { found, unknown } = await this.#totals(hashes, ground.filter, cached)
+    const totals = hashes.map((hash) => found.get(hash) ?? noTotals())
+    const bytes = Buffer.from(moves.scripts.buffer)
+    const script = (place: number): Buffer =>
+      bytes.subarray(moves.scriptEnds[place - 1] ?? 0, moves.scriptEnds[place])
+    const scripts = hashes.map((hash, place) => this.#known(hash, () => script(place), chain))
+    const folder = new BlockFolder(rows, moves, scripts, totals, ground.sums)
     const balanceRows = rows.scriptBalances.length
     const sums: Sums[] = []
-    for (const each of prepared) {
-      folder.fold(each)
+    for (const block of moves.blocks) {
+      folder.fold(block)
       sums.push(folder.sums)
       // What is on its way to the server meanwhile goes on.
       if (sums.length % BLOCKS_AT_ONCE === 0) await setImmediate()
     }
-    for (const hash of unknown) {
-      const script = book.bytes(hash)
-      if (script !== undefined) rows.scripts.add({ script_hash: hash, script })
+    for (const [place, hash] of hashes.entries()) {
+      if (unknown.has(hash)) rows.scripts.add({ script_hash: hash, script: script(place) })
+      if (cached) this.#cache.set(hash, totals[place])
     }
     this.balanceRows += rows.scriptBalances.length - balanceRows
-    if (cached) for (const [hash, each] of totals) this.#cache.set(hash, each)
-    return { sums, scripts: totals.size, prepared }
+    return { sums, scripts: hashes.length }
   }
 
   /** `blocks` first and alone: a block that left any row is then known by its hash, and can be told from the chain's. */
@@ -107,18 +116,28 @@ export class BlockWriter {
     await Promise.all(others.map((rows) => this.db.insert(rows)))
   }
 
-  /** The totals of the book's scripts before the blocks, and which of them have never been written. */
+  #known(hash: string, script: () => Buffer, chain: Chain): KnownScript {
+    let known = this.#scripts.get(hash)
+    if (known === undefined) {
+      const bytes = script()
+      known = { hash, address: addressOf(bytes, chain), isDilithium: isDilithiumScript(bytes) }
+      this.#scripts.set(hash, known)
+    }
+    return known
+  }
+
+  /** The totals of scripts before the blocks, and which of them have never been written. */
   async #totals(
-    book: ScriptBook,
+    hashes: readonly string[],
     filter: string,
     cached: boolean,
-  ): Promise<{ totals: Map<string, Totals>; unknown: Set<string> }> {
-    const totals = new Map<string, Totals>()
+  ): Promise<{ found: Map<string, Totals>; unknown: Set<string> }> {
+    const found = new Map<string, Totals>()
     const missing: string[] = []
-    for (const [hash] of book.entries()) {
+    for (const hash of hashes) {
       const known = cached ? this.#cache.get(hash) : undefined
       if (known === undefined) missing.push(hash)
-      else totals.set(hash, known)
+      else found.set(hash, known)
     }
     const unknown = new Set<string>()
     for (let at = 0; at < missing.length; at += LOOKUP) {
@@ -127,9 +146,9 @@ export class BlockWriter {
       for (const hash of keys) if (!written.has(hash)) unknown.add(hash)
       // What is written again may be so because something is wrong: nothing but the histories themselves is believed.
       const known = cached ? [...written] : keys
-      for (const [hash, each] of await this.#load(known, filter, cached)) totals.set(hash, each)
+      for (const [hash, each] of await this.#load(known, filter, cached)) found.set(hash, each)
     }
-    return { totals, unknown }
+    return { found, unknown }
   }
 
   /** Most scripts of a backfill are new: a point read tells so, without searching the histories for what is not there. */

@@ -14,6 +14,13 @@ import { EncodedRows } from '../tables/rowbinary.js'
 import type { ConnectedBlock } from './decode.js'
 import type { PreparedBlock, PreparedTx } from './script-book.js'
 
+/** Rows as they travel between threads: for each table their number and their bytes. */
+export type MadeRows = readonly {
+  readonly name: string
+  readonly length: number
+  readonly bytes: Uint8Array
+}[]
+
 /** Rows of some blocks, by table: what a block makes by itself, whatever is below it. */
 export class OwnRows {
   readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
@@ -26,6 +33,16 @@ export class OwnRows {
 
   get tables(): Readonly<Record<string, EncodedRows>> {
     return Object.fromEntries(Object.entries(this))
+  }
+
+  get made(): MadeRows {
+    return Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
+  }
+
+  /** Adds what another thread has made. */
+  take(made: MadeRows): void {
+    const { tables } = this
+    for (const { name, length, bytes } of made) tables[name]?.take(length, bytes)
   }
 
   add({ block, txs }: PreparedBlock): void {

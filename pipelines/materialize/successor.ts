@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Chain } from '../chain/network.js'
 import type { EventLog, LogRecord } from '../log/port.js'
 import type { Logger } from '../logger.js'
@@ -10,22 +9,22 @@ import { claimWriting, giveWay, mustBeNewest } from '../tables/writers.js'
 import { FoldedRows } from './block-rows.js'
 import { BlockWriter } from './block-writer.js'
 import { readAside } from './dead-letters.js'
-import { type ConnectedBlock, decodeBlock, hexOf } from './decode.js'
+import { hexOf } from './decode.js'
 import { chainOf, mustConnect, mustDisconnect, newEvents, type PlacedEvent } from './events.js'
+import { type BlockEvent, type Made, MovesMaker } from './moves-maker.js'
 import { OwnRows } from './own-rows.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 import { RANKING_TAIL, RankingBuilder } from './ranking-builder.js'
 import { mustHold, repair } from './repair.js'
-import { RowMaker } from './row-maker.js'
 import { WorkingChain } from './working-chain.js'
 
 /** Larger than the materializer's: nobody waits for a head of these, and an insert's own cost is the largest part of it. */
 const BATCH_EVENTS = 1000
 const BATCH_BYTES = 8 << 20
-/** Blocks decoded in one turn. */
-const BLOCKS_AT_ONCE = 20
-/** Blocks that are decoded before they are folded: what they are made of is then young, and costs the collector little. */
-const BLOCKS_FOLDED = 100
+/** Blocks that are given to the other thread at once. */
+const BLOCKS_AT_ONCE = 50
+/** How often this may be before what it makes of the first is folded: it is never without work, and never far ahead. */
+const ASKED_AHEAD = 2
 /** Parts that are merged at once, at least, while nobody reads them: so each row is merged once, and not once per doubling. */
 const PARTS_MERGED = 32
 /** Totals of this many scripts are kept at hand: some 100 MB. */
@@ -44,17 +43,16 @@ export interface SuccessorOptions {
   readonly beforeSwitch?: () => void | Promise<void>
 }
 
-/** A block, and the event that brought it. */
-interface Unfolded {
-  readonly block: ConnectedBlock
-  readonly value: Uint8Array
+/** An event that connects a block. */
+interface Connecting extends BlockEvent {
+  readonly height: number
+  readonly hash: string
 }
 
-/** Rows of blocks; their own are whole when all of `making` is done. */
-class Unsent {
-  readonly folded = new FoldedRows()
-  readonly own = new OwnRows()
-  readonly making: Promise<void>[] = []
+/** Blocks that the other thread is at work on. */
+interface Asked {
+  readonly blocks: readonly Connecting[]
+  readonly made: Promise<Made>
 }
 
 /**
@@ -65,7 +63,7 @@ class Unsent {
 export class Successor {
   readonly #options: SuccessorOptions
   readonly #writer: BlockWriter
-  readonly #maker = new RowMaker()
+  readonly #maker = new MovesMaker()
   #number = 0n
   #working = new WorkingChain(undefined)
   #chain: Chain | undefined
@@ -78,9 +76,11 @@ export class Successor {
   #ahead: Head[] = []
   /** Blocks that these connect. */
   #named: ReadonlySet<string> = new Set()
-  #unfolded: Unfolded[] = []
-  /** Of the blocks that are folded and not sent. */
-  #rows = new Unsent()
+  #unasked: Connecting[] = []
+  /** What comes next to be folded. */
+  readonly #asked: Asked[] = []
+  /** Of the blocks that are not sent. */
+  #rows = { folded: new FoldedRows(), own: new OwnRows() }
   /** The inserts of the batch before: they travel while the next one is folded. */
   #inserting: Promise<void> = Promise.resolve()
   /** How many scripts `#rows`, and the rows that travel, touch: the tables do not know their totals yet. */
@@ -196,8 +196,7 @@ export class Successor {
   async #fold(records: readonly LogRecord[], to: number): Promise<void> {
     const wanted = records.filter(({ position }) => position <= to)
     for (const each of newEvents(wanted, this.#last, this.#aside)) await this.#foldEvent(each)
-    await this.#foldBlocks()
-    await this.#send()
+    await this.#foldAll()
     this.#cursor = to
   }
 
@@ -209,7 +208,7 @@ export class Successor {
         return
       case 'blockConnected':
         mustConnect(position, event.value, this.#tip())
-        return this.#connect({ block: decodeBlock(position, event.value), value })
+        return this.#connect({ position, value, height: event.value.height, hash: hexOf(event.value.hash) })
       case 'blockDisconnected':
         return this.#disconnect(
           mustDisconnect(position, event.value, this.#tip()),
@@ -220,50 +219,64 @@ export class Successor {
     }
   }
 
-  async #connect(unfolded: Unfolded): Promise<void> {
-    this.#unfolded.push(unfolded)
+  async #connect(block: Connecting): Promise<void> {
+    this.#unasked.push(block)
     // One that no head names may leave without a row.
-    if (this.#unfolded.length >= BLOCKS_FOLDED && this.#named.has(unfolded.block.hash))
-      await this.#foldBlocks()
-    else if (this.#unfolded.length % BLOCKS_AT_ONCE === 0) await setImmediate()
+    if (this.#unasked.length < BLOCKS_AT_ONCE || !this.#named.has(block.hash)) return
+    this.#ask()
+    while (this.#asked.length > ASKED_AHEAD) await this.#foldNext()
   }
 
   async #disconnect(hash: string, prevHash: string): Promise<void> {
     // What no head names leaves no row, as in the first database.
-    if (this.#unfolded.length > 0 && !this.#named.has(hash)) {
-      this.#unfolded.pop()
+    if (this.#unasked.length > 0 && !this.#named.has(hash)) {
+      this.#unasked.pop()
       return
     }
-    await this.#foldBlocks()
-    await this.#send()
+    await this.#foldAll()
     await this.#arrived()
     this.#working.disconnect(prevHash)
     this.#writer.forget()
   }
 
   #tip(): { readonly height: number; readonly hash: string } {
-    return this.#unfolded.at(-1)?.block ?? { height: this.#working.tipHeight, hash: this.#working.tipHash }
+    const last = this.#unasked.at(-1) ?? this.#asked.at(-1)?.blocks.at(-1)
+    return last ?? { height: this.#working.tipHeight, hash: this.#working.tipHash }
   }
 
-  async #foldBlocks(): Promise<void> {
-    const blocks = this.#unfolded.map(({ block }) => block)
+  #ask(): void {
+    const blocks = this.#unasked
     if (blocks.length === 0) return
     if (this.#chain === undefined)
       throw new PoisonEvent('chain', this.#cursor + 1, 'a block before any epoch')
+    this.#asked.push({ blocks, made: this.#maker.make(blocks, this.#chain) })
+    this.#unasked = []
+  }
+
+  /** Folds all that was read, and sends it. */
+  async #foldAll(): Promise<void> {
+    this.#ask()
+    while (this.#asked.length > 0) await this.#foldNext()
+    await this.#send()
+  }
+
+  async #foldNext(): Promise<void> {
+    const [next] = this.#asked
+    if (next === undefined || this.#chain === undefined) return
+    const { rows, moves } = await next.made
     await this.#makeRoom()
     const filter = this.#working.filter(this.#working.tipHeight)
     const ground = { filter, sums: await this.#working.sums(this.#options.db), writer: this.#number }
-    const { folded, own, making } = this.#rows
-    const events = this.#unfolded.map(({ value }) => value)
-    making.push(this.#maker.make(own, this.#chain, events))
-    const { sums, scripts } = await this.#writer.fold(folded, blocks, this.#chain, ground, true)
-    for (const [index, { hash }] of blocks.entries()) {
+    this.#rows.own.take(rows)
+    const { folded } = this.#rows
+    const { sums, scripts } = await this.#writer.fold(folded, moves, this.#chain, ground, true)
+    for (const [index, { hash }] of next.blocks.entries()) {
       const after = sums[index]
       if (after === undefined) throw new Error('a block was not folded')
       this.#working.connect(hash, after)
     }
     this.#scripts.folded += scripts
-    this.#unfolded = []
+    this.#asked.shift()
   }
 
   /** So that no totals that the tables do not know drop out of the cache. */
@@ -275,15 +288,12 @@ export class Successor {
 
   /** The rows of what is folded are on their way when it resolves, and those before them have arrived. */
   async #send(): Promise<void> {
-    const rows = this.#rows
-    if (rows.making.length === 0) return
+    const { folded, own } = this.#rows
+    if (folded.blocks.length === 0) return
     await this.#arrived()
     this.#scripts = { folded: 0, travelling: this.#scripts.folded }
-    this.#rows = new Unsent()
-    this.#then(async () => {
-      await Promise.all(rows.making)
-      await this.#writer.insert(rows.folded, rows.own, this.#number)
-    })
+    this.#rows = { folded: new FoldedRows(), own: new OwnRows() }
+    this.#then(() => this.#writer.insert(folded, own, this.#number))
   }
 
   async #arrived(): Promise<void> {
