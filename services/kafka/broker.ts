@@ -45,7 +45,7 @@ export class Broker {
     const { folder, clusterId } = this.#options
     await mkdir(folder, { recursive: true })
     await writeFile(this.#settingsFile, settings(this.#options))
-    const format = ['format', '-t', clusterId, '-c', this.#settingsFile, '--ignore-formatted']
+    const format = ['format', `--cluster-id=${clusterId}`, '-c', this.#settingsFile, '--ignore-formatted']
     await promisify(execFile)('java', this.#java('kafka.tools.StorageTool', ...format))
   }
 

@@ -1,5 +1,5 @@
 import { AssignerProtocol, Kafka, logLevel } from 'kafkajs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,7 +31,12 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-group-'))
-    cluster = await KafkaCluster.start(1)
+    const plan = { id: 1, port: await freePort(), controllerPort: await freePort() }
+    // One in 64 begins like an option.
+    const known = { clusterId: '-mCY0yqeq6WNGU9UAQy45Q', plans: [plan] }
+    await mkdir(join(folder, 'kafka'))
+    await writeFile(join(folder, 'kafka', 'cluster.json'), JSON.stringify(known))
+    cluster = await KafkaCluster.start(1, folder)
     admin = new Kafka({
       brokers: cluster.url.replace('kafka://', '').split(','),
       logLevel: logLevel.NOTHING,
