@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, statfsSync } from 'node:fs'
 
+const TRIES = 20
+
 /** A folder on a file system of its own that can be made full, and get its room back: a real ENOSPC for whoever writes there. */
 export class Disk {
   private constructor(
@@ -19,12 +21,17 @@ export class Disk {
 
   /** Leaves this many bytes of room. */
   fill(room: number): void {
-    const { blocks, bfree, bsize } = statfsSync(this.folder)
-    this.#resize(String((blocks - bfree) * bsize + room))
+    // What is written between the look and the change may be more than the room: then it is refused.
+    for (let tries = 0; tries < TRIES; tries++) {
+      const { blocks, bfree, bsize } = statfsSync(this.folder)
+      if (this.#resized(String((blocks - bfree) * bsize + room))) return
+    }
+    throw new Error(`${this.folder} could not be made full`)
   }
 
   free(): void {
-    this.#resize(`${String(this.megabytes)}m`)
+    const size = `${String(this.megabytes)}m`
+    if (!this.#resized(size)) throw new Error(`${this.folder} could not be given ${size} again`)
   }
 
   unmount(): void {
@@ -32,9 +39,8 @@ export class Disk {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  #resize(size: string): void {
-    if (!this.#run('mount', ['-o', `remount,size=${size}`, this.folder]))
-      throw new Error(`${this.folder} could not be given ${size} bytes`)
+  #resized(size: string): boolean {
+    return this.#run('mount', ['-o', `remount,size=${size}`, this.folder])
   }
 
   #run(command: string, args: readonly string[]): boolean {

@@ -3,12 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
 import { ChainEventSchema, NodeEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Random } from '../../services/simnode/random.js'
+import { until } from '../harness/until.js'
 import type { Fault } from './faults.js'
 
 /** Far enough to meet an event that this suite did not write itself. */
 const LOOK_BACK = 100
 const LATE_EVENTS = 8
 const TOPICS: readonly Topic[] = ['chain', 'node', 'committed']
+
+/** The brokers may be choosing a leader just now, for what befell them before. */
+async function persistently(attempt: () => Promise<void>): Promise<void> {
+  await until('the log can be read and written', () => attempt().then(() => true))
+}
 
 async function newest(log: EventLog, topic: Topic, count: number): Promise<Uint8Array[]> {
   const last = await log.last(topic)
@@ -30,9 +36,11 @@ const again = (name: string, order: (values: Uint8Array[], random: Random) => Ui
   name,
   async strike({ log }, random) {
     for (let times = 0; times < 4; times++) {
-      const topic = random.pick(TOPICS)
-      const values = order(await newest(log, topic, 1 + random.below(12)), random)
-      if (values.length > 0) await log.append(topic, values)
+      const [topic, count] = [random.pick(TOPICS), 1 + random.below(12)]
+      await persistently(async () => {
+        const values = order(await newest(log, topic, count), random)
+        if (values.length > 0) await log.append(topic, values)
+      })
       await sleep(random.below(150))
     }
   },
@@ -57,10 +65,12 @@ const latePoller: Fault = {
   async strike({ log }, random) {
     for (let times = 0; times < 3; times++) {
       await sleep(random.below(200))
-      const chain = outdated(ChainEventSchema, await newest(log, 'chain', LOOK_BACK))
-      const node = outdated(NodeEventSchema, await newest(log, 'node', LOOK_BACK))
-      await log.append('chain', chain)
-      await log.append('node', node)
+      await persistently(async () => {
+        const chain = outdated(ChainEventSchema, await newest(log, 'chain', LOOK_BACK))
+        const node = outdated(NodeEventSchema, await newest(log, 'node', LOOK_BACK))
+        await log.append('chain', chain)
+        await log.append('node', node)
+      })
     }
   },
 }
