@@ -192,7 +192,7 @@ const frozenPoller: Fault = {
     await sleep(random.below(MOMENT_MS))
     const first = world.service('poller')
     first.signal('SIGSTOP')
-    const last = await world.log.last('chain')
+    const last = await until('the log says where it ends', () => world.log.last('chain'))
     world.another('poller')
     const isTaken = async (): Promise<boolean> => (await world.log.last('chain')) > last
     await until('another has taken over', isTaken, FROZEN_MS).catch(() => undefined)
