@@ -35,13 +35,11 @@ export function best(
   for (let document = 0; document < scores.length; document++) {
     const score = scores[document] ?? 0
     if (score <= 0 || most === 0) continue
-    const candidate = { document, score }
-    const worst = heap[0]
-    if (heap.length < most) {
-      if (accept(document)) rise(heap, candidate)
-    } else if (worst !== undefined && byScore(candidate, worst) < 0 && accept(document)) {
-      sink(heap, candidate)
-    }
+    // Documents come by number: of equals the one that is there stays.
+    if (heap.length === most && score <= (heap[0]?.score ?? 0)) continue
+    if (!accept(document)) continue
+    if (heap.length < most) rise(heap, { document, score })
+    else sink(heap, { document, score })
   }
   return heap.sort(byScore)
 }
