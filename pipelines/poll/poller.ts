@@ -224,7 +224,7 @@ export class Poller {
     const from = chain.chain.height
     if (from <= height) return
     await chain.disconnectTo(height, target, ({ hash }) => {
-      pool.pool.blockDisconnected(hash)
+      pool.blockDisconnected(hash)
     })
     this.#options.logger.info({ from, to: height, depth: from - height }, 'the node left a branch')
   }

@@ -35,6 +35,11 @@ export class PoolFollower {
   #snapshotTime: number
   #deltas: number
   #chainPosition: number
+  /**
+   * Whether a block may have left since the pool was told: readers hold its transactions to be in the pool until the pool beside
+   * the new branch is told, also where nothing in it has changed.
+   */
+  #hasLeft = true
 
   private constructor(sources: PoolSources, state: PoolState, snapshotPosition: number) {
     this.#sources = sources
@@ -68,15 +73,22 @@ export class PoolFollower {
     const entered = await this.#fetch(now, listed, signal)
     // Who replaced whom is certain only once all that entered is known.
     const left = all ? this.pool.reasons(change.left, entered) : []
-    if (entered.length + left.length > 0) {
+    if (entered.length + left.length > 0 || this.#hasLeft) {
       const { writer } = this.#sources
       this.#deltas += await writer.delta(this.#snapshotPosition, this.pool.entered, { entered, left })
       for (const { txid } of left) this.pool.leave(txid)
       for (const tx of entered) this.pool.enter(tx)
+      this.#hasLeft = false
     }
     this.#chainPosition = chain.position
     await this.snapshotIfDue()
     return all ? 'level' : 'more'
+  }
+
+  /** The tip left the chain. */
+  blockDisconnected(hash: string): void {
+    this.#hasLeft = true
+    this.pool.blockDisconnected(hash)
   }
 
   async snapshotIfDue(): Promise<void> {
