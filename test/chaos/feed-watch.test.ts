@@ -10,6 +10,14 @@ describe('the numbers of the feed', () => {
     expect(numbers.faults).toEqual([])
   })
 
+  // Seed 7: the explorer was killed before it had told of a block, and the blocks of the meantime were never asked for.
+  it('go on from where the chain was when nothing had been heard yet', () => {
+    const numbers = new Numbering([['blocks', 61]])
+    expect(numbers.since('blocks')).toBe(61)
+    numbers.event('blocks', 63)
+    expect(numbers.faults).toEqual(['the feed tells blocks 63 after 61'])
+  })
+
   it.each([
     ['a gap', 45],
     ['a duplicate', 43],

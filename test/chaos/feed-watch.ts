@@ -28,9 +28,14 @@ const RETRY_MS = 20
  */
 export class Numbering {
   readonly faults: string[] = []
-  readonly #last = new Map<Channel, number>()
+  readonly #last: Map<Channel, number>
   /** Channels that may say resync, once. */
   #mayResync = new Set<Channel>()
+
+  /** @param last what is known of channels of which nothing was heard yet. */
+  constructor(last: Iterable<readonly [Channel, number]> = []) {
+    this.#last = new Map(last)
+  }
 
   since(channel: Channel): number | undefined {
     return this.#last.get(channel)
@@ -57,7 +62,7 @@ export class Numbering {
 
 /** A client of all channels that comes back with `since` whenever it is cut off, and asks at once for what it hears of. */
 export class FeedWatch {
-  readonly numbering = new Numbering()
+  readonly numbering: Numbering
   readonly #faults: string[] = []
   readonly #chain = new Map<number, string>()
   readonly #announced: Set<string>
@@ -73,7 +78,8 @@ export class FeedWatch {
 
   /**
    * @param explorerPid of the process that answers now.
-   * @param start from where on it listens: what was there before it came is not told again.
+   * @param start of a chain without reorganisations, from where on it listens: what was there before it came is not told again,
+   *   and what comes is, also where the explorer dies before the first of it was heard.
    */
   constructor(
     private readonly explorerUrl: string,
@@ -82,6 +88,11 @@ export class FeedWatch {
     private readonly start: SourceState,
   ) {
     this.#announced = new Set(start.pool)
+    this.numbering = new Numbering([
+      ['blocks', start.height + 1],
+      ['reorgs', 0],
+      ['mempool', 0],
+    ])
     this.#running = this.#run()
   }
 
