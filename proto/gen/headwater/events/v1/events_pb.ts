@@ -317,6 +317,8 @@ export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
 
 /**
  * What changed in the pool since the last delta or snapshot. Sets of the last whole snapshot plus all later deltas = the pool.
+ * Written with nothing in it when a block has left the chain and the pool is still what it was, and at a poller's start: whoever
+ * holds the transactions of lost blocks to be unconfirmed learns that they are not.
  *
  * @generated from message headwater.events.v1.PoolDelta
  */
