@@ -74,7 +74,10 @@ export class PoolFollower {
       const last = records.at(-1)
       if (last !== undefined) this.#next = last.position + 1
       else {
-        await this.#finishLoading(signal)
+        // Brokers that have just chosen a leader may hand out less than there is.
+        const isAll = async (): Promise<boolean> =>
+          state.isPoolLoaded || this.#next > (await log.last('node'))
+        if ((await retrying(isAll, reading)) === true) await this.#finishLoading(signal)
         await log.wait('node', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
       }
     }

@@ -1,8 +1,10 @@
+import { pino } from 'pino'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import type { EventLog, LogRecord, Topic } from '../../../pipelines/log/port.js'
 import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
 import { type Simnode, startSimnode } from '../../../services/simnode/node.js'
-import { Pipeline } from '../../harness/pipeline.js'
+import { startExplorer } from '../../../services/explorer/explorer.js'
+import { getAnswer, Pipeline } from '../../harness/pipeline.js'
 import { until } from '../../harness/until.js'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,6 +13,10 @@ import { join } from 'node:path'
 /** A log whose reader sees the topics only as far as the test lets it. */
 class GatedLog {
   readonly upTo: Partial<Record<Topic, number>> = {}
+  /** A topic of which nothing is handed out, whatever it says it holds. */
+  withheld: Topic | undefined
+  /** How often that was tried. */
+  tries = 0
   readonly log: EventLog
 
   constructor(whole: EventLog) {
@@ -23,10 +29,14 @@ class GatedLog {
       commit: (topic, consumer, position) => whole.commit(topic, consumer, position),
       lead: (consumer, signal) => whole.lead(consumer, signal),
       close: () => Promise.resolve(),
-      read: async (topic, position, limit, maxBytes): Promise<LogRecord[]> =>
-        (await whole.read(topic, position, limit, maxBytes)).filter(
-          (record) => record.position <= end(topic),
-        ),
+      read: async (topic, position, limit, maxBytes): Promise<LogRecord[]> => {
+        if (topic === this.withheld) {
+          this.tries++
+          return []
+        }
+        const records = await whole.read(topic, position, limit, maxBytes)
+        return records.filter((record) => record.position <= end(topic))
+      },
       wait: (_topic, _position, _timeoutMs, signal) => whole.wait('chain', 1_000_000, 20, signal),
     }
   }
@@ -43,6 +53,38 @@ describe('an explorer that catches up', () => {
     await node?.close()
     await whole?.close()
     await rm(folder, { recursive: true, force: true })
+  })
+
+  // Chaos on Kafka, seed 3, "power cut": a client that came back heard "resync", for the feed was not as far as it had been.
+  it('is not there before it has the pool that the log holds, also where a new leader hands out nothing yet', async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-behind-'))
+    const log = await openLmdbLog(join(folder, 'log'))
+    whole = log
+    node = await startSimnode({ seed: 'behind', blocks: 30, txsPerBlock: 0 })
+    node.simulation.mine({ blocks: 110, txs: 1 })
+    const followed = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl'), log })
+    pipeline = followed
+    node.simulation.enter(3)
+    await followed.level({ tip: node.chain.tip.hash, poolSize: 3 })
+    const gated = new GatedLog(log)
+    gated.withheld = 'node'
+    const explorer = await startExplorer({
+      ...{ host: '127.0.0.1', port: 0, db: followed.db, log: gated.log, logger: pino({ level: 'silent' }) },
+      ...{ rateLimitPerMinute: 0, locateNode: () => Promise.resolve(undefined) },
+    })
+    try {
+      const summary = () => getAnswer(`${explorer.url}/api/v1/mempool/summary`)
+      await until('it has tried to read the pool', () => gated.tries > 3)
+      expect((await summary()).status).toBe(503)
+      gated.withheld = undefined
+      const { body } = await until('it answers', async () => {
+        const answer = await summary()
+        return answer.status === 200 ? answer : undefined
+      })
+      expect(body).toMatchObject({ txCount: 3 })
+    } finally {
+      await explorer.close()
+    }
   })
 
   // Chaos, seed 5, "database cut off": the heads that confirmed it and gave it back were adopted in one turn.
