@@ -1,7 +1,7 @@
 import type { Embedder } from '../pipelines/retrieval/embedder.js'
 import { questionOf, weightedTerms } from '../pipelines/retrieval/question.js'
 import { groups, type Ranked } from '../pipelines/retrieval/ranking.js'
-import { LEG_DEPTH, rankPages } from '../pipelines/retrieval/search.js'
+import { LEG_DEPTH, NEAR_DEPTH, rankPages } from '../pipelines/retrieval/search.js'
 import { SemanticIndex } from '../pipelines/retrieval/semantic.js'
 import { PageIndexer, Snapshot } from '../pipelines/retrieval/snapshot.js'
 import type { Collection, Judged } from './collection.js'
@@ -27,7 +27,7 @@ export async function rankingQuality(
   for (const { text } of questions) {
     const question = questionOf(text)
     const vector = await embedder.question(text)
-    const dense = view.near(vector, LEG_DEPTH)
+    const dense = view.near(vector, NEAR_DEPTH)
     rankings.bm25.push(snapshot.pageIndex.rank(weightedTerms(question, snapshot.lexicon), LEG_DEPTH))
     rankings.dense.push(groups(dense, snapshot.pageOf))
     rankings.hybrid.push(rankPages(snapshot, { question, dense }))

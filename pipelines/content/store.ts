@@ -28,6 +28,8 @@ export interface Content {
 const LOOK_EVERY_MS = 400
 /** A look may take no more than this share of the time: a large folder on a slow disk is looked at less often. */
 const LOOK_SHARE = 0.05
+/** But never so seldom that a change is not in use within two seconds: a look is slow also because the process is busy. */
+const MOST_BETWEEN_LOOKS_MS = 1_000
 const SETTLE_MS = 40
 const MOST_SETTLING_MS = 1_000
 
@@ -103,7 +105,8 @@ class Watched implements Content {
   /** @param tookMs what the last look took. */
   again(tookMs: number): void {
     if (this.#closed) return
-    const every = Math.max(this.#options.lookEveryMs ?? LOOK_EVERY_MS, tookMs / LOOK_SHARE)
+    const rarely = Math.min(tookMs / LOOK_SHARE, MOST_BETWEEN_LOOKS_MS)
+    const every = Math.max(this.#options.lookEveryMs ?? LOOK_EVERY_MS, rarely)
     this.#timer = setTimeout(() => {
       const began = performance.now()
       void this.look().then((read) => {

@@ -5,11 +5,12 @@ import type { Chain } from '../chain/network.js'
 import type { Database } from '../tables/clickhouse.js'
 import type { EncodedRows } from '../tables/rowbinary.js'
 import { whileNewest } from '../tables/writers.js'
-import { BlockFolder, FoldedRows, type KnownScript, type Sums } from './block-rows.js'
+import { BlockFolder, FoldedRows, type KnownScript } from './block-rows.js'
 import type { ConnectedBlock } from './decode.js'
 import { type Moves, movesOf } from './moves.js'
 import type { OwnRows } from './own-rows.js'
 import { ScriptHashes } from './script-book.js'
+import type { Sums } from './sums.js'
 import { noTotals, type Totals } from './totals.js'
 
 /** Totals of this many scripts are kept at hand: some 30 MB. */

@@ -13,7 +13,7 @@ import {
   ScriptBook,
   type ScriptHashes,
 } from './script-book.js'
-import type { Sums } from './block-rows.js'
+import type { Sums } from './sums.js'
 
 /** The columns of a block's row that do not depend on what is below it. */
 export type OwnBlockRow = Omit<BlockRow, keyof Sums | 'active_addresses' | 'new_addresses'>

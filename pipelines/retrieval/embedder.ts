@@ -14,8 +14,11 @@ export class ModelLost extends Error {
   override readonly name = 'ModelLost'
 }
 
-/** Questions that go through the network together. */
-const MOST_QUESTIONS = 16
+/**
+ * Questions that go through the network together. Few: while some are in the network, others are answered, and more at a time are
+ * no faster each.
+ */
+const MOST_QUESTIONS = 4
 /** Of passages that go through it together: a question waits for them, at most about a tenth of a second. */
 const PASSAGE_CHARACTERS = 1_500
 /** Jobs that the thread has: while it does one, the next is there already. Passages never wait before a question. */

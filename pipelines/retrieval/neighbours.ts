@@ -12,7 +12,7 @@ export interface Near {
 const LINKS = 24
 const EF_CONSTRUCTION = 200
 /** Candidates of a search, no fewer than a ranking has places: see decision 0017 for what was measured. */
-const EF_SEARCH = 200
+const EF_SEARCH = 128
 const FIRST_CAPACITY = 1024
 
 /** Nearest neighbours among vectors of length 1, by HNSW. Its calls are short and synchronous. */

@@ -5,7 +5,7 @@ import { type Artefact, ArtefactUnusable, describeArtefact, readArtefact, writeA
 import { ModelLost } from './embedder.js'
 import type { Embeds, LoadedModel, ModelSource } from './model.js'
 import { questionOf } from './question.js'
-import { type Asked, LEG_DEPTH } from './search.js'
+import { type Asked, NEAR_DEPTH } from './search.js'
 import { SemanticIndex, type SemanticView } from './semantic.js'
 import { PageIndexer, Snapshot } from './snapshot.js'
 
@@ -137,7 +137,7 @@ export class Retrieval {
       const page = snapshot.pages[snapshot.pageOf(chunk)]?.page
       return page !== undefined && accept?.(page) === true
     }
-    const dense = view.near(vector, LEG_DEPTH, accept === undefined ? undefined : ofChunk)
+    const dense = view.near(vector, NEAR_DEPTH, accept === undefined ? undefined : ofChunk)
     return { snapshot, asked: { ...asked, dense }, ranking: 'hybrid' }
   }
 

@@ -2,8 +2,10 @@ import { decidingTerms, type Question, weightedTerms } from './question.js'
 import { fuse, groups, type Leg, type Ranked } from './ranking.js'
 import type { Snapshot } from './snapshot.js'
 
-/** How many documents of each ranking are fused. */
+/** How many documents of a ranking by words are fused. */
 export const LEG_DEPTH = 200
+/** And of one by meaning: finding them is the larger part of what a search costs besides the model. */
+export const NEAR_DEPTH = 128
 /** Cosine below which a passage has nothing to do with the question: unrelated English texts have about 0.1. */
 const LEAST_SIMILARITY = 0.2
 /** Of the ranking of those that have what decides: more than the other two together can give to one that has not. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { RETENTION_MS } from '../../pipelines/log/port.js'
-import { faultsOf } from './settings.js'
+import { commandOf, faultsOf } from './settings.js'
 import { type Document, documents, ran, text, tool } from './tools.js'
 
 const [compose] = documents('deploy/compose.yaml') as [Document]
@@ -34,7 +34,7 @@ describe('compose.yaml', () => {
       'poller',
       'retrieval',
     ])
-    for (const [name, service] of own) expect(service.command).toEqual([`dist/services/${name}/main.js`])
+    for (const [name, service] of own) expect(service.command).toEqual(commandOf(name))
   })
 
   it('names the version of every image', () => {

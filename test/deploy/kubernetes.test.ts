@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { RETENTION_MS } from '../../pipelines/log/port.js'
 import { customSchemas, faultsIn } from './custom-resources.js'
-import { faultsOf } from './settings.js'
+import { commandOf, faultsOf } from './settings.js'
 import { type Document, documents, ran, tool } from './tools.js'
 
 const FOLDER = 'deploy/kubernetes'
@@ -50,7 +50,7 @@ describe('kubernetes', () => {
     const processes = containers.map(({ container }) => container.name)
     expect(processes.sort()).toEqual(['docs', 'explorer', 'materializer', 'poller', 'retrieval'])
     for (const { deployment, container } of containers) {
-      expect(container.args).toEqual([`dist/services/${container.name}/main.js`])
+      expect(container.args).toEqual(commandOf(container.name))
       expect(deployment.spec.template.spec.securityContext.runAsNonRoot).toBe(true)
       expect(container.securityContext).toMatchObject({
         allowPrivilegeEscalation: false,

@@ -1,3 +1,4 @@
+import { text } from './tools.js'
 import { loadConfig, settingsTable } from '../../services/config.js'
 
 /** The variables that services/config.ts declares. */
@@ -17,4 +18,11 @@ export function faultsOf(env: Readonly<Record<string, string>>): string[] {
   } catch (error) {
     return [...unknown, error instanceof Error ? error.message : String(error)]
   }
+}
+
+/** What node is given to run a service: the flags of its npm script, and the service. */
+export function commandOf(service: string): string[] {
+  const { scripts } = JSON.parse(text('package.json')) as { scripts: Record<string, string> }
+  const flags = scripts[service]?.split(' ').filter((word) => word.startsWith('--')) ?? []
+  return [...flags, `dist/services/${service}/main.js`]
 }
