@@ -62,7 +62,8 @@ describe('npm start', () => {
   }
 
   async function ready(run: Run): Promise<string> {
-    const line = await until('the ready line', () => /^ready explorer=(\S+) docs=\S+\n/.exec(run.out)?.[1])
+    const isReady = (): string | undefined => /^ready explorer=(\S+) docs=\S+\n/.exec(run.out)?.[1]
+    const line = await until('the ready line', isReady, 120_000)
     return line
   }
 
