@@ -6,7 +6,7 @@ import type { Database } from '../tables/clickhouse.js'
 import { copyHeads, type Head, headsAfter, latestHead } from '../tables/head.js'
 import { migrate } from '../tables/migrate.js'
 import { claimWriting, giveWay, mustBeNewest } from '../tables/writers.js'
-import { FoldedRows } from './block-rows.js'
+import { FoldedRows } from './block-folder.js'
 import { BlockWriter } from './block-writer.js'
 import { readAside } from './dead-letters.js'
 import { hexOf } from './decode.js'
@@ -117,7 +117,7 @@ export class Successor {
     }
   }
 
-  /** Begins where it was. @returns the height that is done. */
+  /** Begins where it was. */
   async #start(): Promise<void> {
     const { db, old, log, logger } = this.#options
     await migrate(db)

@@ -226,6 +226,7 @@ export class EncodedRows<C extends Columns = Columns> {
     }
     this.#length++
   }
+
   /** Adds rows that were encoded elsewhere. */
   take(length: number, bytes: Uint8Array): void {
     this.#taken.push(bytes)
