@@ -40,10 +40,11 @@ export class Bm25 {
   }
 
   #fill(bags: readonly Bag[]): void {
-    const mean = bags.reduce((sum, bag) => sum + bag.length, 0) / Math.max(1, bags.length)
+    // Documents without a word make a mean below 1; where no document has any, no norm is asked for.
+    const mean = bags.reduce((sum, bag) => sum + bag.length, 0) / bags.length
     const next = this.#starts.slice()
     for (const [document, { terms, counts, length }] of bags.entries()) {
-      const norm = K1 * (1 - B + (B * length) / Math.max(1, mean))
+      const norm = K1 * (1 - B + (B * length) / mean)
       for (const [index, term] of terms.entries()) {
         const at = next[term] ?? 0
         const count = counts[index] ?? 0

@@ -51,6 +51,8 @@ describe('Bm25', () => {
           }
         },
       ),
+      // Most documents without a word: their mean length is below 1.
+      { examples: [[['coin', '', ''], 'coin', 1]] },
     )
   })
 
