@@ -4,11 +4,20 @@ import { naiveMoved } from '../harness/naive-statistics.js'
 import { baseUnits } from '../harness/node-json.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../harness/recording.js'
-import { FeedClient } from '../services/explorer/feed-client.js'
+import { until } from '../harness/until.js'
+import { FeedClient, type FeedEvent } from '../services/explorer/feed-client.js'
 
 /** Frames around a reorganisation after which transactions are in the pool again. */
 const [FIRST, LAST] = [700, 760]
 const THRESHOLD = 200_000_000n
+
+interface Alert {
+  readonly txid: string
+  readonly value: string
+  readonly block_height: number | null
+}
+
+const alertOf = ({ data }: FeedEvent): Alert => data as Alert
 
 describe('the channel of whale alerts', () => {
   const frames = readFrames()
@@ -54,10 +63,13 @@ describe('the channel of whale alerts', () => {
             if (moved > THRESHOLD && !seenBefore.has(tx.txid)) expected.set(tx.txid, moved.toString())
           }
       }
-      const events = await client.events('whale-alerts', expected.size)
-      const alerts = events.map(
-        ({ data }) => data as { txid: string; value: string; block_height: number | null },
-      )
+      // Those of transactions that stay in the pool come among them: a count alone says nothing.
+      const events = await until('an alert of each transaction', async () => {
+        const told = await client.events('whale-alerts', expected.size)
+        const txids = new Set(told.map(alertOf).map(({ txid }) => txid))
+        return [...expected.keys()].every((txid) => txids.has(txid)) && told
+      })
+      const alerts = events.map(alertOf)
       const txids = alerts.map(({ txid }) => txid)
       expect(new Set(txids).size).toBe(txids.length)
       for (const [txid, value] of expected)
