@@ -1,4 +1,4 @@
-import { openContent } from '../../pipelines/content/store.js'
+import { type Content, openContent } from '../../pipelines/content/store.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { RateLimit } from '../rate-limit.js'
 import { Token } from '../token.js'
@@ -113,6 +113,10 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
     assetEndpoint(assets),
     readerEndpoint({ ...pages, assets }),
   ]
+  warnOfHidden(content, endpoints, logger)
+  content.onChange(() => {
+    warnOfHidden(content, endpoints, logger)
+  })
   const server = new Server({
     endpoints,
     logger,
@@ -134,4 +138,12 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
     retrieval.close()
     throw error
   }
+}
+
+/** A file may be called `health.md`: what is to be read there is said by the endpoint all the same. */
+function warnOfHidden(content: Content, endpoints: readonly Endpoint[], logger: Logger): void {
+  const taken = new Set(endpoints.map(({ pattern }) => pattern))
+  for (const { url, file } of content.pages())
+    if (taken.has(url))
+      logger.warn({ file }, `${url} is an endpoint: the page is not shown there, rename its file`)
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { until } from '../../harness/until.js'
 import { startBareDocs, type BareDocs } from './bare-docs.js'
 
@@ -267,5 +268,21 @@ describe('while pages change', () => {
     stop = true
     await Promise.all(clients)
     expect(failures).toEqual([])
+  })
+})
+
+describe('a page that is named like an endpoint', () => {
+  it('is named in the log, when it is there from the start and when it comes later', async () => {
+    let said = ''
+    const logger = pino({}, { write: (line: string) => void (said += line) })
+    const own = await startBareDocs({ logger }, { 'health.md': '# Health\n' })
+    try {
+      expect(said).toContain('"file":"health.md","msg":"/health is an endpoint')
+      await own.write('api/search.md', '# Search\n')
+      await until('it is warned of', () => said.includes('"file":"api/search.md","msg":"/api/search is'))
+      expect(await (await own.get('/docs/health.mdx')).text()).toContain('# Health')
+    } finally {
+      await own.close()
+    }
   })
 })
