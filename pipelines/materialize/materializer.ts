@@ -119,6 +119,7 @@ export class Materializer {
       } catch (error) {
         if (error instanceof PoisonEvent || error instanceof LogShrank || error instanceof Superseded)
           throw error
+        this.#started = false
         const waitMs = Math.min(LONGEST_BACKOFF_MS, 100 * 2 ** failures++)
         this.#options.logger.warn({ err: error, waitMs }, 'materializing failed, trying again')
         await sleep(waitMs, undefined, { signal }).catch(() => undefined)
@@ -161,6 +162,7 @@ export class Materializer {
     const { db, log, logger } = this.#options
     // Not again: one that was dropped after another took its place must not come back.
     if (this.#writing === undefined) await migrate(db)
+    await db.rely()
     // Once in its life: one that was superseded must not take over again by itself.
     if (this.#writing === undefined)
       this.#writing = await claimWriting(db, (await latestHead(db))?.position ?? -1)
@@ -183,10 +185,11 @@ export class Materializer {
     this.#started = true
   }
 
-  /** Looks now and then whether another has taken over: nothing else tells one that has nothing to write. */
+  /** Looks now and then whether another has taken over, or rows were lost: nothing else tells one that has nothing to write. */
   async #lookRound(): Promise<void> {
     if (performance.now() - this.#lookedAt < LOOK_ROUND_MS) return
     await mustBeNewest(this.#options.db, this.#number)
+    await this.#options.db.mustBeWhole()
     this.#lookedAt = performance.now()
   }
 

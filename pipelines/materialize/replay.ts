@@ -37,6 +37,7 @@ export async function replay(
   log: EventLog,
   { from, to, progress }: ReplayOptions,
 ): Promise<void> {
+  await db.rely()
   const head = await latestHead(db)
   if (head === undefined) throw new CannotReplay('nothing is indexed yet')
   if (from > to || to > head.tipHeight)
@@ -54,6 +55,7 @@ export async function replay(
       writer: await newestWriter(db),
     }
     await writer.write(blocks, head.chain, ground, false)
+    await db.mustBeWhole()
     await progress(below + blocks.length)
   }
 }

@@ -121,6 +121,7 @@ export class Successor {
   async #start(): Promise<void> {
     const { db, old, log, logger } = this.#options
     await migrate(db)
+    await db.rely()
     await this.#alterMerges(`MODIFY SETTING min_parts_to_merge_at_once = ${String(PARTS_MERGED)}`)
     const head = await latestHead(db)
     this.#number = await claimWriting(db, head?.position ?? -1, old.name)

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
+import { RUN_AND_LOST, whileRunIsWhole } from './lost-writes.js'
 import { type Columns, type EncodedRows, structureOf } from './rowbinary.js'
 
 /** The server did not answer, or not as a server in order does: try again later. */
@@ -56,6 +57,8 @@ export class Database {
   readonly #client: ClickHouseClient
   readonly #options: DatabaseOptions
   readonly name: string
+  /** Of the embedded engine: the run in which this process began to write; empty for other servers. */
+  #run = ''
 
   constructor(options: DatabaseOptions) {
     this.#options = options
@@ -119,6 +122,29 @@ export class Database {
         throw new DatabaseUnavailable(`${table.name}: ${written} of ${String(rows.length)} rows were written`)
       }
     })
+  }
+
+  /** Takes what the server holds now for the ground of all that is written from here on. @throws DatabaseUnavailable. */
+  async rely(): Promise<void> {
+    this.#run = (await this.#wholeRun()).run
+  }
+
+  /** A condition for inserts: nothing was lost since `rely`. The server looks when the rows arrive. */
+  get whileWhole(): string {
+    return whileRunIsWhole(this.#run)
+  }
+
+  /** Ask when a server has acknowledged what must not be lost. @throws DatabaseUnavailable where it may be, since `rely`. */
+  async mustBeWhole(): Promise<void> {
+    if (this.#run === '' || (await this.#wholeRun()).run === this.#run) return
+    throw new DatabaseUnavailable('the engine was started again: what it held unwritten is lost')
+  }
+
+  async #wholeRun(): Promise<{ readonly run: string }> {
+    const [row] = await this.query<{ run: string; lost: string }>(RUN_AND_LOST)
+    if (row === undefined || (row.run !== '' && row.lost !== '0'))
+      throw new DatabaseUnavailable('the disk refused writes of the engine, which has to start again')
+    return row
   }
 
   /** @throws DatabaseUnavailable, QueryRefused. */

@@ -77,7 +77,7 @@ export async function headsAfter(
   return (await db.query<RawHead>(sql, { position, writtenAt })).map(toHead)
 }
 
-/** Makes a state visible. @throws DatabaseUnavailable also where another writer has taken over: nothing is written then. */
+/** Makes a state visible. @throws DatabaseUnavailable also where another writer has taken over, or rows of it were lost: nothing is written then. */
 export async function writeHead(db: Database, head: Head): Promise<void> {
   await db.insert(
     new EncodedRows(HEADS, [
@@ -98,8 +98,9 @@ export async function writeHead(db: Database, head: Head): Promise<void> {
         writer: head.writer,
       },
     ]),
-    whileNewest(head.writer),
+    `${whileNewest(head.writer)} AND ${db.whileWhole}`,
   )
+  await db.mustBeWhole()
 }
 
 /** A head's place among all of its database. */
@@ -121,9 +122,10 @@ export async function copyHeads(
     `INSERT INTO ${to.name}.heads (${columns.join(', ')}) SELECT ${values.join(', ')} FROM heads
      WHERE (heads.position, toUnixTimestamp64Milli(heads.written_at)) > ${place(span.after)}
        AND (heads.position, toUnixTimestamp64Milli(heads.written_at)) <= ${place(span.to)} AND ${SHOWN_HEADS}
-       AND (SELECT max(writer) FROM ${to.name}.writers) = ${String(span.writer)}
+       AND (SELECT max(writer) FROM ${to.name}.writers) = ${String(span.writer)} AND ${to.whileWhole}
      LIMIT 1 BY heads.position, heads.written_at`,
   )
+  await to.mustBeWhole()
 }
 
 function toHead(row: RawHead): Head {

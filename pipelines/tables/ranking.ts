@@ -122,6 +122,7 @@ export async function buildRanking(
     WHERE at_height = {height:UInt32} AND at_hash = unhex({hash:String})`
   const [row] = await db.query<{ rows: string; last: string }>(counted, at)
   if (row === undefined || row.rows !== row.last) throw new Error(`the ranking of ${at.hash} is not whole`)
+  await db.mustBeWhole()
   await db.command(
     `INSERT INTO rankings (height, block_hash, size, built_at)
      VALUES (${String(at.height)}, unhex('${at.hash}'), ${row.rows}, now64(3))`,

@@ -38,6 +38,7 @@ export async function claimWriting(db: Database, position: number, replaces = ''
   const writer = after(newest)
   const hasNone = "(SELECT argMax(successor, writer) FROM writers) = ''"
   await db.insert(claim(writer, position, { replaces }), hasNone)
+  await db.mustBeWhole()
   return writer
 }
 

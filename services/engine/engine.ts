@@ -1,10 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../../pipelines/logger.js'
+import { LOST_WRITES } from '../../pipelines/tables/lost-writes.js'
 import { StartRefused } from '../lifecycle.js'
 import { freePort, PortTaken } from '../ports.js'
 import { engineSettings } from './settings.js'
@@ -15,6 +17,7 @@ const START_DEADLINE_MS = 60_000
 const STOP_DEADLINE_MS = 25_000
 const LOOK_AGAIN_MS = 30
 const PORT_ATTEMPTS = 5
+const LOOK_FOR_LOST_MS = 500
 
 export interface EngineOptions {
   /** The engine's own folder; made where it is missing, kept at stop. */
@@ -90,7 +93,23 @@ async function startOnce(options: EngineOptions, httpPort: number): Promise<Engi
     await sleep(LOOK_AGAIN_MS)
   }
   if (gone || child.pid === undefined) throw startFailure(await exited, dataDir, httpPort)
+  const watch = setInterval(() => void killWhereLost(url, child, options.logger), LOOK_FOR_LOST_MS)
+  watch.unref()
+  void exited.then(() => {
+    clearInterval(watch)
+  })
   return { url, pid: child.pid, exited, stop: () => stopChild(child, exited) }
+}
+
+/** Ends an engine that takes for written what its disk refused, before it does away with what it still has. */
+async function killWhereLost(url: string, child: ChildProcess, logger: Logger | undefined): Promise<void> {
+  const lost = await answerTo(url, `SELECT ${LOST_WRITES}`)
+  if (lost === undefined || lost === '0') return
+  logger?.error(
+    { lost },
+    'the disk refused writes of the engine, which it takes for written: it has to start again',
+  )
+  child.kill('SIGKILL')
 }
 
 /** The child is plain JavaScript: started out of the sources (tests), the built one is taken. */
@@ -103,7 +122,7 @@ function childScript(): string {
 async function childArguments(options: EngineOptions, dataDir: string, httpPort: number): Promise<string[]> {
   await mkdir(dataDir, { recursive: true })
   const configFile = join(dataDir, 'headwater-engine.xml')
-  await writeFile(configFile, engineSettings(options.memoryBytes))
+  await writeFile(configFile, engineSettings(randomUUID(), options.memoryBytes))
   return [
     `--config-file=${configFile}`,
     `--path=${dataDir}`,
@@ -139,20 +158,28 @@ function startFailure(said: string, dataDir: string, httpPort: number): Error {
 
 /** The folder that the server at the URL serves, undefined where none answers: a port alone could be somebody else's. */
 function servedFolder(url: string): Promise<string | undefined> {
-  const query = encodeURIComponent("SELECT value FROM system.server_settings WHERE name = 'path'")
+  return answerTo(url, "SELECT value FROM system.server_settings WHERE name = 'path'")
+}
+
+/** Undefined where none comes. */
+function answerTo(url: string, query: string): Promise<string | undefined> {
   return new Promise((done) => {
     // Without an agent: a connection kept alive would delay the engine's end.
-    const request = get(`${url}/?query=${query}`, { agent: false, timeout: 2000 }, (response) => {
-      let body = ''
-      response.setEncoding('utf8')
-      response.on('data', (text: string) => (body += text))
-      response.on('error', () => {
-        done(undefined)
-      })
-      response.on('end', () => {
-        done(body.trim())
-      })
-    })
+    const request = get(
+      `${url}/?query=${encodeURIComponent(query)}`,
+      { agent: false, timeout: 2000 },
+      (response) => {
+        let body = ''
+        response.setEncoding('utf8')
+        response.on('data', (text: string) => (body += text))
+        response.on('error', () => {
+          done(undefined)
+        })
+        response.on('end', () => {
+          done(response.statusCode === 200 ? body.trim() : undefined)
+        })
+      },
+    )
     request.on('timeout', () => request.destroy())
     request.on('error', () => {
       done(undefined)

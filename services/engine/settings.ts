@@ -1,16 +1,26 @@
 import { totalmem } from 'node:os'
+import { RUN_MACRO } from '../../pipelines/tables/lost-writes.js'
 
 const MIB = 1024 * 1024
 
 /** Half of the machine at most: the other processes live here too. */
 const MOST_MEMORY = 3 * 1024 * MIB
 
+/** Room that no insert and no merge may take: it is for what is being written when another program fills the disk. */
+const KEPT_FREE = 64 * MIB
+
 /**
  * What the engine is told beside its ports: caches and pools for one machine that it shares with all other processes.
  * The merge tree's figures belong to the pool's size: as they come (8, 20, 25 free entries) a pool of 4 would never mutate.
+ * @param run tells this start of the engine from all others.
  */
-export function engineSettings(memoryBytes = Math.min(MOST_MEMORY, Math.floor(totalmem() / 2))): string {
+export function engineSettings(
+  run: string,
+  memoryBytes = Math.min(MOST_MEMORY, Math.floor(totalmem() / 2)),
+): string {
   const settings = {
+    macros: { [RUN_MACRO]: run },
+    storage_configuration: { disks: { default: { keep_free_space_bytes: KEPT_FREE } } },
     max_server_memory_usage: memoryBytes,
     mark_cache_size: 128 * MIB,
     primary_index_cache_size: 128 * MIB,
@@ -38,13 +48,13 @@ export function engineSettings(memoryBytes = Math.min(MOST_MEMORY, Math.floor(to
 }
 
 interface Settings {
-  readonly [name: string]: number | Settings
+  readonly [name: string]: number | string | Settings
 }
 
 function elements(settings: Settings): string {
   return Object.entries(settings)
     .map(
-      ([name, value]) => `<${name}>${typeof value === 'number' ? String(value) : elements(value)}</${name}>`,
+      ([name, value]) => `<${name}>${typeof value === 'object' ? elements(value) : String(value)}</${name}>`,
     )
     .join('\n')
 }

@@ -4,6 +4,8 @@ import type { Fault, Need } from './faults.js'
 import type { World } from './world.js'
 
 const FULL_MS = 1500
+/** More than an engine that lost a write takes to end itself. */
+const NOTICED_MS = 1200
 
 /** No room for what is written next; then there is room again. */
 const full = (what: string, needs: Need, diskOf: (world: World) => Disk | undefined): Fault => ({
@@ -14,6 +16,9 @@ const full = (what: string, needs: Need, diskOf: (world: World) => Disk | undefi
     diskOf(world)?.fill(random.below(200_000))
     await sleep(FULL_MS)
     diskOf(world)?.free()
+    await sleep(NOTICED_MS)
+    // As its supervisor would.
+    if (!world.service('engine').alive) await world.startEngine()
   },
 })
 
