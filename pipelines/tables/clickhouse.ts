@@ -13,6 +13,12 @@ export class QueryRefused extends Error {
   override readonly name = 'QueryRefused'
 }
 
+/** What was asked for has not been made yet: at a first start the tables are made while others look for them. */
+export class NotThere extends QueryRefused {}
+
+/** Of a table, and of a database. */
+const UNKNOWN_CODES: readonly string[] = ['60', '81']
+
 /** Errors by which a server, or its cluster, says that it is not in order, rather than that the query is wrong. */
 const PASSING_CODES: readonly string[] = [
   '159',
@@ -233,6 +239,8 @@ async function told<T>(ask: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof DatabaseUnavailable) throw error
     const message = error instanceof Error ? error.message : String(error)
+    if (error instanceof ClickHouseError && UNKNOWN_CODES.includes(error.code))
+      throw new NotThere(message, { cause: error })
     if (error instanceof ClickHouseError && !PASSING_CODES.includes(error.code))
       throw new QueryRefused(message, { cause: error })
     throw new DatabaseUnavailable(message, { cause: error })

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../pipelines/logger.js'
+import { NotThere } from '../../pipelines/tables/clickhouse.js'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
@@ -21,7 +22,8 @@ export async function retrying<T>(
       return await attempt()
     } catch (error) {
       if (Date.now() - saidAt >= SAY_AGAIN_MS) {
-        logger.warn({ err: error, what }, 'cannot be read now, will be tried again')
+        if (error instanceof NotThere) logger.info({ what }, 'not there yet, will be looked for again')
+        else logger.warn({ err: error, what }, 'cannot be read now, will be tried again')
         saidAt = Date.now()
       }
       await pause(wait, signal)
