@@ -119,6 +119,7 @@ export class Materializer {
       } catch (error) {
         if (error instanceof PoisonEvent || error instanceof LogShrank || error instanceof Superseded)
           throw error
+        // It may be rows that were lost.
         this.#started = false
         const waitMs = Math.min(LONGEST_BACKOFF_MS, 100 * 2 ** failures++)
         this.#options.logger.warn({ err: error, waitMs }, 'materializing failed, trying again')

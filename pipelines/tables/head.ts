@@ -77,7 +77,10 @@ export async function headsAfter(
   return (await db.query<RawHead>(sql, { position, writtenAt })).map(toHead)
 }
 
-/** Makes a state visible. @throws DatabaseUnavailable also where another writer has taken over, or rows of it were lost: nothing is written then. */
+/**
+ * Makes a state visible.
+ * @throws DatabaseUnavailable also where another writer has taken over, or rows were lost: it is not visible then, or was lost too.
+ */
 export async function writeHead(db: Database, head: Head): Promise<void> {
   await db.insert(
     new EncodedRows(HEADS, [

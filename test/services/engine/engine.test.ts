@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Database } from '../../../pipelines/tables/clickhouse.js'
 import { FolderInUse, startEngine, type Engine, type EngineOptions } from '../../../services/engine/engine.js'
 import { PortTaken } from '../../../services/ports.js'
 
@@ -86,6 +88,39 @@ describe('the engine', () => {
     const engine = await start()
     process.kill(engine.pid, 'SIGKILL')
     expect(await engine.exited).toContain('SIGKILL')
+  })
+
+  it('lets nothing that was begun in one run be made visible in the next', async () => {
+    const first = await start()
+    const { port } = new URL(first.url)
+    const db = new Database({ url: first.url, database: 'default' })
+    const isWhole = async (): Promise<unknown> => (await db.query(`SELECT ${db.whileWhole} AS whole`))[0]
+    await db.rely()
+    expect(await isWhole()).toEqual({ whole: 1 })
+    await db.mustBeWhole()
+    await first.stop()
+    await start({ httpPort: Number(port) })
+    expect(await isWhole()).toEqual({ whole: 0 })
+    await expect(db.mustBeWhole()).rejects.toThrow('started again')
+    await db.rely()
+    expect(await isWhole()).toEqual({ whole: 1 })
+    await db.mustBeWhole()
+    await db.close()
+  })
+
+  it('is not looked for in a server whose system tables may not be read', async () => {
+    const server = createHttpServer((_, response) => {
+      response.writeHead(403, { 'x-clickhouse-exception-code': '497' })
+      response.end('Code: 497. DB::Exception: headwater: Not enough privileges. (ACCESS_DENIED)')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const db = new Database({ url: `http://127.0.0.1:${String(port)}`, database: 'default' })
+    await db.rely()
+    expect(db.whileWhole).toBe('1')
+    await db.mustBeWhole()
+    await db.close()
+    server.close()
   })
 
   it('still merges and mutates with its small pools', async () => {
