@@ -16,8 +16,8 @@ export class QueryRefused extends Error {
 /** What was asked for has not been made yet: at a first start the tables are made while others look for them. */
 export class NotThere extends QueryRefused {}
 
-/** Of a table, and of a database. */
-const UNKNOWN_CODES: readonly string[] = ['60', '81']
+/** Of a column, which a later migration adds, a table, and a database. */
+const UNKNOWN_CODES: readonly string[] = ['47', '60', '81']
 
 /** Errors by which a server, or its cluster, says that it is not in order, rather than that the query is wrong. */
 const PASSING_CODES: readonly string[] = [

@@ -22,7 +22,8 @@ export async function retrying<T>(
       return await attempt()
     } catch (error) {
       if (Date.now() - saidAt >= SAY_AGAIN_MS) {
-        if (error instanceof NotThere) logger.info({ what }, 'not there yet, will be looked for again')
+        if (error instanceof NotThere)
+          logger.info({ what, missing: error.message }, 'not there yet, will be looked for again')
         else logger.warn({ err: error, what }, 'cannot be read now, will be tried again')
         saidAt = Date.now()
       }
