@@ -47,26 +47,29 @@ export async function claimWriting(db: Database, position: number, replaces = ''
  * superseded, and whoever reads it finds the successor.
  * @param head its newest: where it has one that is newer by then, nothing happens.
  * @returns whether it is done.
- * @throws Superseded where it has a successor already.
+ * @throws Superseded where it has a successor already; DatabaseUnavailable where it may be done, in a run that lost rows.
  */
 export async function giveWay(
   db: Database,
   successor: string,
   head: { readonly position: number; readonly writtenAt: number },
 ): Promise<boolean> {
+  await db.rely()
   const { newest: last, successor: other } = await newestClaim(db)
   if (other !== '') throw replacedBy(db, other)
   const isNewest = `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
-    = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)}`
+    = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)} AND ${db.whileWhole}`
   const writer = after(last)
   try {
     await db.insert(claim(writer, head.position, { successor }), isNewest)
-    return true
   } catch (error) {
-    if ((await newestWriter(db)) === writer) return true
-    if (error instanceof DatabaseUnavailable) return false
-    throw error
+    if ((await newestWriter(db)) !== writer) {
+      if (error instanceof DatabaseUnavailable) return false
+      throw error
+    }
   }
+  await db.mustBeWhole()
+  return true
 }
 
 const after = (last: bigint): bigint =>

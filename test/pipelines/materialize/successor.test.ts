@@ -2,17 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { Materializer } from '../../../pipelines/materialize/materializer.js'
 import { CannotReplay, mustBeBuildable } from '../../../pipelines/materialize/replay.js'
 import { Successor } from '../../../pipelines/materialize/successor.js'
-import type { Database } from '../../../pipelines/tables/clickhouse.js'
+import { type Database, DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import { type Head, headsAfter, writeHead } from '../../../pipelines/tables/head.js'
 import { migrate } from '../../../pipelines/tables/migrate.js'
 import { notePlace, notesOf, servingDatabase } from '../../../pipelines/tables/serving.js'
-import { claimWriting, Superseded } from '../../../pipelines/tables/writers.js'
+import { claimWriting, giveWay, Superseded } from '../../../pipelines/tables/writers.js'
 import { startSimnode } from '../../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../../services/simnode/sim-chain.js'
 import { expectSameRows } from '../../harness/clean-index.js'
@@ -193,5 +193,21 @@ describe('what may be built', () => {
     await refusal(index.name)
     await dropDatabase(index)
     await log.close()
+  })
+})
+
+describe('what gives way', () => {
+  const own = useDatabase()
+
+  it('does not in a run of the engine that lost rows, and is not said to where its row may be lost', async () => {
+    const db = own()
+    await writeHead(db, HEAD)
+    const lost = vi.spyOn(db, 'whileWhole', 'get').mockReturnValue('0')
+    expect(await giveWay(db, 'other', HEAD)).toBe(false)
+    expect(await servingDatabase(db)).toBe(db.name)
+    lost.mockRestore()
+    vi.spyOn(db, 'mustBeWhole').mockRejectedValueOnce(new DatabaseUnavailable('rows were lost'))
+    await expect(giveWay(db, 'other', HEAD)).rejects.toThrow('rows were lost')
+    await expect(giveWay(db, 'other', HEAD)).rejects.toThrow(Superseded)
   })
 })
