@@ -22,7 +22,7 @@ export interface Target {
 type Payload = NonNullable<MessageInitShape<typeof ChainEventSchema>['event']>
 
 /** A batch of events is cut here, so that neither log nor reader gets one of a gigabyte. */
-const MAX_BATCH_BYTES = 8 * 2 ** 20
+export const MAX_BATCH_BYTES = 8 * 2 ** 20
 
 /**
  * The one pen for topic `chain`: numbers events by (epoch, sequence), says after which of them the state may be shown, and

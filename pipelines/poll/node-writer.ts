@@ -2,12 +2,13 @@ import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { NodeEventSchema, PoolLeft_Reason } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../chain/hash.js'
 import type { EventLog } from '../log/port.js'
-import type { ChainWriter, Target } from './chain-writer.js'
+import { MAX_BATCH_BYTES, type ChainWriter, type Target } from './chain-writer.js'
+import { LogMovedError } from './errors.js'
 import type { Left, PoolTx } from './pool-delta.js'
 
 type Payload = NonNullable<MessageInitShape<typeof NodeEventSchema>['event']>
 
-/** An event of the pool is cut here. One transaction is let through whatever its size. */
+/** An event of the pool is cut here. */
 const MAX_EVENT_BYTES = 512 * 1024
 /** What an entry takes beside its transaction. */
 const ENTRY_BYTES = 60
@@ -33,26 +34,32 @@ export class NodeWriter {
     await this.#append(undefined, [{ case: 'heartbeat', value }])
   }
 
-  /** @returns the position of the snapshot's first part. */
+  /**
+   * A large one is written in several batches. Delivery: as long as it is not whole readers keep to the one before.
+   * @returns the position of the snapshot's first part. @throws LogMovedError where another wrote in the midst of it.
+   */
   async snapshot(chainPosition: number, enteredBefore: bigint, txs: Iterable<PoolTx>): Promise<number> {
-    const slices = cut([...txs])
+    const slices = slicesOf(txs, txBytes, MAX_EVENT_BYTES)
     const parts = slices.map((slice, part): Payload => {
       return {
         case: 'poolSnapshot',
         value: { part, parts: slices.length, enteredBefore, entries: slice.map(entry) },
       }
     })
-    return (await this.#append(chainPosition, parts)) - parts.length + 1
+    return this.#append(chainPosition, parts, true)
   }
 
-  /** @returns how many events it took. */
+  /**
+   * A large one is written in several batches; each changes the pool to one that can be.
+   * @returns how many events it took.
+   */
   async delta(
     snapshotPosition: number,
     enteredBefore: bigint,
     change: { readonly entered: readonly PoolTx[]; readonly left: readonly Left[] },
   ): Promise<number> {
     let before = enteredBefore
-    const deltas = cut(change.entered).map((slice, i): Payload => {
+    const deltas = slicesOf(change.entered, txBytes, MAX_EVENT_BYTES).map((slice, i): Payload => {
       const value = {
         snapshotPosition: BigInt(snapshotPosition),
         enteredBefore: before,
@@ -66,35 +73,48 @@ export class NodeWriter {
     return deltas.length
   }
 
-  #append(chainPosition: number | undefined, events: readonly Payload[]): Promise<number> {
-    return this.#chain.exclusively(() => {
+  /** @returns the position of the first. @throws LogMovedError where they are to be in a row and are not. */
+  #append(chainPosition: number | undefined, events: readonly Payload[], inARow = false): Promise<number> {
+    return this.#chain.exclusively(async () => {
       const seenAt = BigInt(chainPosition ?? this.#chain.position)
       const values = events.map((event) => {
         const sequence = this.#sequence++
         const fields = { epoch: this.#chain.epoch, sequence, chainPosition: seenAt, event }
         return toBinary(NodeEventSchema, create(NodeEventSchema, fields))
       })
-      return this.#log.append('node', values)
+      let [first, last] = [-1, -1]
+      for (const batch of slicesOf(values, ({ length }) => length, MAX_BATCH_BYTES)) {
+        last = await this.#log.append('node', batch)
+        if (first < 0) first = last - batch.length + 1
+      }
+      if (inARow && last - first + 1 !== events.length)
+        throw new LogMovedError(
+          `another poller wrote into the snapshot at position ${String(first)} of topic node`,
+        )
+      return first
     })
   }
 }
 
-/** Always at least one slice. */
-function cut(txs: readonly PoolTx[]): PoolTx[][] {
-  let slice: PoolTx[] = []
+/** Cuts where a slice would be larger; one thing is let through whatever its size. Always at least one slice. */
+function slicesOf<T>(things: Iterable<T>, bytesOf: (thing: T) => number, most: number): T[][] {
+  let slice: T[] = []
   const slices = [slice]
   let bytes = 0
-  for (const tx of txs) {
-    if (slice.length > 0 && bytes + tx.raw.length + ENTRY_BYTES > MAX_EVENT_BYTES) {
+  for (const thing of things) {
+    const size = bytesOf(thing)
+    if (slice.length > 0 && bytes + size > most) {
       slice = []
       slices.push(slice)
       bytes = 0
     }
-    slice.push(tx)
-    bytes += tx.raw.length + ENTRY_BYTES
+    slice.push(thing)
+    bytes += size
   }
   return slices
 }
+
+const txBytes = ({ raw }: PoolTx): number => raw.length + ENTRY_BYTES
 
 function entry({ txid, raw, fee, firstSeen }: PoolTx): {
   txid: Buffer

@@ -15,6 +15,10 @@ export type PoolStep =
   | {
       readonly kind: 'snapshot'
       readonly seenAt: number
+      /** Of its first part. */
+      readonly position: number
+      /** Unix milliseconds at which that was written. */
+      readonly time: number
       readonly entries: readonly PoolEntry[]
       readonly enteredBefore: number
     }
@@ -27,8 +31,8 @@ export class PoolEvents {
   readonly #logger: Logger
   #epoch = -1
   #sequence = -1n
-  /** Parts of a snapshot that is not whole yet. */
-  #snapshot: PoolEntry[][] | undefined
+  /** A snapshot that is not whole yet; its writer may have been stopped within it. */
+  #snapshot: { readonly first: LogRecord; readonly parts: PoolEntry[][] } | undefined
 
   constructor(log: EventLog, logger: Logger) {
     this.#log = log
@@ -62,11 +66,13 @@ export class PoolEvents {
       const { event: kind } = event
       if (kind.case === 'poolSnapshot') {
         const { part, parts, entries, enteredBefore } = kind.value
-        if (part === 0) this.#snapshot = []
-        if (this.#snapshot?.length === part) this.#snapshot.push(entries)
-        if (this.#snapshot?.length !== parts) continue
-        const all = this.#snapshot.flat()
-        steps.push({ kind: 'snapshot', seenAt, entries: all, enteredBefore: Number(enteredBefore) })
+        if (part === 0) this.#snapshot = { first: record, parts: [] }
+        const snapshot = this.#snapshot
+        if (snapshot?.parts.length === part) snapshot.parts.push(entries)
+        if (snapshot?.parts.length !== parts) continue
+        const { position, time } = snapshot.first
+        const told = { entries: snapshot.parts.flat(), enteredBefore: Number(enteredBefore) }
+        steps.push({ kind: 'snapshot', seenAt, position, time, ...told })
         this.#snapshot = undefined
       }
       if (kind.case !== 'poolDelta') continue
