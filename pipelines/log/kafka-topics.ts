@@ -71,7 +71,7 @@ async function refuseWrong(admin: Admin, nameOf: (topic: Topic) => string): Prom
     includeSynonyms: false,
     resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
   })
-  const chain = nameOf('chain')
+  const kept = new Map(TOPICS.map((topic) => [nameOf(topic), RETENTION_MS[topic]]))
   for (const { resourceName, configEntries } of resources) {
     const settings = new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]))
     const refuse = (name: string, wanted: string): never => {
@@ -80,10 +80,15 @@ async function refuseWrong(admin: Admin, nameOf: (topic: Topic) => string): Prom
       )
     }
     if (settings.get('cleanup.policy') !== 'delete') refuse('cleanup.policy', 'delete')
-    if (resourceName !== chain) continue
-    if (settings.get('retention.ms') !== '-1') refuse('retention.ms', '-1 (blocks are kept for ever)')
-    if (settings.get('retention.bytes') !== '-1') refuse('retention.bytes', '-1 (blocks are kept for ever)')
     if (!(Number(settings.get('max.message.bytes')) >= MAX_BATCH_BYTES))
-      refuse('max.message.bytes', `${String(MAX_BATCH_BYTES)} or more (a batch of blocks is one)`)
+      refuse('max.message.bytes', `${String(MAX_BATCH_BYTES)} or more (a batch of events is one)`)
+    const [keeps, least] = [Number(settings.get('retention.ms')), kept.get(resourceName) ?? 0]
+    if (Number.isFinite(least)) {
+      if (keeps !== -1 && !(keeps >= least)) refuse('retention.ms', `${String(least)} or more`)
+      continue
+    }
+    if (keeps !== -1) refuse('retention.ms', '-1 (its events are kept for ever)')
+    if (settings.get('retention.bytes') !== '-1')
+      refuse('retention.bytes', '-1 (its events are kept for ever)')
   }
 }

@@ -49,6 +49,9 @@ async function main(): Promise<void> {
     process.stdout.write(`${USAGE}\n`)
     return
   }
+  const { into, ...others } = values
+  if (into !== undefined && Object.keys(others).some((name) => name !== 'crash-at'))
+    throw new CannotReplay('--into builds all of a database: it goes with no other option')
   const config = loadConfig()
   const url = await presentEngineUrl(config)
   if (url === undefined)
@@ -59,14 +62,23 @@ async function main(): Promise<void> {
   const progress = new Progress(process.stderr)
   const db = named.sibling(await servingDatabase(named))
   try {
-    if (values.into !== undefined) {
+    if (into !== undefined) {
       const parts = { named, serving: db, log, logger, progress }
-      process.stdout.write(`${await replayInto(parts, values.into, values['crash-at'])}\n`)
+      process.stdout.write(`${await replayInto(parts, into, values['crash-at'])}\n`)
       return
     }
     const from = height('--from-height', values['from-height']) ?? 0
-    const to = height('--to-height', values['to-height']) ?? (await latestHead(db))?.tipHeight ?? -1
-    const state = new Resume(join(config.dataDir, 'replay.json'), `${db.name} ${String(from)} ${String(to)}`)
+    const upTo = height('--to-height', values['to-height'])
+    const to = upTo ?? (await latestHead(db))?.tipHeight ?? -1
+    if (from > to)
+      throw new CannotReplay(
+        to < 0
+          ? 'nothing is indexed yet'
+          : `there is nothing from block ${String(from)} to block ${String(to)}`,
+      )
+    // The tip is another one when the command is given again.
+    const job = `${db.name} ${String(from)} ${String(upTo ?? 'tip')}`
+    const state = new Resume(join(config.dataDir, 'replay.json'), job)
     const next = values.restart === true ? from : Math.max(from, (await state.done()) + 1)
     if (next > from) process.stderr.write(`replay: goes on at block ${String(next)}\n`)
     if (next <= to)

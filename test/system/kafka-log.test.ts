@@ -134,12 +134,30 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
       })
       const { topics } = await admin.fetchTopicMetadata({ topics: ['made.chain'] })
       expect(topics[0]?.partitions.map(({ replicas }) => replicas.length)).toEqual([3])
-      await admin.createTopics({ topics: [{ topic: 'wide.chain', numPartitions: 2 }] })
-      await expect((await open('wide')).last('chain')).rejects.toThrow('wide.chain has 2 partitions')
-      await admin.createTopics({ topics: [{ topic: 'short.chain', numPartitions: 1 }] })
-      await expect((await open('short')).last('chain')).rejects.toThrow(
-        'short.chain has retention.ms=604800000',
-      )
+      const refused: [
+        topic: string,
+        settings: Record<string, string>,
+        said: string,
+        numPartitions?: number,
+      ][] = [
+        ['wide.chain', {}, 'wide.chain has 2 partitions', 2],
+        ['short.chain', { 'retention.ms': '604800000' }, 'short.chain has retention.ms=604800000'],
+        ['tight.chain', { 'retention.bytes': '1000' }, 'tight.chain has retention.bytes=1000'],
+        ['small.node', { 'max.message.bytes': '1048588' }, 'small.node has max.message.bytes=1048588'],
+        ['brief.node', { 'retention.ms': '60000' }, 'brief.node has retention.ms=60000; set it to 86400000'],
+        ['lossy.dead-letters', { 'retention.ms': '604800000' }, 'lossy.dead-letters has retention.ms'],
+        ['folded.committed', { 'cleanup.policy': 'compact' }, 'folded.committed has cleanup.policy=compact'],
+      ]
+      for (const [topic, settings, said, numPartitions = 1] of refused) {
+        const right = { 'max.message.bytes': '67108864', 'retention.ms': '-1' }
+        const configEntries = Object.entries({ ...right, ...settings }).map(([name, value]) => ({
+          name,
+          value,
+        }))
+        await admin.createTopics({ topics: [{ topic, numPartitions, configEntries }] })
+        const log = await open(topic.split('.')[0] ?? '')
+        await expect(log.last('chain'), topic).rejects.toThrow(said)
+      }
     } finally {
       await admin.disconnect()
     }

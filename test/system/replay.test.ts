@@ -110,16 +110,30 @@ describe('replay', () => {
 
   it('as a command: goes on where a killed one was, and says so', async () => {
     // --restart only marks the one that the test kills at its first sign of progress.
-    const killed = await run('--restart', '--to-height', String(tip))
+    const killed = await run('--restart')
     expect(killed.child.signalCode, killed.errors).toBe('SIGKILL')
-    const resumed = await run('--to-height', String(tip))
+    // The chain goes on meanwhile, and its tip is another one.
+    node.step(100)
+    await Promise.all([pipeline.level(), clean.level()])
+    const before = tip
+    tip = (await pipeline.get('/stats/summary')).body.tipHeight
+    expect(tip).toBeGreaterThan(before)
+    const resumed = await run()
     expect(resumed.errors).toMatch(/goes on at block [1-9]\d*/)
     expect(resumed).toMatchObject({ status: 0, output: `blocks 0 to ${String(tip)} are written again\n` })
     await expectSameRows(pipeline.db, clean.db)
-    expect(await run('--from-height', 'x')).toMatchObject({
-      status: 2,
-      errors: "replay: --from-height is a block height, not 'x'\n",
-    })
+    for (const [args, said] of [
+      [['--from-height', 'x'], "--from-height is a block height, not 'x'"],
+      [['--from-height', '5', '--to-height', '3'], 'there is nothing from block 5 to block 3'],
+      [['--from-height', '9999'], `there is nothing from block 9999 to block ${String(tip)}`],
+      [['--to-height', '9999'], `heights must be from 0 to ${String(tip)}, the lower one first`],
+      [
+        ['--into', 'a', '--from-height', '3'],
+        '--into builds all of a database: it goes with no other option',
+      ],
+      [['--into', 'a', '--fold'], '--into builds all of a database: it goes with no other option'],
+    ] as const)
+      expect(await run(...args)).toMatchObject({ status: 2, output: '', errors: `replay: ${said}\n` })
     expect((await run('--help')).output).toContain('--from-height A')
   }, 60_000)
 })
