@@ -34,9 +34,9 @@ export class Announcer {
   async alert(why: PoisonEvent | LogShrank): Promise<void> {
     const value =
       why instanceof PoisonEvent
-        ? { kind: Alert_Kind.POISON, position: BigInt(why.position), reason: why.reason }
-        : { kind: Alert_Kind.LOG_SHRANK, position: -1n, reason: why.message }
-    await this.#tell({ case: 'alert', value: { topic: 'chain', partition: PARTITION, ...value } })
+        ? { kind: Alert_Kind.POISON, topic: why.topic, position: BigInt(why.position), reason: why.reason }
+        : { kind: Alert_Kind.LOG_SHRANK, topic: 'chain', position: -1n, reason: why.message }
+    await this.#tell({ case: 'alert', value: { partition: PARTITION, ...value } })
   }
 
   /** Passes the newest heartbeat on, if there is one that was not passed on yet: so it stops when the fold does. */

@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { DeadLetterSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { type DeadLetter, DeadLetterSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { type EventLog, PARTITION } from '../log/port.js'
-import { LogShrank, type PoisonEvent } from './poison.js'
+import { LogShrank, PoisonEvent } from './poison.js'
 
 const READ_AT_ONCE = 1000
 
@@ -25,14 +25,34 @@ export async function writeAside(log: EventLog, { topic, position, reason }: Poi
   await log.append('dead-letters', [toBinary(DeadLetterSchema, create(DeadLetterSchema, letter))])
 }
 
-/** Positions of topic `chain` that were laid aside: whoever folds it leaves them out, now and in every replay. */
+/**
+ * Positions of topic `chain` that were laid aside: whoever folds it leaves them out, now and in every replay.
+ * @throws PoisonEvent for a record that is no dead letter, unless it was laid aside itself.
+ */
 export async function readAside(log: EventLog): Promise<ReadonlySet<number>> {
-  const aside = new Set<number>()
+  const aside = { chain: new Set<number>(), 'dead-letters': new Set<number>() }
+  const unreadable: PoisonEvent[] = []
   for (let next = await log.first('dead-letters'); ;) {
     const records = await log.read('dead-letters', next, READ_AT_ONCE)
     const last = records.at(-1)
-    if (last === undefined) return aside
-    for (const { value } of records) aside.add(Number(fromBinary(DeadLetterSchema, value).position))
+    if (last === undefined) break
+    for (const { position, value } of records) {
+      const letter = decode(position, value)
+      if (letter instanceof PoisonEvent) unreadable.push(letter)
+      else if (letter.topic === 'chain' || letter.topic === 'dead-letters')
+        aside[letter.topic].add(Number(letter.position))
+    }
     next = last.position + 1
+  }
+  const poison = unreadable.find(({ position }) => !aside['dead-letters'].has(position))
+  if (poison !== undefined) throw poison
+  return aside.chain
+}
+
+function decode(position: number, value: Uint8Array): DeadLetter | PoisonEvent {
+  try {
+    return fromBinary(DeadLetterSchema, value)
+  } catch (error) {
+    return new PoisonEvent('dead-letters', position, `cannot be decoded: ${String(error)}`)
   }
 }

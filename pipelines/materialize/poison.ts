@@ -1,10 +1,10 @@
-import { PARTITION } from '../log/port.js'
+import { PARTITION, type Topic } from '../log/port.js'
 
 /** An event that is wrong at its right position: nothing after it may be folded. */
 export class PoisonEvent extends Error {
   override readonly name = 'PoisonEvent'
   constructor(
-    readonly topic: 'chain',
+    readonly topic: Extract<Topic, 'chain' | 'dead-letters'>,
     readonly position: number,
     readonly reason: string,
   ) {

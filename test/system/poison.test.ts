@@ -127,6 +127,24 @@ describe('a poison event', () => {
     },
   )
 
+  it('a record that is no dead letter stops it as well, and can be laid aside', async () => {
+    const before = (await getAnswer(`${url}/api/v1/stats/summary`)).body.tipHeight as number
+    const position = await log.append('dead-letters', [Buffer.from('ff00ff', 'hex')])
+    await restartMaterializer('stop')
+    const line = `topic dead-letters, partition 0, offset ${String(position)}: cannot be decoded`
+    await until('/health says why', async () => {
+      const { body } = await getAnswer(`${url}/health`)
+      return body.indexerError?.includes(line) === true
+    })
+    await restartMaterializer('dead-letters')
+    await mine()
+    await shows(before + 1)
+    await restartMaterializer('stop')
+    await mine()
+    await shows(before + 2)
+    expect((await getAnswer(`${url}/health`)).body.indexerError).toBeUndefined()
+  })
+
   async function restartMaterializer(poisonEvents: string): Promise<void> {
     await service['materializer']?.kill()
     start('materializer', { POISON_EVENTS: poisonEvents })
