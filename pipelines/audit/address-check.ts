@@ -1,8 +1,6 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
 import { scannedSetReply } from '../node/replies.js'
-import { loadChainView } from '../tables/chain-view.js'
-import { latestHead } from '../tables/head.js'
-import { type AuditContext, type CheckResult, filterUpTo, Findings, persisting } from './audit.js'
+import { type AuditContext, type CheckResult, filterUpTo, Findings, persisting, shownWith } from './audit.js'
 
 /** Scripts that are scanned for at once: the node walks through all outputs for each request. */
 const AT_ONCE = 500
@@ -74,11 +72,8 @@ async function compare(
   scripts: readonly Sampled[],
   set: Scanned,
 ): Promise<CheckResult> {
-  const head = await latestHead(context.db)
-  const view =
-    head === undefined ? context.view : await loadChainView(context.db, head).catch(() => context.view)
-  if (set.height <= view.head.tipHeight && view.isCanonical(set.height, set.bestblock))
-    return compareRows(context.db, filterUpTo(view, set.height), scripts, set)
+  const view = await shownWith(context, { height: set.height, hash: set.bestblock })
+  if (view !== undefined) return compareRows(context.db, filterUpTo(view, set.height), scripts, set)
   const found = new Findings('addresses')
   found.expect('block that the node scanned at', 'not indexed', set.bestblock)
   return found.result()

@@ -1,6 +1,7 @@
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import type { NodeClient } from '../node/client.js'
+import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
 import { chainFilter, ChainView, loadChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead } from '../tables/head.js'
@@ -19,6 +20,8 @@ export interface CheckResult {
   /** How many blocks, scripts, days or transactions were looked at. */
   readonly checked: number
   readonly differences: readonly Difference[]
+  /** How many more there are than are named. */
+  readonly unnamed: number
 }
 
 export interface AuditReport {
@@ -64,13 +67,12 @@ export class Findings {
   }
 
   result(): CheckResult {
-    const more = { what: 'further differences', indexed: String(this.#more), expected: '0' }
-    const differences = this.#more === 0 ? this.#differences : [...this.#differences, more]
-    return { name: this.name, checked: this.checked, differences }
+    return { name: this.name, checked: this.checked, differences: this.#differences, unnamed: this.#more }
   }
 }
 
-const MOST_NAMED = 20
+/** Of a check: enough for whoever mends them, and no gigabyte where all is wrong. */
+const MOST_NAMED = 1_000
 
 export type Check = (context: AuditContext) => Promise<CheckResult>
 
@@ -89,30 +91,51 @@ export interface AuditOptions {
 
 /** Times that a check is made again whose state left the chain while it ran. */
 const MOST_TRIES = 5
+/** What moves by itself counts when it persists for so long. */
+const PATIENCE_MS = 10_000
+const LOOK_AGAIN_MS = 500
 
 /**
- * Makes the checks one after the other, each on one state of the index: the newest. Where a reorganisation comes meanwhile the
- * check is made again.
+ * Makes the checks one after the other, each on one state of the index: the newest. Where a reorganisation comes meanwhile, to
+ * the index or to the node, the check is made again.
  * @throws NothingIndexed; DatabaseUnavailable, NodeFaultError where one cannot be asked.
  */
 export async function audit(parts: AuditParts, options: AuditOptions): Promise<AuditReport> {
   const checks: CheckResult[] = []
   let tip = { height: -1, hash: '' }
+  let isApart = false
   for (const [name, check] of Object.entries(options.checks)) {
     for (let tries = 1; ; tries++) {
       const { head, view } = await stateNow(parts)
       const progress = (done: number, total: number): void => options.progress?.(name, done, total)
       const { sample, seed } = options
-      const result = await check({ ...parts, head, view, sample, seed, progress })
+      const result = await check({ ...parts, head, view, sample, seed, progress }).catch((error: unknown) =>
+        unknownToNode(name, error),
+      )
       tip = { height: head.tipHeight, hash: head.tipHash }
       const sound = result.differences.length === 0
-      if (!sound && tries < MOST_TRIES && !(await isStillOfTheChain(parts, head))) continue
+      if (!sound && tries < MOST_TRIES && !isApart) {
+        const now = await stateOf(parts, head)
+        if (now === 'moved') continue
+        isApart = now === 'apart'
+      }
       checks.push(result)
       break
     }
   }
-  const differences = checks.reduce((sum, check) => sum + check.differences.length, 0)
+  const differences = checks.reduce((sum, check) => sum + check.differences.length + check.unnamed, 0)
   return { tip, seed: options.seed, checks, differences }
+}
+
+/** That the node has no such block is a difference. @throws every other error. */
+function unknownToNode(name: string, error: unknown): CheckResult {
+  if (!isRpcError(error, RPC_NOT_FOUND, RPC_INVALID_PARAMETER)) throw error
+  const difference = {
+    what: 'a block that the node was asked for',
+    indexed: 'there',
+    expected: error.message,
+  }
+  return { name, checked: 0, differences: [difference], unnamed: 0 }
 }
 
 async function stateNow(parts: AuditParts): Promise<{ head: Head; view: ChainView }> {
@@ -133,10 +156,57 @@ async function viewOf({ db, node, signal }: AuditParts, head: Head): Promise<Cha
   }
 }
 
-/** Whether the index still shows the blocks of a head, as it does unless there was a reorganisation. */
-async function isStillOfTheChain(parts: AuditParts, head: Head): Promise<boolean> {
+/**
+ * What has become of a head: `moved` where the index has left its chain, or the node has and the index followed; `apart` where
+ * it does not follow.
+ */
+async function stateOf(parts: AuditParts, head: Head): Promise<'same' | 'moved' | 'apart'> {
   const { view } = await stateNow(parts)
-  return view.head.tipHeight >= head.tipHeight && view.isCanonical(head.tipHeight, head.tipHash)
+  if (view.head.tipHeight < head.tipHeight || !view.isCanonical(head.tipHeight, head.tipHash)) return 'moved'
+  if (await isOfNode(parts, { height: head.tipHeight, hash: head.tipHash })) return 'same'
+  const follows = await patiently(parts.signal, async () => {
+    const now = (await stateNow(parts)).head
+    return isOfNode(parts, { height: now.tipHeight, hash: now.tipHash })
+  })
+  return follows ? 'moved' : 'apart'
+}
+
+interface BlockPlace {
+  readonly height: number
+  readonly hash: string
+}
+
+/** Whether a block is of the node's chain, as it is now. */
+export async function isOfNode(
+  { node, signal }: Pick<AuditParts, 'node' | 'signal'>,
+  { height, hash }: BlockPlace,
+): Promise<boolean> {
+  try {
+    return (await node.blockHash(height, signal)) === hash
+  } catch (error) {
+    if (isRpcError(error, RPC_INVALID_PARAMETER)) return false
+    throw error
+  }
+}
+
+/** The index as soon as it shows a block of the node; nothing where it does not for a while, or the node leaves the block. */
+export async function shownWith(parts: AuditParts, block: BlockPlace): Promise<ChainView | undefined> {
+  let shown: ChainView | undefined
+  await patiently(parts.signal, async () => {
+    const { view } = await stateNow(parts)
+    if (view.head.tipHeight >= block.height && view.isCanonical(block.height, block.hash)) shown = view
+    return shown !== undefined || !(await isOfNode(parts, block))
+  })
+  return shown
+}
+
+/** Looks until something is so, for a while. @returns whether it is. */
+async function patiently(signal: AbortSignal, look: () => Promise<boolean>): Promise<boolean> {
+  for (const end = Date.now() + PATIENCE_MS; ;) {
+    if (await look()) return true
+    if (Date.now() > end || signal.aborted) return false
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+  }
 }
 
 /** The rows of a view up to a height: a condition over these columns. */
@@ -145,18 +215,17 @@ export function filterUpTo({ head, tail, stale }: ChainView, height: number, col
   return chainFilter(Math.min(head.finalHeight, height), hashes, stale, 'height', column)
 }
 
-/** Looks again for a while at what moves by itself, until it is as it must be. */
+/** Looks again for a while at what moves by itself, until it is as it must be. A look is told what the one before has found. */
 export async function persisting(
   signal: AbortSignal,
-  look: () => Promise<CheckResult>,
+  look: (before: CheckResult | undefined) => Promise<CheckResult>,
 ): Promise<CheckResult> {
-  const end = Date.now() + PATIENCE_MS
-  for (;;) {
-    const result = await look()
-    if (result.differences.length === 0 || Date.now() > end || signal.aborted) return result
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
-  }
+  let result = await look(undefined)
+  const isSound = (): boolean => result.differences.length === 0
+  if (isSound()) return result
+  await patiently(signal, async () => {
+    result = await look(result)
+    return isSound()
+  })
+  return result
 }
-
-const PATIENCE_MS = 10_000
-const LOOK_AGAIN_MS = 500

@@ -2,24 +2,27 @@ import { coinsToBaseUnits } from '../chain/amount.js'
 import { sha256 } from '../chain/hash.js'
 import { txOutSetReply } from '../node/replies.js'
 import { latestHead } from '../tables/head.js'
-import { type AuditContext, type CheckResult, Findings, persisting } from './audit.js'
+import { type AuditContext, type CheckResult, Findings, isOfNode, persisting, shownWith } from './audit.js'
 
 /** Heights whose hashes are all compared with the node's; of a longer chain the newest and a sample are. */
 const ALL_HEIGHTS = 20_000
 const NEWEST = 2_000
 const AT_ONCE = 1_000
 
-/** The index is where the node is. It may lag for a moment: what persists counts. */
-export function tipCheck({ db, node, signal }: AuditContext): Promise<CheckResult> {
-  return persisting(signal, async () => {
-    const found = new Findings('tip')
-    const info = await node.chainInfo(signal)
-    const head = await latestHead(db)
-    found.checked = 1
-    found.expect('height of the tip', head?.tipHeight, info.blocks)
-    found.expect('hash of the tip', head?.tipHash, info.bestblockhash)
-    return found.result()
-  })
+/** The index follows the same chain as the node, and is where it is. It may lag for a moment: what persists counts. */
+export async function tipCheck(context: AuditContext): Promise<CheckResult> {
+  const { db, node, signal } = context
+  const found = new Findings('tip')
+  const info = await node.chainInfo(signal)
+  const view = await shownWith(context, { height: info.blocks, hash: info.bestblockhash })
+  const head = view?.head ?? (await latestHead(db)) ?? context.head
+  const place = { height: head.tipHeight, hash: head.tipHash }
+  found.checked = 1
+  found.expect('chain', head.chain, info.chain)
+  if (view !== undefined && (await isOfNode(context, place))) return found.result()
+  found.expect('height of the tip', place.height, info.blocks)
+  found.expect('hash of the tip', place.hash, info.bestblockhash)
+  return found.result()
 }
 
 /** Every height has one block, each stands on the one below, and the node has the same. */
@@ -45,7 +48,9 @@ export async function chainCheck(context: AuditContext): Promise<CheckResult> {
     if (gap === 1) found.expect(`block ${String(at)} stands on`, on, below)
     else found.expect(`blocks missing below ${String(at)}`, gap - 1, 0)
   }
-  const heights = comparedHeights(head.tipHeight, sample, seed)
+  const { blocks } = await node.chainInfo(signal)
+  found.expect('blocks above the tip of the node', Math.max(0, head.tipHeight - blocks), 0)
+  const heights = comparedHeights(Math.min(head.tipHeight, blocks), sample, seed)
   for (let done = 0; done < heights.length; done += AT_ONCE) {
     const some = heights.slice(done, done + AT_ONCE)
     const told = await node.hashesAt(some, signal)
@@ -85,10 +90,12 @@ export function sampleHeights(last: number, count: number, seed: string): number
 }
 
 /** Supply and number of unspent outputs as gettxoutsetinfo has them, at the very block that it names. */
-export function supplyCheck({ db, node, signal }: AuditContext): Promise<CheckResult> {
+export function supplyCheck(context: AuditContext): Promise<CheckResult> {
+  const { db, node, signal } = context
   return persisting(signal, async () => {
     const found = new Findings('supply')
     const set = await node.call('gettxoutsetinfo', [], txOutSetReply, signal)
+    await shownWith(context, { height: set.height, hash: set.bestblock })
     const [row] = await db.query<{ total: string; outputs: string }>(
       `SELECT supply AS total, utxo_count AS outputs FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`,
       { height: set.height, hash: set.bestblock },

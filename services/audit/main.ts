@@ -47,7 +47,7 @@ async function main(): Promise<number> {
   if (!Number.isInteger(sample) || sample < 1 || sample > 100_000)
     throw new CannotAudit('--sample is a number from 1 to 100000')
   const names = values.check ?? Object.keys(CHECKS)
-  const unknown = names.find((name) => CHECKS[name] === undefined)
+  const unknown = names.find((name) => !Object.hasOwn(CHECKS, name))
   if (unknown !== undefined)
     throw new CannotAudit(`--check is one of ${Object.keys(CHECKS).join(', ')}, not '${unknown}'`)
   const checks = Object.fromEntries(Object.entries(CHECKS).filter(([name]) => names.includes(name)))
@@ -99,9 +99,10 @@ function configOf(): ReturnType<typeof loadConfig> {
 }
 
 function asText({ tip, seed, checks, differences }: AuditReport): string {
-  const lines = checks.flatMap(({ name, checked, differences: found }) => [
+  const lines = checks.flatMap(({ name, checked, differences: found, unnamed }) => [
     `${found.length === 0 ? 'ok  ' : 'FAIL'} ${name} (${String(checked)} looked at)`,
     ...found.map(({ what, indexed, expected }) => `     ${what}: indexed ${indexed}, expected ${expected}`),
+    ...(unnamed === 0 ? [] : [`     and ${String(unnamed)} more`]),
   ])
   const state = `at block ${String(tip.height)} ${tip.hash}, seed ${seed}`
   const last = differences === 0 ? `no difference ${state}` : `${String(differences)} differences ${state}`

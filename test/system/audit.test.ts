@@ -314,17 +314,44 @@ describe('the command', () => {
 
   it('finds a stale mempool, and leaves with 1', async () => {
     await poller.kill('SIGTERM')
-    expect((await control('pool?enter=5')).ok).toBe(true)
+    expect((await control('pool?enter=40')).ok).toBe(true)
     const { status, output } = await run('--check', 'mempool')
-    expect(output).toMatch(/FAIL mempool[^]*fee of unconfirmed \w{64}: indexed missing, expected \d+/)
+    expect(output).toMatch(/FAIL mempool/)
+    // Each of them, however many.
+    expect(output.match(/fee of unconfirmed \w{64}: indexed missing, expected \d+/g)?.length).toBeGreaterThan(
+      30,
+    )
     expect(status).toBe(1)
   }, 60_000)
+
+  it('names what differs where the node follows another chain, and a shorter one, and leaves with 1', async () => {
+    const other = await startSimnode({ seed: 'other', blocks: 40, network: 'signet' })
+    try {
+      const checks = ['tip', 'chain', 'blocks', 'days'].flatMap((name) => ['--check', name])
+      const { status, output } = await run('--node', other.url, '--sample', '5', ...checks)
+      expect(output).toMatch(/FAIL tip/)
+      expect(output).toContain('chain: indexed regtest, expected signet')
+      expect(output).toMatch(/height of the tip: indexed \d{3}, expected 40/)
+      expect(output).toMatch(/blocks above the tip of the node: indexed \d+, expected 0/)
+      for (const height of [1, 20, 40])
+        expect(output).toMatch(
+          new RegExp(`hash of block ${String(height)}: indexed \\w{64}, expected \\w{64}`),
+        )
+      expect(output).toMatch(
+        /FAIL blocks[^]*a block that the node was asked for: indexed there, expected the node answered/,
+      )
+      expect(status).toBe(1)
+    } finally {
+      await other.close()
+    }
+  }, 120_000)
 
   it('leaves with 2 and one line where it cannot be done', async () => {
     const away = await run('--node', 'http://u:p@127.0.0.1:1')
     expect(away).toMatchObject({ status: 2, output: '' })
     expect(away.errors.trim().split('\n').at(-1)).toMatch(/^audit: /)
     expect(await run('--sample', 'x')).toMatchObject({ status: 2 })
+    expect(await run('--check', 'constructor')).toMatchObject({ status: 2 })
     expect((await run('--help')).output).toContain('--node URL')
     expect(runs).toBeGreaterThan(4)
   }, 60_000)
