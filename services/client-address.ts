@@ -22,13 +22,15 @@ export function clientOf({ peer, forwardedFor }: Origin, trustedHops: number): s
   return keyOf(forwarded ?? peer)
 }
 
-/** Undefined where any entry is malformed: then it is not known who wrote what. */
+/** Undefined where one of our proxies' entries is malformed: then it is not known who wrote what. */
 function forwardedAddress(header: string, hops: number): Uint8Array | undefined {
-  const entries = header.split(',').map((entry) => entry.trim())
+  const ours = header
+    .split(',')
+    .slice(-hops)
+    .map((entry) => entry.trim())
   // Zones (fe80::1%eth0) mean something on the proxy's machine only.
-  if (entries.some((entry) => isIP(entry) === 0 || entry.includes('%'))) return undefined
-  const entry = entries.at(-hops) ?? entries[0]
-  return entry === undefined ? undefined : addressBytes(entry)
+  if (ours.some((entry) => isIP(entry) === 0 || entry.includes('%'))) return undefined
+  return addressBytes(ours[0] ?? '')
 }
 
 /** An address in text: 4 or 16 bytes; none where it is malformed. */

@@ -1,3 +1,4 @@
+import './header-limit.js'
 import uWS, {
   type HttpRequest,
   type HttpResponse,

@@ -19,6 +19,8 @@ export interface IndexerFigures {
 
 /** Polls without an applied heartbeat after which the indexer counts as dead. */
 const STALLED_AFTER_POLLS = 5
+/** Heartbeats are passed on four times a second where there is nothing else to do: with shorter polls it is not 5 of them. */
+const STALLED_AFTER_MS = 1_000
 
 /**
  * Tells a stalled chain (live, tipMatch, old tip), an indexer behind (syncing) and a dead one (stalled) apart.
@@ -37,7 +39,7 @@ export function indexerFigures(
   const tipMatch = tip.height === nodeHeight && tip.tipHash === nodeHash
   // A head may be a moment ahead of the heartbeat that tells its height: that is not behind.
   const behind = tip.height < nodeHeight || (tip.height === nodeHeight && !tipMatch)
-  const stalled = now - appliedMs >= STALLED_AFTER_POLLS * pollIntervalMs
+  const stalled = now - appliedMs >= Math.max(STALLED_AFTER_MS, STALLED_AFTER_POLLS * pollIntervalMs)
   return {
     indexerStatus: stalled ? 'stalled' : behind ? 'syncing' : 'live',
     nodeHeight,

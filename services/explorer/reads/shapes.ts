@@ -82,7 +82,7 @@ export const Block = Type.Object({
   tx_count: int('transactions'),
   total_fees: Amount,
   subsidy: Amount,
-  miner_address: orNull(text('address that the coinbase pays most')),
+  miner_address: orNull(text('first address that the coinbase pays')),
   miner_label: orNull(text('label of that address, or the mining pool')),
   chainwork: Hex,
 })

@@ -98,6 +98,12 @@ describe('the headers of an answer', () => {
       expect(await answer.json()).toEqual({ error: 'Method Not Allowed' })
     },
   )
+
+  it('come for a request whose long head arrives in pieces', async () => {
+    const head = `GET /api/v1/echo/a HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(12_000)}`
+    const { text } = await sendRaw(bare.port, head, { drip: '\r\n\r\n', everyMs: 200, forMs: 500 })
+    expect(text).toMatch(/^HTTP\/1\.1 200 /)
+  })
 })
 
 describe('a limited server', () => {

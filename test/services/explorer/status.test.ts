@@ -41,6 +41,12 @@ describe('the indexer status', () => {
     )
   })
 
+  it('is not stalled by polls that are shorter than heartbeats are passed on', () => {
+    const often = { ...beat, pollIntervalMs: 10 }
+    expect(indexerFigures(tip, often, beat.appliedMs + 900).indexerStatus).toBe('live')
+    expect(indexerFigures(tip, often, beat.appliedMs + 1000).indexerStatus).toBe('stalled')
+  })
+
   it('is stalled before any heartbeat', () => {
     expect(indexerFigures(tip, undefined, NOW)).toMatchObject({ indexerStatus: 'stalled', nodeHeight: -1 })
   })

@@ -1638,7 +1638,7 @@ export type Block = Message<"headwater.reads.v1.Block"> & {
   subsidy: string;
 
   /**
-   * Address that the coinbase pays most.
+   * First address that the coinbase pays.
    *
    * @generated from field: optional string miner_address = 18 [json_name = "miner_address"];
    */
