@@ -65,9 +65,14 @@ export class MiningPools {
   }
 }
 
+interface WrittenPool extends Omit<MiningPool, 'slug'> {
+  /** Undefined: it is made of the name. */
+  readonly slug: string | undefined
+}
+
 /**
  * Reads pools in the form of mempool's pools-v2.json: an array of `{id, name, addresses, tags, link}`, and `slug` where it is
- * not the name's letters and digits. Addresses of other chains are allowed and match nothing.
+ * not the name's letters and digits. Addresses of other chains are allowed and match nothing, a link to no web page is left out.
  * @throws FileFault.
  */
 export function parseMiningPools(text: string): MiningPools {
@@ -77,18 +82,25 @@ export function parseMiningPools(text: string): MiningPools {
   if (error !== undefined)
     throw new FileFault(lineAt(text, error.offset), `is not JSON: ${printParseErrorCode(error.error)}`)
   if (root?.type !== 'array') throw new FileFault(1, 'must be an array of pools')
-  const slugs = new Set<string>()
-  const pools = (root.children ?? []).map((node) => {
+  const seen = new Set<string>()
+  const written = (root.children ?? []).map((node) => {
     const pool = poolOf(node, text)
-    if (slugs.has(pool.slug))
-      throw new FileFault(lineAt(text, node.offset), `pool ${pool.slug} is there twice`)
-    slugs.add(pool.slug)
+    const called = pool.slug === undefined ? `pool ${pool.name}` : `slug ${pool.slug}`
+    if (seen.has(called)) throw new FileFault(lineAt(text, node.offset), `${called} is there twice`)
+    seen.add(called)
     return pool
   })
-  return new MiningPools(pools)
+  const slugs = new Set(written.map(({ slug }) => slug))
+  return new MiningPools(
+    written.map((pool) => {
+      const slug = pool.slug ?? freeSlug(pool.name, slugs)
+      slugs.add(slug)
+      return { ...pool, slug }
+    }),
+  )
 }
 
-function poolOf(node: Node, text: string): MiningPool {
+function poolOf(node: Node, text: string): WrittenPool {
   const fault = (at: Node, what: string): never => {
     throw new FileFault(lineAt(text, at.offset), what)
   }
@@ -111,19 +123,21 @@ function poolOf(node: Node, text: string): MiningPool {
   }
   const name = optional('name') ?? ''
   if (name.trim() === '') fault(field('name') ?? node, 'a pool must have a name')
-  const link = optional('link') ?? ''
-  if (link !== '' && !isWebUrl(link)) fault(field('link') ?? node, 'link must be an http or https URL')
+  const link = optional('link')
   return {
     name,
-    slug: optional('slug') ?? slugOf(name),
-    link: link === '' ? null : link,
+    slug: optional('slug'),
+    link: isWebUrl(link) ? link : null,
     addresses: texts('addresses'),
     tags: texts('tags'),
   }
 }
 
-/** As mempool makes them. */
-function slugOf(name: string): string {
-  const slug = name.replace(/[^a-z0-9]/gi, '').toLowerCase()
-  return slug === '' ? name : slug
+/** As mempool makes them; of names that come to the same one ("Bitcoin India", "BitcoinIndia") the later has a number behind it. */
+function freeSlug(name: string, taken: ReadonlySet<string | undefined>): string {
+  const letters = name.replace(/[^a-z0-9]/gi, '').toLowerCase()
+  const base = letters === '' ? name : letters
+  let slug = base
+  for (let number = 2; taken.has(slug); number++) slug = `${base}-${String(number)}`
+  return slug
 }

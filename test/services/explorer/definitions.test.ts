@@ -70,6 +70,27 @@ describe('mining pools', () => {
     expect(read.ofBlock(mined('4', 'nobody'))).toBeUndefined()
   })
 
+  it("of names with the same letters have slugs of their own; one that is given is nobody else's", () => {
+    const read = parseMiningPools(
+      pools(
+        { name: 'Coin India', tags: ['/one/'] },
+        { name: 'CoinIndia', tags: ['/two/'] },
+        { name: 'Coin-India', tags: ['/three/'] },
+        { name: 'Third', slug: 'coinindia-2', tags: ['/given/'] },
+      ),
+    )
+    const slugs = ['/one/', '/two/', '/three/', '/given/'].map((tag) => read.ofBlock(mined(tag, tag))?.slug)
+    expect(slugs).toEqual(['coinindia', 'coinindia-3', 'coinindia-4', 'coinindia-2'])
+  })
+
+  it.each(['pool.example.org', 'javascript:alert(1)', 'file:///x', '', null])(
+    'have no link where it is %j, which leads to no web page',
+    (link) => {
+      const read = parseMiningPools(pools({ name: 'A', tags: ['/a/'], link }))
+      expect(read.ofBlock(mined('1', '/a/'))).toMatchObject({ name: 'A', link: null })
+    },
+  )
+
   it.each([
     ['[\n {"name": "A",\n }', 'line 3: is not JSON'],
     ['{}', 'line 1: must be an array of pools'],
@@ -77,8 +98,9 @@ describe('mining pools', () => {
     ['[{"name": "A"},\n {"tags": []}]', 'line 2: a pool must have a name'],
     ['[{"name": "A",\n "tags": ["x",\n ""]}]', 'line 3: tags must hold texts'],
     ['[{"name": "A",\n "addresses": "x"}]', 'line 2: addresses must be an array of texts'],
-    ['[{"name": "A",\n "link": "file:///x"}]', 'line 2: link must be an http or https URL'],
-    ['[{"name": "A"},\n{"name": "a"}]', 'line 2: pool a is there twice'],
+    ['[{"name": "A",\n "link": 5}]', 'line 2: link must be a text'],
+    ['[{"name": "A"},\n{"name": "A"}]', 'line 2: pool A is there twice'],
+    ['[{"name": "A", "slug": "x"},\n{"name": "B", "slug": "x"}]', 'line 2: slug x is there twice'],
     ['', 'line 1: is not JSON'],
   ])('%j is refused', (text, what) => {
     expect(() => parseMiningPools(text)).toThrow(what)
