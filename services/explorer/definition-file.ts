@@ -34,7 +34,8 @@ export class DefinitionFile<T> {
   readonly #options: DefinitionFileOptions<T>
   #value: T
   #seen = ''
-  #refused = false
+  /** What was told last; empty: the file is in use. */
+  #refusal = ''
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: DefinitionFileOptions<T>) {
@@ -48,7 +49,7 @@ export class DefinitionFile<T> {
 
   /** Whether the file as it is now cannot be used. */
   get isRefused(): boolean {
-    return this.#refused
+    return this.#refusal !== ''
   }
 
   /** Resolves after the first look. */
@@ -80,15 +81,17 @@ export class DefinitionFile<T> {
       seen = `${String(mtimeMs)} ${String(size)} ${String(ino)}`
       if (seen === this.#seen) return
       this.#value = parse(await readFile(path, 'utf8'))
-      this.#refused = false
+      this.#refusal = ''
       logger.info({ file: path }, 'definitions read')
       changed()
     } catch (error) {
-      // A file that is away is told once too.
       const what = error instanceof Error ? error.message : String(error)
-      if (seen !== this.#seen || !this.#refused)
+      const refusal = `${seen} ${what}`
+      if (refusal !== this.#refusal)
         logger.error({ file: path }, `definitions refused, the old ones stay: ${what}`)
-      this.#refused = true
+      this.#refusal = refusal
+      // What could not be read may well be the next time: a chmod, or a disk that is back, leaves all of `seen` as it was.
+      if (!(error instanceof FileFault)) seen = ''
     }
     this.#seen = seen
   }

@@ -1,6 +1,7 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Definitions } from '../../../services/explorer/definitions.js'
@@ -135,6 +136,30 @@ describe('a file that is edited', () => {
     await rm(path)
     await until('it is missed', () => definitions.refused()[0]?.isRefused === true)
     expect(definitions.labels.all()[0]?.label).toBe('Renamed')
+    definitions.close()
+  })
+
+  it('is read as soon as it may be, though it is the same; until then it is told once', async () => {
+    const path = join(folder, 'secret.jsonl')
+    const told: string[] = []
+    const logger = pino({ level: 'error' }, { write: (text: string) => told.push(text) })
+    await writeFile(path, line({}), { mode: 0 })
+    await chmod(folder, 0o755)
+    const definitions = new Definitions({ labels: path }, logger)
+    // Nothing is forbidden to root.
+    const isRoot = process.geteuid?.() === 0
+    if (isRoot) process.seteuid?.(65_534)
+    try {
+      await definitions.start()
+      await delay(2_500)
+    } finally {
+      if (isRoot) process.seteuid?.(0)
+    }
+    expect(definitions.refused()[0]?.isRefused).toBe(true)
+    expect(told).toEqual([expect.stringContaining('EACCES')])
+    await chmod(path, 0o644)
+    await until('it is there', () => definitions.labels.all().length === 1)
+    expect(definitions.refused()[0]?.isRefused).toBe(false)
     definitions.close()
   })
 })
