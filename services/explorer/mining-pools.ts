@@ -19,6 +19,9 @@ export interface MiningPool {
   readonly tags: readonly string[]
 }
 
+/** Who mined what no pool of the file did: all of them, as one. */
+export const UNKNOWN: MiningPool = { name: 'Unknown', slug: 'unknown', link: null, addresses: [], tags: [] }
+
 interface MinedBlock {
   readonly hash: string
   /** Hex; empty for a coinbase that pays no address. */
@@ -90,7 +93,7 @@ export function parseMiningPools(text: string): MiningPools {
     seen.add(called)
     return pool
   })
-  const slugs = new Set(written.map(({ slug }) => slug))
+  const slugs = new Set([UNKNOWN.slug, ...written.map(({ slug }) => slug)])
   return new MiningPools(
     written.map((pool) => {
       const slug = pool.slug ?? freeSlug(pool.name, slugs)
@@ -123,10 +126,15 @@ function poolOf(node: Node, text: string): WrittenPool {
   }
   const name = optional('name') ?? ''
   if (name.trim() === '') fault(field('name') ?? node, 'a pool must have a name')
+  const slug = optional('slug')
+  if (slug?.trim() === '') fault(field('slug') ?? node, 'slug must not be empty')
+  for (const [key, value] of Object.entries({ name, slug }))
+    if (value?.trim().toLowerCase() === UNKNOWN.slug)
+      fault(field(key) ?? node, `${key} must not be ${UNKNOWN.name}: so all other miners are called`)
   const link = optional('link')
   return {
     name,
-    slug: optional('slug'),
+    slug,
     link: isWebUrl(link) ? link : null,
     addresses: texts('addresses'),
     tags: texts('tags'),

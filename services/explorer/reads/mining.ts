@@ -3,7 +3,7 @@ import { addressOf } from '../../../pipelines/chain/address.js'
 import { DAY_SECONDS, dayOfDate } from '../../../pipelines/chain/day.js'
 import { percentOf } from '../../../pipelines/chain/decimal.js'
 import { decimalString, difficultyOf } from '../../../pipelines/chain/difficulty.js'
-import type { MiningPool } from '../mining-pools.js'
+import { type MiningPool, UNKNOWN } from '../mining-pools.js'
 import type { RecentBlock } from '../recent-blocks.js'
 import { date, limit } from './arguments.js'
 import { isoTime } from './block-rows.js'
@@ -23,21 +23,21 @@ export const miningPools = declareRead({
   answer: MiningPools,
   resolve({ chain, definitions }, { window }) {
     const blocks = chain.recent.slice(-window)
-    const shares = new Map<string, { pool: MiningPool | undefined; count: number; newest: RecentBlock }>()
+    const shares = new Map<MiningPool, { count: number; newest: RecentBlock }>()
     for (const block of blocks) {
-      const pool = definitions.pools.ofBlock(block)
-      const share = shares.get(pool?.slug ?? '')
-      if (share === undefined) shares.set(pool?.slug ?? '', { pool, count: 1, newest: block })
+      const pool = definitions.pools.ofBlock(block) ?? UNKNOWN
+      const share = shares.get(pool)
+      if (share === undefined) shares.set(pool, { count: 1, newest: block })
       else {
         share.count++
         if (block.minerScript !== '') share.newest = block
       }
     }
-    const pools = [...shares.values()].map(({ pool, count, newest }) => ({
-      name: pool?.name ?? 'Unknown',
-      slug: pool?.slug ?? 'unknown',
-      address: pool === undefined || chain.chain === undefined ? null : paidAddress(newest, chain.chain),
-      link: pool?.link ?? null,
+    const pools = [...shares].map(([pool, { count, newest }]) => ({
+      name: pool.name,
+      slug: pool.slug,
+      address: pool === UNKNOWN || chain.chain === undefined ? null : paidAddress(newest, chain.chain),
+      link: pool.link,
       blockCount: count,
       percentage: percentOf(BigInt(count), BigInt(blocks.length), 2),
     }))

@@ -78,10 +78,13 @@ describe('mining pools', () => {
         { name: 'CoinIndia', tags: ['/two/'] },
         { name: 'Coin-India', tags: ['/three/'] },
         { name: 'Third', slug: 'coinindia-2', tags: ['/given/'] },
+        { name: 'Un-known', tags: ['/named/'] },
       ),
     )
-    const slugs = ['/one/', '/two/', '/three/', '/given/'].map((tag) => read.ofBlock(mined(tag, tag))?.slug)
-    expect(slugs).toEqual(['coinindia', 'coinindia-3', 'coinindia-4', 'coinindia-2'])
+    const slugs = ['/one/', '/two/', '/three/', '/given/', '/named/'].map(
+      (tag) => read.ofBlock(mined(tag, tag))?.slug,
+    )
+    expect(slugs).toEqual(['coinindia', 'coinindia-3', 'coinindia-4', 'coinindia-2', 'unknown-2'])
   })
 
   it.each(['pool.example.org', 'javascript:alert(1)', 'file:///x', '', null])(
@@ -102,6 +105,10 @@ describe('mining pools', () => {
     ['[{"name": "A",\n "link": 5}]', 'line 2: link must be a text'],
     ['[{"name": "A"},\n{"name": "A"}]', 'line 2: pool A is there twice'],
     ['[{"name": "A", "slug": "x"},\n{"name": "B", "slug": "x"}]', 'line 2: slug x is there twice'],
+    ['[{"name": "A",\n "slug": ""}]', 'line 2: slug must not be empty'],
+    ['[{"name": "A",\n "slug": " "}]', 'line 2: slug must not be empty'],
+    ['[{"name": "A",\n "slug": "unknown"}]', 'line 2: slug must not be Unknown'],
+    ['[{"slug": "a",\n "name": "Unknown"}]', 'line 2: name must not be Unknown'],
     ['', 'line 1: is not JSON'],
   ])('%j is refused', (text, what) => {
     expect(() => parseMiningPools(text)).toThrow(what)
