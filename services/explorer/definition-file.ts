@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { readFile, stat } from 'node:fs/promises'
 import type { Logger } from '../../pipelines/logger.js'
 
@@ -80,7 +81,7 @@ export class DefinitionFile<T> {
       const { mtimeMs, size, ino } = await stat(path)
       seen = `${String(mtimeMs)} ${String(size)} ${String(ino)}`
       if (seen === this.#seen) return
-      this.#value = parse(await readFile(path, 'utf8'))
+      this.#value = parse(textOf(await readFile(path)))
       this.#refusal = ''
       logger.info({ file: path }, 'definitions read')
       changed()
@@ -95,6 +96,17 @@ export class DefinitionFile<T> {
     }
     this.#seen = seen
   }
+}
+
+/**
+ * Without a byte order mark, which editors put there.
+ * @throws FileFault where it is not UTF-8.
+ */
+function textOf(bytes: Buffer): string {
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes)
+  const lines = bytes.toString('latin1').split('\n')
+  const line = lines.findIndex((each) => !isUtf8(Buffer.from(each, 'latin1')))
+  throw new FileFault(line + 1, 'is not UTF-8')
 }
 
 /** The line of a place in a text, from 1. */

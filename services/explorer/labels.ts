@@ -63,7 +63,8 @@ function parseLine(line: string, number: number): (readonly [string, Label])[] {
       throw new FileFault(number, `${name} must be a text`)
     return value
   }
-  const { url = null, verified = false } = fields
+  const { url: link = null, verified = false } = fields
+  const url = link === '' ? null : link
   if (url !== null && !isWebUrl(url)) throw new FileFault(number, 'url must be an http or https URL, or null')
   if (typeof verified !== 'boolean') throw new FileFault(number, 'verified must be true or false')
   const address = text('address')

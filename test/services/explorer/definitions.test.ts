@@ -23,6 +23,10 @@ describe('labels', () => {
     expect(labels.all('pool')).toEqual([])
   })
 
+  it.each([undefined, null, ''])('have no url where it is %j', (url) => {
+    expect(parseLabels(line({ url })).all()[0]?.url).toBeNull()
+  })
+
   it.each([
     ['{"address":', 'is not JSON'],
     ['[]', 'is not a JSON object'],
@@ -137,6 +141,10 @@ describe('a file that is edited', () => {
     expect(told.at(-1)).toContain('line 2: is not JSON')
     expect(definitions.labels.all()[0]?.label).toBe('A')
     expect(definitions.version).toBe(version)
+    await writeFile(path, Buffer.from(`${line({})}\n${line({ label: 'Ö' })}`, 'latin1'))
+    await until('it is refused', () => told.at(-1)?.includes('line 2: is not UTF-8') === true)
+    await writeFile(path, `\uFEFF${line({ label: 'Marked �' })}`)
+    await until('it is read', () => definitions.labels.all()[0]?.label === 'Marked �')
     await writeFile(`${path}.new`, line({ label: 'Renamed' }))
     await rename(`${path}.new`, path)
     await until('it is the new one', () => definitions.labels.all()[0]?.label === 'Renamed')
