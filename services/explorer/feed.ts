@@ -150,7 +150,7 @@ function parseMessage(text: string): Record<string, unknown> | undefined {
 
 export const isSeq = (since: unknown): since is number => Number.isSafeInteger(since) && Number(since) >= 0
 
-export const BAD_SINCE = 'since must be an integer of at least 0'
+export const BAD_SINCE = `since must be an integer from 0 to ${String(Number.MAX_SAFE_INTEGER)}`
 export const BAD_CHANNEL = `channel must be one of ${CHANNELS.join(', ')}`
 
 const unknownChannel = (): Reaction => failure(BAD_CHANNEL)

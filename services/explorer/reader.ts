@@ -159,6 +159,7 @@ export class Reader {
 /** @throws BadArgument. @returns -1 where none is asked for. */
 function minHeight(header: string): number {
   if (header === '') return -1
-  if (!/^\d{1,10}$/.test(header)) throw new BadArgument('x-min-chain-height must be an integer of at least 0')
+  if (!/^\d{1,10}$/.test(header))
+    throw new BadArgument('x-min-chain-height must be an integer from 0 to 9999999999')
   return Number(header)
 }

@@ -27,7 +27,7 @@ export const amount = (fallback: string) =>
   Type.String({
     pattern: '^[0-9]{1,19}$',
     default: fallback,
-    description: 'a whole number of base units, at least 0',
+    description: 'a whole number of base units, of at most 19 digits',
   })
 
 /**
@@ -81,7 +81,6 @@ export function rangeOf(schema: TSchema): string {
   const declared = schema as Record<string, unknown>
   if (declared['type'] === 'integer') {
     const { minimum, maximum } = declared
-    if (maximum === MOST) return `an integer of at least ${String(minimum)}`
     return `an integer from ${String(minimum)} to ${String(maximum)}`
   }
   if (declared['type'] === 'boolean') return 'true or false'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseArguments, rangeOf } from '../../../services/explorer/reads/arguments.js'
 import { READS } from '../../../services/explorer/reads/index.js'
-import type { Read } from '../../../services/explorer/reads/read.js'
+import { BadArgument, type Read } from '../../../services/explorer/reads/read.js'
 
 type Range = readonly [fallback: number | undefined, least: number, most: number]
 
@@ -49,16 +49,10 @@ describe('arguments', () => {
         const read = readAt(path)
         expect(parse(read, {})[name]).toBe(fallback)
         for (const edge of [least, most]) expect(parse(read, { [name]: String(edge) })[name]).toBe(edge)
-        const range =
-          most === Number.MAX_SAFE_INTEGER
-            ? `at least ${String(least)}`
-            : `${String(least)} to ${String(most)}`
-        for (const wrong of [String(least - 1), '', ' 1', '1.5', '1e1', '+1', '0x1', 'one', '9'.repeat(30)])
-          expect(() => parse(read, { [name]: wrong }), wrong).toThrow(
-            new RegExp(`^${name} must be .*${range}$`),
-          )
-        if (most < Number.MAX_SAFE_INTEGER)
-          expect(() => parse(read, { [name]: String(most + 1) })).toThrow(name)
+        const message = `${name} must be an integer from ${String(least)} to ${String(most)}`
+        const beyond = [least - 1, most + 1].map(String)
+        for (const wrong of [...beyond, '', ' 1', '1.5', '1e1', '+1', '0x1', 'one', '9'.repeat(30)])
+          expect(() => parse(read, { [name]: wrong }), wrong).toThrow(new BadArgument(message))
       })
     }
   }
@@ -126,7 +120,7 @@ describe('arguments', () => {
 
   it.each(['', '-1', '1.5', '1e9', '0x10', 'x', '9'.repeat(20)])('refuses %j as minValue', (minValue) => {
     expect(() => parse(readAt('/whale-alerts'), { minValue })).toThrow(
-      'minValue must be a whole number of base units',
+      'minValue must be a whole number of base units, of at most 19 digits',
     )
   })
 

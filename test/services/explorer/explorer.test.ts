@@ -240,7 +240,7 @@ describe('an explorer of the recorded chain', () => {
         '/api/v1/blocks',
         { headers: { 'x-min-chain-height': 'x' } },
         400,
-        { error: 'x-min-chain-height must be an integer of at least 0' },
+        { error: 'x-min-chain-height must be an integer from 0 to 9999999999' },
       ],
       ['/ws', {}, 426, { error: 'Upgrade Required' }],
       ['/api/v1/blocks', { method: 'POST', body: '{}' }, 405, { error: 'Method Not Allowed' }],

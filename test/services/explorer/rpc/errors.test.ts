@@ -67,7 +67,7 @@ describe('a call that cannot be answered', () => {
     const call = client.blocks({}, { metadata: { 'x-min-chain-height': '-2' } })
     expect(await failureOf(call)).toMatchObject({
       code: Code.INVALID_ARGUMENT,
-      details: 'x-min-chain-height must be an integer of at least 0',
+      details: 'x-min-chain-height must be an integer from 0 to 9999999999',
     })
   })
 

@@ -28,7 +28,7 @@ export const file_headwater_reads_v1_reads: GenFile = /*@__PURE__*/
  */
 export type BlocksRequest = Message<"headwater.reads.v1.BlocksRequest"> & {
   /**
-   * An integer of at least 1; 1 where left out.
+   * An integer from 1 to 9007199254740991; 1 where left out.
    *
    * @generated from field: optional int64 page = 1;
    */
@@ -171,7 +171,7 @@ export type BlockTransactionsRequest = Message<"headwater.reads.v1.BlockTransact
   heightOrHash: string;
 
   /**
-   * An integer of at least 1; 1 where left out.
+   * An integer from 1 to 9007199254740991; 1 where left out.
    *
    * @generated from field: optional int64 page = 2;
    */
@@ -379,7 +379,7 @@ export type AddressTransactionsRequest = Message<"headwater.reads.v1.AddressTran
   address: string;
 
   /**
-   * An integer of at least 1; 1 where left out.
+   * An integer from 1 to 9007199254740991; 1 where left out.
    *
    * @generated from field: optional int64 page = 2;
    */
@@ -492,7 +492,7 @@ export type AddressUtxosRequest = Message<"headwater.reads.v1.AddressUtxosReques
   limit?: bigint | undefined;
 
   /**
-   * An integer of at least 0; 0 where left out.
+   * An integer from 0 to 9007199254740991; 0 where left out.
    *
    * @generated from field: optional int64 offset = 3;
    */
@@ -615,7 +615,7 @@ export const SupplyResponseSchema: GenMessage<SupplyResponse> = /*@__PURE__*/
  */
 export type RichListRequest = Message<"headwater.reads.v1.RichListRequest"> & {
   /**
-   * An integer of at least 1; 1 where left out.
+   * An integer from 1 to 9007199254740991; 1 where left out.
    *
    * @generated from field: optional int64 page = 1;
    */
@@ -1126,7 +1126,7 @@ export type WhaleAlertsRequest = Message<"headwater.reads.v1.WhaleAlertsRequest"
   limit?: bigint | undefined;
 
   /**
-   * A whole number of base units, at least 0; 100000000000 where left out.
+   * A whole number of base units, of at most 19 digits; 100000000000 where left out.
    *
    * @generated from field: optional string min_value = 2;
    */
@@ -1268,7 +1268,7 @@ export type OpReturnsRequest = Message<"headwater.reads.v1.OpReturnsRequest"> & 
   limit?: bigint | undefined;
 
   /**
-   * An integer of at least 0; 0 where left out.
+   * An integer from 0 to 9007199254740991; 0 where left out.
    *
    * @generated from field: optional int64 offset = 2;
    */
