@@ -77,6 +77,16 @@ function secret(env: string, doc: string): Setting<string | undefined> {
   return { env, type: 'secret', fallback: '', secret: true, doc, parse: (value) => value }
 }
 
+/** One that comes back in a header, where other characters have no encoding that both sides agree on. */
+function headerSecret(env: string, doc: string): Setting<string | undefined> {
+  const type = 'secret (printable ASCII)'
+  const parse = (value: string | undefined): string | undefined => {
+    if (value !== undefined && !/^[ -~]+$/.test(value)) throw new Fault(`must be a ${type}`)
+    return value
+  }
+  return { env, type, fallback: '', secret: true, doc, parse }
+}
+
 /** A URL may carry credentials, so its value is never repeated in a fault, and describe() blanks them. */
 function url(env: string, protocols: readonly string[], doc: string): Setting<string | undefined> {
   const type = `URL (${protocols.join(', ')})`
@@ -194,7 +204,7 @@ const SETTINGS = {
     { least: 0, most: 32, fallback: 0 },
     'Own proxies in front of the services that add to `X-Forwarded-For`; 0: the header is not believed.',
   ),
-  healthApiToken: secret(
+  healthApiToken: headerSecret(
     'HEALTH_API_TOKEN',
     'What `/api/v1/node/health` asks for as `Authorization: Bearer …`. Unset: nothing.',
   ),
@@ -255,7 +265,7 @@ const SETTINGS = {
     { matches: /^[\w.-]+(\/[\w.-]+)*$/, type: 'model name', fallback: 'gemini-2.5-flash' },
     'The model that answers.',
   ),
-  agentApiKey: secret(
+  agentApiKey: headerSecret(
     'AGENT_API_KEY',
     'Who sends it as `x-agent-key` may ask `/api/ask` without limit. Unset: nobody.',
   ),

@@ -60,6 +60,14 @@ suite('the configuration', () => {
     const log = thrownBy(() => loadConfig({ LOG_URL: 'kafka://me:hunter2@host:9092' }))
     expect(log.message).not.toContain('hunter2')
   })
+
+  it.each(['HEALTH_API_TOKEN', 'AGENT_API_KEY'])('refuses a %s that no header can bring', (env) => {
+    for (const text of ['schlüssel', '密', 'a\tb', 'a\u007f']) {
+      const { faults } = thrownBy(() => loadConfig({ [env]: text }))
+      expect(faults).toEqual([`${env} must be a secret (printable ASCII)`])
+    }
+    expect(describe(loadConfig({ [env]: '!the key~' }))[env]).toBe('***')
+  })
 })
 
 function thrownBy(action: () => unknown): ConfigError {
