@@ -11,7 +11,14 @@ export const search = declareRead({
   about: 'What a text names.',
   path: '/search',
   fresh: 'pool',
-  args: { q: Type.String({ minLength: 1, maxLength: 100, title: 'a height, a hash, a txid or an address' }) },
+  args: {
+    q: Type.String({
+      pattern: '\\S',
+      maxLength: 100,
+      title: 'a height, a hash, a txid or an address',
+      description: '1 to 100 characters, not all of them spaces',
+    }),
+  },
   answer: SearchResult,
   async resolve(context, { q }) {
     const text = q.trim()

@@ -86,10 +86,10 @@ describe('arguments', () => {
     expect(() => parse(readAt('/tx/:txid'), { txid })).toThrow('txid must be 64 hexadecimal characters')
   })
 
-  it('demands q, of 1 to 100 characters', () => {
+  it('demands q, of 1 to 100 characters that are not all spaces', () => {
     const { args } = readAt('/search')
-    const message = 'q must be 1 to 100 characters'
-    for (const q of [undefined, '', 'x'.repeat(101)])
+    const message = 'q must be 1 to 100 characters, not all of them spaces'
+    for (const q of [undefined, '', '  ', '\t\n\u3000', 'x'.repeat(101), ` ${'x'.repeat(100)}`])
       expect(() => parseArguments(args, () => q)).toThrow(message)
     expect(parseArguments(args, () => 'x'.repeat(100))).toEqual({ q: 'x'.repeat(100) })
   })

@@ -61,7 +61,7 @@ export function edgesOf(read: Read, name: string, seed = 1): Edges {
     return {
       inside: [],
       plausible: fc.sample(fc.stringMatching(form), { numRuns: 10, seed }),
-      outside: NO_TEXTS.filter((text) => !form.test(text)),
+      outside: NO_TEXTS.filter((text) => !form.test(text) || text.length > maxLength),
     }
   }
   return {

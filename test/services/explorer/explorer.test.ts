@@ -212,7 +212,8 @@ describe('an explorer of the recorded chain', () => {
     })
     for (const q of ['99999999', 'ab'.repeat(32), 'nonsense', '%'])
       expect(await search(q)).toEqual({ error: 'Nothing matches' })
-    expect(await search('')).toEqual({ error: 'q must be 1 to 100 characters' })
+    for (const q of ['', '  '])
+      expect(await search(q)).toEqual({ error: 'q must be 1 to 100 characters, not all of them spaces' })
   })
 
   it('answers what it does not know or take in the contract’s words', async () => {

@@ -1081,7 +1081,7 @@ export const NetworkHashrateResponseSchema: GenMessage<NetworkHashrateResponse> 
  */
 export type SearchRequest = Message<"headwater.reads.v1.SearchRequest"> & {
   /**
-   * A height, a hash, a txid or an address: 1 to 100 characters.
+   * A height, a hash, a txid or an address: 1 to 100 characters, not all of them spaces.
    *
    * @generated from field: string q = 1;
    */
