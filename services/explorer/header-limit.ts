@@ -3,4 +3,4 @@
  * 4 KiB, less than the URL that we serve.
  */
 // eslint-disable-next-line no-restricted-properties -- written for a library, not read
-process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(16 * 1024)
+process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024)
