@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { KafkaClient } from '../../pipelines/log/kafka-client.js'
+import type { Logger } from '../../pipelines/logger.js'
 import { runService, StartRefused, untilAborted, type ServiceContext } from '../lifecycle.js'
 import { freePort, isPortOpen } from '../ports.js'
 import { Broker, type BrokerPlan } from './broker.js'
@@ -50,6 +52,7 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
     }
     await Promise.all(plans.map(({ port }) => untilOpen(port, signal)))
     const addresses = plans.map(({ port }) => `127.0.0.1:${String(port)}`)
+    await untilWhole(addresses, logger, signal)
     if (!signal.aborted) process.stdout.write(`ready kafka://${addresses.join(',')}\n`)
     await untilAborted(signal)
   } finally {
@@ -97,5 +100,29 @@ async function untilOpen(port: number, signal: AbortSignal): Promise<void> {
     if (performance.now() > deadline)
       throw new StartRefused(`the broker on port ${String(port)} does not start: see its broker.log`)
     await sleep(LOOK_MS)
+  }
+}
+
+/**
+ * Waits until all brokers know of each other: a topic that is made before has fewer replicas, for ever.
+ * @throws StartRefused when they do not find each other.
+ */
+async function untilWhole(brokers: readonly string[], logger: Logger, signal: AbortSignal): Promise<void> {
+  const { kafka } = new KafkaClient({ brokers, ssl: false, sasl: undefined }, logger)
+  const admin = kafka.admin()
+  const deadline = performance.now() + START_MS
+  try {
+    while (!signal.aborted) {
+      const there = await admin
+        .connect()
+        .then(() => admin.describeCluster())
+        .catch(() => ({ brokers: [] }))
+      if (there.brokers.length === brokers.length) return
+      if (performance.now() > deadline)
+        throw new StartRefused('the brokers do not find each other: see their broker.log')
+      await sleep(LOOK_MS)
+    }
+  } finally {
+    await admin.disconnect()
   }
 }
