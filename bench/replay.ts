@@ -1,7 +1,9 @@
 import { Database } from '../pipelines/tables/clickhouse.js'
 import { latestHead } from '../pipelines/tables/head.js'
 import { freePort } from '../services/ports.js'
+import { KafkaCluster } from '../test/harness/kafka.js'
 import { rowDifferences } from '../test/harness/row-differences.js'
+import { WITHOUT_KAFKA } from '../test/harness/without-kafka.js'
 import { settled, simulatedNode, type Start, withProcesses } from './processes.js'
 import type { Figure } from './report.js'
 
@@ -18,10 +20,25 @@ const SECOND = 'replayed'
 /**
  * A second database built from the log (`replay --into`), as a ratio to indexing the same blocks from a node: poller and
  * materializer, as they are. Both by the real processes, from their start until the last block shows. Then every row that the
- * one shows must be shown by the other.
+ * one shows must be shown by the other. From the embedded log, and from Kafka where it can be had.
  */
 export async function replay(options: ReplayOptions): Promise<Figure[]> {
-  return withProcesses(async (start, folder) => {
+  const embedded = await replayFrom(undefined, options)
+  if (WITHOUT_KAFKA !== undefined) return embedded
+  const kafka = await KafkaCluster.start(1)
+  try {
+    const figures = await replayFrom(kafka.url, options)
+    return [...embedded, ...figures.map((figure) => ({ ...figure, name: `kafka_${figure.name}` }))]
+  } finally {
+    await kafka.stop()
+  }
+}
+
+/** @param log for LOG_URL; the embedded one where left out. */
+async function replayFrom(log: string | undefined, options: ReplayOptions): Promise<Figure[]> {
+  return withProcesses(async (startPlainly, folder) => {
+    const start: Start = (name, env, args) =>
+      startPlainly(name, log === undefined ? env : { ...env, LOG_URL: log }, args)
     const { url, node } = await simulatedNode(start, folder, { ...options, mix: 'cheap' })
     const http = await freePort()
     const engine = start('engine', {}, ['--http-port', String(http)])
