@@ -1,5 +1,5 @@
 import type { Server, ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js'
-import { HealthImplementation, service } from 'grpc-health-check'
+import { HealthImplementation } from 'grpc-health-check'
 
 interface Asked {
   readonly service: string
@@ -16,11 +16,6 @@ export class HealthService {
     this.#health = new HealthImplementation(
       Object.fromEntries([...this.#serving.keys()].map((name) => [name, 'NOT_SERVING'])),
     )
-  }
-
-  /** Descriptors of the files that declare it, encoded. */
-  static get files(): readonly Buffer[] {
-    return Object.values(service).flatMap(({ requestType }) => requestType?.fileDescriptorProtos ?? [])
   }
 
   /** @throws for a name that is not of this server. The server itself serves as long as all its services do. */

@@ -3,18 +3,11 @@ import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import type { Server, ServerDuplexStream, UntypedServiceImplementation } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
 
-/**
- * Adds the reflection of gRPC, v1 and v1alpha: which services there are, and the files that declare them.
- * @param others files of services that are not of protobuf-es, encoded.
- */
-export function addReflection(
-  server: Server,
-  services: readonly DescService[],
-  others: readonly Buffer[],
-): void {
+/** Adds the reflection of gRPC, v1 and v1alpha: which services there are, and the files that declare them. */
+export function addReflection(server: Server, services: readonly DescService[]): void {
   const files = new Map<string, Buffer>()
   for (const { file } of services) collect(file, files)
-  const described = { fileDescriptorProtos: [...files.values(), ...others] }
+  const described = { fileDescriptorProtos: [...files.values()] }
   // It looks for files in whatever the package holds, and the types want more than it reads.
   const reflection = new ReflectionService({ described } as never)
   reflection.addToServer({

@@ -1,4 +1,5 @@
 import { Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js'
+import { Health } from '../../proto/gen/health/v1/health_pb.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { assertPortFree } from '../ports.js'
 import { serviceDefinition } from './definition.js'
@@ -53,11 +54,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
   for (const service of services)
     server.addService(serviceDefinition(service.descriptor), implementation(service, calls))
   health.addTo(server)
-  addReflection(
-    server,
-    services.map(({ descriptor }) => descriptor),
-    HealthService.files,
-  )
+  addReflection(server, [...services.map(({ descriptor }) => descriptor), Health])
   if (port !== 0) await assertPortFree(port, host, what)
   const taken = await listen(server, host, port)
   return {
