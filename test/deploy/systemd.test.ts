@@ -1,14 +1,16 @@
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { faultsOf } from './settings.js'
 import { ran, text, tool } from './tools.js'
 
 const FOLDER = 'deploy/systemd'
-const units = readdirSync(FOLDER).filter((name) => name.endsWith('.service'))
+const units = readdirSync(FOLDER)
+  .filter((name) => name.endsWith('.service'))
+  .sort()
 const analyze = tool('systemd-analyze')
+const systemctl = tool('systemctl')
 /** Of 10; what is started without any of systemd's walls has 9.6. */
 const MOST_EXPOSED = 2.5
 
@@ -27,7 +29,7 @@ function entries(unit: string): Map<string, string> {
 
 describe('systemd', () => {
   it('runs every process of production, each by its target', () => {
-    expect(units.sort()).toEqual([
+    expect(units).toEqual([
       'headwater-docs.service',
       'headwater-engine.service',
       'headwater-explorer.service',
@@ -44,6 +46,25 @@ describe('systemd', () => {
         ...{ NoNewPrivileges: 'yes', ProtectSystem: 'strict', User: 'headwater', Restart: 'always' },
       })
     }
+  })
+
+  it('enables each with the target', () => {
+    const also = entries(text(`${FOLDER}/headwater.target`)).get('Also')
+    expect(also?.split(' ').sort()).toEqual(units)
+  })
+
+  it.skipIf(systemctl === undefined)('enables and disables as the target says', () => {
+    const root = join(copy, 'root')
+    const installed = join(root, 'etc/systemd/system')
+    mkdirSync(installed, { recursive: true })
+    for (const name of [...units, 'headwater.target'])
+      writeFileSync(join(installed, name), text(`${FOLDER}/${name}`))
+    const wanted = join(installed, 'headwater.target.wants')
+    expect(ran(systemctl!, [`--root=${root}`, 'enable', 'headwater.target']).status).toBe(0)
+    expect(readdirSync(join(installed, 'multi-user.target.wants'))).toEqual(['headwater.target'])
+    expect(readdirSync(wanted).sort()).toEqual(units)
+    expect(ran(systemctl!, [`--root=${root}`, 'disable', 'headwater-engine']).status).toBe(0)
+    expect(readdirSync(wanted).sort()).toEqual(units.filter((name) => name !== 'headwater-engine.service'))
   })
 
   it('gives settings that are taken', () => {
