@@ -64,6 +64,35 @@ describe('kubernetes', () => {
     }
   })
 
+  it('makes only pods that its namespace takes', () => {
+    expect(of('Namespace')[0].metadata.labels).toMatchObject({
+      'pod-security.kubernetes.io/enforce': 'restricted',
+    })
+    const pods = podsOf()
+    expect(pods.map(({ name }) => name).sort()).toEqual([
+      ...['Deployment docs', 'Deployment explorer', 'Deployment materializer', 'Deployment poller'],
+      ...['broker', 'controller', 'entity operator', 'keeper', 'server'],
+    ])
+    for (const { name, spec, containers } of pods) {
+      expect(spec, name).not.toHaveProperty('hostNetwork')
+      for (const volume of spec.volumes ?? []) expect(volume, name).not.toHaveProperty('hostPath')
+      expect(containers.length, name).toBeGreaterThan(0)
+      for (const container of containers) {
+        const { runAsNonRoot, runAsUser, seccompProfile, allowPrivilegeEscalation, capabilities } = {
+          ...spec.securityContext,
+          ...container?.securityContext,
+        }
+        expect({ runAsNonRoot, seccompProfile, allowPrivilegeEscalation, capabilities }, name).toEqual({
+          runAsNonRoot: true,
+          seccompProfile: { type: 'RuntimeDefault' },
+          allowPrivilegeEscalation: false,
+          capabilities: { drop: ['ALL'] },
+        })
+        expect(runAsUser, name).not.toBe(0)
+      }
+    }
+  })
+
   it('selects what is there', () => {
     const labels = of('Deployment').map(({ spec }) => spec.template.metadata.labels)
     const selectors = [
@@ -119,6 +148,33 @@ describe('kubernetes', () => {
       expect(faultsOf(environmentOf(container)), container.name).toEqual([])
   })
 })
+
+/** The pods of the namespace, those included that the operators make of their resources' templates. */
+function podsOf(): { name: string; spec: Document; containers: Document[] }[] {
+  const made = [
+    ...of('Deployment').map(({ metadata, spec }) => [`Deployment ${metadata.name}`, spec.template.spec]),
+    ...['ClickHouseKeeperInstallation', 'ClickHouseInstallation'].flatMap((kind) =>
+      of(kind).flatMap(({ spec }) =>
+        spec.templates.podTemplates.map((each: Document) => [each.name, each.spec]),
+      ),
+    ),
+  ].map(([name, spec]) => ({ name, spec, containers: [...(spec.initContainers ?? []), ...spec.containers] }))
+  const { kafka, entityOperator } = of('Kafka')[0].spec
+  // A pool's template replaces the cluster's, part by part.
+  const strimzi = [
+    ...of('KafkaNodePool').map(({ metadata, spec }) => [
+      metadata.name,
+      { ...kafka.template, ...spec.template },
+      ['kafkaContainer', 'initContainer'],
+    ]),
+    ['entity operator', { ...entityOperator.template }, ['topicOperatorContainer', 'userOperatorContainer']],
+  ].map(([name, template, parts]) => ({
+    name,
+    spec: template.pod ?? {},
+    containers: parts.map((part: string) => template[part]),
+  }))
+  return [...made, ...strimzi]
+}
 
 /** The variables of a container; secrets as secrets.example has them. */
 function environmentOf(container: Document): Record<string, string> {
