@@ -90,7 +90,7 @@ describe('a read that changes', () => {
   })
 })
 
-describe('the check for breaking changes', { timeout: 60_000 }, () => {
+describe('the checks of buf', { timeout: 60_000 }, () => {
   let folder: string
 
   beforeAll(() => {
@@ -102,14 +102,14 @@ describe('the check for breaking changes', { timeout: 60_000 }, () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** What buf says of a tree in which one file is otherwise. */
-  const complaint = (path: string, change: (text: string) => string): string => {
+  /** What buf says of a tree in which one file is otherwise. @param rules `breaking` unless told. */
+  const complaint = (path: string, change: (text: string) => string, rules = 'breaking'): string => {
     const file = join(folder, 'proto', 'headwater', path)
     const before = readFileSync(file, 'utf8')
     const after = change(before)
     expect(after, 'nothing was changed').not.toBe(before)
     writeFileSync(file, after)
-    const { stdout } = buf('breaking', folder, '--against', BASELINE)
+    const { stdout } = buf(rules, folder, ...(rules === 'breaking' ? ['--against', BASELINE] : []))
     writeFileSync(file, before)
     return stdout
   }
@@ -119,11 +119,20 @@ describe('the check for breaking changes', { timeout: 60_000 }, () => {
     ['reads/v1/reads.proto', /string prev_hash = 4/, 'string prev_hash = 40', /"4" .*was deleted/],
     ['reads/v1/reads.proto', /\n {2}rpc Tip\(.*/, '', /RPC "Tip" .* was deleted/],
     ['retrieval/v1/retrieval.proto', /(string title) = 2;/, '$1 = 22;', /"2" .*was deleted/],
-  ])('finds one in %s', (path, pattern, replacement, said) => {
+  ])('find a break in %s', (path, pattern, replacement, said) => {
     expect(complaint(path, (text) => text.replace(pattern, replacement))).toMatch(said)
   })
 
-  it('finds none in a field that is new, and none in one that is gone and reserved', () => {
+  it.each([
+    ['events/v1/events.proto', 'bytes raw = 6;', /Field "raw" should have a non-empty comment/],
+    ['events/v1/events.proto', 'message PoolLeft', /Message "PoolLeft" should have/],
+    ['retrieval/v1/retrieval.proto', 'SEMANTIC_READY = 2;', /Enum value "SEMANTIC_READY" should have/],
+  ])('demand a comment in %s above %s', (path, line, said) => {
+    const uncommented = (text: string) => text.replace(new RegExp(`(?:\\n *//.*)+(\\n *${line})`), '$1')
+    expect(complaint(path, uncommented, 'lint')).toMatch(said)
+  })
+
+  it('find no break in a field that is new, and none in one that is gone and reserved', () => {
     const grown = (text: string) =>
       text
         .replace(

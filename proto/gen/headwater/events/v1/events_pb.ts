@@ -46,18 +46,24 @@ export type ChainEvent = Message<"headwater.events.v1.ChainEvent"> & {
    */
   event: {
     /**
+     * The poller of this epoch begins; the chain is as before.
+     *
      * @generated from field: headwater.events.v1.EpochStarted epoch_started = 4;
      */
     value: EpochStarted;
     case: "epochStarted";
   } | {
     /**
+     * A new tip.
+     *
      * @generated from field: headwater.events.v1.BlockConnected block_connected = 5;
      */
     value: BlockConnected;
     case: "blockConnected";
   } | {
     /**
+     * The tip is gone.
+     *
      * @generated from field: headwater.events.v1.BlockDisconnected block_disconnected = 6;
      */
     value: BlockDisconnected;
@@ -107,17 +113,21 @@ export const EpochStartedSchema: GenMessage<EpochStarted> = /*@__PURE__*/
  */
 export type BlockConnected = Message<"headwater.events.v1.BlockConnected"> & {
   /**
+   * One more than the tip's before; 0 for the first block.
+   *
    * @generated from field: uint32 height = 1;
    */
   height: number;
 
   /**
+   * Double SHA-256 of the header.
+   *
    * @generated from field: bytes hash = 2;
    */
   hash: Uint8Array;
 
   /**
-   * 32 zero bytes for block 0.
+   * Of the tip before; 32 zero bytes for block 0.
    *
    * @generated from field: bytes prev_hash = 3;
    */
@@ -201,16 +211,22 @@ export const PrevoutSchema: GenMessage<Prevout> = /*@__PURE__*/
  */
 export type BlockDisconnected = Message<"headwater.events.v1.BlockDisconnected"> & {
   /**
+   * Of the block that left.
+   *
    * @generated from field: uint32 height = 1;
    */
   height: number;
 
   /**
+   * Of the block that left.
+   *
    * @generated from field: bytes hash = 2;
    */
   hash: Uint8Array;
 
   /**
+   * Of its parent; 32 zero bytes for block 0.
+   *
    * @generated from field: bytes prev_hash = 3;
    */
   prevHash: Uint8Array;
@@ -230,11 +246,16 @@ export const BlockDisconnectedSchema: GenMessage<BlockDisconnected> = /*@__PURE_
  */
 export type NodeEvent = Message<"headwater.events.v1.NodeEvent"> & {
   /**
+   * That of the poller in topic `chain`; consumers drop events of an epoch older than the newest seen.
+   *
    * @generated from field: uint32 epoch = 1;
    */
   epoch: number;
 
   /**
+   * Grows within an epoch, from 0, counted apart from topic `chain`; one that is not larger than the last is a duplicate. A
+   * number is missing where writing failed.
+   *
    * @generated from field: uint64 sequence = 2;
    */
   sequence: bigint;
@@ -251,18 +272,24 @@ export type NodeEvent = Message<"headwater.events.v1.NodeEvent"> & {
    */
   event: {
     /**
+     * The node answered.
+     *
      * @generated from field: headwater.events.v1.Heartbeat heartbeat = 4;
      */
     value: Heartbeat;
     case: "heartbeat";
   } | {
     /**
+     * The pool has changed.
+     *
      * @generated from field: headwater.events.v1.PoolDelta pool_delta = 5;
      */
     value: PoolDelta;
     case: "poolDelta";
   } | {
     /**
+     * A part of the pool as it is.
+     *
      * @generated from field: headwater.events.v1.PoolSnapshot pool_snapshot = 6;
      */
     value: PoolSnapshot;
@@ -278,7 +305,7 @@ export const NodeEventSchema: GenMessage<NodeEvent> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 5);
 
 /**
- * Written at every poll that the node answered.
+ * Written at every poll that the node answered, and while one takes long, also at each new tip and every half interval.
  *
  * @generated from message headwater.events.v1.Heartbeat
  */
@@ -291,17 +318,21 @@ export type Heartbeat = Message<"headwater.events.v1.Heartbeat"> & {
   timeMs: bigint;
 
   /**
+   * Of the node's best block, which the log may not hold yet.
+   *
    * @generated from field: uint32 node_height = 2;
    */
   nodeHeight: number;
 
   /**
+   * Of the same block.
+   *
    * @generated from field: bytes node_hash = 3;
    */
   nodeHash: Uint8Array;
 
   /**
-   * How often this poller polls.
+   * How often this poller polls, in milliseconds.
    *
    * @generated from field: uint32 poll_interval_ms = 4;
    */
@@ -324,7 +355,7 @@ export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
  */
 export type PoolDelta = Message<"headwater.events.v1.PoolDelta"> & {
   /**
-   * Position of the first part of the last whole snapshot, where a new reader begins.
+   * Position in topic `node` of the first part of the last whole snapshot, where a new reader begins.
    *
    * @generated from field: int64 snapshot_position = 1;
    */
@@ -338,11 +369,15 @@ export type PoolDelta = Message<"headwater.events.v1.PoolDelta"> & {
   enteredBefore: bigint;
 
   /**
+   * What is new, in the order in which the node first saw it; cut into several deltas at about 512 KiB.
+   *
    * @generated from field: repeated headwater.events.v1.PoolEntry entered = 3;
    */
   entered: PoolEntry[];
 
   /**
+   * What is gone; where a change is cut, all of it is in the first delta.
+   *
    * @generated from field: repeated headwater.events.v1.PoolLeft left = 4;
    */
   left: PoolLeft[];
@@ -356,27 +391,35 @@ export const PoolDeltaSchema: GenMessage<PoolDelta> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 7);
 
 /**
- * The whole pool, in parts so that no event grows without bound.
+ * The whole pool, in parts so that no event grows without bound. They stand in a row; until the last is there, it does not count.
  *
  * @generated from message headwater.events.v1.PoolSnapshot
  */
 export type PoolSnapshot = Message<"headwater.events.v1.PoolSnapshot"> & {
   /**
+   * From 0.
+   *
    * @generated from field: uint32 part = 1;
    */
   part: number;
 
   /**
+   * How many there are: at least one, also of an empty pool.
+   *
    * @generated from field: uint32 parts = 2;
    */
   parts: number;
 
   /**
+   * How many entries had ever entered, those of the snapshot included; the same in all parts.
+   *
    * @generated from field: uint64 entered_before = 3;
    */
   enteredBefore: bigint;
 
   /**
+   * Those of this part, about 512 KiB, in the order in which they entered.
+   *
    * @generated from field: repeated headwater.events.v1.PoolEntry entries = 4;
    */
   entries: PoolEntry[];
@@ -390,10 +433,14 @@ export const PoolSnapshotSchema: GenMessage<PoolSnapshot> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 8);
 
 /**
+ * A transaction of the pool.
+ *
  * @generated from message headwater.events.v1.PoolEntry
  */
 export type PoolEntry = Message<"headwater.events.v1.PoolEntry"> & {
   /**
+   * Of `raw`.
+   *
    * @generated from field: bytes txid = 1;
    */
   txid: Uint8Array;
@@ -428,21 +475,27 @@ export const PoolEntrySchema: GenMessage<PoolEntry> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 9);
 
 /**
+ * A transaction that is not in the pool any more.
+ *
  * @generated from message headwater.events.v1.PoolLeft
  */
 export type PoolLeft = Message<"headwater.events.v1.PoolLeft"> & {
   /**
+   * Of the transaction that left.
+   *
    * @generated from field: bytes txid = 1;
    */
   txid: Uint8Array;
 
   /**
+   * Why, as far as the poller can tell.
+   *
    * @generated from field: headwater.events.v1.PoolLeft.Reason reason = 2;
    */
   reason: PoolLeft_Reason;
 
   /**
-   * The block that confirms it, or the transaction that replaced it; empty for evicted.
+   * Hash of the block that confirms it, or txid of the transaction that replaced it; empty for evicted.
    *
    * @generated from field: bytes by = 3;
    */
@@ -461,21 +514,29 @@ export const PoolLeftSchema: GenMessage<PoolLeft> = /*@__PURE__*/
  */
 export enum PoolLeft_Reason {
   /**
+   * Never written.
+   *
    * @generated from enum value: REASON_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
+   * A block of the chain holds it.
+   *
    * @generated from enum value: REASON_CONFIRMED = 1;
    */
   CONFIRMED = 1,
 
   /**
+   * Another transaction, of the pool or of a block, spends one of its inputs.
+   *
    * @generated from enum value: REASON_REPLACED = 2;
    */
   REPLACED = 2,
 
   /**
+   * Anything else: its age, its fee, or a parent that left.
+   *
    * @generated from enum value: REASON_EVICTED = 3;
    */
   EVICTED = 3,
@@ -498,18 +559,24 @@ export type CommittedEvent = Message<"headwater.events.v1.CommittedEvent"> & {
    */
   event: {
     /**
+     * The chain is visible up to here. At least once for each head.
+     *
      * @generated from field: headwater.events.v1.HeadCommitted head = 1;
      */
     value: HeadCommitted;
     case: "head";
   } | {
     /**
+     * The fold goes on: the newest heartbeat, once.
+     *
      * @generated from field: headwater.events.v1.HeartbeatApplied heartbeat = 2;
      */
     value: HeartbeatApplied;
     case: "heartbeat";
   } | {
     /**
+     * The fold stands still.
+     *
      * @generated from field: headwater.events.v1.Alert alert = 3;
      */
     value: Alert;
@@ -531,23 +598,29 @@ export const CommittedEventSchema: GenMessage<CommittedEvent> = /*@__PURE__*/
  */
 export type Alert = Message<"headwater.events.v1.Alert"> & {
   /**
+   * What it is that stops it.
+   *
    * @generated from field: headwater.events.v1.Alert.Kind kind = 1;
    */
   kind: Alert_Kind;
 
   /**
-   * Where in the log.
+   * Where in the log: always `chain`.
    *
    * @generated from field: string topic = 2;
    */
   topic: string;
 
   /**
+   * Always 0: topics have one.
+   *
    * @generated from field: int32 partition = 3;
    */
   partition: number;
 
   /**
+   * Of the event that is wrong; -1 for KIND_LOG_SHRANK.
+   *
    * @generated from field: int64 position = 4;
    */
   position: bigint;
@@ -572,6 +645,8 @@ export const AlertSchema: GenMessage<Alert> = /*@__PURE__*/
  */
 export enum Alert_Kind {
   /**
+   * Never written.
+   *
    * @generated from enum value: KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
@@ -604,16 +679,22 @@ export const Alert_KindSchema: GenEnum<Alert_Kind> = /*@__PURE__*/
  */
 export type DeadLetter = Message<"headwater.events.v1.DeadLetter"> & {
   /**
+   * Which the event is of: always `chain`.
+   *
    * @generated from field: string topic = 1;
    */
   topic: string;
 
   /**
+   * Always 0: topics have one.
+   *
    * @generated from field: int32 partition = 2;
    */
   partition: number;
 
   /**
+   * Of the event in its topic, where it still is.
+   *
    * @generated from field: int64 position = 3;
    */
   position: bigint;
@@ -626,7 +707,7 @@ export type DeadLetter = Message<"headwater.events.v1.DeadLetter"> & {
   reason: string;
 
   /**
-   * Unix milliseconds at which it was appended.
+   * Unix milliseconds at which the event was appended to its topic.
    *
    * @generated from field: int64 time_ms = 5;
    */
@@ -661,11 +742,15 @@ export type HeadCommitted = Message<"headwater.events.v1.HeadCommitted"> & {
   position: bigint;
 
   /**
+   * Of the tip; 0 for a chain without blocks.
+   *
    * @generated from field: uint32 tip_height = 2;
    */
   tipHeight: number;
 
   /**
+   * Of the tip; 32 zero bytes for a chain without blocks.
+   *
    * @generated from field: bytes tip_hash = 3;
    */
   tipHash: Uint8Array;
@@ -685,12 +770,14 @@ export const HeadCommittedSchema: GenMessage<HeadCommitted> = /*@__PURE__*/
  */
 export type HeartbeatApplied = Message<"headwater.events.v1.HeartbeatApplied"> & {
   /**
+   * As the poller wrote it.
+   *
    * @generated from field: headwater.events.v1.Heartbeat heartbeat = 1;
    */
   heartbeat?: Heartbeat | undefined;
 
   /**
-   * Unix milliseconds of the materializer's clock.
+   * Unix milliseconds of the materializer's clock at which it was passed on.
    *
    * @generated from field: int64 applied_ms = 2;
    */

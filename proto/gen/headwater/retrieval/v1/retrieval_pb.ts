@@ -15,18 +15,20 @@ export const file_headwater_retrieval_v1_retrieval: GenFile = /*@__PURE__*/
   fileDesc("CiZoZWFkd2F0ZXIvcmV0cmlldmFsL3YxL3JldHJpZXZhbC5wcm90bxIWaGVhZHdhdGVyLnJldHJpZXZhbC52MSI6Cg1TZWFyY2hSZXF1ZXN0Eg0KBXF1ZXJ5GAEgASgJEg0KBWxpbWl0GAIgASgNEgsKA3RhZxgDIAEoCSJzCg5TZWFyY2hSZXNwb25zZRIvCgVwYWdlcxgBIAMoCzIgLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUGFnZUhpdHMSMAoHcmFua2luZxgCIAEoDjIfLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUmFua2luZyKoAQoIUGFnZUhpdHMSCwoDdXJsGAEgASgJEg0KBXRpdGxlGAIgASgJEhMKC2JyZWFkY3J1bWJzGAMgAygJEg0KBXNjb3JlGAQgASgBEjEKC3RpdGxlX21hcmtzGAUgAygLMhwuaGVhZHdhdGVyLnJldHJpZXZhbC52MS5TcGFuEikKBGhpdHMYBiADKAsyGy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLkhpdCLDAQoDSGl0Ei4KBGtpbmQYASABKA4yIC5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLkhpdC5LaW5kEhIKCmhlYWRpbmdfaWQYAiABKAkSDAoEdGV4dBgDIAEoCRIrCgVtYXJrcxgEIAMoCzIcLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU3BhbiI9CgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIQCgxLSU5EX0hFQURJTkcQARINCglLSU5EX1RFWFQQAiIiCgRTcGFuEg0KBXN0YXJ0GAEgASgNEgsKA2VuZBgCIAEoDSIvCg9QYXNzYWdlc1JlcXVlc3QSDQoFcXVlcnkYASABKAkSDQoFbGltaXQYAiABKA0idwoQUGFzc2FnZXNSZXNwb25zZRIxCghwYXNzYWdlcxgBIAMoCzIfLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUGFzc2FnZRIwCgdyYW5raW5nGAIgASgOMh8uaGVhZHdhdGVyLnJldHJpZXZhbC52MS5SYW5raW5nIsABCgdQYXNzYWdlEgoKAmlkGAEgASgJEhAKCHBhZ2VfdXJsGAIgASgJEhIKCnBhZ2VfdGl0bGUYAyABKAkSEgoKaGVhZGluZ19pZBgEIAEoCRIUCgxoZWFkaW5nX3BhdGgYBSADKAkSEAoIbWFya2Rvd24YBiABKAkSDQoFc2NvcmUYByABKAESFwoKc2ltaWxhcml0eRgIIAEoAUgAiAEBEhAKCGNvdmVyYWdlGAkgASgBQg0KC19zaW1pbGFyaXR5Ig8KDVN0YXR1c1JlcXVlc3QiogIKDlN0YXR1c1Jlc3BvbnNlEg0KBXBhZ2VzGAEgASgNEg4KBmNodW5rcxgCIAEoDRJBCghzZW1hbnRpYxgDIAEoDjIvLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU3RhdHVzUmVzcG9uc2UuU2VtYW50aWMSFwoPc2VtYW50aWNfcmVhc29uGAQgASgJEhYKDmluZGV4X2J1aWx0X21zGAUgASgDEhMKC2luZGV4X3N0YWxlGAYgASgIImgKCFNlbWFudGljEhgKFFNFTUFOVElDX1VOU1BFQ0lGSUVEEAASFAoQU0VNQU5USUNfTE9BRElORxABEhIKDlNFTUFOVElDX1JFQURZEAISGAoUU0VNQU5USUNfVU5BVkFJTEFCTEUQAypLCgdSYW5raW5nEhcKE1JBTktJTkdfVU5TUEVDSUZJRUQQABITCg9SQU5LSU5HX0xFWElDQUwQARISCg5SQU5LSU5HX0hZQlJJRBACMqMCChBSZXRyaWV2YWxTZXJ2aWNlElcKBlNlYXJjaBIlLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU2VhcmNoUmVxdWVzdBomLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU2VhcmNoUmVzcG9uc2USXQoIUGFzc2FnZXMSJy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlBhc3NhZ2VzUmVxdWVzdBooLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUGFzc2FnZXNSZXNwb25zZRJXCgZTdGF0dXMSJS5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlN0YXR1c1JlcXVlc3QaJi5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlN0YXR1c1Jlc3BvbnNlYgZwcm90bzM");
 
 /**
+ * What to search for.
+ *
  * @generated from message headwater.retrieval.v1.SearchRequest
  */
 export type SearchRequest = Message<"headwater.retrieval.v1.SearchRequest"> & {
   /**
-   * As it was typed; an empty one finds nothing.
+   * As it was typed, of which the first 2,000 characters are read.
    *
    * @generated from field: string query = 1;
    */
   query: string;
 
   /**
-   * Most pages and hits together, as the items of the answer are counted; 0 takes 60.
+   * Most pages and hits together, as the items of the answer are counted, up to 200; 0 takes 60.
    *
    * @generated from field: uint32 limit = 2;
    */
@@ -48,15 +50,21 @@ export const SearchRequestSchema: GenMessage<SearchRequest> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 0);
 
 /**
+ * Pages with their hits.
+ *
  * @generated from message headwater.retrieval.v1.SearchResponse
  */
 export type SearchResponse = Message<"headwater.retrieval.v1.SearchResponse"> & {
   /**
+   * Best first.
+   *
    * @generated from field: repeated headwater.retrieval.v1.PageHits pages = 1;
    */
   pages: PageHits[];
 
   /**
+   * By what they are ranked.
+   *
    * @generated from field: headwater.retrieval.v1.Ranking ranking = 2;
    */
   ranking: Ranking;
@@ -70,17 +78,21 @@ export const SearchResponseSchema: GenMessage<SearchResponse> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 1);
 
 /**
+ * A page that was found.
+ *
  * @generated from message headwater.retrieval.v1.PageHits
  */
 export type PageHits = Message<"headwater.retrieval.v1.PageHits"> & {
   /**
-   * URL path of the page; "/" for the root.
+   * URL path of the page, percent-encoded; "/" for the root.
    *
    * @generated from field: string url = 1;
    */
   url: string;
 
   /**
+   * As the page names itself.
+   *
    * @generated from field: string title = 2;
    */
   title: string;
@@ -93,6 +105,8 @@ export type PageHits = Message<"headwater.retrieval.v1.PageHits"> & {
   breadcrumbs: string[];
 
   /**
+   * Sum of weight / (60 + rank) over the rankings that are fused; only the order within one answer means anything.
+   *
    * @generated from field: double score = 4;
    */
   score: number;
@@ -105,6 +119,8 @@ export type PageHits = Message<"headwater.retrieval.v1.PageHits"> & {
   titleMarks: Span[];
 
   /**
+   * Of up to three passages, the best first: the heading where it matches, then the text.
+   *
    * @generated from field: repeated headwater.retrieval.v1.Hit hits = 6;
    */
   hits: Hit[];
@@ -124,6 +140,8 @@ export const PageHitsSchema: GenMessage<PageHits> = /*@__PURE__*/
  */
 export type Hit = Message<"headwater.retrieval.v1.Hit"> & {
   /**
+   * Which of a passage's parts it is.
+   *
    * @generated from field: headwater.retrieval.v1.Hit.Kind kind = 1;
    */
   kind: Hit_Kind;
@@ -136,11 +154,15 @@ export type Hit = Message<"headwater.retrieval.v1.Hit"> & {
   headingId: string;
 
   /**
+   * The heading, or 280 characters at most of the text, with "… " before and " …" after where it is cut.
+   *
    * @generated from field: string text = 3;
    */
   text: string;
 
   /**
+   * Where `text` matches, from its beginning on, none over another.
+   *
    * @generated from field: repeated headwater.retrieval.v1.Span marks = 4;
    */
   marks: Span[];
@@ -158,16 +180,22 @@ export const HitSchema: GenMessage<Hit> = /*@__PURE__*/
  */
 export enum Hit_Kind {
   /**
+   * Never sent.
+   *
    * @generated from enum value: KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
+   * The heading that the passage stands under.
+   *
    * @generated from enum value: KIND_HEADING = 1;
    */
   HEADING = 1,
 
   /**
+   * The block of the passage that has most of the query's words.
+   *
    * @generated from enum value: KIND_TEXT = 2;
    */
   TEXT = 2,
@@ -180,17 +208,21 @@ export const Hit_KindSchema: GenEnum<Hit_Kind> = /*@__PURE__*/
   enumDesc(file_headwater_retrieval_v1_retrieval, 3, 0);
 
 /**
- * From start to before end.
+ * A stretch of a text.
  *
  * @generated from message headwater.retrieval.v1.Span
  */
 export type Span = Message<"headwater.retrieval.v1.Span"> & {
   /**
+   * Of its first UTF-16 unit, from 0.
+   *
    * @generated from field: uint32 start = 1;
    */
   start: number;
 
   /**
+   * Of the unit after its last.
+   *
    * @generated from field: uint32 end = 2;
    */
   end: number;
@@ -204,16 +236,20 @@ export const SpanSchema: GenMessage<Span> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 4);
 
 /**
+ * What to find evidence for.
+ *
  * @generated from message headwater.retrieval.v1.PassagesRequest
  */
 export type PassagesRequest = Message<"headwater.retrieval.v1.PassagesRequest"> & {
   /**
+   * As it was typed, of which the first 2,000 characters are read.
+   *
    * @generated from field: string query = 1;
    */
   query: string;
 
   /**
-   * Most passages; 0 takes 8.
+   * Most passages, up to 100; 0 takes 8.
    *
    * @generated from field: uint32 limit = 2;
    */
@@ -228,15 +264,21 @@ export const PassagesRequestSchema: GenMessage<PassagesRequest> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 5);
 
 /**
+ * What was found.
+ *
  * @generated from message headwater.retrieval.v1.PassagesResponse
  */
 export type PassagesResponse = Message<"headwater.retrieval.v1.PassagesResponse"> & {
   /**
+   * Best first.
+   *
    * @generated from field: repeated headwater.retrieval.v1.Passage passages = 1;
    */
   passages: Passage[];
 
   /**
+   * By what they are ranked.
+   *
    * @generated from field: headwater.retrieval.v1.Ranking ranking = 2;
    */
   ranking: Ranking;
@@ -250,27 +292,35 @@ export const PassagesResponseSchema: GenMessage<PassagesResponse> = /*@__PURE__*
   messageDesc(file_headwater_retrieval_v1_retrieval, 6);
 
 /**
+ * A part of a page that stands under one heading.
+ *
  * @generated from message headwater.retrieval.v1.Passage
  */
 export type Passage = Message<"headwater.retrieval.v1.Passage"> & {
   /**
-   * Names the passage as long as its text is the same.
+   * Names the passage as long as its page, its place and its text are the same.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * URL path of its page, percent-encoded; "/" for the root.
+   *
    * @generated from field: string page_url = 2;
    */
   pageUrl: string;
 
   /**
+   * As the page names itself.
+   *
    * @generated from field: string page_title = 3;
    */
   pageTitle: string;
 
   /**
+   * Of the heading that it stands under; empty above the first.
+   *
    * @generated from field: string heading_id = 4;
    */
   headingId: string;
@@ -290,12 +340,14 @@ export type Passage = Message<"headwater.retrieval.v1.Passage"> & {
   markdown: string;
 
   /**
+   * As PageHits has it.
+   *
    * @generated from field: double score = 7;
    */
   score: number;
 
   /**
-   * Cosine of the passage's and the query's embeddings; absent without a model.
+   * Cosine of the passage's and the query's embeddings; absent without a model, and where 128 others are nearer.
    *
    * @generated from field: optional double similarity = 8;
    */
@@ -317,6 +369,8 @@ export const PassageSchema: GenMessage<Passage> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 7);
 
 /**
+ * Nothing to say.
+ *
  * @generated from message headwater.retrieval.v1.StatusRequest
  */
 export type StatusRequest = Message<"headwater.retrieval.v1.StatusRequest"> & {
@@ -330,20 +384,28 @@ export const StatusRequestSchema: GenMessage<StatusRequest> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 8);
 
 /**
+ * The index that answers now.
+ *
  * @generated from message headwater.retrieval.v1.StatusResponse
  */
 export type StatusResponse = Message<"headwater.retrieval.v1.StatusResponse"> & {
   /**
+   * How many it holds.
+   *
    * @generated from field: uint32 pages = 1;
    */
   pages: number;
 
   /**
+   * How many passages they are cut into.
+   *
    * @generated from field: uint32 chunks = 2;
    */
   chunks: number;
 
   /**
+   * Whether searches are by meaning too.
+   *
    * @generated from field: headwater.retrieval.v1.StatusResponse.Semantic semantic = 3;
    */
   semantic: StatusResponse_Semantic;
@@ -382,21 +444,29 @@ export const StatusResponseSchema: GenMessage<StatusResponse> = /*@__PURE__*/
  */
 export enum StatusResponse_Semantic {
   /**
+   * Never sent.
+   *
    * @generated from enum value: SEMANTIC_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
+   * The model is being loaded, or passages are being embedded.
+   *
    * @generated from enum value: SEMANTIC_LOADING = 1;
    */
   LOADING = 1,
 
   /**
+   * They are.
+   *
    * @generated from enum value: SEMANTIC_READY = 2;
    */
   READY = 2,
 
   /**
+   * There is no model at the moment.
+   *
    * @generated from enum value: SEMANTIC_UNAVAILABLE = 3;
    */
   UNAVAILABLE = 3,
@@ -415,6 +485,8 @@ export const StatusResponse_SemanticSchema: GenEnum<StatusResponse_Semantic> = /
  */
 export enum Ranking {
   /**
+   * Never sent.
+   *
    * @generated from enum value: RANKING_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
