@@ -96,11 +96,9 @@ export function statementsOf(sql: string): string[] {
     .filter((statement) => statement !== '')
 }
 
-/** The same tables on a server that is no cluster's, in a database of that name: what can be tried without a Keeper. */
-export function onOneServer(statement: string, database: string): string {
+/** The same tables on a server that is no cluster's: what can be tried without a Keeper. */
+export function onOneServer(statement: string): string {
   return statement
     .replace(" ON CLUSTER '{cluster}'", '')
     .replace(/ReplicatedReplacingMergeTree\([^)]*\)/, 'ReplacingMergeTree')
-    .replaceAll('headwater.', `${database}.`)
-    .replace(/(DATABASE IF NOT EXISTS) headwater$/, `$1 ${database}`)
 }

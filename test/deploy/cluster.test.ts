@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { pino } from 'pino'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain } from '../../services/simnode/sim-chain.js'
+import { mustBeBuildable } from '../../pipelines/materialize/replay.js'
+import { Successor } from '../../pipelines/materialize/successor.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { latestHead } from '../../pipelines/tables/head.js'
 import { migrate } from '../../pipelines/tables/migrate.js'
 import { dropDatabase, newDatabase, useDatabase, useEngine } from '../harness/engine.js'
 import { Pipeline } from '../harness/pipeline.js'
@@ -92,6 +96,7 @@ describe('the schema of a cluster', () => {
             tip: one.tip,
           })
         }
+        await expectSecond(usual)
       } finally {
         await Promise.all([usual.close(), clustered.close()])
         await node.close()
@@ -100,15 +105,34 @@ describe('the schema of a cluster', () => {
   )
 })
 
+/** A second database is built into the tables that stand there under its name, and leaves them as they were made. */
+async function expectSecond({ db: old, log, name }: Pipeline): Promise<void> {
+  const db = old.sibling(`${name}_second`)
+  try {
+    await apply(db)
+    const before = await tablesOf(db)
+    await mustBeBuildable(old, log, db.name)
+    const logger = pino({ level: 'silent' })
+    const head = await new Successor({ db, old, log, logger, progress: () => undefined }).run()
+    expect(await latestHead(db)).toMatchObject({ position: head.position, tipHash: head.tipHash })
+    expect(await tablesOf(db)).toEqual(before)
+  } finally {
+    await dropDatabase(db)
+  }
+}
+
 /** Without the moment at which the poller of each last looked. */
 function timeless(body: object): object {
   return { ...body, lastReconciledAt: undefined }
 }
 
+/** Under a name of its own, by the means that content/cluster.md gives. */
 async function apply(db: Database): Promise<void> {
   await db.createIfAbsent()
-  for (const statement of statementsOf(text('deploy/clickhouse/cluster.sql')))
-    await db.command(onOneServer(statement, db.name))
+  for (const statement of statementsOf(
+    text('deploy/clickhouse/cluster.sql').replaceAll('headwater', db.name),
+  ))
+    await db.command(onOneServer(statement))
 }
 
 /** One of each kind of what is read: by block, transaction, address and outpoint. */
