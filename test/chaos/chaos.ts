@@ -11,6 +11,8 @@ export interface Run extends WorldOptions {
   readonly rounds: number
   /** Only faults of these names; all that can happen here where it is empty. */
   readonly only: readonly string[]
+  /** Leaves the world of a control too. */
+  readonly keep: boolean
   readonly say: (line: string) => void
 }
 
@@ -18,10 +20,9 @@ export interface Outcome {
   readonly rounds: number
   /** Of the first round that failed; empty when none did. */
   readonly differences: readonly string[]
-  /** Kept when something was wrong. */
-  readonly folder: string
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const SETTLE_MS = 60_000
 /** Of a control, which is not to be waited for: it never gets level. */
 const CONTROL_SETTLE_MS = 20_000
@@ -30,12 +31,16 @@ const CLEAN_INDEX_EVERY = 20
 
 /**
  * Rounds of a fault each, on one world, while the chain lives; after each what is visible is held against the node itself.
- * Ends with the first round that shows a difference. @throws Error where the world cannot be had, or a fault cannot be made.
+ * Ends with the first round that shows a difference, and then leaves what was written where it is, and says so. @throws Error where the world cannot be had, or a fault cannot be made.
  */
 export async function chaos(run: Run): Promise<Outcome> {
   const world = await World.start(run)
-  for (const signal of ['SIGINT', 'SIGTERM'])
-    process.once(signal, () => void world.close(true).finally(() => process.exit(2)))
+  const close = async (keep: boolean): Promise<void> => {
+    await world.close(keep)
+    if (keep) run.say(world.whatIsLeft)
+  }
+  const breakOff = (): void => void close(true).finally(() => process.exit(2))
+  for (const signal of SIGNALS) process.once(signal, breakOff)
   let round = 0
   // Also where it is broken off.
   let keep = true
@@ -62,10 +67,11 @@ export async function chaos(run: Run): Promise<Outcome> {
     await watch.close()
     if (reader.compared === 0) wrong.push('nothing was read meanwhile')
     if (watch.asked === 0) wrong.push('nothing that the feed told was asked for')
-    keep = wrong.length > 0
-    return { rounds: round, differences: wrong, folder: world.folder }
+    keep = wrong.length > 0 && (run.control === undefined || run.keep)
+    return { rounds: round, differences: wrong }
   } finally {
-    await world.close(keep)
+    for (const signal of SIGNALS) process.off(signal, breakOff)
+    await close(keep)
   }
 }
 

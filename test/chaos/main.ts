@@ -41,14 +41,13 @@ async function runControls(options: ChaosOptions): Promise<number> {
   return notMissed.length === 0 ? 1 : 0
 }
 
-function tell({ differences, rounds, folder }: Outcome, { seed, log }: ChaosOptions): void {
+function tell({ differences, rounds }: Outcome, { seed, log }: ChaosOptions): void {
   if (differences.length === 0) {
     say(`ok   chaos: ${String(rounds)} rounds of seed ${String(seed)} on ${log}`)
     return
   }
-  say(`WRONG in round ${String(rounds)} of seed ${String(seed)} on ${log}; what was written is in ${folder}`)
+  say(`WRONG in round ${String(rounds)} of seed ${String(seed)} on ${log}`)
   for (const difference of differences.slice(0, SHOWN))
     say(`  ${difference.length > LONGEST ? `${difference.slice(0, LONGEST)}…` : difference}`)
-  say('  (its folders log and engine may be file systems of their own: umount them before you remove it)')
   if (differences.length > SHOWN) say(`  and ${String(differences.length - SHOWN)} more`)
 }

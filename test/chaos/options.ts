@@ -9,6 +9,8 @@ export interface ChaosOptions {
   readonly controls: readonly Control[]
   /** Only faults of these names. */
   readonly only: readonly string[]
+  /** Whether the worlds of controls stay for a look, as that of a real failure does. */
+  readonly keep: boolean
 }
 
 /** Thrown with what is wrong with the command line. */
@@ -22,6 +24,7 @@ export const USAGE = `usage: npm run chaos -- [options]
   --log NAME          embedded (default) or kafka
   --control           takes the protections out, one after the other: each must be missed, so 1 is the right exit status
   --without NAME      takes out this one only: ${Object.keys(CONTROLS).join(', ')}
+  --keep              leaves what a world without a protection wrote; else that is removed, for it is wrong as it should be
   --only FAULT        this fault only; may be given more than once
 exit status: 0 nothing was wrong, 1 something was (of --control: each protection was missed), 2 it could not be run`
 
@@ -45,7 +48,14 @@ export function readCommandLine(args: readonly string[]): ChaosOptions | undefin
     return name
   })
   const rounds = number('rounds', controls.length > 0 ? CONTROL_ROUNDS : ROUNDS)
-  return { seed: number('seed', 1), rounds, log, controls, only: values.only ?? [] }
+  return {
+    seed: number('seed', 1),
+    rounds,
+    log,
+    controls,
+    only: values.only ?? [],
+    keep: values.keep === true,
+  }
 }
 
 interface Values {
@@ -55,6 +65,7 @@ interface Values {
   readonly control?: boolean | undefined
   readonly without?: string[] | undefined
   readonly only?: string[] | undefined
+  readonly keep?: boolean | undefined
   readonly help?: boolean | undefined
 }
 
@@ -70,6 +81,7 @@ function parsed(args: readonly string[]): Values {
         control: { type: 'boolean' },
         without: { ...text, multiple: true },
         only: { ...text, multiple: true },
+        keep: { type: 'boolean' },
         help: { type: 'boolean' },
       },
     }).values

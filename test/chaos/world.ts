@@ -108,7 +108,9 @@ export class World {
       return world
     } catch (error) {
       await world.close(true)
-      throw error
+      throw new Error(`${error instanceof Error ? error.message : String(error)}; ${world.whatIsLeft}`, {
+        cause: error,
+      })
     }
   }
 
@@ -158,6 +160,13 @@ export class World {
       else this.service(name).start()
     }
     return died
+  }
+
+  /** Where it is that `close` leaves, and what removes it. */
+  get whatIsLeft(): string {
+    const mounted = [this.disks.log, this.disks.engine].flatMap((disk) => disk?.folder ?? [])
+    const unmount = mounted.length === 0 ? '' : `umount ${mounted.join(' ')} && `
+    return `what was written is in ${this.folder}; to remove it: ${unmount}rm -r ${this.folder}`
   }
 
   /** Stops everything. @param keep leaves the data folder where it is. */
