@@ -605,7 +605,7 @@ export type Alert = Message<"headwater.events.v1.Alert"> & {
   kind: Alert_Kind;
 
   /**
-   * Where in the log: always `chain`.
+   * Where in the log: `chain`, or `dead-letters` for a record there that is none.
    *
    * @generated from field: string topic = 2;
    */
@@ -679,7 +679,7 @@ export const Alert_KindSchema: GenEnum<Alert_Kind> = /*@__PURE__*/
  */
 export type DeadLetter = Message<"headwater.events.v1.DeadLetter"> & {
   /**
-   * Which the event is of: always `chain`.
+   * Which the event is of: `chain`, or `dead-letters` for a record there that was none.
    *
    * @generated from field: string topic = 1;
    */
