@@ -88,7 +88,16 @@ export async function mustBeBuildable(
       name,
     })
   ).map((table) => table.name)
-  if (tables.length === 0) return
+  if (tables.length === 0) {
+    const [heads] = await old.query<{ engine: string }>(
+      "SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'heads'",
+    )
+    if (heads?.engine.startsWith('Replicated') === true)
+      throw new CannotReplay(
+        `${old.name} is replicated, and tables made here would be on this server only: make those of ${name} first, as content/cluster.md says`,
+      )
+    return
+  }
   if (!tables.includes('migrations'))
     throw new CannotReplay(`${name} holds tables that are not Headwater's: ${tables.slice(0, 3).join(', ')}`)
   const target = old.sibling(name)

@@ -183,6 +183,13 @@ describe('what may be built', () => {
     const late = { first: () => Promise.resolve(7), last: () => Promise.resolve(9) }
     await expect(refusal('other', late)).rejects.toThrow('begins at position 7')
     await expect(refusal('system')).rejects.toThrow("tables that are not Headwater's")
+    const query = db.query.bind(db)
+    const replicated = vi.spyOn(db, 'query').mockImplementation(async (sql, ...rest) => {
+      return sql.startsWith('SELECT engine') ? [{ engine: 'ReplicatedMergeTree' }] : query(sql, ...rest)
+    })
+    await expect(refusal('other')).rejects.toThrow('is replicated')
+    replicated.mockRestore()
+    await refusal('other')
     const index = db.sibling(`${db.name}_index`)
     await migrate(index)
     await refusal(index.name)
