@@ -3,11 +3,12 @@ import { RegexpTokenizer } from 'natural/lib/natural/tokenizers/regexp_tokenizer
 import stopwords from 'natural/lib/natural/util/stopwords.js'
 
 /** Changes with what the same text gives: an index made by another analysis is no use. */
-export const ANALYSIS_VERSION = 1
+export const ANALYSIS_VERSION = 2
 
 /**
  * A term of a text and where it stands, in UTF-16 units. A compound gives itself as well as its parts, so that
- * `RATE_LIMIT_PER_MINUTE` is found by its name and by "rate limit".
+ * `RATE_LIMIT_PER_MINUTE` is found by its name and by "rate limit"; a path its ends too, so that
+ * `http://localhost:8081/api/search` is found by `/api/search`.
  */
 export interface Token {
   readonly term: string
@@ -22,6 +23,9 @@ export interface Token {
 /** Words, and what is joined without a space: identifiers, paths, host names, versions, hyphenated words. */
 const RUN = new RegexpTokenizer({ pattern: /[\p{L}\p{N}_]+(?:[-./:]+[\p{L}\p{N}_]+)*/gu, gaps: false })
 const SEGMENT = /[\p{L}\p{N}_]+/gu
+/** Where the next segment of a path begins, behind the slash. */
+const SLASH = /\/[-./:]*/g
+const JOINED = /[-./:]/
 const WORD = /[\p{L}\p{N}]+/gu
 const CAMEL = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
 const PROSE = /^\p{L}+(?:-\p{L}+)*$/u
@@ -61,12 +65,16 @@ function tokensOf(run: string): readonly Token[] {
 
 function analyseRun(run: string, start: number, tokens: Token[]): void {
   const before = tokens.length
-  let segments = 0
-  for (const { 0: segment, index } of run.matchAll(SEGMENT)) {
-    segments++
-    analyseSegment(segment, start + index, tokens)
-  }
-  if (segments > 1) pushCompound(run, start, countWords(tokens, before), tokens)
+  for (const { 0: segment, index } of run.matchAll(SEGMENT)) analyseSegment(segment, start + index, tokens)
+  for (const at of compoundStarts(run))
+    pushCompound(run.slice(at), start + at, countWords(tokens, before, start + at), tokens)
+}
+
+/** Where the compounds of a run begin, all of which end with it: the whole, and behind each slash what is more than one segment. */
+function compoundStarts(run: string): number[] {
+  if (run.length > LONGEST) return []
+  const ends = Array.from(run.matchAll(SLASH), ({ 0: slash, index }) => index + slash.length)
+  return [0, ...ends].filter((at) => JOINED.test(run.slice(at)))
 }
 
 /** A segment has no punctuation but underscores: `getBlockHash`, `tx_index`, `P2MR`, `word`. */
@@ -96,9 +104,10 @@ function isIdentifier(text: string): boolean {
   return !PROSE.test(text) || CAMEL.test(text)
 }
 
-function countWords(tokens: readonly Token[], from: number): number {
+/** How many words of the tokens from the number `from` on stand at `start` or behind it. */
+function countWords(tokens: readonly Token[], from: number, start: number): number {
   let count = 0
-  for (let index = from; index < tokens.length; index++) if (tokens[index]?.parts === 1) count++
+  for (const token of tokens.slice(from)) if (token.parts === 1 && token.start >= start) count++
   return count
 }
 

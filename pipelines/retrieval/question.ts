@@ -40,7 +40,7 @@ const weight = ({ parts, identifier }: Token): number => (identifier ? parts : 1
 
 /**
  * The terms that a document must have to be what was asked for, however near others are in meaning: names that are rare in the
- * index, and a word that outweighs all others of the question together.
+ * index, and a word that outweighs all others of the question together. Where a compound is there, its words do not stand for it.
  */
 export function decidingTerms({ tokens }: Question, lexicon: Lexicon, index: Bm25): WeightedTerm[] {
   const words = tokens.filter(({ parts }) => parts === 1)
@@ -50,14 +50,16 @@ export function decidingTerms({ tokens }: Question, lexicon: Lexicon, index: Bm2
   }
   const half = DECIDING_SHARE * words.reduce((sum, word) => sum + worth(word), 0)
   const rare = Math.max(RARE_DOCUMENTS, index.size * RARE_SHARE)
-  return tokens.flatMap((token) => {
-    const id = lexicon.find(token.term)
-    const frequency = index.frequency(id)
-    if (frequency === 0) return []
+  const deciding = tokens.filter((token) => {
+    const frequency = index.frequency(lexicon.find(token.term))
+    if (frequency === 0) return false
     const share = words.reduce((sum, word) => sum + (covers(token, word) ? worth(word) : 0), 0)
-    const decides = share >= half || (token.identifier && frequency <= rare)
-    return decides ? [{ id, weight: weight(token) }] : []
+    return share >= half || (token.identifier && frequency <= rare)
   })
+  const compounds = deciding.filter(({ parts }) => parts > 1)
+  return deciding
+    .filter((token) => token.parts > 1 || !compounds.some((compound) => covers(compound, token)))
+    .map((token) => ({ id: lexicon.find(token.term), weight: weight(token) }))
 }
 
 const covers = (outer: Token, inner: Token): boolean => outer.start <= inner.start && inner.end <= outer.end

@@ -15,8 +15,19 @@ describe('analyse', () => {
     ['`process.env.RATE_LIMIT`', ['process', 'env', 'rate', 'limit', 'rate_limit', 'process.env.rate_limit']],
     [
       'GET /api/v1/address/:address/utxos?limit=5',
-      ['get', 'api', 'v1', 'address', 'address', 'utxo', 'api/v1/address/:address/utxos', 'limit', '5'],
+      [
+        ...['get', 'api', 'v1', 'address', 'address', 'utxo', 'api/v1/address/:address/utxos'],
+        ...['v1/address/:address/utxos', 'address/:address/utxos', 'address/utxos', 'limit', '5'],
+      ],
     ],
+    [
+      "curl 'http://localhost:8081/api/search?query=x'",
+      [
+        ...['curl', 'http', 'localhost', '8081', 'api', 'search', 'http://localhost:8081/api/search'],
+        ...['localhost:8081/api/search', 'api/search', 'queri', 'x'],
+      ],
+    ],
+    ['log/tx_index', ['log', 'tx', 'index', 'tx_index', 'log/tx_index']],
     ['', []],
     ['— … 🙂', []],
   ])('%s', (text, expected) => {
@@ -45,6 +56,10 @@ describe('analyse', () => {
       ['tx_index', 2, true],
       ['api/v1', 2, true],
     ])
+  })
+
+  it('takes data for no path: what is longer than a name has neither a whole nor ends', () => {
+    expect(terms('ab/'.repeat(80)).every((term) => term === 'ab')).toBe(true)
   })
 
   it('never leaves the text, whatever it is', () => {

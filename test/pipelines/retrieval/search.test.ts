@@ -30,6 +30,11 @@ const PAGES = [
     title: 'Hashes',
     text: 'A hash of a block. Get the block, hash it, get another block and hash that. The previous block hash.',
   }),
+  pageOf('/curl', { title: 'Examples', text: 'Try `curl http://localhost:9000/v2/widgets/frobnicate?x=1`.' }),
+  pageOf('/widgets', {
+    title: 'Widgets',
+    text: 'Widgets of v2: to frobnicate widgets, frobnicate a v2 widget; v2 widgets frobnicate.',
+  }),
   pageOf('/names', { title: 'Names', text: 'A zeppelin is not a configuration.' }),
   ...Array.from({ length: 30 }, (_, at) =>
     pageOf(`/filler/${String(at)}`, {
@@ -57,6 +62,9 @@ describe.each([
   ['what does RATE_LIMIT_PER_MINUTE limit per minute?', '/settings', 'a variable in a sentence'],
   ['/api/v1/address/:address/utxos', '/endpoints', 'a path'],
   ['how do I call /api/v1/address/:address/utxos', '/endpoints', 'a path in a sentence'],
+  ['/v2/widgets/frobnicate', '/curl', 'the path of a URL'],
+  ['/widgets/frobnicate', '/curl', 'the end of a path'],
+  ['https://example.org/v2/widgets/frobnicate?x=2', '/curl', 'a path on another host'],
   ['getBlockHash', '/blocks', 'a name in camel case'],
   ['block.prev_hash', '/blocks', 'a dotted name'],
   ['prev_hash', '/blocks', 'the last part of a dotted name'],
