@@ -3,7 +3,7 @@ import { RegexpTokenizer } from 'natural/lib/natural/tokenizers/regexp_tokenizer
 import stopwords from 'natural/lib/natural/util/stopwords.js'
 
 /** Changes with what the same text gives: an index made by another analysis is no use. */
-export const ANALYSIS_VERSION = 2
+export const ANALYSIS_VERSION = 3
 
 /**
  * A term of a text and where it stands, in UTF-16 units. A compound gives itself as well as its parts, so that
@@ -14,21 +14,32 @@ export interface Token {
   readonly term: string
   readonly start: number
   readonly end: number
-  /** 1 for a word or a part of a compound; the number of its parts for a compound. */
+  /** 1 for a word or a part of a compound; the number of its parts for a compound; 0 for a letter that stands in pairs as well. */
   readonly parts: number
   /** A name rather than prose: a compound with more than hyphens in it. */
   readonly identifier: boolean
 }
 
-/** Words, and what is joined without a space: identifiers, paths, host names, versions, hyphenated words. */
-const RUN = new RegexpTokenizer({ pattern: /[\p{L}\p{N}_]+(?:[-./:]+[\p{L}\p{N}_]+)*/gu, gaps: false })
-const SEGMENT = /[\p{L}\p{N}_]+/gu
+/** Letters of scripts without spaces between words, and of Hangul, where particles are joined to them. */
+const UNSPACED = String.raw`[[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]&&[\p{L}\p{N}]]`
+const SPACED = String.raw`[[\p{L}\p{N}\p{M}_]--${UNSPACED}]`
+const STRETCH = String.raw`(?:${UNSPACED}\p{M}*)+`
+/** Words, and what is joined without a space: identifiers, paths, host names, versions, hyphenated words; and unspaced text. */
+const RUN = new RegexpTokenizer({
+  pattern: new RegExp(String.raw`${STRETCH}|${SPACED}+(?:[\-.\/:]+${SPACED}+)*`, 'gv'),
+  gaps: false,
+})
+const IS_UNSPACED = new RegExp(`^${UNSPACED}`, 'v')
+const LETTERS = new Intl.Segmenter('en', { granularity: 'grapheme' })
+const SEGMENT = /[\p{L}\p{N}\p{M}_]+/gu
 /** Where the next segment of a path begins, behind the slash. */
 const SLASH = /\/[-./:]*/g
 const JOINED = /[-./:]/
-const WORD = /[\p{L}\p{N}]+/gu
+const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
 const CAMEL = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
-const PROSE = /^\p{L}+(?:-\p{L}+)*$/u
+const PROSE = /^[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)*$/u
+/** Of Latin, Greek and Cyrillic; the marks of other scripts make another letter. */
+const DIACRITICS = /[\u0300-\u036f]/g
 /** No name is longer; what is, is data. */
 const LONGEST = 200
 const RUNS_KEPT = 20_000
@@ -57,10 +68,28 @@ function tokensOf(run: string): readonly Token[] {
   const known = runs.get(run)
   if (known !== undefined) return known
   const made: Token[] = []
-  analyseRun(run, 0, made)
+  if (IS_UNSPACED.test(run)) analyseUnspaced(run, made)
+  else analyseRun(run, 0, made)
   if (runs.size >= RUNS_KEPT) runs.clear()
   if (run.length <= LONGEST) runs.set(run, made)
   return made
+}
+
+/**
+ * Pairs of neighbouring letters stand for the words that nobody has parted; each letter is there as well, for who looks for it
+ * alone.
+ */
+function analyseUnspaced(run: string, tokens: Token[]): void {
+  const letters = Array.from(LETTERS.segment(run))
+  const push = (start: number, end: number, parts: number): void => {
+    if (end - start <= LONGEST)
+      tokens.push({ term: fold(run.slice(start, end)), start, end, parts, identifier: false })
+  }
+  for (const [at, { segment, index }] of letters.entries()) {
+    const next = letters[at + 1]
+    push(index, index + segment.length, letters.length > 1 ? 0 : 1)
+    if (next !== undefined) push(index, next.index + next.segment.length, 1)
+  }
 }
 
 function analyseRun(run: string, start: number, tokens: Token[]): void {
@@ -95,7 +124,7 @@ function analyseSegment(segment: string, start: number, tokens: Token[]): void {
 function pushCompound(text: string, start: number, parts: number, tokens: Token[]): void {
   if (text.length > LONGEST || parts < 2) return
   // `ClickHouse` is to be found as "clickhouse", which is a word like any other.
-  const term = /^[\p{L}\p{N}]+$/u.test(text) ? stem(text) : text.toLowerCase()
+  const term = /^[\p{L}\p{N}\p{M}]+$/u.test(text) ? stem(text) : fold(text)
   tokens.push({ term, start, end: start + text.length, parts, identifier: isIdentifier(text) })
 }
 
@@ -111,5 +140,9 @@ function countWords(tokens: readonly Token[], from: number, start: number): numb
   return count
 }
 
-/** The stem of a word, in lower case. */
-const stem = (word: string): string => PorterStemmer.stem(word.toLowerCase())
+/** The stem of a word, folded. */
+const stem = (word: string): string => PorterStemmer.stem(fold(word))
+
+/** Without case and diacritics, and in one form for what reads the same (NFKC). */
+const fold = (text: string): string =>
+  text.normalize('NFKD').replace(DIACRITICS, '').normalize('NFC').toLowerCase()

@@ -69,7 +69,7 @@ function matchesIn(
   return found
 }
 
-/** Cuts a block around its first mark, between words; the marks count from where the cut text begins. */
+/** Cuts a block around its first mark, between words where there are spaces; the marks count from where the cut text begins. */
 function cut(
   text: string,
   block: { from: number; to: number },
@@ -78,9 +78,13 @@ function cut(
   let { from, to } = block
   if (to - from > SNIPPET) {
     const first = spans[0]?.start ?? from
-    if (first - from > SNIPPET - BEFORE) from = text.lastIndexOf(' ', first - BEFORE) + 1
-    const space = text.lastIndexOf(' ', from + SNIPPET)
-    to = from + SNIPPET >= block.to ? block.to : space > first + BEFORE / 2 ? space : from + SNIPPET
+    if (first - from > SNIPPET - BEFORE) {
+      const space = text.lastIndexOf(' ', first - BEFORE)
+      from = space > first - 2 * BEFORE ? space + 1 : between(text, first - BEFORE)
+    }
+    const end = between(text, from + SNIPPET)
+    const space = text.lastIndexOf(' ', end)
+    to = end >= block.to ? block.to : space > first + BEFORE / 2 ? space : end
   }
   const lead = from > block.from ? '… ' : ''
   const shown = spans
@@ -88,6 +92,9 @@ function cut(
     .map(({ start, end }) => ({ start: start - from + lead.length, end: end - from + lead.length }))
   return { text: `${lead}${text.slice(from, to)}${to < block.to ? ' …' : ''}`, marks: shown }
 }
+
+/** There, or a unit before where that would part the two of one character. */
+const between = (text: string, at: number): number => (/[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at)
 
 function merged(spans: readonly Span[]): Span[] {
   const made: { start: number; end: number }[] = []

@@ -12,13 +12,13 @@ const DECIDING_SHARE = 0.5
 /** What somebody asks, analysed as the documents are. */
 export interface Question {
   readonly text: string
-  /** Without the words that say nothing about a subject, unless it has no others. */
+  /** Without the words that say nothing about a subject, unless it has no others, and the letters of pairs. */
   readonly tokens: readonly Token[]
   readonly terms: ReadonlySet<string>
 }
 
 export function questionOf(text: string): Question {
-  const all = analyse(text)
+  const all = analyse(text).filter(({ parts }) => parts > 0)
   const compounds = all.filter(({ parts }) => parts > 1)
   const telling = all.filter(
     (token) =>

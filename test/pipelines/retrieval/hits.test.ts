@@ -23,6 +23,9 @@ describe('marks', () => {
     ['Pools mined these blocks; mining a block', 'block mining', ['mined', 'blocks', 'mining', 'block']],
     ['Set RATE_LIMIT_PER_MINUTE high', 'RATE_LIMIT_PER_MINUTE', ['RATE_LIMIT_PER_MINUTE']],
     ['Set RATE_LIMIT_PER_MINUTE high', 'limits', ['LIMIT']],
+    ['これは残高を確認します', '残高を', ['残高を']],
+    ['高い残高', '残高', ['残高']],
+    ['Die Brücke, die Brucke', 'brucke', ['Brücke', 'Brucke']],
     ['the of and', 'what is the hash', []],
   ])('%s: %s', (text, question, expected) => {
     expect(marked(text, question)).toEqual(expected)
@@ -61,6 +64,14 @@ describe('hitsOf', () => {
       ),
     )
   })
+})
+
+it('shows what matches where there are no spaces to cut at, and parts no character', () => {
+  const [long] = chunksOf(pageOf('/long', { text: `${'これは𠮷。'.repeat(70)}残高${'です𠮷'.repeat(120)}` }))
+  const [hit] = hits(long!, '残高')
+  expect(hit!.marks.map(({ start, end }) => hit!.text.slice(start, end))).toEqual(['残高'])
+  expect(hit!.text.length).toBeLessThanOrEqual(290)
+  expect(hit!.text).not.toMatch(/\p{Cs}/u)
 })
 
 describe('plain', () => {
