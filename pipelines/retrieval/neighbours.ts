@@ -70,6 +70,15 @@ export class Neighbours {
     }
   }
 
+  /** The cosine with what the label names; undefined where that has been removed. */
+  similarity(label: number, vector: Float32Array): number | undefined {
+    try {
+      return this.#graph.getPoint(label).reduce((sum, value, at) => sum + value * (vector[at] ?? 0), 0)
+    } catch {
+      return undefined
+    }
+  }
+
   /** The `most` nearest, nearest first. @throws RangeError where it is no vector of length 1. */
   near(vector: Float32Array, most: number, accept?: (label: number) => boolean): Near[] {
     if (!isUnit(vector)) throw new RangeError('not a vector of length 1 in the dimensions of the model')

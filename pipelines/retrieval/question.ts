@@ -9,6 +9,15 @@ const RARE_DOCUMENTS = 5
 /** A word decides when it carries this much of the question's weight. */
 const DECIDING_SHARE = 0.5
 
+/** Where so many words behind the first have a capital, as in titles, these tell no names. */
+const MOST_CAPITALS = 0.5
+const CAPITALS = /(?<=\s)\p{Lu}\p{Ll}/gu
+const CAPITALISED = /^\p{Lu}/u
+const SENTENCE_START = /(?:^|[.!?]\s)[^\p{L}\s]*$/u
+/** No path, of which each reader has another, and no number with its unit. */
+const NAME = /^[\p{L}_][^./:]*$/u
+const LETTERS = /^\p{L}+$/u
+
 /** What somebody asks, analysed as the documents are. */
 export interface Question {
   readonly text: string
@@ -60,6 +69,31 @@ export function decidingTerms({ tokens }: Question, lexicon: Lexicon, index: Bm2
   return deciding
     .filter((token) => token.parts > 1 || !compounds.some((compound) => covers(compound, token)))
     .map((token) => ({ id: lexicon.find(token.term), weight: weight(token) }))
+}
+
+/**
+ * Names in a question that no page has: identifiers, options, words of a path, and capitalised words where capitals tell names.
+ * What is near in meaning is not about them.
+ */
+export function unknownNames(
+  { text, tokens }: Question,
+  { lexicon, pageIndex }: { readonly lexicon: Lexicon; readonly pageIndex: Bm25 },
+): string[] {
+  const isUnknown = ({ term }: Token): boolean => pageIndex.frequency(lexicon.find(term)) === 0
+  const capitalsTell = (text.match(CAPITALS) ?? []).length < MOST_CAPITALS * text.split(/\s+/).length
+  const isName = ({ start, end, parts, identifier }: Token, around: readonly Token[]): boolean => {
+    const [before, said] = [text.slice(0, start), text.slice(start, end)]
+    if (before.endsWith('--')) return true
+    if (parts > 1) return identifier && NAME.test(said)
+    if (around.some((path) => text[path.start - 1] === '/')) return LETTERS.test(said)
+    return capitalsTell && CAPITALISED.test(said) && !SENTENCE_START.test(before)
+  }
+  const names = tokens.filter((token) => {
+    const around = tokens.filter((other) => other.parts > token.parts && covers(other, token))
+    return [token, ...around].every(isUnknown) && isName(token, around)
+  })
+  const whole = names.filter((name) => !names.some((other) => other !== name && covers(other, name)))
+  return [...new Set(whole.map(({ start, end }) => text.slice(start, end)))]
 }
 
 const covers = (outer: Token, inner: Token): boolean => outer.start <= inner.start && inner.end <= outer.end

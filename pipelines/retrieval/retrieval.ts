@@ -47,6 +47,8 @@ export interface Looked {
   readonly snapshot: Snapshot
   readonly asked: Asked
   readonly ranking: 'lexical' | 'hybrid'
+  /** The cosine of question and chunk; absent without a model. */
+  readonly similarity?: (chunk: number) => number | undefined
 }
 
 interface Current {
@@ -138,7 +140,8 @@ export class Retrieval {
       return page !== undefined && accept?.(page) === true
     }
     const dense = view.near(vector, NEAR_DEPTH, accept === undefined ? undefined : ofChunk)
-    return { snapshot, asked: { ...asked, dense }, ranking: 'hybrid' }
+    const similarity = (chunk: number): number | undefined => view.similarity(vector, chunk)
+    return { snapshot, asked: { ...asked, dense }, ranking: 'hybrid', similarity }
   }
 
   /** Resolves when nothing is to be done any more for the content and the model as they are. */

@@ -24,6 +24,11 @@ export class SemanticView {
 
   readonly #chunks: ReadonlyMap<number, number>
 
+  /** The cosine with a chunk; undefined where another snapshot has taken its place meanwhile. */
+  similarity(vector: Float32Array, chunk: number): number | undefined {
+    return this.graph.similarity(this.labels[chunk] ?? -1, vector)
+  }
+
   /** The nearest chunks by cosine. The graph may have others too, of the snapshot before or the next: they are left out. */
   near(vector: Float32Array, most: number, accept = everything): Ranked[] {
     const isOurs = (label: number): boolean => {

@@ -27,7 +27,8 @@ export interface Evidence {
 }
 
 /** `none`: nothing there is about the question. `weak`: it may be, or only mention its words. */
-export type Strength = 'none' | 'weak' | 'good'
+export type Strength = (typeof STRENGTHS)[number]
+const STRENGTHS = ['none', 'weak', 'good'] as const
 
 const MOST_PASSAGES = 8
 /** Characters; a few pages' worth, and far from what a model takes. */
@@ -47,9 +48,10 @@ export async function gatherEvidence(
   const found = await Promise.all(
     queriesOf(turns).map((query) => retrieval.passages(query, MOST_PASSAGES, signal)),
   )
-  const passages = interleave(found.map((each) => each.passages))
+  const strengths = found.map(({ passages, unknownNames }) => strengthOf(passages, unknownNames))
+  const strength = STRENGTHS.findLast((each) => strengths.includes(each)) ?? 'none'
   const ranking = found[0]?.ranking ?? Ranking.UNSPECIFIED
-  return { ...numbered(passages), strength: strengthOf(passages), ranking }
+  return { ...numbered(interleave(found.map(({ passages }) => passages))), strength, ranking }
 }
 
 /** The last question; and a short one again behind the question before it. */
@@ -90,16 +92,30 @@ function numbered(passages: readonly Passage[]): Pick<Evidence, 'sources' | 'pas
 
 /** Of a passage: the cosine of all-MiniLM-L6-v2, where there is one, and the share of the question's rare words. */
 type Fit = Pick<Passage, 'similarity' | 'coverage'>
+type KnownFit = Record<keyof Fit, number>
 
 /**
- * How well the best passage fits. Questions and their answers are alike by .4 and more, texts of unrelated subjects by less than
- * .2. Half of the rare words in one passage is no chance, unless its meaning is another one: words have several.
+ * What makes a passage fit: the farther it is in meaning, the more of the rare words it must have. Texts of unrelated subjects are
+ * alike by less than .2; half of the rare words in one passage is no chance, unless its meaning is another one: words have
+ * several. Beyond .45 words matter no more: the right page may share none with the question.
  */
-export function strengthOf(passages: readonly Fit[]): Strength {
-  const is = (fits: (passage: { similarity: number; coverage: number }) => boolean): boolean =>
+const FITTING: readonly KnownFit[] = [
+  { similarity: 0.45, coverage: 0 },
+  { similarity: 0.4, coverage: 0.3 },
+  { similarity: 0.2, coverage: 0.5 },
+  { similarity: 0.1, coverage: 1 },
+]
+
+/**
+ * How well the best passage fits.
+ * @param unknownNames in the question: passages that are near it are not about what nobody has written of.
+ */
+export function strengthOf(passages: readonly Fit[], unknownNames: readonly string[] = []): Strength {
+  const is = (fits: (passage: KnownFit) => boolean): boolean =>
     // Without a model words decide alone.
     passages.some(({ similarity = 0.2, coverage }) => fits({ similarity, coverage }))
-  if (is(({ similarity, coverage }) => similarity >= 0.4 || (coverage >= 0.5 && similarity >= 0.2)))
-    return 'good'
+  const fits = ({ similarity, coverage }: KnownFit): boolean =>
+    FITTING.some((least) => similarity >= least.similarity && coverage >= least.coverage)
+  if (unknownNames.length === 0 && is(fits)) return 'good'
   return is(({ similarity, coverage }) => similarity >= 0.25 || coverage >= 0.2) ? 'weak' : 'none'
 }

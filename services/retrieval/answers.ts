@@ -64,8 +64,7 @@ function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typ
 }
 
 /** Passages, best first, with what tells how well they answer. */
-export function passages({ snapshot, asked }: Looked, limit: number): Passage[] {
-  const near = new Map(asked.dense?.map(({ document, score }) => [document, score]))
+export function passages({ snapshot, asked, similarity: similarityOf }: Looked, limit: number): Passage[] {
   return rankChunks(snapshot, asked)
     .slice(0, limit)
     .flatMap(({ document, score }) => {
@@ -73,7 +72,7 @@ export function passages({ snapshot, asked }: Looked, limit: number): Passage[] 
       const page = snapshot.pages[snapshot.pageOf(document)]?.page
       if (chunk === undefined || page === undefined) return []
       const { id, headingId, path, markdown } = chunk
-      const similarity = near.get(document)
+      const similarity = similarityOf?.(document)
       return [
         {
           id,

@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Page } from '../../pipelines/content/page.js'
+import { unknownNames } from '../../pipelines/retrieval/question.js'
 import type { Looked, Retrieval, SemanticState } from '../../pipelines/retrieval/retrieval.js'
 import {
   Ranking,
@@ -55,7 +56,10 @@ export function retrievalService(retrieval: Retrieval, metrics: Metrics): RpcSer
     },
     passages: ({ query, limit }) => {
       const most = Math.min(limit === 0 ? PASSAGES : limit, MOST_PASSAGES)
-      return answered('passages', query, (looked) => ({ passages: passages(looked, most) }))
+      return answered('passages', query, (looked) => ({
+        passages: passages(looked, most),
+        unknownNames: unknownNames(looked.asked.question, looked.snapshot),
+      }))
     },
     status: () => statusMessage(retrieval),
   })

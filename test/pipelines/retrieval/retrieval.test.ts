@@ -120,6 +120,20 @@ describe('with a model', () => {
     expect(model.passages).toHaveLength(CHUNKS)
   })
 
+  it('tells how near any chunk is, also one beyond the nearest', async () => {
+    const model = new FakeModel()
+    const retrieval = await open(new FakeLibrary(PAGES), model)
+    model.come()
+    await ready(retrieval)
+    const { similarity, asked } = await retrieval.look('what a beta is', ({ url }) => url === '/beta')
+    for (const { document, score } of asked.dense ?? []) expect(similarity?.(document)).toBeCloseTo(score, 5)
+    const all = Array.from({ length: CHUNKS }, (_, chunk) => similarity?.(chunk) ?? -1)
+    expect(asked.dense!.length).toBeLessThan(CHUNKS)
+    expect(Math.max(...all)).toBeCloseTo(asked.dense![0]!.score, 5)
+    expect(Math.min(...all)).toBeGreaterThan(-1)
+    expect(similarity?.(CHUNKS)).toBeUndefined()
+  })
+
   it('embeds all again for another model', async () => {
     const model = new FakeModel()
     const retrieval = await open(new FakeLibrary(PAGES), model)

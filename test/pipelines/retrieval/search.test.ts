@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Page } from '../../../pipelines/content/page.js'
-import { questionOf } from '../../../pipelines/retrieval/question.js'
+import { questionOf, unknownNames } from '../../../pipelines/retrieval/question.js'
 import { coverage, rankChunks, rankPages } from '../../../pipelines/retrieval/search.js'
 import { PageIndexer, Snapshot } from '../../../pipelines/retrieval/snapshot.js'
 import { pageOf } from './pages.js'
@@ -130,5 +130,30 @@ describe('coverage', () => {
 
   it('counts what no page has the most', () => {
     expect(coverage(snapshot, questionOf('limit qwertz'), settings)).toBeLessThan(0.3)
+  })
+})
+
+describe('unknownNames', () => {
+  it.each([
+    ['What is the limit of REDIS_CACHE_TTL?', ['REDIS_CACHE_TTL']],
+    ['what does getBlockColour return', ['getBlockColour']],
+    ['Does it run on Windows with PowerShell?', ['Windows', 'PowerShell']],
+    ['an index of ERC-20 tokens', ['ERC-20']],
+    ['what does --frobnicate-all do', ['frobnicate-all']],
+    ['Does /api/v1/swap exist?', ['swap']],
+  ])('%s', (text, names) => {
+    expect(unknownNames(questionOf(text), snapshot)).toEqual(names)
+  })
+
+  it.each([
+    ['what RATE_LIMIT_PER_MINUTE and getBlockHash do', 'what is there'],
+    ['throttling of greedy visitors', 'words that nobody has written'],
+    ['Throttling is what? Greedy visitors.', 'words at the beginning of a sentence'],
+    ['Throttling Of Greedy Visitors', 'words of a title'],
+    ['a 24-hour limit for self-made clients', 'numbers with units, and joined prose'],
+    ['/api/v1/address/bc1qw508/utxos', 'what stands in the place of a parameter'],
+    ['/api/v1/blocks/840000', 'a number in the place of a parameter'],
+  ])('are none in %j: %s', (text) => {
+    expect(unknownNames(questionOf(text), snapshot)).toEqual([])
   })
 })

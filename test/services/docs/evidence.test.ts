@@ -6,6 +6,9 @@ describe('evidence', () => {
     ['good', 'means the same in other words', [{ similarity: 0.55, coverage: 0 }]],
     ['good', 'has the rare words, and is near', [{ similarity: 0.3, coverage: 1 }]],
     ['good', 'has the rare words, without a model', [{ similarity: undefined, coverage: 0.6 }]],
+    ['good', 'is near, and has some of the rare words', [{ similarity: 0.42, coverage: 0.3 }]],
+    ['good', 'has all of the words, and is not far', [{ similarity: 0.12, coverage: 1 }]],
+    ['weak', 'is near, and has hardly a word', [{ similarity: 0.42, coverage: 0.1 }]],
     ['weak', 'has the words in another meaning', [{ similarity: 0.13, coverage: 0.6 }]],
     ['weak', 'is of a near subject', [{ similarity: 0.34, coverage: 0 }]],
     ['weak', 'has some of the words, without a model', [{ similarity: undefined, coverage: 0.3 }]],
@@ -15,6 +18,14 @@ describe('evidence', () => {
   ])('is %s where a passage %s', (strength, _, passages) => {
     expect(strengthOf(passages)).toBe(strength)
     expect(strengthOf([{ similarity: 0, coverage: 0 }, ...passages])).toBe(strength)
+  })
+})
+
+describe('a name that no page has', () => {
+  it('leaves nothing better than weak', () => {
+    const near = [{ similarity: 0.7, coverage: 0.8 }]
+    expect(strengthOf(near, ['REDIS_CACHE_TTL'])).toBe('weak')
+    expect(strengthOf([{ similarity: 0.1, coverage: 0.1 }], ['REDIS_CACHE_TTL'])).toBe('none')
   })
 })
 

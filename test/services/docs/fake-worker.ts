@@ -19,6 +19,7 @@ export type FakePassage = Partial<Omit<Passage, '$typeName' | '$unknown'>>
 export class FakeWorker {
   /** In the order of their rank, whatever is asked. */
   passages: FakePassage[] = []
+  unknownNames: string[] = []
   ranking = Ranking.HYBRID
   semantic = StatusResponse_Semantic.READY
   readonly searches: SearchRequest[] = []
@@ -34,7 +35,8 @@ export class FakeWorker {
       },
       passages: (request) => {
         this.asked.push(request)
-        return { passages: this.passages.slice(0, request.limit), ranking: this.ranking }
+        const unknownNames = this.unknownNames.filter((name) => request.query.includes(name))
+        return { passages: this.passages.slice(0, request.limit), ranking: this.ranking, unknownNames }
       },
       status: () =>
         create(StatusResponseSchema, {

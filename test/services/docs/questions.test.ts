@@ -63,6 +63,17 @@ describe('POST /api/ask without a language model', () => {
     expect(sources).toEqual([])
   })
 
+  it('says so where a name of the question is on no page; not for a name of the question before', async () => {
+    docs = await startBareDocs()
+    docs.worker.passages = [passage()]
+    docs.worker.unknownNames = ['REDIS_TTL']
+    const { answer, sources } = await (await docs.post('/api/ask', { question: 'What is REDIS_TTL?' })).json()
+    expect(answer).toMatch(/^The documentation does not tell/)
+    expect(sources).toEqual([])
+    const messages = [user('What is REDIS_TTL?'), user('How do I start?')]
+    expect(await (await docs.post('/api/chat', { messages })).text()).toContain('are quoted')
+  })
+
   it('says that it answers by words alone while the model is away', async () => {
     docs = await startBareDocs()
     docs.worker.ranking = Ranking.LEXICAL

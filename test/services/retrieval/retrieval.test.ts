@@ -107,6 +107,9 @@ describe('the retrieval worker', () => {
     })
     expect(passages[0]!.markdown).toContain('```sh\nRATE_LIMIT_PER_MINUTE=5 npm start\n```')
     expect(passages[0]!.similarity).toBeUndefined()
+    expect((await client.passages({ query: 'what does RATE_LIMIT_PER_HOUR limit' })).unknownNames).toEqual([
+      'RATE_LIMIT_PER_HOUR',
+    ])
     expect((await client.passages({ query: 'zeppelin' })).passages).toEqual([])
   })
 
