@@ -78,10 +78,14 @@ function detail({ title, description, url, toc, markdown, structuredData }: Page
 
 function index(pages: readonly Page[]): string {
   const lines = pages.map(
-    ({ title, url, description }) => `- [${title}](${url})${description === null ? '' : `: ${description}`}`,
+    ({ title, url, description }) =>
+      `- [${inLink(title)}](${url})${description === null ? '' : `: ${description}`}`,
   )
   return `# Documentation\n\n${lines.map((line) => `${line}\n`).join('')}`
 }
+
+/** A title as the text of a link, which nothing in it may end. */
+const inLink = (title: string): string => title.replace(/[[\]\\]/g, '\\$&').replace(/\s+/g, ' ')
 
 const corpus = (pages: readonly Page[]): string =>
   pages.map(({ title, markdown }) => `# ${title}\n\n${markdown}`).join('\n\n')

@@ -17,8 +17,8 @@ export interface QuestionParts {
   readonly agentKey?: Token | undefined
 }
 
-const MOST_ASK_BYTES = 32 * 1024
-const MOST_CHAT_BYTES = 512 * 1024
+/** Of a body: far more than its fields may hold, so that what is too long is told by its own name. */
+const MOST_BYTES = 512 * 1024
 
 /** `POST /api/ask`: one question, one answer with its sources. */
 export async function ask(
@@ -27,7 +27,7 @@ export async function ask(
 ): Promise<Reply> {
   if (agentKey?.is(incoming.header('x-agent-key')) !== true) count(askLimit, incoming)
   refuseOtherSites(incoming)
-  const question = questionOf(await readJson(incoming, MOST_ASK_BYTES))
+  const question = questionOf(await readJson(incoming, MOST_BYTES))
   try {
     const { answer, sources, evidence } = await assistant.ask(question, incoming.gone)
     return json({ answer, sources, question }, { ...NO_STORE, ...lexicalHeader(evidence.ranking) })
@@ -40,7 +40,7 @@ export async function ask(
 export async function chat({ assistant, chatLimit }: QuestionParts, incoming: Incoming): Promise<undefined> {
   count(chatLimit, incoming)
   refuseOtherSites(incoming)
-  const turns = turnsOf(await readJson(incoming, MOST_CHAT_BYTES))
+  const turns = turnsOf(await readJson(incoming, MOST_BYTES))
   try {
     const streamed = await assistant.chat(turns, incoming.gone)
     await pipeUIMessageStreamToResponse({

@@ -151,7 +151,12 @@ const KINDS: readonly ((random: Random) => Hostile)[] = [
   (random) => post(random, '/api/chat', random.of(BAD_CHATS), [400, 429]),
   (random) => post(random, '/api/ask', Buffer.from([0x22, 0xff, 0xfe, random.below(256)]), [400, 429]),
   (random) =>
-    post(random, '/api/ask', JSON.stringify({ question: 'y'.repeat(40_000 + random.below(9)) }), [413, 429]),
+    post(
+      random,
+      '/api/ask',
+      JSON.stringify({ question: 'y'.repeat(520_000 + random.below(9_000)) }),
+      [400, 413, 429],
+    ),
   (random) => post(random, '/api/ask', JSON.stringify({ question: random.of(PIECES) }), [200, 400, 429]),
   (random) => post(random, '/mcp', random.of(BAD_ASKS), [400, 406]),
   (random) => ({

@@ -286,3 +286,14 @@ describe('a page that is named like an endpoint', () => {
     }
   })
 })
+
+describe('a title that would end its link', () => {
+  it('does not in /llms.txt', async () => {
+    const own = await startBareDocs({}, { 'a.md': '---\ntitle: "a ](http://b) [c"\n---\n' })
+    try {
+      expect(await (await own.get('/llms.txt')).text()).toContain('- [a \\](http://b) \\[c](/a)\n')
+    } finally {
+      await own.close()
+    }
+  })
+})
