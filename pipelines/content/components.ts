@@ -1,4 +1,4 @@
-import type { Nodes, PhrasingContent, Root, RootContent } from 'mdast'
+import type { BlockContent, ListItem, Nodes, PhrasingContent, Root, RootContent, TableRow } from 'mdast'
 import { toString } from 'mdast-util-to-string'
 import type {} from 'remark-mdx'
 
@@ -8,6 +8,8 @@ type Expression = Extract<Nodes, { type: 'mdxFlowExpression' | 'mdxTextExpressio
 /** Attributes that a component shows to its readers as a name, by preference. */
 const NAMES = ['title', 'label', 'name', 'value']
 const COMMENT = /^<!--[\s\S]*?-->$/
+/** Elements of HTML that are words of a line; all others are blocks, and so are components. */
+const INLINE = /^(a|abbr|b|br|code|del|em|i|img|kbd|mark|s|small|span|strong|sub|sup|u)$/
 
 /**
  * Makes plain Markdown of MDX, in place: imports, exports and comments go; a component is what it shows, its name and
@@ -21,9 +23,25 @@ function flow(nodes: readonly RootContent[]): RootContent[] {
   return nodes.flatMap((node) => replaced(node, true))
 }
 
+/** What were blocks side by side must not become one word. */
 function phrasing(nodes: readonly RootContent[]): PhrasingContent[] {
-  return nodes.flatMap((node) => replaced(node, false)) as PhrasingContent[]
+  return nodes.flatMap((node, at) => {
+    const before = nodes[at - 1]
+    const isParted = before !== undefined && isBlock(before) && isBlock(node)
+    return [...(isParted ? [{ type: 'text', value: ' ' } as const] : []), ...replaced(node, false)]
+  }) as PhrasingContent[]
 }
+
+const isJsx = (node: Nodes): node is Jsx => /^mdxJsx(Flow|Text)Element$/.test(node.type)
+
+const isBlock = (node: RootContent): boolean => isJsx(node) && !INLINE.test(node.name ?? '')
+
+/** Whether a paragraph is none: MDX takes elements that stand on one line for words of it. */
+const isUnravelled = (nodes: readonly RootContent[]): boolean =>
+  nodes.some(isBlock) &&
+  nodes.every((node) => isJsx(node) || node.type === 'mdxTextExpression' || isBlank(node))
+
+const isBlank = (node: RootContent): boolean => node.type === 'text' && node.value.trim() === ''
 
 /** @param isFlow whether blocks may stand there, rather than words of a line. */
 function replaced(node: RootContent, isFlow: boolean): RootContent[] {
@@ -41,7 +59,8 @@ function replaced(node: RootContent, isFlow: boolean): RootContent[] {
     case 'mdxJsxTextElement':
       return isFlow ? block(node) : inline(node)
     case 'paragraph': {
-      const children = phrasing(node.children)
+      if (isUnravelled(node.children)) return isFlow ? blocksOf(flow(node.children)) : phrasing(node.children)
+      const children = trimmed(phrasing(node.children))
       return toString(children).trim() === '' && !children.some(isShown) ? [] : [{ ...node, children }]
     }
     default:
@@ -51,6 +70,14 @@ function replaced(node: RootContent, isFlow: boolean): RootContent[] {
         { ...node, children: isBlocks(node) ? flow(node.children) : phrasing(node.children) } as RootContent,
       ]
   }
+}
+
+/** Without the space in front of an expression that is gone. */
+function trimmed(children: PhrasingContent[]): PhrasingContent[] {
+  const last = children.at(-1)
+  return last?.type === 'text'
+    ? [...children.slice(0, -1), { ...last, value: last.value.trimEnd() }]
+    : children
 }
 
 const isShown = (node: RootContent): boolean =>
@@ -73,13 +100,63 @@ function block(node: Jsx): RootContent[] {
     if (id !== undefined) children.push({ type: 'text', value: ` [#${id}]` })
     return [{ type: 'heading', depth: Number(level) as 1, children }]
   }
-  if (/^(a|img|br|code|kbd|strong|b|em|i)$/.test(name)) return placed(inline(node) as PhrasingContent[], true)
+  if (INLINE.test(name)) return placed(inline(node) as PhrasingContent[], true)
+  const ofHtml = HTML_BLOCKS[name]?.(node)
+  if (ofHtml !== undefined) return ofHtml
   const about = attribute(node, 'description')
   return [
     ...placed(nameOf(node), true),
     ...(about === undefined ? [] : placed([{ type: 'text', value: about }], true)),
     ...blocksOf(flow(node.children)),
   ]
+}
+
+/** Elements whose structure Markdown has too; undefined where theirs is not there, and then they are what they hold. */
+const HTML_BLOCKS: Readonly<Record<string, (node: Jsx) => RootContent[] | undefined>> = {
+  ul: (node) => list(node, false),
+  ol: (node) => list(node, true),
+  table(node) {
+    const rows = elements(node, /^tr$/).map((row): TableRow => {
+      const cells = elements(row, /^t[hd]$/)
+      return {
+        type: 'tableRow',
+        children: cells.map((cell) => ({ type: 'tableCell', children: phrasing(words(cell.children)) })),
+      }
+    })
+    return rows.length === 0 ? undefined : [{ type: 'table', children: rows }]
+  },
+  blockquote: (node) => [{ type: 'blockquote', children: blocksOf(flow(node.children)) as BlockContent[] }],
+  pre(node) {
+    const [code = node] = elements(node, /^code$/)
+    const lang = /(?:^|\s)language-(\S+)/.exec(attribute(code, 'className') ?? '')?.[1]
+    return [{ type: 'code', value: sourceOf(code).replace(/^\n|\n$/g, ''), ...(lang && { lang }) }]
+  },
+  dt: (node) => placed([{ type: 'strong', children: phrasing(words(node.children)) }], true),
+}
+
+function list(node: Jsx, ordered: boolean): RootContent[] | undefined {
+  const children = elements(node, /^li$/).map((item): ListItem => {
+    return { type: 'listItem', spread: false, children: blocksOf(flow(item.children)) as BlockContent[] }
+  })
+  return children.length === 0 ? undefined : [{ type: 'list', ordered, spread: false, children }]
+}
+
+/** The nearest elements of a name within one, through whatever else stands between. */
+function elements(node: Jsx, name: RegExp): Jsx[] {
+  const within = (nodes: readonly RootContent[]): Jsx[] =>
+    nodes.flatMap((each) => {
+      if (isJsx(each) && name.test(each.name ?? '')) return [each]
+      return 'children' in each ? within(each.children) : []
+    })
+  return within(node.children)
+}
+
+/** Its text as it is written. */
+function sourceOf(node: Nodes): string {
+  if (node.type === 'mdxFlowExpression' || node.type === 'mdxTextExpression') return literalOf(node)
+  if (node.type === 'break') return '\n'
+  if ('children' in node) return node.children.map(sourceOf).join('')
+  return 'value' in node ? node.value : ''
 }
 
 /** Words that stand among blocks become paragraphs: a component on one line holds words, one on several lines holds blocks. */

@@ -166,6 +166,46 @@ describe('MDX', () => {
     expect(toc).toEqual([{ title: 'Inside', url: '#inside', depth: 2 }])
     expect(structuredData.contents).toContainEqual({ heading: '', content: 'It is **important**.' })
   })
+
+  it.each([
+    [
+      '<table>\n<tr><th>name</th><th>default</th></tr>\n<tr><td>timeout</td><td>30</td></tr>\n</table>',
+      '| name | default |\n| - | - |\n| timeout | 30 |',
+    ],
+    [
+      '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>**b** | c</td></tr></tbody></table>',
+      '| a |\n| - |\n| **b** \\| c |',
+    ],
+    ['<Steps><Step>Open the door.</Step><Step>Close it.</Step></Steps>', 'Open the door.\n\nClose it.'],
+    [
+      '<Tabs items={["a", "b"]}><Tab value="a">one</Tab><Tab value="b">two</Tab></Tabs>',
+      '**a**\n\none\n\n**b**\n\ntwo',
+    ],
+    ['<p>First para.</p><p>Second para.</p>', 'First para.\n\nSecond para.'],
+    ['<div>Left</div><div>Right</div>', 'Left\n\nRight'],
+    ['In a line <Tab>one</Tab><Tab>two</Tab> there.', 'In a line one two there.'],
+    ['<ul>\n<li>alpha</li>\n<li>**beta**</li>\n</ul>', '- alpha\n- **beta**'],
+    ['<ol><li>alpha</li><li>beta</li></ol>', '1. alpha\n2. beta'],
+    ['<ul></ul>', ''],
+    ['<dl><dt>Term</dt><dd>Meaning</dd></dl>', '**Term**\n\nMeaning'],
+    [
+      '<pre><code className="language-sh">{`line one\nline two`}</code></pre>',
+      '```sh\nline one\nline two\n```',
+    ],
+    ['<blockquote>quoted words</blockquote>', '> quoted words'],
+    ['<Param name="limit" type="number">Most items.</Param>', '**limit**\n\nMost items.'],
+    ['<strong>a</strong> <em>b</em>', '**a** *b*'],
+    ['H<sub>2</sub>O', 'H2O'],
+    ['a < b and {x}', 'a < b and'],
+  ])('keeps the structure of %j', (source, markdown) => {
+    expect(parseDocument(source, 'page.mdx').markdown).toBe(markdown)
+  })
+
+  it('has headings of HTML among its headings', () => {
+    const { toc, markdown } = parseDocument('<h2 id="own-id">Html heading</h2>\n\ntext', 'page.mdx')
+    expect(toc).toEqual([{ title: 'Html heading', url: '#own-id', depth: 2 }])
+    expect(markdown).toBe('## Html heading [#own-id]\n\ntext')
+  })
 })
 
 describe('links', () => {
