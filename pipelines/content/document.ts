@@ -62,7 +62,7 @@ export function parseDocument(source: string, file: string): Draft {
     title,
     toc: toc.map(({ title, url, depth }) => ({ title: title.trim(), url, depth })),
     markdown: write(root.children),
-    structuredData: withoutGaps(structuredData),
+    structuredData: withoutGaps(structuredData, toc),
     sections: sectionsOf(root, title),
   })
 }
@@ -101,10 +101,20 @@ function firstTitle(root: Root): string | undefined {
   return found === undefined ? undefined : toString(found).trim() || undefined
 }
 
-/** Fumadocs leaves the heading of what stands above the first one undefined. */
-function withoutGaps({ headings, contents }: StructuredData): StructuredData {
+/**
+ * Fumadocs leaves the heading of what stands above the first one undefined, and headings in quotes and empty ones out, which are
+ * in the toc and may have contents.
+ */
+function withoutGaps({ headings, contents }: StructuredData, toc: readonly TocEntry[]): StructuredData {
+  const told = new Map(headings.map(({ id, content }) => [id, content]))
   const whole = contents as readonly { heading?: string; content: string }[]
-  return { headings, contents: whole.map(({ heading = '', content }) => ({ heading, content })) }
+  return {
+    headings: toc.map(({ title, url }) => ({
+      id: url.slice(1),
+      content: told.get(url.slice(1)) ?? title.trim(),
+    })),
+    contents: whole.map(({ heading = '', content }) => ({ heading, content })),
+  }
 }
 
 /** Cuts a page at its headings; those inside quotes and lists belong to the section that they stand in. */

@@ -208,6 +208,19 @@ describe('MDX', () => {
   })
 })
 
+describe('the headings of a page', () => {
+  it('are the same in toc and structured data, also those in quotes and empty ones', () => {
+    const source =
+      '# A\n\n## `B` *c*\n\n> ## Quoted\n>\n> words\n\n- ### Listed\n\n####\n\nafter\n\n## [#only]\n\nz'
+    const { toc, structuredData } = parseDocument(source, 'page.md')
+    const ids = structuredData.headings.map(({ id }) => `#${id}`)
+    expect(ids).toEqual(toc.map(({ url }) => url))
+    expect(ids).toEqual(['#a', '#b-c', '#quoted', '#listed', '#section', '#only'])
+    expect(structuredData.headings[1]?.content).toBe('`B` *c*')
+    for (const { heading } of structuredData.contents) expect(ids).toContain(`#${heading}`)
+  })
+})
+
 describe('links', () => {
   it.each([
     ['./other.md', '/guide/other'],
