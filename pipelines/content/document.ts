@@ -11,6 +11,7 @@ import { unified } from 'unified'
 import { VFile } from 'vfile'
 import { degradeComponents } from './components.js'
 import { splitFrontmatter } from './frontmatter.js'
+import { parseMarkdown } from './markdown.js'
 import { headingId, setHeadingIds } from './headings.js'
 import { resolveLinks } from './links.js'
 import { ContentError, type Draft, type Section, type StructuredData, type TocEntry } from './page.js'
@@ -30,7 +31,6 @@ const heading: Handle = (node: Heading, parent, state, info) => {
 const STYLE: Options = { bullet: '-', rule: '-', fences: true, listItemIndent: 'one' }
 const GFM = { tablePipeAlign: false }
 
-const markdown = unified().use(remarkParse).use(remarkGfm, GFM).freeze()
 const mdx = unified().use(remarkParse).use(remarkMdx).use(remarkGfm, GFM).freeze()
 const writer = unified()
   .use(remarkGfm, GFM)
@@ -57,25 +57,19 @@ export function parseDocument(source: string, file: string): Draft {
   reader.runSync(root, told)
   const { toc, structuredData } = told.data as { toc: TocEntry[]; structuredData: StructuredData }
   const title = frontmatter.title ?? firstTitle(root)
-  return compact({
+  return {
     ...frontmatter,
     title,
     toc: toc.map(({ title, url, depth }) => ({ title: title.trim(), url, depth })),
     markdown: write(root.children),
     structuredData: withoutGaps(structuredData, toc),
     sections: sectionsOf(root, title),
-  })
-}
-
-/** Its strings are slices and chains of others, up to the whole file's text, until they are written out: twice the memory. */
-function compact(draft: Draft): Draft {
-  const { title, order, ...rest } = draft
-  return { title, order, ...(JSON.parse(JSON.stringify(rest)) as typeof rest) }
+  }
 }
 
 function parseBody(body: string, format: Format): Root {
   try {
-    return (format === 'mdx' ? mdx : markdown).parse(body)
+    return format === 'mdx' ? mdx.parse(body) : parseMarkdown(body)
   } catch (error) {
     throw malformed(error as MdxFailure)
   }

@@ -13,8 +13,8 @@ export interface Listed {
 }
 
 const PAGE = /\.mdx?$/
-/** A page is read by people: what is larger is not one. */
-const MOST_BYTES = 4 * 1024 * 1024
+/** A page is read by people: what is larger is not one. A page in memory takes some five times its file. */
+const MOST_BYTES = 1024 * 1024
 
 /**
  * All Markdown and MDX files of a folder, in the order of their names. Hidden ones and `node_modules` are left out, and so are links to what

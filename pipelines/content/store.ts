@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../logger.js'
-import { parseDocument } from './document.js'
+import { Bounded } from './bounded.js'
+import type { DocumentJob } from './document-thread.js'
 import { listFiles, readListed, type Listed } from './files.js'
 import { ContentError, hashOf, type Draft, type Fault, type Page } from './page.js'
 import { placePages } from './tree.js'
@@ -62,6 +63,7 @@ class Watched implements Content {
   readonly #folder: string
   readonly #options: ContentOptions
   readonly #listeners = new Set<() => void>()
+  readonly #thread = new Bounded<DocumentJob, Draft>('pipelines/content/document-thread')
   #known = new Map<string, Known>()
   #snapshot: Snapshot = { pages: [], byUrl: new Map(), faults: [], version: hashOf([]) }
   /** Why the folder as a whole cannot be read. */
@@ -99,6 +101,7 @@ class Watched implements Content {
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
+    this.#thread.close()
     this.#listeners.clear()
   }
 
@@ -164,7 +167,7 @@ class Watched implements Content {
   async #readFile(listed: Listed, lastGood: Draft | undefined): Promise<Known> {
     const { file, stamp } = listed
     try {
-      const draft = parseDocument(await readListed(listed), file)
+      const draft = await this.#thread.do([await readListed(listed), file])
       return { stamp, draft, fault: undefined }
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)

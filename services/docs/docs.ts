@@ -5,6 +5,7 @@ import { Token } from '../token.js'
 import type { Answerer } from './answerer.js'
 import { Assistant } from './assistant.js'
 import { assetEndpoint, loadAssets } from './assets.js'
+import { Bodies } from './bodies.js'
 import { ExtractiveAnswerer } from './extractive.js'
 import { healthOf } from './health.js'
 import { DocsMetrics } from './metrics.js'
@@ -83,6 +84,7 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
   const site = new Site({ siteUrl: options.siteUrl, sourceUrl: options.sourceUrl, trustedHops })
   const pages = { content, cache: new Versioned(content), site }
   const assets = await loadAssets()
+  const bodies = new Bodies(logger)
   const endpoints: readonly Endpoint[] = [
     { pattern: '/api/ask', methods: { POST: (incoming) => ask(questions, incoming) } },
     { pattern: '/api/chat', methods: { POST: (incoming) => chat(questions, incoming) } },
@@ -111,7 +113,7 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
       },
     },
     assetEndpoint(assets),
-    readerEndpoint({ ...pages, assets }),
+    readerEndpoint({ ...pages, assets, bodies }),
   ]
   warnOfHidden(content, endpoints, logger)
   content.onChange(() => {
@@ -127,6 +129,7 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
   const close = async (): Promise<void> => {
     await server.close()
     content.close()
+    bodies.close()
     retrieval.close()
     metrics.close()
   }

@@ -1,15 +1,16 @@
 import type { Page } from '../../pipelines/content/page.js'
 import type { Assets } from './assets.js'
+import type { Bodies } from './bodies.js'
 import { prefersMarkdown, type Incoming } from './incoming.js'
 import { layout, type Frame } from './layout.js'
 import { findPage, markdownOf, type PageApiParts } from './page-api.js'
-import { renderMarkdown } from './render.js'
 import { HTML, MARKDOWN, Refusal, text, type Reply } from './reply.js'
 import type { Endpoint } from './server.js'
 import { html } from './html.js'
 
 export interface ReaderParts extends PageApiParts {
   readonly assets: Assets
+  readonly bodies: Bodies
 }
 
 /** A page is what we wrote: its scripts and styles are files of ours, and it asks nobody else for anything. */
@@ -33,7 +34,7 @@ export function readerEndpoint(parts: ReaderParts): Endpoint {
   return { pattern: '*', methods: { GET: (incoming) => read(parts, incoming) } }
 }
 
-function read(parts: ReaderParts, incoming: Incoming): Reply {
+async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {
   const { content } = parts
   const { segments } = incoming
   const asMarkdown = markdownOf(content, segments)
@@ -43,11 +44,12 @@ function read(parts: ReaderParts, incoming: Incoming): Reply {
   if (incoming.req.url !== page.url && `/${segments.map(encodeURIComponent).join('/')}` !== page.url)
     return moved(page)
   if (prefersMarkdown(incoming.header('accept'))) return text(MARKDOWN, page.markdown, { vary: 'Accept' })
+  const body = await parts.bodies.of(page)
   const frame = frameOf(parts, incoming)
-  const [body, headers] = parts.cache.take(`page ${page.url} ${frame.base}`, () => {
-    return layout(frame, { page, title: page.title, body: renderMarkdown(page) })
+  const [document, headers] = parts.cache.take(`page ${page.hash} ${frame.base}`, () => {
+    return layout(frame, { page, title: page.title, body })
   })
-  return text(HTML, body, { ...headers, ...PAGE_HEADERS })
+  return text(HTML, document, { ...headers, ...PAGE_HEADERS })
 }
 
 /** One URL for each page: without a slash at the end, without `index`. The target is a path of ours, never another host. */

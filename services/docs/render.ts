@@ -3,16 +3,17 @@ import { common, createLowlight } from 'lowlight'
 import rehypeRaw from 'rehype-raw'
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
 import rehypeStringify from 'rehype-stringify'
-import remarkGfm from 'remark-gfm'
-import remarkParse from 'remark-parse'
 import remarkRehype from 'remark-rehype'
 import { unified } from 'unified'
 import { visit } from 'unist-util-visit'
 import { setHeadingIds } from '../../pipelines/content/headings.js'
+import { parseMarkdown } from '../../pipelines/content/markdown.js'
 import type { Page } from '../../pipelines/content/page.js'
 import { Html } from './html.js'
 
 const lowlight = createLowlight(common)
+/** Characters of a code block: colours cost some 200 bytes a word, and nobody reads so much of it. */
+const MOST_HIGHLIGHTED = 32 * 1024
 
 /** As on GitHub, but for the ids, which are the headings' own. */
 const SCHEMA = {
@@ -23,8 +24,6 @@ const SCHEMA = {
 } satisfies typeof defaultSchema
 
 const processor = unified()
-  .use(remarkParse)
-  .use(remarkGfm)
   .use(() => setHeadingIds)
   .use(remarkRehype, { allowDangerousHtml: true })
   .use(rehypeRaw)
@@ -34,11 +33,15 @@ const processor = unified()
   .use(rehypeStringify)
   .freeze()
 
+/** What of a page its HTML is made of. */
+export type Rendered = Pick<Page, 'markdown' | 'title' | 'toc'>
+
 /** A page's Markdown as HTML, harmless whatever its author wrote. The page's title at its head is left out: the layout shows it. */
-export function renderMarkdown({ markdown, title, toc }: Page): Html {
+export function renderMarkdown({ markdown, title, toc }: Rendered): Html {
   const [first] = toc
   const isTitled = first?.depth === 1 && first.title === title && markdown.startsWith('# ')
-  return new Html(processor.processSync(isTitled ? markdown.replace(/^.*\n?/, '') : markdown).toString())
+  const tree = parseMarkdown(isTitled ? markdown.replace(/^.*\n?/, '') : markdown)
+  return new Html(processor.stringify(processor.runSync(tree)))
 }
 
 function decorate(root: Root): void {
@@ -78,7 +81,7 @@ function highlight(pre: Element): void {
   const { className } = code.properties
   const language = Array.isArray(className) ? String(className[0]).replace(/^language-/, '') : ''
   const [text] = code.children
-  if (text?.type !== 'text' || !lowlight.registered(language)) return
+  if (text?.type !== 'text' || text.value.length > MOST_HIGHLIGHTED || !lowlight.registered(language)) return
   code.children = lowlight.highlight(language, text.value).children as ElementContent[]
 }
 

@@ -1,6 +1,10 @@
 import GithubSlugger from 'github-slugger'
+import remarkGfm from 'remark-gfm'
+import remarkParse from 'remark-parse'
+import { unified } from 'unified'
 import { describe, expect, it } from 'vitest'
 import { parseDocument } from '../../../pipelines/content/document.js'
+import { parseMarkdown } from '../../../pipelines/content/markdown.js'
 import { ContentError } from '../../../pipelines/content/page.js'
 
 describe('a page', () => {
@@ -78,6 +82,26 @@ describe('a page', () => {
 
   it('keeps code in its sections', () => {
     expect(page.sections[1]?.markdown).toContain('```ts\nconst secret_word = 1\n```')
+  })
+})
+
+describe('a long text', () => {
+  it('is parsed in parts as it is in one', () => {
+    const block = [
+      '## Part',
+      '- **Item** with [a link][known] and a note[^1]\n\n  ```sh\n\n  # no heading\n  ```\n\nwords',
+      '````md\n```\n\n# no heading\n\nno words\n\n```\n````',
+      '<!--\n\n# no heading\n\n-->',
+      '> quoted\n\nWords.\n\n    code\n\n| a | b |\n|---|---|\n| 1 | 2 |',
+      '[known]: https://example.org\n[^1]: Said.',
+    ].join('\n\n')
+    const text = `${`${block}\n\n`.repeat(200)}~~~\n\nopen to the end\n\n# still\n\n`.repeat(2)
+    const whole = unified().use(remarkParse).use(remarkGfm).parse(text)
+    const plain = (node: object | undefined) =>
+      JSON.stringify(node, (key, value) => (key === 'position' ? undefined : (value as unknown)))
+    const { children } = parseMarkdown(text)
+    expect(children).toHaveLength(whole.children.length)
+    for (const [index, node] of children.entries()) expect(plain(node)).toBe(plain(whole.children[index]))
   })
 })
 

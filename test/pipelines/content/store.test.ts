@@ -118,6 +118,21 @@ describe('a fault', () => {
     ])
   })
 
+  it('is a file that is too much, and takes neither the process nor another page away', async () => {
+    const opened = await open({
+      'good.md': 'text',
+      'large.md': 'x'.repeat(2 ** 20 + 1),
+      'stars.md': '*a '.repeat(340_000),
+    })
+    expect(urls(opened)).toEqual(['/good'])
+    expect(opened.faults()).toEqual([
+      { file: 'large.md', line: 1, message: 'it is larger than 1048576 bytes' },
+      { file: 'stars.md', line: 1, message: expect.stringContaining('too much memory') },
+    ])
+    await write({ 'late.md': 'text' })
+    await until('the next page is read', () => opened.page('/late'))
+  }, 60_000)
+
   it('keeps the page as it was before, until it is mended', async () => {
     const opened = await open({ 'page.mdx': 'first' })
     await write({ 'page.mdx': 'second {' })

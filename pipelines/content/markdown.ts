@@ -1,0 +1,56 @@
+import type { Root, RootContent } from 'mdast'
+import remarkGfm from 'remark-gfm'
+import remarkParse from 'remark-parse'
+import { unified } from 'unified'
+
+const parser = unified().use(remarkParse).use(remarkGfm).freeze()
+
+/** Characters: the parser takes about 500 bytes for each while it works, and keeps a tenth of that. */
+const PART = 32 * 1024
+const BEGINNING = /(?<=\n[ \t]*\n)[#\p{L}]/gu
+const DEFINITION = /^ {0,3}\[[^\]\n]+\]:.*\S.*$/gm
+const FENCE = /^ {0,3}(`{3,}|~{3,})/
+
+/**
+ * The tree of a Markdown text, without positions. A long one is parsed in parts: it takes the memory of one part, and the tree's. Parts
+ * begin at headings and words that follow an empty line at a line's start: nothing goes on across those but fenced code and HTML, which
+ * are not cut.
+ */
+export function parseMarkdown(text: string): Root {
+  const children: RootContent[] = []
+  const known = (text.match(DEFINITION) ?? []).join('\n\n')
+  const head = text.length > PART && known !== '' ? `${known}\n\n***\n\n` : ''
+  const ends = [...text.matchAll(BEGINNING)].map(({ index }) => index)
+  let from = 0
+  let enough = PART
+  for (const end of [...ends, text.length]) {
+    if (end < text.length && end - from < enough) continue
+    const part = head + text.slice(from, end)
+    const parsed = parser.parse(part).children
+    if (end < text.length && isOpen(parsed.at(-1), part)) {
+      enough = 2 * (end - from)
+      continue
+    }
+    for (const node of parsed) if (startOf(node) >= head.length) children.push(withoutPositions(node))
+    from = end
+    enough = PART
+  }
+  return { type: 'root', children }
+}
+
+const startOf = ({ position }: RootContent): number => position?.start.offset ?? 0
+
+/** Whether what stands last in a part may go on behind it. */
+function isOpen(last: RootContent | undefined, part: string): boolean {
+  if (last?.type !== 'code') return last?.type === 'html'
+  const [, fence] = FENCE.exec(part.slice(startOf(last))) ?? []
+  if (fence === undefined) return false
+  const end = part.trimEnd().split('\n').at(-1)?.trim() ?? ''
+  return !(end.startsWith(fence) && new Set(end).size === 1)
+}
+
+function withoutPositions<T extends RootContent>(node: T): T {
+  node.position = undefined
+  if ('children' in node) node.children.forEach(withoutPositions)
+  return node
+}
