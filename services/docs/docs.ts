@@ -15,7 +15,7 @@ import { ask, chat, type QuestionParts } from './questions.js'
 import { json, NO_STORE, text } from './reply.js'
 import { Retrieval } from './retrieval.js'
 import { search } from './search.js'
-import { Server, type Endpoint } from './server.js'
+import { isAt, Server, type Endpoint } from './server.js'
 import { Site } from './site.js'
 import { Versioned } from './versioned.js'
 
@@ -145,8 +145,8 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
 
 /** A file may be called `health.md`: what is to be read there is said by the endpoint all the same. */
 function warnOfHidden(content: Content, endpoints: readonly Endpoint[], logger: Logger): void {
-  const taken = new Set(endpoints.map(({ pattern }) => pattern))
+  const taken = endpoints.filter(({ pattern }) => pattern !== '*')
   for (const { url, file } of content.pages())
-    if (taken.has(url))
+    if (taken.some((endpoint) => isAt(endpoint, url)))
       logger.warn({ file }, `${url} is an endpoint: the page is not shown there, rename its file`)
 }

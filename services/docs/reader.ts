@@ -31,7 +31,12 @@ const PAGE_HEADERS = {
 
 /** The pages for people, each at its URL; Markdown for who asks for it there. And what no other endpoint knows. */
 export function readerEndpoint(parts: ReaderParts): Endpoint {
-  return { pattern: '*', methods: { GET: (incoming) => read(parts, incoming) } }
+  const { content } = parts
+  return {
+    pattern: '*',
+    methods: { GET: (incoming) => read(parts, incoming) },
+    isThere: ({ segments }) => (markdownOf(content, segments) ?? findPage(content, segments)) !== undefined,
+  }
 }
 
 async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {

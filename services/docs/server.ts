@@ -11,9 +11,16 @@ export type Handler = (incoming: Incoming) => Reply | undefined | Promise<Reply 
 
 /** What is found under a path, by method; GET answers HEAD too. */
 export interface Endpoint {
-  /** As regexparam reads it: `*` at the end takes any rest. */
+  /** `*` at the end takes any rest. */
   readonly pattern: string
   readonly methods: Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', Handler>>>
+  /** Whether there is anything at a path that its pattern fits; always where left out. */
+  readonly isThere?: (incoming: Incoming) => boolean
+}
+
+/** Whether a path is one of an endpoint's, as it is written: tinyhttp alone would take `/Health` for `/health`. */
+export function isAt({ pattern }: Endpoint, path: string): boolean {
+  return new RegExp(`^${pattern.replaceAll('.', '\\.').replace('*', '.*')}/?$`).test(path)
 }
 
 export interface ServerParts {
@@ -64,8 +71,9 @@ export class Server {
       },
     })
     for (const endpoint of parts.endpoints)
-      app.all(endpoint.pattern, (req, res) => {
-        void this.#answer(endpoint, req, res)
+      app.all(endpoint.pattern, (req, res, next) => {
+        if (isAt(endpoint, req.url)) void this.#answer(endpoint, req, res)
+        else void next()
       })
     this.#http = createServer(
       {
@@ -110,7 +118,8 @@ export class Server {
     clearTimeout(timer)
   }
 
-  async #answer({ pattern, methods }: Endpoint, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async #answer(endpoint: Endpoint, req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { pattern, methods, isThere } = endpoint
     const began = performance.now()
     res.once('close', () => {
       this.#parts.observe(pattern, res.statusCode, (performance.now() - began) / 1000)
@@ -126,6 +135,7 @@ export class Server {
         return
       }
       const handler = methods[incoming.method as 'GET']
+      if (handler === undefined && isThere?.(incoming) === false) throw new Refusal(404, 'Not Found')
       if (handler === undefined) throw new Refusal(405, 'Method Not Allowed', { allow })
       const reply = await handler(incoming)
       if (reply !== undefined) write(req, res, reply)

@@ -160,7 +160,7 @@ const KINDS: readonly ((random: Random) => Hostile)[] = [
   (random) => post(random, '/api/ask', JSON.stringify({ question: random.of(PIECES) }), [200, 400, 429]),
   (random) => post(random, '/mcp', random.of(BAD_ASKS), [400, 406]),
   (random) => ({
-    line: `${random.of(['PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND'])} ${random.of(['/', '/api/docs', '/api/ask', '/nothing'])}`,
+    line: `${random.of(['PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND'])} ${random.of(['/', '/api/docs', '/api/ask', '/guide'])}`,
     expected: [405],
   }),
   (random) => ({

@@ -226,6 +226,11 @@ describe('every answer', () => {
     expect(response.headers.get('allow')).toBe(allow)
   })
 
+  it('to an unknown path is 404, however it is asked for', async () => {
+    for (const method of ['POST', 'DELETE', 'PUT'])
+      expect((await fetch(`${docs.url}/nothing`, { method })).status, method).toBe(404)
+  })
+
   it('is taken for nothing else, and lets no script in', async () => {
     const api = await docs.get('/api/docs')
     expect(api.headers.get('x-content-type-options')).toBe('nosniff')
@@ -272,6 +277,19 @@ describe('while pages change', () => {
 })
 
 describe('a page that is named like an endpoint', () => {
+  it('in capitals is none, and is shown', async () => {
+    let said = ''
+    const logger = pino({}, { write: (line: string) => void (said += line) })
+    const own = await startBareDocs(
+      { logger },
+      { 'Health.md': '# H\n', 'LLMs.txt.md': '# L\n', 'API/Docs.md': '# D\n', 'llms-txt.md': '# T\n' },
+    )
+    for (const path of ['/Health', '/LLMs.txt', '/API/Docs', '/llms-txt'])
+      expect((await own.get(path)).headers.get('content-type'), path).toBe('text/html; charset=utf-8')
+    expect(said).not.toContain('is an endpoint')
+    await own.close()
+  })
+
   it('is named in the log, when it is there from the start and when it comes later', async () => {
     let said = ''
     const logger = pino({}, { write: (line: string) => void (said += line) })
@@ -281,6 +299,10 @@ describe('a page that is named like an endpoint', () => {
       await own.write('api/search.md', '# Search\n')
       await until('it is warned of', () => said.includes('"file":"api/search.md","msg":"/api/search is'))
       expect(await (await own.get('/docs/health.mdx')).text()).toContain('# Health')
+      await own.write('api/docs/deep.md', '# Deep\n')
+      await until('it is warned of', () =>
+        said.includes('"file":"api/docs/deep.md","msg":"/api/docs/deep is'),
+      )
     } finally {
       await own.close()
     }
