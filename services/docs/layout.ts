@@ -3,6 +3,7 @@ import type { Assets } from './assets.js'
 import { html, type Html } from './html.js'
 import { navigation } from './navigation.js'
 import { markdownUrl } from './page-api.js'
+import { isTitled } from './titled.js'
 
 /** What all pages of an answer's site share. */
 export interface Frame {
@@ -77,9 +78,8 @@ ${chatPanel()}
 
 /** Where the page's title is its first heading, links to that lead here. */
 function titleId(page: Page | undefined): Html | undefined {
-  const first = page?.toc[0]
-  if (first?.depth !== 1 || first.title !== page?.title) return undefined
-  return html` id="${first.url.slice(1)}"`
+  if (page === undefined || !isTitled(page)) return undefined
+  return html` id="${page.toc[0]?.url.slice(1)}"`
 }
 
 function crumbs({ breadcrumbs }: Page): Html | undefined {

@@ -1,15 +1,17 @@
-import type { Element, ElementContent, Root } from 'hast'
+import type { Element, ElementContent, Root, Text } from 'hast'
+import type { Root as Mdast } from 'mdast'
 import { common, createLowlight } from 'lowlight'
 import rehypeRaw from 'rehype-raw'
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
 import rehypeStringify from 'rehype-stringify'
 import remarkRehype from 'remark-rehype'
 import { unified } from 'unified'
-import { visit } from 'unist-util-visit'
+import { EXIT, visit } from 'unist-util-visit'
 import { setHeadingIds } from '../../pipelines/content/headings.js'
 import { parseMarkdown } from '../../pipelines/content/markdown.js'
 import type { Page } from '../../pipelines/content/page.js'
 import { Html } from './html.js'
+import { isTitled } from './titled.js'
 
 const lowlight = createLowlight(common)
 /** Characters of a code block: colours cost some 200 bytes a word, and nobody reads so much of it. */
@@ -20,11 +22,12 @@ const SCHEMA = {
   ...defaultSchema,
   clobberPrefix: '',
   strip: ['script', 'style'],
+  // A source would be asked of another host; the picture within is told.
+  tagNames: (defaultSchema.tagNames ?? []).filter((name) => name !== 'picture' && name !== 'source'),
   attributes: { ...defaultSchema.attributes, code: [['className', /^language-[\w+#.-]+$/]] },
 } satisfies typeof defaultSchema
 
 const processor = unified()
-  .use(() => setHeadingIds)
   .use(remarkRehype, { allowDangerousHtml: true })
   .use(rehypeRaw)
   // All that a page's author wrote passes here; what is added below is ours.
@@ -36,19 +39,29 @@ const processor = unified()
 /** What of a page its HTML is made of. */
 export type Rendered = Pick<Page, 'markdown' | 'title' | 'toc'>
 
-/** A page's Markdown as HTML, harmless whatever its author wrote. The page's title at its head is left out: the layout shows it. */
-export function renderMarkdown({ markdown, title, toc }: Rendered): Html {
-  const [first] = toc
-  const isTitled = first?.depth === 1 && first.title === title && markdown.startsWith('# ')
-  const tree = parseMarkdown(isTitled ? markdown.replace(/^.*\n?/, '') : markdown)
+/** A page's Markdown as HTML, harmless whatever its author wrote. The heading that is the page's title is left out: the layout shows it. */
+export function renderMarkdown(page: Rendered): Html {
+  const tree = parseMarkdown(page.markdown)
+  setHeadingIds(tree)
+  if (isTitled(page)) removeFirstHeading(tree)
   return new Html(processor.stringify(processor.runSync(tree)))
+}
+
+function removeFirstHeading(tree: Mdast): void {
+  visit(tree, 'heading', (_, index, parent) => {
+    parent?.children.splice(index ?? 0, 1)
+    return EXIT
+  })
 }
 
 function decorate(root: Root): void {
   visit(root, 'element', (element, index, parent) => {
     if (/^h[1-6]$/.test(element.tagName)) addAnchor(element)
     if (element.tagName === 'pre') highlight(element)
-    if (element.tagName === 'a') markExternal(element)
+    if (element.tagName === 'a') {
+      markExternal(element)
+      nameImages(element)
+    }
     if (parent === undefined || index === undefined) return undefined
     if (element.tagName === 'img') parent.children[index] = instead(element)
     if (element.tagName === 'table') {
@@ -90,12 +103,23 @@ function markExternal(link: Element): void {
   if (typeof href === 'string' && /^https?:/i.test(href)) link.properties['rel'] = ['noopener', 'noreferrer']
 }
 
-/** Pictures would be asked of other hosts, or are not pages and so not served: what they show is told, and linked. */
-function instead({ properties: { src, alt } }: Element): Element {
-  const text: ElementContent = {
-    type: 'text',
-    value: typeof alt === 'string' && alt !== '' ? alt : 'Picture',
-  }
-  const isLink = typeof src === 'string' && /^https?:/i.test(src)
-  return isLink ? wrap('a', { href: src, rel: ['noopener', 'noreferrer'] }, [text]) : wrap('em', {}, [text])
+/** A link within a link is none: there a picture is what it shows. */
+function nameImages(link: Element): void {
+  visit(link, { tagName: 'img' }, (image, index, parent) => {
+    if (parent !== undefined && index !== undefined) parent.children[index] = shown(image)
+  })
 }
+
+/** Pictures would be asked of other hosts, or are not pages and so not served: what they show is told, and linked. */
+function instead(image: Element): Element {
+  const { src } = image.properties
+  const isLink = typeof src === 'string' && /^https?:/i.test(src)
+  return isLink
+    ? wrap('a', { href: src, rel: ['noopener', 'noreferrer'] }, [shown(image)])
+    : wrap('em', {}, [shown(image)])
+}
+
+const shown = ({ properties: { alt } }: Element): Text => ({
+  type: 'text',
+  value: typeof alt === 'string' && alt !== '' ? alt : 'Picture',
+})

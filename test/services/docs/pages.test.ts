@@ -177,6 +177,26 @@ describe('a page for people', () => {
   })
 })
 
+describe('a page of a repository', () => {
+  const head = '[![CI](https://x.example/b.svg)](https://x.example)\n\n'
+  const source =
+    '<picture><source srcset="https://evil.example/s.png"><img src="https://x.example/i.png" alt="Shot"></picture>'
+
+  it('has its title once, no link within a link, and asks nobody for pictures', async () => {
+    const own = await startBareDocs(
+      {},
+      { 'readme.md': `${head}# My Project\n\n${source}\n\n## My Project\n` },
+    )
+    const shown = await (await own.get('/readme')).text()
+    expect(shown.match(/<h1[^>]*>.*?<\/h1>/g)).toEqual(['<h1 id="my-project">My Project</h1>'])
+    expect(shown).toContain('<h2 id="my-project-1">')
+    expect(shown).toContain('<p><a href="https://x.example" rel="noopener noreferrer">CI</a></p>')
+    expect(shown).toContain('<a href="https://x.example/i.png" rel="noopener noreferrer">Shot</a>')
+    expect(shown).not.toMatch(/<picture|<source|evil\.example/)
+    await own.close()
+  })
+})
+
 describe('every answer', () => {
   it('is not sent again to who has it', async () => {
     for (const path of [
