@@ -45,6 +45,10 @@ async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {
   const asMarkdown = markdownOf(content, segments)
   if (asMarkdown !== undefined) return text(MARKDOWN, asMarkdown.markdown)
   const page = findPage(content, segments)
+  const [first] = content.pages()
+  // Until there is a root page; then it is there.
+  if (page === undefined && first !== undefined && segments.join('/') === '')
+    return { ...moved(first), status: 307 }
   if (page === undefined) return missing(parts, incoming)
   if (incoming.req.url !== page.url && `/${segments.map(encodeURIComponent).join('/')}` !== page.url)
     return moved(page)

@@ -177,6 +177,17 @@ describe('a page for people', () => {
   })
 })
 
+describe('a folder without a root page', () => {
+  it('begins with the first page of its navigation, until there is one', async () => {
+    const own = await startBareDocs({}, { 'b.md': '# B', 'z.md': '---\norder: 1\n---\n# Z' })
+    const response = await own.get('/')
+    expect([response.status, response.headers.get('location')]).toEqual([307, '/z'])
+    await own.write('index.md', '# Home')
+    await until('the root page is there', async () => (await own.get('/')).status === 200)
+    await own.close()
+  })
+})
+
 describe('a page of a repository', () => {
   const head = '[![CI](https://x.example/b.svg)](https://x.example)\n\n'
   const source =
