@@ -124,11 +124,19 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
   }
 
   it('the other stands by', async () => {
-    const leads = await until('one leads', leader)
-    const other = leads === service['one'] ? 'two' : 'one'
-    await control('mine?blocks=3')
-    await shown()
-    expect(await readFile(join(folder, `${other}.log`), 'utf8')).not.toContain('"materializing"')
+    const startsOf = async (name: string): Promise<number> =>
+      (await readFile(join(folder, `${name}.log`), 'utf8')).split('"materializing"').length
+    await until('nobody else folds while one leads', async () => {
+      const leads = await leader()
+      const other = leads === service['one'] ? 'two' : 'one'
+      const before = await startsOf(other)
+      await control('mine?blocks=3')
+      await shown()
+      // Where it changed meanwhile, as joining may make it, the other one had its turn.
+      if (leads === undefined || (await leader()) !== leads) return false
+      expect(await startsOf(other)).toBe(before)
+      return true
+    })
   })
 
   it('takes over from one that is frozen, and nothing of that one shows when it wakes', async () => {
@@ -153,7 +161,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     const ends = performance.now() + SECONDS * 1000
     let leaders = 0
     let last: ServiceProcess | undefined
-    for (let round = 0; performance.now() < ends; round++) {
+    for (let round = 0; performance.now() < ends || leaders < 3; round++) {
       // A member that leaves, in an orderly way or not, and comes back: twice the group is shared out anew.
       const leaving =
         round % 2 === 0 ? await until('one leads', leader) : service[round % 4 === 1 ? 'one' : 'two']
@@ -168,7 +176,6 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
       if (now !== last) leaders++
       last = now
     }
-    expect(leaders).toBeGreaterThan(2)
     await expectCleanRows(database)
     await until('lag monitors see that all is done', async () => {
       const [offsets] = await admin.fetchOffsets({ groupId: GROUP, topics: [TOPIC] })
