@@ -4,9 +4,9 @@ import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { TIMELINE } from '../harness/recording.js'
 import { until } from '../harness/until.js'
-import { readPages } from './pages.js'
+import { readPages } from '../content/pages.js'
 
-const LABELS = fileURLToPath(new URL('labels.jsonl', import.meta.url))
+const LABELS = fileURLToPath(new URL('../content/labels.jsonl', import.meta.url))
 const POOLS = fileURLToPath(new URL('../../deploy/pools.json', import.meta.url))
 
 /** As content/guide/simulated-nodes.md tells readers to do it: before the last reorganisation, then to the end. */
