@@ -31,7 +31,8 @@ const CLEAN_INDEX_EVERY = 20
 
 /**
  * Rounds of a fault each, on one world, while the chain lives; after each what is visible is held against the node itself.
- * Ends with the first round that shows a difference, and then leaves what was written where it is, and says so. @throws Error where the world cannot be had, or a fault cannot be made.
+ * Ends with the first round that shows a difference, and then leaves what was written where it is, and says so.
+ * @throws Error where the world cannot be had, or a fault cannot be made.
  */
 export async function chaos(run: Run): Promise<Outcome> {
   const world = await World.start(run)

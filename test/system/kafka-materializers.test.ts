@@ -126,17 +126,16 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
   it('the other stands by', async () => {
     const startsOf = async (name: string): Promise<number> =>
       (await readFile(join(folder, `${name}.log`), 'utf8')).split('"materializing"').length
-    await until('nobody else folds while one leads', async () => {
+    const [before, after] = await until('one leads for a while', async () => {
       const leads = await leader()
       const other = leads === service['one'] ? 'two' : 'one'
-      const before = await startsOf(other)
+      const starts = await startsOf(other)
       await control('mine?blocks=3')
       await shown()
       // Where it changed meanwhile, as joining may make it, the other one had its turn.
-      if (leads === undefined || (await leader()) !== leads) return false
-      expect(await startsOf(other)).toBe(before)
-      return true
+      return leads !== undefined && (await leader()) === leads && [starts, await startsOf(other)]
     })
+    expect(after).toBe(before)
   })
 
   it('takes over from one that is frozen, and nothing of that one shows when it wakes', async () => {
