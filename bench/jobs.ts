@@ -1,0 +1,64 @@
+import type { Job } from './job-runs.js'
+
+/** The sources of the explorer's processes; the documentation's are tested elsewhere. */
+const EXPLORER = [
+  ...['services', 'pipelines', 'proto', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
+  ...[':!services/docs', ':!services/retrieval', ':!pipelines/content', ':!pipelines/retrieval'],
+]
+const BENCH = [...EXPLORER, 'bench/processes.ts', 'bench/report.ts', 'bench/baseline.json', 'test/harness']
+const SYSTEM = [...EXPLORER, 'vitest.config.ts', 'test/harness']
+const CHAOS = [...EXPLORER, 'test/harness', 'test/chaos', ':!test/chaos/*.test.ts']
+
+const vitest = (file: string): string[] => [
+  'node_modules/vitest/vitest.mjs',
+  'run',
+  '--project',
+  'system',
+  file,
+]
+
+const CHAOS_RUNS = 8
+const ROUNDS_A_RUN = 25
+
+/** 200 rounds, a world and a seed for each 25. */
+const chaos = (log: 'embedded' | 'kafka'): string[][] =>
+  Array.from({ length: CHAOS_RUNS }, (_, index) => [
+    ...['deploy/bootstrap.mjs', 'chaos', '--log', log],
+    ...['--seed', String(index + 1), '--rounds', String(ROUNDS_A_RUN)],
+  ])
+
+/** What takes too long for CI. */
+export const JOBS: readonly Job[] = [
+  {
+    name: 'bench ingest: speed and memory over 20,000 blocks',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'ingest']],
+    sources: [...BENCH, 'bench/ingest.ts'],
+  },
+  {
+    name: 'bench rest: reads against a bare handler',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'rest']],
+    sources: [...BENCH, 'bench/rest.ts', 'bench/bare-server.ts'],
+  },
+  {
+    name: 'ClickHouse frozen for a minute under load',
+    env: { FROZEN_SECONDS: '60' },
+    runs: [vitest('test/system/database-frozen.test.ts')],
+    sources: [...SYSTEM, 'test/system/database-frozen.test.ts'],
+  },
+  { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },
+  { name: 'chaos: 200 rounds on Kafka', env: {}, runs: chaos('kafka'), sources: CHAOS },
+  {
+    name: 'rebalances of two materializers on Kafka for ten minutes',
+    env: { REBALANCE_SECONDS: '600' },
+    runs: [vitest('test/system/kafka-materializers.test.ts')],
+    sources: [...SYSTEM, 'test/system/kafka-materializers.test.ts'],
+  },
+  {
+    name: 'the recording, every frame, while it is read',
+    env: { RECORDING_EVERY_FRAME: '1' },
+    runs: [vitest('test/system/recording.test.ts')],
+    sources: [...SYSTEM, 'test/system/recording.test.ts', 'test/recording'],
+  },
+]
