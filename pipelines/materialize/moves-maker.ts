@@ -40,6 +40,8 @@ export class MovesMaker {
   readonly #thread = new Worker(threadScript())
   /** In the order in which they were asked for, which is that of the answers. */
   readonly #asked: Asked[] = []
+  /** Why the thread has ended; undefined while it works. */
+  #ended: Error | undefined
 
   constructor() {
     this.#thread.on('message', (answer: Answer) => {
@@ -55,7 +57,7 @@ export class MovesMaker {
     })
   }
 
-  /** @throws PoisonEvent where an event does not hold its block, Error where the thread ends. */
+  /** @throws PoisonEvent where an event does not hold its block, Error where the thread ends or has ended. */
   make(events: readonly BlockEvent[], chain: Chain): Promise<Made> {
     const bytes = new Uint8Array(events.reduce((sum, { value }) => sum + value.length, 0))
     let end = 0
@@ -65,7 +67,8 @@ export class MovesMaker {
     })
     const positions = events.map(({ position }) => position)
     const made = new Promise<Made>((resolve, reject) => {
-      this.#asked.push({ resolve, reject })
+      if (this.#ended === undefined) this.#asked.push({ resolve, reject })
+      else reject(this.#ended)
     })
     this.#thread.postMessage({ chain, positions, bytes, ends } satisfies Wanted, [bytes.buffer])
     // Told by whoever waits for it.
@@ -78,6 +81,7 @@ export class MovesMaker {
   }
 
   #lose(error: Error): void {
+    this.#ended ??= error
     for (const { reject } of this.#asked.splice(0)) reject(error)
   }
 }
