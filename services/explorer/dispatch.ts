@@ -88,10 +88,9 @@ export class Dispatcher {
   #answer(request: Request): Answer | Promise<Answer> {
     if (request.path.length + request.query.length > MOST_URL) return errorAnswer(414, 'URI Too Long')
     const matched = this.#router.match(request.path)
-    if (matched === undefined) return unknownRoute(request)
+    if (matched === undefined || isBroadcast(request)) return unknownRoute(request)
     if (request.method === 'OPTIONS') return PREFLIGHT
-    if (request.method !== 'GET' && request.method !== 'HEAD')
-      return errorAnswer(405, 'Method Not Allowed', [['allow', METHODS]])
+    if (request.method !== 'GET' && request.method !== 'HEAD') return wrongMethod(request)
     const { target } = matched.route
     if (target === 'health') return this.#health()
     if (target === 'metrics') return this.#metrics()
@@ -180,10 +179,22 @@ function toAnswer(outcome: Outcome, { ifNoneMatch }: Request): Answer {
   return { status: 200, headers: [JSON_TYPE, ...headers], body }
 }
 
+/** The route by which clients of the live service send transactions: to them, 405 would not say that it does not exist. */
+function isBroadcast({ method, path }: Request): boolean {
+  return method === 'POST' && path === `${API}/tx/send`
+}
+
+/** In the words of Fastify, which the live service runs on. */
 function unknownRoute({ method, path, query }: Request): Answer {
   const url = query === '' ? path : `${path}?${query}`
   const body = { error: 'Not Found', message: `Route ${method}:${url} not found`, statusCode: 404 }
   return { status: 404, headers: [JSON_TYPE], body: jsonBytes(body) }
+}
+
+function wrongMethod({ method, path }: Request): Answer {
+  const message = `Method ${method} is not allowed for ${path}`
+  const body = jsonBytes({ error: 'Method Not Allowed', message, statusCode: 405 })
+  return { status: 405, headers: [JSON_TYPE, ['allow', METHODS]], body }
 }
 
 const isUnder = (folder: string, path: string): boolean =>

@@ -94,7 +94,7 @@ export const Input = Type.Object({
   block_height: orNull(MinedAt),
   prev_txid: orNull(Hash),
   prev_vout: orNull(int('place of the output that is spent; null of a coinbase')),
-  script_sig: Type.Optional(Hex),
+  script_sig: Type.Optional(orNull(text('hexadecimal; null where the script is empty'))),
   sequence: Decimal,
   witness: Type.Optional(list(Hex, 'its items, hexadecimal')),
   value: orNull(Amount),

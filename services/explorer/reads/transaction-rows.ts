@@ -171,7 +171,7 @@ function inputOf({ tx, standing, coins, chain, full }: Omit<Parts, 'spends'>, vi
     block_height: standing.block_height,
     prev_txid: tx.isCoinbase ? null : input.prevTxid,
     prev_vout: tx.isCoinbase ? null : input.prevVout,
-    ...(full ? { script_sig: input.scriptSig.toString('hex') } : {}),
+    ...(full ? { script_sig: input.scriptSig.length === 0 ? null : input.scriptSig.toString('hex') } : {}),
     sequence: String(input.sequence),
     ...(full ? { witness: input.witness.map((item) => item.toString('hex')) } : {}),
     value: coin === undefined ? null : coin.value.toString(),

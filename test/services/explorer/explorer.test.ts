@@ -155,6 +155,29 @@ describe('an explorer of the recorded chain', () => {
     }
   })
 
+  it('has null for the script of an input that needs none, as the live service', async () => {
+    const { items } = (await pipeline.get('/txs/recent?limit=50&witness=true')).body
+    const ours: [string, string | null][] = items.flatMap(
+      (tx: { txid: string; inputs: { vin: number; script_sig: string }[] }) =>
+        tx.inputs.map(({ vin, script_sig }) => [`${tx.txid}:${String(vin)}`, script_sig]),
+    )
+    const theirs = new Map(
+      frames.flatMap(({ connected }) =>
+        connected.flatMap(({ block }) =>
+          block.tx.flatMap(({ txid, vin }) =>
+            vin.map((input, index) => [
+              `${txid}:${String(index)}`,
+              input.coinbase ?? input.scriptSig?.hex ?? '',
+            ]),
+          ),
+        ),
+      ),
+    )
+    for (const [input, script] of ours)
+      expect(script, input).toBe(theirs.get(input) === '' ? null : theirs.get(input))
+    expect(new Set(ours.map(([, script]) => script === null))).toEqual(new Set([true, false]))
+  })
+
   it('pages blocks from the tip down, each once, to an empty page', async () => {
     const heights: number[] = []
     for (let page = 1; ; page++) {
@@ -244,8 +267,28 @@ describe('an explorer of the recorded chain', () => {
         { error: 'x-min-chain-height must be an integer from 0 to 9999999999' },
       ],
       ['/ws', {}, 426, { error: 'Upgrade Required' }],
-      ['/api/v1/blocks', { method: 'POST', body: '{}' }, 405, { error: 'Method Not Allowed' }],
-      ['/health', { method: 'DELETE' }, 405, { error: 'Method Not Allowed' }],
+      [
+        '/api/v1/blocks',
+        { method: 'POST', body: '{}' },
+        405,
+        {
+          error: 'Method Not Allowed',
+          message: 'Method POST is not allowed for /api/v1/blocks',
+          statusCode: 405,
+        },
+      ],
+      [
+        '/health',
+        { method: 'DELETE' },
+        405,
+        { error: 'Method Not Allowed', message: 'Method DELETE is not allowed for /health', statusCode: 405 },
+      ],
+      [
+        '/api/v1/tx/send',
+        { method: 'POST', body: '{}' },
+        404,
+        { error: 'Not Found', message: 'Route POST:/api/v1/tx/send not found', statusCode: 404 },
+      ],
     ]
     for (const [path, options, status, body] of cases) {
       const response = await raw(path, options)

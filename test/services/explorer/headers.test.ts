@@ -7,6 +7,14 @@ import { type BareServer, sendRaw, startBare } from './bare-server.js'
 
 const reads = [
   declareRead({
+    name: 'transaction',
+    path: '/tx/:txid',
+    fresh: 'live',
+    args: { txid: Type.String({ minLength: 1, maxLength: 64 }) },
+    answer: Type.Object({}),
+    resolve: () => ({}),
+  }),
+  declareRead({
     name: 'echo',
     path: '/echo/:word',
     fresh: 'live',
@@ -95,9 +103,26 @@ describe('the headers of an answer', () => {
       })
       expect(answer.status).toBe(405)
       expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
-      expect(await answer.json()).toEqual({ error: 'Method Not Allowed' })
+      expect(await answer.json()).toEqual({
+        error: 'Method Not Allowed',
+        message: `Method ${method} is not allowed for /api/v1/echo/a`,
+        statusCode: 405,
+      })
     },
   )
+
+  it('say to who would broadcast, as the live service does, that there is no such route', async () => {
+    const body = JSON.stringify({ hex: '00' })
+    const answer = await fetchPath('/api/v1/tx/send', { method: 'POST', body })
+    expect(answer.status).toBe(404)
+    expect(await answer.json()).toEqual({
+      error: 'Not Found',
+      message: 'Route POST:/api/v1/tx/send not found',
+      statusCode: 404,
+    })
+    expect((await fetchPath('/api/v1/tx/send', { method: 'PUT' })).status).toBe(405)
+    expect((await fetchPath('/api/v1/tx/other', { method: 'POST', body })).status).toBe(405)
+  })
 
   it('come for a request whose long head arrives in pieces', async () => {
     const head = `GET /api/v1/echo/a HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(12_000)}`

@@ -40,9 +40,12 @@ function objectIn(schema: TSchema, value: Record<string, any>): Record<string, u
   const properties = Object.entries(schema['properties'] as Record<string, TSchema>)
   const strange = Object.keys(value).filter((key) => !properties.some(([name]) => name === key))
   if (strange.length > 0) throw new Error(`not declared: ${strange.join(', ')}`)
+  // Of an input that has a witness, or an empty one, the script is not left out: an absent one is empty.
+  const isLeftOut = (name: string): boolean =>
+    value[name] === undefined && !(name === 'script_sig' && value['witness'] !== undefined)
   return Object.fromEntries(
     properties
-      .filter(([name, each]) => !(OptionalKind in each && value[name] === undefined))
+      .filter(([name, each]) => !(OptionalKind in each && isLeftOut(name)))
       .map(([name, each]) => [name, each['type'] === 'null' ? null : inRest(each, value[name])]),
   )
 }

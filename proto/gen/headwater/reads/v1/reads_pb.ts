@@ -1858,7 +1858,7 @@ export type Input = Message<"headwater.reads.v1.Input"> & {
   prevVout?: bigint | undefined;
 
   /**
-   * Hexadecimal.
+   * Hexadecimal; null where the script is empty.
    *
    * @generated from field: optional string script_sig = 6 [json_name = "script_sig"];
    */
