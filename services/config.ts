@@ -151,6 +151,16 @@ const SETTINGS = {
     0,
     "The retrieval worker's `/metrics` and `/health`; 0 takes a free one, which its log names.",
   ),
+  pollerMetricsPort: port(
+    'POLLER_METRICS_PORT',
+    0,
+    "The poller's `/metrics` and `/health`; 0 takes a free one, which its log names.",
+  ),
+  materializerMetricsPort: port(
+    'MATERIALIZER_METRICS_PORT',
+    0,
+    "The materializer's `/metrics` and `/health`; 0 takes a free one, which its log names.",
+  ),
   dataDir: path(
     'DATA_DIR',
     './.data',

@@ -44,6 +44,15 @@ export interface MaterializerOptions {
   /** Lays an event that is wrong at its right position aside, into topic `dead-letters`, and goes on with the next. */
   readonly layPoisonAside?: boolean
   readonly hooks?: MaterializerHooks
+  readonly observer?: MaterializerObserver
+}
+
+/** What a materializer reports while it works. */
+export interface MaterializerObserver {
+  /** A batch was applied, or there was none: events read, and blocks that came and left. */
+  worked(events: number, blocks: { readonly connected: number; readonly disconnected: number }): void
+  /** A step failed and is tried again. */
+  failed(error: unknown): void
 }
 
 /** For tests that interrupt it at a given point. */
@@ -121,6 +130,7 @@ export class Materializer {
           throw error
         // It may be rows that were lost.
         this.#started = false
+        this.#options.observer?.failed(error)
         const waitMs = Math.min(LONGEST_BACKOFF_MS, 100 * 2 ** failures++)
         this.#options.logger.warn({ err: error, waitMs }, 'materializing failed, trying again')
         await sleep(waitMs, undefined, { signal }).catch(() => undefined)
@@ -138,11 +148,16 @@ export class Materializer {
    * @returns whether there were any. After an error the state is read from the tables again.
    */
   async step(): Promise<boolean> {
+    const { connected, disconnected } = this.counts
     try {
       if (!this.#started) await this.#start()
       const records = await this.#options.log.read('chain', this.#cursor + 1, BATCH_EVENTS, BATCH_BYTES)
       if (records.length > 0) await this.#foldBatch(records)
       await this.#announcer.heartbeat()
+      this.#options.observer?.worked(records.length, {
+        connected: this.counts.connected - connected,
+        disconnected: this.counts.disconnected - disconnected,
+      })
       return records.length > 0
     } catch (error) {
       this.#started = false

@@ -2,9 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Logger } from '../logger.js'
 import { backoffMs, CoolDown, NODE_BACKOFF, type Backoff } from './backoff.js'
-import { NodeFaultError, NodeRefusedError, NodeRpcError, RPC_IN_WARMUP } from './errors.js'
+import { type FaultKind, NodeFaultError, NodeRefusedError, NodeRpcError, RPC_IN_WARMUP } from './errors.js'
 import * as replies from './replies.js'
 import { Transport, type HttpReply } from './transport.js'
+
+/** One attempt at a request. */
+export interface RpcAttempt {
+  readonly method: string
+  /** `error`: the node answered that it cannot; `refused`: it does not let us in. */
+  readonly outcome: 'ok' | 'error' | 'refused' | FaultKind
+  readonly seconds: number
+  /** Undefined for `ok`. */
+  readonly error: unknown
+}
 
 export interface NodeClientOptions {
   /** For one attempt. */
@@ -13,6 +23,8 @@ export interface NodeClientOptions {
   readonly maxAttempts?: number
   readonly backoff?: Backoff
   readonly logger?: Logger
+  /** Called after each attempt that was not aborted. */
+  readonly onAttempt?: (attempt: RpcAttempt) => void
 }
 
 type Params = readonly unknown[]
@@ -30,6 +42,7 @@ export class NodeClient {
   readonly #backoff: Backoff
   readonly #maxAttempts: number
   readonly #logger: Logger | undefined
+  readonly #onAttempt: NodeClientOptions['onAttempt']
   #nextId = 0
 
   /** @param url http://user:password@host:port; the credentials go into the header only. */
@@ -39,6 +52,7 @@ export class NodeClient {
     this.#coolDown = new CoolDown(this.#backoff)
     this.#maxAttempts = options.maxAttempts ?? Number.POSITIVE_INFINITY
     this.#logger = options.logger
+    this.#onAttempt = options.onAttempt
   }
 
   /** host:port of the node, for messages. */
@@ -170,8 +184,10 @@ export class NodeClient {
       try {
         const answer = read(this.#parse(method, await this.#transport.post(body, signal)))
         this.#coolDown.answered(sentAt)
+        this.#report(method, sentAt)
         return answer
       } catch (error) {
+        if (signal?.aborted !== true) this.#report(method, sentAt, error)
         if (!(error instanceof NodeFaultError)) throw error
         if (error.kind === 'busy') this.#coolDown.refuse(sentAt, error.retryAfterMs)
         if (failures >= this.#maxAttempts) throw error
@@ -179,6 +195,11 @@ export class NodeClient {
       }
       await pause(backoffMs(this.#backoff, failures), signal)
     }
+  }
+
+  #report(method: string, sentAt: number, error?: unknown): void {
+    const seconds = (this.#coolDown.now() - sentAt) / 1000
+    this.#onAttempt?.({ method, outcome: outcomeOf(error), seconds, error })
   }
 
   async #untilCool(signal: AbortSignal | undefined): Promise<void> {
@@ -212,6 +233,12 @@ export class NodeClient {
     if ((failures & (failures - 1)) !== 0) return
     this.#logger?.warn({ method, failures, kind: error.kind }, `${error.message}; trying again`)
   }
+}
+
+function outcomeOf(error: unknown): RpcAttempt['outcome'] {
+  if (error === undefined) return 'ok'
+  if (error instanceof NodeFaultError) return error.kind
+  return error instanceof NodeRefusedError ? 'refused' : 'error'
 }
 
 function resultOf(method: string, answer: unknown): unknown {

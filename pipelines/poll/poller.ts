@@ -24,7 +24,32 @@ export interface PollerOptions {
   readonly logger: Logger
   /** Block requests at the same time; a node has four threads for them unless told otherwise. */
   readonly inFlight: number
+  readonly observer?: PollerObserver | undefined
 }
+
+/** What a poller reports while it works. */
+export interface PollerObserver {
+  /** The log was brought nearer to the node, or is level with it. */
+  worked(): void
+  /** Blocks were written to the log as connected, or as disconnected. */
+  moved(change: 'connected' | 'disconnected', blocks: number): void
+  /** A poll failed and is tried again. */
+  failed(error: unknown): void
+}
+
+/** Where a poller stands; heights are -1 while they are not known. */
+export interface PollerState {
+  readonly nodeHeight: number
+  readonly height: number
+  readonly epoch: number
+  /** Of the last event that it wrote to topic `chain`. */
+  readonly position: number
+  /** Unconfirmed transactions. */
+  readonly poolSize: number
+}
+
+/** Of a poller that has not read the log yet. */
+export const NO_STATE: PollerState = { nodeHeight: -1, height: -1, epoch: 0, position: -1, poolSize: 0 }
 
 /** What belongs to one epoch: from reading the log's end until another writes, the log fails or the process ends. */
 interface Session {
@@ -54,9 +79,20 @@ const MAX_STUCK = 8
 export class Poller {
   readonly #options: PollerOptions
   #session: Session | undefined
+  #nodeHeight = -1
 
   constructor(options: PollerOptions) {
     this.#options = options
+  }
+
+  get state(): PollerState {
+    const nodeHeight = this.#nodeHeight
+    if (this.#session === undefined) return { ...NO_STATE, nodeHeight }
+    const { chain, pool } = this.#session
+    return {
+      ...{ nodeHeight, height: chain.chain.height, epoch: chain.epoch, position: chain.position },
+      poolSize: pool.pool.txs.size,
+    }
   }
 
   /**
@@ -73,6 +109,7 @@ export class Poller {
       } catch (error) {
         if (signal.aborted) return
         if (isFatal(error)) throw error
+        this.#options.observer?.failed(error)
         pause = backoffMs(POLL_BACKOFF, ++failures)
         const message = error instanceof Error ? error.message : String(error)
         this.#options.logger.error({ err: error, failures }, `poll failed, trying again: ${message}`)
@@ -99,6 +136,7 @@ export class Poller {
       const info = await this.#look(session, signal)
       if (info.bestblockhash === session.chain.chain.tip?.hash) {
         const seen = await session.pool.look(signal)
+        if (seen !== 'moved') this.#options.observer?.worked()
         if (seen === 'level') return
         stuck = seen === 'more' ? 0 : stuck + 1
       } else {
@@ -137,6 +175,7 @@ export class Poller {
     const { node, pollIntervalMs } = this.#options
     const info = await node.chainInfo(signal)
     this.#refuseOtherChain(info, session)
+    this.#nodeHeight = info.blocks
     const now = Date.now()
     if (info.bestblockhash !== session.beatHash || now - session.beatAt >= pollIntervalMs / 2) {
       const seen = { height: info.blocks, hash: info.bestblockhash }
@@ -226,6 +265,7 @@ export class Poller {
     await chain.disconnectTo(height, target, ({ hash }) => {
       pool.blockDisconnected(hash)
     })
+    this.#options.observer?.moved('disconnected', from - height)
     this.#options.logger.info({ from, to: height, depth: from - height }, 'the node left a branch')
   }
 
@@ -234,6 +274,8 @@ export class Poller {
     if (last === undefined) return
     await chain.connect(blocks, target)
     for (const { hash, raw } of blocks) pool.pool.blockConnected(hash, raw)
+    this.#options.observer?.worked()
+    this.#options.observer?.moved('connected', blocks.length)
     this.#options.logger.debug(
       { height: last.height, blocks: blocks.length, target: target.height },
       'connected',

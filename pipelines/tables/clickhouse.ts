@@ -51,6 +51,8 @@ export interface DatabaseOptions {
   readonly database: string
   /** Milliseconds that a query may take, on the server and on the way. */
   readonly timeoutMs?: number
+  /** Called when rows were inserted, with how long that took. */
+  readonly onInsert?: (table: string, rows: number, seconds: number) => void
 }
 
 export interface QueryOptions {
@@ -116,6 +118,7 @@ export class Database {
       condition === undefined
         ? ''
         : `SELECT ${columns} FROM input('${structureOf(table)}') WHERE ${condition}`
+    const beganAt = performance.now()
     await told(async () => {
       const { stream, summary } = await this.#client.exec({
         query: `INSERT INTO ${table.name} (${columns}) ${source} FORMAT RowBinary`,
@@ -128,6 +131,7 @@ export class Database {
         throw new DatabaseUnavailable(`${table.name}: ${written} of ${String(rows.length)} rows were written`)
       }
     })
+    this.#options.onInsert?.(table.name, rows.length, (performance.now() - beganAt) / 1000)
   }
 
   /** Takes what the server holds now for the ground of all that is written from here on. @throws DatabaseUnavailable. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { observedLog } from '../../pipelines/log/observed.js'
 import type { EventLog, Lease } from '../../pipelines/log/port.js'
 import { Materializer, type MaterializerHooks } from '../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
@@ -8,24 +9,44 @@ import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
 import { runService, type ServiceContext, StartRefused } from '../lifecycle.js'
+import { serveObservation } from '../observation.js'
+import { MaterializerMetrics } from './metrics.js'
 import { standStill } from './stand-still.js'
 import { whenAnswered } from './when-answered.js'
 
 /** Who took over is told to the one before within a session of the log; longer, and it is no matter of leases. */
 const LEASE_ENDS_MS = 15_000
 const RETRY_MS = 1_000
+/** A log that is away must not hold up who asks for metrics. */
+const LOG_END_MS = 1_000
 
 await runService('materializer', async (context) => {
   const { config, logger, signal } = context
+  const current: Current = {}
+  const metrics = new MaterializerMetrics({
+    head: () => current.materializer?.head,
+    logEnd: () => endOf(current.log),
+  })
+  const observation = await serveObservation({
+    host: config.host,
+    port: config.materializerMetricsPort,
+    what: 'the metrics of the materializer (MATERIALIZER_METRICS_PORT)',
+    metrics: () => metrics.text(),
+    health: () => metrics.health(),
+  })
+  logger.info({ host: config.host, metricsPort: observation.port }, 'listening')
   const url = await engineUrl(config, { logger, signal })
-  const named = new Database({ url, database: config.clickhouseDatabase })
-  const log = await openEventLog(config, logger)
+  const named = new Database({ url, database: config.clickhouseDatabase, onInsert: metrics.inserted })
+  const log = observedLog(await openEventLog(config, logger), metrics)
+  current.log = log
   try {
     for (;;) {
-      const lease = await leadWhenPossible(log, context)
+      metrics.leads(false)
+      const lease = await leadWhenPossible(log, metrics, context)
       if (lease === undefined) break
+      metrics.leads(true)
       try {
-        await foldWhileLeading(named, { log, lease }, context)
+        await foldWhileLeading(named, { log, lease, metrics, current }, context)
         if (!signal.aborted) logger.warn('the lease is lost: standing by')
       } finally {
         await lease.release()
@@ -34,12 +55,25 @@ await runService('materializer', async (context) => {
   } finally {
     await log.close()
     await named.close()
+    observation.close()
   }
 })
+
+/** What the metrics are read from; it changes with every database and lease. */
+interface Current {
+  log?: EventLog
+  materializer?: Materializer | undefined
+}
+
+async function endOf(log: EventLog | undefined): Promise<number | undefined> {
+  const late = sleep(LOG_END_MS, undefined, { ref: false })
+  return Promise.race([log?.last('chain').catch(() => undefined), late])
+}
 
 /** Waits while another leads, or while the log is away; undefined when the process is to stop. */
 async function leadWhenPossible(
   log: EventLog,
+  metrics: MaterializerMetrics,
   { logger, signal }: ServiceContext,
 ): Promise<Lease | undefined> {
   while (!signal.aborted) {
@@ -47,6 +81,7 @@ async function leadWhenPossible(
       return await log.lead('materializer', signal)
     } catch (error) {
       if (signal.aborted) break
+      metrics.failed(error)
       logger.warn({ err: error }, 'the log cannot be reached, trying again')
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
     }
@@ -57,16 +92,19 @@ async function leadWhenPossible(
 interface Leading {
   readonly log: EventLog
   readonly lease: Lease
+  readonly metrics: MaterializerMetrics
+  readonly current: Current
 }
 
 /** Folds into the database that serves, and into the one that takes its place, until the lease is lost or the process stops. */
 async function foldWhileLeading(named: Database, leading: Leading, context: ServiceContext): Promise<void> {
   const signal = AbortSignal.any([context.signal, leading.lease.lost])
   const { logger } = context
-  let serving = await whenAnswered(() => servingDatabase(named), { logger, signal })
+  const waiting = { logger, signal, onFailure: (error: unknown) => void leading.metrics.failed(error) }
+  let serving = await whenAnswered(() => servingDatabase(named), waiting)
   while (serving !== undefined && !signal.aborted) {
     const name: string = serving
-    if (name !== named.name) await whenAnswered(() => notePlace(named, name), { logger, signal })
+    if (name !== named.name) await whenAnswered(() => notePlace(named, name), waiting)
     logger.info({ database: name }, 'folding into')
     serving = await foldInto(named.sibling(name), leading, { ...context, signal })
   }
@@ -75,24 +113,30 @@ async function foldWhileLeading(named: Database, leading: Leading, context: Serv
 /** @returns the database that has taken the place of this one, nothing where the signal aborts. */
 async function foldInto(
   db: Database,
-  { log, lease }: Leading,
+  { log, lease, metrics, current }: Leading,
   { config, logger, signal, args }: ServiceContext,
 ): Promise<string | undefined> {
   const { finalityDepth } = config
   const hooks = crashAt(args)
   const layPoisonAside = config.poisonEvents === 'dead-letters'
-  const materializer = new Materializer({ db, log, logger, finalityDepth, layPoisonAside, hooks })
+  const materializer = new Materializer({
+    ...{ db, log, logger, finalityDepth, layPoisonAside, hooks },
+    observer: metrics,
+  })
+  current.materializer = materializer
   try {
     await materializer.run(signal)
   } catch (error) {
     if (error instanceof Superseded) return error.successor ?? (await supersededOrRefuse(error, lease))
     if (!(error instanceof PoisonEvent || error instanceof LogShrank)) throw error
+    metrics.stopped(error)
     return await standStill(error, {
       ...{ logger, signal },
       tell: () => materializer.alert(error),
       successor: () => successorOf(db),
     })
   } finally {
+    current.materializer = undefined
     await materializer.idle()
     await db.close()
   }

@@ -4,16 +4,23 @@ import { DatabaseUnavailable } from '../../pipelines/tables/clickhouse.js'
 
 const PAUSE_MS = 1_000
 
+interface Waiting {
+  readonly logger: Logger
+  readonly signal: AbortSignal
+  readonly onFailure: (error: unknown) => void
+}
+
 /** Asks a database until it answers. @returns nothing where the signal aborts first. @throws what it refuses. */
 export async function whenAnswered<T>(
   ask: () => Promise<T>,
-  { logger, signal }: { readonly logger: Logger; readonly signal: AbortSignal },
+  { logger, signal, onFailure }: Waiting,
 ): Promise<T | undefined> {
   while (!signal.aborted) {
     try {
       return await ask()
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error
+      onFailure(error)
       logger.warn({ err: error }, 'the database does not answer, trying again')
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined)
     }

@@ -1,12 +1,15 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { observedLog } from '../../pipelines/log/observed.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { SupersededError, WrongChainError } from '../../pipelines/poll/errors.js'
-import { Poller } from '../../pipelines/poll/poller.js'
+import { NO_STATE, Poller } from '../../pipelines/poll/poller.js'
 import { nodeUrl, readEndpoint } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
 import { runService, StartRefused, type ServiceContext } from '../lifecycle.js'
+import { serveObservation } from '../observation.js'
+import { PollerMetrics } from './metrics.js'
 
 /** A node's RPC threads, unless it was told otherwise; more requests would only queue there. */
 const IN_FLIGHT = 4
@@ -14,9 +17,25 @@ const IN_FLIGHT = 4
 const MOVED_LOOK_MS = 1_000
 
 await runService('poller', async (context) => {
+  const { host, pollerMetricsPort, pollIntervalMs } = context.config
+  let poller: Poller | undefined
+  const metrics = new PollerMetrics(() => poller?.state ?? NO_STATE, pollIntervalMs)
+  const observation = await serveObservation({
+    host,
+    port: pollerMetricsPort,
+    what: 'the metrics of the poller (POLLER_METRICS_PORT)',
+    metrics: () => metrics.text(),
+    health: () => metrics.health(),
+  })
+  context.logger.info({ host, metricsPort: observation.port }, 'listening')
   const log = await openEventLog(context.config, context.logger)
   try {
-    while (!context.signal.aborted) await follow(context, log)
+    const parts = {
+      log: observedLog(log, metrics),
+      metrics,
+      onStart: (started: Poller) => void (poller = started),
+    }
+    while (!context.signal.aborted) await follow(context, parts)
   } catch (error) {
     if (context.signal.aborted) return
     if (error instanceof WrongChainError || error instanceof SupersededError)
@@ -24,15 +43,30 @@ await runService('poller', async (context) => {
     throw error
   } finally {
     await log.close()
+    observation.close()
   }
 })
 
+interface Parts {
+  readonly log: EventLog
+  readonly metrics: PollerMetrics
+  readonly onStart: (poller: Poller) => void
+}
+
 /** Follows the node until it has moved or the process shall stop. */
-async function follow({ config, logger, signal }: ServiceContext, log: EventLog): Promise<void> {
+async function follow(
+  { config, logger, signal }: ServiceContext,
+  { log, metrics, onStart }: Parts,
+): Promise<void> {
   const url = await nodeUrl(config, { signal, logger })
-  const node = new NodeClient(url, { logger })
+  const node = new NodeClient(url, { logger, onAttempt: metrics.attempted })
   const { chain, pollIntervalMs } = config
-  const poller = new Poller({ node, log, chain, pollIntervalMs, inFlight: IN_FLIGHT, logger })
+  const poller = new Poller({
+    ...{ node, log, chain, pollIntervalMs, logger },
+    inFlight: IN_FLIGHT,
+    observer: metrics,
+  })
+  onStart(poller)
   const stop = new AbortController()
   const either = AbortSignal.any([signal, stop.signal])
   const watching =

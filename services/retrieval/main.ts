@@ -5,12 +5,12 @@ import { Model } from '../../pipelines/retrieval/model.js'
 import { HUB, PIP } from '../../pipelines/retrieval/model-routes.js'
 import { indexFolder, Retrieval } from '../../pipelines/retrieval/retrieval.js'
 import { runService, type ServiceContext, StartRefused, untilAborted } from '../lifecycle.js'
+import { type Health, serveObservation } from '../observation.js'
 import { Progress } from '../progress.js'
 import { startRpcServer } from '../rpc/server.js'
 import { collectGarbage } from './garbage.js'
 import { retrievalService } from './handlers.js'
 import { Metrics } from './metrics.js'
-import { serveObservation } from './observation.js'
 
 const LOOK_AGAIN_MS = 100
 
@@ -43,7 +43,13 @@ await runService('retrieval', async (context) => {
 async function serve(retrieval: Retrieval, { config, logger, signal }: ServiceContext): Promise<void> {
   const { host } = config
   const metrics = new Metrics(() => retrieval.status())
-  const observation = await serveObservation({ host, port: config.retrievalMetricsPort, retrieval, metrics })
+  const observation = await serveObservation({
+    host,
+    port: config.retrievalMetricsPort,
+    what: 'the metrics of retrieval (RETRIEVAL_METRICS_PORT)',
+    metrics: () => metrics.text(),
+    health: () => healthOf(retrieval),
+  })
   const service = retrievalService(retrieval, metrics)
   const what = 'retrieval (RETRIEVAL_GRPC_PORT)'
   const rpc = await startRpcServer({
@@ -58,6 +64,12 @@ async function serve(retrieval: Retrieval, { config, logger, signal }: ServiceCo
   await untilAborted(signal)
   await rpc.close()
   observation.close()
+}
+
+function healthOf(retrieval: Retrieval): Health {
+  const { indexBuiltMs, indexStale, reason, ...status } = retrieval.status()
+  const index = { built_at: new Date(indexBuiltMs).toISOString(), stale: indexStale }
+  return { isWell: true, body: { status: 'ok', service: 'retrieval', ...status, reason, index } }
 }
 
 /** `npm run docs:index`: brings the index up to date and ends. */

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NO_STATE } from '../../pipelines/poll/poller.js'
+import { MaterializerMetrics } from '../../services/materializer/metrics.js'
+import { PollerMetrics } from '../../services/poller/metrics.js'
 import { useEngine } from '../harness/engine.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { metricsIn, seriesIn } from './promql.js'
@@ -41,11 +44,17 @@ describe('alerts and the dashboard', () => {
   beforeAll(async () => {
     pipeline = await Pipeline.start({ engineUrl: useEngine(), nodeUrl: 'http://127.0.0.1:1' })
     const answer = await fetch(`${pipeline.url}/metrics`)
-    told = seriesIn(await answer.text())
+    const poller = new PollerMetrics(() => NO_STATE, 1000)
+    const materializer = new MaterializerMetrics({
+      head: () => undefined,
+      logEnd: () => Promise.resolve(undefined),
+    })
+    const texts = [await answer.text(), (await poller.text()).text, (await materializer.text()).text]
+    told = new Set(texts.flatMap((each) => [...seriesIn(each)]))
   })
   afterAll(() => pipeline.close())
 
-  it('name metrics only that the running explorer tells', () => {
+  it('name metrics only that explorer, poller and materializer have', () => {
     expect(told.size).toBeGreaterThan(30)
     const named = [...rules.map(({ expr }) => expr), ...queries].flatMap(metricsIn)
     expect(named.length).toBeGreaterThan(50)
@@ -55,10 +64,12 @@ describe('alerts and the dashboard', () => {
     expect(unknown).toEqual([])
   })
 
-  it('tell of everything that the explorer declares for itself', () => {
+  it('tell of everything that these declare for themselves', () => {
     const named = new Set([...rules.map(({ expr }) => expr), ...queries].flatMap(metricsIn))
-    const own = [...told].filter((name) => !/^headwater_(nodejs|process)_/.test(name))
-    expect(own.length).toBeGreaterThan(10)
+    const own = [...told].filter((name) => !/^headwater_(\w+er_)?(nodejs|process)_/.test(name))
+    for (const prefix of ['headwater_poller_', 'headwater_materializer_'])
+      expect(own.filter((name) => name.startsWith(prefix)).length, prefix).toBeGreaterThan(10)
+    expect(own.length).toBeGreaterThan(40)
     expect(own.filter((name) => !named.has(name))).toEqual([])
   })
 

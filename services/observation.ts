@@ -1,0 +1,63 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { assertPortFree } from './ports.js'
+
+export interface Health {
+  /** Answered with 200, otherwise 503. */
+  readonly isWell: boolean
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export interface ObservationOptions {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** Whose port it is, with the setting that names it, for messages. */
+  readonly what: string
+  /** In Prometheus' text format. */
+  readonly metrics: () => Promise<{ readonly text: string; readonly type: string }>
+  readonly health: () => Health
+}
+
+export interface Observation {
+  readonly port: number
+  close(): void
+}
+
+/** Serves `/metrics` and `/health` of a process that serves nothing else by HTTP. @throws PortTaken, StartRefused. */
+export async function serveObservation(options: ObservationOptions): Promise<Observation> {
+  const { host, port, what } = options
+  if (port !== 0) await assertPortFree(port, host, what)
+  const server: Server = createServer((request, response) => {
+    answer(request.url ?? '', options).then(
+      ({ status, type, text }) => {
+        response.writeHead(status, { 'content-type': type }).end(text)
+      },
+      () => {
+        response.writeHead(500).end()
+      },
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+async function answer(
+  path: string,
+  { metrics, health }: ObservationOptions,
+): Promise<{ status: number; type: string; text: string }> {
+  if (path === '/metrics') return { status: 200, ...(await metrics()) }
+  const type = 'application/json'
+  if (path !== '/health') return { status: 404, type, text: '{"error":"Not Found"}' }
+  const { isWell, body } = health()
+  return { status: isWell ? 200 : 503, type, text: JSON.stringify(body) }
+}
