@@ -10,7 +10,7 @@ import type { Logger } from '../logger.js'
 import { type ChainView, loadChainView, nextChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead, writeHead } from '../tables/head.js'
-import { migrate } from '../tables/migrate.js'
+import { migrate, MigrationMismatch } from '../tables/migrate.js'
 import { claimWriting, mustBeNewest, Superseded } from '../tables/writers.js'
 import { Announcer } from './announce.js'
 import { BlockWriter } from './block-writer.js'
@@ -32,6 +32,8 @@ const FILLING_BLOCKS = 10
 const IDLE_WAIT_MS = 250
 const LOOK_ROUND_MS = 1000
 const LONGEST_BACKOFF_MS = 2000
+/** Errors that trying again does not mend. */
+const ENDINGS = [PoisonEvent, LogShrank, Superseded, MigrationMismatch]
 
 export interface MaterializerOptions {
   readonly db: Database
@@ -116,7 +118,10 @@ export class Materializer {
     return this.#view?.head
   }
 
-  /** Runs until the signal aborts. Waits for what is away; @throws PoisonEvent, LogShrank, Superseded, which waiting does not mend. */
+  /**
+   * Runs until the signal aborts. Waits for what is away.
+   * @throws PoisonEvent, LogShrank, Superseded, MigrationMismatch, which waiting does not mend.
+   */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
     while (!signal.aborted) {
@@ -126,8 +131,7 @@ export class Materializer {
         if (!moved) await this.#lookRound()
         if (!moved) await this.#options.log.wait('chain', this.#cursor + 1, IDLE_WAIT_MS, signal)
       } catch (error) {
-        if (error instanceof PoisonEvent || error instanceof LogShrank || error instanceof Superseded)
-          throw error
+        if (ENDINGS.some((ending) => error instanceof ending)) throw error
         // It may be rows that were lost.
         this.#started = false
         this.#options.observer?.failed(error)

@@ -17,7 +17,7 @@ export type BlockTable = keyof typeof BLOCK_COLUMNS
 export const BLOCK_TABLES = Object.keys(BLOCK_COLUMNS) as readonly BlockTable[]
 
 /** Point tables, each with where the visible rows name its keys. */
-const POINT_TABLES = {
+export const POINT_TABLES = {
   block_heights: ['hash', 'blocks', 'hash'],
   tx_bodies: ['txid', 'block_txs', 'txid'],
   scripts: ['script_hash', 'script_txs', 'script_hash'],

@@ -1,8 +1,9 @@
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { engineUrl, presentNodeUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
-import { runService, untilAborted } from '../lifecycle.js'
+import { runService, StartRefused, untilAborted } from '../lifecycle.js'
 import { startExplorer } from './explorer.js'
+import { newerSchema } from './newer-schema.js'
 
 await runService('explorer', async ({ config, logger, signal }) => {
   const url = await engineUrl(config, { signal, logger })
@@ -26,7 +27,9 @@ await runService('explorer', async ({ config, logger, signal }) => {
     healthToken: config.healthApiToken,
   })
   logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listens')
-  await untilAborted(signal)
+  const refused = await newerSchema(db, { logger, signal })
+  if (refused === undefined) await untilAborted(signal)
   await explorer.close()
   await Promise.all([db.close(), log.close()])
+  if (refused !== undefined) throw new StartRefused(refused.message)
 })

@@ -4,6 +4,7 @@ import type { EventLog, Lease } from '../../pipelines/log/port.js'
 import { Materializer, type MaterializerHooks } from '../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
+import { MigrationMismatch } from '../../pipelines/tables/migrate.js'
 import { notePlace, servingDatabase } from '../../pipelines/tables/serving.js'
 import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../discovery.js'
@@ -128,6 +129,7 @@ async function foldInto(
     await materializer.run(signal)
   } catch (error) {
     if (error instanceof Superseded) return error.successor ?? (await supersededOrRefuse(error, lease))
+    if (error instanceof MigrationMismatch) throw new StartRefused(error.message)
     if (!(error instanceof PoisonEvent || error instanceof LogShrank)) throw error
     metrics.stopped(error)
     return await standStill(error, {
