@@ -1,5 +1,6 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
 import { scannedSetReply } from '../node/replies.js'
+import { KEYS, queryByKeys } from '../tables/keys.js'
 import { type AuditContext, type CheckResult, filterUpTo, Findings, persisting, shownWith } from './audit.js'
 
 /** Scripts that are scanned for at once: the node walks through all outputs for each request. */
@@ -44,16 +45,12 @@ async function sampleOf({ db, view, sample, seed }: AuditContext): Promise<Sampl
     `SELECT DISTINCT lower(hex(script_hash)) AS hash FROM ((${drawn}) UNION ALL (${richest}))`,
     { seed, sample: Math.max(1, sample - RICHEST), richest: Math.min(sample, RICHEST) },
   )
-  const scripts = await db.query<Sampled>(
-    `SELECT lower(hex(script_hash)) AS hash, lower(hex(script)) AS script FROM scripts WHERE script_hash IN ${setOf('hashes')}`,
-    { hashes: hashes.map(({ hash }) => hash).join(',') },
+  return queryByKeys<Sampled>(
+    db,
+    `SELECT lower(hex(script_hash)) AS hash, lower(hex(script)) AS script FROM scripts WHERE script_hash IN ${KEYS}`,
+    hashes.map(({ hash }) => hash),
   )
-  return scripts
 }
-
-/** A list of hashes as one parameter. */
-export const setOf = (name: string): string =>
-  `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', {${name}:String}))), 32))`
 
 interface Scanned {
   readonly height: number
@@ -86,17 +83,19 @@ async function compareRows(
   set: Scanned,
 ): Promise<CheckResult> {
   const found = new Findings('addresses')
-  const hashes = { hashes: scripts.map(({ hash }) => hash).join(',') }
-  const outputs = await db.query<{ hash: string; outpoint: string; amount: string }>(
+  const hashes = scripts.map(({ hash }) => hash)
+  const outputs = await queryByKeys<{ hash: string; outpoint: string; amount: string }>(
+    db,
     `SELECT lower(hex(script_hash)) AS hash, concat(lower(hex(txid)), ':', toString(vout)) AS outpoint, toString(any(value)) AS amount
-     FROM script_outputs WHERE script_hash IN ${setOf('hashes')} AND ${filter}
+     FROM script_outputs WHERE script_hash IN ${KEYS} AND ${filter}
      GROUP BY script_hash, txid, vout HAVING max(spent) = 0`,
     hashes,
   )
-  const totals = await db.query<{ hash: string; balance: string; unspent: string }>(
+  const totals = await queryByKeys<{ hash: string; balance: string; unspent: string }>(
+    db,
     `SELECT lower(hex(script_hash)) AS hash, toString(argMax(total_received - total_sent, script_txs.ordinal)) AS balance,
        toString(argMax(unspent_count, script_txs.ordinal)) AS unspent
-     FROM script_txs WHERE script_hash IN ${setOf('hashes')} AND ${filter} GROUP BY script_hash`,
+     FROM script_txs WHERE script_hash IN ${KEYS} AND ${filter} GROUP BY script_hash`,
     hashes,
   )
   const last = new Map(totals.map((row) => [row.hash, row]))

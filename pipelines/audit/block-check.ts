@@ -3,7 +3,7 @@ import { decodePrevouts } from '../chain/prevout.js'
 import { type Block, parseBlock } from '../chain/block.js'
 import { parseBody } from '../chain/transaction.js'
 import type { NodeBlock } from '../node/replies.js'
-import { setOf } from './address-check.js'
+import { KEYS, queryByKeys } from '../tables/keys.js'
 import { type AuditContext, type CheckResult, Findings } from './audit.js'
 import { sampleHeights } from './chain-checks.js'
 
@@ -110,10 +110,10 @@ async function compareTransactions(
     ids,
     parsed.txs.map(({ txid, wtxid }) => `${txid}/${wtxid}`).join(' '),
   )
-  const keys = { keys: parsed.txs.map(({ txid }) => txid).join(',') }
-  const bodies = await db.query<{ id: string; bytes: string; coins: string }>(
-    `SELECT lower(hex(txid)) AS id, hex(body) AS bytes, hex(prevouts) AS coins FROM tx_bodies WHERE txid IN ${setOf('keys')}`,
-    keys,
+  const bodies = await queryByKeys<{ id: string; bytes: string; coins: string }>(
+    db,
+    `SELECT lower(hex(txid)) AS id, hex(body) AS bytes, hex(prevouts) AS coins FROM tx_bodies WHERE txid IN ${KEYS}`,
+    parsed.txs.map(({ txid }) => txid),
   )
   const byTxid = new Map(bodies.map((row) => [row.id, row]))
   for (const [index, { txid }] of parsed.txs.entries()) {
@@ -133,22 +133,19 @@ async function compareTransactions(
         .join(', '),
     )
   }
-  const [spends] = await db.query<{ rows: string }>(
-    `SELECT uniqExact(prev_txid, prev_vout) AS rows FROM spends WHERE prev_txid IN ${setOf('parents')}
+  const spent = parsed.txs.slice(1).flatMap(({ inputs }) => inputs.map(({ prevTxid }) => prevTxid))
+  // An output is counted by its transaction, which is a key of one slice only: the counts add up.
+  const counts = await queryByKeys<{ rows: string }>(
+    db,
+    `SELECT uniqExact(prev_txid, prev_vout) AS rows FROM spends WHERE prev_txid IN ${KEYS}
      AND height = {height:UInt32} AND block_hash = unhex({hash:String})`,
-    {
-      ...at,
-      parents:
-        parsed.txs
-          .slice(1)
-          .flatMap(({ inputs }) => inputs.map(({ prevTxid }) => prevTxid))
-          .join(',') || '00',
-    },
+    spent,
+    at,
   )
   found.expect(
     `spends of block ${String(at.height)}`,
-    spends?.rows ?? 0,
-    parsed.txs.slice(1).reduce((count, { inputs }) => count + inputs.length, 0),
+    counts.reduce((sum, { rows }) => sum + Number(rows), 0),
+    spent.length,
   )
 }
 

@@ -1,7 +1,7 @@
 import { dateOf, DAY_SECONDS } from '../chain/day.js'
 import { decodePrevouts } from '../chain/prevout.js'
 import { parseBody } from '../chain/transaction.js'
-import { setOf } from './address-check.js'
+import { KEYS, queryByKeys } from '../tables/keys.js'
 import { type AuditContext, type CheckResult, Findings } from './audit.js'
 import { nodeBlock, sumsOf } from './block-check.js'
 import { sampleHeights } from './chain-checks.js'
@@ -70,20 +70,21 @@ async function countDays({ db, view, head }: Parts, found: Findings): Promise<nu
 /** The counts of one day, made again from the rows of its blocks alone: little work, also on a long chain. */
 export async function countDay({ db, view, head }: Parts, day: number, found: Findings): Promise<void> {
   const span = { from: day * DAY_SECONDS, to: (day + 1) * DAY_SECONDS - 1, tip: head.tipHeight }
-  type Row = { lowest: number; highest: number; hashes: string[]; txs: string; active: string }
+  type Row = { lowest: number; highest: number; blocks: string; txs: string; active: string }
+  const ofTheDay = `FROM blocks WHERE time BETWEEN {from:UInt32} AND {to:UInt32} AND height <= {tip:Int64}
+    AND ${view.sqlFilter('height', 'hash')}`
   const [row] = await db.query<Row>(
-    `SELECT min(height) AS lowest, max(height) AS highest, groupArray(lower(hex(hash))) AS hashes, toString(sum(tx_count)) AS txs,
+    `SELECT min(height) AS lowest, max(height) AS highest, count() AS blocks, toString(sum(tx_count)) AS txs,
        toString(sum(active_addresses)) AS active
-     FROM (SELECT height, hash, tx_count, active_addresses FROM blocks WHERE time BETWEEN {from:UInt32} AND {to:UInt32}
-       AND height <= {tip:Int64} AND ${view.sqlFilter('height', 'hash')} LIMIT 1 BY height)`,
+     FROM (SELECT height, hash, tx_count, active_addresses ${ofTheDay} LIMIT 1 BY height)`,
     span,
   )
-  if (row === undefined || row.hashes.length === 0) return
-  const ofItsBlocks = `height BETWEEN {lowest:UInt32} AND {highest:UInt32} AND block_hash IN ${setOf('hashes')}`
+  if (row === undefined || row.blocks === '0') return
+  const ofItsBlocks = `height BETWEEN {lowest:UInt32} AND {highest:UInt32} AND block_hash IN (SELECT hash ${ofTheDay})`
   const [again] = await db.query<{ txs: string; active: string }>(
     `SELECT (SELECT toString(uniqExact(block_hash, tx_index)) FROM block_txs WHERE ${ofItsBlocks}) AS txs,
        (SELECT toString(uniqExact(script_hash)) FROM script_balances WHERE ${ofItsBlocks}) AS active`,
-    { lowest: row.lowest, highest: row.highest, hashes: row.hashes.join(',') },
+    { ...span, lowest: row.lowest, highest: row.highest },
   )
   found.expect(`transactions of ${dateOf(day)}`, row.txs, again?.txs ?? 0)
   found.expect(`active addresses of ${dateOf(day)}`, row.active, again?.active ?? 0)
@@ -112,9 +113,10 @@ async function sumSomeBlocks({ db, view }: Parts, from: number, to: number, foun
      AND ${view.sqlFilter('height', 'block_hash')} LIMIT 1 BY height, tx_index`,
     span,
   )
-  const bodies = await db.query<{ id: string; bytes: string; coins: string }>(
-    `SELECT lower(hex(txid)) AS id, base64Encode(body) AS bytes, base64Encode(prevouts) AS coins FROM tx_bodies WHERE txid IN ${setOf('keys')}`,
-    { keys: places.map(({ id }) => id).join(',') || '00' },
+  const bodies = await queryByKeys<{ id: string; bytes: string; coins: string }>(
+    db,
+    `SELECT lower(hex(txid)) AS id, base64Encode(body) AS bytes, base64Encode(prevouts) AS coins FROM tx_bodies WHERE txid IN ${KEYS}`,
+    places.map(({ id }) => id),
   )
   const byTxid = new Map(bodies.map((row) => [row.id, row]))
   const sums = new Map<number, { txs: number; fees: bigint; output: bigint }>()

@@ -8,7 +8,7 @@ import {
 import { displayBytes } from '../chain/hash.js'
 import { type EventLog, PARTITION } from '../log/port.js'
 import type { Head } from '../tables/head.js'
-import { type LogShrank, PoisonEvent } from './poison.js'
+import { LogShrank, PoisonEvent } from './poison.js'
 
 /** Events of topic `node` looked back at on start: the newest heartbeat is among the last few. */
 const LOOK_BACK = 200
@@ -30,12 +30,13 @@ export class Announcer {
     await this.#tell({ case: 'head', value })
   }
 
-  /** Tells that the fold stands still, and why. */
-  async alert(why: PoisonEvent | LogShrank): Promise<void> {
+  /** Tells that the fold stands still, and why; what is neither a poison event nor a log that shrank is a defect of ours. */
+  async alert(why: Error): Promise<void> {
+    const kind = why instanceof LogShrank ? Alert_Kind.LOG_SHRANK : Alert_Kind.DEFECT
     const value =
       why instanceof PoisonEvent
         ? { kind: Alert_Kind.POISON, topic: why.topic, position: BigInt(why.position), reason: why.reason }
-        : { kind: Alert_Kind.LOG_SHRANK, topic: 'chain', position: -1n, reason: why.message }
+        : { kind, topic: 'chain', position: -1n, reason: why.message }
     await this.#tell({ case: 'alert', value: { partition: PARTITION, ...value } })
   }
 

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { addressOf, isDilithiumScript } from '../chain/address.js'
 import type { Chain } from '../chain/network.js'
 import type { Database } from '../tables/clickhouse.js'
+import { KEYS, queryByKeys } from '../tables/keys.js'
 import type { EncodedRows } from '../tables/rowbinary.js'
 import { whileNewest } from '../tables/writers.js'
 import { BlockFolder, FoldedRows, type KnownScript } from './block-folder.js'
@@ -19,8 +20,6 @@ const CACHED_SCRIPTS = 80_000
 const KNOWN_SCRIPTS = 50_000
 /** Blocks folded in one turn. */
 const BLOCKS_AT_ONCE = 20
-/** Scripts asked for in one query. */
-const LOOKUP = 5_000
 
 /** What the blocks stand on: a filter for rows up to them, and the sums of the block below. */
 export interface Ground {
@@ -140,31 +139,26 @@ export class BlockWriter {
       if (known === undefined) missing.push(hash)
       else found.set(hash, known)
     }
-    const unknown = new Set<string>()
-    for (let at = 0; at < missing.length; at += LOOKUP) {
-      const keys = missing.slice(at, at + LOOKUP)
-      const written = await this.#written(keys)
-      for (const hash of keys) if (!written.has(hash)) unknown.add(hash)
-      // What is written again may be so because something is wrong: nothing but the histories themselves is believed.
-      const known = cached ? [...written] : keys
-      for (const [hash, each] of await this.#load(known, filter, cached)) found.set(hash, each)
-    }
+    const written = await this.#written(missing)
+    const unknown = new Set(missing.filter((hash) => !written.has(hash)))
+    // What is written again may be so because something is wrong: nothing but the histories themselves is believed.
+    const known = cached ? [...written] : missing
+    for (const [hash, each] of await this.#load(known, filter, cached)) found.set(hash, each)
     return { found, unknown }
   }
 
   /** Most scripts of a backfill are new: a point read tells so, without searching the histories for what is not there. */
   async #written(hashes: readonly string[]): Promise<Set<string>> {
-    const sql = `SELECT lower(hex(script_hash)) AS hash FROM scripts WHERE script_hash IN ${hashSet(hashes)}`
-    return new Set((await this.db.query<{ hash: string }>(sql)).map((row) => row.hash))
+    const sql = `SELECT lower(hex(script_hash)) AS hash FROM scripts WHERE script_hash IN ${KEYS}`
+    return new Set((await queryByKeys<{ hash: string }>(this.db, sql, hashes)).map((row) => row.hash))
   }
 
   async #load(hashes: readonly string[], filter: string, cached: boolean): Promise<Map<string, Totals>> {
     const found = new Map<string, Totals>()
-    if (hashes.length === 0) return found
     const sql = `SELECT lower(hex(script_hash)) AS hash, argMax((script_txs.ordinal, total_received, total_sent,
         unspent_count, first_height, first_time, shows_dilithium, open_days), script_txs.ordinal) AS last
-      FROM script_txs ${cached ? '' : 'FINAL'} WHERE script_hash IN ${hashSet(hashes)} AND ${filter} GROUP BY script_hash`
-    for (const { hash, last } of await this.db.query<{ hash: string; last: TotalsTuple }>(sql))
+      FROM script_txs ${cached ? '' : 'FINAL'} WHERE script_hash IN ${KEYS} AND ${filter} GROUP BY script_hash`
+    for (const { hash, last } of await queryByKeys<{ hash: string; last: TotalsTuple }>(this.db, sql, hashes))
       found.set(hash, toTotals(last))
     return found
   }
@@ -187,8 +181,4 @@ function toTotals(last: TotalsTuple): Totals {
     showsDilithium: shows === 1,
     openDays,
   }
-}
-
-function hashSet(hashes: readonly string[]): string {
-  return `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', '${hashes.join(',')}'))), 32))`
 }

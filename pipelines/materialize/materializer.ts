@@ -5,6 +5,7 @@ import type {
   ChainEvent,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Chain } from '../chain/network.js'
+import { isDefect } from '../defect.js'
 import type { EventLog, LogRecord } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import { type ChainView, loadChainView, nextChainView } from '../tables/chain-view.js'
@@ -120,7 +121,8 @@ export class Materializer {
 
   /**
    * Runs until the signal aborts. Waits for what is away.
-   * @throws PoisonEvent, LogShrank, Superseded, MigrationMismatch, which waiting does not mend.
+   * @throws what waiting does not mend: PoisonEvent, LogShrank, Superseded, MigrationMismatch, and errors of our own, refused
+   *   queries included.
    */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
@@ -131,7 +133,7 @@ export class Materializer {
         if (!moved) await this.#lookRound()
         if (!moved) await this.#options.log.wait('chain', this.#cursor + 1, IDLE_WAIT_MS, signal)
       } catch (error) {
-        if (ENDINGS.some((ending) => error instanceof ending)) throw error
+        if (ENDINGS.some((ending) => error instanceof ending) || isDefect(error)) throw error
         // It may be rows that were lost.
         this.#started = false
         this.#options.observer?.failed(error)
@@ -174,7 +176,7 @@ export class Materializer {
   }
 
   /** Tells the explorers that it stands still, and why. */
-  async alert(why: PoisonEvent | LogShrank): Promise<void> {
+  async alert(why: Error): Promise<void> {
     await this.#announcer.alert(why)
   }
 

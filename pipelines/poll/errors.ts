@@ -1,3 +1,4 @@
+import { isDefect } from '../defect.js'
 import { NodeFaultError, NodeRefusedError, NodeRpcError } from '../node/errors.js'
 
 /** The node follows another chain than the log (or than CHAIN says): going on would mix two chains. */
@@ -35,9 +36,9 @@ export class UnsteadyNodeError extends Error {
   override readonly name = 'UnsteadyNodeError'
 }
 
-/** What trying again cannot mend. */
+/** What trying again cannot mend: another chain, another poller, an error of our own. */
 export function isFatal(error: unknown): boolean {
-  return error instanceof WrongChainError || error instanceof SupersededError
+  return error instanceof WrongChainError || error instanceof SupersededError || isDefect(error)
 }
 
 /** What the node has done, with the log as it was: memory and log still agree. */

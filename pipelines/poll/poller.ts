@@ -97,7 +97,7 @@ export class Poller {
 
   /**
    * Polls until the signal aborts.
-   * @throws WrongChainError, SupersededError: what trying again cannot mend. Everything else is retried with backoff.
+   * @throws what trying again cannot mend: WrongChainError, SupersededError, errors of our own. All else is retried with backoff.
    */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0

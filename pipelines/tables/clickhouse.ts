@@ -1,50 +1,48 @@
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
+import { Defect, isDefect } from '../defect.js'
 import { RUN_AND_LOST, whileRunIsWhole } from './lost-writes.js'
 import { type Columns, type EncodedRows, structureOf } from './rowbinary.js'
 
-/** The server did not answer, or not as a server in order does: try again later. */
+/** The server cannot be reached, did not answer as a server in order does, or refuses for now: try again later. */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable'
 }
 
 /** The server refused what it was asked: trying the same again would not help. */
-export class QueryRefused extends Error {
+export class QueryRefused extends Defect {
   override readonly name = 'QueryRefused'
 }
 
-/** What was asked for has not been made yet: at a first start the tables are made while others look for them. */
+/** What was asked for has not been made yet: at a first start, or an upgrade, the tables are made while others look for them. */
 export class NotThere extends QueryRefused {}
 
 /** Of a column, which a later migration adds, a table, and a database. */
 const UNKNOWN_CODES: readonly string[] = ['47', '60', '81']
 
-/** Errors by which a server, or its cluster, says that it is not in order, rather than that the query is wrong. */
-const PASSING_CODES: readonly string[] = [
-  '159',
-  '202',
-  '209',
-  '210',
-  '225',
-  '236',
-  '241',
-  '242',
-  '243',
-  '244',
-  '252',
-  '279',
-  '285',
-  '286',
-  '289',
-  '319',
-  '364',
-  '394',
-  '425',
-  '439',
-  '473',
-  '999',
-  '1000',
-]
+/** Errors by which a server, its disk or its cluster says that it is not in order, rather than that the query is wrong. */
+const PASSING_CODES: ReadonlySet<string> = new Set(
+  [
+    // Time, memory, threads, quotas, and how much is under way.
+    [159, 173, 201, 202, 241, 252, 364, 394, 439, 473, 574, 692, 700, 749, 762, 776],
+    // Disk: refused writes and reads, also of RocksDB, and of the C++ library.
+    [74, 75, 76, 77, 87, 204, 231, 243, 294, 425, 499, 555, 586, 1001],
+    // Network, as the server sees it.
+    [95, 96, 198, 203, 209, 210, 279, 1000],
+    // Keeper, replicas, tables that start or are moved.
+    [225, 236, 242, 244, 254, 255, 265, 285, 286, 289, 319, 341, 369, 373, 384, 904, 999],
+  ]
+    .flat()
+    .map(String),
+)
+
+/** What Poco, the server's HTTP library, says of a form that it will not read: a plain text with code 1000. */
+const FORM_REFUSED = 'HTML Form Exception'
+
+/** Characters of a query's parameters, percent-encoded: the server takes 131,072 for one. What grows with the data is asked with `queryByKeys`. */
+const MOST_PARAMS = 120_000
+/** Of a query's text. A filter lists the hash of every block above the final height. */
+const MOST_QUERY_BYTES = 64 * 2 ** 20
 
 export interface DatabaseOptions {
   readonly url: string
@@ -88,6 +86,7 @@ export class Database {
     params: Readonly<Record<string, unknown>> = {},
     { signal }: QueryOptions = {},
   ): Promise<T[]> {
+    mustFit(sql, params)
     return told(async () => {
       const result = await this.#client.query({
         query: sql,
@@ -164,6 +163,7 @@ export class Database {
 
   /** @throws DatabaseUnavailable, QueryRefused. */
   async command(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<void> {
+    mustFit(sql, params)
     await told(() => this.#client.command({ query: sql, query_params: params }))
   }
 
@@ -223,8 +223,7 @@ function connect({ url, timeoutMs = 60_000 }: DatabaseOptions, database: string)
       async_insert: 0,
       insert_deduplicate: 0,
       output_format_json_quote_64bit_integers: 1,
-      // A filter lists the hash of every block above the final height.
-      max_query_size: '67108864',
+      max_query_size: String(MOST_QUERY_BYTES),
       max_execution_time: Math.ceil(timeoutMs / 1000),
       cancel_http_readonly_queries_on_client_close: 1,
     },
@@ -242,16 +241,32 @@ class SilentLogger {
   readonly error = quiet
 }
 
+/** @throws QueryRefused for what the server would not take, in words that name the way that it would. */
+function mustFit(sql: string, params: Readonly<Record<string, unknown>>): void {
+  const lengthOf = (text: string): number =>
+    text.length > MOST_PARAMS ? text.length : encodeURIComponent(text).length
+  const given = Object.values(params).reduce((sum: number, value) => sum + lengthOf(String(value)), 0)
+  if (given > MOST_PARAMS)
+    throw new QueryRefused(
+      `parameters of ${String(given)} characters, at most ${String(MOST_PARAMS)}: ask with queryByKeys, which slices`,
+    )
+  if (sql.length > MOST_QUERY_BYTES)
+    throw new QueryRefused(`a query of ${String(sql.length)} characters, at most ${String(MOST_QUERY_BYTES)}`)
+}
+
+/** Sorts the failures of what is asked of the driver: passing ones, refusals, and our own errors, which stay what they are. */
 async function told<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
-    if (error instanceof DatabaseUnavailable) throw error
+    // Of JSON the driver reads what the server sent, and nothing else.
+    if (error instanceof DatabaseUnavailable || (isDefect(error) && !(error instanceof SyntaxError)))
+      throw error
     const message = error instanceof Error ? error.message : String(error)
-    if (error instanceof ClickHouseError && UNKNOWN_CODES.includes(error.code))
-      throw new NotThere(message, { cause: error })
-    if (error instanceof ClickHouseError && !PASSING_CODES.includes(error.code))
-      throw new QueryRefused(message, { cause: error })
+    if (error instanceof ClickHouseError ? !PASSING_CODES.has(error.code) : message.includes(FORM_REFUSED)) {
+      const isUnknown = error instanceof ClickHouseError && UNKNOWN_CODES.includes(error.code)
+      throw new (isUnknown ? NotThere : QueryRefused)(message, { cause: error })
+    }
     throw new DatabaseUnavailable(message, { cause: error })
   }
 }

@@ -112,6 +112,13 @@ async function runStatement(db: Database, statement: string, id: number): Promis
   )
 }
 
+/** Whether all migrations of this version have run: until then tables and columns may be missing. @throws NotThere before the first. */
+export async function isMigrated(db: Pick<Database, 'query'>): Promise<boolean> {
+  const done = await db.query<{ id: number }>('SELECT DISTINCT id FROM migrations')
+  const known = await readMigrations()
+  return known.every(({ id }) => done.some((row) => row.id === id))
+}
+
 /** The migrations in their order; comments are left out of what is run and compared. */
 export async function readMigrations(): Promise<Migration[]> {
   const names = (await readdir(FOLDER)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort()

@@ -1,5 +1,11 @@
 import type { Logger } from '../../pipelines/logger.js'
-import { type Database, QueryRefused } from '../../pipelines/tables/clickhouse.js'
+import {
+  type Database,
+  DatabaseUnavailable,
+  NotThere,
+  QueryRefused,
+} from '../../pipelines/tables/clickhouse.js'
+import { isMigrated } from '../../pipelines/tables/migrate.js'
 
 /** The database cannot be asked now; told to clients as 503. */
 export class Unavailable extends Error {
@@ -12,7 +18,7 @@ export interface Asked {
   readonly connected: boolean
   /**
    * @param signal ends the query, on the server too; it then rejects with the signal's reason.
-   * @throws Unavailable.
+   * @throws Unavailable; QueryRefused, and other errors of our own.
    */
   query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<T[]>
 }
@@ -35,7 +41,7 @@ const MOST_WAITING = 4_000
 /**
  * The database as reads see it: knows whether it is there, so that a read of a database that is away fails at once instead of
  * waiting for a connection, and one under way fails within a second. A database that is busy, but answers anything at all, is
- * there. Any failure of a query is told as Unavailable.
+ * there. What passes is told as Unavailable; a query that is refused, or another error of ours, stays what it is.
  */
 export class AvailableDatabase implements Asked {
   #connected = false
@@ -161,6 +167,7 @@ export class AvailableDatabase implements Asked {
     } catch (error) {
       if (error instanceof QueryRefused) this.#heard = true
       if (signal.aborted) throw signal.reason
+      if (!(await isPassing(error, db))) throw error
       this.logger.warn({ err: error, sql: sql.slice(0, 200) }, 'a query failed')
       void this.ping()
       throw new Unavailable('a query failed', { cause: error })
@@ -209,4 +216,10 @@ export class AvailableDatabase implements Asked {
     // A query that ends lets the next one begin, which is then ended in its turn.
     for (const asked of [...this.#asked]) asked.abort(reason)
   }
+}
+
+/** Whether the same query may succeed later: the database is away, or its tables are still being made or upgraded. */
+async function isPassing(error: unknown, db: Pick<Database, 'query'>): Promise<boolean> {
+  if (error instanceof DatabaseUnavailable) return true
+  return error instanceof NotThere && !(await isMigrated(db).catch(() => false))
 }

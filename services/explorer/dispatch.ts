@@ -128,6 +128,7 @@ export class Dispatcher {
       return errorAnswer(401, error.message, [['www-authenticate', 'Bearer']])
     if (error instanceof NodeUnavailable) return errorAnswer(503, 'Node unavailable')
     if (error instanceof Unavailable) return errorAnswer(503, UNAVAILABLE)
+    this.#parts.metrics.defect('http')
     this.#parts.logger.error({ err: error, what }, 'a read failed')
     return errorAnswer(500, 'Internal Server Error')
   }

@@ -82,9 +82,18 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const threshold = options.whaleMinValue ?? WHALE_VALUE
   const whales = new WhaleWatch({ feed, state, tables, definitions, threshold })
   const writer = new FeedWriter(feed, state, tables, whales)
-  const pool = new PoolFollower({ state, feed, log, tables, whales, logger })
+  const onDefect = (): void => {
+    metrics.defect('follower')
+  }
+  const onIndexerDefect = (): void => {
+    metrics.defect('materializer')
+  }
+  const pool = new PoolFollower({ state, feed, log, tables, whales, logger, onDefect })
   const tablesOf = (other: Database): Tables => new Tables(database.on(other))
-  const heads = new HeadFollower({ state, writer, pool, log, db, tables, tablesOf, logger })
+  const heads = new HeadFollower({
+    ...{ state, writer, pool, log, db, tables, tablesOf, logger },
+    ...{ onDefect, onIndexerDefect },
+  })
   const { locateNode: locate = () => Promise.resolve(undefined), nodeDataDir: dataDir, healthToken } = options
   const { auditEveryMs: everyMs = AUDIT_EVERY_MS } = options
   const audit = new AuditWatch({
@@ -163,6 +172,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
       const what = 'gRPC of the explorer (EXPLORER_GRPC_PORT)'
       const observe = (method: string, code: Code, seconds: number): void => {
         metrics.observeCall(method, Code[code], seconds)
+        if (code === Code.INTERNAL) metrics.defect('grpc')
       }
       const services = [rpcService]
       rpc = await startRpcServer({ host, port: options.grpcPort, services, logger, what, observe })

@@ -1,4 +1,5 @@
 import type { Head } from '../../pipelines/tables/head.js'
+import { KEYS, queryByKeys } from '../../pipelines/tables/keys.js'
 import { SHOWN_HEADS } from '../../pipelines/tables/writers.js'
 import type { Channel, Feed } from './feed.js'
 import { statsSummary } from './reads/stats-summary.js'
@@ -112,12 +113,12 @@ export class FeedWriter {
       const some = connected.slice(at, at + BLOCKS_AT_ONCE)
       const sql = `SELECT lower(hex(hash)) AS id, tx_count AS txs FROM blocks
         WHERE height IN (SELECT toUInt32(arrayJoin(splitByChar(',', {heights:String}))))
-        AND hash IN (SELECT toFixedString(unhex(arrayJoin(splitByChar(',', {hashes:String}))), 32))`
-      const params = {
-        heights: [...new Set(some.map(({ height }) => height))].join(','),
-        hashes: some.map(({ hash }) => hash).join(','),
-      }
-      for (const { id, txs } of await tables.query<{ id: string; txs: number }>(sql, params))
+        AND hash IN ${KEYS}`
+      const heights = [...new Set(some.map(({ height }) => height))].join(',')
+      const hashes = some.map(({ hash }) => hash)
+      for (const { id, txs } of await queryByKeys<{ id: string; txs: number }>(tables, sql, hashes, {
+        heights,
+      }))
         counts.set(id, txs)
     }
     return connected.map(({ seq, height, hash }) => {

@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import {
+  Alert_Kind,
   CommittedEventSchema,
   type Alert,
   type CommittedEvent,
@@ -36,6 +37,10 @@ export interface HeadFollowerParts {
   /** Tables of another database of the same server. */
   readonly tablesOf: (db: Database) => Tables
   readonly logger: Logger
+  /** Called at each error of our own; the following goes on. */
+  readonly onDefect?: () => void
+  /** Called when the materializer says that it met one. */
+  readonly onIndexerDefect?: () => void
 }
 
 /** A database and what reads ask of it. */
@@ -82,12 +87,17 @@ export class HeadFollower {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { log, logger } = this.#parts
-    await retrying(() => this.#lookBack(), { what: 'the last heartbeat in the log', logger, signal })
-    await retrying(() => this.#load(), { what: 'the head', logger, signal })
+    const { log, logger, onDefect } = this.#parts
+    await retrying(() => this.#lookBack(), {
+      what: 'the last heartbeat in the log',
+      logger,
+      signal,
+      onDefect,
+    })
+    await retrying(() => this.#load(), { what: 'the head', logger, signal, onDefect })
     while (!signal.aborted) {
       const read = () => log.read('committed', this.#next, READ_AT_ONCE)
-      const records = await retrying(read, { what: 'the log', logger, signal })
+      const records = await retrying(read, { what: 'the log', logger, signal, onDefect })
       if (records === undefined) break
       if (records.length === 0)
         await log.wait('committed', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
@@ -115,7 +125,11 @@ export class HeadFollower {
   #take({ position, value }: LogRecord): void {
     const { event } = this.#decode(position, value) ?? { event: undefined }
     if (event?.case !== undefined) this.#parts.state.alert = undefined
-    if (event?.case === 'alert') this.#parts.state.alert = inWords(event.value)
+    if (event?.case === 'alert') {
+      this.#parts.state.alert = inWords(event.value)
+      // What was said before this start was counted then.
+      if (event.value.kind === Alert_Kind.DEFECT && position >= this.#next) this.#parts.onIndexerDefect?.()
+    }
     if (event?.case === 'head') {
       this.#announced = Math.max(this.#announced, Number(event.value.position))
       this.#isBehind = true
@@ -171,12 +185,17 @@ export class HeadFollower {
 
   /** One at a time; heartbeats go on meanwhile. */
   #catchUp(signal: AbortSignal): void {
-    const { logger } = this.#parts
+    const { logger, onDefect } = this.#parts
     if (this.#catchingUp !== undefined) return
     this.#catchingUp = (async () => {
       while (this.#isBehind && !signal.aborted) {
         this.#isBehind = false
-        await retrying(() => this.#advance(), { what: 'the heads that were announced', logger, signal })
+        await retrying(() => this.#advance(), {
+          what: 'the heads that were announced',
+          logger,
+          signal,
+          onDefect,
+        })
       }
     })().finally(() => {
       this.#catchingUp = undefined

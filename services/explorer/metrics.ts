@@ -18,6 +18,10 @@ export interface MetricSources {
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
 }
 
+/** Where an error of our own was met. */
+const DEFECTIVE = ['http', 'grpc', 'follower', 'materializer'] as const
+export type Defective = (typeof DEFECTIVE)[number]
+
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 /** What the explorer tells Prometheus. */
@@ -25,6 +29,7 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #durations: Histogram<'route' | 'status'>
   readonly #calls: Histogram<'method' | 'code'>
+  readonly #defects: Counter<'where'>
 
   constructor(sources: MetricSources) {
     const registers = [this.#registry]
@@ -43,6 +48,14 @@ export class Metrics {
       buckets: SECONDS,
       registers,
     })
+    this.#defects = new Counter({
+      name: 'headwater_defects_total',
+      help: 'Errors of our own, refused queries included: of answers (500, INTERNAL), of following the log, of the materializer.',
+      labelNames: ['where'],
+      registers,
+    })
+    // From 0 on, so that the first one is an increase.
+    for (const where of DEFECTIVE) this.#defects.inc({ where }, 0)
     const gauge = (name: string, help: string, read: () => number): void => {
       new Gauge({
         name,
@@ -117,6 +130,11 @@ export class Metrics {
   /** @param code the name of a status code of gRPC. */
   observeCall(method: string, code: string, seconds: number): void {
     this.#calls.observe({ method, code }, seconds)
+  }
+
+  /** Counts an error of our own. */
+  defect(where: Defective): void {
+    this.#defects.inc({ where })
   }
 
   async text(): Promise<{ text: string; type: string }> {

@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import { isDefect } from '../../pipelines/defect.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import type { NodeNetworkInfo, NodePoolInfo } from '../../pipelines/node/replies.js'
 import type { Logger } from '../../pipelines/logger.js'
@@ -79,6 +80,7 @@ export class NodeWatch {
       return { blockchainSize, dataDir, pool, network, uptime }
     } catch (error) {
       this.#drop()
+      if (isDefect(error)) throw error
       this.#options.logger.debug({ err: error }, 'the node does not tell its health')
       throw new NodeUnavailable('the node does not answer', { cause: error })
     }

@@ -2,6 +2,7 @@ import { decodePrevouts } from '../../pipelines/chain/prevout.js'
 import { parseBody, parseTx, serializeTx } from '../../pipelines/chain/transaction.js'
 import type { ChainView } from '../../pipelines/tables/chain-view.js'
 import type { Head } from '../../pipelines/tables/head.js'
+import { KEYS, queryByKeys } from '../../pipelines/tables/keys.js'
 import { SHOWN_HEADS } from '../../pipelines/tables/writers.js'
 import { outpointOf, poolTx, type PoolTx } from './pool-tx.js'
 import { type ChainedTx, type Overlay, type Pool, returnable } from './pool.js'
@@ -137,12 +138,10 @@ async function txidsOf(blocks: readonly BlockRef[], tables: Tables): Promise<Set
     const some = blocks.slice(at, at + BLOCKS_AT_ONCE)
     const sql = `SELECT lower(hex(txid)) AS id FROM block_txs
       WHERE height BETWEEN {from:UInt32} AND {to:UInt32}
-      AND block_hash IN (SELECT toFixedString(unhex(arrayJoin(splitByChar(',', {hashes:String}))), 32))`
-    const rows = await tables.query<{ id: string }>(sql, {
-      from: some[0]?.height ?? 0,
-      to: some.at(-1)?.height ?? 0,
-      hashes: some.map((block) => block.hash).join(','),
-    })
+      AND block_hash IN ${KEYS}`
+    const span = { from: some[0]?.height ?? 0, to: some.at(-1)?.height ?? 0 }
+    const hashes = some.map((block) => block.hash)
+    const rows = await queryByKeys<{ id: string }>(tables, sql, hashes, span)
     for (const { id } of rows) txids.add(id)
   }
   return txids

@@ -24,6 +24,8 @@ export interface PoolFollowerParts {
   readonly tables: Tables
   readonly whales: WhaleWatch
   readonly logger: Logger
+  /** Called at each error of our own; the following goes on. */
+  readonly onDefect?: () => void
 }
 
 const READ_AT_ONCE = 256
@@ -59,8 +61,8 @@ export class PoolFollower {
 
   /** Follows until the signal aborts. The state is told when all that was there at the start is in. */
   async run(signal: AbortSignal): Promise<void> {
-    const { state, log, logger } = this.#parts
-    const reading = { what: 'the pool in the log', logger, signal }
+    const { state, log, logger, onDefect } = this.#parts
+    const reading = { what: 'the pool in the log', logger, signal, onDefect }
     await state.until(() => state.chainLoaded, undefined, signal)
     this.#overlaidFrom = Math.max(this.#overlaidFrom, state.chain.position)
     const start = await retrying(() => this.#events.findStart(state.chain.position), reading)
@@ -148,13 +150,13 @@ export class PoolFollower {
 
   /** Blocks that confirmed some of these and are not of the chain that is shown by now; one that came and went left no row. */
   async #passedOver(deltas: readonly PoolDelta[], signal: AbortSignal): Promise<Set<string>> {
-    const { state, tables, logger } = this.#parts
+    const { state, tables, logger, onDefect } = this.#parts
     const left = deltas.flatMap((delta) => delta.left)
     const blocks = left.filter(({ reason }) => reason === PoolLeft_Reason.CONFIRMED).map(({ by }) => hex(by))
     const passed = new Set(blocks)
     for (const hash of passed) {
       const look = () => heightOf(tables, hash)
-      const height = await retrying(look, { what: 'a block that confirmed', logger, signal })
+      const height = await retrying(look, { what: 'a block that confirmed', logger, signal, onDefect })
       if (height !== undefined && state.chain.view?.isCanonical(height, hash) === true) passed.delete(hash)
     }
     return passed
@@ -217,11 +219,16 @@ export class PoolFollower {
    * @returns whether it could be: not where another head was adopted meanwhile without one.
    */
   async #layBySearch(txs: readonly PoolTx[], span: Span, signal: AbortSignal): Promise<boolean> {
-    const { state, tables, logger } = this.#parts
+    const { state, tables, logger, onDefect } = this.#parts
     const { view } = state.chain
     if (view === undefined) return true
     const search = () => overlayBySearch(txs, span, view, state.pool, tables)
-    const overlay = await retrying(search, { what: 'the blocks since the pool was told', logger, signal })
+    const overlay = await retrying(search, {
+      what: 'the blocks since the pool was told',
+      logger,
+      signal,
+      onDefect,
+    })
     if (overlay === undefined || this.#overlaidFrom > span.to) return false
     state.pool.advance(overlay)
     this.#searchedTo = Math.max(this.#searchedTo, span.to)

@@ -1,3 +1,4 @@
+import { KEYS, queryByKeys } from '../../pipelines/tables/keys.js'
 import type { Asked } from './availability.js'
 import { Gatherer } from './gather.js'
 
@@ -46,10 +47,6 @@ export interface ScriptRow {
   readonly firstTime: number
   readonly showsDilithium: boolean
 }
-
-/** A set of keys as one parameter: parsing many literals costs the server more than finding them. */
-const keySet = (name: string): string =>
-  `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', {${name}:String}))), 32))`
 
 const PLACE = `lower(hex(txid)) AS key, height, lower(hex(block_hash)) AS blockHash, tx_index AS txIndex,
   lower(hex(wtxid)) AS witnessTxid, time, size, weight, is_dilithium AS dilithium`
@@ -188,16 +185,18 @@ export class Tables {
   }
 
   async #loadPlaces(keys: readonly string[]): Promise<Map<string, Place[]>> {
-    const sql = `SELECT ${PLACE} FROM tx_places WHERE txid IN ${keySet('keys')}`
-    return groupByKey(await this.query<RawPlace>(sql, { keys: keys.join(',') }), toPlace)
+    const sql = `SELECT ${PLACE} FROM tx_places WHERE txid IN ${KEYS}`
+    return groupByKey(await queryByKeys<RawPlace>(this, sql, keys), toPlace)
   }
 
   async #loadBodies(keys: readonly string[]): Promise<Map<string, Body>> {
     const sql = `SELECT lower(hex(txid)) AS key, base64Encode(body) AS encodedBody, base64Encode(prevouts) AS encodedPrevouts
-      FROM tx_bodies WHERE txid IN ${keySet('keys')}`
-    const rows = await this.query<{ key: string; encodedBody: string; encodedPrevouts: string }>(sql, {
-      keys: keys.join(','),
-    })
+      FROM tx_bodies WHERE txid IN ${KEYS}`
+    const rows = await queryByKeys<{ key: string; encodedBody: string; encodedPrevouts: string }>(
+      this,
+      sql,
+      keys,
+    )
     const bodies = rows.map(({ key, encodedBody, encodedPrevouts }) => {
       const body = Buffer.from(encodedBody, 'base64')
       return [key, { body, prevouts: Buffer.from(encodedPrevouts, 'base64') }] as const
@@ -207,29 +206,29 @@ export class Tables {
 
   async #loadWitnesses(keys: readonly string[]): Promise<Map<string, Buffer>> {
     const sql = `SELECT lower(hex(wtxid)) AS key, base64Encode(witness) AS encoded FROM tx_witnesses
-      WHERE wtxid IN ${keySet('keys')}`
-    const rows = await this.query<{ key: string; encoded: string }>(sql, { keys: keys.join(',') })
+      WHERE wtxid IN ${KEYS}`
+    const rows = await queryByKeys<{ key: string; encoded: string }>(this, sql, keys)
     return new Map(rows.map(({ key, encoded }) => [key, Buffer.from(encoded, 'base64')]))
   }
 
   async #loadOwnWitnesses(keys: readonly string[]): Promise<Map<string, ReadonlyMap<string, Buffer>>> {
     const sql = `SELECT lower(hex(wtxid)) AS key, base64Encode(witness) AS encoded FROM tx_witnesses
-      WHERE wtxid IN (SELECT wtxid FROM tx_places WHERE txid IN ${keySet('keys')} AND wtxid != txid)`
-    const rows = await this.query<{ key: string; encoded: string }>(sql, { keys: keys.join(',') })
+      WHERE wtxid IN (SELECT wtxid FROM tx_places WHERE txid IN ${KEYS} AND wtxid != txid)`
+    const rows = await queryByKeys<{ key: string; encoded: string }>(this, sql, keys)
     const witnesses = new Map(rows.map(({ key, encoded }) => [key, Buffer.from(encoded, 'base64')]))
     return new Map(keys.map((key) => [key, witnesses]))
   }
 
   async #loadSpends(keys: readonly string[]): Promise<Map<string, Spend[]>> {
     const sql = `SELECT lower(hex(prev_txid)) AS key, prev_vout AS vout, height, lower(hex(block_hash)) AS blockHash,
-      lower(hex(txid)) AS spender, vin FROM spends WHERE prev_txid IN ${keySet('keys')}`
-    return groupByKey(await this.query<RawSpend>(sql, { keys: keys.join(',') }), toSpend)
+      lower(hex(txid)) AS spender, vin FROM spends WHERE prev_txid IN ${KEYS}`
+    return groupByKey(await queryByKeys<RawSpend>(this, sql, keys), toSpend)
   }
 
   async #loadScriptEnds(keys: readonly string[]): Promise<Map<string, ScriptRow[]>> {
-    const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash IN ${keySet('keys')}
+    const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash IN ${KEYS}
       ORDER BY script_hash DESC, script_txs.ordinal DESC LIMIT ${String(LAST_ROWS)} BY script_hash`
-    const found = groupByKey(await this.query<RawScriptRow>(sql, { keys: keys.join(',') }), toScriptRow)
+    const found = groupByKey(await queryByKeys<RawScriptRow>(this, sql, keys), toScriptRow)
     for (const [key, rows] of found) if ((rows[0]?.ordinal ?? 0) > LONG_HISTORY) this.#rememberLong(key)
     return found
   }
@@ -366,12 +365,12 @@ export async function whalesIn(
 ): Promise<Place[]> {
   const heights = blocks.map(({ height }) => height)
   const sql = `SELECT ${PLACE} FROM block_txs WHERE moved > {least:UInt64} AND height BETWEEN {from:UInt32} AND {to:UInt32}
-    AND block_hash IN ${keySet('hashes')} ORDER BY height, tx_index LIMIT 1 BY height, block_hash, tx_index`
+    AND block_hash IN ${KEYS} ORDER BY height, tx_index LIMIT 1 BY height, block_hash, tx_index`
   const params = {
     least: least.toString(),
     from: Math.min(...heights),
     to: Math.max(...heights),
-    hashes: blocks.map(({ hash }) => hash).join(','),
   }
-  return (await tables.query<RawPlace>(sql, params)).map(toPlace)
+  const hashes = blocks.map(({ hash }) => hash)
+  return (await queryByKeys<RawPlace>(tables, sql, hashes, params)).map(toPlace)
 }

@@ -130,7 +130,11 @@ async function foldInto(
   } catch (error) {
     if (error instanceof Superseded) return error.successor ?? (await supersededOrRefuse(error, lease))
     if (error instanceof MigrationMismatch) throw new StartRefused(error.message)
-    if (!(error instanceof PoisonEvent || error instanceof LogShrank)) throw error
+    if (!(error instanceof PoisonEvent || error instanceof LogShrank)) {
+      // Started again it may meet the same: it ends with status 1, which the supervisor tells, and waits longer each time.
+      if (error instanceof Error) await materializer.alert(error).catch(() => undefined)
+      throw error
+    }
     metrics.stopped(error)
     return await standStill(error, {
       ...{ logger, signal },

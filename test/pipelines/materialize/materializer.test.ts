@@ -1,15 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fromBinary } from '@bufbuild/protobuf'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { Materializer } from '../../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../../pipelines/materialize/poison.js'
-import { Database } from '../../../pipelines/tables/clickhouse.js'
+import { Database, DatabaseUnavailable, QueryRefused } from '../../../pipelines/tables/clickhouse.js'
 import { headsAfter, latestHead } from '../../../pipelines/tables/head.js'
 import { migrate } from '../../../pipelines/tables/migrate.js'
+import { Alert_Kind, CommittedEventSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { reorgOf } from '../../../services/explorer/feed-writer.js'
 import { startSimnode } from '../../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../../services/simnode/sim-chain.js'
@@ -113,7 +115,7 @@ describe('what a log may bring', () => {
     await expectSameRows(db, source.db)
   })
 
-  it('read a few at a time, what the feed tells of it is the same', async () => {
+  it('read a few at a time, what the feed tells of it is the same', { timeout: 60_000 }, async () => {
     const db = await database()
     const log = await logOf(events)
     const read = log.read.bind(log)
@@ -146,6 +148,26 @@ describe('what a log may bring', () => {
     )
     expect(failure).toBeInstanceOf(PoisonEvent)
     expect(failure).toMatchObject({ position: 10 })
+  })
+
+  it('a query that the database refuses, as any error of our own, ends it; what passes is waited for', async () => {
+    const db = await database()
+    const log = await logOf(events)
+    const materializer = new Materializer({ db, log, logger, finalityDepth: FINALITY })
+    while (await materializer.step());
+    const refused = new QueryRefused('no such function')
+    const passing = vi.spyOn(db, 'query')
+    for (const error of [new DatabaseUnavailable('too many parts'), new DatabaseUnavailable('away'), refused])
+      passing.mockRejectedValueOnce(error)
+    const again = new Materializer({ db, log, logger, finalityDepth: FINALITY })
+    await expect(again.run(new AbortController().signal)).rejects.toBe(refused)
+    await again.alert(refused)
+    const last = await log.read('committed', await log.last('committed'), 1)
+    const { event } = fromBinary(CommittedEventSchema, last[0]?.value ?? Buffer.alloc(0))
+    expect(event).toMatchObject({
+      case: 'alert',
+      value: { kind: Alert_Kind.DEFECT, reason: 'no such function' },
+    })
   })
 
   it('a log that lost its end is noticed', async () => {

@@ -6,6 +6,7 @@ import { parseBlock } from '../../../pipelines/chain/block.js'
 import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
+import { NodeFaultError } from '../../../pipelines/node/errors.js'
 import { Poller, type PollerOptions } from '../../../pipelines/poll/poller.js'
 import { PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { blockJson, blockOn, forkAt, grow, tx, type FakeBlock } from './fake-chain.js'
@@ -46,6 +47,20 @@ async function level(poller: Poller): Promise<{ chain: string[]; visible: string
   expect(folded.visible.at(-1)).toEqual(folded.chain)
   return folded
 }
+
+describe('an error of our own', () => {
+  it('ends the poller instead of being tried again for ever, and one of the node does not', async () => {
+    let polls = 0
+    const stop = new AbortController()
+    const broken = {
+      chainInfo: () =>
+        Promise.reject(++polls < 3 ? new NodeFaultError('busy', 'later') : new TypeError('ours')),
+    }
+    const poller = newPoller({ node: broken as unknown as NodeClient, pollIntervalMs: 1 })
+    await expect(poller.run(stop.signal)).rejects.toThrow(new TypeError('ours'))
+    expect(polls).toBe(3)
+  })
+})
 
 describe('following a chain', () => {
   it('writes block 0 alone', async () => {

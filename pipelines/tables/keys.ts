@@ -1,0 +1,34 @@
+import { Defect } from '../defect.js'
+
+/** Keys of one query, 325 kB of its text: a parameter in the URL holds 2,016 of them. */
+const MOST_KEYS = 5_000
+
+/** What can be asked: a database, or what stands before one. */
+interface Queried {
+  query<T>(sql: string, params?: Readonly<Record<string, unknown>>): Promise<T[]>
+}
+
+/** The 32-byte keys that `queryByKeys` gives, as the right side of an IN: parsing many literals costs more than finding them. */
+export const KEYS = `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', {keys:String}))), 32))`
+
+/**
+ * Asks for rows by any number of keys: the one way, since no parameter may grow with the data.
+ * @param sql compares with KEYS; asked once per slice of distinct keys, so it must not add up over different keys.
+ * @param keys hex of 32 bytes each.
+ * @returns the rows of all slices, each in the query's order; none, without a query, where there are no keys.
+ */
+export async function queryByKeys<T>(
+  db: Queried,
+  sql: string,
+  keys: Iterable<string>,
+  params: Readonly<Record<string, unknown>> = {},
+): Promise<T[]> {
+  const distinct = [...new Set(keys)]
+  const rows: T[] = []
+  for (let at = 0; at < distinct.length; at += MOST_KEYS) {
+    const slice = distinct.slice(at, at + MOST_KEYS).join(',')
+    if (!/^[0-9a-f,]*$/.test(slice)) throw new Defect('a key is not lower-case hex')
+    for (const row of await db.query<T>(sql.replaceAll('{keys:String}', `'${slice}'`), params)) rows.push(row)
+  }
+  return rows
+}

@@ -1,0 +1,141 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { isDefect } from '../../../pipelines/defect.js'
+import {
+  Database,
+  DatabaseUnavailable,
+  NotThere,
+  QueryRefused,
+} from '../../../pipelines/tables/clickhouse.js'
+import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
+import { useDatabase } from '../../harness/engine.js'
+
+const failure = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+describe('what a query can carry', () => {
+  const db = useDatabase()
+
+  it('any number of keys, each asked once', async () => {
+    const keys = Array.from({ length: 60_000 }, (_, index) => index.toString(16).padStart(64, '0'))
+    const sql = `SELECT lower(hex(key)) AS id FROM (SELECT toFixedString(unhex(leftPad(lower(hex(number)), 64, '0')), 32) AS key
+      FROM numbers(50000)) WHERE key IN ${KEYS}`
+    const rows = await queryByKeys<{ id: string }>(db(), sql, [...keys, ...keys.slice(0, 10)])
+    expect(rows).toHaveLength(50_000)
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(50_000)
+    expect(await queryByKeys(db(), sql, [])).toEqual([])
+  })
+
+  it('no key that is none', async () => {
+    const asked = queryByKeys(db(), `SELECT 1 WHERE toFixedString('', 32) IN ${KEYS}`, ["00') OR ('1'='1"])
+    expect(isDefect(await failure(asked))).toBe(true)
+  })
+
+  it('no parameter of megabytes: it is refused before it is sent, in words that name the other way', async () => {
+    const asked = db().query('SELECT length({text:String}) AS size', { text: 'a'.repeat(5_000_000) })
+    const error = await failure(asked)
+    expect(error).toBeInstanceOf(QueryRefused)
+    expect(String(error)).toContain('queryByKeys')
+    const most = { one: 'a'.repeat(60_000), other: '%'.repeat(20_000) }
+    const [row] = await db().query<{ size: string }>(
+      'SELECT length({one:String}) + length({other:String}) AS size',
+      most,
+    )
+    expect(row?.size).toBe('80000')
+  })
+
+  it('a text of megabytes, as a filter of many blocks is', async () => {
+    const [row] = await db().query<{ size: string }>(`SELECT length('${'a'.repeat(5_000_000)}') AS size`)
+    expect(row?.size).toBe('5000000')
+  })
+})
+
+describe('failures of a query', () => {
+  const db = useDatabase()
+
+  it('are refusals where the server would refuse the same again', async () => {
+    for (const sql of ['SELEC 1', "SELECT toUInt32('x')", 'SELECT throwIf(1)', 'SELECT 1 + []']) {
+      const error = await failure(db().query(sql))
+      expect(error, sql).toBeInstanceOf(QueryRefused)
+      expect(error, sql).not.toBeInstanceOf(NotThere)
+    }
+    expect(await failure(db().query('SELECT * FROM nothing_of_that_name'))).toBeInstanceOf(NotThere)
+    expect(await failure(db().command('ALTER TABLE heads DROP COLUMN tip_hash_2'))).toBeInstanceOf(
+      QueryRefused,
+    )
+  })
+
+  it('are passing ones where it lacks time or memory for now', async () => {
+    const long =
+      'SELECT sum(sleepEachRow(0.1)) FROM numbers(100) SETTINGS max_execution_time = 0.1, max_block_size = 1'
+    const large = 'SELECT groupArray(number) FROM numbers(10000000) SETTINGS max_memory_usage = 1000000'
+    for (const sql of [long, large]) {
+      const error = await failure(db().query(sql))
+      expect(error, sql).toBeInstanceOf(DatabaseUnavailable)
+      expect(isDefect(error), sql).toBe(false)
+    }
+  })
+
+  it('stay what they are where they are our own', async () => {
+    const error = await failure(db().query('SELECT {at:UInt8} AS at', { at: Symbol('no parameter') }))
+    expect(error).not.toBeInstanceOf(DatabaseUnavailable)
+    expect(isDefect(error)).toBe(true)
+    expect((error as Error).stack).toContain('.ts')
+  })
+})
+
+describe('a server that is not in order', () => {
+  let server: Server | undefined
+  afterEach(() => {
+    server?.closeAllConnections()
+    server?.close()
+  })
+
+  const answering = async (status: number, text: string): Promise<Database> => {
+    const listening = createServer((request, response) => {
+      request.resume().on('end', () => response.writeHead(status).end(text))
+    })
+    server = listening
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${String((listening.address() as AddressInfo).port)}`
+    return new Database({ url, database: 'default' })
+  }
+
+  it.each([
+    [502, '<html><h1>502 Bad Gateway</h1></html>', DatabaseUnavailable],
+    [500, 'Code: 252. DB::Exception: Too many parts. (TOO_MANY_PARTS) (version 26.7)', DatabaseUnavailable],
+    [
+      500,
+      'Code: 999. DB::Exception: Session expired. (KEEPER_EXCEPTION) (version 26.7)',
+      DatabaseUnavailable,
+    ],
+    [
+      500,
+      'Code: 243. DB::Exception: Cannot reserve 1 MiB. (NOT_ENOUGH_SPACE) (version 26.7)',
+      DatabaseUnavailable,
+    ],
+    [500, 'Poco::Exception. Code: 1000, e.code() = 111, Connection refused', DatabaseUnavailable],
+    [
+      500,
+      'Poco::Exception. Code: 1000, e.code() = 0, HTML Form Exception: Field value too long',
+      QueryRefused,
+    ],
+    [400, 'Code: 62. DB::Exception: Syntax error. (SYNTAX_ERROR) (version 26.7)', QueryRefused],
+    [200, '{"cut": \n', DatabaseUnavailable],
+  ] as const)('with status %i and %s', async (status, text, kind) => {
+    const db = await answering(status, text)
+    expect(await failure(db.query('SELECT 1'))).toBeInstanceOf(kind)
+    await db.close()
+  })
+
+  it('that refuses connections', async () => {
+    const db = await answering(200, '')
+    await new Promise((resolve) => server?.close(resolve))
+    expect(await failure(db.query('SELECT 1'))).toBeInstanceOf(DatabaseUnavailable)
+    await db.close()
+  })
+})
