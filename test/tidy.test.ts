@@ -118,7 +118,7 @@ function mayImport(from: string, to: string): boolean {
   if (outside) return true
   if (top === 'proto') return toTop === 'proto'
   if (top === 'pipelines') {
-    if (toTop === 'proto' || to === 'pipelines/logger.ts') return true
+    if (toTop === 'proto' || to === 'pipelines/logger.ts' || to === 'pipelines/defect.ts') return true
     return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
   }
   if (toTop === 'services')
