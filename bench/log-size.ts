@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ConnectedBlock, decodeBlock, decodeEvent } from '../pipelines/materialize/decode.js'
-import { openLmdbLog } from '../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../pipelines/log/embedded.js'
 
 export interface LogSize {
   /** Of blocks that were connected. */
@@ -35,7 +35,7 @@ export async function measureLog(folder: string): Promise<LogSize> {
 
 /** The connected blocks of an embedded log, oldest first, with the bytes of their events. */
 export async function* blocksOf(folder: string): AsyncGenerator<{ block: ConnectedBlock; bytes: number }> {
-  const log = await openLmdbLog(folder)
+  const log = await openEmbeddedLog(folder)
   try {
     for (let position = 0; ;) {
       const records = await log.read('chain', position, 500)

@@ -43,7 +43,7 @@ export async function storage(options: StorageOptions): Promise<Figure[]> {
       { name: 'log_bytes_per_event', value: log.eventBytes / log.events, unit: 'B/event' },
       { name: 'log_bytes_per_chain_byte', value: log.eventBytes / log.rawBytes, unit: 'ratio' },
       { name: 'log_bytes_per_input', value: (log.eventBytes - log.rawBytes) / log.inputs, unit: 'B/input' },
-      { name: 'lmdb_bytes_per_log_byte', value: log.fileBytes / log.eventBytes, unit: 'ratio' },
+      { name: 'file_bytes_per_log_byte', value: log.fileBytes / log.eventBytes, unit: 'ratio' },
       { name: 'explorer_rss', value: indexed.explorerMb, unit: 'MB' },
       { name: 'explorer_bytes_per_pool_tx', value: memory.perPoolTx, unit: 'B/tx' },
       { name: 'explorer_pool_tx_size', value: memory.poolTxSize, unit: 'B/tx' },

@@ -119,7 +119,7 @@ function choice<T extends string>(
 }
 
 function logUrl(env: string, doc: string): Setting<string | undefined> {
-  const type = 'URL (lmdb, kafka)'
+  const type = 'URL (sqlite, kafka)'
   const parse = (value: string | undefined): string | undefined => {
     if (value === undefined) return undefined
     try {
@@ -182,7 +182,7 @@ const SETTINGS = {
   ),
   logUrl: logUrl(
     'LOG_URL',
-    'The event log. Unset: embedded, in `DATA_DIR/log`; `lmdb:///folder` puts it elsewhere; `kafka://host:port,host:port` is on Kafka, with `/prefix` for topics that do not begin with `headwater.`.',
+    'The event log. Unset: embedded, in `DATA_DIR/log`; `sqlite:///folder` puts it elsewhere (`lmdb:///folder`, its earlier name, means the same); `kafka://host:port,host:port` is on Kafka, with `/prefix` for topics that do not begin with `headwater.`.',
   ),
   kafkaSsl: choice('KAFKA_SSL', ['true', 'false'], 'TLS to the brokers.', 'false'),
   kafkaSaslMechanism: choice(

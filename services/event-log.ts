@@ -1,5 +1,7 @@
+import type { UpgradeProgress } from '../pipelines/log/embedded.js'
 import { openLog } from '../pipelines/log/open.js'
 import type { EventLog } from '../pipelines/log/port.js'
+import { LogFormatError } from '../pipelines/log/record-file.js'
 import type { Logger } from '../pipelines/logger.js'
 import type { Config } from './config.js'
 import { StartRefused } from './lifecycle.js'
@@ -10,10 +12,15 @@ type LogSettings = Pick<
 >
 
 /**
- * The event log that the settings name.
- * @throws StartRefused for credentials that are not whole.
+ * Opens the event log that the settings name.
+ * @param onUpgrade called now and then while a log of an earlier version is converted, which this waits for.
+ * @throws StartRefused for credentials that are not whole, and for a log of a later version.
  */
-export function openEventLog(config: LogSettings, logger: Logger): Promise<EventLog> {
+export async function openEventLog(
+  config: LogSettings,
+  logger: Logger,
+  onUpgrade?: (progress: UpgradeProgress) => void,
+): Promise<EventLog> {
   const { logUrl: url, dataDir, kafkaSsl, kafkaUsername: username, kafkaPassword: password } = config
   if ((username === undefined) !== (password === undefined))
     throw new StartRefused('KAFKA_USERNAME and KAFKA_PASSWORD need each other: set both or none')
@@ -21,5 +28,9 @@ export function openEventLog(config: LogSettings, logger: Logger): Promise<Event
     username === undefined || password === undefined
       ? undefined
       : { mechanism: config.kafkaSaslMechanism, username, password }
-  return openLog({ url, dataDir, logger, ssl: kafkaSsl === 'true', sasl })
+  try {
+    return await openLog({ url, dataDir, logger, ssl: kafkaSsl === 'true', sasl, onUpgrade })
+  } catch (error) {
+    throw error instanceof LogFormatError ? new StartRefused(error.message) : error
+  }
 }

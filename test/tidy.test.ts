@@ -32,6 +32,7 @@ const DRIVERS = [
   'ipaddr.js',
   '@clickhouse/client',
   'lmdb',
+  '@photostructure/sqlite',
   'ffi-rs',
   'pino',
   'uWebSockets.js',

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Logger } from '../logger.js'
 import { parseLogUrl } from './address.js'
 import type { KafkaAccess } from './kafka-client.js'
-import { openLmdbLog } from './lmdb.js'
+import { openEmbeddedLog, type UpgradeProgress } from './embedded.js'
 import type { EventLog } from './port.js'
 
 export interface LogOptions extends Omit<KafkaAccess, 'brokers'> {
@@ -10,13 +10,15 @@ export interface LogOptions extends Omit<KafkaAccess, 'brokers'> {
   readonly url: string | undefined
   readonly dataDir: string
   readonly logger: Logger
+  /** Called now and then while an embedded log of an earlier version is converted, before the log is open. */
+  readonly onUpgrade?: ((progress: UpgradeProgress) => void) | undefined
 }
 
 /** Opens the log that the configuration names. @throws where that is no log; brokers that are away are no error yet. */
 export async function openLog({ url, dataDir, ...options }: LogOptions): Promise<EventLog> {
-  if (url === undefined || url === '') return openLmdbLog(join(dataDir, 'log'))
+  if (url === undefined || url === '') return openEmbeddedLog(join(dataDir, 'log'), options)
   const address = parseLogUrl(url)
-  if (address.kind === 'lmdb') return openLmdbLog(address.folder)
+  if (address.kind === 'embedded') return openEmbeddedLog(address.folder, options)
   // The driver is only in the memory of those who use it.
   const { openKafkaLog } = await import('./kafka.js')
   return openKafkaLog({ ...options, ...address })

@@ -1,6 +1,6 @@
 /**
  * The event log as every stage sees it: topics of opaque bytes with consecutive positions.
- * Nothing above this port may know which adapter serves it, LMDB or Kafka.
+ * Nothing above this port may know which adapter serves it, SQLite or Kafka.
  */
 export const TOPICS = ['chain', 'node', 'committed', 'dead-letters'] as const
 export type Topic = (typeof TOPICS)[number]

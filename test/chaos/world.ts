@@ -82,7 +82,7 @@ export class World {
     const broker = options.log === 'kafka' ? await startBrokers(folder, disks) : undefined
     const simnode = simnodeProcess(folder, simnodePort, options.seed).start()
     const nodeUrl = `http://127.0.0.1:${String(simnodePort)}`
-    const logUrl = broker?.url ?? `lmdb://${join(folder, 'log', 'events')}`
+    const logUrl = broker?.url ?? `sqlite://${join(folder, 'log', 'events')}`
     const links = {
       node: await TcpProxy.before(nodeUrl),
       writer: await TcpProxy.before(engineUrl),
@@ -194,7 +194,7 @@ export class World {
     const { control, log } = this.options
     const env = {
       DATA_DIR: this.folder,
-      LOG_URL: this.broker?.url ?? `lmdb://${this.#at('log/events')}`,
+      LOG_URL: this.broker?.url ?? `sqlite://${this.#at('log/events')}`,
       NODE_RPC_URL: this.links.node.url,
       RATE_LIMIT_PER_MINUTE: '0',
       POLL_INTERVAL_MS: '50',

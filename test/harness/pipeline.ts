@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { openLmdbLog } from '../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../pipelines/log/embedded.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { Materializer } from '../../pipelines/materialize/materializer.js'
 import { NodeClient } from '../../pipelines/node/client.js'
@@ -65,7 +65,7 @@ export class Pipeline {
 
   static async start(options: PipelineOptions): Promise<Pipeline> {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
-    const log = options.log ?? (await openLmdbLog(join(folder, 'log')))
+    const log = options.log ?? (await openEmbeddedLog(join(folder, 'log')))
     const name = `t_${String(process.pid)}_${String(Date.now())}_${String(databases++)}`
     const db = new Database({ url: options.engineUrl, database: name })
     await options.prepare?.(db)

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { openLmdbLog } from '../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../pipelines/log/embedded.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { ChainEventSchema, DeadLetterSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { freePort } from '../../services/ports.js'
@@ -23,7 +23,7 @@ describe('a poison event', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-poison-'))
-    log = await openLmdbLog(join(folder, 'log'))
+    log = await openEmbeddedLog(join(folder, 'log'))
     node = await startSimnode({ seed: 'poison', blocks: 20 })
     const port = await freePort()
     url = `http://127.0.0.1:${String(port)}`

@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { audit } from '../../pipelines/audit/audit.js'
 import { CHECKS } from '../../pipelines/audit/checks.js'
-import { openLmdbLog } from '../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../pipelines/log/embedded.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { CannotReplay, foldCopies, replay } from '../../pipelines/materialize/replay.js'
 import { NodeClient } from '../../pipelines/node/client.js'
@@ -28,7 +28,7 @@ describe('replay', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-replay-'))
-    log = await openLmdbLog(join(folder, 'log'))
+    log = await openEmbeddedLog(join(folder, 'log'))
     node = await startRecordedNode({ timeline: TIMELINE, frame: FRAME })
     const options = { nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth: 20 }
     pipeline = await Pipeline.start({ ...options, log })

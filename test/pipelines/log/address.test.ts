@@ -3,7 +3,8 @@ import { parseLogUrl } from '../../../pipelines/log/address.js'
 
 describe('the address of a log', () => {
   it.each([
-    ['lmdb:///var/lib/a%20log', { kind: 'lmdb', folder: '/var/lib/a log' }],
+    ['sqlite:///var/lib/a%20log', { kind: 'embedded', folder: '/var/lib/a log' }],
+    ['lmdb:///var/lib/a%20log', { kind: 'embedded', folder: '/var/lib/a log' }],
     ['kafka://a:9092', { kind: 'kafka', brokers: ['a:9092'], prefix: 'headwater' }],
     ['kafka://a.b:1,10.0.0.1:2/', { kind: 'kafka', brokers: ['a.b:1', '10.0.0.1:2'], prefix: 'headwater' }],
     ['kafka://a:1,b:2/main-net', { kind: 'kafka', brokers: ['a:1', 'b:2'], prefix: 'main-net' }],
@@ -17,11 +18,12 @@ describe('the address of a log', () => {
     'kafka://a:1,',
     'kafka://a:1/x y',
     'kafka://a:1/x/y',
+    'sqlite://host/folder',
     'lmdb://host/folder',
     'pulsar://u:secret@host',
     'nonsense',
   ])('refuses %s, and does not repeat it', (url) => {
-    expect(() => parseLogUrl(url)).toThrow(/must be lmdb:\/\/\/folder or kafka:/)
+    expect(() => parseLogUrl(url)).toThrow(/must be sqlite:\/\/\/folder or kafka:/)
     expect(() => parseLogUrl(url)).not.toThrow(/secret/)
   })
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import { Disk } from '../../chaos/disk.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'headwater-full-'))
@@ -19,7 +19,7 @@ describe.skipIf(disk === undefined)(
   () => {
     it('refuses what does not fit, keeps the rest, and goes on when there is room', async () => {
       if (disk === undefined) throw new Error('no disk')
-      const log = await openLmdbLog(join(disk.folder, 'log'))
+      const log = await openEmbeddedLog(join(disk.folder, 'log'))
       const kept = await log.append('chain', [Buffer.from('kept')])
       disk.fill(0)
       for (let attempt = 0; attempt < 3; attempt++)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fromBinary } from '@bufbuild/protobuf'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { Materializer } from '../../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../../pipelines/materialize/poison.js'
@@ -73,7 +73,7 @@ describe('what a log may bring', () => {
 
   async function logOf(values: readonly Uint8Array[]): Promise<EventLog> {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-log-'))
-    const log = await openLmdbLog(folder)
+    const log = await openEmbeddedLog(folder)
     opened.push(async () => {
       await log.close()
       await rm(folder, { recursive: true, force: true })

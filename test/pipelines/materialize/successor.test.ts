@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { Materializer } from '../../../pipelines/materialize/materializer.js'
 import { CannotReplay, mustBeBuildable } from '../../../pipelines/materialize/replay.js'
@@ -51,7 +51,7 @@ describe('a successor', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-successor-'))
-    log = await openLmdbLog(join(folder, 'log'))
+    log = await openEmbeddedLog(join(folder, 'log'))
     chain = buildChain({ seed: 'successor', blocks: 520 })
     node = await startSimnode({ chain })
     const options = { nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth }
@@ -169,7 +169,7 @@ describe('what may be built', () => {
   const own = useDatabase()
 
   it('is refused in words', async () => {
-    const log = await openLmdbLog(await mkdtemp(join(tmpdir(), 'headwater-')))
+    const log = await openEmbeddedLog(await mkdtemp(join(tmpdir(), 'headwater-')))
     const db = own()
     const refusal = (name: string, from: Pick<EventLog, 'first' | 'last'> = log): Promise<void> =>
       mustBeBuildable(db, from, name)

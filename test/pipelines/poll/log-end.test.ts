@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { blockHash, parseHeader, serializeHeader } from '../../../pipelines/chain/block.js'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { MAX_BATCH, readLogEnd } from '../../../pipelines/poll/log-end.js'
 import { ChainEventSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
@@ -17,7 +17,7 @@ let next: Map<number, bigint>
 beforeEach(async () => {
   next = new Map()
   dir = mkdtempSync(join(tmpdir(), 'headwater-end-'))
-  log = await openLmdbLog(dir)
+  log = await openEmbeddedLog(dir)
 })
 
 afterEach(async () => {

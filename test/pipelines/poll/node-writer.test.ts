@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parseTx, serializeTx } from '../../../pipelines/chain/transaction.js'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { ChainWriter } from '../../../pipelines/poll/chain-writer.js'
 import { NodeWriter } from '../../../pipelines/poll/node-writer.js'
@@ -77,7 +77,7 @@ describe('a pool that is larger than what a log takes at once', () => {
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'headwater-node-writer-'))
-    log = await openLmdbLog(folder)
+    log = await openEmbeddedLog(folder)
     appended = []
     beforeAppend = () => undefined
   })

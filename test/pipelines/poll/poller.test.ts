@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parseBlock } from '../../../pipelines/chain/block.js'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
 import { NodeFaultError } from '../../../pipelines/node/errors.js'
@@ -23,7 +23,7 @@ let client: NodeClient
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'headwater-poll-'))
-  log = await openLmdbLog(dir)
+  log = await openEmbeddedLog(dir)
   node = await FakeNode.start(grow([], 1))
   client = new NodeClient(node.url, { timeoutMs: 300, backoff: { firstMs: 5, mostMs: 40 } })
 })

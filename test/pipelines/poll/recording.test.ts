@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
 import { Poller } from '../../../pipelines/poll/poller.js'
 import { startRecordedNode } from '../../../services/recorded-node/node.js'
@@ -13,7 +13,7 @@ const quiet = { debug: () => undefined, info: () => undefined, warn: () => undef
 
 it('a poller follows the recording of a real node, its reorganisations and its pool', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'headwater-recording-'))
-  const log = await openLmdbLog(dir)
+  const log = await openEmbeddedLog(dir)
   const node = await startRecordedNode({ timeline: TIMELINE })
   const client = new NodeClient(node.url)
   const frames = readFrames()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { Database } from '../../../pipelines/tables/clickhouse.js'
 import { type Explorer, startExplorer } from '../../../services/explorer/explorer.js'
@@ -22,7 +22,7 @@ describe('an explorer whose database goes away', () => {
   beforeAll(async () => {
     await bridge.open()
     folder = await mkdtemp(join(tmpdir(), 'headwater-'))
-    log = await openLmdbLog(folder)
+    log = await openEmbeddedLog(folder)
     db = new Database({ url: bridge.url, database: database().name })
   })
   afterAll(async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { startSimnode } from '../../../services/simnode/node.js'
 import { buildChain, type SimChain } from '../../../services/simnode/sim-chain.js'
@@ -38,7 +38,7 @@ describe('an explorer whose log and node go away', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-'))
-    log = await openLmdbLog(join(folder, 'log'))
+    log = await openEmbeddedLog(join(folder, 'log'))
     chain = buildChain({ seed: 'away', blocks: 12 })
     node = await startSimnode({ chain })
     pipeline = await Pipeline.start({

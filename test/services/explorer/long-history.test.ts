@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addressOf } from '../../../pipelines/chain/address.js'
 import { sha256 } from '../../../pipelines/chain/hash.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { writeHead } from '../../../pipelines/tables/head.js'
 import { type Explorer, startExplorer } from '../../../services/explorer/explorer.js'
@@ -59,7 +59,7 @@ describe('an address with 200,000 transactions', () => {
       writer: 0n,
     })
     folder = await mkdtemp(join(tmpdir(), 'headwater-'))
-    log = await openLmdbLog(folder)
+    log = await openEmbeddedLog(folder)
     explorer = await startExplorer({ port: 0, db, log, logger: pino({ level: 'silent' }) })
   })
 

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import type { EventLog, LogRecord, Topic } from '../../../pipelines/log/port.js'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import { type Simnode, startSimnode } from '../../../services/simnode/node.js'
 import { startExplorer } from '../../../services/explorer/explorer.js'
 import { getAnswer, Pipeline } from '../../harness/pipeline.js'
@@ -58,7 +58,7 @@ describe('an explorer that catches up', () => {
   // Chaos on Kafka, seed 3, "power cut": a client that came back heard "resync", for the feed was not as far as it had been.
   it('is not there before it has the pool that the log holds, also where a new leader hands out nothing yet', async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-behind-'))
-    const log = await openLmdbLog(join(folder, 'log'))
+    const log = await openEmbeddedLog(join(folder, 'log'))
     whole = log
     node = await startSimnode({ seed: 'behind', blocks: 30, txsPerBlock: 0 })
     node.simulation.mine({ blocks: 110, txs: 1 })
@@ -94,7 +94,7 @@ describe('an explorer that catches up', () => {
     ['one head', false],
   ])('shows a transaction whose block came and went, by %s, at every step of the pool', async (_, apart) => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-behind-'))
-    const log = await openLmdbLog(join(folder, 'log'))
+    const log = await openEmbeddedLog(join(folder, 'log'))
     whole = log
     node = await startSimnode({ seed: 'behind', blocks: 30, txsPerBlock: 0 })
     const { simulation } = node

@@ -11,7 +11,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Health } from '../../../../proto/gen/health/v1/health_pb.js'
 import { ReadsService } from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
-import { openLmdbLog } from '../../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
 import { Database } from '../../../../pipelines/tables/clickhouse.js'
 import { type Explorer, startExplorer } from '../../../../services/explorer/explorer.js'
@@ -35,7 +35,7 @@ describe("the explorer's gRPC", () => {
   beforeAll(async () => {
     await bridge.open()
     folder = await mkdtemp(join(tmpdir(), 'headwater-'))
-    log = await openLmdbLog(folder)
+    log = await openEmbeddedLog(folder)
     db = new Database({ url: bridge.url, database: database().name })
     explorer = await startExplorer({ port: 0, grpcPort: 0, db, log, logger: pino({ level: 'silent' }) })
     address = explorer.grpcAddress ?? ''
