@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import { observedLog } from '../../../pipelines/log/observed.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { Materializer } from '../../../pipelines/materialize/materializer.js'
@@ -34,7 +34,7 @@ describe("the materializer's metrics", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-'))
-    log = observedLog(await openLmdbLog(folder), metrics)
+    log = observedLog(await openEmbeddedLog(folder), metrics)
     const node = await startSimnode({ chain: buildChain({ seed: 'metrics', blocks: BLOCKS }) })
     const client = new NodeClient(node.url)
     await new Poller({ node: client, log, logger, pollIntervalMs: 1000, inFlight: 4 }).pollOnce()

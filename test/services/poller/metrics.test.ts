@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import { observedLog } from '../../../pipelines/log/observed.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
@@ -24,7 +24,7 @@ let poller: Poller | undefined
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'headwater-poll-'))
-  log = await openLmdbLog(dir)
+  log = await openEmbeddedLog(dir)
   node = await FakeNode.start(grow([], 10))
   metrics = new PollerMetrics(() => poller?.state ?? NO_STATE, 1000)
   client = new NodeClient(node.url, { backoff: { firstMs: 1, mostMs: 2 }, onAttempt: metrics.attempted })
