@@ -107,7 +107,7 @@ async function openOld(folder: string): Promise<RootDatabase<Buffer, Buffer>> {
 
 /** Undefined for a topic that was never written. */
 function storeOf(root: RootDatabase<Buffer, Buffer>, name: string): Store | undefined {
-  return root.openDB(name, { encoding: 'binary', keyEncoding: 'binary' }) as Store | undefined
+  return root.openDB(name, { encoding: 'binary', keyEncoding: 'binary' })
 }
 
 /** Processes of an earlier version would go on writing to the old file: waits until none has it open. */
