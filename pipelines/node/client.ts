@@ -2,7 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Logger } from '../logger.js'
 import { backoffMs, CoolDown, NODE_BACKOFF, type Backoff } from './backoff.js'
-import { type FaultKind, NodeFaultError, NodeRefusedError, NodeRpcError, RPC_IN_WARMUP } from './errors.js'
+import {
+  type FaultKind,
+  isRpcError,
+  NodeFaultError,
+  NodeRefusedError,
+  NodeRpcError,
+  RPC_IN_WARMUP,
+  RPC_NOT_FOUND,
+} from './errors.js'
 import * as replies from './replies.js'
 import { Transport, type HttpReply } from './transport.js'
 
@@ -130,10 +138,20 @@ export class NodeClient {
     return this.call('getrawmempool', [false], replies.poolTxidsReply, signal)
   }
 
-  /** @returns the serialised transaction. @throws NodeRpcError -5 where it has left the pool. */
-  async rawTransaction(txid: string, signal?: AbortSignal): Promise<Buffer> {
-    const hex = await this.call('getrawtransaction', [txid, 0], replies.rawHexReply, signal)
-    return Buffer.from(hex, 'hex')
+  /** Entries of the mempool in one request; undefined for each that is not in it. */
+  poolEntries(
+    txids: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<(replies.NodePoolEntry | undefined)[]> {
+    const params = txids.map((txid) => [txid])
+    return this.callFound('getmempoolentry', params, replies.poolEntryReply, signal)
+  }
+
+  /** Serialised transactions in one request; undefined for each that is not in the mempool. */
+  async rawTransactions(txids: readonly string[], signal?: AbortSignal): Promise<(Buffer | undefined)[]> {
+    const params = txids.map((txid) => [txid, 0])
+    const found = await this.callFound('getrawtransaction', params, replies.rawHexReply, signal)
+    return found.map((hex) => (hex === undefined ? undefined : Buffer.from(hex, 'hex')))
   }
 
   /**
@@ -159,12 +177,38 @@ export class NodeClient {
     reply: replies.Reply<T>,
     signal?: AbortSignal,
   ): Promise<Static<T>[]> {
+    return this.#batch(method, params, signal, (answer) => checked(method, resultOf(method, answer), reply))
+  }
+
+  /** As `callMany`, with undefined for each call that the node answers with "not found" (-5). */
+  async callFound<T extends TSchema>(
+    method: string,
+    params: readonly Params[],
+    reply: replies.Reply<T>,
+    signal?: AbortSignal,
+  ): Promise<(Static<T> | undefined)[]> {
+    return this.#batch(method, params, signal, (answer) => {
+      try {
+        return checked(method, resultOf(method, answer), reply)
+      } catch (error) {
+        if (isRpcError(error, RPC_NOT_FOUND)) return undefined
+        throw error
+      }
+    })
+  }
+
+  async #batch<R>(
+    method: string,
+    params: readonly Params[],
+    signal: AbortSignal | undefined,
+    read: (answer: unknown) => R,
+  ): Promise<R[]> {
     if (params.length === 0) return []
     const requests = params.map((each, id) => ({ jsonrpc: '1.0', id, method, params: each }))
-    return this.#attempt(method, JSON.stringify(requests), signal, (answer) => {
-      if (!Array.isArray(answer)) throw wrongAnswer(method, resultOf(method, answer))
-      const byId = new Map(answer.map((each: unknown) => [isObject(each) ? each['id'] : undefined, each]))
-      return params.map((_, id) => checked(method, resultOf(method, byId.get(id)), reply))
+    return this.#attempt(method, JSON.stringify(requests), signal, (answers) => {
+      if (!Array.isArray(answers)) throw noBatch(method, answers)
+      const byId = new Map(answers.map((each: unknown) => [isObject(each) ? each['id'] : undefined, each]))
+      return params.map((_, id) => read(byId.get(id)))
     })
   }
 
@@ -257,9 +301,23 @@ function checked<T extends TSchema>(method: string, result: unknown, reply: repl
   throw wrongAnswer(method, reply.fault(result) ?? 'does not match')
 }
 
-function wrongAnswer(method: string, why: unknown): NodeFaultError {
-  const said = typeof why === 'string' ? why : 'not a batch'
-  return new NodeFaultError('invalid', `the node's answer to ${method} is not what it must be: ${said}`)
+function wrongAnswer(method: string, why: string): NodeFaultError {
+  return new NodeFaultError('invalid', `the node's answer to ${method} is not what it must be: ${why}`)
+}
+
+/** @throws NodeFaultError for a node that still starts, as for any other call. */
+function noBatch(method: string, answer: unknown): NodeFaultError {
+  let why = 'one answer'
+  try {
+    resultOf(method, answer)
+  } catch (error) {
+    if (!(error instanceof NodeRpcError)) throw error
+    why = error.message
+  }
+  return wrongAnswer(
+    method,
+    `a list of answers was expected for a batch, but got ${why}; NODE_RPC_URL must lead to a node, or a proxy, that takes JSON-RPC batches`,
+  )
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -41,6 +41,7 @@ const PoolInfo = Type.Object({
   size: Count,
   bytes: Count,
   usage: Count,
+  total_fee: Type.Optional(Coins),
   maxmempool: Count,
   mempoolminfee: Coins,
   unbroadcastcount: Count,
@@ -78,6 +79,8 @@ const BlockTx = Type.Object({
 const Block = Type.Object({ ...headerFields, tx: Type.Array(BlockTx, { minItems: 1 }) })
 
 const PoolEntry = Type.Object({
+  /** Of the whole transaction: never less than its size in bytes. */
+  weight: Count,
   time: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
   fees: Type.Object({ base: Coins }),
 })
@@ -118,6 +121,8 @@ export const uptimeReply = new Reply(Count)
 export const headerReply = new Reply(Header)
 export const blockReply = new Reply(Block)
 export const blockHashReply = new Reply(Hash)
+/** getmempoolentry. */
+export const poolEntryReply = new Reply(PoolEntry)
 /** getrawmempool true: by txid. */
 export const poolReply = new Reply(Type.Record(Type.String({ pattern: '^[0-9a-f]{64}$' }), PoolEntry))
 /** getrawmempool false. */

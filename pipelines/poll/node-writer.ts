@@ -5,6 +5,7 @@ import type { EventLog } from '../log/port.js'
 import { MAX_BATCH_BYTES, type ChainWriter, type Target } from './chain-writer.js'
 import { LogMovedError } from './errors.js'
 import type { Left, PoolTx } from './pool-delta.js'
+import { slicesOf } from './slices.js'
 
 type Payload = NonNullable<MessageInitShape<typeof NodeEventSchema>['event']>
 
@@ -35,18 +36,18 @@ export class NodeWriter {
   }
 
   /**
-   * A large one is written in several batches. Delivery: as long as it is not whole readers keep to the one before.
+   * A large one is written in several batches, each encoded when it is its turn: in memory there is never the whole of it
+   * again. Delivery: as long as it is not whole readers keep to the one before.
    * @returns the position of the snapshot's first part. @throws LogMovedError where another wrote in the midst of it.
    */
   async snapshot(chainPosition: number, enteredBefore: bigint, txs: Iterable<PoolTx>): Promise<number> {
-    const slices = slicesOf(txs, txBytes, MAX_EVENT_BYTES)
-    const parts = slices.map((slice, part): Payload => {
-      return {
-        case: 'poolSnapshot',
-        value: { part, parts: slices.length, enteredBefore, entries: slice.map(entry) },
-      }
-    })
-    return this.#append(chainPosition, parts, true)
+    const slices = [...slicesOf(txs, txBytes, MAX_EVENT_BYTES)]
+    const parts = slices.length
+    function* payloads(): Generator<Payload> {
+      for (const [part, slice] of slices.entries())
+        yield { case: 'poolSnapshot', value: { part, parts, enteredBefore, entries: slice.map(entry) } }
+    }
+    return this.#append(chainPosition, payloads(), parts)
   }
 
   /**
@@ -59,7 +60,7 @@ export class NodeWriter {
     change: { readonly entered: readonly PoolTx[]; readonly left: readonly Left[] },
   ): Promise<number> {
     let before = enteredBefore
-    const deltas = slicesOf(change.entered, txBytes, MAX_EVENT_BYTES).map((slice, i): Payload => {
+    const deltas = [...slicesOf(change.entered, txBytes, MAX_EVENT_BYTES)].map((slice, i): Payload => {
       const value = {
         snapshotPosition: BigInt(snapshotPosition),
         enteredBefore: before,
@@ -73,45 +74,32 @@ export class NodeWriter {
     return deltas.length
   }
 
-  /** @returns the position of the first. @throws LogMovedError where they are to be in a row and are not. */
-  #append(chainPosition: number | undefined, events: readonly Payload[], inARow = false): Promise<number> {
+  /**
+   * @param inARow how many events these are, where nothing may stand between them.
+   * @returns the position of the first. @throws LogMovedError where they are to be in a row and are not.
+   */
+  #append(chainPosition: number | undefined, events: Iterable<Payload>, inARow?: number): Promise<number> {
     return this.#chain.exclusively(async () => {
       const seenAt = BigInt(chainPosition ?? this.#chain.position)
-      const values = events.map((event) => {
-        const sequence = this.#sequence++
-        const fields = { epoch: this.#chain.epoch, sequence, chainPosition: seenAt, event }
-        return toBinary(NodeEventSchema, create(NodeEventSchema, fields))
-      })
       let [first, last] = [-1, -1]
-      for (const batch of slicesOf(values, ({ length }) => length, MAX_BATCH_BYTES)) {
+      for (const batch of slicesOf(this.#encoded(events, seenAt), ({ length }) => length, MAX_BATCH_BYTES)) {
         last = await this.#log.append('node', batch)
         if (first < 0) first = last - batch.length + 1
       }
-      if (inARow && last - first + 1 !== events.length)
+      if (inARow !== undefined && last - first + 1 !== inARow)
         throw new LogMovedError(
           `another poller wrote into the snapshot at position ${String(first)} of topic node`,
         )
       return first
     })
   }
-}
 
-/** Cuts where a slice would be larger; one thing is let through whatever its size. Always at least one slice. */
-function slicesOf<T>(things: Iterable<T>, bytesOf: (thing: T) => number, most: number): T[][] {
-  let slice: T[] = []
-  const slices = [slice]
-  let bytes = 0
-  for (const thing of things) {
-    const size = bytesOf(thing)
-    if (slice.length > 0 && bytes + size > most) {
-      slice = []
-      slices.push(slice)
-      bytes = 0
+  *#encoded(events: Iterable<Payload>, chainPosition: bigint): Generator<Uint8Array> {
+    for (const event of events) {
+      const fields = { epoch: this.#chain.epoch, sequence: this.#sequence++, chainPosition, event }
+      yield toBinary(NodeEventSchema, create(NodeEventSchema, fields))
     }
-    slice.push(thing)
-    bytes += size
   }
-  return slices
 }
 
 const txBytes = ({ raw }: PoolTx): number => raw.length + ENTRY_BYTES

@@ -25,6 +25,8 @@ export interface PollerOptions {
   /** Block requests at the same time; a node has four threads for them unless told otherwise. */
   readonly inFlight: number
   readonly observer?: PollerObserver | undefined
+  /** Milliseconds that pass steadily; for tests. */
+  readonly now?: () => number
 }
 
 /** What a poller reports while it works. */
@@ -152,7 +154,7 @@ export class Poller {
 
   async #opened(signal: AbortSignal): Promise<Session> {
     if (this.#session !== undefined) return this.#session
-    const { node, log, logger, inFlight } = this.#options
+    const { node, log, logger, inFlight, now = () => performance.now() } = this.#options
     const info = await node.chainInfo(signal)
     this.#refuseOtherChain(info)
     const chain = await ChainWriter.start(log, {
@@ -160,7 +162,7 @@ export class Poller {
       genesisHash: await node.blockHash(0, signal),
     })
     const writer = new NodeWriter(log, chain)
-    const pool = await PoolFollower.start({ node, log, chain, writer, inFlight, logger })
+    const pool = await PoolFollower.start({ node, log, chain, writer, inFlight, logger, now })
     const height = chain.chain.height
     logger.info(
       { node: node.address, chain: info.chain, epoch: chain.epoch, height, nodeHeight: info.blocks },

@@ -29,17 +29,18 @@ export interface PoolChange {
   readonly left: readonly string[]
 }
 
-/** Compares what is known with what the node lists now; what entered in the order in which the node saw it. */
-export function poolChange(
-  known: ReadonlyMap<string, unknown>,
-  listed: Readonly<Record<string, { readonly time: number }>>,
-): PoolChange {
-  const entered = Object.entries(listed)
-    .filter(([txid]) => !known.has(txid))
-    .sort(([a, { time: timeA }], [b, { time: timeB }]) => timeA - timeB || (a < b ? -1 : 1))
-    .map(([txid]) => txid)
-  const left = [...known.keys()].filter((txid) => !Object.hasOwn(listed, txid))
-  return { entered, left }
+/** Compares what is known with what the node lists now; what entered in the order of the list. */
+export function poolChange(known: ReadonlyMap<string, unknown>, listed: readonly string[]): PoolChange {
+  const there = new Set(listed)
+  const entered: string[] = []
+  for (const txid of there) if (!known.has(txid)) entered.push(txid)
+  if (known.size + entered.length === there.size) return { entered, left: [] }
+  return { entered, left: [...known.keys()].filter((txid) => !there.has(txid)) }
+}
+
+/** The order in which the node saw transactions; those of one second by their ids. */
+export function bySeen(one: PoolTx, other: PoolTx): number {
+  return one.firstSeen - other.firstSeen || (one.txid < other.txid ? -1 : 1)
 }
 
 /**

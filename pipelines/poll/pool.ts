@@ -9,6 +9,12 @@ export class Pool {
   readonly #spender = new Map<string, string>()
   readonly #effects = new Map<string, BlockEffect>()
   #entered = 0n
+  #bytes = 0
+
+  /** Of all its transactions, serialised. */
+  get bytes(): number {
+    return this.#bytes
+  }
 
   get txs(): ReadonlyMap<string, PoolTx> {
     return this.#txs
@@ -23,6 +29,7 @@ export class Pool {
   reset(entered: bigint): void {
     this.#txs.clear()
     this.#spender.clear()
+    this.#bytes = 0
     this.#entered = entered
   }
 
@@ -33,6 +40,7 @@ export class Pool {
 
   /** As part of a snapshot, which counts it already. */
   put(tx: PoolTx): void {
+    this.#bytes += tx.raw.length - (this.#txs.get(tx.txid)?.raw.length ?? 0)
     this.#txs.set(tx.txid, tx)
     for (const outpoint of tx.spends) this.#spender.set(outpoint, tx.txid)
   }
@@ -41,6 +49,7 @@ export class Pool {
     const tx = this.#txs.get(txid)
     if (tx === undefined) return
     this.#txs.delete(txid)
+    this.#bytes -= tx.raw.length
     this.#effects.delete(txid)
     for (const outpoint of tx.spends) if (this.#spender.get(outpoint) === txid) this.#spender.delete(outpoint)
   }

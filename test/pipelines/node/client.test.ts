@@ -1,6 +1,8 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { NodeClient, type NodeClientOptions } from '../../../pipelines/node/client.js'
-import { grow } from '../poll/fake-chain.js'
+import { grow, tx } from '../poll/fake-chain.js'
 import { FakeNode, type Fault } from '../poll/fake-node.js'
 
 let node: FakeNode
@@ -131,6 +133,28 @@ describe('answers', () => {
     expect(await client.blockHashes(1, 4)).toEqual(node.chain.slice(1).map((block) => block.hash))
     expect(node.calls).toHaveLength(1)
     expect(await client.blockHashes(1, 0)).toEqual([])
+  })
+
+  it('of a batch in which the node has not all are undefined for those that it has not', async () => {
+    const [here, gone] = [tx(tx()), tx(tx())]
+    node.enter(here)
+    expect(await client.rawTransactions([gone.txid, here.txid])).toEqual([undefined, here.raw])
+    const [none, entry] = await client.poolEntries([gone.txid, here.txid])
+    expect([none, entry?.time]).toEqual([undefined, 1_800_000_000])
+  })
+
+  it('of a batch for which there is no list say that batches are needed, with what was said instead', async () => {
+    const other = createServer((_, response) => {
+      response.end('{"result":null,"error":{"code":-32600,"message":"batches are not supported"},"id":null}')
+    })
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${String((other.address() as AddressInfo).port)}`
+    const proxied = new NodeClient(url, { maxAttempts: 1 })
+    const asked = proxied.poolEntries(['00'.repeat(32)])
+    await expect(asked).rejects.toThrow(/NODE_RPC_URL must lead to .* batches/)
+    await expect(asked).rejects.toThrow(/batches are not supported/)
+    proxied.close()
+    other.close()
   })
 
   it('may have fields that we do not know', async () => {

@@ -31,6 +31,10 @@ export class FakeNode {
   readonly pool = new Map<string, { tx: FakeTx; fee: number; time: number }>()
   /** Every request: method and when it came. */
   readonly calls: { method: string; params: readonly unknown[]; at: number; auth: string | undefined }[] = []
+  /** Of every request: how many calls it was. */
+  readonly sizes: { method: string; calls: number }[] = []
+  /** That the mempool's entries are said to have; by their sizes where undefined. */
+  weight: number | undefined
   /** The most block requests that were under way together. */
   mostBlocksAtOnce = 0
   /** Asked for each request; what it returns happens instead of, or before, the answer. */
@@ -86,6 +90,7 @@ export class FakeNode {
     const [first] = calls
     if (first === undefined) return
     const { method, params } = first
+    this.sizes.push({ method, calls: calls.length })
     this.calls.push({ method, params, at: performance.now(), auth })
     if (method === 'getblock') this.mostBlocksAtOnce = Math.max(this.mostBlocksAtOnce, ++this.#blocksNow)
     const fault = this.fault(method, params)
@@ -118,6 +123,16 @@ export class FakeNode {
     }
   }
 
+  #poolInfo(): object {
+    const entries = [...this.pool.values()]
+    const bytes = entries.reduce((sum, { tx }) => sum + tx.raw.length, 0)
+    const fees = entries.reduce((sum, { fee }) => sum + Math.round(fee * 1e8), 0)
+    return {
+      ...{ loaded: true, size: entries.length, bytes, usage: 3 * bytes, total_fee: fees / 1e8 },
+      ...{ maxmempool: 300_000_000, mempoolminfee: 0.00001, unbroadcastcount: 0 },
+    }
+  }
+
   #call(method: string, [first]: readonly unknown[]): unknown {
     for (const block of this.chain) this.#known.set(block.hash, block)
     const tip = this.chain.at(-1)
@@ -134,10 +149,16 @@ export class FakeNode {
         if (block === undefined) throw new Refusal(-5, 'Block not found')
         return blockJson(block)
       }
+      case 'getmempoolinfo':
+        return this.#poolInfo()
       case 'getrawmempool':
-        return Object.fromEntries(
-          [...this.pool].map(([txid, { fee, time }]) => [txid, { vsize: 1, time, fees: { base: fee } }]),
-        )
+        return [...this.pool.keys()]
+      case 'getmempoolentry': {
+        const found = this.pool.get(String(first))
+        if (found === undefined) throw new Refusal(-5, 'Transaction not in mempool')
+        const { tx, fee, time } = found
+        return { weight: this.weight ?? 16 * tx.raw.length, time, fees: { base: fee } }
+      }
       case 'getrawtransaction': {
         const found = this.pool.get(String(first))
         if (found === undefined) throw new Refusal(-5, 'No such mempool transaction')

@@ -528,8 +528,8 @@ describe('the pool', () => {
     const [here, gone] = [tx(tx()), tx(tx())]
     node.enter(here)
     node.enter(gone)
-    node.fault = (method, [txid]) => {
-      if (method === 'getrawtransaction' && txid === gone.txid) node.pool.delete(gone.txid)
+    node.fault = (method) => {
+      if (method === 'getrawtransaction') node.pool.delete(gone.txid)
       return undefined
     }
     const poller = newPoller()

@@ -8,14 +8,23 @@ function entry(txid: string, ...spends: string[]): PoolTx {
 }
 
 describe('poolChange', () => {
-  it('tells what entered, oldest first, and what left', () => {
+  it('tells what entered, in the order of the list, and what left', () => {
     const known = new Map([
       ['a', 1],
       ['b', 1],
     ])
-    const listed = { b: { time: 9 }, d: { time: 3 }, c: { time: 3 }, e: { time: 1 } }
-    expect(poolChange(known, listed)).toEqual({ entered: ['e', 'c', 'd'], left: ['a'] })
-    expect(poolChange(new Map(), {})).toEqual({ entered: [], left: [] })
+    expect(poolChange(known, ['e', 'b', 'd', 'c'])).toEqual({ entered: ['e', 'd', 'c'], left: ['a'] })
+    expect(poolChange(known, ['b', 'a'])).toEqual({ entered: [], left: [] })
+    expect(poolChange(new Map(), [])).toEqual({ entered: [], left: [] })
+  })
+
+  it('is not misled by an id that is listed twice', () => {
+    const known = new Map([
+      ['a', 1],
+      ['b', 1],
+    ])
+    expect(poolChange(known, ['a', 'a'])).toEqual({ entered: [], left: ['b'] })
+    expect(poolChange(known, ['a', 'b', 'c', 'c'])).toEqual({ entered: ['c'], left: [] })
   })
 })
 
