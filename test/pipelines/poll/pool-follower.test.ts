@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openLmdbLog } from '../../../pipelines/log/lmdb.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
 import { Poller } from '../../../pipelines/poll/poller.js'
@@ -22,7 +22,7 @@ let now = 0
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'headwater-poll-'))
-  log = await openLmdbLog(dir)
+  log = await openEmbeddedLog(dir)
   node = await FakeNode.start(grow([], 1))
   client = new NodeClient(node.url, { backoff: { firstMs: 5, mostMs: 40 } })
   poller = new Poller({
