@@ -12,7 +12,14 @@ import { type ChainView, loadChainView, nextChainView } from '../tables/chain-vi
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead, writeHead } from '../tables/head.js'
 import { migrate, MigrationMismatch } from '../tables/migrate.js'
-import { claimWriting, mustBeNewest, Superseded } from '../tables/writers.js'
+import {
+  claimAgain,
+  claimWriting,
+  mustBeNewest,
+  newestWriter,
+  numberAfter,
+  Superseded,
+} from '../tables/writers.js'
 import { Announcer } from './announce.js'
 import { BlockWriter } from './block-writer.js'
 import { readAside, writeAside } from './dead-letters.js'
@@ -26,8 +33,6 @@ import { WorkingChain } from './working-chain.js'
 /** Events folded at once: enough to make inserts large, few enough for memory. */
 const BATCH_EVENTS = 100
 const BATCH_BYTES = 4 << 20
-/** How long readers get to follow a head that lowers the final height, before rows below the old one are written. */
-const LOWERING_GRACE_MS = 1000
 /** A head that connects more is one of a chain that is being filled. */
 const FILLING_BLOCKS = 10
 const IDLE_WAIT_MS = 250
@@ -103,6 +108,10 @@ export class Materializer {
   #aside: ReadonlySet<number> = new Set()
   /** Its number among the writers; nothing before the first start. */
   #writing: bigint | undefined
+  /** The number under which it takes over from itself; after an error that may have happened or not. */
+  #claiming: bigint | undefined
+  /** The largest final height of a head that was shown under its number: readers may take all below it for settled. */
+  #shownFinal = -1
   #lookedAt = 0
 
   /** Blocks connected and disconnected since the start. */
@@ -188,8 +197,12 @@ export class Materializer {
     // Once in its life: one that was superseded must not take over again by itself.
     if (this.#writing === undefined)
       this.#writing = await claimWriting(db, (await latestHead(db))?.position ?? -1)
-    else await mustBeNewest(db, this.#writing)
+    else {
+      if ((await newestWriter(db)) === this.#claiming) this.#writing = this.#claiming
+      await mustBeNewest(db, this.#writing)
+    }
     const head = await latestHead(db)
+    this.#shownFinal = Math.max(this.#shownFinal, head?.finalHeight ?? -1)
     this.#view = head === undefined ? undefined : await loadChainView(db, head)
     this.#reset()
     this.#writer.forget()
@@ -310,15 +323,30 @@ export class Materializer {
   }
 
   /**
-   * Readers do not filter at and below the final height. Before rows of another branch are written there, a head that shows
-   * the same state with a lower final height must have reached them.
+   * Readers do not filter by hash at and below the final height of their head. Before rows of another branch are written there,
+   * a head shows the same state with a lower final height, and then the number of the writer changes: whoever has read under
+   * the last one finds that out when it is done, and reads again under the new head.
    */
   async #lowerFinality(fork: number): Promise<void> {
-    const head = this.head
-    if (head === undefined || fork >= head.finalHeight) return
-    const lowered = {
+    const { head } = this
+    if (head === undefined || fork >= this.#shownFinal) return
+    const { db, logger } = this.#options
+    logger.warn({ from: this.#shownFinal, to: fork }, 'a reorganisation below the final height')
+    const lowered = fork < head.finalHeight ? this.#lowered(head, fork) : head
+    if (lowered !== head) await writeHead(db, lowered)
+    this.#claiming = numberAfter(this.#number)
+    await claimAgain(db, { last: this.#number, next: this.#claiming }, lowered.position)
+    this.#writing = this.#claiming
+    this.#shownFinal = lowered.finalHeight
+    this.#view = await loadChainView(db, lowered)
+    await this.#announcer.head(lowered)
+  }
+
+  /** The same state with a lower final height. */
+  #lowered(head: Head, finalHeight: number): Head {
+    return {
       ...head,
-      finalHeight: fork,
+      finalHeight,
       disconnected: [],
       connected: [],
       blocksBefore: head.blocksBefore + head.connected.length,
@@ -327,11 +355,6 @@ export class Materializer {
       writtenAt: Math.max(Date.now(), head.writtenAt + 1),
       writer: this.#number,
     }
-    this.#options.logger.warn({ from: head.finalHeight, to: fork }, 'a reorganisation below the final height')
-    await writeHead(this.#options.db, lowered)
-    await this.#announcer.head(lowered)
-    this.#view = await loadChainView(this.#options.db, lowered)
-    await sleep(LOWERING_GRACE_MS)
   }
 
   /** Makes the folded state visible. */
@@ -340,6 +363,8 @@ export class Materializer {
     const head = this.#nextHead(finalityDepth)
     if (head === undefined) return
     await hooks?.beforeHead?.(head)
+    // Before it is written: after an error it may be there all the same.
+    this.#shownFinal = Math.max(this.#shownFinal, head.finalHeight)
     await writeHead(db, head)
     hooks?.afterHead?.()
     this.#view = await nextChainView(db, this.#view, [head])

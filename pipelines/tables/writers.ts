@@ -35,7 +35,7 @@ export const SHOWN_HEADS = `NOT arrayExists(claim -> claim.1 > heads.writer AND 
 export async function claimWriting(db: Database, position: number, replaces = ''): Promise<bigint> {
   const { newest, successor } = await newestClaim(db)
   if (successor !== '') throw replacedBy(db, successor)
-  const writer = after(newest)
+  const writer = numberAfter(newest)
   const hasNone = "(SELECT argMax(successor, writer) FROM writers) = ''"
   await db.insert(claim(writer, position, { replaces }), hasNone)
   await db.mustBeWhole()
@@ -59,7 +59,7 @@ export async function giveWay(
   if (other !== '') throw replacedBy(db, other)
   const isNewest = `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
     = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)} AND ${db.whileWhole}`
-  const writer = after(last)
+  const writer = numberAfter(last)
   try {
     await db.insert(claim(writer, head.position, { successor }), isNewest)
   } catch (error) {
@@ -72,8 +72,35 @@ export async function giveWay(
   return true
 }
 
-const after = (last: bigint): bigint =>
+/** Returns a number for the next one that takes over, larger than that of the last one. */
+export const numberAfter = (last: bigint): bigint =>
   (((last >> CHANCE_BITS) + 1n) << CHANCE_BITS) + BigInt(randomInt(1 << Number(CHANCE_BITS)))
+
+/**
+ * Takes over from itself, under the next number: whoever read under the last one reads again. Only the newest writer can.
+ * @param position of the newest head.
+ * @throws DatabaseUnavailable where another has taken over, or where it may be done.
+ */
+export async function claimAgain(
+  db: Database,
+  numbers: { readonly last: bigint; readonly next: bigint },
+  position: number,
+): Promise<void> {
+  await db.insert(claim(numbers.next, position, {}), `${whileNewest(numbers.last)} AND ${db.whileWhole}`)
+  await db.mustBeWhole()
+}
+
+/**
+ * Looks up the number that every read is checked by. A writer that begins, and one that is about to write rows at or below a
+ * final height that it has shown, takes over first. So what was read between two looks with the same result is of one state,
+ * if its head was read after the first one. One that gives its place away writes nothing, and is not counted.
+ */
+export const FENCE = "SELECT maxIf(writer, successor = '') AS fence FROM writers"
+
+/** Returns the number that `FENCE` looks up. */
+export async function newestFence(db: Database): Promise<bigint> {
+  return BigInt((await db.query<{ fence: string }>(FENCE))[0]?.fence ?? 0)
+}
 
 function claim(
   writer: bigint,

@@ -133,6 +133,9 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     logger,
     limit,
     token,
+    lookForHeads: () => {
+      heads.look()
+    },
   })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),

@@ -12,7 +12,7 @@ import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { type ChainView, loadChainView, nextChainView } from '../../pipelines/tables/chain-view.js'
 import { type Head, headsAfter, latestHead } from '../../pipelines/tables/head.js'
 import { servingDatabase } from '../../pipelines/tables/serving.js'
-import { newestClaim } from '../../pipelines/tables/writers.js'
+import { newestClaim, newestFence } from '../../pipelines/tables/writers.js'
 import type { FeedWriter } from './feed-writer.js'
 import { overlayBySearch, overlaysOf } from './overlay.js'
 import type { PoolFollower } from './pool-follow.js'
@@ -67,6 +67,7 @@ export class HeadFollower {
   /** Whether the tables may hold a head that was not adopted. */
   #isBehind = false
   #catchingUp: Promise<void> | undefined
+  #signal: AbortSignal | undefined
   #source: Source
   /** Databases that were opened here, by name. */
   readonly #opened = new Map<string, Source>()
@@ -86,15 +87,23 @@ export class HeadFollower {
     return this.#next
   }
 
+  /** Reads the heads now, without a word from the log: call where the tables tell of a newer writer than the state is of. */
+  look(): void {
+    this.#isBehind = true
+    if (this.#signal !== undefined && this.#parts.state.chainLoaded) this.#catchUp(this.#signal)
+  }
+
   async run(signal: AbortSignal): Promise<void> {
-    const { log, logger, onDefect } = this.#parts
+    const { log, logger, state, onDefect } = this.#parts
+    this.#signal = signal
     await retrying(() => this.#lookBack(), {
       what: 'the last heartbeat in the log',
       logger,
       signal,
       onDefect,
     })
-    await retrying(() => this.#load(), { what: 'the head', logger, signal, onDefect })
+    while (!signal.aborted && !state.chainLoaded)
+      await retrying(() => this.#load(), { what: 'the head', logger, signal, onDefect })
     while (!signal.aborted) {
       const read = () => log.read('committed', this.#next, READ_AT_ONCE)
       const records = await retrying(read, { what: 'the log', logger, signal, onDefect })
@@ -151,20 +160,17 @@ export class HeadFollower {
     }
   }
 
-  /** The first look at the tables. */
+  /** The first look at the tables. Adopts nothing where another writer began meanwhile. */
   async #load(): Promise<void> {
     const { state, writer } = this.#parts
     this.#moveTo(this.#open(await servingDatabase(this.#parts.db)))
     const { db, tables } = this.#source
+    const fence = await newestFence(db)
     const head = await latestHead(db)
-    if (head === undefined) {
-      await writer.begin(undefined)
-      state.adopt(NO_CHAIN)
-      return
-    }
-    const next = await stateOf(await loadChainView(db, head), tables, NO_CHAIN)
+    const view = head === undefined ? undefined : await loadChainView(db, head)
+    const next = await stateOf(view, fence, tables, NO_CHAIN)
     await writer.begin(head)
-    state.adopt(next)
+    if ((await tables.fence()) === fence) state.adopt(next)
   }
 
   #open(name: string): Source {
@@ -202,9 +208,12 @@ export class HeadFollower {
     })
   }
 
-  /** Adopts the heads after the adopted one: also one at its own position, which lowers the final height. */
+  /**
+   * Adopts the heads after the adopted one: also one at its own position, which lowers the final height. Under a newer writer
+   * nothing that was known of the chain's rows is believed: they are looked at again, also where there is no newer head.
+   */
   async #advance(): Promise<void> {
-    const { successor } = await newestClaim(this.#source.db)
+    const { newest: fence, successor } = await newestClaim(this.#source.db)
     if (successor !== '') {
       await this.#goOver(this.#open(successor))
       return
@@ -212,45 +221,65 @@ export class HeadFollower {
     const { state } = this.#parts
     const { db } = this.#source
     const heads = await headsAfter(db, state.chain.position, state.chain.view?.head.writtenAt)
-    const head = heads.at(-1)
-    if (head === undefined) {
+    const { view } = state.chain
+    const isNewWriter = fence !== state.chain.fence
+    if (heads.length === 0 && !isNewWriter) {
       if (this.#announced > state.chain.position)
         throw new Error('a head was announced that the tables do not show')
       return
     }
-    const { view } = state.chain
-    const next = view === undefined ? await loadChainView(db, head) : await nextChainView(db, view, heads)
-    await this.#show(heads, next, this.#source)
+    if (view !== undefined && !isNewWriter) {
+      await this.#show(heads, await nextChainView(db, view, heads), fence, this.#source)
+      return
+    }
+    const head = heads.at(-1) ?? view?.head
+    const newest = await latestHead(db)
+    // The new writer respects the final height of the newest head, and not of one that does not count any more.
+    const finalHeight = Math.min(head?.finalHeight ?? -1, newest?.finalHeight ?? -1)
+    const next = head === undefined ? undefined : await loadChainView(db, { ...head, finalHeight })
+    await this.#show(heads, next, fence, this.#source)
   }
 
   /** Goes over to the database that has taken this one's place: it shows the same heads, and goes on from there. */
   async #goOver(source: Source): Promise<void> {
     const { state, logger } = this.#parts
     const { position, view } = state.chain
+    const fence = await newestFence(source.db)
     const heads = await headsAfter(source.db, position, view?.head.writtenAt)
     const head = heads.at(-1) ?? (await latestHead(source.db))
     // A head that came in the very moment of the switch counts no more, and is made again in the other one.
     if (head === undefined || head.position < position)
       throw new Error(`database ${source.db.name} does not show position ${String(position)} yet`)
-    await this.#show(heads, await loadChainView(source.db, head), source)
+    await this.#show(heads, await loadChainView(source.db, head), fence, source)
     logger.info({ database: source.db.name, height: head.tipHeight }, 'gone over to another database')
   }
 
-  /** Adopts the state of a view, which these heads have led to, and tells what they make known. */
-  async #show(heads: readonly Head[], view: ChainView, source: Source): Promise<void> {
+  /**
+   * Adopts the state of a view, which these heads have led to, and tells what they make known. Where another writer began
+   * meanwhile nothing happens, and the heads are to be read again.
+   */
+  async #show(
+    heads: readonly Head[],
+    view: ChainView | undefined,
+    fence: bigint,
+    source: Source,
+  ): Promise<void> {
     const { state, writer, logger } = this.#parts
     // There may be more than are read at once.
     this.#isBehind = true
     const before = source === this.#source ? state.chain : NO_CHAIN
-    const next = await stateOf(view, source.tables, before)
+    const next = await stateOf(view, fence, source.tables, before)
     const events = await writer.eventsOf(heads, source.tables)
-    await this.#adopt(heads, next, source)
+    if ((await source.tables.fence()) !== fence || !(await this.#adopt(heads, next, source))) return
     writer.tell(events)
     logger.debug({ height: next.height, tip: next.tipHash, position: next.position }, 'head adopted')
   }
 
-  /** Adopts heads in the very turn in which what they do to the pool is known. */
-  async #adopt(heads: readonly Head[], next: ChainState, source: Source): Promise<void> {
+  /**
+   * Adopts heads in the very turn in which what they do to the pool is known.
+   * @returns whether it did: not where another writer began meanwhile.
+   */
+  async #adopt(heads: readonly Head[], next: ChainState, source: Source): Promise<boolean> {
     const { state, pool } = this.#parts
     const { tables } = source
     const span = { from: state.chain.position, to: next.position }
@@ -262,19 +291,27 @@ export class HeadFollower {
         isLong && view !== undefined
           ? [await overlayBySearch([...state.pool.entries()], span, view, state.pool, tables)]
           : await overlaysOf(heads, state.pool, tables)
+      if (isLong && (await tables.fence()) !== next.fence) return false
       if (isLong && version !== state.pool.version) continue
       this.#moveTo(source)
       state.adopt(next, overlays)
-      return
+      return true
     }
     if (heads.length > 0) pool.skipped(next.position)
     this.#moveTo(source)
     state.adopt(next)
+    return true
   }
 }
 
 /** What the explorer holds of a view's state, made from what it held before. */
-async function stateOf(view: ChainView, tables: Tables, before: ChainState): Promise<ChainState> {
+async function stateOf(
+  view: ChainView | undefined,
+  fence: bigint,
+  tables: Tables,
+  before: ChainState,
+): Promise<ChainState> {
+  if (view === undefined) return { ...NO_CHAIN, fence }
   const { head } = view
   const { tipHeight: height } = head
   const tipHash = height < 0 ? '' : head.tipHash
@@ -286,7 +323,8 @@ async function stateOf(view: ChainView, tables: Tables, before: ChainState): Pro
     nextRecentBlocks(tables, before.recent, view),
     nextDays(tables, before.days, view, fork),
   ])
-  return { view, position: head.position, chain: head.chain, height, tipHash, tip, reorgs, recent, days }
+  const { position, chain } = head
+  return { view, position, fence, chain, height, tipHash, tip, reorgs, recent, days }
 }
 
 function inWords({ topic, partition, position, reason }: Alert): string {

@@ -6,10 +6,12 @@ import {
 import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import type { Head } from '../../pipelines/tables/head.js'
+import { Unavailable } from './availability.js'
 import { heightOf } from './block-table.js'
 import { resolveCoins } from './coins.js'
 import type { Feed } from './feed.js'
 import { overlayBySearch, type Span } from './overlay.js'
+import type { Overlay } from './pool.js'
 import { PoolEvents, type PoolStep } from '../../pipelines/pool/pool-events.js'
 import { isResolved, poolTx, type PoolTx } from './pool-tx.js'
 import { pause, retrying } from './retry.js'
@@ -220,9 +222,14 @@ export class PoolFollower {
    */
   async #layBySearch(txs: readonly PoolTx[], span: Span, signal: AbortSignal): Promise<boolean> {
     const { state, tables, logger, onDefect } = this.#parts
-    const { view } = state.chain
-    if (view === undefined) return true
-    const search = () => overlayBySearch(txs, span, view, state.pool, tables)
+    if (state.chain.view === undefined) return true
+    const search = async (): Promise<Overlay> => {
+      const { view, fence } = state.chain
+      if (view === undefined) throw new Unavailable('there is no chain any more')
+      const overlay = await overlayBySearch(txs, span, view, state.pool, tables)
+      if ((await tables.fence()) === fence) return overlay
+      throw new Unavailable('another writer began while the chain was searched')
+    }
     const overlay = await retrying(search, {
       what: 'the blocks since the pool was told',
       logger,

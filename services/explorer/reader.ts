@@ -19,6 +19,8 @@ export interface ReaderParts {
   readonly token?: Token | undefined
   /** Of requests to the reads; none where left out. */
   readonly limit?: RateLimit | undefined
+  /** Called when the tables have a newer writer than the state is of: the state must be read again. */
+  readonly lookForHeads?: () => void
 }
 
 /** What a client asks of a read, whatever transport brought it. */
@@ -61,7 +63,7 @@ export class Reader {
   readonly #parts: ReaderParts
   readonly #cache = new AnswerCache()
   /** Answers on their way: the same question of the same moment is asked once. */
-  readonly #pending = new Map<string, SharedAnswer<CachedAnswer>>()
+  readonly #pending = new Map<string, SharedAnswer<Outcome>>()
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
@@ -91,28 +93,24 @@ export class Reader {
   }
 
   #now(read: Read, args: Record<string, unknown>, whenGone: WhenGone): Outcome | Promise<Outcome> {
-    const { state, definitions } = this.#parts
+    const { state } = this.#parts
     if (read.fresh === 'outside') return this.#outside(read, args, whenGone)
     if (!state.ready) throw new Unavailable('the chain was not read yet')
-    const { chain } = state
-    const moment: Moment = {
-      position: chain.position,
-      tipHash: chain.tipHash,
+    const moment = this.#moment()
+    const key = `${read.name} ${JSON.stringify(args)}`
+    const cached = this.#cache.get(read.fresh, key, moment)
+    if (cached !== undefined) return { answer: cached, chain: state.chain }
+    return this.#underWay(read, args, key, moment).join(whenGone)
+  }
+
+  #moment(): Moment {
+    const { state, definitions } = this.#parts
+    return {
+      position: state.chain.position,
+      tipHash: state.chain.tipHash,
       poolVersion: state.pool.version,
       definitions: definitions.version,
     }
-    const key = `${read.name} ${JSON.stringify(args)}`
-    const cached = this.#cache.get(read.fresh, key, moment)
-    if (cached !== undefined) return { answer: cached, chain }
-    return this.#underWay(read, args, key, moment)
-      .join(whenGone)
-      .then(
-        (answer) => ({ answer, chain }),
-        (error: unknown) => {
-          if (error instanceof NotFound) return { missing: error.message, chain }
-          throw error
-        },
-      )
   }
 
   async #outside(read: Read, args: Record<string, unknown>, whenGone: WhenGone): Promise<Good> {
@@ -122,25 +120,39 @@ export class Reader {
     return { answer: { body, etag: '' }, chain: undefined }
   }
 
-  #underWay(
-    read: Read,
-    args: Record<string, unknown>,
-    key: string,
-    moment: Moment,
-  ): SharedAnswer<CachedAnswer> {
+  #underWay(read: Read, args: Record<string, unknown>, key: string, moment: Moment): SharedAnswer<Outcome> {
     const pendingKey = `${key} ${JSON.stringify(moment)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
-    const make = async (signal: AbortSignal): Promise<CachedAnswer> => {
-      const made = toBytes(await read.resolve(this.#context(signal), args as never), moment.tipHash)
-      this.#cache.keep(read.fresh, key, made, moment)
-      return made
-    }
-    const making = new SharedAnswer<CachedAnswer>(make, ANSWER_DEADLINE_MS, () => {
+    const make = (signal: AbortSignal): Promise<Outcome> => this.#make(read, args, key, signal)
+    const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {
       if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)
     })
     this.#pending.set(pendingKey, making)
     return making
+  }
+
+  /** Makes an answer of the state of now; again where that state was not the tables' until the last row was read. */
+  async #make(read: Read, args: Record<string, unknown>, key: string, signal: AbortSignal): Promise<Outcome> {
+    const { state, lookForHeads } = this.#parts
+    for (;;) {
+      const context = this.#context(signal)
+      const { chain, tables } = context
+      const moment = this.#moment()
+      const resolving = (async (): Promise<unknown> => read.resolve(context, args as never))()
+      const [made] = await Promise.allSettled([resolving])
+      if (made.status === 'rejected' && made.reason instanceof Unavailable) throw made.reason
+      // What is missing, or fails, may be so of rows of two states.
+      if (!tables.hasRead || (await tables.fence()) === chain.fence) {
+        if (made.status === 'rejected') return missing(made.reason, chain)
+        const answer = toBytes(made.value, moment.tipHash)
+        this.#cache.keep(read.fresh, key, answer, moment)
+        return { answer, chain }
+      }
+      lookForHeads?.()
+      await state.until(() => state.chain.fence !== chain.fence, undefined, signal)
+      signal.throwIfAborted()
+    }
   }
 
   #context(signal: AbortSignal): ReadContext {
@@ -154,6 +166,12 @@ export class Reader {
       indexer: () => state.indexer(),
     }
   }
+}
+
+/** @throws the error, unless it is that nothing was found. */
+function missing(error: unknown, chain: ChainState): Missing {
+  if (error instanceof NotFound) return { missing: error.message, chain }
+  throw error
 }
 
 /** @throws BadArgument. @returns -1 where none is asked for. */

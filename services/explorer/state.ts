@@ -12,6 +12,8 @@ export interface ChainState {
   readonly view: ChainView | undefined
   /** Of the head in topic `chain`, -1 for none. */
   readonly position: number
+  /** The newest writer before the head was read: answers of this state are true as long as there is no newer one. */
+  readonly fence: bigint
   readonly chain: Chain | undefined
   /** -1 for a chain without blocks. */
   readonly height: number
@@ -26,6 +28,7 @@ export interface ChainState {
 export const NO_CHAIN: ChainState = {
   view: undefined,
   position: -1,
+  fence: 0n,
   chain: undefined,
   height: -1,
   tipHash: '',

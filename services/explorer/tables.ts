@@ -1,4 +1,5 @@
 import { KEYS, queryByKeys } from '../../pipelines/tables/keys.js'
+import { FENCE } from '../../pipelines/tables/writers.js'
 import type { Asked } from './availability.js'
 import { Gatherer } from './gather.js'
 
@@ -89,6 +90,8 @@ export class Tables {
   #ownWitnesses: Gatherer<ReadonlyMap<string, Buffer>>
   #spends: Gatherer<readonly Spend[]>
   #scriptEnds: Gatherer<readonly ScriptRow[]>
+  #fence: Gatherer<bigint>
+  #hasRead = false
   /** Scripts known to have a long history. */
   #long: Set<string>
 
@@ -106,9 +109,24 @@ export class Tables {
     this.#scriptEnds =
       whole === undefined ? new Gatherer({ load: loadEnds, mostKeys: 100 }) : whole.#scriptEnds
     this.#long = whole === undefined ? new Set() : whole.#long
+    this.#fence = whole === undefined ? new Gatherer({ load: () => this.#loadFence() }) : whole.#fence
+  }
+
+  /** Whether anything was looked up here that depends on which blocks are of the chain. */
+  get hasRead(): boolean {
+    return this.#hasRead
+  }
+
+  /**
+   * Looks up the newest writer, by a query that begins after the call: what was read before it was written by none that is
+   * newer. Calls of the time in which one query is under way share the next one.
+   */
+  async fence(): Promise<bigint> {
+    return (await this.#fence.get('')) ?? 0n
   }
 
   get places(): Gatherer<readonly Place[]> {
+    this.#hasRead = true
     return this.#places
   }
 
@@ -126,6 +144,7 @@ export class Tables {
   }
 
   get spends(): Gatherer<readonly Spend[]> {
+    this.#hasRead = true
     return this.#spends
   }
 
@@ -148,6 +167,7 @@ export class Tables {
     this.#spends = other.#spends
     this.#scriptEnds = other.#scriptEnds
     this.#long = other.#long
+    this.#fence = other.#fence
   }
 
   /** False while the database is away: every query fails at once. */
@@ -156,6 +176,7 @@ export class Tables {
   }
 
   query<T>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<T[]> {
+    this.#hasRead = true
     return this.db.query<T>(sql, params, this.signal)
   }
 
@@ -169,6 +190,7 @@ export class Tables {
     filter: string,
   ): Promise<ScriptRow | undefined> {
     const isVisible = (row: ScriptRow): boolean => visible(row.height, row.blockHash)
+    this.#hasRead = true
     const rows = this.#long.has(scriptHash)
       ? await this.#scriptEnd(scriptHash, LAST_ROWS, '1')
       : ((await this.#scriptEnds.get(scriptHash)) ?? [])
@@ -182,6 +204,11 @@ export class Tables {
     const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash = unhex({script:String})
       AND ordinal BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY script_txs.ordinal`
     return (await this.query<RawScriptRow>(sql, { script: scriptHash, from, to })).map(toScriptRow)
+  }
+
+  async #loadFence(): Promise<Map<string, bigint>> {
+    const [row] = await this.query<{ fence: string }>(FENCE)
+    return new Map([['', BigInt(row?.fence ?? 0)]])
   }
 
   async #loadPlaces(keys: readonly string[]): Promise<Map<string, Place[]>> {
