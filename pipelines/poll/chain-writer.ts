@@ -147,6 +147,11 @@ export class ChainWriter {
   async #refuseIfSuperseded(): Promise<void> {
     const last = await this.#log.last('chain')
     if (last < this.#lookedTo) throw new LogMovedError('the log has become shorter than this poller left it')
+    await this.#lookTo(last)
+  }
+
+  /** Looks at what others wrote, up to a position. @throws as `exclusively`. */
+  async #lookTo(last: number): Promise<void> {
     for await (const { position, event } of forwards(this.#log, this.#lookedTo + 1, last)) {
       const { epoch, kind } = noteOf(position, event)
       if (epoch > this.#epoch) throw new SupersededError(this.#epoch, epoch)
@@ -174,6 +179,12 @@ export class ChainWriter {
         ),
       )
       const position = await this.#log.append('chain', values)
+      const before = position - values.length
+      if (before < this.#lookedTo)
+        throw new LogMovedError(
+          `the log gave ${String(values.length)} events positions up to ${String(position)}, after ${String(this.#lookedTo)} were taken: it has lost some`,
+        )
+      await this.#lookTo(before)
       this.#sequence += BigInt(values.length)
       this.#position = position
       this.#lookedTo = position

@@ -1,7 +1,7 @@
-import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf'
+import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { NodeEventSchema, PoolLeft_Reason } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../chain/hash.js'
-import type { EventLog } from '../log/port.js'
+import type { EventLog, LogRecord } from '../log/port.js'
 import { MAX_BATCH_BYTES, type ChainWriter, type Target } from './chain-writer.js'
 import { LogMovedError } from './errors.js'
 import type { Left, PoolTx } from './pool-delta.js'
@@ -19,6 +19,10 @@ export class NodeWriter {
   readonly #log: EventLog
   readonly #chain: ChainWriter
   #sequence = 0n
+  /** Of the last event written, undefined before the first. */
+  #last: number | undefined
+  /** What `#check` found, also where the caller who heard of it went on: a heartbeat may fail. */
+  #moved: LogMovedError | undefined
 
   constructor(log: EventLog, chain: ChainWriter) {
     this.#log = log
@@ -76,14 +80,17 @@ export class NodeWriter {
 
   /**
    * @param inARow how many events these are, where nothing may stand between them.
-   * @returns the position of the first. @throws LogMovedError where they are to be in a row and are not.
+   * @returns the position of the first. @throws LogMovedError where they are to be in a row and are not, and as `#check`.
    */
   #append(chainPosition: number | undefined, events: Iterable<Payload>, inARow?: number): Promise<number> {
     return this.#chain.exclusively(async () => {
+      if (this.#moved !== undefined) throw this.#moved
       const seenAt = BigInt(chainPosition ?? this.#chain.position)
       let [first, last] = [-1, -1]
       for (const batch of slicesOf(this.#encoded(events, seenAt), ({ length }) => length, MAX_BATCH_BYTES)) {
         last = await this.#log.append('node', batch)
+        await this.#check(last - batch.length)
+        this.#last = last
         if (first < 0) first = last - batch.length + 1
       }
       if (inARow !== undefined && last - first + 1 !== inARow)
@@ -94,11 +101,38 @@ export class NodeWriter {
     })
   }
 
+  /**
+   * Looks at what stands between what this poller wrote last and what it has just written. A superseded poller's events may; they
+   * count for nobody. @throws LogMovedError for its own, and where the log has become shorter.
+   */
+  async #check(before: number): Promise<void> {
+    const last = this.#last ?? before
+    if (before < last) this.#moved = new LogMovedError(`topic node has lost events after ${String(before)}`)
+    for (let position = last + 1; position <= before;) {
+      const records = await this.#log.read('node', position, before - position + 1)
+      if (records.some((record) => epochOf(record) === this.#chain.epoch))
+        this.#moved = new LogMovedError(
+          'topic node holds an event of this epoch that this poller did not write',
+        )
+      position = (records.at(-1)?.position ?? before) + 1
+    }
+    if (this.#moved !== undefined) throw this.#moved
+  }
+
   *#encoded(events: Iterable<Payload>, chainPosition: bigint): Generator<Uint8Array> {
     for (const event of events) {
       const fields = { epoch: this.#chain.epoch, sequence: this.#sequence++, chainPosition, event }
       yield toBinary(NodeEventSchema, create(NodeEventSchema, fields))
     }
+  }
+}
+
+/** Undefined for a record that is no event that we know. */
+function epochOf({ value }: LogRecord): number | undefined {
+  try {
+    return fromBinary(NodeEventSchema, value).epoch
+  } catch {
+    return undefined
   }
 }
 

@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
+import type { EventLog, Topic } from '../../../pipelines/log/port.js'
+import { NodeClient } from '../../../pipelines/node/client.js'
+import { LogMovedError } from '../../../pipelines/poll/errors.js'
+import { readLogEnd } from '../../../pipelines/poll/log-end.js'
+import { Poller } from '../../../pipelines/poll/poller.js'
+import { blockOn, grow } from './fake-chain.js'
+import { FakeNode } from './fake-node.js'
+
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+
+let dir: string
+let log: EventLog
+let node: FakeNode
+let client: NodeClient
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'headwater-poll-'))
+  log = await openEmbeddedLog(dir)
+  node = await FakeNode.start(grow([], 5))
+  client = new NodeClient(node.url, { timeoutMs: 5_000, backoff: { firstMs: 5, mostMs: 40 } })
+})
+
+afterEach(async () => {
+  client.close()
+  await node.close()
+  await log.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+/** A log that is not what it promises to be, for as long as it is told so. */
+class FaultyLog {
+  fault: 'loses' | 'doubles' | undefined
+  /** Of what was acknowledged and lost: `last` says it is there until something else takes its place. */
+  readonly #lost = new Map<Topic, number>()
+
+  constructor(
+    readonly inner: EventLog,
+    readonly topic: Topic,
+  ) {}
+
+  get log(): EventLog {
+    const own: Partial<EventLog> = {
+      append: (topic, values) => this.#append(topic, values),
+      last: async (topic) => this.#lost.get(topic) ?? this.inner.last(topic),
+    }
+    return new Proxy(this.inner, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(own, name) ?? Reflect.get(target, name)
+        return typeof member === 'function' ? member.bind(target) : member
+      },
+    })
+  }
+
+  async #append(topic: Topic, values: readonly Uint8Array[]): Promise<number> {
+    if (topic !== this.topic) return this.inner.append(topic, values)
+    if (this.fault === 'loses') {
+      this.fault = undefined
+      const position = (await this.inner.last(topic)) + values.length
+      this.#lost.set(topic, position)
+      return position
+    }
+    this.#lost.delete(topic)
+    const position = await this.inner.append(topic, values)
+    if (this.fault !== 'doubles') return position
+    this.fault = undefined
+    return this.inner.append(topic, values)
+  }
+}
+
+describe.each(['chain', 'node'] as const)(
+  'a log that gives topic %s other positions than it must',
+  (topic) => {
+    it.each(['loses', 'doubles'] as const)(
+      '%s an append: the poller starts a new epoch from its end',
+      async (fault) => {
+        const faulty = new FaultyLog(log, topic)
+        const options = { node: client, log: faulty.log, pollIntervalMs: 1, logger: quiet, inFlight: 4 }
+        const poller = new Poller(options)
+        await poller.pollOnce()
+        const { epoch } = await readLogEnd(log)
+        faulty.fault = fault
+        // What is lost is noticed by the next append.
+        const polls = async (): Promise<void> => {
+          for (let more = 0; more < 3; more++) {
+            node.chain = [...node.chain, blockOn(node.chain)]
+            await poller.pollOnce()
+          }
+        }
+        await expect(polls()).rejects.toThrow(LogMovedError)
+        expect(faulty.fault).toBeUndefined()
+        await poller.pollOnce()
+        const end = await readLogEnd(log)
+        expect(end.epoch).toBe(epoch + 1)
+        expect(end.tip?.hash).toBe(node.chain.at(-1)?.hash)
+      },
+    )
+  },
+)
