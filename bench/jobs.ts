@@ -27,6 +27,15 @@ const chaos = (log: 'embedded' | 'kafka'): string[][] =>
     ...['--seed', String(index + 1), '--rounds', String(ROUNDS_A_RUN)],
   ])
 
+const BACKFILLS = 5
+
+/** Each in a data directory of its own; the chains are kept for the next time. */
+const backfills = (): string[][] =>
+  Array.from({ length: BACKFILLS }, (_, index) => [
+    ...['deploy/bootstrap.mjs', 'backfill', '--seed', String(index + 1)],
+    ...['--chains-dir', '.data/chains'],
+  ])
+
 /** What takes too long for CI. */
 export const JOBS: readonly Job[] = [
   {
@@ -46,6 +55,12 @@ export const JOBS: readonly Job[] = [
     env: { FROZEN_SECONDS: '60' },
     runs: [vitest('test/system/database-frozen.test.ts')],
     sources: [...SYSTEM, 'test/system/database-frozen.test.ts'],
+  },
+  {
+    name: 'five backfills of 10,000 blocks with 50 transactions each, beside 8 busy loops and a synced-write loop',
+    env: {},
+    runs: backfills(),
+    sources: [...EXPLORER, 'test/backfill', 'test/harness', ':!test/backfill/*.test.ts'],
   },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },
   { name: 'chaos: 200 rounds on Kafka', env: {}, runs: chaos('kafka'), sources: CHAOS },

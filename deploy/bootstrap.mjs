@@ -15,6 +15,7 @@ const COMMANDS = {
   start: () => runBuilt('services/start/main.js'),
   run: (name, ...args) => runBuilt(`services/${name}/main.js`, args),
   chaos: (...args) => runBuilt('test/chaos/main.js', args),
+  backfill: (...args) => runBuilt('test/backfill/main.js', args),
   bench: (...args) => runBuilt('bench/main.js', args),
   test: (...args) => runNode([VITEST, 'run', ...args]),
   check: async (...args) => (await import('./check.mjs')).check(args),

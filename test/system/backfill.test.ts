@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest'
+import { backfill } from '../backfill/backfill.js'
+
+describe('a backfill', () => {
+  it('leaves no gap in the log and a clean index, with processors and disk taken by others', async () => {
+    const lines: string[] = []
+    const { faults, log, audit } = await backfill({
+      ...{ seed: 'ci', blocks: 300, txsPerBlock: 20, busy: 4, synced: 1 },
+      chainsDir: undefined,
+      say: (line) => lines.push(line),
+    })
+    expect(faults, lines.join('\n')).toEqual([])
+    expect(log).toMatchObject({ blocks: 301, gaps: [] })
+    expect(log.events).toBeGreaterThan(301)
+    expect(audit?.tip.height).toBe(300)
+    expect(audit?.checks.length).toBeGreaterThan(5)
+    expect(audit?.checks.filter(({ checked }) => checked === 0).map(({ name }) => name)).toEqual([])
+  })
+})
