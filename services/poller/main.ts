@@ -17,6 +17,7 @@ const IN_FLIGHT = 4
 const MOVED_LOOK_MS = 1_000
 
 await runService('poller', async (context) => {
+  const inFlight = inFlightOf(context.args)
   const { host, pollerMetricsPort, pollIntervalMs } = context.config
   let poller: Poller | undefined
   const metrics = new PollerMetrics(() => poller?.state ?? NO_STATE, pollIntervalMs)
@@ -33,6 +34,7 @@ await runService('poller', async (context) => {
     const parts = {
       log: observedLog(log, metrics),
       metrics,
+      inFlight,
       onStart: (started: Poller) => void (poller = started),
     }
     while (!context.signal.aborted) await follow(context, parts)
@@ -50,20 +52,20 @@ await runService('poller', async (context) => {
 interface Parts {
   readonly log: EventLog
   readonly metrics: PollerMetrics
+  readonly inFlight: number
   readonly onStart: (poller: Poller) => void
 }
 
 /** Follows the node until it has moved or the process shall stop. */
 async function follow(
   { config, logger, signal }: ServiceContext,
-  { log, metrics, onStart }: Parts,
+  { log, metrics, inFlight, onStart }: Parts,
 ): Promise<void> {
   const url = await nodeUrl(config, { signal, logger })
   const node = new NodeClient(url, { logger, onAttempt: metrics.attempted })
   const { chain, pollIntervalMs } = config
   const poller = new Poller({
-    ...{ node, log, chain, pollIntervalMs, logger },
-    inFlight: IN_FLIGHT,
+    ...{ node, log, chain, pollIntervalMs, inFlight, logger },
     observer: metrics,
   })
   onStart(poller)
@@ -81,6 +83,14 @@ async function follow(
     await watching
     node.close()
   }
+}
+
+/** `--in-flight N` fetches so many blocks at once: with 1 each is a batch of its own in the log, for tests. @throws StartRefused. */
+function inFlightOf(args: readonly string[]): number {
+  const at = args.indexOf('--in-flight')
+  const inFlight = at < 0 ? IN_FLIGHT : Number(args[at + 1])
+  if (Number.isInteger(inFlight) && inFlight > 0 && inFlight <= 64) return inFlight
+  throw new StartRefused('--in-flight is followed by a number from 1 to 64')
 }
 
 async function untilMoved(dataDir: string, url: string, signal: AbortSignal): Promise<void> {

@@ -113,9 +113,17 @@ async function answered(explorerUrl: string, path: string): Promise<Answer> {
   })
 }
 
+/** The last that are known to have left the node's chain. */
+function replacedBlocks({ seen, replaced }: World['node'], hashes: readonly string[]): string[] {
+  const now = new Set(hashes)
+  return [...[...seen.keys()].slice(-SAMPLE), ...[...replaced].slice(-SAMPLE)].filter(
+    (hash) => !now.has(hash),
+  )
+}
+
 /** As a client has it. */
 async function answersOf(
-  { explorerUrl }: World,
+  { explorerUrl, node }: World,
   state: WholeSourceState,
   hashes: readonly string[],
   random: Random,
@@ -132,6 +140,13 @@ async function answersOf(
     }
   }
   const { height, hash, supply, utxoCount, balances, coins } = state
+  for (const each of replacedBlocks(node, hashes)) {
+    const { status, body } = await answered(explorerUrl, `/block/${each}`)
+    if (status !== 404 && body.canonical !== false)
+      found.push(
+        `/block/${each}: is of the chain (status ${String(status)}), the node's chain has it no more`,
+      )
+  }
   await expect('/blocks/tip', { height, hash })
   await expect('/stats/supply', { circulatingSupply: supply, utxoCount })
   await expect(`/blocks?limit=${String(PAGE)}`, { total: height + 1 })

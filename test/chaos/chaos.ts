@@ -24,8 +24,8 @@ export interface Outcome {
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const SETTLE_MS = 60_000
-/** Of a control, which is not to be waited for: it never gets level. */
-const CONTROL_SETTLE_MS = 20_000
+/** Of the controls that never get level. */
+const STUCK_SETTLE_MS = 20_000
 const FEED_MS = 10_000
 const CLEAN_INDEX_EVERY = 20
 
@@ -48,7 +48,11 @@ export async function chaos(run: Run): Promise<Outcome> {
   try {
     const faults = chosenFaults(run, world)
     sayWhatIsMissing(run, world)
-    let wrong = (await settled(world, SETTLE_MS)).map((each) => `before the first round ${each}`)
+    run.say(`conditions: ${run.conditions.join(', ') || 'none'}`)
+    let wrong = (await settled(world, SETTLE_MS * world.patience)).map(
+      (each) => `before the first round ${each}`,
+    )
+    if (run.control !== undefined && wrong.length > 0) throw new Error(wrong[0])
     const watch = new FeedWatch(
       world.explorerUrl,
       () => world.service('explorer').pid,
@@ -104,15 +108,20 @@ async function oneRound(
   const from = performance.now()
   const random = (part: string): Random => Random.of(part, run.seed, round)
   const [heard, asked, compared] = [watch.heard, watch.asked, reader.compared]
-  const ends = await Promise.allSettled([
-    live(world.node, random('life')),
+  const life = live(world.node, random('life'))
+  const struck = (fault.alone === true ? life : Promise.resolve()).then(() =>
     fault.strike(world, random('fault')),
-  ])
+  )
+  const ends = await Promise.allSettled([life, struck])
   const broken = ends.flatMap((end) =>
     end.status === 'rejected' ? [`the round broke off: ${reason(end.reason)}`] : [],
   )
   const died = await world.mend()
-  const unsettled = await settled(world, run.control === undefined ? SETTLE_MS : CONTROL_SETTLE_MS)
+  // That a control could not be made is not that it was missed.
+  if (run.control !== undefined && broken.length > 0) throw new Error(broken[0])
+  const isStuck = run.control === 'duplicates' || run.control === 'repair'
+  const settleMs = isStuck ? STUCK_SETTLE_MS : SETTLE_MS * world.patience
+  const unsettled = await settled(world, settleMs)
   const state = await world.node.wholeState()
   const hashes = await world.node.hashes(state.height)
   const wrong = [...broken, ...unsettled, ...died.map((name) => `${name} died by itself`)]
@@ -120,9 +129,8 @@ async function oneRound(
   if (unsettled.length === 0) wrong.push(...(await differences(world, state, hashes, random('sample'))))
   if (unsettled.length === 0) wrong.push(...(await watch.missing(state, hashes, FEED_MS)))
   wrong.push(...watch.faults, ...reader.faults)
-  // Without the fence nothing tells them; what they then do must show by itself.
-  if (run.control !== 'fence') wrong.push(...(await stillRunning(world)))
-  const isClean = isLast || round % CLEAN_INDEX_EVERY === 0
+  wrong.push(...(await stillRunning(world)))
+  const isClean = isLast || round % CLEAN_INDEX_EVERY === 0 || run.control !== undefined
   if (isClean && unsettled.length === 0) wrong.push(...(await cleanIndexDifferences(world, state.hash)))
   const seconds = ((performance.now() - from) / 1000).toFixed(1)
   run.say(
@@ -164,8 +172,9 @@ function namesOf(control: Control): readonly string[] {
   return CONTROLS[control]
 }
 
-function sayWhatIsMissing({ say, log }: Run, { disks }: World): void {
-  if (disks.log === undefined) say('NOT TESTED: full disks, for this user may not mount a file system')
+function sayWhatIsMissing({ say, log, conditions }: Run, { disks }: World): void {
+  if (conditions.includes('slow disk')) say('on a slow disk: full disks are not drawn')
+  else if (disks.log === undefined) say('NOT TESTED: full disks, for this user may not mount a file system')
   if (log === 'embedded') say('without a broker: what happens to brokers is not drawn')
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { type Condition, CONDITIONS, conditionsOf, isCondition } from './conditions.js'
 import { type Control, CONTROLS, isControl } from './controls.js'
 
 export interface ChaosOptions {
@@ -9,6 +10,8 @@ export interface ChaosOptions {
   readonly controls: readonly Control[]
   /** Only faults of these names. */
   readonly only: readonly string[]
+  /** What holds in all rounds. */
+  readonly conditions: readonly Condition[]
   /** Whether the worlds of controls stay for a look, as that of a real failure does. */
   readonly keep: boolean
 }
@@ -26,7 +29,10 @@ export const USAGE = `usage: npm run chaos -- [options]
   --without NAME      takes out this one only: ${Object.keys(CONTROLS).join(', ')}
   --keep              leaves what a world without a protection wrote; else that is removed, for it is wrong as it should be
   --only FAULT        this fault only; may be given more than once
-exit status: 0 nothing was wrong, 1 something was (of --control: each protection was missed), 2 it could not be run`
+  --condition NAME    this holds for the whole run, and may be given more than once: ${Object.keys(CONDITIONS).join(', ')};
+                      none for none of them (default: by the seed, each in one of eight and all in another; of a control none)
+exit status: 0 nothing was wrong, 1 something was, 2 it could not be run;
+of --control and --without: 1 the damage was found without each of these protections, as it must be, 0 not without each of them, 2 as above`
 
 const CONTROL_ROUNDS = 8
 const ROUNDS = 20
@@ -47,15 +53,28 @@ export function readCommandLine(args: readonly string[]): ChaosOptions | undefin
     if (!isControl(name)) throw new UsageError(`--without is one of ${Object.keys(CONTROLS).join(', ')}`)
     return name
   })
+  const conditions = conditionsGiven(values.condition)
   const rounds = number('rounds', controls.length > 0 ? CONTROL_ROUNDS : ROUNDS)
+  const seed = number('seed', 1)
   return {
-    seed: number('seed', 1),
+    seed,
     rounds,
+    conditions: conditions ?? (controls.length > 0 ? [] : conditionsOf(seed)),
     log,
     controls,
     only: values.only ?? [],
     keep: values.keep === true,
   }
+}
+
+/** @returns undefined where none is given. */
+function conditionsGiven(names: readonly string[] | undefined): Condition[] | undefined {
+  if (names?.length === 1 && names[0] === 'none') return []
+  return names?.map((name) => {
+    if (!isCondition(name))
+      throw new UsageError(`--condition is one of ${Object.keys(CONDITIONS).join(', ')}, none`)
+    return name
+  })
 }
 
 interface Values {
@@ -65,6 +84,7 @@ interface Values {
   readonly control?: boolean | undefined
   readonly without?: string[] | undefined
   readonly only?: string[] | undefined
+  readonly condition?: string[] | undefined
   readonly keep?: boolean | undefined
   readonly help?: boolean | undefined
 }
@@ -81,6 +101,7 @@ function parsed(args: readonly string[]): Values {
         control: { type: 'boolean' },
         without: { ...text, multiple: true },
         only: { ...text, multiple: true },
+        condition: { ...text, multiple: true },
         keep: { type: 'boolean' },
         help: { type: 'boolean' },
       },

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { faultOfRound } from './chaos.js'
+import { CONDITIONS, conditionsOf } from './conditions.js'
+import { CONTROLS } from './controls.js'
 import { FAULTS } from './faults.js'
 
 const names = (seed: number, rounds: number): string[] =>
@@ -17,4 +19,23 @@ describe('the schedule', () => {
     expect(names(5, 40)).toEqual(names(5, 40))
     expect(names(5, 40)).not.toEqual(names(6, 40))
   })
+
+  it('has each condition alone in one of eight seeds, all in another, and none in the others', () => {
+    for (const first of [1, 42, 2026]) {
+      const eight = Array.from({ length: 8 }, (_, index) => conditionsOf(first + index).join())
+      const names = Object.keys(CONDITIONS)
+      expect(eight.sort()).toEqual([...names, names.join(), '', '', '', ''].sort())
+    }
+  })
+
+  // What a seed draws first must not decide whether a control is missed.
+  it.each(Object.entries(CONTROLS))(
+    'strikes what %s protects from in every round of its control',
+    (_, faults) => {
+      const drawn = FAULTS.filter(({ name }) => (faults as readonly string[]).includes(name))
+      expect(drawn.map(({ name }) => name)).toEqual(faults)
+      expect(drawn).toHaveLength(1)
+      expect(drawn.every(({ needs }) => needs === undefined)).toBe(true)
+    },
+  )
 })

@@ -21,6 +21,8 @@ export interface WholeSourceState extends SourceState {
 export class SourceNode {
   /** States that it was in, by tip: at each of them somebody asked. */
   readonly seen = new Map<string, SourceState>()
+  /** Blocks that left its chain, as far as a fault knows of them. */
+  readonly replaced = new Set<string>()
 
   constructor(readonly url: string) {}
 

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { until } from '../harness/until.js'
 import { TcpProxy } from './tcp-proxy.js'
 
 describe('the proxy', () => {
@@ -52,5 +53,35 @@ describe('the proxy', () => {
     await ask('/four')
     await ask('/four')
     expect(told).toBe(1)
+  })
+
+  it('keeps requests back, beyond the time in which the server would hang up, and sends them when it is told to', async () => {
+    const arrived: (string | undefined)[] = []
+    server.on('request', (request) => arrived.push(request.url))
+    // A connection that is used already: its server side is closed meanwhile.
+    expect(await ask('/before')).toBe('/before')
+    const hold = proxy.hold('/held')
+    const asking = ask('/held')
+    expect(await ask('/other')).toBe('/other')
+    await until('it is kept back', () => hold.count === 1)
+    server.closeAllConnections()
+    expect(arrived).toEqual(['/before', '/other'])
+    proxy.holdNoMore()
+    hold.release()
+    expect(await asking).toBe('/held')
+    expect(hold.answered).toBe(true)
+  })
+
+  it('delivers what was kept back of a client that has gone', async () => {
+    const arrived: (string | undefined)[] = []
+    server.on('request', (request) => arrived.push(request.url))
+    const hold = proxy.hold('/late')
+    const client = connect(proxy.port, '127.0.0.1')
+    client.write('GET /late HTTP/1.1\r\nhost: x\r\n\r\n')
+    await until('it is kept back', () => hold.count === 1)
+    client.destroy()
+    await proxy.mend()
+    await until('it has arrived', () => arrived.length === 1)
+    expect(arrived).toEqual(['/late'])
   })
 })

@@ -7,12 +7,45 @@ interface Tap {
   readonly found: () => void
 }
 
+/** Requests that are kept back, each with what its client had sent when it was noticed. */
+export class Hold {
+  readonly #kept: { readonly client: Socket; readonly bytes: Buffer }[] = []
+  /** Whether one that was released has been answered. */
+  answered = false
+
+  constructor(
+    readonly text: string,
+    private readonly pass: (client: Socket, bytes: Buffer, hold: Hold) => void,
+  ) {}
+
+  get count(): number {
+    return this.#kept.length
+  }
+
+  keep(client: Socket, bytes: Buffer): void {
+    this.#kept.push({ client, bytes })
+  }
+
+  /** Resets the connections whose requests are still kept back. */
+  drop(): void {
+    for (const { client } of this.#kept.splice(0)) client.resetAndDestroy()
+  }
+
+  /** Sends on what was kept back, also where its client has gone meanwhile: it was under way. */
+  release(): void {
+    for (const { client, bytes } of this.#kept.splice(0)) this.pass(client, bytes, this)
+  }
+}
+
 /** Stands between two processes, so that what happens to a network can happen between them. */
 export class TcpProxy {
   #server: Server
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   #paused = false
   #tap: Tap | undefined
+  /** Applies to new requests. */
+  #holding: Hold | undefined
+  readonly #holds: Hold[] = []
 
   private constructor(
     readonly port: number,
@@ -71,32 +104,59 @@ export class TcpProxy {
     this.#tap = { text, found }
   }
 
+  /** Keeps back each request in which a client sends this text, until it is released; the server sees nothing of it. */
+  hold(text: string): Hold {
+    this.#holding = new Hold(text, (client, bytes, hold) => {
+      this.#join(client, bytes, hold)
+    })
+    this.#holds.push(this.#holding)
+    return this.#holding
+  }
+
+  /** Lets new requests pass; what is kept back stays so. */
+  holdNoMore(): void {
+    this.#holding = undefined
+  }
+
   /** Back to passing everything. */
   async mend(): Promise<void> {
     this.#tap = undefined
+    this.holdNoMore()
+    for (const hold of this.#holds.splice(0)) hold.release()
     await this.accept()
     this.resume()
   }
 
   async close(): Promise<void> {
+    for (const hold of this.#holds) hold.drop()
     if (this.#server.listening) await this.refuse()
   }
 
   #serve(server: Server): void {
     server.on('connection', (client) => {
-      const upstream = connect(this.target)
-      const pair = [client, upstream] as const
-      this.#pairs.add(pair)
-      this.#pass(client, upstream, pair, true)
-      this.#pass(upstream, client, pair, false)
-      if (this.#paused) for (const socket of pair) socket.pause()
+      this.#join(client)
     })
+  }
+
+  /** @param sent what the client of a hold has sent already. */
+  #join(client: Socket, sent?: Buffer, hold?: Hold): void {
+    const upstream = connect(this.target)
+    const pair = [client, upstream] as const
+    this.#pairs.add(pair)
+    this.#pass(client, upstream, pair, true)
+    this.#pass(upstream, client, pair, false)
+    if (hold !== undefined) upstream.once('data', () => (hold.answered = true))
+    if (sent !== undefined) upstream.write(sent)
+    if (client.destroyed) upstream.end()
+    else client.resume()
+    if (this.#paused) for (const socket of pair) socket.pause()
   }
 
   #pass(from: Socket, to: Socket, pair: readonly [Socket, Socket], fromClient: boolean): void {
     from.setNoDelay(true)
     from.on('data', (bytes) => {
       if (fromClient) this.#look(bytes)
+      if (fromClient && this.#keptBack(bytes, pair)) return
       if (!to.write(bytes)) from.pause()
     })
     to.on('drain', () => {
@@ -108,6 +168,19 @@ export class TcpProxy {
       to.destroy()
       this.#pairs.delete(pair)
     })
+  }
+
+  /** Takes a connection off its server: one that waits for a request would hang up on it. */
+  #keptBack(bytes: Buffer, pair: readonly [Socket, Socket]): boolean {
+    const hold = this.#holding
+    if (hold === undefined || !bytes.includes(hold.text)) return false
+    const [client, upstream] = pair
+    this.#pairs.delete(pair)
+    for (const socket of pair) socket.removeAllListeners().on('error', () => undefined)
+    client.pause()
+    upstream.destroy()
+    hold.keep(client, bytes)
+    return true
   }
 
   #look(bytes: Buffer): void {

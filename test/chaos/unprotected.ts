@@ -39,7 +39,12 @@ function renumbered(log: EventLog): EventLog {
 
 await runService('materializer', async ({ config, logger, signal, args }) => {
   const [without] = args
-  const options = { url: await engineUrl(config, { logger, signal }), database: config.clickhouseDatabase }
+  const options = {
+    url: await engineUrl(config, { logger, signal }),
+    database: config.clickhouseDatabase,
+    // One that was frozen must not give up what it had in hand: that is what the fence is for.
+    timeoutMs: 600_000,
+  }
   const db = without === 'fence' ? new Unfenced(options) : new Database(options)
   const opened = await openEventLog(config, logger)
   const log = without === 'duplicates' ? renumbered(opened) : opened

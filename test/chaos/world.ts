@@ -6,9 +6,11 @@ import { openLog } from '../../pipelines/log/open.js'
 import { pino } from 'pino'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { freePort } from '../../services/ports.js'
+import { Load } from '../harness/load.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 import { type Broker, KafkaBrokers } from './broker.js'
+import { type Condition, CONDITIONS, patience } from './conditions.js'
 import type { Control } from './controls.js'
 import { Disk } from './disk.js'
 import type { FeedWatch } from './feed-watch.js'
@@ -20,6 +22,7 @@ export interface WorldOptions {
   readonly log: 'embedded' | 'kafka'
   /** The protection that is taken out. */
   readonly control?: Control | undefined
+  readonly conditions: readonly Condition[]
 }
 
 export const FINALITY_DEPTH = 12
@@ -44,6 +47,7 @@ export class World {
   /** The client of the feed, once there is one. */
   watch: FeedWatch | undefined
   readonly explorerUrl: string
+  readonly #loads: Load[] = []
 
   private constructor(
     readonly options: WorldOptions,
@@ -75,9 +79,10 @@ export class World {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-chaos-'))
     const simnodePort = await freePort()
     const engineUrl = `http://127.0.0.1:${String(await freePort())}`
+    const hasSlowDisk = options.conditions.includes('slow disk')
     const disks: Disks = {
-      log: Disk.mount(join(folder, 'log'), LOG_DISK_MB),
-      engine: Disk.mount(join(folder, 'engine'), ENGINE_DISK_MB),
+      log: hasSlowDisk ? undefined : Disk.mount(join(folder, 'log'), LOG_DISK_MB),
+      engine: hasSlowDisk ? undefined : Disk.mount(join(folder, 'engine'), ENGINE_DISK_MB),
     }
     const broker = options.log === 'kafka' ? await startBrokers(folder, disks) : undefined
     const simnode = simnodeProcess(folder, simnodePort, options.seed).start()
@@ -105,6 +110,8 @@ export class World {
       await until('the node answers', () => node.answers())
       await world.startEngine()
       for (const name of ['poller', 'materializer', 'explorer'] as const) world.service(name).start()
+      for (const condition of options.conditions)
+        world.#loads.push(new Load({ ...CONDITIONS[condition], folder }))
       return world
     } catch (error) {
       await world.close(true)
@@ -169,8 +176,14 @@ export class World {
     return `what was written is in ${this.folder}; to remove it: ${unmount}rm -r ${this.folder}`
   }
 
+  /** How much longer than otherwise is to be waited. */
+  get patience(): number {
+    return patience(this.options.conditions)
+  }
+
   /** Stops everything. @param keep leaves the data folder where it is. */
   async close(keep: boolean): Promise<void> {
+    for (const load of this.#loads) await load.stop()
     await this.db.close()
     for (const retired of this.retired) await retired.kill()
     for (const name of ['explorer', 'materializer', 'poller'] as const) await this.service(name).kill()
@@ -191,7 +204,7 @@ export class World {
   }
 
   #newService(name: Service, own: Readonly<Record<string, string>>): ServiceProcess {
-    const { control, log } = this.options
+    const { control, log, conditions } = this.options
     const env = {
       DATA_DIR: this.folder,
       LOG_URL: this.broker?.url ?? `sqlite://${this.#at('log/events')}`,
@@ -207,6 +220,8 @@ export class World {
       return new ServiceProcess(name, env, file, ['--http-port', new URL(this.engineUrl).port])
     if (name === 'materializer' && control !== undefined)
       return new ServiceProcess(name, env, file, [control], 'test/chaos/unprotected.js')
+    if (name === 'poller' && conditions.includes('single records'))
+      return new ServiceProcess(name, env, file, ['--in-flight', '1'])
     return new ServiceProcess(name, env, file)
   }
 }

@@ -1,0 +1,79 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import type { EventLog } from '../../pipelines/log/port.js'
+import { latestHead } from '../../pipelines/tables/head.js'
+import { ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { settled } from './agreement.js'
+import { until } from '../harness/until.js'
+import type { Fault } from './faults.js'
+import { FINALITY_DEPTH, type World } from './world.js'
+
+const WAIT_MS = 60_000
+
+/** The block that the newest event of topic `chain` connects; undefined where it is another event. */
+async function lastConnected(log: EventLog): Promise<string | undefined> {
+  const [record] = await log.read('chain', await log.last('chain'), 1)
+  const event = record === undefined ? undefined : fromBinary(ChainEventSchema, record.value).event
+  return event?.case === 'blockConnected' ? Buffer.from(event.value.hash).toString('hex') : undefined
+}
+
+async function level(world: World, when: string): Promise<void> {
+  const [why] = await settled(world, WAIT_MS * world.patience)
+  if (why !== undefined) throw new Error(`${when}: ${why}`)
+}
+
+/**
+ * Leaves the log in the middle of a reorganisation: the tip has left, the first block of the new branch is connected, and the poller
+ * has died before it got the second. @returns the hash of that first block.
+ */
+async function halfReorganisation(world: World): Promise<string> {
+  const { links, node, log } = world
+  const poller = world.service('poller')
+  await poller.kill()
+  const { height, hash: second } = await node.order('reorg?depth=1&length=2')
+  const first = (await node.hashes(height))[height - 1] ?? ''
+  links.node.hold(`"method":"getblock","params":["${second}"`)
+  poller.start()
+  await until('the first block is in the log', async () => (await lastConnected(log)) === first, WAIT_MS)
+  return first
+}
+
+/**
+ * A materializer freezes while the first row of a block is on its way. Before it wakes, the block leaves the chain without ever
+ * having been part of a visible state, another materializer takes over, which therefore writes no row of it, and the chain passes the
+ * final height. Then the insert arrives: readers do not know the block as stale, so what it writes from here on is visible.
+ */
+export const lateInsert: Fault = {
+  name: 'materializer frozen amid an insert',
+  alone: true,
+  async strike(world) {
+    const { links, node, log } = world
+    const first = world.service('materializer')
+    await level(world, 'before')
+    const held = links.writer.hold('INTO+blocks+')
+    const block = await halfReorganisation(world)
+    node.replaced.add(block)
+    await until('its row is on its way', () => held.count > 0, WAIT_MS)
+    first.signal('SIGSTOP')
+    links.writer.holdNoMore()
+    await world.service('poller').kill()
+    await links.node.mend()
+    const { hash } = await node.order('reorg?depth=2&length=3')
+    world.service('poller').start()
+    await until('the node is followed', async () => (await lastConnected(log)) === hash, WAIT_MS)
+    world.another('materializer')
+    const { height } = await node.order(`mine?blocks=${String(FINALITY_DEPTH + 2)}`)
+    const isFinal = async (): Promise<boolean> => ((await latestHead(world.db))?.tipHeight ?? 0) >= height
+    await until('another has taken over', isFinal, WAIT_MS)
+    await level(world, 'after another has taken over')
+    // The rows of the next blocks come after all rows of this one: there it ends, before it can mend what it did.
+    const next = links.writer.hold('INTO+blocks+')
+    held.release()
+    first.signal('SIGCONT')
+    // On Kafka one that was superseded stands by.
+    const standsBy = (): boolean =>
+      world.broker !== undefined && world.options.control !== 'fence' && held.answered
+    await until('it ends, or goes on', () => !first.alive || next.count > 0 || standsBy(), WAIT_MS)
+    await first.kill()
+    links.writer.holdNoMore()
+  },
+}
