@@ -8,6 +8,7 @@ import { CHECKS } from '../../pipelines/audit/checks.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { startSimnode } from '../../services/simnode/node.js'
+import { buildChain } from '../../services/simnode/sim-chain.js'
 import { freePort } from '../../services/ports.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { ServiceProcess } from '../harness/processes.js'
@@ -43,6 +44,42 @@ const named = (report: AuditReport): string =>
       differences.map(({ what, indexed, expected }) => `${name}: ${what}: ${indexed} / ${expected}`),
     )
     .join('\n')
+
+describe('an audit of large blocks', () => {
+  it('finds nothing where a block has 3,200 transactions, and a transaction as many inputs', async () => {
+    const chain = buildChain({ seed: 'large', blocks: 3 })
+    const owners = ['p2wpkh', 'p2pkh', 'p2tr'] as const
+    const scripts = owners.map((type) => chain.keyring.ownerOf(type).script)
+    const script = (at: number): Buffer => scripts[at % scripts.length] ?? Buffer.alloc(0)
+    const paid = chain.mine({ coinbaseOutputs: [{ value: 3_000_000_000n, script: script(0) }] })
+    const from = [{ txid: chain.read(paid).txs[0]?.txid ?? '', vout: 0 }]
+    const many = Array.from({ length: 3_200 }, (_, at) => ({ value: 900_000n, script: script(at) }))
+    const fanOut = chain.pay({ from, to: many, change: script(0) })
+    chain.mine({ txs: [fanOut] })
+    const singles = many.map((_, vout) =>
+      chain.pay({ from: [{ tx: fanOut, vout }], to: [], change: script(vout + 1) }),
+    )
+    chain.mine({ txs: singles })
+    const all = singles.map((tx) => ({ tx, vout: 0 }))
+    chain.mine({ txs: [chain.pay({ from: all, to: [], change: script(0) })] })
+    const node = await startSimnode({ chain })
+    const pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
+    try {
+      await pipeline.level()
+      const { body } = await pipeline.get(`/block/${String(chain.tip.height - 1)}`)
+      expect(body.tx_count).toBe(3_201)
+      const report = await auditOf(pipeline, node.url)
+      expect(named(report)).toBe('')
+      for (const { checked, name } of report.checks)
+        if (name !== 'mempool') expect(checked, name).toBeGreaterThan(0)
+      const replaced = await pipeline.get(`/tx/${singles[7]?.txid ?? ''}`)
+      expect(replaced).toMatchObject({ status: 200, body: { block_height: chain.tip.height - 1 } })
+    } finally {
+      await pipeline.close()
+      await node.close()
+    }
+  }, 180_000)
+})
 
 describe('an audit of the recording', () => {
   let node: Awaited<ReturnType<typeof startRecordedNode>>
