@@ -12,10 +12,19 @@ export class Unavailable extends Error {
   override readonly name = 'Unavailable'
 }
 
+/** More is asked for than can be answered soon; told to clients as 503 with Retry-After. */
+export class Overloaded extends Unavailable {
+  constructor() {
+    super('more is asked for than can be answered soon')
+  }
+}
+
 /** What reads ask of a database. */
 export interface Asked {
   /** Whether it is there: where it is not, every query fails at once. */
   readonly connected: boolean
+  /** Whether many queries wait for their turn. */
+  readonly isCrowded: boolean
   /**
    * @param signal ends the query, on the server too; it then rejects with the signal's reason.
    * @throws Unavailable; QueryRefused, and other errors of our own.
@@ -35,7 +44,9 @@ const SILENT_TICKS = 5
 const QUERY_DEADLINE_MS = 5_000
 /** Less than the client's connections, so that looks need not queue behind queries; more would not be faster. */
 const MOST_RUNNING = 8
-/** Beyond it the database is as good as away: answering at once is kinder than answering late. */
+/** So many turns of waiting queries are a crowd: no new answer is begun. */
+const CROWDED_TURNS = 16
+/** Queries of answers that were begun go on; beyond this the database is as good as away. */
 const MOST_WAITING = 4_000
 
 /**
@@ -62,6 +73,10 @@ export class AvailableDatabase implements Asked {
 
   get connected(): boolean {
     return this.#connected
+  }
+
+  get isCrowded(): boolean {
+    return this.#waiting.length >= CROWDED_TURNS * MOST_RUNNING
   }
 
   /** Queries on their way, each on a connection of the client's pool. */
@@ -91,9 +106,13 @@ export class AvailableDatabase implements Asked {
   /** Another database of the same server: there when this one is, and its queries stand in the same line. */
   on(db: Pick<Database, 'query'>): Asked {
     const isConnected = (): boolean => this.#connected
+    const isCrowded = (): boolean => this.isCrowded
     return {
       get connected() {
         return isConnected()
+      },
+      get isCrowded() {
+        return isCrowded()
       },
       query: (sql, params, signal) => this.#query(db, sql, params, signal),
     }

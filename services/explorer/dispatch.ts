@@ -1,5 +1,5 @@
 import { matchesTag } from './answer-cache.js'
-import { Unavailable } from './availability.js'
+import { Overloaded, Unavailable } from './availability.js'
 import type { Origin } from '../client-address.js'
 import type { Health } from './health.js'
 import type { Metrics } from './metrics.js'
@@ -55,6 +55,7 @@ const PREFLIGHT: Answer = {
   body: Buffer.alloc(0),
 }
 const UNAVAILABLE = 'Database unavailable'
+const OVERLOADED = 'Overloaded, try again later'
 
 /** Turns an HTTP request into its answer. Never rejects. */
 export class Dispatcher {
@@ -127,6 +128,7 @@ export class Dispatcher {
     if (error instanceof Unauthorized)
       return errorAnswer(401, error.message, [['www-authenticate', 'Bearer']])
     if (error instanceof NodeUnavailable) return errorAnswer(503, 'Node unavailable')
+    if (error instanceof Overloaded) return errorAnswer(503, OVERLOADED, [['retry-after', '1']])
     if (error instanceof Unavailable) return errorAnswer(503, UNAVAILABLE)
     this.#parts.metrics.defect('http')
     this.#parts.logger.error({ err: error, what }, 'a read failed')

@@ -1,5 +1,5 @@
 import { AnswerCache, type CachedAnswer, type Moment, toBytes } from './answer-cache.js'
-import { Unavailable } from './availability.js'
+import { Overloaded, Unavailable } from './availability.js'
 import type { Origin } from '../client-address.js'
 import type { Definitions } from './definitions.js'
 import type { RateLimit } from '../rate-limit.js'
@@ -53,6 +53,8 @@ export class Unauthorized extends Error {
   override readonly name = 'Unauthorized'
 }
 
+/** One for all: a refusal must cost next to nothing. */
+const OVERLOADED = new Overloaded()
 /** Of one answer; then it is Unavailable, and what it asked of the database ends. */
 const ANSWER_DEADLINE_MS = 5_000
 /** How long a request waits for the height that it asks for. */
@@ -124,6 +126,7 @@ export class Reader {
     const pendingKey = `${key} ${JSON.stringify(moment)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
+    if (this.#parts.tables.isOverloaded) throw OVERLOADED
     const make = (signal: AbortSignal): Promise<Outcome> => this.#make(read, args, key, signal)
     const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {
       if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)

@@ -29,7 +29,11 @@ export class SharedAnswer<T> {
       clearTimeout(timer)
       if (!signal.aborted) ended()
     }
-    this.#made.then(over, over)
+    this.#made.then(over, (error: unknown) => {
+      clearTimeout(timer)
+      // What else it had asked for is of no use to anybody.
+      if (!signal.aborted) this.#abort.abort(error)
+    })
   }
 
   /** @throws as making it does; Unavailable when its time is up. */

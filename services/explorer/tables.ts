@@ -1,7 +1,7 @@
 import { KEYS, queryByKeys } from '../../pipelines/tables/keys.js'
 import { FENCE } from '../../pipelines/tables/writers.js'
 import type { Asked } from './availability.js'
-import { Gatherer } from './gather.js'
+import { Gatherer, type Lookup } from './gather.js'
 
 /** Where a transaction is: a row of the block that holds it. */
 export interface Place {
@@ -56,6 +56,19 @@ const SCRIPT_ROW = `lower(hex(script_hash)) AS key, ordinal, height, lower(hex(b
   lower(hex(txid)) AS id, time, received, sent, total_received AS totalReceived, total_sent AS totalSent,
   unspent_count AS unspentCount, first_height AS firstHeight, first_time AS firstTime, shows_dilithium AS dilithium`
 
+interface Gatherers {
+  readonly places: Gatherer<readonly Place[]>
+  readonly bodies: Gatherer<Body>
+  readonly witnesses: Gatherer<Buffer>
+  readonly ownWitnesses: Gatherer<ReadonlyMap<string, Buffer>>
+  readonly spends: Gatherer<readonly Spend[]>
+  readonly scriptEnds: Gatherer<readonly ScriptRow[]>
+  readonly fence: Gatherer<bigint>
+}
+
+/** What a gatherer asks. */
+type Keys = [keys: readonly string[], signal: AbortSignal]
+
 interface RawScriptRow {
   key: string
   ordinal: string
@@ -84,13 +97,7 @@ const MOST_LONG_SCRIPTS = 10_000
  * Point lookups of all branches: the caller takes the rows that its view of the chain holds. Concurrent ones travel together.
  */
 export class Tables {
-  #places: Gatherer<readonly Place[]>
-  #bodies: Gatherer<Body>
-  #witnesses: Gatherer<Buffer>
-  #ownWitnesses: Gatherer<ReadonlyMap<string, Buffer>>
-  #spends: Gatherer<readonly Spend[]>
-  #scriptEnds: Gatherer<readonly ScriptRow[]>
-  #fence: Gatherer<bigint>
+  #gatherers: Gatherers
   #hasRead = false
   /** Scripts known to have a long history. */
   #long: Set<string>
@@ -100,16 +107,8 @@ export class Tables {
     private readonly signal?: AbortSignal,
     whole?: Tables,
   ) {
-    this.#places = whole?.places ?? new Gatherer({ load: (keys) => this.#loadPlaces(keys) })
-    this.#bodies = whole?.bodies ?? new Gatherer({ load: (keys) => this.#loadBodies(keys) })
-    this.#witnesses = whole?.witnesses ?? new Gatherer({ load: (keys) => this.#loadWitnesses(keys) })
-    this.#ownWitnesses = whole?.ownWitnesses ?? new Gatherer({ load: (keys) => this.#loadOwnWitnesses(keys) })
-    this.#spends = whole?.spends ?? new Gatherer({ load: (keys) => this.#loadSpends(keys) })
-    const loadEnds = (keys: readonly string[]) => this.#loadScriptEnds(keys)
-    this.#scriptEnds =
-      whole === undefined ? new Gatherer({ load: loadEnds, mostKeys: 100 }) : whole.#scriptEnds
+    this.#gatherers = whole === undefined ? this.#newGatherers() : whole.#gatherers
     this.#long = whole === undefined ? new Set() : whole.#long
-    this.#fence = whole === undefined ? new Gatherer({ load: () => this.#loadFence() }) : whole.#fence
   }
 
   /** Whether anything was looked up here that depends on which blocks are of the chain. */
@@ -122,33 +121,45 @@ export class Tables {
    * newer. Calls of the time in which one query is under way share the next one.
    */
   async fence(): Promise<bigint> {
-    return (await this.#fence.get('')) ?? 0n
+    return (await this.#gatherers.fence.get('', this.signal)) ?? 0n
   }
 
-  get places(): Gatherer<readonly Place[]> {
+  #newGatherers(): Gatherers {
+    return {
+      places: new Gatherer({ load: (...keys) => this.#loadPlaces(...keys) }),
+      bodies: new Gatherer({ load: (...keys) => this.#loadBodies(...keys) }),
+      witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(...keys) }),
+      ownWitnesses: new Gatherer({ load: (...keys) => this.#loadOwnWitnesses(...keys) }),
+      spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys) }),
+      fence: new Gatherer({ load: (_, signal) => this.#loadFence(signal) }),
+      scriptEnds: new Gatherer({ load: (...keys) => this.#loadScriptEnds(...keys), mostKeys: 100 }),
+    }
+  }
+
+  get places(): Lookup<readonly Place[]> {
     this.#hasRead = true
-    return this.#places
+    return this.#gatherers.places.until(this.signal)
   }
 
-  get bodies(): Gatherer<Body> {
-    return this.#bodies
+  get bodies(): Lookup<Body> {
+    return this.#gatherers.bodies.until(this.signal)
   }
 
-  get witnesses(): Gatherer<Buffer> {
-    return this.#witnesses
+  get witnesses(): Lookup<Buffer> {
+    return this.#gatherers.witnesses.until(this.signal)
   }
 
   /** By txid: the witnesses of its places (and of others that were asked for with it) by wtxid, in one go with these. */
-  get ownWitnesses(): Gatherer<ReadonlyMap<string, Buffer>> {
-    return this.#ownWitnesses
+  get ownWitnesses(): Lookup<ReadonlyMap<string, Buffer>> {
+    return this.#gatherers.ownWitnesses.until(this.signal)
   }
 
-  get spends(): Gatherer<readonly Spend[]> {
+  get spends(): Lookup<readonly Spend[]> {
     this.#hasRead = true
-    return this.#spends
+    return this.#gatherers.spends.until(this.signal)
   }
 
-  /** The same tables, for a reader who may leave: his own queries end with the signal, lookups that travel with others' do not. */
+  /** The same tables, for a reader who may leave: his queries end with the signal, and lookups that nobody else waits for. */
   withSignal(signal: AbortSignal): Tables {
     return new Tables(this.db, signal, this)
   }
@@ -160,14 +171,13 @@ export class Tables {
   /** Only for what has no lookups of its own: those that are under way belong to the database that they were asked of. */
   protected take(other: Tables): void {
     this.db = other.db
-    this.#places = other.#places
-    this.#bodies = other.#bodies
-    this.#witnesses = other.#witnesses
-    this.#ownWitnesses = other.#ownWitnesses
-    this.#spends = other.#spends
-    this.#scriptEnds = other.#scriptEnds
+    this.#gatherers = other.#gatherers
     this.#long = other.#long
-    this.#fence = other.#fence
+  }
+
+  /** Whether new work would wait for more than one batch of lookups, or a long line of queries: better refused at once. */
+  get isOverloaded(): boolean {
+    return this.db.isCrowded || Object.values(this.#gatherers).some((each: Gatherer<unknown>) => each.isFull)
   }
 
   /** False while the database is away: every query fails at once. */
@@ -178,6 +188,10 @@ export class Tables {
   query<T>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<T[]> {
     this.#hasRead = true
     return this.db.query<T>(sql, params, this.signal)
+  }
+
+  #until(signal: AbortSignal): Pick<Tables, 'query'> {
+    return { query: (sql, params) => this.db.query(sql, params, signal) }
   }
 
   /**
@@ -193,7 +207,7 @@ export class Tables {
     this.#hasRead = true
     const rows = this.#long.has(scriptHash)
       ? await this.#scriptEnd(scriptHash, LAST_ROWS, '1')
-      : ((await this.#scriptEnds.get(scriptHash)) ?? [])
+      : ((await this.#gatherers.scriptEnds.get(scriptHash, this.signal)) ?? [])
     const last = rows.find(isVisible)
     if (last !== undefined || rows.length < LAST_ROWS) return last
     return (await this.#scriptEnd(scriptHash, 1, filter)).find(isVisible)
@@ -206,21 +220,21 @@ export class Tables {
     return (await this.query<RawScriptRow>(sql, { script: scriptHash, from, to })).map(toScriptRow)
   }
 
-  async #loadFence(): Promise<Map<string, bigint>> {
-    const [row] = await this.query<{ fence: string }>(FENCE)
+  async #loadFence(signal: AbortSignal): Promise<Map<string, bigint>> {
+    const [row] = await this.db.query<{ fence: string }>(FENCE, {}, signal)
     return new Map([['', BigInt(row?.fence ?? 0)]])
   }
 
-  async #loadPlaces(keys: readonly string[]): Promise<Map<string, Place[]>> {
+  async #loadPlaces(...[keys, signal]: Keys): Promise<Map<string, Place[]>> {
     const sql = `SELECT ${PLACE} FROM tx_places WHERE txid IN ${KEYS}`
-    return groupByKey(await queryByKeys<RawPlace>(this, sql, keys), toPlace)
+    return groupByKey(await queryByKeys<RawPlace>(this.#until(signal), sql, keys), toPlace)
   }
 
-  async #loadBodies(keys: readonly string[]): Promise<Map<string, Body>> {
+  async #loadBodies(...[keys, signal]: Keys): Promise<Map<string, Body>> {
     const sql = `SELECT lower(hex(txid)) AS key, base64Encode(body) AS encodedBody, base64Encode(prevouts) AS encodedPrevouts
       FROM tx_bodies WHERE txid IN ${KEYS}`
     const rows = await queryByKeys<{ key: string; encodedBody: string; encodedPrevouts: string }>(
-      this,
+      this.#until(signal),
       sql,
       keys,
     )
@@ -231,31 +245,31 @@ export class Tables {
     return new Map(bodies)
   }
 
-  async #loadWitnesses(keys: readonly string[]): Promise<Map<string, Buffer>> {
+  async #loadWitnesses(...[keys, signal]: Keys): Promise<Map<string, Buffer>> {
     const sql = `SELECT lower(hex(wtxid)) AS key, base64Encode(witness) AS encoded FROM tx_witnesses
       WHERE wtxid IN ${KEYS}`
-    const rows = await queryByKeys<{ key: string; encoded: string }>(this, sql, keys)
+    const rows = await queryByKeys<{ key: string; encoded: string }>(this.#until(signal), sql, keys)
     return new Map(rows.map(({ key, encoded }) => [key, Buffer.from(encoded, 'base64')]))
   }
 
-  async #loadOwnWitnesses(keys: readonly string[]): Promise<Map<string, ReadonlyMap<string, Buffer>>> {
+  async #loadOwnWitnesses(...[keys, signal]: Keys): Promise<Map<string, ReadonlyMap<string, Buffer>>> {
     const sql = `SELECT lower(hex(wtxid)) AS key, base64Encode(witness) AS encoded FROM tx_witnesses
       WHERE wtxid IN (SELECT wtxid FROM tx_places WHERE txid IN ${KEYS} AND wtxid != txid)`
-    const rows = await queryByKeys<{ key: string; encoded: string }>(this, sql, keys)
+    const rows = await queryByKeys<{ key: string; encoded: string }>(this.#until(signal), sql, keys)
     const witnesses = new Map(rows.map(({ key, encoded }) => [key, Buffer.from(encoded, 'base64')]))
     return new Map(keys.map((key) => [key, witnesses]))
   }
 
-  async #loadSpends(keys: readonly string[]): Promise<Map<string, Spend[]>> {
+  async #loadSpends(...[keys, signal]: Keys): Promise<Map<string, Spend[]>> {
     const sql = `SELECT lower(hex(prev_txid)) AS key, prev_vout AS vout, height, lower(hex(block_hash)) AS blockHash,
       lower(hex(txid)) AS spender, vin FROM spends WHERE prev_txid IN ${KEYS}`
-    return groupByKey(await queryByKeys<RawSpend>(this, sql, keys), toSpend)
+    return groupByKey(await queryByKeys<RawSpend>(this.#until(signal), sql, keys), toSpend)
   }
 
-  async #loadScriptEnds(keys: readonly string[]): Promise<Map<string, ScriptRow[]>> {
+  async #loadScriptEnds(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
     const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash IN ${KEYS}
       ORDER BY script_hash DESC, script_txs.ordinal DESC LIMIT ${String(LAST_ROWS)} BY script_hash`
-    const found = groupByKey(await queryByKeys<RawScriptRow>(this, sql, keys), toScriptRow)
+    const found = groupByKey(await queryByKeys<RawScriptRow>(this.#until(signal), sql, keys), toScriptRow)
     for (const [key, rows] of found) if ((rows[0]?.ordinal ?? 0) > LONG_HISTORY) this.#rememberLong(key)
     return found
   }

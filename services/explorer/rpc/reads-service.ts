@@ -2,7 +2,7 @@ import type { DescMethod, Message } from '@bufbuild/protobuf'
 import { ReadsService, type SubscribeRequest } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { Code, RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
-import { Unavailable } from '../availability.js'
+import { Overloaded, Unavailable } from '../availability.js'
 import { addressBytes, type Origin } from '../../client-address.js'
 import type { Feed } from '../feed.js'
 import { NodeUnavailable } from '../node-health.js'
@@ -88,6 +88,8 @@ function failureOf(error: unknown): unknown {
   if (error instanceof BadArgument) return new RpcError(Code.INVALID_ARGUMENT, error.message)
   if (error instanceof Unauthorized) return new RpcError(Code.UNAUTHENTICATED, error.message)
   if (error instanceof NodeUnavailable) return new RpcError(Code.UNAVAILABLE, 'Node unavailable')
+  if (error instanceof Overloaded)
+    return new RpcError(Code.UNAVAILABLE, 'Overloaded, try again later', { 'retry-after-ms': '1000' })
   if (error instanceof Unavailable) return new RpcError(Code.UNAVAILABLE, 'Database unavailable')
   return error
 }

@@ -60,3 +60,77 @@ describe('gathered lookups', () => {
     expect(await b).toBe('<b>')
   })
 })
+
+describe('lookups of clients that leave', () => {
+  /** Lookups that never end by themselves. */
+  function endless(mostKeys: number) {
+    const batches: { keys: readonly string[]; signal: AbortSignal }[] = []
+    const load = (keys: readonly string[], signal: AbortSignal) =>
+      new Promise<Map<string, string>>((_, reject) => {
+        batches.push({ keys, signal })
+        signal.addEventListener('abort', () => {
+          reject(signal.reason as Error)
+        })
+      })
+    return { gatherer: new Gatherer<string>({ load, mostKeys }), batches }
+  }
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  const left = new Error('nobody waits')
+  const outcome = (asked: Promise<unknown>): Promise<unknown> => asked.catch((error: unknown) => error)
+
+  it('are not made any more, but for those that others wait for too', async () => {
+    const { gatherer, batches } = endless(2)
+    const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()]
+    const running = outcome(gatherer.get('a', first.signal))
+    await turn()
+    const waiting = [
+      outcome(gatherer.get('b', second.signal)),
+      outcome(gatherer.getAll(['b', 'c'], third.signal)),
+    ]
+    await turn()
+    expect(gatherer.waiting).toBe(2)
+    third.abort(left)
+    expect(gatherer.waiting).toBe(1)
+    expect(await waiting[1]).toBe(left)
+    first.abort(left)
+    expect(await running).toBe(left)
+    await turn()
+    expect(batches.map(({ keys }) => keys)).toEqual([['a'], ['b']])
+    second.abort(left)
+    expect(await waiting[0]).toBe(left)
+    await turn()
+    expect(gatherer.waiting).toBe(0)
+    expect(await outcome(gatherer.get('d', second.signal))).toBe(left)
+    await turn()
+    expect(batches).toHaveLength(2)
+  })
+
+  it('end on their way when the last of a batch has left, not before', async () => {
+    const { gatherer, batches } = endless(9)
+    const clients = [new AbortController(), new AbortController()]
+    const asked = clients.map(({ signal }, index) =>
+      outcome(gatherer.getAll(['a', `b${String(index)}`], signal)),
+    )
+    await turn()
+    expect(batches.map(({ keys }) => keys)).toEqual([['a', 'b0', 'b1']])
+    clients[0]?.abort(left)
+    expect(await asked[0]).toBe(left)
+    expect(batches[0]?.signal.aborted).toBe(false)
+    clients[1]?.abort(left)
+    expect(await asked[1]).toBe(left)
+    expect(batches[0]?.signal.aborted).toBe(true)
+  })
+
+  it('say when what waits fills a batch', async () => {
+    const { gatherer } = endless(2)
+    const client = new AbortController()
+    const asked = ['a', 'b', 'c'].map((key) => outcome(gatherer.get(key, client.signal)))
+    await turn()
+    expect([gatherer.waiting, gatherer.isFull]).toEqual([1, false])
+    asked.push(outcome(gatherer.get('d', client.signal)))
+    expect([gatherer.waiting, gatherer.isFull]).toEqual([2, true])
+    client.abort(left)
+    expect([gatherer.waiting, gatherer.isFull]).toEqual([0, false])
+    await Promise.all(asked)
+  })
+})
