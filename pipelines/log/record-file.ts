@@ -52,6 +52,24 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
+ * Holds an empty file for this process, as SQLite's lock of writers on it, until it is let go or the process ends in any way.
+ * Nothing is ever written to it. @returns what lets it go; undefined where another process holds it.
+ */
+export function holdFile(path: string): (() => void) | undefined {
+  const db = new DatabaseSync(path, { timeout: 0 })
+  try {
+    db.exec('BEGIN IMMEDIATE')
+  } catch (error) {
+    db.close()
+    if (isBusy(error)) return undefined
+    throw error
+  }
+  return () => {
+    db.close()
+  }
+}
+
+/**
  * A SQLite database in WAL mode that holds the records of one topic, and positions of consumers. Every method is one
  * transaction, returns at once, and throws where another process holds the lock that it needs (see isBusy). Nothing else in a
  * process that uses it may open its file: on POSIX, closing any descriptor of a file takes all locks that the process has on it.

@@ -57,7 +57,7 @@ async function run(context: ServiceContext): Promise<void> {
     await untilAborted(over)
   } finally {
     for (const service of [...services].reverse()) await service.stop()
-    await letGo()
+    letGo()
   }
   if (refused.signal.aborted) throw new StartRefused(refusal)
 }

@@ -1,52 +1,74 @@
 import { createHash } from 'node:crypto'
-import { rm } from 'node:fs/promises'
-import { connect, createServer, type Server } from 'node:net'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { holdFile } from '../../pipelines/log/record-file.js'
 import { StartRefused } from '../lifecycle.js'
 
+/** How long the holder's number is waited for: it writes it as soon as it has the lock. */
+const HOLDER_MS = 2_000
+const LOOK_AGAIN_MS = 20
+
 /**
- * Makes sure that no other supervisor works on the folder: two pollers on one log would fight. A socket that is listened on
- * is the lock, for it ends with its process; its path is short, as sockets want, whatever the folder's is.
+ * Makes sure that no other supervisor works on the folder: two pollers on one log would fight. A lock on a file in it, which
+ * the operating system lets one process have and takes back when that ends, however it ends.
  * @returns what lets the folder go. @throws StartRefused where another one holds it.
  */
-export async function holdFolder(dataDir: string): Promise<() => Promise<void>> {
-  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
-  const path = join(tmpdir(), `headwater-${name}.sock`)
-  if (await isHeld(path)) {
-    throw new StartRefused(
-      `Headwater is running on ${dataDir} already: stop it, or set DATA_DIR to another folder`,
-    )
+export async function holdFolder(dataDir: string): Promise<() => void> {
+  const letGo = holdFile(join(dataDir, 'start.lock'))
+  if (letGo === undefined) throw running(dataDir, await holderOf(dataDir))
+  if (await isHeldByOlderVersion(dataDir)) {
+    letGo()
+    throw running(dataDir, undefined)
   }
-  await rm(path, { force: true })
-  const server = await listen(path)
-  return () =>
-    new Promise((resolve) => {
-      server.close(() => {
-        resolve()
-      })
-    })
+  await writeFile(`${pidFile(dataDir)}.new`, String(process.pid))
+  await rename(`${pidFile(dataDir)}.new`, pidFile(dataDir))
+  return letGo
 }
 
-function isHeld(path: string): Promise<boolean> {
+function running(dataDir: string, pid: number | undefined): StartRefused {
+  const who = pid === undefined ? '' : ` (process ${String(pid)})`
+  return new StartRefused(
+    `Headwater is running on ${dataDir} already${who}: stop it, or set DATA_DIR to another folder`,
+  )
+}
+
+const pidFile = (dataDir: string): string => join(dataDir, 'start.pid')
+
+/** Who holds the folder; undefined where that is no process that can be seen from here. */
+async function holderOf(dataDir: string): Promise<number | undefined> {
+  const end = performance.now() + HOLDER_MS
+  do {
+    const pid = Number(await readFile(pidFile(dataDir), 'utf8').catch(() => ''))
+    // One that is gone held it before, and the file is about to be written again.
+    if (isAlive(pid)) return pid
+    await sleep(LOOK_AGAIN_MS)
+  } while (performance.now() < end)
+  return undefined
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Versions up to 0.1 held a folder by listening on a socket. */
+function isHeldByOlderVersion(dataDir: string): Promise<boolean> {
+  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
   return new Promise((resolve) => {
-    const socket = connect(path)
+    const socket = connect(join(tmpdir(), `headwater-${name}.sock`))
     socket.once('connect', () => {
       socket.destroy()
       resolve(true)
     })
     socket.once('error', () => {
       resolve(false)
-    })
-  })
-}
-
-function listen(path: string): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.destroy())
-    server.once('error', reject)
-    server.listen(path, () => {
-      resolve(server.unref())
     })
   })
 }

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { holdFolder } from '../../services/start/only-one.js'
+import { ROOT } from '../harness/processes.js'
+
+const ROUNDS = 20
+
+/** Tries to hold the folder at each message, and answers with what became of it. */
+const PROGRAM = `
+  import { holdFolder } from ${JSON.stringify(join(ROOT, 'dist/services/start/only-one.js'))}
+  process.on('message', async (folder) => {
+    const answer = await holdFolder(folder).then((letGo) => ((globalThis.kept = letGo), 'held'), (error) => error.message)
+    process.send(answer)
+  })
+  process.send('ready')
+`
+
+let folder: string
+let children: ChildProcess[] = []
+
+async function contestant(): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  children.push(child)
+  await once(child, 'message')
+  return child
+}
+
+async function tries(child: ChildProcess): Promise<string> {
+  const answered = once(child, 'message')
+  child.send(folder)
+  return String((await answered)[0])
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+  children = children.filter((each) => each !== child)
+}
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+})
+
+afterEach(async () => {
+  await Promise.all(children.map(kill))
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('a folder', () => {
+  for (const many of [2, 5])
+    it(
+      `is held by exactly one of ${String(many)} that start at once, also after a kill -9, ${String(ROUNDS)} times`,
+      {
+        timeout: 180_000,
+      },
+      async () => {
+        let all = await Promise.all(Array.from({ length: many }, contestant))
+        for (let round = 1; round <= ROUNDS; round++) {
+          const answers = await Promise.all(all.map(tries))
+          const winner = all[answers.indexOf('held')]
+          expect(
+            answers.filter((answer) => answer === 'held'),
+            `round ${String(round)}`,
+          ).toHaveLength(1)
+          const refused = `Headwater is running on ${folder} already (process ${String(winner?.pid)}): stop it, or set DATA_DIR to another folder`
+          expect(answers.filter((answer) => answer !== 'held')).toEqual(
+            Array.from({ length: many - 1 }, () => refused),
+          )
+          // What it leaves behind is what the next round finds.
+          if (winner !== undefined) await kill(winner)
+          all = [...all.filter((each) => each !== winner), await contestant()]
+        }
+      },
+    )
+
+  it('is let go', async () => {
+    const letGo = await holdFolder(folder)
+    const other = await contestant()
+    expect(await tries(other)).toMatch(new RegExp(`already \\(process ${String(process.pid)}\\)`))
+    letGo()
+    expect(await tries(other)).toBe('held')
+  })
+
+  it('is refused also where the number of its holder is not to be had', async () => {
+    const letGo = await holdFolder(folder)
+    await writeFile(join(folder, 'start.pid'), 'nothing')
+    expect(await tries(await contestant())).toMatch(/is running on .* already: stop it/)
+    letGo()
+  })
+
+  it('is refused where a version that holds it by a socket runs', async () => {
+    const name = createHash('sha256').update(folder).digest('hex').slice(0, 16)
+    const older = createServer((socket) => socket.destroy())
+    await new Promise<void>((resolve) => older.listen(join(tmpdir(), `headwater-${name}.sock`), resolve))
+    await expect(holdFolder(folder)).rejects.toThrow(/is running on/)
+    await new Promise((resolve) => older.close(resolve))
+    ;(await holdFolder(folder))()
+  })
+})
