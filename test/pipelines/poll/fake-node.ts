@@ -7,6 +7,7 @@ export type Fault =
   | { readonly kind: 'status'; readonly status: number; readonly body?: string; readonly retryAfter?: string }
   | { readonly kind: 'reset' | 'truncate' | 'hang' }
   | { readonly kind: 'slow'; readonly ms: number }
+  | { readonly kind: 'after'; readonly ready: Promise<unknown> }
   | { readonly kind: 'result'; readonly result: unknown }
 
 interface Call {
@@ -95,6 +96,7 @@ export class FakeNode {
     if (method === 'getblock') this.mostBlocksAtOnce = Math.max(this.mostBlocksAtOnce, ++this.#blocksNow)
     const fault = this.fault(method, params)
     if (fault?.kind === 'slow') await sleep(fault.ms)
+    if (fault?.kind === 'after') await fault.ready
     if (method === 'getblock') this.#blocksNow--
     if (fault?.kind === 'hang') return
     if (fault?.kind === 'reset') {

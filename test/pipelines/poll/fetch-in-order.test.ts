@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { FetchInOrder, type FetchOrder } from '../../../pipelines/poll/fetch-in-order.js'
 
@@ -27,20 +27,37 @@ describe('FetchInOrder', () => {
   })
 
   it('does not run ahead of a slow first one by more than its bytes', async () => {
-    let done = 0
-    const fetch = async (i: number): Promise<{ value: number; bytes: number }> => {
-      if (i === 0)
-        while (done < 30 && done >= 0) await sleep(1).then(() => (stalled++ > 60 ? (done = -1000) : done))
-      done++
-      return { value: i, bytes: 100 }
+    const pending = new Map<number, () => void>()
+    const fetch = (i: number): Promise<{ value: number; bytes: number }> =>
+      new Promise((resolve) => {
+        pending.set(i, () => {
+          resolve({ value: i, bytes: 100 })
+        })
+      })
+    const answer = async (numbers: readonly number[]): Promise<void> => {
+      for (const i of numbers) pending.get(i)?.()
+      for (const i of numbers) pending.delete(i)
+      // What an answer sets off has begun by then.
+      await setImmediate()
     }
-    let stalled = 0
+    const others = (): number[] => [...pending.keys()].filter((i) => i > 0)
     const fetches = new FetchInOrder({ from: 0, to: 1000, inFlight: 4, maxBytes: 1000, fetch }, never)
     const first = fetches.next()
-    await sleep(40)
-    // Ten are let wait by their bytes; those under way when the bytes were not known yet come on top.
-    expect(done).toBeLessThanOrEqual(14)
-    await first
+    let ahead = 0
+    for (let now = others(); now.length > 0; now = others()) {
+      ahead += now.length
+      // It would never end.
+      if (ahead > 100) break
+      await answer(now)
+    }
+    // Nine wait: a tenth, and the first itself, would be more than the bytes. Those begun while no size was known come on top.
+    expect(ahead).toBeGreaterThanOrEqual(9)
+    expect(ahead).toBeLessThanOrEqual(12)
+    expect([...pending.keys()]).toEqual([0])
+    await answer([0])
+    expect(await first).toEqual(Array.from({ length: ahead + 1 }, (_, i) => i))
+    // It goes on.
+    expect(others().length).toBeGreaterThan(0)
     fetches.close()
   })
 

@@ -10,6 +10,7 @@ import { NodeFaultError } from '../../../pipelines/node/errors.js'
 import { Poller, type PollerOptions } from '../../../pipelines/poll/poller.js'
 import { PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { blockJson, blockOn, forkAt, grow, tx, type FakeBlock } from './fake-chain.js'
+import { until } from '../../harness/until.js'
 import { FakeNode } from './fake-node.js'
 import { chainEvents, chainStory, foldChain, foldPool, hex, nodeEvents } from './read-log.js'
 
@@ -199,17 +200,17 @@ describe('reorganisations', () => {
     node.chain = grow(node.chain, 20)
     await level(newPoller())
     const old = hashes(node.chain)
+    const end = await log.last('chain')
     node.chain = forkAt(node.chain, 10, 12)
     const seventh = node.chain[17]?.hash
-    // The node dies for good at the 17th block; so does the poller.
+    // The node dies for good at the 17th block; so does the poller, when it has written what it had: an epoch, ten blocks that
+    // left and six that came.
     const stop = new AbortController()
-    node.fault = (method, [hash]) => {
-      if (method !== 'getblock' || hash !== seventh) return undefined
-      setTimeout(() => {
-        stop.abort()
-      }, 50)
-      return { kind: 'hang' }
-    }
+    node.fault = (method, [hash]) =>
+      method === 'getblock' && hash === seventh ? { kind: 'hang' } : undefined
+    void until('all is written', async () => (await log.last('chain')) >= end + 17).then(() => {
+      stop.abort()
+    })
     await expect(newPoller({ inFlight: 1 }).pollOnce(stop.signal)).rejects.toThrow()
     const between = await foldChain(log)
     expect(between.chain.length).toBeLessThan(old.length)
@@ -333,10 +334,15 @@ describe('a node that fails', () => {
     const stop = new AbortController()
     const running = newPoller({ pollIntervalMs: 20 }).run(stop.signal)
     await log.wait('node', 5, 5_000)
-    node.fault = () => ({ kind: 'status', status: 503 })
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    let refused = 0
+    node.fault = () => {
+      refused++
+      return { kind: 'status', status: 503 }
+    }
+    // What was answered before it has been written when the poller asks for the next thing.
+    await until('it is refused', () => refused > 0)
     const before = await log.last('node')
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await until('it is refused again and again', () => refused > 10)
     expect(await log.last('node')).toBe(before)
     node.fault = () => undefined
     await log.wait('node', before + 2, 5_000)
@@ -349,14 +355,23 @@ describe('a node that fails', () => {
 
   it('looks alive during a long backfill', async () => {
     node.chain = grow(node.chain, 60)
-    node.fault = (method) => (method === 'getblock' ? { kind: 'slow', ms: 30 } : undefined)
+    const positions = async (): Promise<number[]> =>
+      (await nodeEvents(log)).flatMap(({ event, chainPosition }) =>
+        event.case === 'heartbeat' ? [Number(chainPosition)] : [],
+      )
+    // No block beyond the next ten before there is a heartbeat at a new position.
+    node.fault = (method, [hash]) => {
+      const height = node.chain.findIndex((block) => block.hash === hash)
+      const beats = Math.floor(height / 10)
+      return method === 'getblock' && beats > 0
+        ? { kind: 'after', ready: until('a heartbeat', async () => new Set(await positions()).size >= beats) }
+        : undefined
+    }
     await newPoller({ pollIntervalMs: 40 }).pollOnce()
-    const beats = (await nodeEvents(log)).filter(({ event }) => event.case === 'heartbeat')
-    expect(beats.length).toBeGreaterThan(5)
-    const positions = beats.map(({ chainPosition }) => Number(chainPosition))
-    expect(positions).toEqual([...positions].sort((a, b) => a - b))
-    expect(new Set(positions).size).toBeGreaterThan(3)
-  })
+    const beats = await positions()
+    expect(new Set(beats).size).toBeGreaterThanOrEqual(6)
+    expect(beats).toEqual([...beats].sort((a, b) => a - b))
+  }, 60_000)
 })
 
 describe('the pool', () => {

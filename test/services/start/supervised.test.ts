@@ -1,12 +1,14 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { EXIT_REFUSED } from '../../../services/lifecycle.js'
 import { createLogger } from '../../../services/logger.js'
 import { holdFolder } from '../../../services/start/only-one.js'
 import { Supervised } from '../../../services/start/supervised.js'
 import { until } from '../../harness/until.js'
+
+const FIRST_PAUSE_MS = 20
 
 describe('a supervised process', () => {
   let folder = ''
@@ -19,6 +21,7 @@ describe('a supervised process', () => {
   })
 
   afterEach(async () => {
+    vi.useRealTimers()
     await service?.stop()
     await rm(folder, { recursive: true, force: true })
   })
@@ -32,7 +35,7 @@ describe('a supervised process', () => {
       script,
       env: {},
       stopDeadlineMs,
-      firstPauseMs: 20,
+      firstPauseMs: FIRST_PAUSE_MS,
       logger: createLogger('test', 'silent'),
       onRefused: (name) => refusals.push(name),
     })
@@ -68,12 +71,23 @@ describe('a supervised process', () => {
   })
 
   it('does not come back while a restart is pending and it is stopped', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const running = await start('process.exit(1)')
-    await until('a death', async () => (await starts()) >= 1 && running.pid === undefined)
+    await until('a pending restart', () => running.pid === undefined && vi.getTimerCount() === 1)
     await running.stop()
-    const before = await starts()
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    expect(await starts()).toBe(before)
+    vi.advanceTimersByTime(60_000)
+    expect(running.pid).toBeUndefined()
+    expect(await starts()).toBe(1)
+  })
+
+  it('comes back when its pause is over, and not before', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const running = await start('process.exit(1)')
+    await until('a pending restart', () => running.pid === undefined && vi.getTimerCount() === 1)
+    vi.advanceTimersByTime(FIRST_PAUSE_MS - 1)
+    expect(running.pid).toBeUndefined()
+    vi.advanceTimersByTime(1)
+    expect(running.pid).toBeDefined()
   })
 })
 
@@ -82,10 +96,9 @@ describe('the folder of a supervisor', () => {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-start-'))
     const letGo = await holdFolder(folder)
     await expect(holdFolder(folder)).rejects.toThrow(folder)
-    await letGo()
-    await (
-      await holdFolder(folder)
-    )()
+    letGo()
+    const again = await holdFolder(folder)
+    again()
     await rm(folder, { recursive: true, force: true })
   })
 })
