@@ -108,6 +108,7 @@ export class BlockFolder {
       const openDays = openDaysAfter(totals.openDays, block)
       totals.openDays = openDays
       totals.ordinal++
+      totals.height = height
       totals.received += received
       totals.sent += sent
       totals.unspent += unspent

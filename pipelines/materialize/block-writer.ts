@@ -21,6 +21,11 @@ const KNOWN_SCRIPTS = 50_000
 /** Blocks folded in one turn. */
 const BLOCKS_AT_ONCE = 20
 
+/** From this many transactions on a script is looked up alone, from its end, instead of together with others. */
+const LONG_HISTORY = 1_000
+/** Scripts that are looked up alone at once. */
+const ALONE_AT_ONCE = 8
+
 /** What the blocks stand on: a filter for rows up to them, and the sums of the block below. */
 export interface Ground {
   readonly filter: string
@@ -39,6 +44,8 @@ export class BlockWriter {
   /** By their hashes: the scripts that were met last. */
   readonly #scripts = new LRUCache<string, KnownScript>({ max: KNOWN_SCRIPTS })
   readonly #hashes = new ScriptHashes()
+  /** Totals of blocks from this height on are of blocks that have left the chain. */
+  #leftFrom = Number.POSITIVE_INFINITY
   /** Rows of balances folded since the start. */
   balanceRows = 0
 
@@ -49,9 +56,22 @@ export class BlockWriter {
     this.#cache = new LRUCache({ max: cachedScripts })
   }
 
-  /** Must be called whenever a block leaves the chain, or a write failed. */
+  /** Must be called whenever a write failed. */
   forget(): void {
     this.#cache.clear()
+  }
+
+  /** Must be called whenever a block leaves the chain, once the blocks below it are written. @param height of the block. */
+  disconnected(height: number): void {
+    this.#leftFrom = Math.min(this.#leftFrom, height)
+  }
+
+  /** Drops the totals of scripts that blocks have touched which are no longer of the chain: once for all that have left. */
+  #dropLeft(): void {
+    if (this.#leftFrom === Number.POSITIVE_INFINITY) return
+    for (const [hash, { height }] of [...this.#cache.entries()])
+      if (height >= this.#leftFrom) this.#cache.delete(hash)
+    this.#leftFrom = Number.POSITIVE_INFINITY
   }
 
   /**
@@ -75,7 +95,7 @@ export class BlockWriter {
   /**
    * Adds what is folded of consecutive blocks to the rows that `insert` will be given. With the cache, blocks can be folded
    * before those below them are inserted, as long as the cache has room for all scripts that the tables do not show yet, and
-   * `forget` waits.
+   * `forget` and `disconnected` wait.
    * @returns the sums after each block, and how many scripts they touch.
    */
   async fold(
@@ -132,6 +152,7 @@ export class BlockWriter {
     filter: string,
     cached: boolean,
   ): Promise<{ found: Map<string, Totals>; unknown: Set<string> }> {
+    if (cached) this.#dropLeft()
     const found = new Map<string, Totals>()
     const missing: string[] = []
     for (const hash of hashes) {
@@ -153,26 +174,44 @@ export class BlockWriter {
     return new Set((await queryByKeys<{ hash: string }>(this.db, sql, hashes)).map((row) => row.hash))
   }
 
+  /** The totals after each script's last row. A branch numbers a script's rows without a gap, so most histories end below a bound. */
   async #load(hashes: readonly string[], filter: string, cached: boolean): Promise<Map<string, Totals>> {
-    const found = new Map<string, Totals>()
-    const sql = `SELECT lower(hex(script_hash)) AS hash, argMax((script_txs.ordinal, total_received, total_sent,
+    const lastWhere = (condition: string): string =>
+      `SELECT lower(hex(script_hash)) AS hash, argMax((script_txs.ordinal, script_txs.height, total_received, total_sent,
         unspent_count, first_height, first_time, shows_dilithium, open_days), script_txs.ordinal) AS last
-      FROM script_txs ${cached ? '' : 'FINAL'} WHERE script_hash IN ${KEYS} AND ${filter} GROUP BY script_hash`
-    for (const { hash, last } of await queryByKeys<{ hash: string; last: TotalsTuple }>(this.db, sql, hashes))
+      FROM script_txs ${cached ? '' : 'FINAL'} WHERE ${condition} AND ${filter} GROUP BY script_hash`
+    const within = lastWhere(`script_hash IN ${KEYS} AND script_txs.ordinal <= ${String(LONG_HISTORY)}`)
+    const found = new Map<string, Totals>()
+    for (const { hash, last } of await queryByKeys<TotalsRow>(this.db, within, hashes))
       found.set(hash, toTotals(last))
+    const long = [...found].filter(([, { ordinal }]) => ordinal === LONG_HISTORY).map(([hash]) => hash)
+    for (let at = 0; at < long.length; at += ALONE_AT_ONCE) {
+      const alone = long.slice(at, at + ALONE_AT_ONCE).map((each) => {
+        const script = `script_hash = unhex('${each}')`
+        // Read from its end, until one row is of the chain.
+        const end = `SELECT ordinal FROM script_txs WHERE ${script} AND ${filter} ORDER BY ordinal DESC LIMIT 1`
+        return this.db.query<TotalsRow>(lastWhere(`${script} AND script_txs.ordinal = (${end})`))
+      })
+      for (const { hash, last } of (await Promise.all(alone)).flat()) found.set(hash, toTotals(last))
+    }
     return found
   }
 }
 
-type TotalsValues = [string, string, string, string, number, number, number, number[]]
+interface TotalsRow {
+  readonly hash: string
+  readonly last: TotalsTuple
+}
+type TotalsValues = [string, number, string, string, string, number, number, number, number[]]
 /** The server names the elements of a tuple or not, by its version. */
 type TotalsTuple = TotalsValues | Readonly<Record<string, unknown>>
 
 function toTotals(last: TotalsTuple): Totals {
   const values = Object.values(last) as TotalsValues
-  const [ordinal, received, sent, unspent, firstHeight, firstTime, shows, openDays] = values
+  const [ordinal, height, received, sent, unspent, firstHeight, firstTime, shows, openDays] = values
   return {
     ordinal: Number(ordinal),
+    height,
     received: BigInt(received),
     sent: BigInt(sent),
     unspent: Number(unspent),

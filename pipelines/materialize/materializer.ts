@@ -291,8 +291,8 @@ export class Materializer {
     // Connected and disconnected within a batch: it leaves no row.
     if (this.#unwritten.pop() !== undefined) return
     if (this.#pending.connected.pop() === undefined) this.#pending.disconnected.push(hash)
+    this.#writer.disconnected(this.#working.tipHeight)
     this.#working.disconnect(hexOf(event.prevHash))
-    this.#writer.forget()
   }
 
   #tip(): { readonly height: number; readonly hash: string } {

@@ -236,8 +236,8 @@ export class Successor {
     }
     await this.#foldAll()
     await this.#arrived()
+    this.#writer.disconnected(this.#working.tipHeight)
     this.#working.disconnect(prevHash)
-    this.#writer.forget()
   }
 
   #tip(): { readonly height: number; readonly hash: string } {

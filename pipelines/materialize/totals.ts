@@ -2,6 +2,8 @@
 export interface Totals {
   /** How many transactions it has had. */
   ordinal: number
+  /** Of the block of the last one. */
+  height: number
   received: bigint
   sent: bigint
   unspent: number
@@ -15,6 +17,7 @@ export interface Totals {
 export function noTotals(): Totals {
   return {
     ordinal: 0,
+    height: -1,
     received: 0n,
     sent: 0n,
     unspent: 0,
