@@ -1,11 +1,11 @@
-import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import {
   Alert_Kind,
   CommittedEventSchema,
   type Heartbeat,
-  NodeEventSchema,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../chain/hash.js'
+import { lastHeartbeat } from '../log/heartbeat.js'
 import { type EventLog, PARTITION } from '../log/port.js'
 import type { Head } from '../tables/head.js'
 import { LogShrank, PoisonEvent } from './poison.js'
@@ -21,6 +21,7 @@ const CHUNK = 200
 export class Announcer {
   #next: number | undefined
   #lastHeartbeatMs = 0n
+  #nodeHeight: number | undefined
 
   constructor(private readonly log: EventLog) {}
 
@@ -40,6 +41,11 @@ export class Announcer {
     await this.#tell({ case: 'alert', value: { partition: PARTITION, ...value } })
   }
 
+  /** Height of the node in the newest heartbeat that was passed on, undefined before any. */
+  get nodeHeight(): number | undefined {
+    return this.#nodeHeight
+  }
+
   /** Passes the newest heartbeat on, if there is one that was not passed on yet: so it stops when the fold does. */
   async heartbeat(): Promise<void> {
     const heartbeat = await this.#newestHeartbeat()
@@ -47,6 +53,7 @@ export class Announcer {
     const value = { heartbeat, appliedMs: BigInt(Date.now()) }
     await this.#tell({ case: 'heartbeat', value })
     this.#lastHeartbeatMs = heartbeat.timeMs
+    this.#nodeHeight = heartbeat.nodeHeight
   }
 
   async #tell(event: NonNullable<MessageInitShape<typeof CommittedEventSchema>['event']>): Promise<void> {
@@ -62,17 +69,7 @@ export class Announcer {
       const last = records.at(-1)
       if (last === undefined) return newest
       this.#next = last.position + 1
-      for (const { value } of records) newest = heartbeatIn(value) ?? newest
+      newest = lastHeartbeat(records) ?? newest
     }
-  }
-}
-
-/** Undefined for any other event, and for what is none. */
-function heartbeatIn(value: Uint8Array): Heartbeat | undefined {
-  try {
-    const { event } = fromBinary(NodeEventSchema, value)
-    return event.case === 'heartbeat' ? event.value : undefined
-  } catch {
-    return undefined
   }
 }

@@ -169,6 +169,7 @@ export class Materializer {
       const records = await this.#options.log.read('chain', this.#cursor + 1, BATCH_EVENTS, BATCH_BYTES)
       if (records.length > 0) await this.#foldBatch(records)
       await this.#announcer.heartbeat()
+      await this.#noteReached()
       this.#options.observer?.worked(records.length, {
         connected: this.counts.connected - connected,
         disconnected: this.counts.disconnected - disconnected,
@@ -332,7 +333,7 @@ export class Materializer {
     if (head === undefined || fork >= this.#shownFinal) return
     const { db, logger } = this.#options
     logger.warn({ from: this.#shownFinal, to: fork }, 'a reorganisation below the final height')
-    const lowered = fork < head.finalHeight ? this.#lowered(head, fork) : head
+    const lowered = fork < head.finalHeight ? this.#again(head, { finalHeight: fork }) : head
     if (lowered !== head) await writeHead(db, lowered)
     this.#claiming = numberAfter(this.#number)
     await claimAgain(db, { last: this.#number, next: this.#claiming }, lowered.position)
@@ -342,11 +343,23 @@ export class Materializer {
     await this.#announcer.head(lowered)
   }
 
-  /** The same state with a lower final height. */
-  #lowered(head: Head, finalHeight: number): Head {
+  /** Writes into the head, once in the index's life, that it is as high as the node: readers then believe that there is no more. */
+  async #noteReached(): Promise<void> {
+    const { head } = this
+    const { nodeHeight } = this.#announcer
+    if (head === undefined || head.reached || nodeHeight === undefined || head.tipHeight < nodeHeight) return
+    const { db, logger } = this.#options
+    const again = this.#again(head, { reached: true })
+    await writeHead(db, again)
+    this.#view = await loadChainView(db, again)
+    await this.#announcer.head(again)
+    logger.info({ height: head.tipHeight }, 'the index has reached the node')
+  }
+
+  /** A head of the same state, but for this, that takes the place of one. */
+  #again(head: Head, change: Partial<Pick<Head, 'finalHeight' | 'reached'>>): Head {
     return {
       ...head,
-      finalHeight,
       disconnected: [],
       connected: [],
       blocksBefore: head.blocksBefore + head.connected.length,
@@ -354,6 +367,7 @@ export class Materializer {
       previous: head.position,
       writtenAt: Math.max(Date.now(), head.writtenAt + 1),
       writer: this.#number,
+      ...change,
     }
   }
 
@@ -398,6 +412,7 @@ export class Materializer {
       reorgsBefore: (before?.reorgsBefore ?? 0) + ((before?.disconnected.length ?? 0) > 0 ? 1 : 0),
       writtenAt: Math.max(Date.now(), (before?.writtenAt ?? 0) + 1),
       writer: this.#number,
+      reached: before?.reached ?? false,
     }
   }
 }

@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import {
+  type Heartbeat,
   type NodeEvent,
   NodeEventSchema,
   type PoolDelta,
@@ -34,6 +35,9 @@ export class PoolEvents {
   /** A snapshot that is not whole yet; its writer may have been stopped within it. */
   #snapshot: { readonly first: LogRecord; readonly parts: PoolEntry[][] } | undefined
 
+  /** The last one that was among the records. */
+  heartbeat: Heartbeat | undefined
+
   constructor(log: EventLog, logger: Logger) {
     this.#log = log
     this.#logger = logger
@@ -64,6 +68,7 @@ export class PoolEvents {
       if (event === undefined || !this.#isNew(event)) continue
       const seenAt = Number(event.chainPosition)
       const { event: kind } = event
+      if (kind.case === 'heartbeat') this.heartbeat = kind.value
       if (kind.case === 'poolSnapshot') {
         const { part, parts, entries, enteredBefore } = kind.value
         if (part === 0) this.#snapshot = { first: record, parts: [] }

@@ -20,6 +20,7 @@ export const HEADS = table('heads', {
   reorgs_before: 'u64',
   written_at: 'ms',
   writer: 'u64',
+  reached: 'u8',
 })
 
 export const WRITERS = table('writers', {

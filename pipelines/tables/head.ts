@@ -28,6 +28,8 @@ export interface Head {
   readonly writtenAt: number
   /** The materializer that wrote it; see `writers.ts`. */
   readonly writer: bigint
+  /** Whether the index has been as high as the node, once, at this head or an earlier one. */
+  readonly reached: boolean
 }
 
 interface RawHead {
@@ -45,12 +47,13 @@ interface RawHead {
   reorgsBefore: string
   writtenMs: string
   writtenBy: string
+  hasReached: number
 }
 
 const COLUMNS = `position, previous, chain, tip_height AS tipHeight, lower(hex(tip_hash)) AS tipHash,
   final_height AS finalHeight, epoch, sequence, arrayMap(x -> lower(hex(x)), disconnected) AS disconnectedHashes,
   arrayMap(x -> lower(hex(x)), connected) AS connectedHashes, blocks_before AS blocksBefore,
-  reorgs_before AS reorgsBefore, toUnixTimestamp64Milli(written_at) AS writtenMs, heads.writer AS writtenBy`
+  reorgs_before AS reorgsBefore, toUnixTimestamp64Milli(written_at) AS writtenMs, heads.writer AS writtenBy, reached AS hasReached`
 
 /** The newest head, nothing before the first. */
 export async function latestHead(db: Database): Promise<Head | undefined> {
@@ -99,6 +102,7 @@ export async function writeHead(db: Database, head: Head): Promise<void> {
         reorgs_before: BigInt(head.reorgsBefore),
         written_at: head.writtenAt,
         writer: head.writer,
+        reached: head.reached ? 1 : 0,
       },
     ]),
     `${whileNewest(head.writer)} AND ${db.whileWhole}`,
@@ -147,5 +151,6 @@ function toHead(row: RawHead): Head {
     reorgsBefore: Number(row.reorgsBefore),
     writtenAt: Number(row.writtenMs),
     writer: BigInt(row.writtenBy),
+    reached: row.hasReached === 1,
   }
 }

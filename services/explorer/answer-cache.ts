@@ -5,6 +5,8 @@ import type { Freshness } from './reads/read.js'
 export interface CachedAnswer {
   readonly body: Buffer
   readonly etag: string
+  /** As the read's `emptyFrom` has it. */
+  readonly emptyFrom?: number | undefined
 }
 
 /** What answers depend on: other values, other answers. */

@@ -1,9 +1,11 @@
 import {
+  type Heartbeat,
   type PoolDelta,
   type PoolEntry,
   PoolLeft_Reason,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Logger } from '../../pipelines/logger.js'
+import { lastHeartbeat } from '../../pipelines/log/heartbeat.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import type { Head } from '../../pipelines/tables/head.js'
 import { Unavailable } from './availability.js'
@@ -73,7 +75,9 @@ export class PoolFollower {
       if (this.#next > (start?.last ?? -1)) await this.#finishLoading(signal)
       const records = await retrying(() => log.read('node', this.#next, READ_AT_ONCE, READ_BYTES), reading)
       if (records === undefined) return
-      for (const step of this.#events.steps(records)) await this.#take(step, signal)
+      const steps = this.#events.steps(records)
+      this.#see(this.#events.heartbeat)
+      for (const step of steps) await this.#take(step, signal)
       await this.#resolveAgain().catch(() => undefined)
       const last = records.at(-1)
       if (last !== undefined) this.#next = last.position + 1
@@ -117,7 +121,7 @@ export class PoolFollower {
     if (state.chain.position < seenAt) {
       // The pool beside a chain that is not shown yet: nothing more can be told until it is.
       await this.#finishLoading(signal)
-      await state.until(() => state.chain.position >= seenAt, undefined, signal)
+      await this.#untilShown(seenAt, signal)
     }
     if (signal.aborted) return
     if (step.kind === 'snapshot') {
@@ -162,6 +166,24 @@ export class PoolFollower {
       if (height !== undefined && state.chain.view?.isCanonical(height, hash) === true) passed.delete(hash)
     }
     return passed
+  }
+
+  /** Waits for the head. Meanwhile heartbeats are read ahead: how far the node has gone on tells how far behind the head is. */
+  async #untilShown(position: number, signal: AbortSignal): Promise<void> {
+    const { state, log } = this.#parts
+    const isShown = (): boolean => state.chain.position >= position
+    for (let next = this.#next; !signal.aborted && !(await state.until(isShown, WAIT_MS, signal));) {
+      const records = await log.read('node', next, READ_AT_ONCE, READ_BYTES).catch(() => [])
+      next = (records.at(-1)?.position ?? next - 1) + 1
+      this.#see(lastHeartbeat(records))
+    }
+  }
+
+  #see(heartbeat: Heartbeat | undefined): void {
+    const { state } = this.#parts
+    const timeMs = Number(heartbeat?.timeMs ?? 0)
+    if (heartbeat === undefined || timeMs <= (state.nodeSeen?.timeMs ?? 0)) return
+    state.nodeSeen = { timeMs, nodeHeight: heartbeat.nodeHeight }
   }
 
   /** Entries with what their inputs spend, as far as that is found now. */

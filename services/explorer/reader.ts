@@ -7,6 +7,7 @@ import { parseArguments } from './reads/arguments.js'
 import { BadArgument, type NodeAsked, NotFound, type Read, type ReadContext } from './reads/read.js'
 import { SharedAnswer, type WhenGone } from './shared-answer.js'
 import type { ChainState, State } from './state.js'
+import { type Syncing, syncing } from './syncing.js'
 import type { Tables } from './tables.js'
 import type { Token } from '../token.js'
 
@@ -34,8 +35,8 @@ export interface Question {
   readonly authorization: () => string
 }
 
-/** A good answer, or the reason for which there is none of what was asked for. */
-export type Outcome = Good | Missing
+/** A good answer, or the reason for which there is none of what was asked for, or that this is not known yet. */
+export type Outcome = Good | Missing | Unknown
 
 export interface Good {
   readonly answer: CachedAnswer
@@ -45,6 +46,13 @@ export interface Good {
 
 export interface Missing {
   readonly missing: string
+  /** The height from which on an index would have it. */
+  readonly from: number
+  readonly chain: ChainState
+}
+
+export interface Unknown {
+  readonly syncing: Syncing
   readonly chain: ChainState
 }
 
@@ -55,6 +63,9 @@ export class Unauthorized extends Error {
 
 /** One for all: a refusal must cost next to nothing. */
 const OVERLOADED = new Overloaded()
+/** What clients are told of an `Unknown` outcome, and when they may ask again. */
+export const SYNCING = 'Index is syncing'
+export const SYNCING_RETRY_SECONDS = 5
 /** Of one answer; then it is Unavailable, and what it asked of the database ends. */
 const ANSWER_DEADLINE_MS = 5_000
 /** How long a request waits for the height that it asks for. */
@@ -65,7 +76,7 @@ export class Reader {
   readonly #parts: ReaderParts
   readonly #cache = new AnswerCache()
   /** Answers on their way: the same question of the same moment is asked once. */
-  readonly #pending = new Map<string, SharedAnswer<Outcome>>()
+  readonly #pending = new Map<string, SharedAnswer<Good | Missing>>()
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
@@ -101,8 +112,10 @@ export class Reader {
     const moment = this.#moment()
     const key = `${read.name} ${JSON.stringify(args)}`
     const cached = this.#cache.get(read.fresh, key, moment)
-    if (cached !== undefined) return { answer: cached, chain: state.chain }
-    return this.#underWay(read, args, key, moment).join(whenGone)
+    if (cached !== undefined) return this.#believed({ answer: cached, chain: state.chain })
+    return this.#underWay(read, args, key, moment)
+      .join(whenGone)
+      .then((outcome) => this.#believed(outcome))
   }
 
   #moment(): Moment {
@@ -115,6 +128,15 @@ export class Reader {
     }
   }
 
+  /** What says that there is nothing is not believed of an index that may only not have got there. */
+  #believed(outcome: Good | Missing): Outcome {
+    const { chain } = outcome
+    const from = 'missing' in outcome ? outcome.from : outcome.answer.emptyFrom
+    if (from === undefined || chain === undefined) return outcome
+    const behind = syncing(chain, this.#parts.state.nodeHeight, from)
+    return behind === undefined ? outcome : { syncing: behind, chain }
+  }
+
   async #outside(read: Read, args: Record<string, unknown>, whenGone: WhenGone): Promise<Good> {
     const make = async (signal: AbortSignal): Promise<Buffer> =>
       Buffer.from(JSON.stringify(await read.resolve(this.#context(signal), args as never)))
@@ -122,13 +144,13 @@ export class Reader {
     return { answer: { body, etag: '' }, chain: undefined }
   }
 
-  #underWay(read: Read, args: Record<string, unknown>, key: string, moment: Moment): SharedAnswer<Outcome> {
+  #underWay(read: Read, args: Record<string, unknown>, key: string, moment: Moment): SharedAnswer<Good | Missing> {
     const pendingKey = `${key} ${JSON.stringify(moment)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
     if (this.#parts.tables.isOverloaded) throw OVERLOADED
-    const make = (signal: AbortSignal): Promise<Outcome> => this.#make(read, args, key, signal)
-    const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {
+    const make = (signal: AbortSignal): Promise<Good | Missing> => this.#make(read, args, key, signal)
+    const making = new SharedAnswer<Good | Missing>(make, ANSWER_DEADLINE_MS, () => {
       if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)
     })
     this.#pending.set(pendingKey, making)
@@ -136,7 +158,7 @@ export class Reader {
   }
 
   /** Makes an answer of the state of now; again where that state was not the tables' until the last row was read. */
-  async #make(read: Read, args: Record<string, unknown>, key: string, signal: AbortSignal): Promise<Outcome> {
+  async #make(read: Read, args: Record<string, unknown>, key: string, signal: AbortSignal): Promise<Good | Missing> {
     const { state, lookForHeads } = this.#parts
     for (;;) {
       const context = this.#context(signal)
@@ -148,7 +170,8 @@ export class Reader {
       // What is missing, or fails, may be so of rows of two states.
       if (!tables.hasRead || (await tables.fence()) === chain.fence) {
         if (made.status === 'rejected') return missing(made.reason, chain)
-        const answer = toBytes(made.value, moment.tipHash)
+        const emptyFrom = read.emptyFrom?.(args as never, made.value as never)
+        const answer = { ...toBytes(made.value, moment.tipHash), emptyFrom }
         this.#cache.keep(read.fresh, key, answer, moment)
         return { answer, chain }
       }
@@ -173,7 +196,7 @@ export class Reader {
 
 /** @throws the error, unless it is that nothing was found. */
 function missing(error: unknown, chain: ChainState): Missing {
-  if (error instanceof NotFound) return { missing: error.message, chain }
+  if (error instanceof NotFound) return { missing: error.message, from: error.from, chain }
   throw error
 }
 

@@ -38,6 +38,9 @@ export const NO_CHAIN: ChainState = {
   days: [],
 }
 
+/** The node as a heartbeat of the poller tells of it; the time by the poller's clock, unix milliseconds. */
+export type SeenNode = Pick<AppliedHeartbeat, 'timeMs' | 'nodeHeight'>
+
 interface Waiter {
   readonly isDone: () => boolean
   readonly done: () => void
@@ -51,6 +54,8 @@ export class State {
   #poolLoaded = false
   #waiters: Waiter[] = []
   heartbeat: AppliedHeartbeat | undefined
+  /** The poller's last heartbeat in the log, which the materializer may not have applied. */
+  nodeSeen: SeenNode | undefined
   /** Why the materializer stands still, in words; undefined while it works. */
   alert: string | undefined
 
@@ -65,6 +70,14 @@ export class State {
 
   get chainLoaded(): boolean {
     return this.#chainLoaded
+  }
+
+  /** Of the newest heartbeat that is known, applied or not; undefined before any. */
+  get nodeHeight(): number | undefined {
+    const [applied, seen] = [this.heartbeat, this.nodeSeen]
+    return seen !== undefined && (applied === undefined || seen.timeMs > applied.timeMs)
+      ? seen.nodeHeight
+      : applied?.nodeHeight
   }
 
   /** How the indexer stands now. */

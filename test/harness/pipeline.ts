@@ -113,7 +113,7 @@ export class Pipeline {
     await this.materializer.idle()
   }
 
-  /** Follows the node to where it is now, and returns when the explorer shows it. */
+  /** Follows the node to where it is now, and returns when the explorer shows it and knows that there is no more. */
   async level(expected?: Level): Promise<void> {
     await this.poll()
     await this.materialize()
@@ -126,6 +126,8 @@ export class Pipeline {
       if (expect.poolFees !== undefined && totalFees !== expect.poolFees.toString()) return false
       return expect.poolSize === undefined || txCount === expect.poolSize
     })
+    const isKnown = async () => (await this.get(`/block/${'ff'.repeat(32)}`)).status === 404
+    await until('the explorer knows that it is level', isKnown)
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {

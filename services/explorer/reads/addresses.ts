@@ -5,7 +5,7 @@ import type { PoolTx } from '../pool-tx.js'
 import type { ScriptRow } from '../tables.js'
 import { address, limit, offset, page } from './arguments.js'
 import { isoTime } from './block-rows.js'
-import { declareRead, NotFound } from './read.js'
+import { declareRead, listFrom, NotFound } from './read.js'
 import { askedScript, lastOfScript } from './script.js'
 import { AddressSummary, AddressTransaction, paged, Utxo, windowed } from './shapes.js'
 import { unspentOutputs } from './unspent.js'
@@ -55,6 +55,7 @@ export const addressTransactions = declareRead({
     sort: Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'desc' }),
   },
   answer: paged(AddressTransaction),
+  emptyFrom: listFrom,
   async resolve(context, { address, page, limit, sort }) {
     const { scriptHash } = askedScript(context, address)
     const pooled = context.pool.ofScript(scriptHash)
@@ -83,6 +84,7 @@ export const addressUtxos = declareRead({
   fresh: 'head',
   args: { address, limit: limit(100, 500), offset },
   answer: windowed(Utxo),
+  emptyFrom: listFrom,
   async resolve(context, { address, limit, offset }) {
     const asked = askedScript(context, address)
     const total = (await lastOfScript(context, asked.scriptHash))?.unspentCount ?? 0

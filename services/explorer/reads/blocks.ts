@@ -13,6 +13,7 @@ export const blocks = declareRead({
   fresh: 'head',
   args: { page, limit: limit(20, 100) },
   answer: paged(Block),
+  emptyFrom: ({ page, limit }, { items }) => (items.length === 0 ? (page - 1) * limit : undefined),
   async resolve({ chain, tables, definitions }, { page, limit }) {
     const total = chain.height + 1
     const to = chain.height - (page - 1) * limit
@@ -51,7 +52,7 @@ export const block = declareRead({
   answer: Block,
   async resolve({ chain, tables, definitions }, args) {
     const found = await findBlock(tables, chain, args.heightOrHash)
-    if (found === undefined || chain.chain === undefined) throw new NotFound('Block not found')
+    if (found === undefined || chain.chain === undefined) throw noBlock(args.heightOrHash)
     return toBlock(found, chain.chain, definitions)
   },
 })
@@ -66,7 +67,7 @@ export const blockTransactions = declareRead({
   async resolve(context, { heightOrHash, page, limit, witness }) {
     const { chain, tables } = context
     const found = await findBlock(tables, chain, heightOrHash)
-    if (found === undefined) throw new NotFound('Block not found')
+    if (found === undefined) throw noBlock(heightOrHash)
     const { height, blockHash: hash, txCount: total } = found.row
     const from = (page - 1) * limit
     if (from >= total) return { items: [], total, page, limit }
@@ -74,3 +75,8 @@ export const blockTransactions = declareRead({
     return { items: await transactionsAt(places, context, witness), total, page, limit }
   },
 })
+
+/** @param which a height in decimal or a hash in hex, which may be of any height. */
+function noBlock(which: string): NotFound {
+  return new NotFound('Block not found', which.length === 64 ? 0 : Number(which))
+}

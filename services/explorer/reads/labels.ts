@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { address, limit } from './arguments.js'
-import { declareRead, NotFound } from './read.js'
+import { declareRead, NEVER, NotFound } from './read.js'
 import { askedScript } from './script.js'
 import { AddressLabel, listed } from './shapes.js'
 
@@ -13,7 +13,7 @@ export const label = declareRead({
   answer: AddressLabel,
   resolve(context, { address }) {
     const found = context.definitions.labels.ofScript(askedScript(context, address).scriptHash)
-    if (found === undefined) throw new NotFound('Label not found')
+    if (found === undefined) throw new NotFound('Label not found', NEVER)
     return { ...found, address }
   },
 })

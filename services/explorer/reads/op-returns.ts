@@ -1,7 +1,7 @@
 import { isWitnessCommitment, opReturnPayload } from '../../../pipelines/chain/script.js'
 import { hash, limit, offset } from './arguments.js'
 import { isoTime } from './block-rows.js'
-import { declareRead, NotFound } from './read.js'
+import { declareRead, listFrom, NEVER, NotFound } from './read.js'
 import { OpReturn, TransactionOpReturns, windowed } from './shapes.js'
 import { transactionNow } from './transaction-rows.js'
 
@@ -12,6 +12,7 @@ export const opReturns = declareRead({
   fresh: 'head',
   args: { limit: limit(50, 100), offset },
   answer: windowed(OpReturn),
+  emptyFrom: listFrom,
   async resolve({ chain: { tip, view }, tables }, { limit, offset }) {
     const total = Number(tip?.sumOpReturns ?? 0)
     const to = total - offset
@@ -51,7 +52,7 @@ export const transactionOpReturns = declareRead({
       if (data === undefined || (tx.is_coinbase && isWitnessCommitment(script))) return []
       return [{ txid, vout, block_height: tx.block_height, timestamp: tx.timestamp, ...told(data) }]
     })
-    if (items.length === 0) throw new NotFound('OP_RETURN not found')
+    if (items.length === 0) throw new NotFound('OP_RETURN not found', NEVER)
     return { txid, items }
   },
 })

@@ -47,6 +47,11 @@ export interface Read {
   readonly args: Arguments
   readonly answer: TSchema
   readonly resolve: (context: ReadContext, args: never) => unknown
+  /**
+   * Of a read whose empty answer a client may take for "unused": the height from which on an index would have something to
+   * put into an answer like this one, undefined where there is something in it. An index that is behind does not give it.
+   */
+  readonly emptyFrom?: (args: never, answer: never) => number | undefined
 }
 
 interface Declaration<A extends Arguments, S extends TSchema> extends Read {
@@ -56,6 +61,15 @@ interface Declaration<A extends Arguments, S extends TSchema> extends Read {
     context: ReadContext,
     args: Static<TObject<{ [K in keyof A]: A[K] }>>,
   ) => Static<S> | Promise<Static<S>>
+  readonly emptyFrom?: (
+    args: Static<TObject<{ [K in keyof A]: A[K] }>>,
+    answer: Static<S>,
+  ) => number | undefined
+}
+
+/** `emptyFrom` of lists that a block at any height may add to. */
+export function listFrom(_: unknown, { items }: { readonly items: readonly unknown[] }): number | undefined {
+  return items.length === 0 ? 0 : undefined
 }
 
 /** Types the resolver by the declared arguments and answer. */
@@ -63,9 +77,20 @@ export function declareRead<A extends Arguments, S extends TSchema>(read: Declar
   return read
 }
 
-/** Thrown by a resolver: what was asked for is not there (404). */
+/** `from` of what no block can bring. */
+export const NEVER = Number.POSITIVE_INFINITY
+
+/** Thrown by a resolver: what was asked for is not there (404; 503 where the index may only not have got there). */
 export class NotFound extends Error {
   override readonly name = 'NotFound'
+
+  /** @param from the height from which on an index would have it, as far as that is known. */
+  constructor(
+    message: string,
+    readonly from = 0,
+  ) {
+    super(message)
+  }
 }
 
 /** Thrown for an argument that is malformed or outside its range (400); the message names it and its range. */

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { addressOf } from '../../../pipelines/chain/address.js'
 import { findBlock } from './block-rows.js'
-import { declareRead, NotFound, type ReadContext } from './read.js'
+import { declareRead, NEVER, NotFound, type ReadContext } from './read.js'
 import { lastOfScript, scriptOf } from './script.js'
 import { SearchResult } from './shapes.js'
 
@@ -22,13 +22,16 @@ export const search = declareRead({
   answer: SearchResult,
   async resolve(context, { q }) {
     const text = q.trim()
-    const found = /^\d{1,10}$/.test(text)
+    const isHeight = /^\d{1,10}$/.test(text)
+    const isHash = /^[0-9a-f]{64}$/i.test(text)
+    const found = isHeight
       ? await matchBlock(text, context)
-      : /^[0-9a-f]{64}$/i.test(text)
+      : isHash
         ? await matchHash(text.toLowerCase(), context)
         : await matchAddress(text, context)
-    if (found === undefined) throw new NotFound('Nothing matches')
-    return { ...found, query: q }
+    if (found !== undefined) return { ...found, query: q }
+    const namesNothing = !isHeight && !isHash && scriptOf(context, text) === undefined
+    throw new NotFound('Nothing matches', isHeight ? Number(text) : namesNothing ? NEVER : 0)
   },
 })
 

@@ -1,5 +1,5 @@
 import { hash, limit, witness } from './arguments.js'
-import { declareRead } from './read.js'
+import { declareRead, listFrom } from './read.js'
 import { listed, Transaction } from './shapes.js'
 import { newestPlaces } from '../tables.js'
 import { transactionNow, transactionsAt } from './transaction-rows.js'
@@ -21,6 +21,7 @@ export const recentTransactions = declareRead({
   fresh: 'head',
   args: { limit: limit(10, 50), witness },
   answer: listed(Transaction),
+  emptyFrom: listFrom,
   async resolve(context, { limit, witness }) {
     const { view, height } = context.chain
     if (view === undefined || height < 0) return { items: [], limit }

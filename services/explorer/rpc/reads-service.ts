@@ -6,7 +6,15 @@ import { Overloaded, Unavailable } from '../availability.js'
 import { addressBytes, type Origin } from '../../client-address.js'
 import type { Feed } from '../feed.js'
 import { NodeUnavailable } from '../node-health.js'
-import { type Good, type Outcome, type Reader, Unauthorized } from '../reader.js'
+import {
+  type Good,
+  type Outcome,
+  type Reader,
+  SYNCING,
+  SYNCING_RETRY_SECONDS,
+  Unauthorized,
+  type Unknown,
+} from '../reader.js'
 import { BadArgument, type Read } from '../reads/read.js'
 import { answerField } from './declared-file.js'
 import { argumentsIn, toMessage } from './messages.js'
@@ -63,7 +71,18 @@ async function ask(
     throw failureOf(error)
   })
   if ('missing' in outcome) throw new RpcError(Code.NOT_FOUND, outcome.missing, stateOf(outcome.chain))
+  if ('syncing' in outcome) throw new RpcError(Code.UNAVAILABLE, SYNCING, progressOf(outcome))
   return outcome
+}
+
+/** The trailers say what REST has in the body. */
+function progressOf({ syncing: { indexedHeight, nodeHeight }, chain }: Unknown): Record<string, string> {
+  return {
+    ...stateOf(chain),
+    'retry-after-ms': String(SYNCING_RETRY_SECONDS * 1000),
+    'indexed-height': String(indexedHeight),
+    ...(nodeHeight === null ? {} : { 'node-height': String(nodeHeight) }),
+  }
 }
 
 async function askedOf(

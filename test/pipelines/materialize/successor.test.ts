@@ -29,7 +29,7 @@ const withoutWriter = (head: Head): Omit<Head, 'writer'> =>
 const HEAD: Head = {
   ...{ position: 3, previous: -1, chain: 'regtest', tipHeight: 1, tipHash: 'ab'.repeat(32), finalHeight: -1 },
   ...{ epoch: 1, sequence: 3n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
-  ...{ writtenAt: 1, writer: 0n },
+  ...{ writtenAt: 1, writer: 0n, reached: false },
 }
 
 describe('a successor', () => {
@@ -100,6 +100,7 @@ describe('a successor', () => {
     await expectSameRows(db, clean.db)
     const [theirs, ours] = await Promise.all([headsAfter(pipeline.db, -1), headsAfter(db, -1)])
     expect(ours.length).toBeGreaterThan(10)
+    expect(ours.at(-1)?.reached).toBe(true)
     expect(ours.map(withoutWriter)).toEqual(theirs.map(withoutWriter))
   }
 

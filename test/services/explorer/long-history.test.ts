@@ -57,6 +57,7 @@ describe('an address with 200,000 transactions', () => {
       ...{ epoch: 1, sequence: 7n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
       writtenAt: Date.now(),
       writer: 0n,
+      reached: true,
     })
     folder = await mkdtemp(join(tmpdir(), 'headwater-'))
     log = await openEmbeddedLog(folder)

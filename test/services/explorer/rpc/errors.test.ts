@@ -55,9 +55,10 @@ describe('a call that cannot be answered', () => {
 
   it('is NOT_FOUND with the state that it is of', async () => {
     const client = await start()
-    expect(await failureOf(client.tip({}))).toMatchObject({
+    const call = client.label({ address: 'muBcxPrRdbzkvdX3aS7ovfiLgp6QB23rmo' })
+    expect(await failureOf(call)).toMatchObject({
       code: Code.NOT_FOUND,
-      details: 'Block not found',
+      details: 'Label not found',
       trailers: { 'x-chain-height': '-1', 'x-chain-tip': '' },
     })
   })
@@ -73,7 +74,7 @@ describe('a call that cannot be answered', () => {
 
   it('is RESOURCE_EXHAUSTED over the limit of its client, which proxies name', async () => {
     const client = await start({ limit: new RateLimit({ most: 2, trustedHops: 1 }) })
-    const ask = (from: string) => client.blocks({}, { metadata: { 'x-forwarded-for': from } })
+    const ask = (from: string) => client.supply({}, { metadata: { 'x-forwarded-for': from } })
     await ask('192.0.2.1')
     await ask('192.0.2.1')
     const refused = await failureOf(ask('192.0.2.1'))
@@ -81,7 +82,7 @@ describe('a call that cannot be answered', () => {
     const { trailers } = refused as { trailers: Record<string, string> }
     expect(Number(trailers['retry-after-ms'])).toBeGreaterThan(50_000)
     await ask('192.0.2.2')
-    await client.blocks({})
+    await client.supply({})
     const subscription = client.subscribe(
       { channel: Channel.BLOCKS },
       { metadata: { 'x-forwarded-for': '192.0.2.1' } },
