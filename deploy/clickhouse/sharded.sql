@@ -92,7 +92,8 @@ CREATE TABLE IF NOT EXISTS headwater.heads ON CLUSTER '{cluster}'
     `blocks_before` UInt64,
     `reorgs_before` UInt64,
     `written_at` DateTime64(3, 'UTC'),
-    `writer` UInt64
+    `writer` UInt64,
+    `reached` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
 PRIMARY KEY (position, written_at)
@@ -308,5 +309,6 @@ INSERT INTO headwater.migrations (id, name, checksum) VALUES
     (1, '0001_chain.sql', '8ef583b5399e979bf7b88fd8d7dcc6a6ad4fdd3890b01394f689338d5cb26ea1'),
     (2, '0002_statistics.sql', '74bfdfaedefd3f42acd85556d9c7e25c3c733ff98abaa712b32adc07c3236ed0'),
     (3, '0003_writers.sql', '67276753268171f47f5eb9058cb4a31dc8ba58ae32de283ef7c7e806fd71a3f4'),
-    (4, '0004_successors.sql', '327d4d54a674f441ff602b0ebc2b0d3838f8f914c76a8df1d4e5e5c27bde93fb');
+    (4, '0004_successors.sql', '327d4d54a674f441ff602b0ebc2b0d3838f8f914c76a8df1d4e5e5c27bde93fb'),
+    (5, '0005_reached.sql', '990eac6611b471c4274b578afaf48db90c6b0bf89348bb98f8222bf0634dba02');
 

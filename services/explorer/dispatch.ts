@@ -5,7 +5,14 @@ import type { Health } from './health.js'
 import type { Metrics } from './metrics.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { NodeUnavailable } from './node-health.js'
-import { type Outcome, Reader, type ReaderParts, SYNCING, SYNCING_RETRY_SECONDS, Unauthorized } from './reader.js'
+import {
+  type Outcome,
+  Reader,
+  type ReaderParts,
+  SYNCING,
+  SYNCING_RETRY_SECONDS,
+  Unauthorized,
+} from './reader.js'
 import { BadArgument, type Read } from './reads/read.js'
 import { API, type Matched, Router } from './router.js'
 import type { WhenGone } from './shared-answer.js'
@@ -176,7 +183,12 @@ function toAnswer(outcome: Outcome, { ifNoneMatch }: Request): Answer {
   const stateHeaders = chain === undefined ? [] : chainHeaders(chain)
   if ('missing' in outcome) return errorAnswer(404, outcome.missing, stateHeaders)
   if ('syncing' in outcome) {
-    const headers: Headers = [JSON_TYPE, NO_STORE, ...stateHeaders, ['retry-after', String(SYNCING_RETRY_SECONDS)]]
+    const headers: Headers = [
+      JSON_TYPE,
+      NO_STORE,
+      ...stateHeaders,
+      ['retry-after', String(SYNCING_RETRY_SECONDS)],
+    ]
     return { status: 503, headers, body: jsonBytes({ error: SYNCING, ...outcome.syncing }) }
   }
   const { body, etag } = outcome.answer

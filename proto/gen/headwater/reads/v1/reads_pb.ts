@@ -8,7 +8,8 @@
 // An optional field of an answer is absent where REST has null or leaves it out. Amounts and other figures that may
 // be large or broken are decimal strings. Arguments are refused in the same words as in REST (INVALID_ARGUMENT).
 // Other errors: NOT_FOUND, UNAUTHENTICATED, UNAVAILABLE (the database or the node is away), RESOURCE_EXHAUSTED (the
-// rate limit; the trailers say retry-after-ms).
+// rate limit; the trailers say retry-after-ms). While the index is syncing, UNAVAILABLE also stands for what it has
+// not found; the trailers then say retry-after-ms, indexed-height and, where it is known, node-height.
 //
 // Metadata of a request: x-min-chain-height waits up to two seconds for that height; authorization, for reads that
 // want a token. Metadata of an answer: x-chain-height and x-chain-tip, the state that it is of.
