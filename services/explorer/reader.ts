@@ -144,7 +144,12 @@ export class Reader {
     return { answer: { body, etag: '' }, chain: undefined }
   }
 
-  #underWay(read: Read, args: Record<string, unknown>, key: string, moment: Moment): SharedAnswer<Good | Missing> {
+  #underWay(
+    read: Read,
+    args: Record<string, unknown>,
+    key: string,
+    moment: Moment,
+  ): SharedAnswer<Good | Missing> {
     const pendingKey = `${key} ${JSON.stringify(moment)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
@@ -158,7 +163,12 @@ export class Reader {
   }
 
   /** Makes an answer of the state of now; again where that state was not the tables' until the last row was read. */
-  async #make(read: Read, args: Record<string, unknown>, key: string, signal: AbortSignal): Promise<Good | Missing> {
+  async #make(
+    read: Read,
+    args: Record<string, unknown>,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<Good | Missing> {
     const { state, lookForHeads } = this.#parts
     for (;;) {
       const context = this.#context(signal)

@@ -72,10 +72,10 @@ describe("the explorer's gRPC", () => {
     const client = rpcClient(ReadsService, at)
     expect(await healthAt(at, ReadsService.typeName)).toBe('NOT_SERVING')
     const away = { code: Code.UNAVAILABLE, details: 'Database unavailable' }
-    expect(await failureOf(client.blocks({}))).toMatchObject(away)
+    expect(await failureOf(client.supply({}))).toMatchObject(away)
     await bridge.open()
     await isHealth(at, 'SERVING')
-    expect(await client.blocks({})).toMatchObject({ total: 0n })
+    expect(await client.supply({})).toMatchObject({ total: 0n })
     client.close()
     await other.close()
   })
