@@ -126,7 +126,7 @@ const VALUES: Readonly<Record<string, string>> = {
   address: ADDRESS,
   q: ABSENT,
 }
-const NOTHING = new Tables({ connected: true, query: () => Promise.resolve([]) })
+const NOTHING = new Tables({ connected: true, isCrowded: false, query: () => Promise.resolve([]) })
 
 describe('an explorer of an index that holds nothing of what it is asked for', () => {
   const closing: BareServer[] = []
