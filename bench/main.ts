@@ -1,4 +1,5 @@
 import { ingest } from './ingest.js'
+import { mempool } from './mempool.js'
 import { replay } from './replay.js'
 import { rest } from './rest.js'
 import { retrieval } from './retrieval.js'
@@ -8,6 +9,8 @@ import { storage } from './storage.js'
 /** Suites by name; each gives its figures. `--quick` is for trying a suite out, never for a stored figure. */
 const SUITES: Readonly<Record<string, (quick: boolean, args: readonly string[]) => Promise<Figure[]>>> = {
   ingest: (quick) => ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4 }),
+  mempool: (quick) =>
+    mempool({ txs: quick ? 30_000 : 300_000, arrivalMs: quick ? 2000 : 10_000, seconds: quick ? 10 : 60 }),
   replay: (quick) => replay({ blocks: quick ? 3000 : 20_000, txsPerBlock: 20, blockMs: 5 }),
   rest: (quick) => rest({ blocks: quick ? 300 : 3000, txsPerBlock: 20, seconds: quick ? 2 : 10 }),
   // So many transactions that the simulated node leaves most of the large Dilithium ones out.

@@ -1,0 +1,104 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { NodeClient } from '../pipelines/node/client.js'
+import { freePort } from '../services/ports.js'
+import { ServiceProcess } from '../test/harness/processes.js'
+import { settled, withProcesses } from './processes.js'
+import type { Figure } from './report.js'
+
+const POLL_INTERVAL_MS = 1000
+/** Percent of a core that the poller may take, by the design. */
+const MOST_CPU = 15
+/** MB: half of what the manifests give it. */
+const MOST_MB = 512
+/** Looks in the old way. */
+const OLD_LOOKS = 3
+
+export interface MempoolOptions {
+  readonly txs: number
+  readonly arrivalMs: number
+  readonly seconds: number
+}
+
+/**
+ * What the poller takes while it follows a large mempool in which little happens. The baseline is what it took before: the
+ * whole verbose mempool at every poll, fetched, checked and compared.
+ */
+export function mempool({ txs, arrivalMs, seconds }: MempoolOptions): Promise<Figure[]> {
+  return withProcesses(async (start, folder) => {
+    const port = await freePort()
+    const args = [port, txs, arrivalMs].map(String)
+    const pool = new ServiceProcess(
+      'mempool-node',
+      {},
+      join(folder, 'node.log'),
+      args,
+      'bench/mempool-node.js',
+    )
+    pool.start()
+    const url = `http://bench:bench@127.0.0.1:${String(port)}`
+    const node = new NodeClient(url, { timeoutMs: 120_000 })
+    try {
+      await settled(async () => (await node.poolInfo()).size >= txs, 120_000)
+      const metricsPort = await freePort()
+      const beganAt = performance.now()
+      const poller = start('poller', {
+        NODE_RPC_URL: url,
+        POLL_INTERVAL_MS: String(POLL_INTERVAL_MS),
+        POLLER_METRICS_PORT: String(metricsPort),
+      })
+      const held = (): Promise<number> => unconfirmed(metricsPort)
+      await settled(async () => (await held()) >= txs, 600_000)
+      const filling = (performance.now() - beganAt) / 1000
+      const cpu = await share(poller, seconds)
+      await settled(async () => (await held()) === (await node.poolInfo()).size, 30_000)
+      poller.rssMb()
+      const before = await oldWay(node)
+      return [
+        {
+          name: 'mempool_cpu',
+          value: cpu,
+          unit: '% of a core',
+          baseline: before,
+          ratio: cpu / before,
+          most: MOST_CPU,
+        },
+        { name: 'mempool_memory', value: poller.peakMb, unit: 'MB', most: MOST_MB },
+        { name: 'mempool_filled', value: txs / filling, unit: 'transactions/s' },
+      ]
+    } finally {
+      node.close()
+      await pool.kill()
+    }
+  })
+}
+
+/** Percent of a core that a process takes. */
+async function share(poller: ServiceProcess, seconds: number): Promise<number> {
+  const [cpu, at] = [poller.cpuSeconds(), performance.now()]
+  for (let second = 0; second < seconds; second++) {
+    await sleep(1000)
+    poller.rssMb()
+  }
+  return (100 * (poller.cpuSeconds() - cpu)) / ((performance.now() - at) / 1000)
+}
+
+/** Percent of a core that a poll takes which fetches and compares everything, with the pause after it. */
+async function oldWay(node: NodeClient): Promise<number> {
+  const known = new Set(Object.keys(await node.pool()))
+  const [{ user, system }, at] = [process.cpuUsage(), performance.now()]
+  for (let look = 0; look < OLD_LOOKS; look++) {
+    const listed = await node.pool()
+    const entered = Object.entries(listed).filter(([txid]) => !known.has(txid))
+    const left = [...known].filter((txid) => !Object.hasOwn(listed, txid))
+    if (left.length > 0 || entered.length > known.size) throw new Error('the mempool is not what it was')
+  }
+  const used = process.cpuUsage()
+  const cpuMs = (used.user - user + used.system - system) / 1000
+  return (100 * cpuMs) / (performance.now() - at + OLD_LOOKS * POLL_INTERVAL_MS)
+}
+
+async function unconfirmed(port: number): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${String(port)}/metrics`)
+  return Number(/^headwater_poller_mempool_transactions (\d+)$/m.exec(await answer.text())?.[1])
+}
