@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { NodeEventSchema, PoolLeft_Reason } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../chain/hash.js'
@@ -92,6 +93,8 @@ export class NodeWriter {
         await this.#check(last - batch.length)
         this.#last = last
         if (first < 0) first = last - batch.length + 1
+        // A snapshot of 300,000 takes seconds: whoever asks for health or metrics is answered in between.
+        await setImmediate()
       }
       if (inARow !== undefined && last - first + 1 !== inARow)
         throw new LogMovedError(

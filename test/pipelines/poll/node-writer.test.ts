@@ -98,6 +98,23 @@ describe('a pool that is larger than what a log takes at once', () => {
     expect(await shownPool()).toEqual(txids)
   })
 
+  it('leaves its turn to others between two batches', async () => {
+    const writer = await newWriter()
+    let turns = 0
+    let counting = true
+    const count = (): void => {
+      turns++
+      if (counting) setImmediate(count)
+    }
+    setImmediate(count)
+    const before = appended.length
+    await writer.snapshot(0, 30n, txs)
+    counting = false
+    const batches = appended.length - before
+    expect(batches).toBeGreaterThan(2)
+    expect(turns).toBeGreaterThanOrEqual(batches)
+  })
+
   it('keeps to the snapshot before while the next one is not whole, and for ever if its writer was stopped', async () => {
     const writer = await newWriter()
     const before = await writer.snapshot(0, 3n, txs.slice(0, 3))
