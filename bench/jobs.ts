@@ -62,6 +62,12 @@ export const JOBS: readonly Job[] = [
     runs: backfills(),
     sources: [...EXPLORER, 'test/backfill', 'test/harness', ':!test/backfill/*.test.ts'],
   },
+  {
+    name: 'the embedded log under stress for 15 minutes, and a control',
+    env: { LOG_STRESS_SECONDS: '900' },
+    runs: [vitest('test/system/log-stress.test.ts')],
+    sources: [...SYSTEM, 'test/log-stress', 'test/system/log-stress.test.ts'],
+  },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },
   { name: 'chaos: 200 rounds on Kafka', env: {}, runs: chaos('kafka'), sources: CHAOS },
   {

@@ -35,6 +35,8 @@ export interface EmbeddedLogOptions {
   readonly now?: () => number
   /** How long a call waits for another process's lock before it fails, in milliseconds. */
   readonly busyMs?: number
+  /** Instead of LARGE_WAL_BYTES. */
+  readonly largeWalBytes?: number
   readonly logger?: Logger | undefined
   /** Called now and then while a log in the old format is converted, by this process or by another. */
   readonly onUpgrade?: ((progress: UpgradeProgress) => void) | undefined
@@ -47,7 +49,9 @@ export interface EmbeddedLogOptions {
  */
 export async function openEmbeddedLog(dir: string, options: EmbeddedLogOptions = {}): Promise<EventLog> {
   const folder = resolve(dir)
-  if (mkdirSync(folder, { recursive: true }) !== undefined) await syncFolder(dirname(folder))
+  const made = mkdirSync(folder, { recursive: true })
+  for (let each = folder; made !== undefined && each.length >= made.length; each = dirname(each))
+    await syncFolder(dirname(each))
   if (await isOldFormat(folder)) {
     // The old format's driver is only in the memory of those who need it.
     const { upgrade } = await import('./upgrade.js')
@@ -170,7 +174,11 @@ class EmbeddedLog implements EventLog {
   #trim(file: RecordFile): void {
     try {
       const bytes = file.trim()
-      if (bytes < LARGE_WAL_BYTES || Date.now() - this.#reportedAt < REPORT_EVERY_MS) return
+      if (
+        bytes < (this.#options.largeWalBytes ?? LARGE_WAL_BYTES) ||
+        Date.now() - this.#reportedAt < REPORT_EVERY_MS
+      )
+        return
       this.#reportedAt = Date.now()
       this.#options.logger?.warn(
         { file: `${file.path}-wal`, bytes },

@@ -171,8 +171,9 @@ export class RecordFile {
   }
 
   #refuseOther(): void {
-    const [id, format] = [this.#pragma('application_id'), this.#pragma('user_version')]
+    // First, for another process may write all three just now, in one transaction.
     const isEmpty = this.#number('SELECT count(*) AS n FROM sqlite_schema') === 0
+    const [id, format] = [this.#pragma('application_id'), this.#pragma('user_version')]
     if (!isEmpty && id !== APPLICATION_ID)
       throw new LogFormatError(
         `${this.path} is a database, but not a file of the event log: set another folder`,

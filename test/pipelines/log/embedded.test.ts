@@ -1,14 +1,18 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import { openLog } from '../../../pipelines/log/open.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
+import { FORMAT, LogFormatError } from '../../../pipelines/log/record-file.js'
+import { openEventLog } from '../../../services/event-log.js'
+import { StartRefused } from '../../../services/lifecycle.js'
 
 let dir: string
 let log: EventLog
@@ -197,7 +201,7 @@ describe('two in one process', () => {
     const other = await openEmbeddedLog(dir)
     await other.append(
       'chain',
-      Array.from({ length: 70 }, (_, i) => patterned(i, 1_000_000)),
+      Array.from({ length: 70 }, (_, i) => patterned(i, 20_000)),
     )
     for (let round = 0; round < 20; round++) {
       await Promise.all([log.read('chain', 0, 70, 1e9), other.append('node', [text('x')])])
@@ -219,5 +223,101 @@ describe('openLog', () => {
     const elsewhere = await openLog({ url: `sqlite://${dir}/else where`, dataDir: '/nowhere', ...rest })
     expect(await elsewhere.append('chain', [text('a')])).toBe(0)
     await elsewhere.close()
+  })
+})
+
+/** Another process that has a file of the log open, runs code on it, prints a line and is frozen then. */
+async function frozen(topic: string, code: string): Promise<ChildProcess> {
+  const source = `
+    const { RecordFile } = await import(${JSON.stringify(pathToFileURL(join(process.cwd(), 'dist/pipelines/log/record-file.js')).href)})
+    const { DatabaseSync } = await import('@photostructure/sqlite')
+    const path = ${JSON.stringify(join(dir, `${topic}.sqlite`))}
+    ${code}
+    process.stdout.write('there')
+    setInterval(() => undefined, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(child.stdout ?? child, 'data')
+  child.kill('SIGSTOP')
+  return child
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  const closed = once(child, 'close')
+  child.kill('SIGKILL')
+  await closed
+}
+
+describe('a process that is frozen', () => {
+  it('while it appends fails the appends of others to its topic after a time, and stops nothing else', async () => {
+    const other = await openEmbeddedLog(dir, { busyMs: 300 })
+    await other.append('chain', [text('a')])
+    const child = await frozen('chain', 'globalThis.file = new RecordFile(path); file.lock()')
+    let turns = 0
+    const turning = setInterval(() => turns++, 1)
+    const appended = other.append('chain', [text('b')])
+    // Of one topic in order: this one waits behind it.
+    const next = other.append('chain', [text('c')])
+    await expect(appended).rejects.toThrow('another process has had the event log locked for 0.3 s')
+    await expect(next).rejects.toThrow('locked')
+    clearInterval(turning)
+    // The event loop was free meanwhile.
+    expect(turns).toBeGreaterThan(10)
+    expect(await other.append('node', [text('x')])).toBe(0)
+    expect(await other.last('chain')).toBe(0)
+    await killed(child)
+    expect(await other.append('chain', [text('d')])).toBe(1)
+    expect(await texts('chain', 0, 10)).toEqual(['a', 'd'])
+    await other.close()
+  })
+
+  it('while it reads stops no append; that the write-ahead log grows meanwhile is logged, and it is emptied afterwards', async () => {
+    const warnings: string[] = []
+    const logger = pino({ base: null }, { write: (line: string) => warnings.push(line) })
+    const other = await openEmbeddedLog(dir, { logger, largeWalBytes: 80 * 2 ** 20 })
+    await other.append('chain', [text('a')])
+    const child = await frozen(
+      'chain',
+      `globalThis.db = new DatabaseSync(path); db.exec('BEGIN'); db.prepare('SELECT count(*) FROM records').get()`,
+    )
+    for (let i = 0; i < 12; i++) await other.append('chain', [Buffer.alloc(8 * 2 ** 20)])
+    expect(warnings.filter((line) => line.includes('the write-ahead log grows'))).toHaveLength(1)
+    expect(statSync(join(dir, 'chain.sqlite-wal')).size).toBeGreaterThan(80 * 2 ** 20)
+    await killed(child)
+    await other.append('chain', [text('b')])
+    expect(statSync(join(dir, 'chain.sqlite-wal')).size).toBe(0)
+    expect(await other.last('chain')).toBe(13)
+    await other.close()
+  })
+})
+
+describe('a file that is not of this version', () => {
+  it('is refused with what to do: one of a later format, and any other database', async () => {
+    await log.append('chain', [text('a')])
+    await log.close()
+    const db = new DatabaseSync(join(dir, 'node.sqlite'))
+    db.exec(`PRAGMA user_version = ${String(FORMAT + 1)}`)
+    await expect(openEmbeddedLog(dir)).rejects.toThrow(LogFormatError)
+    await expect(openEmbeddedLog(dir)).rejects.toThrow(
+      /node\.sqlite has format 2 of the event log, this version reads up to 1: run the version that wrote it/,
+    )
+    db.exec(`PRAGMA user_version = ${String(FORMAT)}; PRAGMA application_id = 1`)
+    await expect(openEmbeddedLog(dir)).rejects.toThrow(/is a database, but not a file of the event log/)
+    db.close()
+    const config = { logUrl: undefined, dataDir: join(dir, 'service'), kafkaSsl: 'false' as const }
+    const settings = {
+      ...config,
+      kafkaSaslMechanism: 'plain' as const,
+      kafkaUsername: undefined,
+      kafkaPassword: undefined,
+    }
+    const logger = pino({ level: 'silent' })
+    await (await openEventLog(settings, logger)).close()
+    const newer = new DatabaseSync(join(dir, 'service/log/chain.sqlite'))
+    newer.exec('PRAGMA user_version = 99')
+    newer.close()
+    await expect(openEventLog(settings, logger)).rejects.toThrow(StartRefused)
+    log = await openEmbeddedLog(join(dir, 'another'))
   })
 })

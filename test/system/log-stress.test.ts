@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { stress } from '../log-stress/stress.js'
+
+/** `npm run check:long` sets 15 minutes. */
+const SECONDS = Number(process.env['LOG_STRESS_SECONDS'] ?? 60)
+/** The control ends at the first thing that is wrong, long before. */
+const CONTROL_SECONDS = 60
+const BUSY_LOOPS = 4
+const SLACK_MS = 5 * 60_000
+
+describe('the embedded log under several processes, with starved processor and disk', () => {
+  it(
+    'loses, doubles and swaps nothing that it acknowledged',
+    { timeout: SECONDS * 1000 + SLACK_MS },
+    async () => {
+      const { wrong, failures, ...counts } = await stress({ seconds: SECONDS, busyLoops: BUSY_LOOPS })
+      process.stdout.write(`ok   log stress: ${JSON.stringify(counts)}\n`)
+      expect(wrong.slice(0, 10)).toEqual([])
+      expect(failures.slice(0, 10)).toEqual([])
+      for (const count of Object.values(counts)) expect(count).toBeGreaterThan(0)
+    },
+  )
+
+  it(
+    'would notice if writers did not exclude each other',
+    { timeout: CONTROL_SECONDS * 1000 + SLACK_MS },
+    async () => {
+      const { wrong } = await stress({ seconds: CONTROL_SECONDS, busyLoops: 0, unprotected: true })
+      expect(wrong.join('\n')).toMatch(/was acknowledged as|does not hold what was appended/)
+    },
+  )
+})
