@@ -20,6 +20,24 @@ const vitest = (file: string): string[] => [
 const CHAOS_RUNS = 8
 const ROUNDS_A_RUN = 25
 
+/** The faults of the chaos suite in which a process dies. */
+const KILLS = [
+  ...[
+    'poller killed',
+    'materializer killed',
+    'explorer killed',
+    'engine killed',
+    'everything killed at once',
+  ],
+  ...['materializer killed at its head', 'materializer killed before it tells'],
+  ...['materializer killed before it commits', 'materializer killed amid its rows', 'power cut'],
+]
+
+const crashes = (rounds: number): string[] => [
+  ...['deploy/bootstrap.mjs', 'chaos', '--seed', '50', '--rounds', String(rounds), '--condition', 'none'],
+  ...KILLS.flatMap((name) => ['--only', name]),
+]
+
 /** 200 rounds, a world and a seed for each 25. */
 const chaos = (log: 'embedded' | 'kafka'): string[][] =>
   Array.from({ length: CHAOS_RUNS }, (_, index) => [
@@ -68,6 +86,17 @@ export const JOBS: readonly Job[] = [
     runs: [vitest('test/system/log-stress.test.ts')],
     sources: [...SYSTEM, 'test/log-stress', 'test/system/log-stress.test.ts'],
   },
+  {
+    name: 'upgrade: a data directory that version 4837653 wrote',
+    env: { UPGRADE_FROM: '4837653' },
+    runs: [vitest('test/system/upgrade.test.ts')],
+    sources: [
+      ...SYSTEM,
+      ...['test/system/upgrade.test.ts', 'test/services/explorer/edges.ts'],
+      'test/services/explorer/read-paths.ts',
+    ],
+  },
+  { name: 'crashes: 50 rounds of killed processes', env: {}, runs: [crashes(50)], sources: CHAOS },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },
   { name: 'chaos: 200 rounds on Kafka', env: {}, runs: chaos('kafka'), sources: CHAOS },
   {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { asMarkdown, parseReport } from '../../bench/job-report.js'
 import { type Job, runJobs, type Runner, sourceFiles, tellStatus } from '../../bench/job-runs.js'
 import { JOBS } from '../../bench/jobs.js'
+import { FAULTS } from '../chaos/faults.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
@@ -225,6 +226,12 @@ describe('the jobs', () => {
     expect(files).toContain('package-lock.json')
     expect(files).toContain('services/explorer/main.ts')
     expect(files.filter((path) => path.startsWith('content/') || path === 'bench/long.md')).toEqual([])
+  })
+
+  it('name faults that there are', () => {
+    const only = JOBS.flatMap(({ runs }) => runs.flat()).filter((_, at, args) => args[at - 1] === '--only')
+    expect(only.length).toBeGreaterThan(5)
+    expect(only.filter((name) => !FAULTS.some((fault) => fault.name === name))).toEqual([])
   })
 
   it('have names of their own, as the report knows them', () => {

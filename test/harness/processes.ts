@@ -20,6 +20,8 @@ export class ServiceProcess {
     public args: readonly string[] = [],
     /** What is run, below dist/. */
     private readonly program = `services/${name}/main.js`,
+    /** The project of another version, built. */
+    private readonly root = ROOT,
   ) {}
 
   get alive(): boolean {
@@ -32,8 +34,8 @@ export class ServiceProcess {
 
   start(): this {
     const output = createWriteStream(this.logFile, { flags: 'a' })
-    const child = spawn(process.execPath, [join(ROOT, 'dist', this.program), ...this.args], {
-      cwd: ROOT,
+    const child = spawn(process.execPath, [join(this.root, 'dist', this.program), ...this.args], {
+      cwd: this.root,
       env: { PATH: process.env['PATH'] ?? '', ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

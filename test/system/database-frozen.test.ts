@@ -9,6 +9,7 @@ import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { getAnswer } from '../harness/pipeline.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
+import { Patience } from '../harness/starvation.js'
 
 /** FROZEN_SECONDS=60 for a long look. */
 const FROZEN_MS = Number(process.env['FROZEN_SECONDS'] ?? 10) * 1_000
@@ -65,6 +66,7 @@ describe('a database that freezes', () => {
   it(
     'is 503 in less than a second for all who need it, and everything is live within five seconds of its return',
     async () => {
+      const patience = new Patience()
       const seen = new Set<number>()
       let worstMs = 0
       let isOver = false
@@ -78,10 +80,10 @@ describe('a database that freezes', () => {
         }
       }
       const clients = Array.from({ length: CLIENTS }, (_, own) => client(own))
-      await sleep(1_000)
+      await until('they are answered', () => seen.size > 0)
       expect([...seen]).toEqual([404])
       process.kill(engine.pid, 'SIGSTOP')
-      await until('health says it', async () => (await get('/health')).status === 503, 3_000)
+      await until('health says it', async () => (await get('/health')).status === 503)
       for (let block = 0; block < 5; block++) {
         node.chain.mine()
         await sleep(FROZEN_MS / 5)
@@ -107,8 +109,8 @@ describe('a database that freezes', () => {
         `frozen: worst answer ${worstFrozenMs.toFixed(0)} ms, all live after ${backMs.toFixed(0)} ms`,
       )
       expect((await get('/health')).status).toBe(200)
-      expect(worstFrozenMs).toBeLessThan(1_000)
-      expect(backMs).toBeLessThan(5_000)
+      expect(worstFrozenMs).toBeLessThan(patience.atMost(1_000))
+      expect(backMs).toBeLessThan(patience.atMost(5_000))
     },
     FROZEN_MS + 90_000,
   )

@@ -223,9 +223,10 @@ describe('the statistics of the recording', () => {
     )
     await checkMining()
     await writeFile(file, '[{"name":"half a file"')
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await until('the file is refused', async () => {
+      const metrics = await (await fetch(`${pipeline.url}/metrics`)).text()
+      return metrics.includes('headwater_definition_file_refused{file="pools"} 1')
+    })
     await checkMining()
-    const metrics = await (await fetch(`${pipeline.url}/metrics`)).text()
-    expect(metrics).toContain('headwater_definition_file_refused{file="pools"} 1')
   })
 })

@@ -7,26 +7,17 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { notesOf, servingDatabase } from '../../pipelines/tables/serving.js'
-import { READS } from '../../services/explorer/reads/index.js'
 import type { Read } from '../../services/explorer/reads/read.js'
 import { freePort } from '../../services/ports.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
-import { edgesOf, isInPath, pathOf } from '../services/explorer/edges.js'
 import { FeedClient } from '../services/explorer/feed-client.js'
+import { pathsOfReads, type ReadPath } from '../services/explorer/read-paths.js'
 
 const BLOCKS = 1_300
 const DEPTH = 12
-/** Asked of each read: answers that are there, and one that is not. */
-const PATHS_PER_READ = 2
-
-interface Asked {
-  readonly read: Read
-  readonly path: string
-}
-
 /** What a tip alone decides is compared at every moment; what the pool has a part in, when both have the same pool. */
 const isCompared = ({ fresh }: Read): boolean => fresh === 'head'
 
@@ -46,7 +37,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
   let folder = ''
   let nodeUrl = ''
   let explorerUrl = ''
-  let paths: Asked[] = []
+  let paths: ReadPath[] = []
   let clean: Pipeline
   let db: Database
   let feed: FeedClient
@@ -87,7 +78,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await until('the explorer is level', async () => (await ask('/stats/summary')).tip === tip, 60_000)
     feed = await FeedClient.connect(explorerUrl, '/ws')
     for (const channel of ['blocks', 'reorgs']) await feed.subscribe(channel)
-    paths = await knownPaths()
+    paths = await pathsOfReads((path) => clean.get(path), BLOCKS)
     reading = read()
   }, 300_000)
 
@@ -104,47 +95,6 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
   })
 
   const ask = (path: string): ReturnType<typeof getAnswer> => getAnswer(`${explorerUrl}/api/v1${path}`)
-
-  /** Paths of every declared read: some that are answered, with what is on the chain, and one that is refused or not found. */
-  async function knownPaths(): Promise<Asked[]> {
-    const { body } = await clean.get('/txs/recent')
-    const recent = body.items as { txid: string; outputs: { addresses: { address: string }[] }[] }[]
-    const [first] = recent
-    const address = recent.flatMap(({ outputs }) => outputs.flatMap(({ addresses }) => addresses))[0]?.address
-    const { body: tip } = await clean.get('/blocks/tip')
-    const opReturn = String((await clean.get('/op-returns')).body.items[0]?.txid)
-    const known = [opReturn, first?.txid ?? '', address ?? '', String(tip.hash), '7', String(BLOCKS)]
-    const asked: Asked[] = []
-    for (const each of READS) {
-      const names = Object.keys(each.args)
-      const inPath = names.filter((argument) => isInPath(each, argument))
-      const given: Record<string, string>[] = names
-        .filter((argument) => !inPath.includes(argument))
-        .flatMap((argument) => {
-          const { inside, plausible } = edgesOf(each, argument)
-          return [...known, ...inside, ...plausible.slice(0, 1)].map((value) => ({ [argument]: value }))
-        })
-      const some = known.flatMap((value) =>
-        [{}, ...given].map((values) => {
-          const path = Object.fromEntries(inPath.map((argument) => [argument, value]))
-          return pathOf(each, { ...path, ...values }).replace('/api/v1', '')
-        }),
-      )
-      const found = new Map<boolean, string[]>([
-        [true, []],
-        [false, []],
-      ])
-      for (const path of new Set(some)) {
-        const isGood = (await clean.get(path)).status === 200
-        found.get(isGood)?.push(path)
-        if ((found.get(true)?.length ?? 0) >= PATHS_PER_READ) break
-      }
-      const good = found.get(true) ?? []
-      if (good.length === 0 && each.name !== 'label') throw new Error(`${each.name} answers nothing`)
-      for (const path of [...good, ...(found.get(false) ?? []).slice(0, 1)]) asked.push({ read: each, path })
-    }
-    return asked
-  }
 
   /** Never pauses: every declared read in turn, and again. */
   async function read(): Promise<void> {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { declareRead } from '../../services/explorer/reads/read.js'
 import { until } from '../harness/until.js'
 import { type BareServer, sendRaw, startBare } from '../services/explorer/bare-server.js'
+import { Patience } from '../harness/starvation.js'
 
 const BIG = 'x'.repeat(20_000_000)
 
@@ -93,10 +94,11 @@ describe('a client that takes its time', () => {
 
   it.concurrent('keeps nobody else waiting', async () => {
     for (let count = 0; count < 10; count++) {
+      const patience = new Patience()
       const began = performance.now()
       expect((await fetch(`${bare.url}/health`)).status).toBe(200)
-      // The machine may be busy with other tests; the slow ones above take eight seconds and more.
-      expect(performance.now() - began).toBeLessThan(5_000)
+      // The slow ones above take eight seconds and more.
+      expect(performance.now() - began).toBeLessThan(patience.atMost(5_000))
       await sleep(500)
     }
   })
@@ -142,13 +144,14 @@ describe('a request that is too large', () => {
     ['GET', 'Transfer-Encoding: chunked', 200],
     ['POST', 'Content-Length: 65537', 405],
   ])('with a large body is answered and hung up on: %s, %s', async (method, header, status) => {
+    const patience = new Patience()
     const { text, closed, seconds } = await sendRaw(
       bare.port,
       `${method} /health HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`,
     )
     expect(statuses(text)).toEqual([`HTTP/1.1 ${String(status)}`])
     expect(closed).toBe(true)
-    expect(seconds).toBeLessThan(1)
+    expect(seconds).toBeLessThan(patience.atMost(1))
   })
 
   it.each(['HEAD', 'OPTIONS'])(

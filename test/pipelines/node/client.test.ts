@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { NodeClient, type NodeClientOptions } from '../../../pipelines/node/client.js'
 import { grow, tx } from '../poll/fake-chain.js'
 import { FakeNode, type Fault } from '../poll/fake-node.js'
+import { until } from '../../harness/until.js'
 
 let node: FakeNode
 let client: NodeClient
@@ -120,11 +121,13 @@ describe('a node that asks to be left alone', () => {
     const stop = new AbortController()
     node.fault = () => ({ kind: 'status', status: 503 })
     const asked = Array.from({ length: 8 }, () => client.chainInfo(stop.signal).catch(() => undefined))
-    await new Promise((resolve) => setTimeout(resolve, 600))
+    const rounds = 5
+    await until('it was asked in some rounds', () => node.calls.length >= 8 * rounds)
     stop.abort()
     await Promise.all(asked)
-    // 8 at once, then after 20 to 40, 40 to 80, … ms: within 600 ms at most six rounds.
-    expect(node.calls.length).toBeLessThan(8 * 7)
+    // 8 at once, then after 10, 20, 40, 80 ms at least (a timer may be a millisecond early).
+    const [first, last] = [node.calls[0], node.calls[8 * rounds - 1]]
+    expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(10 + 20 + 40 + 80 - rounds)
   })
 })
 

@@ -11,6 +11,7 @@ import { Bridge } from '../../harness/bridge.js'
 import { useDatabase } from '../../harness/engine.js'
 import { getAnswer } from '../../harness/pipeline.js'
 import { until } from '../../harness/until.js'
+import { Patience } from '../../harness/starvation.js'
 
 describe('an explorer whose database goes away', () => {
   const database = useDatabase()
@@ -42,10 +43,11 @@ describe('an explorer whose database goes away', () => {
     // Of an index without a block nobody can say what there is not.
     expect(await get(txid('01'))).toMatchObject({ status: 503, body: { error: 'Index is syncing' } })
     await bridge.cut()
-    const began = Date.now()
-    await until('health tells it', async () => (await get('/health')).body.database === 'disconnected', 2_000)
+    const patience = new Patience()
+    const began = performance.now()
+    await until('health tells it', async () => (await get('/health')).body.database === 'disconnected')
     const head = await get(`/api/v1/block/${'ab'.repeat(32)}`)
-    expect(Date.now() - began).toBeLessThan(2_000)
+    expect(performance.now() - began).toBeLessThan(patience.atMost(2_000))
     expect(head.status).toBe(503)
     expect((await get('/health')).body).toMatchObject({ status: 'degraded', error: 'Database unavailable' })
     expect((await get('/health')).status).toBe(503)
@@ -60,12 +62,13 @@ describe('an explorer whose database goes away', () => {
     const explorer = await start()
     const get = (path: string) => getAnswer(`${explorer.url}${path}`)
     for (const path of ['/api/v1/blocks', '/api/v1/stats/summary', '/api/v1/mempool/summary', txid('02')]) {
-      const began = Date.now()
+      const patience = new Patience()
+      const began = performance.now()
       expect(await get(path), path).toMatchObject({ status: 503, body: { error: 'Database unavailable' } })
-      expect(Date.now() - began).toBeLessThan(1_000)
+      expect(performance.now() - began).toBeLessThan(patience.atMost(1_000))
     }
     expect((await get('/api/v1/blocks?limit=0')).status).toBe(400)
-    expect((await get('/metrics').catch(() => ({ status: 200 }))).status).toBe(200)
+    expect((await fetch(`${explorer.url}/metrics`)).status).toBe(200)
     await bridge.open()
     await until('it answers', async () => (await get('/api/v1/stats/supply')).status === 200)
     await until('health tells it', async () => (await get('/health')).body.status === 'ok')

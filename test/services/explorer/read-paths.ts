@@ -1,0 +1,61 @@
+import { READS } from '../../../services/explorer/reads/index.js'
+import type { Read } from '../../../services/explorer/reads/read.js'
+import type { Answer } from '../../harness/pipeline.js'
+import { edgesOf, isInPath, pathOf } from './edges.js'
+
+/** Asked of each read: answers that are there, and one that is not. */
+const PATHS_PER_READ = 2
+
+/** A read, and a path below /api/v1 that asks for it. */
+export interface ReadPath {
+  readonly read: Read
+  readonly path: string
+}
+
+/**
+ * Returns paths of every declared read: some that are answered, with what is on the chain, and one that is refused or not found.
+ * @param get of an explorer that has indexed the chain.
+ * @param height of a block of the chain.
+ * @throws Error where a read answers nothing.
+ */
+export async function pathsOfReads(
+  get: (path: string) => Promise<Answer>,
+  height: number,
+): Promise<ReadPath[]> {
+  const { body } = await get('/txs/recent')
+  const recent = body.items as { txid: string; outputs: { addresses: { address: string }[] }[] }[]
+  const address = recent.flatMap(({ outputs }) => outputs.flatMap(({ addresses }) => addresses))[0]?.address
+  const { body: tip } = await get('/blocks/tip')
+  const opReturn = String((await get('/op-returns')).body.items[0]?.txid)
+  const known = [opReturn, recent[0]?.txid ?? '', address ?? '', String(tip.hash), '7', String(height)]
+  const paths: ReadPath[] = []
+  for (const read of READS) {
+    const found = { good: [] as string[], other: [] as string[] }
+    for (const path of new Set(candidates(read, known))) {
+      const isGood = (await get(path)).status === 200
+      found[isGood ? 'good' : 'other'].push(path)
+      if (found.good.length >= PATHS_PER_READ) break
+    }
+    if (found.good.length === 0 && read.name !== 'label') throw new Error(`${read.name} answers nothing`)
+    for (const path of [...found.good, ...found.other.slice(0, 1)]) paths.push({ read, path })
+  }
+  return paths
+}
+
+/** Paths with each of the values in the path, and with each value that an argument may have behind it. */
+function candidates(read: Read, known: readonly string[]): string[] {
+  const names = Object.keys(read.args)
+  const inPath = names.filter((argument) => isInPath(read, argument))
+  const given: Record<string, string>[] = names
+    .filter((argument) => !inPath.includes(argument))
+    .flatMap((argument) => {
+      const { inside, plausible } = edgesOf(read, argument)
+      return [...known, ...inside, ...plausible.slice(0, 1)].map((value) => ({ [argument]: value }))
+    })
+  return known.flatMap((value) =>
+    [{}, ...given].map((values) => {
+      const path = Object.fromEntries(inPath.map((argument) => [argument, value]))
+      return pathOf(read, { ...path, ...values }).replace('/api/v1', '')
+    }),
+  )
+}
