@@ -80,10 +80,15 @@ async function firstLost(
 }
 
 /**
- * Positions of the events that connected the head's blocks from a height on, lowest first.
+ * Positions of the events that connected the blocks of a chain from a height on, lowest first.
+ * @param head the chain's end, and a position at or after the event that connected it: the log is read back from there.
  * @throws LogShrank where the log does not hold them.
  */
-export async function positionsFrom(log: EventLog, head: Head, height: number): Promise<number[]> {
+export async function positionsFrom(
+  log: EventLog,
+  head: Pick<Head, 'position' | 'tipHeight' | 'tipHash'>,
+  height: number,
+): Promise<number[]> {
   const found: number[] = []
   const wantedCount = head.tipHeight - height + 1
   let wanted = head.tipHash

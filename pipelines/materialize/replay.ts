@@ -1,12 +1,13 @@
 import type { EventLog } from '../log/port.js'
-import { loadChainView } from '../tables/chain-view.js'
+import { type ChainView, loadChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { latestHead } from '../tables/head.js'
 import { migrate } from '../tables/migrate.js'
 import { DATABASE_NAME } from '../tables/serving.js'
 import { BLOCK_TABLES } from '../tables/visible.js'
-import { newestClaim, newestWriter } from '../tables/writers.js'
+import { newestClaim, newestWriter, SHOWN_HEADS } from '../tables/writers.js'
 import { BlockWriter } from './block-writer.js'
+import { LogShrank } from './poison.js'
 import { blocksAt, positionsFrom } from './repair.js'
 import { sumsOf, WorkingChain } from './working-chain.js'
 
@@ -42,9 +43,9 @@ export async function replay(
   if (head === undefined) throw new CannotReplay('nothing is indexed yet')
   if (from > to || to > head.tipHeight)
     throw new CannotReplay(`heights must be from 0 to ${String(head.tipHeight)}, the lower one first`)
-  const positions = (await positionsFrom(log, head, from)).slice(0, to - from + 1)
   const writer = new BlockWriter(db)
   const view = await loadChainView(db, head)
+  const positions = await positionsBetween(db, log, view, from, to)
   for (let at = 0; at < positions.length; at += BATCH) {
     const blocks = await blocksAt(log, positions.slice(at, at + BATCH))
     const below = from + at - 1
@@ -58,6 +59,43 @@ export async function replay(
     await db.mustBeWhole()
     await progress(below + blocks.length)
   }
+}
+
+/**
+ * Positions of the events that connected the chain's blocks between two heights. The newest head that connected the upper one
+ * says from where the log is read back; where the log does not hold the blocks there, as after it was repaired, all of it is.
+ */
+async function positionsBetween(
+  db: Database,
+  log: EventLog,
+  view: ChainView,
+  from: number,
+  to: number,
+): Promise<number[]> {
+  const top = await topAt(db, view, to)
+  if (top !== undefined) {
+    try {
+      return await positionsFrom(log, top, from)
+    } catch (error) {
+      if (!(error instanceof LogShrank)) throw error
+    }
+  }
+  const end = { ...view.head, position: await log.last('chain') }
+  return (await positionsFrom(log, end, from)).slice(0, to - from + 1)
+}
+
+/** The chain's block at a height and the position of the newest head that connected it, undefined where the tables lack either. */
+async function topAt(
+  db: Database,
+  view: ChainView,
+  height: number,
+): Promise<{ readonly position: number; readonly tipHeight: number; readonly tipHash: string } | undefined> {
+  const block = `SELECT hash FROM blocks WHERE height = ${String(height)} AND ${view.sqlFilter('height', 'hash')} LIMIT 1`
+  const sql = `SELECT lower(hex((${block}) AS top)) AS hash, toString(max(position)) AS newest, count() AS heads
+    FROM heads WHERE has(connected, assumeNotNull(top)) AND ${SHOWN_HEADS}`
+  const [row] = await db.query<{ hash: string; newest: string; heads: string }>(sql)
+  if (row === undefined || row.heads === '0') return undefined
+  return { position: Number(row.newest), tipHeight: height, tipHash: row.hash }
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Logger } from '../../pipelines/logger.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import type { AvailableDatabase } from './availability.js'
+import { newestFence } from '../../pipelines/tables/writers.js'
 import type { State } from './state.js'
 
 export interface AuditWatchParts {
@@ -95,7 +96,7 @@ export class AuditWatch {
 
   async #look(node: NodeClient): Promise<void> {
     const { db, state, database, logger } = this.#parts
-    const { view, tip, recent } = state.chain
+    const { view, tip, recent, fence } = state.chain
     if (!state.ready || !database.connected || view === undefined || tip === undefined)
       return this.#failed('nothing is indexed, or the database is away')
     const { signal } = this.#stop
@@ -111,7 +112,8 @@ export class AuditWatch {
     for (const txid of new Set([...told, ...held]))
       moving.expect(`unconfirmed ${txid}`, held.has(txid), told.has(txid))
     // A reorganisation meanwhile: what was looked at is no longer of the chain.
-    const isStill = state.chain.view?.isCanonical(view.head.tipHeight, view.head.tipHash) === true
+    const isOfChain = state.chain.view?.isCanonical(view.head.tipHeight, view.head.tipHash) === true
+    const isStill = isOfChain && (await newestFence(db)) === fence
     const persisting = this.#persisting(moving.result().differences)
     const differences = [...(isStill ? found.result().differences : []), ...persisting]
     for (const difference of differences) logger.error(difference, 'the audit found a difference')
