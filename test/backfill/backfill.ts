@@ -35,6 +35,7 @@ export interface BackfillResult {
   readonly audit: AuditReport | undefined
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const PROCESSES = ['engine', 'poller', 'materializer', 'explorer'] as const
 /** Without a block more in this time it stands still, however slow the machine. */
 const STILL_MS = 300_000
@@ -64,6 +65,18 @@ export async function backfill(options: BackfillOptions): Promise<BackfillResult
   }
   let load: Load | undefined
   let keep = true
+  const stopAll = async (): Promise<void> => {
+    await load?.stop()
+    // Cleanly: an engine whose holder is killed goes on writing for a moment.
+    for (const each of started.reverse()) await each.kill('SIGTERM')
+    if (keep) options.say(`what was written is in ${folder}; to remove it: rm -r ${folder}`)
+    else await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
+  }
+  const breakOff = (): void => {
+    keep = false
+    void stopAll().finally(() => process.exit(2))
+  }
+  for (const signal of SIGNALS) process.once(signal, breakOff)
   try {
     const node = start('simnode', simnodeArgs(options, folder, port))
     const hash = await tipOf(node, nodeUrl, options, join(folder, 'simnode.log'))
@@ -81,11 +94,8 @@ export async function backfill(options: BackfillOptions): Promise<BackfillResult
     keep = faults.length > 0
     return { faults, seconds, log, audit }
   } finally {
-    await load?.stop()
-    // Cleanly: an engine whose holder is killed goes on writing for a moment.
-    for (const each of started.reverse()) await each.kill('SIGTERM')
-    if (keep) options.say(`what was written is in ${folder}; to remove it: rm -r ${folder}`)
-    else await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
+    for (const signal of SIGNALS) process.off(signal, breakOff)
+    await stopAll()
   }
 }
 
