@@ -33,12 +33,15 @@ const SCHEMA = `
   PRAGMA user_version = ${String(FORMAT)};
 `
 
-/** The rows from a position on, as many as fit: `before` is what the rows before it take. */
+/** The rows from a position on, as many as fit: `before` is what the rows before one take. */
 const READ = `
-  SELECT position, time, value FROM (
-    SELECT position, sum(length(value)) OVER (ORDER BY position) - length(value) AS before
-    FROM (SELECT position, value FROM records WHERE position >= ? ORDER BY position LIMIT ?)
-  ) JOIN records USING (position) WHERE before < ? ORDER BY position`
+  SELECT position, time, value FROM records WHERE position >= ?1 AND position <= (
+    SELECT max(position) FROM (
+      SELECT position, sum(size) OVER (ORDER BY position) - size AS before FROM (
+        SELECT position, length(value) AS size FROM records WHERE position >= ?1 ORDER BY position LIMIT ?2
+      )
+    ) WHERE before < ?3
+  ) ORDER BY position`
 
 /** A file of the log holds something else, or was written by a later version: starting again does not help. */
 export class LogFormatError extends Error {
