@@ -73,7 +73,7 @@ describe("the materializer's metrics", () => {
     expect(await value('batch_events_sum')).toBe(end + 1)
     expect(await value('blocks_total{change="connected"}')).toBe(BLOCKS + 1)
     expect(await value('insert_rows_sum{table="blocks"}')).toBe(BLOCKS + 1)
-    expect(await value('insert_duration_seconds_count{table="heads"}')).toBe(1)
+    expect(await value('insert_duration_seconds_count{table="heads"}')).toBeGreaterThan(0)
     expect(await value('append_duration_seconds_count{topic="committed"}')).toBeGreaterThan(0)
     expect(metrics.health()).toEqual({
       isWell: true,
