@@ -2,6 +2,7 @@ import { ingest } from './ingest.js'
 import { mempool } from './mempool.js'
 import { replay } from './replay.js'
 import { rest } from './rest.js'
+import { richList } from './rich-list.js'
 import { retrieval } from './retrieval.js'
 import { asText, type Figure, report } from './report.js'
 import { storage } from './storage.js'
@@ -13,6 +14,7 @@ const SUITES: Readonly<Record<string, (quick: boolean, args: readonly string[]) 
     mempool({ txs: quick ? 30_000 : 300_000, arrivalMs: quick ? 2000 : 10_000, seconds: quick ? 10 : 60 }),
   replay: (quick) => replay({ blocks: quick ? 3000 : 20_000, txsPerBlock: 20, blockMs: 5 }),
   rest: (quick) => rest({ blocks: quick ? 300 : 3000, txsPerBlock: 20, seconds: quick ? 2 : 10 }),
+  'rich-list': (quick) => richList({ addresses: quick ? 50_000 : 5_000_000, changes: quick ? 100 : 3000 }),
   // So many transactions that the simulated node leaves most of the large Dilithium ones out.
   storage: (quick) => storage({ blocks: quick ? 200 : 4500, txsPerBlock: quick ? 20 : 50 }),
   retrieval: (quick, args) => {

@@ -140,6 +140,54 @@ PARTITION BY (at_height, at_hash)
 ORDER BY rank
 SETTINGS index_granularity = 1024, fsync_after_insert = 1;
 
+CREATE TABLE IF NOT EXISTS headwater.ranking_changes ON CLUSTER '{cluster}'
+(
+    `at_height` UInt32,
+    `at_hash` FixedString(32),
+    `script_hash` FixedString(32),
+    `height` Int64,
+    `address` String,
+    `balance` UInt64,
+    `tx_count` UInt64,
+    `is_dilithium` UInt8
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+PARTITION BY (at_height, at_hash)
+ORDER BY (script_hash, height)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, max_bytes_to_merge_at_max_space_in_pool = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.ranking_order ON CLUSTER '{cluster}'
+(
+    `at_height` UInt32,
+    `at_hash` FixedString(32),
+    `below` UInt64,
+    `address` String,
+    `script_hash` FixedString(32),
+    `tx_count` UInt64,
+    `is_dilithium` UInt8
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+PARTITION BY (at_height, at_hash)
+ORDER BY (below, address, script_hash)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, max_bytes_to_merge_at_max_space_in_pool = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.ranking_steps ON CLUSTER '{cluster}'
+(
+    `at_height` UInt32,
+    `at_hash` FixedString(32),
+    `step` UInt32,
+    `phase` LowCardinality(String),
+    `done` Int64,
+    `collected` UInt64,
+    `base_height` Int64,
+    `base_hash` FixedString(32),
+    `base_size` UInt64
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+PARTITION BY (at_height, at_hash)
+ORDER BY (at_height, at_hash, step)
+SETTINGS fsync_after_insert = 1, index_granularity = 8192;
+
 CREATE TABLE IF NOT EXISTS headwater.rankings ON CLUSTER '{cluster}'
 (
     `height` UInt32,
@@ -278,5 +326,6 @@ INSERT INTO headwater.migrations (id, name, checksum) VALUES
     (2, '0002_statistics.sql', '74bfdfaedefd3f42acd85556d9c7e25c3c733ff98abaa712b32adc07c3236ed0'),
     (3, '0003_writers.sql', '67276753268171f47f5eb9058cb4a31dc8ba58ae32de283ef7c7e806fd71a3f4'),
     (4, '0004_successors.sql', '327d4d54a674f441ff602b0ebc2b0d3838f8f914c76a8df1d4e5e5c27bde93fb'),
-    (5, '0005_reached.sql', '990eac6611b471c4274b578afaf48db90c6b0bf89348bb98f8222bf0634dba02');
+    (5, '0005_reached.sql', '990eac6611b471c4274b578afaf48db90c6b0bf89348bb98f8222bf0634dba02'),
+    (6, '0006_ranking_steps.sql', 'cabc8a9694d0580142878f2f6d7fcdb2ae5aabbeed7eba43a3543c2a06ee3281');
 

@@ -26,14 +26,14 @@ import { readAside, writeAside } from './dead-letters.js'
 import { type ConnectedBlock, decodeBlock, hexOf } from './decode.js'
 import { chainOf, headsOf, mustConnect, mustDisconnect, newEvents, type PlacedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
-import { RANKING_TAIL, RankingBuilder } from './ranking-builder.js'
+import { RankingBuilder } from './ranking-builder.js'
 import { mustHold, repair } from './repair.js'
 import { WorkingChain } from './working-chain.js'
 
 /** Events folded at once: enough to make inserts large, few enough for memory. */
 const BATCH_EVENTS = 100
 const BATCH_BYTES = 4 << 20
-/** A head that connects more is one of a chain that is being filled. */
+/** More blocks at once, or to the node's height, and the chain is being filled. */
 const FILLING_BLOCKS = 10
 const IDLE_WAIT_MS = 250
 const LOOK_ROUND_MS = 1000
@@ -121,7 +121,7 @@ export class Materializer {
     this.#options = options
     this.#writer = new BlockWriter(options.db)
     this.#announcer = new Announcer(options.log)
-    this.#rankings = new RankingBuilder(options.db, options.logger, options.rankingTail ?? RANKING_TAIL)
+    this.#rankings = new RankingBuilder(options.db, options.logger, { tail: options.rankingTail })
   }
 
   get head(): Head | undefined {
@@ -158,6 +158,11 @@ export class Materializer {
     await this.#rankings.idle()
   }
 
+  /** Ends what is written beside the fold, after the step that is under way; a later start goes on with it. */
+  async close(): Promise<void> {
+    await this.#rankings.close()
+  }
+
   /**
    * Folds the next batch of events, if there are any, and passes the newest heartbeat on.
    * @returns whether there were any. After an error the state is read from the tables again.
@@ -170,6 +175,7 @@ export class Materializer {
       if (records.length > 0) await this.#foldBatch(records)
       await this.#announcer.heartbeat()
       await this.#noteReached()
+      this.#considerRanking(this.counts.connected - connected)
       this.#options.observer?.worked(records.length, {
         connected: this.counts.connected - connected,
         disconnected: this.counts.disconnected - disconnected,
@@ -333,6 +339,8 @@ export class Materializer {
     if (head === undefined || fork >= this.#shownFinal) return
     const { db, logger } = this.#options
     logger.warn({ from: this.#shownFinal, to: fork }, 'a reorganisation below the final height')
+    // The steps of a ranking trust the old final height.
+    await this.#rankings.abandonAbove(fork)
     const lowered = fork < head.finalHeight ? this.#again(head, { finalHeight: fork }) : head
     if (lowered !== head) await writeHead(db, lowered)
     this.#claiming = numberAfter(this.#number)
@@ -371,6 +379,14 @@ export class Materializer {
     }
   }
 
+  #considerRanking(connected: number): void {
+    if (this.#view === undefined) return
+    const behind = (this.#announcer.nodeHeight ?? -1) - this.#view.head.tipHeight
+    const isFilling = Math.max(connected, behind) > FILLING_BLOCKS
+    this.#rankings.consider(this.#view, this.#writer.balanceRows, isFilling)
+    this.#writer.balanceRows = 0
+  }
+
   /** Makes the folded state visible. */
   async #show(): Promise<void> {
     const { db, log, logger, finalityDepth, hooks } = this.#options
@@ -385,9 +401,6 @@ export class Materializer {
     await this.#announcer.head(head)
     hooks?.afterAnnouncement?.()
     await log.commit('chain', 'materializer', head.position)
-    const isFilling = head.connected.length > FILLING_BLOCKS
-    this.#rankings.consider(this.#view, this.#writer.balanceRows, isFilling)
-    this.#writer.balanceRows = 0
     this.counts.heads++
     if (head.disconnected.length > 0)
       logger.info({ depth: head.disconnected.length, tip: head.tipHash }, 'reorganised')

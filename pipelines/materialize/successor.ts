@@ -14,7 +14,7 @@ import { chainOf, mustConnect, mustDisconnect, newEvents, type PlacedEvent } fro
 import { type BlockEvent, type Made, MovesMaker } from './moves-maker.js'
 import { OwnRows } from './own-rows.js'
 import { LogShrank, PoisonEvent } from './poison.js'
-import { RANKING_TAIL, RankingBuilder } from './ranking-builder.js'
+import { RankingBuilder } from './ranking-builder.js'
 import { mustHold, repair } from './repair.js'
 import { WorkingChain } from './working-chain.js'
 
@@ -321,8 +321,9 @@ export class Successor {
     const { db, logger } = this.#options
     const head = await latestHead(db)
     if (head === undefined) return
-    const rankings = new RankingBuilder(db, logger, RANKING_TAIL)
+    const rankings = new RankingBuilder(db, logger)
     rankings.consider(await loadChainView(db, head), 0, false)
     await rankings.idle()
+    await rankings.close()
   }
 }

@@ -51,6 +51,8 @@ export interface DatabaseOptions {
   readonly timeoutMs?: number
   /** Called when rows were inserted, with how long that took. */
   readonly onInsert?: (table: string, rows: number, seconds: number) => void
+  /** Settings of ClickHouse for every query, beside those of all. */
+  readonly settings?: Readonly<Record<string, string | number>>
 }
 
 export interface QueryOptions {
@@ -72,9 +74,9 @@ export class Database {
     this.#client = connect(options, options.database)
   }
 
-  /** Another database of the same server, with connections of its own. */
-  sibling(database: string): Database {
-    return new Database({ ...this.#options, database })
+  /** Another database of the same server, or the same one, with connections and, where given, settings of its own. */
+  sibling(database: string, settings?: DatabaseOptions['settings']): Database {
+    return new Database({ ...this.#options, database, ...(settings === undefined ? {} : { settings }) })
   }
 
   /**
@@ -209,7 +211,7 @@ async function untilAborted<T>(result: Promise<T>, close: () => void, signal: Ab
   }
 }
 
-function connect({ url, timeoutMs = 60_000 }: DatabaseOptions, database: string): ClickHouseClient {
+function connect({ url, timeoutMs = 60_000, settings }: DatabaseOptions, database: string): ClickHouseClient {
   return createClient({
     url,
     database,
@@ -226,6 +228,9 @@ function connect({ url, timeoutMs = 60_000 }: DatabaseOptions, database: string)
       max_query_size: String(MOST_QUERY_BYTES),
       max_execution_time: Math.ceil(timeoutMs / 1000),
       cancel_http_readonly_queries_on_client_close: 1,
+      // Those of a larger number wait for it.
+      priority: '1',
+      ...settings,
     },
   })
 }

@@ -25,7 +25,7 @@ export interface Asks {
 }
 
 /** Which rows are of the chain: a condition over `height` and `block_hash`. */
-type Filter = string
+export type Filter = string
 
 const NO_RANKING: Ranking = { height: -1, hash: '', size: 0 }
 
@@ -35,7 +35,8 @@ const withTouched = (filter: Filter): string => `WITH touched AS (SELECT script_
     argMax(tx_count, height) AS txs, argMax(is_dilithium, height) AS dilithium
   FROM script_balances WHERE height > {above:Int64} AND ${filter} GROUP BY script_hash)`
 
-const RANKED = `SELECT script_hash, address, balance, tx_count AS txs, is_dilithium AS dilithium FROM ranked_balances
+/** A step that was cut off and done again has left its rows twice. */
+const RANKED = `SELECT DISTINCT script_hash, address, balance, tx_count AS txs, is_dilithium AS dilithium FROM ranked_balances
   WHERE at_height = {above:Int64} AND at_hash = unhex({hash:String})`
 
 /** The newest ranking that the chain of the filter still has. */
@@ -94,54 +95,38 @@ export async function richest(
   })
 }
 
-/**
- * Writes the ranking as of the end of the filter's chain. The same block always gives the same rows, so that a build which
- * was cut off is simply made again.
- * @throws where not all rows are there in the end, as when another writer has taken them away.
- */
-export async function buildRanking(
-  db: Database,
-  filter: Filter,
-  at: { readonly height: number; readonly hash: string },
-): Promise<Ranking> {
-  const base = await newestRanking(db, filter)
-  if (base.hash === at.hash) return base
-  const name = `${String(at.height)} AS at_height, toFixedString(unhex('${at.hash}'), 32) AS at_hash`
-  const above = { above: base.height, hash: base.hash }
-  await db.command(
-    `INSERT INTO ranked_balances (at_height, at_hash, rank, script_hash, address, balance, tx_count, is_dilithium)
-     ${withTouched(filter)} SELECT ${name}, row_number() OVER (ORDER BY balance DESC, address) AS place, script_hash, address, balance, txs, dilithium FROM (
-       SELECT script_hash, address, balance, txs, dilithium FROM (${RANKED})
-       WHERE script_hash NOT IN (SELECT script_hash FROM touched)
-       UNION ALL
-       SELECT script_hash, address, balance_now AS balance, txs, dilithium FROM touched WHERE balance_now > 0
-     )`,
-    above,
-  )
-  const counted = `SELECT uniqExact(rank) AS rows, max(rank) AS last FROM ranked_balances
-    WHERE at_height = {height:UInt32} AND at_hash = unhex({hash:String})`
-  const [row] = await db.query<{ rows: string; last: string }>(counted, at)
-  if (row === undefined || row.rows !== row.last) throw new Error(`the ranking of ${at.hash} is not whole`)
-  await db.mustBeWhole()
-  await db.command(
-    `INSERT INTO rankings (height, block_hash, size, built_at)
-     VALUES (${String(at.height)}, unhex('${at.hash}'), ${row.rows}, now64(3))`,
-  )
-  return { ...at, size: Number(row.rows) }
+/** Returns the rankings that are announced, of all branches, newest first. */
+export async function announcedRankings(db: Asks): Promise<Ranking[]> {
+  const sql =
+    'SELECT DISTINCT height, lower(hex(block_hash)) AS id, size FROM rankings ORDER BY height DESC, id'
+  const rows = await db.query<{ height: number; id: string; size: string }>(sql)
+  return rows.map(({ height, id, size }) => ({ height, hash: id, size: Number(size) }))
 }
 
-/** A superseded ranking is still read by whoever chose it before: longer than any query may take. */
-const KEPT_SECONDS = 600
+/**
+ * Takes entries of rankings away: nobody chooses them from here on. Names them by literals, the only condition that a
+ * replicated table accepts.
+ */
+export async function forgetRankings(db: Database, rankings: readonly Ranking[]): Promise<void> {
+  if (rankings.length === 0) return
+  const named = rankings.map(({ height, hash }) => `(${String(height)}, unhex('${hash}'))`)
+  await db.command(`DELETE FROM rankings WHERE (height, block_hash) IN (${named.join(', ')})`)
+}
 
-/** Takes away the rows of rankings that no longer have an entry, then the entries of superseded ones: so rows go a round later. */
-export async function dropOldRankings(db: Database): Promise<void> {
-  const forgotten = await db.query<{ id: string }>(
-    `SELECT DISTINCT _partition_id AS id FROM ranked_balances
-     WHERE (at_height, at_hash) NOT IN (SELECT height, block_hash FROM rankings)`,
-  )
-  for (const { id } of forgotten) await db.command(`ALTER TABLE ranked_balances DROP PARTITION ID '${id}'`)
-  await db.command(
-    `DELETE FROM rankings WHERE built_at < now64(3) - INTERVAL ${String(KEPT_SECONDS)} SECOND
-     AND (height, block_hash) NOT IN (SELECT height, block_hash FROM rankings ORDER BY height DESC LIMIT 2)`,
-  )
+/** The rows of one ranking in a table that is partitioned by rankings. */
+export interface RankingPart {
+  readonly height: number
+  readonly hash: string
+  /** Of the partition. */
+  readonly id: string
+}
+
+/** Returns of which rankings a table holds rows, finished or not. */
+export async function rankingParts(db: Asks, table: string): Promise<RankingPart[]> {
+  const sql = `SELECT DISTINCT at_height AS height, lower(hex(at_hash)) AS hash, _partition_id AS id FROM ${table}`
+  return db.query<RankingPart>(sql)
+}
+
+export async function dropRankingPart(db: Database, table: string, { id }: RankingPart): Promise<void> {
+  await db.command(`ALTER TABLE ${table} DROP PARTITION ID '${id}'`)
 }

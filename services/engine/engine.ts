@@ -9,7 +9,7 @@ import type { Logger } from '../../pipelines/logger.js'
 import { LOST_WRITES } from '../../pipelines/tables/lost-writes.js'
 import { StartRefused } from '../lifecycle.js'
 import { freePort, PortTaken } from '../ports.js'
-import { engineSettings } from './settings.js'
+import { engineSettings, type Settings } from './settings.js'
 
 const HOST = '127.0.0.1'
 const START_DEADLINE_MS = 60_000
@@ -29,6 +29,8 @@ export interface EngineOptions {
   /** How long to wait for another engine on the folder to be gone; 0 by default. */
   readonly lockWaitMs?: number
   readonly logger?: Logger
+  /** Of the server's configuration, beside the usual ones. */
+  readonly settings?: Settings & { readonly macros?: Settings }
 }
 
 export interface Engine {
@@ -122,7 +124,7 @@ function childScript(): string {
 async function childArguments(options: EngineOptions, dataDir: string, httpPort: number): Promise<string[]> {
   await mkdir(dataDir, { recursive: true })
   const configFile = join(dataDir, 'headwater-engine.xml')
-  await writeFile(configFile, engineSettings(randomUUID(), options.memoryBytes))
+  await writeFile(configFile, engineSettings(randomUUID(), options.memoryBytes, options.settings))
   return [
     `--config-file=${configFile}`,
     `--path=${dataDir}`,

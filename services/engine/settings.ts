@@ -17,9 +17,11 @@ const KEPT_FREE = 64 * MIB
 export function engineSettings(
   run: string,
   memoryBytes = Math.min(MOST_MEMORY, Math.floor(totalmem() / 2)),
+  { macros, ...more }: Settings & { readonly macros?: Settings } = {},
 ): string {
   const settings = {
-    macros: { [RUN_MACRO]: run },
+    ...more,
+    macros: { [RUN_MACRO]: run, ...macros },
     storage_configuration: { disks: { default: { keep_free_space_bytes: KEPT_FREE } } },
     max_server_memory_usage: memoryBytes,
     mark_cache_size: 128 * MIB,
@@ -47,7 +49,7 @@ export function engineSettings(
   return `<clickhouse>\n${elements(settings)}\n</clickhouse>\n`
 }
 
-interface Settings {
+export interface Settings {
   readonly [name: string]: number | string | Settings
 }
 

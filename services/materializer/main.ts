@@ -143,7 +143,7 @@ async function foldInto(
     })
   } finally {
     current.materializer = undefined
-    await materializer.idle()
+    await materializer.close()
     await db.close()
   }
   return undefined

@@ -1,0 +1,206 @@
+import type { Database } from './clickhouse.js'
+import { type Filter, newestRanking, type Ranking } from './ranking.js'
+
+/**
+ * What comes next. `base` takes the ranking before over, `changes` what blocks have changed since, both into
+ * `ranking_changes`; `order` sorts what results into `ranking_order`; `number` writes it with its ranks.
+ */
+type Phase = 'base' | 'changes' | 'order' | 'number'
+
+/** A ranking that is being built, and how far it is: the newest row of `ranking_steps`. */
+export interface Build {
+  readonly height: number
+  readonly hash: string
+  readonly base: Ranking
+  readonly step: number
+  readonly phase: Phase
+  /** Of the phase: the last rank taken over, height collected, range of scripts ordered (their number), rank given. */
+  readonly done: number
+  /** Rows of `ranking_changes`. */
+  readonly collected: number
+}
+
+/** Tables that hold nothing but the steps of builds. */
+export const STEP_TABLES = ['ranking_changes', 'ranking_order', 'ranking_steps'] as const
+
+/** Begins to build the ranking of the block at the end of the filter's chain. @param db whose `rely` was called. */
+export async function beginBuild(
+  db: Database,
+  filter: Filter,
+  at: { readonly height: number; readonly hash: string },
+): Promise<Build> {
+  const base = await newestRanking(db, filter)
+  const phase = base.size === 0 ? 'changes' : 'base'
+  const done = phase === 'base' ? 0 : base.height
+  const build: Build = { ...at, base, step: 0, phase, done, collected: 0 }
+  await note(db, build)
+  return build
+}
+
+/** Returns the builds that were begun and neither finished nor dropped, each at its newest step. */
+export async function openBuilds(db: Database): Promise<Build[]> {
+  type Row = Record<'at_height' | 'step', number> &
+    Record<'hash' | 'done' | 'collected' | 'baseHeight' | 'baseHash' | 'baseSize', string> & { phase: Phase }
+  const rows = await db.query<Row>(
+    `SELECT at_height, lower(hex(at_hash)) AS hash, step, phase, done, collected, base_height AS baseHeight,
+       lower(hex(base_hash)) AS baseHash, base_size AS baseSize
+     FROM ranking_steps ORDER BY at_height, at_hash, ranking_steps.step DESC LIMIT 1 BY at_height, at_hash`,
+  )
+  return rows.map((row) => ({
+    ...{ height: row.at_height, hash: row.hash, step: row.step, phase: row.phase },
+    ...{ done: Number(row.done), collected: Number(row.collected) },
+    base: { height: Number(row.baseHeight), hash: row.baseHash, size: Number(row.baseSize) },
+  }))
+}
+
+/**
+ * Does one step of a build: a query over at most `most` rows of a table and what it takes to find them. A step that was cut
+ * off is done again: its rows are the same.
+ * @param filter of a chain that holds the build's block.
+ * @returns the build after it, or the ranking once it is announced.
+ * @throws DatabaseUnavailable, QueryRefused; Error where rows are missing in the end: such a build must be dropped.
+ */
+export async function buildStep(
+  db: Database,
+  filter: Filter,
+  build: Build,
+  most: number,
+): Promise<Build | Ranking> {
+  const steps = { base: takeBase, changes: takeChanges, order, number }
+  const next = await steps[build.phase](db, build, most, filter)
+  await db.mustBeWhole()
+  if (!('phase' in next)) {
+    await announce(db, next)
+    return next
+  }
+  const noted = { ...next, step: build.step + 1 }
+  await note(db, noted)
+  return noted
+}
+
+export const isFinished = (step: Build | Ranking): step is Ranking => !('phase' in step)
+
+async function takeBase(db: Database, build: Build, most: number): Promise<Build> {
+  const { base, done } = build
+  const last = Math.min(done + most, base.size)
+  await db.command(
+    `INSERT INTO ranking_changes (at_height, at_hash, script_hash, height, address, balance, tx_count, is_dilithium)
+     SELECT ${nameOf(build)}, script_hash, ${String(base.height)}, address, balance, tx_count, is_dilithium FROM ranked_balances
+     WHERE at_height = ${String(base.height)} AND at_hash = ${literal(base.hash)}
+       AND rank BETWEEN ${String(done + 1)} AND ${String(last)}`,
+  )
+  const collected = build.collected + last - done
+  return last < base.size
+    ? { ...build, done: last, collected }
+    : { ...build, phase: 'changes', done: base.height, collected }
+}
+
+async function takeChanges(db: Database, build: Build, most: number, filter: Filter): Promise<Build> {
+  const { done, height } = build
+  const above = `height > ${String(done)} AND height <= ${String(height)} AND ${filter}`
+  const [edge] = await db.query<{ last: number; rows: string }>(
+    `SELECT max(height) AS last, count() AS rows FROM (SELECT height FROM script_balances WHERE ${above}
+     ORDER BY height LIMIT ${String(most)})`,
+  )
+  const rows = Number(edge?.rows ?? 0)
+  if (edge !== undefined && rows > 0)
+    await db.command(
+      `INSERT INTO ranking_changes (at_height, at_hash, script_hash, height, address, balance, tx_count, is_dilithium)
+       SELECT ${nameOf(build)}, script_hash, max(script_balances.height), any(script_balances.address),
+         argMax(script_balances.balance, script_balances.height), argMax(script_balances.tx_count, script_balances.height),
+         argMax(script_balances.is_dilithium, script_balances.height)
+       FROM script_balances WHERE ${above} AND height <= ${String(edge.last)} GROUP BY script_hash`,
+    )
+  const collected = build.collected + rows
+  return edge !== undefined && rows === most
+    ? { ...build, done: edge.last, collected }
+    : { ...build, phase: 'order', done: 0, collected }
+}
+
+/** Ranges of script hashes: alike in size, for these are hashes. */
+const RANGES_BITS = 32n
+
+async function order(db: Database, build: Build, most: number): Promise<Build> {
+  const size = (BigInt(most) << RANGES_BITS) / BigInt(Math.max(build.collected, most))
+  const from = BigInt(build.done)
+  const to = from + size
+  const isLast = to >= 1n << RANGES_BITS
+  const edge = (value: bigint): string => literal(value.toString(16).padStart(8, '0').padEnd(64, '0'))
+  await db.command(
+    `INSERT INTO ranking_order (at_height, at_hash, below, address, script_hash, tx_count, is_dilithium)
+     SELECT ${nameOf(build)}, bitNot((argMax((balance, tx_count, is_dilithium), height) AS newest).1), any(address),
+       script_hash, newest.2, newest.3
+     FROM ranking_changes WHERE ${isOf(build)} AND script_hash >= ${edge(from)} ${isLast ? '' : `AND script_hash < ${edge(to)}`}
+     GROUP BY script_hash HAVING newest.1 > 0 SETTINGS optimize_aggregation_in_order = 1`,
+  )
+  return isLast ? { ...build, phase: 'number', done: 0 } : { ...build, done: Number(to) }
+}
+
+async function number(db: Database, build: Build, most: number): Promise<Build | Ranking> {
+  const { done, height, hash } = build
+  const last = `SELECT bitNot(balance) AS below, address, hex(script_hash) AS script FROM ranked_balances
+    WHERE ${isOf(build)} AND rank = ${String(done)} LIMIT 1`
+  type Edge = { below: string; address: string; script: string }
+  const [edge] = done === 0 ? [] : await db.query<Edge>(last)
+  if (done > 0 && edge === undefined)
+    throw new Error(`rank ${String(done)} of the ranking of ${hash} is gone`)
+  const after =
+    edge === undefined
+      ? '1'
+      : `(below > {below:UInt64} OR (below = {below:UInt64} AND (address > {address:String}
+           OR (address = {address:String} AND script_hash > unhex({script:String})))))`
+  await db.command(
+    `INSERT INTO ranked_balances (at_height, at_hash, rank, script_hash, address, balance, tx_count, is_dilithium)
+     SELECT ${nameOf(build)}, ${String(done)} + row_number() OVER (ORDER BY below, address, script_hash) AS place,
+       script_hash, address, bitNot(below), tx_count, is_dilithium
+     FROM (SELECT below, address, script_hash, tx_count, is_dilithium FROM ranking_order WHERE ${isOf(build)} AND ${after}
+       ORDER BY below, address, script_hash LIMIT 1 BY below, address, script_hash LIMIT ${String(most)})`,
+    { ...edge },
+  )
+  const [row] = await db.query<{ rows: string; last: string }>(
+    `SELECT uniqExact(rank) AS rows, max(rank) AS last FROM ranked_balances
+     WHERE ${isOf(build)} AND rank > ${String(done)} AND rank <= ${String(done + most)}`,
+  )
+  const given = Number(row?.rows ?? 0)
+  if (given > 0 && Number(row?.last) !== done + given) throw new Error(`the ranking of ${hash} is not whole`)
+  if (given === most) return { ...build, done: done + given }
+  return { height, hash, size: await mustBeAll(db, build, done + given) }
+}
+
+/** @throws Error where a block knows of another number of funded addresses: steps were lost. */
+async function mustBeAll(db: Database, { height, hash }: Build, size: number): Promise<number> {
+  const [block] = await db.query<{ funded: string }>(
+    `SELECT funded_addresses AS funded FROM blocks WHERE height = ${String(height)} AND hash = ${literal(hash)} LIMIT 1`,
+  )
+  if (Number(block?.funded) === size) return size
+  throw new Error(
+    `the ranking of ${hash} has ${String(size)} addresses, and the block ${block?.funded ?? 'none'}`,
+  )
+}
+
+async function announce(db: Database, { height, hash, size }: Ranking): Promise<void> {
+  await db.command(
+    `INSERT INTO rankings (height, block_hash, size, built_at)
+     SELECT ${String(height)}, ${literal(hash)}, ${String(size)}, now64(3) WHERE ${db.whileWhole}`,
+  )
+  await db.mustBeWhole()
+}
+
+async function note(db: Database, build: Build): Promise<void> {
+  const { base, step, phase, done, collected } = build
+  await db.command(
+    `INSERT INTO ranking_steps (at_height, at_hash, step, phase, done, collected, base_height, base_hash, base_size)
+     SELECT ${nameOf(build)}, ${String(step)}, '${phase}', ${String(done)}, ${String(collected)}, ${String(base.height)},
+       ${literal(base.hash)}, ${String(base.size)} WHERE ${db.whileWhole}`,
+  )
+  await db.mustBeWhole()
+}
+
+/** A hash as the tables hold it: 32 zero bytes for none. */
+const literal = (hash: string): string =>
+  `toFixedString(unhex('${hash === '' ? '00'.repeat(32) : hash}'), 32)`
+
+const nameOf = ({ height, hash }: Build): string => `${String(height)}, ${literal(hash)}`
+
+const isOf = ({ height, hash }: Build): string =>
+  `at_height = ${String(height)} AND at_hash = ${literal(hash)}`

@@ -1,0 +1,374 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { RankingBuilder, type RankingBuilderOptions } from '../../../pipelines/materialize/ranking-builder.js'
+import { ChainView } from '../../../pipelines/tables/chain-view.js'
+import { Database, DatabaseUnavailable, QueryRefused } from '../../../pipelines/tables/clickhouse.js'
+import type { Head } from '../../../pipelines/tables/head.js'
+import { migrate } from '../../../pipelines/tables/migrate.js'
+import {
+  announcedRankings,
+  dropRankingPart,
+  forgetRankings,
+  rankingParts,
+  richest,
+} from '../../../pipelines/tables/ranking.js'
+import { STEP_TABLES } from '../../../pipelines/tables/ranking-steps.js'
+import { startEngine } from '../../../services/engine/engine.js'
+import { startSimnode } from '../../../services/simnode/node.js'
+import { buildChain } from '../../../services/simnode/sim-chain.js'
+import { dropDatabase, newDatabase, useEngine } from '../../harness/engine.js'
+import { Pipeline } from '../../harness/pipeline.js'
+import { text } from '../../deploy/tools.js'
+import { statementsOf } from '../../deploy/cluster-schema.js'
+
+const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+const FINALITY = 5
+
+/** A chain of nothing but balances: each block gives some scripts another one, many of them equal, some zero. */
+class Balances {
+  readonly #blocks: { hash: string; balances: Map<number, bigint> }[] = []
+
+  constructor(readonly db: Database) {}
+
+  get height(): number {
+    return this.#blocks.length - 1
+  }
+
+  /** @param branch blocks of another one have other hashes and balances. */
+  async grow(blocks: number, scripts: number, branch = 0): Promise<void> {
+    const rows: string[] = []
+    for (let more = 0; more < blocks; more++) {
+      const height = this.#blocks.length
+      const hash = (BigInt(height) * 7919n + BigInt(branch) * 104_729n + 1n).toString(16).padStart(64, 'ab')
+      const balances = new Map(this.#blocks.at(-1)?.balances)
+      const touched = new Map<number, string>()
+      for (let each = 0; each < scripts; each++) {
+        const script = (height * 31 + each * 17 + branch) % (scripts * 3)
+        const before = touched.has(script) ? undefined : (balances.get(script) ?? 0n)
+        if (before === undefined) continue
+        const balance = BigInt(((height + 1) * (each + 3 + branch)) % 40)
+        balances.set(script, balance)
+        touched.set(
+          script,
+          `${String(height)}, unhex('${hash}'), unhex('${scriptHash(script)}'), 'a${String(script)}', ${String(before)}, ${String(balance)}, ${String(height + 1)}, 0`,
+        )
+      }
+      rows.push(...touched.values())
+      this.#blocks.push({ hash, balances })
+      await this.db.command(
+        `INSERT INTO blocks (height, hash, prev_hash, funded_addresses) VALUES (${String(height)}, unhex('${hash}'),
+         unhex('${this.#blocks.at(-2)?.hash ?? '00'.repeat(32)}'), ${String([...balances.values()].filter((each) => each > 0n).length)})`,
+      )
+    }
+    await this.db.command(`INSERT INTO script_balances VALUES (${rows.join('), (')})`)
+  }
+
+  drop(blocks: number): void {
+    this.#blocks.splice(-blocks)
+  }
+
+  view(): ChainView {
+    const { height: tipHeight } = this
+    const finalHeight = Math.max(-1, tipHeight - FINALITY)
+    const hashes = this.#blocks.map(({ hash }, height): [number, string] => [height, hash])
+    const head = { tipHeight, tipHash: this.#blocks.at(-1)?.hash ?? '', finalHeight } as Head
+    return new ChainView(head, new Map(hashes.slice(finalHeight + 1)), new Set())
+  }
+
+  /** What the rich list is. */
+  ranked(): string[] {
+    const funded = [...(this.#blocks.at(-1)?.balances ?? [])].filter(([, balance]) => balance > 0n)
+    return funded
+      .map(([script, balance]) => ({ address: `a${String(script)}`, balance }))
+      .sort((one, other) => Number(other.balance - one.balance) || (one.address < other.address ? -1 : 1))
+      .map(({ address, balance }, at) => `${String(at + 1)} ${address} ${String(balance)}`)
+  }
+}
+
+const scriptHash = (script: number): string =>
+  (BigInt(script + 1) * 0x9e3779b97f4a7c15f39cc0605cedc8341082276bf3a27251f86c6a11d0c18e95n)
+    .toString(16)
+    .slice(-64)
+    .padStart(64, '0')
+
+let db: Database
+let chain: Balances
+const builders: RankingBuilder[] = []
+
+beforeEach(async () => {
+  db = await newDatabase()
+  await migrate(db)
+  chain = new Balances(db)
+})
+afterEach(async () => {
+  for (const each of builders.splice(0)) await each.close()
+  await dropDatabase(db)
+})
+
+function builderOf(options: RankingBuilderOptions = {}): RankingBuilder {
+  const builder = new RankingBuilder(db, logger, {
+    ...{ tail: 1, stepRows: 100, keptMs: 0, cleaningMs: 0, firstRetryMs: 0 },
+    ...options,
+  })
+  builders.push(builder)
+  return builder
+}
+
+async function considered(builder: RankingBuilder, written = 0, isFilling = false): Promise<void> {
+  builder.consider(chain.view(), written, isFilling)
+  await builder.idle()
+}
+
+async function expectRichList(): Promise<void> {
+  const filter = chain.view().sqlFilter('height', 'block_hash')
+  const expected = chain.ranked()
+  const shown: string[] = []
+  for (let offset = 0; offset < expected.length; offset += 70) {
+    const page = await richest(db, filter, { offset, limit: 70 })
+    shown.push(...page.map(({ rank, address, balance }) => `${String(rank)} ${address} ${balance}`))
+  }
+  expect(shown).toEqual(expected)
+}
+
+const heights = async (): Promise<number[]> => (await announcedRankings(db)).map(({ height }) => height)
+
+/** Of each table that is partitioned by rankings, how many it holds rows of. */
+async function parts(): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const table of ['ranked_balances', ...STEP_TABLES])
+    counts[table] = (await rankingParts(db, table)).length
+  return counts
+}
+
+const FINISHED = { ranked_balances: 1, ranking_changes: 0, ranking_order: 0, ranking_steps: 0 }
+
+describe('a ranking', { timeout: 120_000 }, () => {
+  it('is built by queries that group and sort no more rows than a step has, from nothing and from the one before', async () => {
+    await chain.grow(20, 300)
+    const settings = { max_rows_to_group_by: 600, max_rows_to_sort: 600 }
+    const steps = builderOf({ stepRows: 250, settings })
+    await considered(steps)
+    expect(await heights()).toEqual([19])
+    expect(await parts()).toEqual(FINISHED)
+    await expectRichList()
+    await chain.grow(3, 200)
+    await expectRichList()
+    await considered(steps, 600)
+    expect(await heights()).toEqual([22])
+    await expectRichList()
+    const whole = builderOf({ stepRows: 1e6, settings })
+    await chain.grow(20, 300)
+    await considered(whole)
+    expect(await heights()).toEqual([22])
+  })
+
+  it('goes on after a restart where it was, wherever that was', async () => {
+    await chain.grow(10, 100)
+    await considered(builderOf())
+    await chain.grow(20, 50)
+    let steps = 0
+    const count = (): void => void steps++
+    // Each process does one step, and one more that nobody noted.
+    for (let process = 0; process < 100 && !(await heights()).includes(29); process++) {
+      const dying: RankingBuilder = builderOf({
+        afterStep: () => {
+          count()
+          void dying.close()
+        },
+      })
+      await considered(dying)
+    }
+    const restarted = steps
+    await expectRichList()
+    expect(restarted).toBeGreaterThan(15)
+    expect(restarted).toBeLessThan(60)
+    const last = builderOf()
+    await considered(last)
+    await considered(last)
+    // The one before is final.
+    expect(await parts()).toEqual({ ...FINISHED, ranked_balances: 2 })
+  })
+
+  it('is right where a step was done and not noted', async () => {
+    await chain.grow(10, 60)
+    const first = builderOf({
+      afterStep: async () => {
+        // As if each had died just before: the newest note is gone.
+        await db.command(
+          'ALTER TABLE ranking_steps DELETE WHERE step > 0 AND step = (SELECT max(step) FROM ranking_steps) AND step % 4 = 1',
+        )
+        throw new DatabaseUnavailable('died')
+      },
+    })
+    for (let round = 0; round < 16; round++) await considered(first)
+    const second = builderOf()
+    await considered(second)
+    await considered(second)
+    expect(await heights()).toEqual([9])
+    await expectRichList()
+    expect(await parts()).toEqual(FINISHED)
+  })
+
+  it('is of its block, though others come while it is built', async () => {
+    await chain.grow(10, 60)
+    const builder: RankingBuilder = builderOf({
+      afterStep: async () => {
+        if (chain.height >= 14) return
+        await chain.grow(1, 50)
+        builder.consider(chain.view(), 50, false)
+      },
+    })
+    await considered(builder)
+    expect(await heights()).toEqual([9])
+    await expectRichList()
+  })
+
+  it('is dropped where its block leaves the chain while it is built, with all that was written of it', async () => {
+    await chain.grow(10, 60)
+    let left = false
+    const builder: RankingBuilder = builderOf({
+      afterStep: async () => {
+        if (left || (await parts())['ranked_balances'] === 0) return
+        left = true
+        chain.drop(2)
+        await chain.grow(3, 50, 1)
+        builder.consider(chain.view(), 150, false)
+      },
+    })
+    await considered(builder)
+    expect(left).toBe(true)
+    expect(await heights()).toEqual([])
+    await considered(builder)
+    expect(await heights()).toEqual([10])
+    await considered(builder)
+    await expectRichList()
+    expect(await parts()).toEqual(FINISHED)
+  })
+
+  it('is given up before rows are written that its steps would take for final', async () => {
+    await chain.grow(10, 60)
+    const builder: RankingBuilder = builderOf({ afterStep: () => void builder.close() })
+    await considered(builder)
+    expect((await parts())['ranking_steps']).toBe(1)
+    const next = builderOf()
+    await next.abandonAbove(9)
+    expect((await parts())['ranking_steps']).toBe(1)
+    await next.abandonAbove(8)
+    expect(await parts()).toEqual({ ...FINISHED, ranked_balances: 0 })
+  })
+
+  it('that is refused is not tried again at every head, and then in smaller steps', async () => {
+    await chain.grow(20, 300)
+    const failures = vi.spyOn(logger, 'warn')
+    const options = { stepRows: 8000, settings: { max_rows_to_group_by: 500 } }
+    const patient = builderOf({ ...options, firstRetryMs: 3_600_000 })
+    for (let head = 0; head < 20; head++) await considered(patient, 10)
+    expect(failures).toHaveBeenCalledTimes(1)
+    expect(await heights()).toEqual([])
+    const eager = builderOf(options)
+    for (let head = 0; head < 8; head++) await considered(eager, 10)
+    expect(failures.mock.calls.length).toBeGreaterThan(2)
+    failures.mockRestore()
+    expect(await heights()).toEqual([19])
+    await expectRichList()
+  })
+
+  it('is not built, nor gone on with, while the chain is filled', async () => {
+    await chain.grow(10, 60)
+    const builder: RankingBuilder = builderOf({
+      afterStep: () => {
+        builder.consider(chain.view(), 0, true)
+      },
+    })
+    await considered(builder, 2000, true)
+    expect(await parts()).toEqual({ ...FINISHED, ranked_balances: 0 })
+    await considered(builder)
+    await considered(builder, 2000, true)
+    expect(await heights()).toEqual([])
+    await considered(builderOf())
+    expect(await heights()).toEqual([9])
+  })
+
+  it('is due the later, the more addresses it has', async () => {
+    await chain.grow(1, 500)
+    const builder = builderOf({ tail: 100 })
+    await considered(builder)
+    await chain.grow(1, 150)
+    await considered(builder, 150)
+    expect(await heights()).toEqual([0])
+    await chain.grow(1, 150)
+    await considered(builder, 150)
+    expect(await heights()).toEqual([2])
+  })
+
+  it('stays as long as readers may use it: the newest, the newest final one, and others for some minutes', async () => {
+    const builder = builderOf({ keptMs: 3_600_000 })
+    for (let round = 0; round < 5; round++) {
+      await chain.grow(3, 100)
+      await considered(builder, 300)
+    }
+    expect(await heights()).toEqual([14, 11, 8, 5, 2])
+    const impatient = builderOf()
+    for (let round = 0; round < 3; round++) await considered(impatient)
+    expect(await heights()).toEqual([14, 8])
+    expect(await parts()).toEqual({ ...FINISHED, ranked_balances: 2 })
+    // The newest leaves the chain: the final one serves.
+    chain.drop(4)
+    await chain.grow(5, 20, 1)
+    await expectRichList()
+  })
+})
+
+describe('the statements that take rankings away', () => {
+  it('are accepted by replicated tables', { timeout: 60_000 }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-keeper-'))
+    const engine = await startEngine({
+      dataDir: folder,
+      settings: {
+        zookeeper: { implementation: 'testkeeper' },
+        macros: { cluster: 'one', shard: '1', replica: '1' },
+      },
+    })
+    const replicated = new Database({ url: engine.url, database: 'headwater' })
+    try {
+      await replicated.createIfAbsent()
+      const schema = statementsOf(text('deploy/clickhouse/cluster.sql'))
+      for (const each of schema.filter((statement) => statement.includes('headwater.rank')))
+        await replicated.command(each.replace(" ON CLUSTER '{cluster}'", ''))
+      // The embedded engine leaves them read-only: what it refuses for good it says before that, with another error.
+      const old = replicated.command('DELETE FROM rankings WHERE built_at < now64(3)')
+      await expect(old).rejects.toThrow(QueryRefused)
+      const unused = [{ height: 1, hash: 'ab'.repeat(32), size: 1 }]
+      await expect(forgetRankings(replicated, unused)).rejects.toThrow(DatabaseUnavailable)
+      const part = { height: 1, hash: 'ab'.repeat(32), id: '0123456789abcdef0123456789abcdef' }
+      for (const table of ['ranked_balances', ...STEP_TABLES]) {
+        expect(await rankingParts(replicated, table)).toEqual([])
+        await expect(dropRankingPart(replicated, table, part)).rejects.toThrow(DatabaseUnavailable)
+      }
+    } finally {
+      await replicated.close()
+      await engine.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('a backfill', () => {
+  it('ends with one ranking, and nothing is left of another one', { timeout: 120_000 }, async () => {
+    const node = await startSimnode({ chain: buildChain({ seed: 'ranking', blocks: 350 }) })
+    const pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine(), rankingTail: 20 })
+    try {
+      await pipeline.level()
+      const rows = await announcedRankings(pipeline.db)
+      expect(rows.map(({ height }) => height)).toEqual([350])
+      for (const [table, count] of Object.entries(FINISHED))
+        expect(await rankingParts(pipeline.db, table)).toHaveLength(count)
+    } finally {
+      await pipeline.close()
+      await node.close()
+    }
+  })
+})
