@@ -31,8 +31,11 @@ const KEPT_MS = 600_000
 const CLEANING_MS = 60_000
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
-/** So that nothing has to wait for a step: all other queries go first, and it has one core at most. */
-const STEP_SETTINGS = { priority: '2', max_threads: 1, max_insert_threads: 1, max_memory_usage: '1000000000' }
+/** So that nothing has to wait for a step: other queries go first, for a moment at each block of rows, and it has one core at most. */
+const STEP_SETTINGS = {
+  ...{ priority: '2', low_priority_query_wait_time_ms: 50 },
+  ...{ max_threads: 1, max_insert_threads: 1, max_memory_usage: '1000000000' },
+}
 
 export interface RankingBuilderOptions {
   readonly tail?: number | undefined
