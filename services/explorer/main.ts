@@ -4,20 +4,17 @@ import { openEventLog } from '../event-log.js'
 import { runService, StartRefused, untilAborted } from '../lifecycle.js'
 import { startExplorer } from './explorer.js'
 import { newerSchema } from './newer-schema.js'
+import { UpgradeAnswers } from './upgrading.js'
 
 await runService('explorer', async ({ config, logger, signal }) => {
   const url = await engineUrl(config, { signal, logger })
   const db = new Database({ url, database: config.clickhouseDatabase })
-  const log = await openEventLog(config, logger)
-  const {
-    explorerPort: port,
-    explorerGrpcPort: grpcPort,
-    host,
-    rateLimitPerMinute,
-    trustedProxyHops,
-    chain,
-    whaleMinValue,
-  } = config
+  const { explorerPort: port, explorerGrpcPort: grpcPort, host } = config
+  const upgrade = new UpgradeAnswers({ host, port }, logger)
+  const log = await openEventLog(config, logger, (progress) => {
+    upgrade.report(progress)
+  }).finally(() => upgrade.close())
+  const { rateLimitPerMinute, trustedProxyHops, chain, whaleMinValue } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
   const explorer = await startExplorer({
     ...{ host, port, grpcPort, db, log, logger, rateLimitPerMinute, trustedProxyHops, chain, definitions },
