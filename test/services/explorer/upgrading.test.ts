@@ -1,10 +1,14 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { UpgradeAnswers } from '../../../services/explorer/upgrading.js'
 import { freePort } from '../../../services/ports.js'
 import { until } from '../../harness/until.js'
-import { startBare } from './bare-server.js'
-import { FeedClient } from './feed-client.js'
+import { sendRaw } from './bare-server.js'
+
+const UPGRADE =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
 
 describe('an explorer whose log is being converted', () => {
   it('says so with progress, to reads and to health, and frees the port for the explorer', async () => {
@@ -26,12 +30,12 @@ describe('an explorer whose log is being converted', () => {
         recordsTotal: 10,
       })
     }
-    await expect(FeedClient.connect(url, '/ws')).rejects.toThrow('503')
+    const { text } = await sendRaw(port, `GET /ws HTTP/1.1\r\nHost: x\r\n${UPGRADE}\r\n\r\n`, { forMs: 200 })
+    expect(text).toMatch(/^HTTP\/1\.1 503 /)
     await upgrade.close()
-    const bare = await startBare()
-    const freed = await bare.server.listen('127.0.0.1', port)
-    expect(freed).toBe(port)
-    bare.close()
+    const freed = createServer().listen(port, '127.0.0.1')
+    await once(freed, 'listening')
+    freed.close()
   })
 
   it('listens on no port where there is nothing to convert', async () => {
