@@ -77,7 +77,7 @@ describe('an address with 200,000 transactions', () => {
   async function rowsRead(path: string): Promise<number> {
     const query = vi.spyOn(Database.prototype, 'query')
     expect((await get(path)).status).toBe(200)
-    const asked = query.mock.calls.filter(([sql]) => /FROM script_txs/.test(sql))
+    const asked = query.mock.calls.filter(([sql]) => sql.includes('FROM script_txs'))
     query.mockRestore()
     expect(asked.length).toBeGreaterThan(0)
     const rows = await Promise.all(
