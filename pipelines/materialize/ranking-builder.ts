@@ -149,7 +149,7 @@ export class RankingBuilder {
     if (this.#newest === undefined || !this.#knowsBuild || this.#build !== undefined) return true
     // Grows with what a build costs, and slower than that, for each page of the rich list costs this much.
     const { tail } = this.#options
-    return this.#rows >= Math.sqrt(tail * Math.max(tail, this.#newest.size))
+    return this.#rows >= Math.max(tail, Math.sqrt((tail / 5) * this.#newest.size))
   }
 
   async #run(): Promise<void> {
