@@ -52,6 +52,8 @@ export class BlockWriter {
   constructor(
     private readonly db: Database,
     cachedScripts = CACHED_SCRIPTS,
+    /** Called with how many outputs were created and spent, by script hash. */
+    private readonly onChanges?: (changes: ReadonlyMap<string, number>) => void,
   ) {
     this.#cache = new LRUCache({ max: cachedScripts })
   }
@@ -89,6 +91,7 @@ export class BlockWriter {
     const folded = new FoldedRows()
     const { sums } = await this.fold(folded, moves, chain, ground, cached)
     await this.insert(folded, own, ground.writer)
+    this.onChanges?.(own.changes)
     return sums
   }
 

@@ -28,6 +28,7 @@ import { chainOf, headsOf, mustConnect, mustDisconnect, newEvents, type PlacedEv
 import { LogShrank, PoisonEvent } from './poison.js'
 import { RankingBuilder } from './ranking-builder.js'
 import { mustHold, repair } from './repair.js'
+import { LIST_TAIL, UnspentLister } from './unspent-lister.js'
 import { WorkingChain } from './working-chain.js'
 
 /** Events folded at once: enough to make inserts large, few enough for memory. */
@@ -49,6 +50,8 @@ export interface MaterializerOptions {
   readonly finalityDepth: number
   /** Rows of balances above a ranking from which on a new one is built. */
   readonly rankingTail?: number
+  /** Changes of a script's outputs from which on they are listed anew. */
+  readonly listTail?: number
   /** Lays an event that is wrong at its right position aside, into topic `dead-letters`, and goes on with the next. */
   readonly layPoisonAside?: boolean
   readonly hooks?: MaterializerHooks
@@ -97,6 +100,7 @@ export class Materializer {
   readonly #writer: BlockWriter
   readonly #announcer: Announcer
   readonly #rankings: RankingBuilder
+  readonly #lister: UnspentLister
   #view: ChainView | undefined
   #working = new WorkingChain(undefined)
   #pending: Pending = fresh(undefined)
@@ -119,7 +123,10 @@ export class Materializer {
 
   constructor(options: MaterializerOptions) {
     this.#options = options
-    this.#writer = new BlockWriter(options.db)
+    this.#lister = new UnspentLister(options.db, options.logger, options.listTail ?? LIST_TAIL)
+    this.#writer = new BlockWriter(options.db, undefined, (changes) => {
+      this.#lister.count(changes)
+    })
     this.#announcer = new Announcer(options.log)
     this.#rankings = new RankingBuilder(options.db, options.logger, { tail: options.rankingTail })
   }
@@ -155,12 +162,12 @@ export class Materializer {
 
   /** Resolves when nothing is being written beside the fold. */
   async idle(): Promise<void> {
-    await this.#rankings.idle()
+    await Promise.all([this.#rankings.idle(), this.#lister.idle()])
   }
 
   /** Ends what is written beside the fold, after the step that is under way; a later start goes on with it. */
   async close(): Promise<void> {
-    await this.#rankings.close()
+    await Promise.all([this.#rankings.close(), this.#lister.idle()])
   }
 
   /**
@@ -339,8 +346,8 @@ export class Materializer {
     if (head === undefined || fork >= this.#shownFinal) return
     const { db, logger } = this.#options
     logger.warn({ from: this.#shownFinal, to: fork }, 'a reorganisation below the final height')
-    // The steps of a ranking trust the old final height.
-    await this.#rankings.abandonAbove(fork)
+    // The steps of a ranking, and lists, trust the old final height.
+    await Promise.all([this.#rankings.abandonAbove(fork), this.#lister.idle()])
     const lowered = fork < head.finalHeight ? this.#again(head, { finalHeight: fork }) : head
     if (lowered !== head) await writeHead(db, lowered)
     this.#claiming = numberAfter(this.#number)
@@ -384,6 +391,7 @@ export class Materializer {
     const behind = (this.#announcer.nodeHeight ?? -1) - this.#view.head.tipHeight
     const isFilling = Math.max(connected, behind) > FILLING_BLOCKS
     this.#rankings.consider(this.#view, this.#writer.balanceRows, isFilling)
+    this.#lister.consider(this.#view, isFilling)
     this.#writer.balanceRows = 0
   }
 

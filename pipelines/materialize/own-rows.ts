@@ -5,6 +5,7 @@ import {
   BLOCK_TXS,
   depthOf,
   SCRIPT_OUTPUTS,
+  SCRIPT_SPENDS,
   SPENDS,
   TX_BODIES,
   TX_PLACES,
@@ -30,6 +31,13 @@ export class OwnRows {
   readonly witnesses = new EncodedRows(TX_WITNESSES)
   readonly spends = new EncodedRows(SPENDS)
   readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
+  readonly scriptSpends = new EncodedRows(SCRIPT_SPENDS)
+  readonly #changes = new Map<string, number>()
+
+  /** How many outputs were created and spent, by script hash; not of what another thread has made. */
+  get changes(): ReadonlyMap<string, number> {
+    return this.#changes
+  }
 
   get tables(): Readonly<Record<string, EncodedRows>> {
     return Object.fromEntries(Object.entries(this))
@@ -96,6 +104,15 @@ export class OwnRows {
         block_hash: block.hash,
         value: prevout.value,
       })
+      this.scriptSpends.add({
+        script_hash: known.hash,
+        height: block.height,
+        block_hash: block.hash,
+        depth: depthOf(prevout.height),
+        txid: prevTxid,
+        vout: prevVout,
+      })
+      this.#changes.set(known.hash, (this.#changes.get(known.hash) ?? 0) + 1)
     }
   }
 
@@ -113,6 +130,7 @@ export class OwnRows {
         block_hash: block.hash,
         value,
       })
+      this.#changes.set(known.hash, (this.#changes.get(known.hash) ?? 0) + 1)
     }
   }
 }

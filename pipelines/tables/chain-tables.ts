@@ -128,6 +128,15 @@ export const SCRIPT_OUTPUTS = table('script_outputs', {
   value: 'u64',
 })
 
+export const SCRIPT_SPENDS = table('script_spends', {
+  script_hash: 'hash',
+  height: 'u32',
+  block_hash: 'hash',
+  depth: 'u32',
+  txid: 'hash',
+  vout: 'u32',
+})
+
 export const SCRIPT_BALANCES = table('script_balances', {
   height: 'u32',
   block_hash: 'hash',

@@ -8,6 +8,7 @@ const BLOCK_COLUMNS = {
   spends: ['height', 'block_hash'],
   script_txs: ['height', 'block_hash'],
   script_outputs: ['height', 'block_hash'],
+  script_spends: ['height', 'block_hash'],
   script_balances: ['height', 'block_hash'],
   op_returns: ['height', 'block_hash'],
 } as const

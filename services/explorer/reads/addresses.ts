@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { isDilithiumScript } from '../../../pipelines/chain/address.js'
 import { scriptType } from '../../../pipelines/chain/script.js'
+import { unspentPage } from '../../../pipelines/tables/unspent.js'
 import type { PoolTx } from '../pool-tx.js'
 import type { ScriptRow } from '../tables.js'
 import { address, limit, offset, page } from './arguments.js'
@@ -8,7 +9,6 @@ import { isoTime } from './block-rows.js'
 import { declareRead, listFrom, NotFound } from './read.js'
 import { askedScript, lastOfScript } from './script.js'
 import { AddressSummary, AddressTransaction, paged, Utxo, windowed } from './shapes.js'
-import { unspentOutputs } from './unspent.js'
 
 /** Known to the chain or to the pool; the figures are the chain's. */
 export const addressSummary = declareRead({
@@ -89,7 +89,12 @@ export const addressUtxos = declareRead({
     const asked = askedScript(context, address)
     const total = (await lastOfScript(context, asked.scriptHash))?.unspentCount ?? 0
     if (offset >= total) return { items: [], total, limit, offset }
-    const outputs = await unspentOutputs(context, asked.scriptHash, limit, offset)
+    const filter = context.chain.view?.sqlFilter('height', 'block_hash') ?? '0'
+    const outputs = await unspentPage(
+      context.tables,
+      { scriptHash: asked.scriptHash, filter },
+      { limit, offset, total },
+    )
     const script = { script_pub_key: asked.script.toString('hex'), script_type: scriptType(asked.script) }
     const items = outputs.map(({ txid, vout, height, value }) => {
       return { txid, vout, block_height: height, value, ...script, spent_txid: null, spent_vin: null }

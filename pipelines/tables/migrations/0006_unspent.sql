@@ -1,0 +1,43 @@
+-- The spends of a script's outputs by the block that spends, newest last: what changed above a height is a range. The same
+-- facts as the rows of script_outputs with spent = 1, which stand beside the outputs.
+CREATE TABLE script_spends
+(
+    script_hash   FixedString(32),
+    height        UInt32,                       -- of the spending block
+    block_hash    FixedString(32),
+    depth         UInt32,                       -- 4294967295 − height of the block that created the output
+    txid          FixedString(32),
+    vout          UInt32
+)
+ENGINE = ReplacingMergeTree ORDER BY (script_hash, height, block_hash, depth, txid, vout)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+INSERT INTO script_spends SELECT script_hash, height, block_hash, depth, txid, vout FROM script_outputs WHERE spent = 1;
+
+-- All unspent outputs of a script that has spent many, as of a block, numbered in the order in which they are listed: true as
+-- long as that block is of the chain. What was spent and created since is laid over it.
+CREATE TABLE unspent_outputs
+(
+    script_hash   FixedString(32),
+    at_height     UInt32,
+    at_hash       FixedString(32),
+    place         UInt64,                       -- from 1
+    depth         UInt32,
+    txid          FixedString(32),
+    vout          UInt32,
+    value         UInt64
+)
+ENGINE = ReplacingMergeTree ORDER BY (script_hash, at_height, at_hash, place)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+-- Written when all rows of a list are.
+CREATE TABLE unspent_lists
+(
+    script_hash   FixedString(32),
+    height        UInt32,
+    block_hash    FixedString(32),
+    size          UInt64,
+    built_at      DateTime64(3, 'UTC')
+)
+ENGINE = ReplacingMergeTree ORDER BY (script_hash, height, block_hash)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;

@@ -1,0 +1,204 @@
+import { depthOf } from './chain-tables.js'
+import type { Database } from './clickhouse.js'
+
+/** The unspent outputs of a script as of a block, numbered: true as long as that block is of the chain. */
+export interface UnspentList {
+  /** -1: the empty one, before any block. */
+  readonly height: number
+  readonly hash: string
+  readonly size: number
+}
+
+export interface UnspentOutput {
+  readonly txid: string
+  readonly vout: number
+  /** Of the block that created it. */
+  readonly height: number
+  /** Base units, decimal. */
+  readonly value: string
+}
+
+/** Asks the database; a reader's may refuse. */
+export interface Asks {
+  query<T>(sql: string, params?: Readonly<Record<string, unknown>>): Promise<T[]>
+}
+
+/** A script, and which rows are of the chain: a condition over `height` and `block_hash`. */
+export interface UnspentOf {
+  readonly scriptHash: string
+  readonly filter: string
+}
+
+const NO_LIST: UnspentList = { height: -1, hash: '00'.repeat(32), size: 0 }
+const SCRIPT = 'script_hash = unhex({script:String})'
+const OF_LIST = `${SCRIPT} AND at_height = {above:Int64} AND at_hash = unhex({hash:String})`
+/** What stands in the list and was spent above it: `unspent` is decided by it alone. */
+const spentAbove = (filter: string): string =>
+  `FROM script_spends WHERE ${SCRIPT} AND height > {above:Int64} AND depth >= {depth:UInt64} AND ${filter}`
+
+/** Outputs that blocks above a list created and that are unspent, in the table's order, so that the server stops when it has enough. */
+const createdAbove = (
+  filter: string,
+): string => `SELECT depth, txid, vout, anyIf(value, spent = 0) AS worth FROM script_outputs
+  WHERE ${SCRIPT} AND depth < {depth:UInt64} AND ${filter}
+  GROUP BY depth, txid, vout HAVING countIf(spent = 1) = 0 AND countIf(spent = 0) > 0`
+
+const paramsOf = (scriptHash: string, list: UnspentList): Record<string, unknown> => ({
+  script: scriptHash,
+  above: list.height,
+  hash: list.hash,
+  // Every output is above the empty list, those of block 0 too.
+  depth: depthOf(list.height),
+})
+
+/** The newest list of a script that the filter's chain has, the empty one where there is none. */
+export async function newestList(db: Asks, { scriptHash, filter }: UnspentOf): Promise<UnspentList> {
+  const sql = `SELECT unspent_lists.height AS at, lower(hex(block_hash)) AS id, size FROM unspent_lists
+    WHERE ${SCRIPT} AND ${filter} ORDER BY unspent_lists.height DESC LIMIT 1`
+  const [row] = await db.query<{ at: number; id: string; size: string }>(sql, { script: scriptHash })
+  return row === undefined ? NO_LIST : { height: row.at, hash: row.id, size: Number(row.size) }
+}
+
+/**
+ * Some of the unspent outputs of a script, newest block first, then by txid and vout. Reads what changed since the script's
+ * newest list, and no more of that than the page and as many rows as were spent since, however deep the page.
+ * @param total of the script's unspent outputs, by its totals.
+ */
+export async function unspentPage(
+  db: Asks,
+  of: UnspentOf,
+  page: { readonly limit: number; readonly offset: number; readonly total: number },
+): Promise<UnspentOutput[]> {
+  const { limit, offset, total } = page
+  const list = await newestList(db, of)
+  if (list.height < 0) return created(db, of, NO_LIST, limit, offset)
+  const params = paramsOf(of.scriptHash, list)
+  const counted = `SELECT uniqExact(depth, txid, vout) AS spent ${spentAbove(of.filter)}`
+  const spent = Number((await db.query<{ spent: string }>(counted, params))[0]?.spent ?? 0)
+  const fresh = total - (list.size - spent)
+  const wanted = Math.min(limit, total - offset)
+  const first = offset < fresh ? await created(db, of, list, Math.min(limit, fresh - offset), offset) : []
+  const rest = await listed(db, of, list, {
+    limit: wanted - first.length,
+    offset: Math.max(0, offset - fresh),
+    spent,
+  })
+  const found = [...first, ...rest]
+  // A list that is not what it says, or is just being dropped: all that it was made of is still there.
+  return found.length === wanted && fresh >= 0 ? found : created(db, of, NO_LIST, limit, offset)
+}
+
+interface Row {
+  readonly at: number
+  readonly id: string
+  readonly vout: number
+  readonly worth: string
+}
+
+const COLUMNS = 'toUInt32(4294967295 - depth) AS at, lower(hex(txid)) AS id, vout, worth'
+const toOutput = ({ at, id, vout, worth }: Row): UnspentOutput => ({
+  txid: id,
+  vout,
+  height: at,
+  value: worth,
+})
+
+/** Unspent outputs of blocks above a list. */
+async function created(
+  db: Asks,
+  { scriptHash, filter }: UnspentOf,
+  list: UnspentList,
+  limit: number,
+  offset: number,
+): Promise<UnspentOutput[]> {
+  const sql = `SELECT ${COLUMNS} FROM (${createdAbove(filter)} ORDER BY depth, txid, vout LIMIT {limit:UInt64} OFFSET {offset:UInt64})
+    SETTINGS optimize_aggregation_in_order = 1`
+  return (await db.query<Row>(sql, { ...paramsOf(scriptHash, list), limit, offset })).map(toOutput)
+}
+
+/** Outputs of a list that were not spent since. @param page `spent`: how many were. */
+async function listed(
+  db: Asks,
+  { scriptHash, filter }: UnspentOf,
+  list: UnspentList,
+  page: { readonly limit: number; readonly offset: number; readonly spent: number },
+): Promise<UnspentOutput[]> {
+  const { limit, offset, spent } = page
+  if (limit <= 0) return []
+  // One that is left has moved up by no more places than were spent.
+  const params = { ...paramsOf(scriptHash, list), from: offset + 1, to: offset + limit + spent, limit }
+  const edge = `(SELECT (depth, txid, vout) FROM unspent_outputs WHERE ${OF_LIST} AND place = {from:UInt64} LIMIT 1)`
+  const before = `SELECT uniqExact(depth, txid, vout) AS gone ${spentAbove(filter)} AND (depth, txid, vout) < ${edge}`
+  const skipped = spent === 0 ? 0 : Number((await db.query<{ gone: string }>(before, params))[0]?.gone ?? 0)
+  const sql = `SELECT ${COLUMNS} FROM (SELECT place, depth, txid, vout, value AS worth FROM unspent_outputs
+      WHERE ${OF_LIST} AND place BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY place LIMIT 1 BY place)
+    WHERE (depth, txid, vout) NOT IN (SELECT depth, txid, vout ${spentAbove(filter)})
+    ORDER BY place LIMIT {limit:UInt64} OFFSET {skipped:UInt64}`
+  return (await db.query<Row>(sql, { ...params, skipped })).map(toOutput)
+}
+
+/** Outputs of a script that were created or spent above a list. */
+export async function changesAbove(db: Asks, of: UnspentOf, list: UnspentList): Promise<number> {
+  const sql = `SELECT (SELECT count() FROM script_spends WHERE ${SCRIPT} AND height > {above:Int64} AND ${of.filter})
+    + (SELECT count() FROM script_outputs WHERE ${SCRIPT} AND depth < {depth:UInt64} AND spent = 0 AND ${of.filter}) AS changes`
+  const rows = await db.query<{ changes: string }>(sql, paramsOf(of.scriptHash, list))
+  return Number(rows[0]?.changes ?? 0)
+}
+
+/**
+ * Writes the list of a script's unspent outputs as of the end of the filter's chain, from an earlier one and what changed
+ * since. The same block always gives the same rows, so a build that was cut off is simply made again.
+ * @throws where not all rows are there in the end.
+ */
+export async function buildList(
+  db: Database,
+  of: UnspentOf,
+  base: UnspentList,
+  at: { readonly height: number; readonly hash: string },
+): Promise<UnspentList> {
+  const { scriptHash, filter } = of
+  const name = `unhex('${scriptHash}') AS script, ${String(at.height)} AS made_height, unhex('${at.hash}') AS made_hash`
+  await db.command(
+    `INSERT INTO unspent_outputs (script_hash, at_height, at_hash, place, depth, txid, vout, value)
+     SELECT ${name}, row_number() OVER (ORDER BY depth, txid, vout) AS at_place, depth, txid, vout, worth FROM (
+       SELECT depth, txid, vout, value AS worth FROM unspent_outputs WHERE ${OF_LIST}
+         AND (depth, txid, vout) NOT IN (SELECT depth, txid, vout ${spentAbove(filter)})
+       LIMIT 1 BY depth, txid, vout
+       UNION ALL ${createdAbove(filter)}
+     )`,
+    paramsOf(scriptHash, base),
+  )
+  const counted = `SELECT uniqExact(place) AS rows, max(place) AS last FROM unspent_outputs WHERE ${OF_LIST}`
+  const [row] = await db.query<{ rows: string; last: string }>(
+    counted,
+    paramsOf(scriptHash, { ...at, size: 0 }),
+  )
+  if (row === undefined || row.rows !== row.last)
+    throw new Error(`the unspent outputs of ${scriptHash} as of ${at.hash} are not all there`)
+  await db.mustBeWhole()
+  await db.command(
+    `INSERT INTO unspent_lists (script_hash, height, block_hash, size, built_at)
+     VALUES (unhex('${scriptHash}'), ${String(at.height)}, unhex('${at.hash}'), ${row.rows}, now64(3))`,
+  )
+  return { ...at, size: Number(row.rows) }
+}
+
+/** A superseded list is still read by whoever chose it before: longer than any query may take. */
+const KEPT_SECONDS = 600
+const DROPPED_AT_ONCE = 200
+
+/** Takes away superseded lists: their rows first. Replicated tables refuse subqueries there, so they are named. */
+export async function dropOldLists(db: Database): Promise<void> {
+  const old = await db.query<{ script: string; at: number; hash: string }>(
+    `SELECT lower(hex(script_hash)) AS script, unspent_lists.height AS at, lower(hex(block_hash)) AS hash FROM unspent_lists
+     WHERE built_at < now64(3) - INTERVAL ${String(KEPT_SECONDS)} SECOND AND (script_hash, height) NOT IN (
+       SELECT script_hash, height FROM unspent_lists ORDER BY height DESC LIMIT 2 BY script_hash)
+     LIMIT ${String(DROPPED_AT_ONCE)}`,
+  )
+  if (old.length === 0) return
+  const names = old
+    .map(({ script, at, hash }) => `(unhex('${script}'), ${String(at)}, unhex('${hash}'))`)
+    .join(', ')
+  await db.command(`DELETE FROM unspent_outputs WHERE (script_hash, at_height, at_hash) IN (${names})`)
+  await db.command(`DELETE FROM unspent_lists WHERE (script_hash, height, block_hash) IN (${names})`)
+}
