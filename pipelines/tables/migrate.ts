@@ -104,6 +104,7 @@ async function partsToRewrite(db: Database): Promise<number> {
  */
 async function runStatement(db: Database, statement: string, id: number): Promise<void> {
   const table = /^TRUNCATE TABLE (\w+)$/.exec(statement)?.[1]
+  if (statement.startsWith('INSERT')) return rewrite(db, statement)
   if (table === undefined) return db.command(statement)
   if (table in POINT_TABLES) return
   await db.command(
@@ -117,6 +118,19 @@ export async function isMigrated(db: Pick<Database, 'query'>): Promise<boolean> 
   const done = await db.query<{ id: number }>('SELECT DISTINCT id FROM migrations')
   const known = await readMigrations()
   return known.every(({ id }) => done.some((row) => row.id === id))
+}
+
+/** A table may have so many rows that copying them takes hours. */
+const REWRITE_TIMEOUT_MS = 86_400_000
+
+/** Fills a table from another one. Cut off, it is simply run again: the rows are the same. */
+async function rewrite(db: Database, statement: string): Promise<void> {
+  const patient = db.sibling(db.name, undefined, REWRITE_TIMEOUT_MS)
+  try {
+    await patient.command(statement)
+  } finally {
+    await patient.close()
+  }
 }
 
 /** The migrations in their order; comments are left out of what is run and compared. */

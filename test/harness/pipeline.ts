@@ -27,6 +27,7 @@ export interface PipelineOptions {
   readonly engineUrl: string
   readonly finalityDepth?: number
   readonly rankingTail?: number
+  readonly listTail?: number
   /** What the explorer is to have besides. */
   readonly explorer?: Partial<ExplorerOptions>
   /** Makes tables, instead of or before the migrations. */
@@ -170,5 +171,6 @@ function newMaterializer(options: PipelineOptions, db: Database, log: EventLog):
     logger,
     finalityDepth: options.finalityDepth ?? 500,
     ...(options.rankingTail === undefined ? {} : { rankingTail: options.rankingTail }),
+    ...(options.listTail === undefined ? {} : { listTail: options.listTail }),
   })
 }

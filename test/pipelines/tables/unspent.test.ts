@@ -152,10 +152,10 @@ describe('lists of unspent outputs', () => {
   /** By all rows, as if there were no list. */
   const plain = async (filter: string) => {
     const rows = await database().query<{ txid: string; made: number; value: string }>(
-      `SELECT lower(hex(txid)) AS txid, any(4294967295 - depth) AS made, toString(any(script_outputs.value)) AS value FROM script_outputs
+      `SELECT lower(hex(txid)) AS txid, any(toUInt32(4294967295 - depth)) AS made, toString(any(script_outputs.value)) AS value FROM script_outputs
        WHERE ${filter} GROUP BY script_outputs.txid HAVING max(spent) = 0 ORDER BY any(depth), txid`,
     )
-    return rows.map(({ txid, made, value }) => ({ txid, vout: 0, height: Number(made), value }))
+    return rows.map(({ txid, made, value }) => ({ txid, vout: 0, height: made, value }))
   }
 
   it('give every page as it is without them, whatever was listed, on either branch', async () => {
