@@ -393,8 +393,10 @@ export async function whalePlaces(
   filter: string,
   count: number,
 ): Promise<Place[]> {
+  // Granule after granule, newest first, of those that the index does not leave out: it ends with the last one that is needed.
   const sql = `SELECT ${PLACE} FROM block_txs WHERE moved > {least:UInt64} AND ${filter}
-    ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}`
+    ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}
+    SETTINGS max_threads = 1, max_block_size = 1024`
   return (await tables.query<RawPlace>(sql, { least: least.toString() })).map(toPlace)
 }
 
