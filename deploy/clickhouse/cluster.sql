@@ -229,6 +229,19 @@ ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/
 ORDER BY (script_hash, depth, txid, vout, spent, height, block_hash)
 SETTINGS index_granularity = 512, fsync_after_insert = 1;
 
+CREATE TABLE IF NOT EXISTS headwater.script_spends ON CLUSTER '{cluster}'
+(
+    `script_hash` FixedString(32),
+    `height` UInt32,
+    `block_hash` FixedString(32),
+    `depth` UInt32,
+    `txid` FixedString(32),
+    `vout` UInt32
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (script_hash, height, block_hash, depth, txid, vout)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
 CREATE TABLE IF NOT EXISTS headwater.script_txs ON CLUSTER '{cluster}'
 (
     `script_hash` FixedString(32),
@@ -309,6 +322,33 @@ ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/
 ORDER BY wtxid
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
 
+CREATE TABLE IF NOT EXISTS headwater.unspent_lists ON CLUSTER '{cluster}'
+(
+    `script_hash` FixedString(32),
+    `height` UInt32,
+    `block_hash` FixedString(32),
+    `size` UInt64,
+    `built_at` DateTime64(3, 'UTC')
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (script_hash, height, block_hash)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.unspent_outputs ON CLUSTER '{cluster}'
+(
+    `script_hash` FixedString(32),
+    `at_height` UInt32,
+    `at_hash` FixedString(32),
+    `place` UInt64,
+    `depth` UInt32,
+    `txid` FixedString(32),
+    `vout` UInt32,
+    `value` UInt64
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (script_hash, at_height, at_hash, place)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
 CREATE TABLE IF NOT EXISTS headwater.writers ON CLUSTER '{cluster}'
 (
     `writer` UInt64,
@@ -327,5 +367,6 @@ INSERT INTO headwater.migrations (id, name, checksum) VALUES
     (3, '0003_writers.sql', '67276753268171f47f5eb9058cb4a31dc8ba58ae32de283ef7c7e806fd71a3f4'),
     (4, '0004_successors.sql', '327d4d54a674f441ff602b0ebc2b0d3838f8f914c76a8df1d4e5e5c27bde93fb'),
     (5, '0005_reached.sql', '990eac6611b471c4274b578afaf48db90c6b0bf89348bb98f8222bf0634dba02'),
-    (6, '0006_ranking_steps.sql', 'cabc8a9694d0580142878f2f6d7fcdb2ae5aabbeed7eba43a3543c2a06ee3281');
+    (6, '0006_ranking_steps.sql', 'cabc8a9694d0580142878f2f6d7fcdb2ae5aabbeed7eba43a3543c2a06ee3281'),
+    (7, '0007_unspent.sql', '6be8f1d45869e6eb50bdd233839bd09baf7456de761dd26d812844d7e5393b27');
 
