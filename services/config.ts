@@ -226,7 +226,7 @@ const SETTINGS = {
   poisonEvents: choice(
     'POISON_EVENTS',
     ['stop', 'dead-letters'],
-    'What the materializer does at an event that is wrong at its right position: `stop` and say so, or lay it aside into the topic `dead-letters` and go on.',
+    'What the materializer does at an invalid event that the poller cannot replace from the node: `stop`, or send it to topic `dead-letters` and apply the next one. In both cases it first waits for the repair.',
     'stop',
   ),
   labelsFile: optionalPath(

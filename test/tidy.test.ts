@@ -14,10 +14,11 @@ const MOST_LINES = 600
 const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   chain: [],
   log: [],
+  events: [],
   node: ['chain'],
-  poll: ['chain', 'log', 'node', 'pool'],
+  poll: ['chain', 'events', 'log', 'node', 'pool'],
   tables: ['chain'],
-  materialize: ['chain', 'log', 'tables'],
+  materialize: ['chain', 'events', 'log', 'tables'],
   pool: ['log'],
   content: [],
   audit: ['chain', 'log', 'node', 'pool', 'tables'],

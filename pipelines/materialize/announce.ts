@@ -3,12 +3,15 @@ import {
   Alert_Kind,
   CommittedEventSchema,
   type Heartbeat,
+  type IndexStateSchema,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../chain/hash.js'
 import { lastHeartbeat } from '../log/heartbeat.js'
 import { type EventLog, PARTITION } from '../log/port.js'
 import type { Head } from '../tables/head.js'
 import { LogShrank, PoisonEvent } from './poison.js'
+
+type Index = MessageInitShape<typeof IndexStateSchema>
 
 /** Events of topic `node` looked back at on start: the newest heartbeat is among the last few. */
 const LOOK_BACK = 200
@@ -31,14 +34,27 @@ export class Announcer {
     await this.#tell({ case: 'head', value })
   }
 
-  /** Tells that the fold stands still, and why; what is neither a poison event nor a log that shrank is a defect of ours. */
-  async alert(why: Error): Promise<void> {
+  /**
+   * Publishes that the materializer stands still, and why; what is neither a poison event nor a log that shrank is a defect of ours.
+   * @param index what the poller needs to know to repair the log; left out where it cannot.
+   * @returns the alert's position in topic `committed`.
+   */
+  async alert(why: Error, index?: Index, refusal = ''): Promise<number> {
     const kind = why instanceof LogShrank ? Alert_Kind.LOG_SHRANK : Alert_Kind.DEFECT
     const value =
       why instanceof PoisonEvent
         ? { kind: Alert_Kind.POISON, topic: why.topic, position: BigInt(why.position), reason: why.reason }
         : { kind, topic: 'chain', position: -1n, reason: why.message }
-    await this.#tell({ case: 'alert', value: { partition: PARTITION, ...value } })
+    const reason = refusal === '' ? value.reason : `${value.reason}; not repaired: ${refusal}`
+    const refused = refusal !== ''
+    const fields = {
+      partition: PARTITION,
+      ...value,
+      reason,
+      refused,
+      ...(index === undefined ? {} : { index }),
+    }
+    return this.#tell({ case: 'alert', value: fields })
   }
 
   /** Height of the node in the newest heartbeat that was passed on, undefined before any. */
@@ -56,9 +72,9 @@ export class Announcer {
     this.#nodeHeight = heartbeat.nodeHeight
   }
 
-  async #tell(event: NonNullable<MessageInitShape<typeof CommittedEventSchema>['event']>): Promise<void> {
+  async #tell(event: NonNullable<MessageInitShape<typeof CommittedEventSchema>['event']>): Promise<number> {
     const value = toBinary(CommittedEventSchema, create(CommittedEventSchema, { event }))
-    await this.log.append('committed', [value])
+    return this.log.append('committed', [value])
   }
 
   async #newestHeartbeat(): Promise<Heartbeat | undefined> {

@@ -1,12 +1,8 @@
-import { fromBinary } from '@bufbuild/protobuf'
 import { type Block, parseBlock } from '../chain/block.js'
 import type { Prevout } from '../chain/prevout.js'
 import type { LogRecord } from '../log/port.js'
-import {
-  type BlockConnected,
-  type ChainEvent,
-  ChainEventSchema,
-} from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { BlockConnected, ChainEvent } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { decodeChainEvent } from '../events/chain-event.js'
 import { PoisonEvent } from './poison.js'
 
 /** A block as an event brought it. */
@@ -21,7 +17,7 @@ export interface ConnectedBlock extends Block {
 /** @throws PoisonEvent where the record is no event. */
 export function decodeEvent({ position, value }: LogRecord): ChainEvent {
   try {
-    return fromBinary(ChainEventSchema, value)
+    return decodeChainEvent(value)
   } catch (error) {
     throw new PoisonEvent('chain', position, `cannot be decoded: ${String(error)}`)
   }

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Chain } from '../chain/network.js'
 import type { LogRecord } from '../log/port.js'
-import { decodeEvent, hexOf } from './decode.js'
+import { type ConnectedBlock, hexOf } from './decode.js'
 import { PoisonEvent } from './poison.js'
 import { asChain } from './working-chain.js'
 
@@ -16,7 +16,10 @@ export interface Place {
 }
 
 export interface PlacedEvent extends LogRecord {
+  /** Without a case where it only says that the state after it may be published. */
   readonly event: ChainEvent
+  /** Of an event that connects one, where the reader decodes it. */
+  readonly block?: ConnectedBlock
 }
 
 interface Tip {
@@ -24,24 +27,9 @@ interface Tip {
   readonly hash: string
 }
 
-/**
- * Drops events of an older epoch than the newest, those that came before (the producer's retries), and those that were laid
- * aside.
- */
-export function newEvents(
-  records: readonly LogRecord[],
-  last: Place,
-  aside: ReadonlySet<number>,
-): PlacedEvent[] {
-  let { epoch, sequence } = last
-  return records.flatMap((record) => {
-    if (aside.has(record.position)) return []
-    const event = decodeEvent(record)
-    if (event.epoch < epoch || (event.epoch === epoch && event.sequence <= sequence)) return []
-    epoch = event.epoch
-    sequence = event.sequence
-    return [{ ...record, event }]
-  })
+/** Returns whether an event is newer than the last one: not of an older epoch, and not a retry of the producer. */
+export function isNew({ epoch, sequence }: Place, last: Place): boolean {
+  return epoch > last.epoch || (epoch === last.epoch && sequence > last.sequence)
 }
 
 /**

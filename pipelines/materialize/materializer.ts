@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type {
-  BlockConnected,
-  BlockDisconnected,
-  ChainEvent,
-} from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { BlockDisconnected } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Chain } from '../chain/network.js'
 import { isDefect } from '../defect.js'
-import type { EventLog, LogRecord } from '../log/port.js'
+import { offsetOf, positionOf } from '../events/positions.js'
+import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import { type ChainView, loadChainView, nextChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
@@ -22,14 +19,16 @@ import {
 } from '../tables/writers.js'
 import { Announcer } from './announce.js'
 import { BlockWriter } from './block-writer.js'
+import { ChainReader } from './chain-reader.js'
+import { DamageReporter } from './damage.js'
 import { readAside, writeAside } from './dead-letters.js'
-import { type ConnectedBlock, decodeBlock, hexOf } from './decode.js'
-import { chainOf, headsOf, mustConnect, mustDisconnect, newEvents, type PlacedEvent } from './events.js'
+import { type ConnectedBlock, hexOf } from './decode.js'
+import { chainOf, headsOf, mustConnect, mustDisconnect, type PlacedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 import { RankingBuilder } from './ranking-builder.js'
-import { mustHold, repair } from './repair.js'
+import { lostHead, repair } from './repair.js'
 import { LIST_TAIL, UnspentLister } from './unspent-lister.js'
-import { WorkingChain } from './working-chain.js'
+import { hashesOf, WorkingChain } from './working-chain.js'
 
 /** Events folded at once: enough to make inserts large, few enough for memory. */
 const BATCH_EVENTS = 100
@@ -40,7 +39,7 @@ const IDLE_WAIT_MS = 250
 const LOOK_ROUND_MS = 1000
 const LONGEST_BACKOFF_MS = 2000
 /** Errors that trying again does not mend. */
-const ENDINGS = [PoisonEvent, LogShrank, Superseded, MigrationMismatch]
+const ENDINGS = [PoisonEvent, Superseded, MigrationMismatch]
 
 export interface MaterializerOptions {
   readonly db: Database
@@ -52,7 +51,7 @@ export interface MaterializerOptions {
   readonly rankingTail?: number
   /** Changes of a script's outputs from which on they are listed anew. */
   readonly listTail?: number
-  /** Lays an event that is wrong at its right position aside, into topic `dead-letters`, and goes on with the next. */
+  /** Sends an invalid event that the poller refuses to replace to topic `dead-letters`, and goes on with the next. */
   readonly layPoisonAside?: boolean
   readonly hooks?: MaterializerHooks
   readonly observer?: MaterializerObserver
@@ -105,11 +104,8 @@ export class Materializer {
   #working = new WorkingChain(undefined)
   #pending: Pending = fresh(undefined)
   #unwritten: ConnectedBlock[] = []
-  /** The last position that was read. */
-  #cursor = -1
-  #started = false
-  /** Positions of events that were laid aside. */
-  #aside: ReadonlySet<number> = new Set()
+  readonly #damage: DamageReporter
+  #reader: ChainReader | undefined
   /** Its number among the writers; nothing before the first start. */
   #writing: bigint | undefined
   /** The number under which it takes over from itself; after an error that may have happened or not. */
@@ -118,8 +114,8 @@ export class Materializer {
   #shownFinal = -1
   #lookedAt = 0
 
-  /** Blocks connected and disconnected since the start. */
-  readonly counts = { connected: 0, disconnected: 0, heads: 0 }
+  /** Blocks connected and disconnected, heads written and damages of the log repaired since the start. */
+  readonly counts = { connected: 0, disconnected: 0, heads: 0, healed: 0 }
 
   constructor(options: MaterializerOptions) {
     this.#options = options
@@ -128,6 +124,7 @@ export class Materializer {
       this.#lister.count(changes)
     })
     this.#announcer = new Announcer(options.log)
+    this.#damage = new DamageReporter({ ...options, announcer: this.#announcer })
     this.#rankings = new RankingBuilder(options.db, options.logger, { tail: options.rankingTail })
   }
 
@@ -135,10 +132,15 @@ export class Materializer {
     return this.#view?.head
   }
 
+  /** What it stands at in the log until the poller has repaired it; undefined where the log is sound. */
+  get damage(): PoisonEvent | LogShrank | undefined {
+    return this.#damage.damage
+  }
+
   /**
-   * Runs until the signal aborts. Waits for what is away.
-   * @throws what waiting does not mend: PoisonEvent, LogShrank, Superseded, MigrationMismatch, and errors of our own, refused
-   *   queries included.
+   * Runs until the signal aborts. Waits for what is unreachable, and for the repair of a damaged log.
+   * @throws what waiting does not fix: PoisonEvent of topic `dead-letters`, Superseded, MigrationMismatch, and errors of our own,
+   *   refused queries included.
    */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
@@ -147,11 +149,11 @@ export class Materializer {
         const moved = await this.step()
         failures = 0
         if (!moved) await this.#lookRound()
-        if (!moved) await this.#options.log.wait('chain', this.#cursor + 1, IDLE_WAIT_MS, signal)
+        if (!moved) await this.#options.log.wait('chain', this.#next, IDLE_WAIT_MS, signal)
       } catch (error) {
         if (ENDINGS.some((ending) => error instanceof ending) || isDefect(error)) throw error
         // It may be rows that were lost.
-        this.#started = false
+        this.#reader = undefined
         this.#options.observer?.failed(error)
         const waitMs = Math.min(LONGEST_BACKOFF_MS, 100 * 2 ** failures++)
         this.#options.logger.warn({ err: error, waitMs }, 'materializing failed, trying again')
@@ -171,31 +173,52 @@ export class Materializer {
   }
 
   /**
-   * Folds the next batch of events, if there are any, and passes the newest heartbeat on.
+   * Applies the next batch of events, if there are any, and passes the newest heartbeat on. At damage it reports it instead.
    * @returns whether there were any. After an error the state is read from the tables again.
    */
   async step(): Promise<boolean> {
     const { connected, disconnected } = this.counts
     try {
-      if (!this.#started) await this.#start()
-      const records = await this.#options.log.read('chain', this.#cursor + 1, BATCH_EVENTS, BATCH_BYTES)
-      if (records.length > 0) await this.#foldBatch(records)
+      this.#reader ??= await this.#start()
+      const events = await this.#reader.take(BATCH_EVENTS, BATCH_BYTES)
+      if (this.#damage.repaired()) this.counts.healed++
+      if (events !== undefined) await this.#foldBatch(events)
       await this.#announcer.heartbeat()
       await this.#noteReached()
       this.#considerRanking(this.counts.connected - connected)
-      this.#options.observer?.worked(records.length, {
+      this.#options.observer?.worked(events?.length ?? 0, {
         connected: this.counts.connected - connected,
         disconnected: this.counts.disconnected - disconnected,
       })
-      return records.length > 0
+      return events !== undefined
     } catch (error) {
-      this.#started = false
+      if (error instanceof LogShrank || (error instanceof PoisonEvent && error.topic === 'chain'))
+        return await this.#standAt(error)
+      this.#reader = undefined
       if (this.#options.layPoisonAside !== true || !(error instanceof PoisonEvent)) throw error
-      const { topic, position, message } = error
-      this.#options.logger.error({ topic, position }, `laid aside into topic dead-letters: ${message}`)
-      await writeAside(this.#options.log, error)
-      return true
+      return await this.#layAside(error)
     }
+  }
+
+  /** Reports damage in the log, for the poller to repair it. @returns whether to go on at once. */
+  async #standAt(damage: PoisonEvent | LogShrank): Promise<boolean> {
+    const { head } = this
+    const shrank = damage instanceof LogShrank ? damage : undefined
+    const common = (head?.tipHeight ?? -1) - this.#pending.disconnected.length
+    const reader = this.#reader ?? this.#readerAt(shrank)
+    if (await this.#damage.report(damage, { head, common, neededAbove: shrank?.below, reader }))
+      this.#options.observer?.failed(damage)
+    if (this.#damage.refusal === '' || damage instanceof LogShrank) return false
+    return this.#options.layPoisonAside === true && this.#layAside(damage)
+  }
+
+  async #layAside(poison: PoisonEvent): Promise<boolean> {
+    const { topic, position, message } = poison
+    this.#options.logger.error({ topic, position }, `sent to topic dead-letters: ${message}`)
+    await writeAside(this.#options.log, poison)
+    this.#damage.forget()
+    this.#reader = undefined
+    return true
   }
 
   /** Tells the explorers that it stands still, and why. */
@@ -203,7 +226,12 @@ export class Materializer {
     await this.#announcer.alert(why)
   }
 
-  async #start(): Promise<void> {
+  /** Where something new may be in topic `chain`. */
+  get #next(): number {
+    return this.#reader?.next ?? 0
+  }
+
+  async #start(): Promise<ChainReader> {
     const { db, log, logger } = this.#options
     // Not again: one that was dropped after another took its place must not come back.
     if (this.#writing === undefined) await migrate(db)
@@ -220,18 +248,31 @@ export class Materializer {
     this.#view = head === undefined ? undefined : await loadChainView(db, head)
     this.#reset()
     this.#writer.forget()
-    this.#aside = await readAside(log)
+    const aside = await readAside(log)
+    const lost = head && (await lostHead(log, head))
     if (head !== undefined) {
-      await mustHold(log, head)
       const by = { writer: this.#writer, chain: this.#working, number: this.#number }
-      if (this.#options.hooks?.repairs !== false) await repair(this.#options, head, by)
+      const repairs = lost === undefined && this.#options.hooks?.repairs !== false
+      if (repairs) await repair(this.#options, head, by)
       await this.#announcer.head(head)
     }
     logger.info(
       { position: head?.position ?? -1, height: head?.tipHeight ?? -1, last: await log.last('chain') },
       'materializing',
     )
-    this.#started = true
+    return this.#readerAt(lost, aside)
+  }
+
+  /** A reader behind the head. */
+  #readerAt(lost: LogShrank | undefined, aside: ReadonlySet<number> = new Set()): ChainReader {
+    const { db, log } = this.#options
+    const { head } = this
+    return new ChainReader({
+      ...{ log, aside, lost, chain: head?.chain, decodes: true },
+      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, offset: offsetOf(head?.position ?? -1) },
+      ...{ tipHeight: this.#working.tipHeight, tipHash: this.#working.tipHash },
+      hashAt: hashesOf(db, () => this.#working),
+    })
   }
 
   /** Looks now and then whether another has taken over, or rows were lost: nothing else tells one that has nothing to write. */
@@ -239,6 +280,8 @@ export class Materializer {
     if (performance.now() - this.#lookedAt < LOOK_ROUND_MS) return
     await mustBeNewest(this.#options.db, this.#number)
     await this.#options.db.mustBeWhole()
+    // A log that was replaced by a shorter one brings no event that tells so.
+    if (this.#reader?.isBeyond(await this.#options.log.last('chain')) === true) this.#reader = undefined
     this.#lookedAt = performance.now()
   }
 
@@ -250,31 +293,27 @@ export class Materializer {
   #reset(): void {
     this.#working = new WorkingChain(this.#view)
     this.#pending = fresh(this.#view?.head)
-    this.#cursor = this.#pending.position
     this.#unwritten = []
   }
 
-  /** Folds up to the last event that may be shown, head by head; what comes after it is folded with the next batch. */
-  async #foldBatch(records: readonly LogRecord[]): Promise<void> {
-    const events = newEvents(records, this.#pending, this.#aside)
+  /** Applies events and publishes each state that may be published, with a head of its own for each reorganisation. */
+  async #foldBatch(events: readonly PlacedEvent[]): Promise<void> {
     const heads = headsOf(events, this.#pending.isReorganising)
     for (const head of heads) {
       await this.#fold(head)
       await this.#show()
     }
-    if (heads.length > 0) return
-    await this.#fold(events)
-    this.#cursor = records.at(-1)?.position ?? this.#cursor
+    await this.#fold(events.slice(heads.reduce((sum, head) => sum + head.length, 0)))
   }
 
   async #fold(events: readonly PlacedEvent[]): Promise<void> {
-    for (const { position, event } of events) this.#foldEvent(position, event)
+    for (const event of events) this.#foldEvent(event)
     await this.#writeBlocks()
   }
 
-  #foldEvent(position: number, event: ChainEvent): void {
+  #foldEvent({ position, event, block }: PlacedEvent): void {
     const pending = this.#pending
-    pending.position = position
+    pending.position = positionOf(event.generation, position)
     pending.epoch = event.epoch
     pending.sequence = event.sequence
     switch (event.event.case) {
@@ -282,20 +321,16 @@ export class Materializer {
         pending.chain = chainOf(position, event.event.value.chain, pending.chain)
         return
       case 'blockConnected':
-        return this.#connect(position, event.event.value)
+        mustConnect(position, event.event.value, this.#tip())
+        if (block === undefined) throw new Error('the reader did not decode a block')
+        this.#unwritten.push(block)
+        this.counts.connected++
+        return
       case 'blockDisconnected':
         return this.#disconnect(position, event.event.value)
       case undefined:
-        throw new PoisonEvent('chain', position, 'holds no event that this version knows')
+        return
     }
-  }
-
-  #connect(position: number, event: BlockConnected): void {
-    mustConnect(position, event, this.#tip())
-    if (this.#pending.chain === undefined)
-      throw new PoisonEvent('chain', position, 'a block before any epoch')
-    this.#unwritten.push(decodeBlock(position, event))
-    this.counts.connected++
   }
 
   #disconnect(position: number, event: BlockDisconnected): void {
@@ -408,7 +443,7 @@ export class Materializer {
     this.#view = await nextChainView(db, this.#view, [head])
     await this.#announcer.head(head)
     hooks?.afterAnnouncement?.()
-    await log.commit('chain', 'materializer', head.position)
+    await log.commit('chain', 'materializer', offsetOf(head.position))
     this.counts.heads++
     if (head.disconnected.length > 0)
       logger.info({ depth: head.disconnected.length, tip: head.tipHash }, 'reorganised')

@@ -12,7 +12,14 @@ export class PoisonEvent extends Error {
   }
 }
 
-/** The log ends before the event that the newest head was made of: it is not the log that was indexed, or it lost its end. */
+/** The log does not hold what was indexed: it is not the log that was indexed, or it lost its end or its beginning. */
 export class LogShrank extends Error {
   override readonly name = 'LogShrank'
+  constructor(
+    message: string,
+    /** Height of the highest block below those that the log lacks and the index needs; undefined where that is its tip. */
+    readonly below?: number,
+  ) {
+    super(message)
+  }
 }

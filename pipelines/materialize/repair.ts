@@ -1,5 +1,6 @@
 import type { ChainEvent } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { isBlock } from '../chain/block.js'
+import { generationOf, offsetOf } from '../events/positions.js'
 import type { EventLog, LogRecord } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import type { Database } from '../tables/clickhouse.js'
@@ -18,14 +19,28 @@ const BATCH = 100
 /** Blocks whose point rows are looked for: more than a backfill writes before the system has flushed them. */
 const LOOKED_AT = 5000
 
+/** Returns why a head is not of this log, undefined where it is: the log holds the event that it was made of. */
+export async function lostHead(log: EventLog, head: Head): Promise<LogShrank | undefined> {
+  const offset = offsetOf(head.position)
+  const [record] = await log.read('chain', offset, 1)
+  const event = record?.position === offset ? readableEvent(record) : undefined
+  if (event !== undefined && isEventOf(event, head)) return undefined
+  return new LogShrank(
+    `position ${String(offset)} of topic chain does not hold the event that the newest head was made of; the log lost its end, or is another one`,
+  )
+}
+
 /** @throws LogShrank where the log does not hold the event that the head was made of. */
 export async function mustHold(log: EventLog, head: Head): Promise<void> {
-  const [record] = await log.read('chain', head.position, 1)
-  const event = record?.position === head.position ? decodeEvent(record) : undefined
-  if (event?.epoch === head.epoch && event.sequence === head.sequence) return
-  throw new LogShrank(
-    `position ${String(head.position)} of topic chain does not hold the event that the newest head was made of; the log lost its end, or is another one`,
-  )
+  const lost = await lostHead(log, head)
+  if (lost !== undefined) throw lost
+}
+
+function isEventOf({ epoch, sequence, generation, event }: ChainEvent, head: Head): boolean {
+  if (epoch !== head.epoch || sequence !== head.sequence) return false
+  if (generation !== generationOf(head.position)) return false
+  if (event.case === 'blockConnected') return hexOf(event.value.hash) === head.tipHash
+  return event.case !== 'blockDisconnected' || event.value.height === head.tipHeight + 1
 }
 
 /** Writes the last blocks of a head's chain again, and those from which on a power cut took something. */
@@ -36,7 +51,14 @@ export async function repair(
 ): Promise<void> {
   if (head.tipHeight < 0) return
   const from = await repairFrom(db, head)
-  const positions = await positionsFrom(log, head, from)
+  const positions = await positionsFrom(log, head, from).catch(async (error: unknown) => {
+    if (!(error instanceof LogShrank)) throw error
+    // The log may have lost them, and have been repaired behind the head since.
+    const last = await log.last('chain')
+    return positionsFrom(log, { ...head, position: last }, from).catch(() => {
+      throw new LogShrank(error.message, from - 1)
+    })
+  })
   if (positions.length > BATCH)
     logger.warn({ from, to: head.tipHeight }, 'rows are missing: writing them again')
   for (let at = 0; at < positions.length; at += BATCH) {
@@ -92,13 +114,14 @@ export async function positionsFrom(
   const found: number[] = []
   const wantedCount = head.tipHeight - height + 1
   let wanted = head.tipHash
-  for (let end = head.position; end >= 0 && found.length < wantedCount; end -= CHUNK) {
-    const start = Math.max(0, end - CHUNK + 1)
+  const first = await log.first('chain')
+  for (let end = offsetOf(head.position); end >= first && found.length < wantedCount; end -= CHUNK) {
+    const start = Math.max(first, end - CHUNK + 1)
     const records = (await log.read('chain', start, end - start + 1)).filter(
       ({ position }) => position <= end,
     )
     for (const record of records.reverse()) {
-      const event = readableEvent(record)
+      const event = readableEvent(record)?.event
       if (found.length >= wantedCount || event?.case !== 'blockConnected') continue
       const prevHash = hexOf(event.value.prevHash)
       if (hexOf(event.value.hash) !== wanted || !isBlock(event.value.raw, wanted, prevHash)) continue
@@ -111,10 +134,10 @@ export async function positionsFrom(
   return found.reverse()
 }
 
-/** Undefined for a record that was laid aside. */
-function readableEvent(record: LogRecord): ChainEvent['event'] | undefined {
+/** Undefined for a record that is no event. */
+function readableEvent(record: LogRecord): ChainEvent | undefined {
   try {
-    return decodeEvent(record).event
+    return decodeEvent(record)
   } catch {
     return undefined
   }

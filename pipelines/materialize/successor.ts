@@ -1,5 +1,6 @@
 import type { Chain } from '../chain/network.js'
-import type { EventLog, LogRecord } from '../log/port.js'
+import { offsetOf, positionOf } from '../events/positions.js'
+import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import { loadChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
@@ -10,13 +11,14 @@ import { FoldedRows } from './block-folder.js'
 import { BlockWriter } from './block-writer.js'
 import { readAside } from './dead-letters.js'
 import { hexOf } from './decode.js'
-import { chainOf, mustConnect, mustDisconnect, newEvents, type PlacedEvent } from './events.js'
+import { ChainReader } from './chain-reader.js'
+import { chainOf, mustConnect, mustDisconnect, type PlacedEvent } from './events.js'
 import { type BlockEvent, type Made, MovesMaker } from './moves-maker.js'
 import { OwnRows } from './own-rows.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 import { RankingBuilder } from './ranking-builder.js'
 import { mustHold, repair } from './repair.js'
-import { WorkingChain } from './working-chain.js'
+import { hashesOf, WorkingChain } from './working-chain.js'
 
 /** Larger than the materializer's: nobody waits for a head of these, and an insert's own cost is the largest part of it. */
 const BATCH_EVENTS = 1000
@@ -67,9 +69,9 @@ export class Successor {
   #number = 0n
   #working = new WorkingChain(undefined)
   #chain: Chain | undefined
-  #last = { epoch: 0, sequence: -1n }
-  #aside: ReadonlySet<number> = new Set()
-  #cursor = -1
+  #reader: ChainReader | undefined
+  /** Events that were read and are not applied yet. */
+  #events: readonly PlacedEvent[] = []
   /** The newest head that is shown, or will be when what is on its way has arrived. */
   #shown = { position: -1, writtenAt: -1 }
   /** Heads of the first database that come next. */
@@ -125,14 +127,19 @@ export class Successor {
     await this.#alterMerges(`MODIFY SETTING min_parts_to_merge_at_once = ${String(PARTS_MERGED)}`)
     const head = await latestHead(db)
     this.#number = await claimWriting(db, head?.position ?? -1, old.name)
-    this.#aside = await readAside(log)
+    if (head !== undefined) {
+      await mustHold(log, head)
+      this.#working = new WorkingChain(await loadChainView(db, head))
+      this.#chain = head.chain
+      this.#shown = head
+    }
+    this.#reader = new ChainReader({
+      ...{ log, aside: await readAside(log), chain: head?.chain, decodes: false },
+      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, offset: offsetOf(head?.position ?? -1) },
+      ...{ tipHeight: this.#working.tipHeight, tipHash: this.#working.tipHash },
+      hashAt: hashesOf(db, () => this.#working),
+    })
     if (head === undefined) return
-    await mustHold(log, head)
-    this.#working = new WorkingChain(await loadChainView(db, head))
-    this.#chain = head.chain
-    this.#last = head
-    this.#cursor = head.position
-    this.#shown = head
     await repair({ db, log, logger }, head, {
       writer: this.#writer,
       chain: this.#working,
@@ -169,40 +176,60 @@ export class Successor {
     }
   }
 
-  /** Folds up to a head of the first database and shows it. @returns whether there was one to go to. */
+  /**
+   * Applies a batch of events, up to the newest head of the first database at most, and publishes the heads that it reaches.
+   * @returns whether there was a head to go to.
+   */
   async #foldBatch(): Promise<boolean> {
-    const { old, log } = this.#options
+    const { old } = this.#options
     if (this.#ahead.length === 0) {
       this.#ahead = await headsAfter(old, this.#shown.position, this.#shown.writtenAt)
       this.#named = new Set(this.#ahead.flatMap((head) => head.connected))
     }
     const end = this.#ahead.at(-1)?.position
     if (end === undefined) return false
-    const records = (await log.read('chain', this.#cursor + 1, BATCH_EVENTS, BATCH_BYTES)).filter(
-      ({ position }) => position <= end,
-    )
-    const last = records.at(-1)?.position ?? this.#cursor
-    if (records.length === 0 && last < end)
-      throw new LogShrank(
-        `topic chain ends at ${String(last)}, and ${old.name} shows what was made of ${String(end)}`,
-      )
-    const next = this.#ahead.findIndex(({ position }) => position > last)
-    const heads = this.#ahead.splice(0, next < 0 ? this.#ahead.length : next)
-    await this.#fold(records, heads.at(-1)?.position ?? last)
-    const shown = heads.at(-1)
+    if (this.#events.length < BATCH_EVENTS / 2)
+      this.#events = [...this.#events, ...((await this.#reader?.take(BATCH_EVENTS, BATCH_BYTES)) ?? [])]
+    const count = this.#events.findLastIndex((event) => placeOf(event) <= end) + 1
+    const events = this.#events.slice(0, count)
+    const reached = this.#reachedBy(events)
+    if (count + reached.heads === 0 && (this.#events.length > 0 || (await this.#isAllRead())))
+      throw new LogShrank(`topic chain does not lead to position ${String(end)}, which ${old.name} shows`)
+    await this.#fold(events.slice(0, reached.events))
+    this.#events = this.#events.slice(reached.events)
+    const shown = this.#ahead.splice(0, reached.heads).at(-1)
     if (shown !== undefined) this.#show(shown)
     return true
   }
 
-  async #fold(records: readonly LogRecord[], to: number): Promise<void> {
-    const wanted = records.filter(({ position }) => position <= to)
-    for (const each of newEvents(wanted, this.#last, this.#aside)) await this.#foldEvent(each)
-    await this.#foldAll()
-    this.#cursor = to
+  async #isAllRead(): Promise<boolean> {
+    return (this.#reader?.next ?? 0) > (await this.#options.log.last('chain'))
   }
 
-  async #foldEvent({ position, value, event: { epoch, sequence, event } }: PlacedEvent): Promise<void> {
-    this.#last = { epoch, sequence }
+  /**
+   * How many of the next heads these events reach, and with how many of the events; all of them where they reach none. Heads that
+   * were made of events of a log that was lost since are published with the next one that was not.
+   */
+  #reachedBy(events: readonly PlacedEvent[]): { readonly heads: number; readonly events: number } {
+    const lastOf = new Map(events.map((event, index) => [placeOf(event), index]))
+    const isReached = (head: Head): boolean => {
+      if (head.position === this.#shown.position) return true
+      const event = events[lastOf.get(head.position) ?? -1]?.event
+      return event?.epoch === head.epoch && event.sequence === head.sequence
+    }
+    const last = this.#ahead.findLastIndex(isReached)
+    const head = this.#ahead[last]
+    if (head === undefined) return { heads: 0, events: events.length }
+    // One at the place of the head that is published has nothing to apply.
+    return { heads: last + 1, events: (lastOf.get(head.position) ?? -1) + 1 }
+  }
+
+  async #fold(events: readonly PlacedEvent[]): Promise<void> {
+    for (const each of events) await this.#foldEvent(each)
+    await this.#foldAll()
+  }
+
+  async #foldEvent({ position, value, event: { event } }: PlacedEvent): Promise<void> {
     switch (event.case) {
       case 'epochStarted':
         this.#chain = chainOf(position, event.value.chain, this.#chain)
@@ -216,7 +243,7 @@ export class Successor {
           hexOf(event.value.prevHash),
         )
       case undefined:
-        throw new PoisonEvent('chain', position, 'holds no event that this version knows')
+        return
     }
   }
 
@@ -249,7 +276,7 @@ export class Successor {
     const blocks = this.#unasked
     if (blocks.length === 0) return
     if (this.#chain === undefined)
-      throw new PoisonEvent('chain', this.#cursor + 1, 'a block before any epoch')
+      throw new PoisonEvent('chain', blocks[0]?.position ?? -1, 'a block before any epoch')
     this.#asked.push({ blocks, made: this.#maker.make(blocks, this.#chain) })
     this.#unasked = []
   }
@@ -326,4 +353,9 @@ export class Successor {
     await rankings.idle()
     await rankings.close()
   }
+}
+
+/** As heads name it. */
+function placeOf({ position, event }: PlacedEvent): number {
+  return positionOf(event.generation, position)
 }

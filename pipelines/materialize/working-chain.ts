@@ -49,15 +49,36 @@ export class WorkingChain {
   }
 
   /** Which written rows are of this chain, up to a height of it. */
-  filter(upTo: number): string {
+  filter(upTo: number, hashColumn = 'block_hash'): string {
     const tail = [...this.#tail].filter(([height]) => height <= upTo).map(([, hash]) => hash)
-    return chainFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale, 'height', 'block_hash')
+    return chainFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale, 'height', hashColumn)
   }
 
   /** The cumulative columns of the tip's row. */
   async sums(db: Database): Promise<Sums> {
     this.#sums ??= await sumsOf(db, this.tipHeight, this.tipHash)
     return this.#sums
+  }
+}
+
+/** Blocks whose hashes are read at once. */
+const HASHES_AT_ONCE = 1000
+
+/** Returns a reader of hashes by height from the tables, for as long as a chain grows above the heights that are asked for. */
+export function hashesOf(
+  db: Database,
+  working: () => WorkingChain,
+): (height: number, most: number) => Promise<string | undefined> {
+  let known = new Map<number, string>()
+  return async (height, most) => {
+    if (known.has(height)) return known.get(height)
+    const to = Math.min(most, height + HASHES_AT_ONCE - 1)
+    const chain = working()
+    const sql = `SELECT height, lower(hex(hash)) AS id FROM blocks
+      WHERE height >= {height:UInt32} AND height <= {to:UInt32} AND ${chain.filter(chain.tipHeight, 'hash')}`
+    const rows = await db.query<{ height: number; id: string }>(sql, { height, to })
+    known = new Map(rows.map(({ height: at, id }) => [at, id]))
+    return known.get(height)
   }
 }
 

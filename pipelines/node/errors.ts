@@ -40,6 +40,8 @@ export class NodeRefusedError extends Error {
   }
 }
 
+/** Of a block that was pruned, among others. */
+export const RPC_MISC_ERROR = -1
 export const RPC_NOT_FOUND = -5
 export const RPC_INVALID_PARAMETER = -8
 /** The node has started and still loads its chain. */

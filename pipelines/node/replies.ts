@@ -33,6 +33,8 @@ const ChainInfo = Type.Object({
   blocks: Height,
   bestblockhash: Hash,
   initialblockdownload: Type.Optional(Type.Boolean()),
+  /** The lowest block that a pruned node still has; absent of a node that keeps all. */
+  pruneheight: Type.Optional(Height),
 })
 
 const ChainSize = Type.Object({ size_on_disk: Count })

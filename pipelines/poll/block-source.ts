@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../logger.js'
 import { backoffMs, NODE_BACKOFF } from '../node/backoff.js'
 import type { NodeClient } from '../node/client.js'
-import { BlockFaultError } from './errors.js'
+import { isRpcError, RPC_MISC_ERROR } from '../node/errors.js'
+import type { NodeBlock } from '../node/replies.js'
+import { BlockFaultError, PrunedNodeError } from './errors.js'
 import type { Sized } from './fetch-in-order.js'
 import { verifiedBlock, type VerifiedBlock } from './verified-block.js'
 
@@ -27,14 +29,14 @@ export class BlockSource {
   }
 
   /**
-   * @throws NodeRpcError -5 or -8 where the node's chain is not any more as it was, BlockFaultError where the node keeps giving
+   * @throws PrunedNodeError where the node does not keep the block, NodeRpcError -5 or -8 where the node's chain is not any more as it was, BlockFaultError where the node keeps giving
    * a block that contradicts itself.
    */
   async fetch(height: number, signal: AbortSignal): Promise<Sized<VerifiedBlock>> {
     const hash = await this.#hashAt(height, signal)
     for (let attempt = 1; ; attempt++) {
       try {
-        const block = verifiedBlock(await this.#node.block(hash, signal))
+        const block = verifiedBlock(await this.#block(hash, height, signal))
         if (block.hash !== hash) throw new BlockFaultError(hash, `the node gave block ${block.hash} instead`)
         if (block.height !== height)
           throw new BlockFaultError(hash, `it is at height ${String(block.height)}`)
@@ -45,6 +47,16 @@ export class BlockSource {
         this.#logger.warn({ height, attempt }, `${error.message}; asking for it again`)
       }
       await sleep(backoffMs(NODE_BACKOFF, attempt), undefined, { signal })
+    }
+  }
+
+  async #block(hash: string, height: number, signal: AbortSignal): Promise<NodeBlock> {
+    try {
+      return await this.#node.block(hash, signal)
+    } catch (error) {
+      if (isRpcError(error, RPC_MISC_ERROR) && /pruned/i.test(error.message))
+        throw new PrunedNodeError(this.#node.address, height)
+      throw error
     }
   }
 

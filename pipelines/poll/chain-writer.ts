@@ -1,12 +1,14 @@
-import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf'
-import { ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { ChainEventSchema, ResumeSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../chain/hash.js'
+import { encodeChainEvent } from '../events/chain-event.js'
+import { generationAbove, positionOf } from '../events/positions.js'
 import type { EventLog } from '../log/port.js'
 import { forwards, noteOf, type Link } from './chain-log.js'
 import { LogMovedError, SupersededError, WrongChainError } from './errors.js'
-import { MAX_BATCH, readLogEnd, type LogEnd } from './log-end.js'
+import { MAX_BATCH, readLogEnd, readLogPlace, type LogEnd } from './log-end.js'
 import { OwnChain } from './own-chain.js'
-import type { VerifiedBlock } from './verified-block.js'
+import { NO_HASH, type VerifiedBlock } from './verified-block.js'
 
 export interface Identity {
   /** As getblockchaininfo names it. */
@@ -17,6 +19,27 @@ export interface Identity {
 export interface Target {
   readonly height: number
   readonly hash: string
+}
+
+/** Where a new epoch is to go on instead of at the log's end: it supersedes what the log holds after that block. */
+export interface Repair {
+  /** Of the log's own chain; undefined to write the chain again from block 0. */
+  readonly link: Link | undefined
+  /** Total work of what the index publishes meanwhile, 64 hex digits; empty for nothing. */
+  readonly settledWork: string
+  /** Whether the block of `link` is what the index publishes. */
+  readonly settled: boolean
+  /** The epoch and the position of the event must be larger than these. */
+  readonly epoch: number
+  readonly position: number
+  /** Of the event that was found invalid, -1 where the log lacks what was indexed. */
+  readonly damagedPosition: number
+}
+
+/** What an epoch begins with. */
+interface Start extends Pick<LogEnd, 'epoch' | 'generation' | 'tip' | 'settledWork'> {
+  /** Of its first event in topic `chain`. */
+  readonly offset: number
 }
 
 type Payload = NonNullable<MessageInitShape<typeof ChainEventSchema>['event']>
@@ -33,44 +56,56 @@ export class ChainWriter {
   readonly identity: Identity
   readonly #log: EventLog
   readonly #epoch: number
+  readonly #generation: number
   #sequence = 1n
-  #position: number
-  /** Up to here is known who wrote; what a superseded poller wrote late counts for nobody, so `#position` stays before it. */
+  #offset: number
+  /** Up to here is known who wrote; what a superseded poller wrote late counts for nobody, so `#offset` stays before it. */
   #lookedTo: number
   #settledWork: string
   #pen: Promise<unknown> = Promise.resolve()
 
-  private constructor(log: EventLog, identity: Identity, end: LogEnd, epoch: number, position: number) {
+  private constructor(log: EventLog, identity: Identity, from: Start) {
     this.#log = log
     this.identity = identity
-    this.#epoch = epoch
-    this.#position = position
-    this.#lookedTo = position
-    this.#settledWork = end.settledWork
-    this.chain = new OwnChain(log, end.tip)
+    this.#epoch = from.epoch
+    this.#generation = from.generation
+    this.#offset = from.offset
+    this.#lookedTo = from.offset
+    this.#settledWork = from.settledWork
+    this.chain = new OwnChain(log, from.tip)
   }
 
   /**
    * Reads where the log stands and starts a new epoch on it.
-   * @throws WrongChainError where the log holds another chain than the node.
+   * @param repair where it goes on instead.
+   * @throws WrongChainError where the log holds another chain than the node; LogLostError where it does not hold what its end
+   * builds on.
    */
-  static async start(log: EventLog, identity: Identity): Promise<ChainWriter> {
+  static async start(log: EventLog, identity: Identity, repair?: Repair): Promise<ChainWriter> {
     for (;;) {
-      const end = await readLogEnd(log)
+      const end = repair === undefined ? await readLogEnd(log) : await readLogPlace(log)
       refuseOther(end, identity)
-      const epoch = end.epoch + 1
-      const value = { chain: identity.chain, genesisHash: displayBytes(identity.genesisHash) }
-      const event = {
-        epoch,
-        sequence: 0n,
-        settled: end.settled,
-        event: { case: 'epochStarted' as const, value },
+      const offset = end.position + 1
+      const from: Start = {
+        offset,
+        epoch: Math.max(end.epoch, repair?.epoch ?? 0) + 1,
+        generation: generationAbove(end.generation, repair?.position ?? -1, offset),
+        tip: repair === undefined ? end.tip : repair.link,
+        settledWork: (repair ?? end).settledWork,
       }
-      const position = await log.append('chain', [
-        toBinary(ChainEventSchema, create(ChainEventSchema, event)),
+      const value = {
+        chain: identity.chain,
+        genesisHash: displayBytes(identity.genesisHash),
+        ...(repair === undefined ? {} : { resume: resumeOf(repair) }),
+      }
+      const { epoch, generation } = from
+      const event = { case: 'epochStarted' as const, value }
+      const { settled } = repair ?? end
+      const written = await log.append('chain', [
+        encodeChainEvent({ epoch, generation, sequence: 0n, settled, event }),
       ])
       // Whoever wrote in between may have started the same epoch, or moved the tip: start again, above theirs.
-      if (position === end.position + 1) return new ChainWriter(log, identity, end, epoch, position)
+      if (written === offset) return new ChainWriter(log, identity, from)
     }
   }
 
@@ -78,9 +113,14 @@ export class ChainWriter {
     return this.#epoch
   }
 
-  /** Of the last event written. */
+  /** Of the last event written, in topic `chain`. */
+  get offset(): number {
+    return this.#offset
+  }
+
+  /** The same with its generation; see `positionOf`. */
   get position(): number {
-    return this.#position
+    return positionOf(this.#generation, this.#offset)
   }
 
   /**
@@ -167,17 +207,10 @@ export class ChainWriter {
 
   #append(batch: readonly { readonly settled: boolean; readonly event: Payload }[]): Promise<number> {
     return this.exclusively(async () => {
-      const values = batch.map(({ settled, event }, i) =>
-        toBinary(
-          ChainEventSchema,
-          create(ChainEventSchema, {
-            epoch: this.#epoch,
-            sequence: this.#sequence + BigInt(i),
-            settled,
-            event,
-          }),
-        ),
-      )
+      const values = batch.map(({ settled, event }, i) => {
+        const [epoch, generation] = [this.#epoch, this.#generation]
+        return encodeChainEvent({ epoch, generation, sequence: this.#sequence + BigInt(i), settled, event })
+      })
       const position = await this.#log.append('chain', values)
       const before = position - values.length
       if (before < this.#lookedTo)
@@ -186,10 +219,19 @@ export class ChainWriter {
         )
       await this.#lookTo(before)
       this.#sequence += BigInt(values.length)
-      this.#position = position
+      this.#offset = position
       this.#lookedTo = position
       return position
     })
+  }
+}
+
+function resumeOf({ link, settledWork, damagedPosition }: Repair): MessageInitShape<typeof ResumeSchema> {
+  return {
+    height: BigInt(link?.height ?? -1),
+    hash: displayBytes(link?.hash ?? NO_HASH),
+    settledWork: Buffer.from(settledWork, 'hex'),
+    damagedPosition: BigInt(damagedPosition),
   }
 }
 
@@ -221,7 +263,8 @@ function linkOf({ height, hash, prevHash, work }: VerifiedBlock, position: numbe
 
 function refuseOther({ identity }: LogEnd, node: Identity): void {
   if (identity === undefined) return
-  if (identity.chain === node.chain && identity.genesisHash === node.genesisHash) return
+  const isSame = identity.chain === '' || identity.chain === node.chain
+  if (isSame && identity.genesisHash === node.genesisHash) return
   throw new WrongChainError(
     `the log holds chain ${identity.chain} (block 0 ${identity.genesisHash}), the node follows ${node.chain} (block 0 ${node.genesisHash}): ` +
       'set NODE_RPC_URL to a node of the same chain, or use another DATA_DIR or LOG_URL',

@@ -22,6 +22,28 @@ export class LogMovedError extends Error {
   override readonly name = 'LogMovedError'
 }
 
+/** The log does not hold an event any more that it must hold. */
+export class LogLostError extends Error {
+  override readonly name = 'LogLostError'
+}
+
+/** A materializer has reported damage in the log: a new epoch has to repair it. */
+export class LogDamagedError extends Error {
+  override readonly name = 'LogDamagedError'
+}
+
+/** The node has thrown blocks away that the log needs. */
+export class PrunedNodeError extends Error {
+  override readonly name = 'PrunedNodeError'
+
+  constructor(address: string, height: number) {
+    super(
+      `the node at ${address} has pruned block ${String(height)}, which the log needs: ` +
+        'set NODE_RPC_URL to a node that keeps all blocks (prune=0), or restore topic chain from a backup',
+    )
+  }
+}
+
 /** A block that the node gave contradicts itself. Never stored, asked for again. */
 export class BlockFaultError extends Error {
   override readonly name = 'BlockFaultError'
@@ -38,7 +60,8 @@ export class UnsteadyNodeError extends Error {
 
 /** What trying again cannot mend: another chain, another poller, an error of our own. */
 export function isFatal(error: unknown): boolean {
-  return error instanceof WrongChainError || error instanceof SupersededError || isDefect(error)
+  const kinds = [WrongChainError, SupersededError, PrunedNodeError]
+  return kinds.some((kind) => error instanceof kind) || isDefect(error)
 }
 
 /** What the node has done, with the log as it was: memory and log still agree. */

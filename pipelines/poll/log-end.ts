@@ -1,5 +1,14 @@
 import type { EventLog } from '../log/port.js'
-import { backwards, findConnected, forwards, noteOf, type ChainNote, type Link } from './chain-log.js'
+import {
+  backwards,
+  type ChainNote,
+  findConnected,
+  forwards,
+  type Link,
+  noteOf,
+  type Resumed,
+} from './chain-log.js'
+import { NO_HASH } from './verified-block.js'
 
 /** The most events that one append writes, and so the most that a poller can write after it has been superseded. */
 export const MAX_BATCH = 64
@@ -10,46 +19,69 @@ export interface LogEnd {
   readonly position: number
   /** The newest that has started, 0 for none. */
   readonly epoch: number
+  /** Of the events of that epoch; see `positionOf`. */
+  readonly generation: number
   readonly tip: Link | undefined
   /** Whether the state as it stands may be shown. */
   readonly settled: boolean
   /** Total work of the last tip that could be shown, 64 hex digits; empty for none. */
   readonly settledWork: string
-  /** Which chain the log holds; undefined for an empty log. */
+  /** Which chain the log holds, its name empty where that is lost; undefined for an empty log. */
   readonly identity: { readonly chain: string; readonly genesisHash: string } | undefined
 }
 
 const EMPTY: LogEnd = {
   position: -1,
   epoch: 0,
+  generation: 0,
   tip: undefined,
   settled: true,
   settledWork: '',
   identity: undefined,
 }
 
+const NO_CHANGE = { change: undefined, settledChange: undefined }
+
 interface Fold {
   epoch: number
+  generation: number
   change: Change | undefined
   settledChange: Change | undefined
+  /** Work of what the index publishes after the log was repaired, until a later state is settled. */
+  settledWork: string | undefined
 }
 
-type Change = Exclude<ChainNote, { kind: 'epoch' }>
+/** What changes the tip; an epoch that resumes does. */
+type Change = Exclude<ChainNote, { kind: 'epoch' }> | Resuming
+type Resuming = Omit<Extract<ChainNote, { kind: 'epoch' }>, 'resume'> & { readonly resume: Resumed }
 
-/** Reads the end of topic `chain`, as far back as needed. @throws where the log contradicts itself. */
+/** Reads the end of topic `chain`, as far back as needed. @throws LogLostError where the log does not hold what its end builds on. */
 export async function readLogEnd(log: EventLog): Promise<LogEnd> {
   const position = await log.last('chain')
   if (position < 0) return EMPTY
   const fold = await foldBack(log, position)
-  const { epoch, change, settledChange } = fold
+  const { change, settledChange } = fold
   return {
-    position,
-    epoch,
+    ...placeOf(position, fold),
     tip: await tipAfter(log, change),
     settled: change === undefined || change.settled,
-    settledWork: (await tipAfter(log, settledChange))?.work ?? '',
+    settledWork: fold.settledWork ?? (await tipAfter(log, settledChange))?.work ?? '',
     identity: await identityOf(log),
   }
+}
+
+/** The same without the chain, of which the log may have lost what its end builds on. */
+export async function readLogPlace(log: EventLog): Promise<LogEnd> {
+  const position = await log.last('chain')
+  if (position < 0) return EMPTY
+  return { ...EMPTY, ...placeOf(position, await foldBack(log, position)), identity: await identityOf(log) }
+}
+
+function placeOf(
+  position: number,
+  { epoch, generation }: Fold,
+): Pick<LogEnd, 'position' | 'epoch' | 'generation'> {
+  return { position, epoch, generation }
 }
 
 /** Reads back until the last change and the last one that could be shown are certain. */
@@ -62,18 +94,19 @@ async function foldBack(log: EventLog, position: number): Promise<Fold> {
     const fold = foldForward(newestFirst)
     // What stands within a batch of the oldest one read may be of a poller that was superseded still further back, or a retry.
     const certainFrom = note.position + MAX_BATCH
-    if ((fold.settledChange?.position ?? -1) >= certainFrom) return fold
+    const settledAt = fold.settledWork === undefined ? fold.settledChange : fold.change
+    if ((settledAt?.position ?? -1) >= certainFrom) return fold
     lookAt *= 4
   }
   return foldForward(newestFirst)
 }
 
 /**
- * As every consumer folds: events of an epoch older than the newest seen are dropped, and those that came before or do not
- * follow.
+ * As every consumer applies them (see `ChainReader`): events of an epoch older than the newest seen are dropped, and those that
+ * came before or do not follow; an epoch that resumes supersedes what came after its block.
  */
 function foldForward(newestFirst: readonly ChainNote[]): Fold {
-  const fold: Fold = { epoch: 0, change: undefined, settledChange: undefined }
+  const fold: Fold = { ...{ epoch: 0, generation: 0, settledWork: undefined }, ...NO_CHANGE }
   let sequence = -1n
   for (let i = newestFirst.length - 1; i >= 0; i--) {
     const note = newestFirst[i]
@@ -81,32 +114,50 @@ function foldForward(newestFirst: readonly ChainNote[]): Fold {
     if (note.epoch === fold.epoch && note.sequence <= sequence) continue
     fold.epoch = note.epoch
     sequence = note.sequence
-    if (note.kind === 'epoch' || !follows(fold.change, note)) continue
+    if (note.kind === 'epoch') {
+      fold.generation = note.generation
+      if (note.resume === undefined) continue
+      fold.change = { ...note, resume: note.resume }
+      fold.settledWork = note.resume.settledWork
+      continue
+    }
+    if (!follows(fold.change, note)) continue
+    fold.generation = note.generation
     fold.change = note
-    if (note.settled) fold.settledChange = note
+    if (!note.settled) continue
+    fold.settledChange = note
+    fold.settledWork = undefined
   }
   return fold
 }
 
 /** The materializer lays what does not follow aside, when it is told to go on; it must not mislead the poller either. */
-function follows(before: Change | undefined, note: Change): boolean {
+function follows(before: Change | undefined, note: Exclude<Change, Resuming>): boolean {
   if (before === undefined) return true
-  const tip = before.kind === 'connect' ? before.link.hash : before.prevHash
-  return (note.kind === 'connect' ? note.link.prevHash : note.hash) === tip
+  const hash = note.kind === 'connect' ? note.link.prevHash : note.hash
+  return hash === (tipHashAfter(before) || NO_HASH)
+}
+
+/** Empty for no block. */
+function tipHashAfter(change: Change): string {
+  if (change.kind === 'connect') return change.link.hash
+  return change.kind === 'disconnect' ? change.prevHash : change.resume.hash
 }
 
 async function tipAfter(log: EventLog, change: Change | undefined): Promise<Link | undefined> {
   if (change === undefined) return undefined
   if (change.kind === 'connect') return change.link
-  return change.height === 0 ? undefined : findConnected(log, change.prevHash, change.position)
+  const height = change.kind === 'disconnect' ? change.height - 1 : change.resume.height
+  return height < 0 ? undefined : findConnected(log, tipHashAfter(change), change.position)
 }
 
+/** Told by the first start of an epoch that the log still holds; by block 0 alone where that comes first. */
 async function identityOf(log: EventLog): Promise<LogEnd['identity']> {
-  for await (const { position, event } of forwards(log, 0, 0)) {
+  const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
+  for await (const { position, event } of forwards(log, first, last)) {
     const note = noteOf(position, event)
     if (note.kind === 'epoch') return { chain: note.chain, genesisHash: note.genesisHash }
+    if (note.kind === 'connect' && note.link.height === 0) return { chain: '', genesisHash: note.link.hash }
   }
-  throw new Error(
-    'the log does not begin with the start of an epoch: it is not a log of this poller, or has lost its beginning',
-  )
+  return undefined
 }

@@ -1,5 +1,6 @@
 import type { EventLog } from '../log/port.js'
 import { backwards, type Link } from './chain-log.js'
+import { LogLostError } from './errors.js'
 
 /** Links kept in memory; below them the log is read again. */
 const KEEP = 2048
@@ -27,7 +28,7 @@ export class OwnChain {
     return this.tip?.height ?? -1
   }
 
-  /** @throws for a height that is not on the chain, or where the log has lost it. */
+  /** @throws RangeError for a height that is not on the chain, LogLostError where the log has lost it. */
   async at(height: number): Promise<Link> {
     const lowest = this.#links[0]
     if (lowest === undefined || height < 0 || height > this.height) {
@@ -65,7 +66,7 @@ export class OwnChain {
       if (note.link.height <= height) break
     }
     if (found.at(-1)?.height !== height)
-      throw new Error(`the log has lost block ${wanted}, below ${String(lowest.height)}`)
+      throw new LogLostError(`the log has lost block ${wanted}, below ${String(lowest.height)}`)
     this.#links = [...found.reverse(), ...this.#links]
   }
 }

@@ -7,10 +7,19 @@ import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
 import type { NodeChainInfo } from '../node/replies.js'
 import { BlockSource } from './block-source.js'
-import { ChainWriter, type Target } from './chain-writer.js'
-import { isFatal, isOfNode, UnsteadyNodeError, WrongChainError } from './errors.js'
+import { ChainWriter, type Identity, type Repair, type Target } from './chain-writer.js'
+import { DamageReports } from './damage-reports.js'
+import {
+  isFatal,
+  isOfNode,
+  LogDamagedError,
+  LogLostError,
+  UnsteadyNodeError,
+  WrongChainError,
+} from './errors.js'
 import { FetchInOrder } from './fetch-in-order.js'
 import { findFork } from './fork.js'
+import { repairOf } from './log-repair.js'
 import { NodeWriter } from './node-writer.js'
 import { PoolFollower } from './pool-follower.js'
 import { NO_HASH, type VerifiedBlock } from './verified-block.js'
@@ -61,6 +70,8 @@ interface Session {
   /** Unix milliseconds of the last heartbeat, and the node's tip in it; empty before a poll's first. */
   beatAt: number
   beatHash: string
+  /** Damage that was reported since. */
+  damage: LogDamagedError | undefined
 }
 
 /** Of blocks fetched ahead of their turn. */
@@ -69,6 +80,11 @@ const MAX_WAITING_BYTES = 32 * 2 ** 20
 const SAY_EVERY_MS = 5_000
 /** After a failed poll. */
 const POLL_BACKOFF = { firstMs: 250, mostMs: 10_000 }
+/** Nobody knows what the index publishes: only where the node is, is settled. */
+const REWRITE: Repair = {
+  ...{ link: undefined, settled: false, settledWork: 'ff'.repeat(32) },
+  ...{ epoch: 0, position: -1, damagedPosition: -1 },
+}
 /** Attempts without a step forward before a poll is given up; waits between them sum to about ten seconds. */
 const MAX_STUCK = 8
 
@@ -80,11 +96,18 @@ const MAX_STUCK = 8
  */
 export class Poller {
   readonly #options: PollerOptions
+  readonly #reports: DamageReports
   #session: Session | undefined
   #nodeHeight = -1
+  /** The log has lost what its end builds on: the chain is written again from block 0. */
+  #rewrites = false
+
+  /** Epochs that repaired the log. */
+  readonly counts = { repairs: 0 }
 
   constructor(options: PollerOptions) {
     this.#options = options
+    this.#reports = new DamageReports(options.log)
   }
 
   get state(): PollerState {
@@ -92,14 +115,15 @@ export class Poller {
     if (this.#session === undefined) return { ...NO_STATE, nodeHeight }
     const { chain, pool } = this.#session
     return {
-      ...{ nodeHeight, height: chain.chain.height, epoch: chain.epoch, position: chain.position },
+      ...{ nodeHeight, height: chain.chain.height, epoch: chain.epoch, position: chain.offset },
       poolSize: pool.pool.txs.size,
     }
   }
 
   /**
    * Polls until the signal aborts.
-   * @throws what trying again cannot mend: WrongChainError, SupersededError, errors of our own. All else is retried with backoff.
+   * @throws what trying again cannot fix: WrongChainError, SupersededError, PrunedNodeError, errors of our own. All else is retried
+   *   with backoff.
    */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
@@ -110,7 +134,11 @@ export class Poller {
         failures = 0
       } catch (error) {
         if (signal.aborted) return
-        if (isFatal(error)) throw error
+        if (isFatal(error)) throw await this.#refused(error)
+        if (error instanceof LogDamagedError) {
+          this.#options.logger.warn({ log: 'chain' }, error.message)
+          continue
+        }
         this.#options.observer?.failed(error)
         pause = backoffMs(POLL_BACKOFF, ++failures)
         const message = error instanceof Error ? error.message : String(error)
@@ -127,8 +155,15 @@ export class Poller {
     } catch (error) {
       // Whether a failed append is in the log only the log knows: read it again, under a new epoch.
       if (!isOfNode(error)) this.#session = undefined
+      if (error instanceof LogLostError) this.#rewrites = true
       throw error
     }
+  }
+
+  /** Publishes, where a materializer waits for a repair, why there is none. @returns the error. */
+  async #refused(error: unknown): Promise<unknown> {
+    await this.#reports.refuse(error instanceof Error ? error.message : String(error)).catch(() => undefined)
+    return error
   }
 
   async #poll(session: Session, signal: AbortSignal): Promise<void> {
@@ -157,10 +192,8 @@ export class Poller {
     const { node, log, logger, inFlight, now = () => performance.now() } = this.#options
     const info = await node.chainInfo(signal)
     this.#refuseOtherChain(info)
-    const chain = await ChainWriter.start(log, {
-      chain: info.chain,
-      genesisHash: await node.blockHash(0, signal),
-    })
+    const identity = { chain: info.chain, genesisHash: await node.blockHash(0, signal) }
+    const chain = await this.#startEpoch(identity, info, signal)
     const writer = new NodeWriter(log, chain)
     const pool = await PoolFollower.start({ node, log, chain, writer, inFlight, logger, now })
     const height = chain.chain.height
@@ -168,8 +201,32 @@ export class Poller {
       { node: node.address, chain: info.chain, epoch: chain.epoch, height, nodeHeight: info.blocks },
       'following',
     )
-    this.#session = { chain, writer, pool, beatAt: 0, beatHash: '' }
+    this.#session = { chain, writer, pool, beatAt: 0, beatHash: '', damage: undefined }
     return this.#session
+  }
+
+  /** Starts an epoch at the log's end, or where a reported damage is repaired. */
+  async #startEpoch(identity: Identity, info: NodeChainInfo, signal: AbortSignal): Promise<ChainWriter> {
+    const { node, log, logger } = this.#options
+    const report = await this.#reports.standing()
+    const repair =
+      report === undefined
+        ? this.#rewrites
+          ? REWRITE
+          : undefined
+        : await repairOf(report, identity, info, { log, node, signal })
+    const chain = await ChainWriter.start(log, identity, repair)
+    if (report !== undefined) this.#reports.answered(report)
+    this.#rewrites = false
+    if (repair === undefined) return chain
+    this.counts.repairs++
+    const { epoch, position } = chain
+    const height = repair.link?.height ?? -1
+    logger.warn(
+      { epoch, position, height, damagedPosition: repair.damagedPosition, reason: report?.reason },
+      `the log is damaged: an epoch that repairs it from block ${String(height + 1)} on was started`,
+    )
+    return chain
   }
 
   /** Asks the node for its tip, and writes that it answered. */
@@ -248,6 +305,7 @@ export class Poller {
     )
     try {
       for (let next = await blocks.next(); next.length > 0; next = await blocks.next()) {
+        if (session.damage !== undefined) throw session.damage
         const parent = fork >= 0 && chain.chain.height > fork ? await chain.chain.at(fork) : chain.chain.tip
         const linked = linkedPrefix(parent?.hash ?? NO_HASH, next)
         // Only with a block of the new branch in hand: until then there is nothing better than what we have.

@@ -1,4 +1,5 @@
 import type { PoolEntry } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { offsetOf } from '../events/positions.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import { PoolEvents, type PoolStep } from '../pool/pool-events.js'
@@ -60,7 +61,7 @@ function applied(state: PoolState, step: PoolStep): PoolState {
 /** Blocks that were written after the last look at the pool, by a poller that then ended. */
 async function applyBlocks(log: EventLog, pool: Pool, chainPosition: number): Promise<void> {
   if (pool.txs.size === 0) return
-  for await (const { event } of forwards(log, chainPosition + 1, await log.last('chain'))) {
+  for await (const { event } of forwards(log, offsetOf(chainPosition) + 1, await log.last('chain'))) {
     if (event.event.case === 'blockConnected')
       pool.blockConnected(hexOf(event.event.value.hash), event.event.value.raw)
     if (event.event.case === 'blockDisconnected') pool.blockDisconnected(hexOf(event.event.value.hash))

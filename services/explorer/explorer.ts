@@ -112,6 +112,8 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     nodeHeight: () => state.heartbeat?.nodeHeight ?? -1,
     heartbeatApplied: () => state.heartbeat?.appliedMs ?? 0,
     reorgs: () => state.chain.reorgs,
+    logDamage: () => state.logDamage,
+    logDamages: () => state.logDamages,
     poolSize: () => state.pool.size,
     refusedFiles: () => definitions.refused(),
     audit: () => audit.result,

@@ -19,7 +19,7 @@ import type { PoolFollower } from './pool-follow.js'
 import { blockAt } from './block-table.js'
 import { nextDays } from './days.js'
 import { commonLength, nextRecentBlocks } from './recent-blocks.js'
-import { pause, retrying } from './retry.js'
+import { endsBefore, pause, retrying } from './retry.js'
 import { type ChainState, NO_CHAIN, type State } from './state.js'
 import type { AppliedHeartbeat } from './status.js'
 import type { ServingTables } from './serving-tables.js'
@@ -108,8 +108,13 @@ export class HeadFollower {
       const read = () => log.read('committed', this.#next, READ_AT_ONCE)
       const records = await retrying(read, { what: 'the log', logger, signal, onDefect })
       if (records === undefined) break
-      if (records.length === 0)
+      if (records.length === 0) {
         await log.wait('committed', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
+        if (await endsBefore(log, 'committed', this.#next)) {
+          await retrying(() => this.#lookBack(), { what: 'the last heartbeat in the log', logger, signal })
+          this.#isBehind = true
+        }
+      }
       for (const record of records) this.#take(record)
       this.#next = (records.at(-1)?.position ?? this.#next - 1) + 1
       if (this.#isBehind) this.#catchUp(signal)
@@ -133,7 +138,7 @@ export class HeadFollower {
 
   #take({ position, value }: LogRecord): void {
     const { event } = this.#decode(position, value) ?? { event: undefined }
-    if (event?.case !== undefined) this.#parts.state.alert = undefined
+    if (event?.case !== undefined) this.#takeDamage(event.case === 'alert' ? event.value : undefined)
     if (event?.case === 'alert') {
       this.#parts.state.alert = inWords(event.value)
       // What was said before this start was counted then.
@@ -146,6 +151,15 @@ export class HeadFollower {
     if (event?.case === 'heartbeat') {
       this.#parts.state.heartbeat = appliedHeartbeat(event.value) ?? this.#parts.state.heartbeat
     }
+  }
+
+  /** Takes what an alert says of the log; any other event says that it is sound. */
+  #takeDamage(alert: Alert | undefined): void {
+    const { state } = this.#parts
+    state.alert = undefined
+    const before = state.logDamage
+    state.logDamage = alert?.index === undefined ? 'none' : alert.refused ? 'refused' : 'healing'
+    if (before === 'none' && state.logDamage !== 'none') state.logDamages++
   }
 
   #decode(position: number, value: Uint8Array): CommittedEvent | undefined {
@@ -327,10 +341,11 @@ async function stateOf(
   return { view, position, fence, chain, height, tipHash, tip, reorgs, recent, days }
 }
 
-function inWords({ topic, partition, position, reason }: Alert): string {
+function inWords({ topic, partition, position, reason, index, refused }: Alert): string {
   const where =
     position < 0n ? '' : `topic ${topic}, partition ${String(partition)}, offset ${String(position)}: `
-  return `the materializer stopped: ${where}${reason}`
+  const what = index === undefined ? 'the materializer stopped' : 'the log is damaged'
+  return `${what}${index === undefined || refused ? '' : ' and is being repaired'}: ${where}${reason}`
 }
 
 function appliedHeartbeat({ heartbeat, appliedMs }: HeartbeatApplied): AppliedHeartbeat | undefined {

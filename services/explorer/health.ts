@@ -17,6 +17,8 @@ export interface Health {
   readonly audit: AuditResult
   /** Why the materializer stands still, where it does: what is served is right, and stays as old as it is. */
   readonly indexerError?: string
+  /** Stands there, true, where that is damage in the log which the poller repairs by itself. */
+  readonly indexerHealing?: true
   readonly error?: string
 }
 
@@ -38,6 +40,7 @@ export function healthOf({ state, database, audit }: HealthParts, wsClients: num
     ...state.indexer(),
     audit,
     ...(state.alert === undefined ? {} : { indexerError: state.alert }),
+    ...(state.logDamage === 'healing' ? { indexerHealing: true as const } : {}),
     ...(ok ? {} : { error: connected ? 'Not ready yet' : 'Database unavailable' }),
   }
 }

@@ -11,6 +11,8 @@ export interface MetricSources {
   /** Unix milliseconds, 0 before any. */
   readonly heartbeatApplied: () => number
   readonly reorgs: () => number
+  readonly logDamage: () => 'none' | 'healing' | 'refused'
+  readonly logDamages: () => number
   readonly poolSize: () => number
   readonly refusedFiles: () => readonly { readonly file: string; readonly isRefused: boolean }[]
   readonly audit: () => AuditResult
@@ -79,6 +81,11 @@ export class Metrics {
     gauge('headwater_tip_lag_blocks', 'Blocks that the head is behind the node.', () =>
       Math.max(0, sources.nodeHeight() - sources.tipHeight()),
     )
+    gauge(
+      'headwater_log_damage',
+      'Damage in the log: 0 none, 1 the poller repairs it, 2 it refuses to.',
+      () => ['none', 'healing', 'refused'].indexOf(sources.logDamage()),
+    )
     gauge('headwater_pool_transactions', 'Unconfirmed transactions.', sources.poolSize)
     gauge(
       'headwater_audit_differences',
@@ -109,6 +116,15 @@ export class Metrics {
       collect() {
         this.reset()
         this.inc(sources.reorgs())
+      },
+    })
+    new Counter({
+      name: 'headwater_log_damages_total',
+      help: 'Damages of the log that were reported.',
+      registers,
+      collect() {
+        this.reset()
+        this.inc(sources.logDamages())
       },
     })
     new Gauge({

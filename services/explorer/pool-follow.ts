@@ -16,7 +16,7 @@ import { overlayBySearch, type Span } from './overlay.js'
 import type { Overlay } from './pool.js'
 import { PoolEvents, type PoolStep } from '../../pipelines/pool/pool-events.js'
 import { isResolved, poolTx, type PoolTx } from './pool-tx.js'
-import { pause, retrying } from './retry.js'
+import { endsBefore, pause, retrying } from './retry.js'
 import type { State } from './state.js'
 import type { Tables } from './tables.js'
 import type { WhaleWatch } from './whale-watch.js'
@@ -42,7 +42,7 @@ const WAIT_MS = 1_000
  */
 export class PoolFollower {
   readonly #parts: PoolFollowerParts
-  readonly #events: PoolEvents
+  #events: PoolEvents
   #next = 0
   /** The pool holds an overlay for each head beyond this position. */
   #overlaidFrom = -1
@@ -87,6 +87,11 @@ export class PoolFollower {
           state.isPoolLoaded || this.#next > (await log.last('node'))
         if ((await retrying(isAll, reading)) === true) await this.#finishLoading(signal)
         await log.wait('node', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
+        if (await endsBefore(log, 'node', this.#next)) {
+          this.#events = new PoolEvents(log, logger)
+          this.#next =
+            (await retrying(() => this.#events.findStart(state.chain.position), reading))?.from ?? 0
+        }
       }
     }
   }

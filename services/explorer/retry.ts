@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../pipelines/logger.js'
 import { isDefect } from '../../pipelines/defect.js'
+import type { EventLog, Topic } from '../../pipelines/log/port.js'
 import { NotThere } from '../../pipelines/tables/clickhouse.js'
 
 const FIRST_PAUSE_MS = 100
@@ -47,4 +48,10 @@ export async function retrying<T>(
     }
   }
   return undefined
+}
+
+/** Returns whether a topic ends before an event that is awaited: another log was put in its place. */
+export async function endsBefore(log: EventLog, topic: Topic, next: number): Promise<boolean> {
+  const last = await log.last(topic).catch(() => next)
+  return last + 1 < next
 }

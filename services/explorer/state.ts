@@ -58,6 +58,10 @@ export class State {
   nodeSeen: SeenNode | undefined
   /** Why the materializer stands still, in words; undefined while it works. */
   alert: string | undefined
+  /** Whether the log is damaged, and whether the poller repairs it. */
+  logDamage: 'none' | 'healing' | 'refused' = 'none'
+  /** How often damage of the log was reported since the start, each once. */
+  logDamages = 0
 
   get chain(): ChainState {
     return this.#chain

@@ -1,3 +1,4 @@
+import { offsetOf } from '../../pipelines/events/positions.js'
 import type { LogObserver } from '../../pipelines/log/observed.js'
 import type { Topic } from '../../pipelines/log/port.js'
 import type { MaterializerObserver } from '../../pipelines/materialize/materializer.js'
@@ -100,14 +101,17 @@ export class MaterializerMetrics implements MaterializerObserver, LogObserver {
     )
     gauge('height', 'Height of its newest head.', () => head()?.tipHeight)
     gauge('epoch', 'Epoch of the last event in its newest head.', () => head()?.epoch)
-    gauge('position', 'Position of that event in topic chain.', () => head()?.position)
+    gauge('position', 'Position of that event in topic chain.', () => {
+      const position = head()?.position
+      return position === undefined ? undefined : offsetOf(position)
+    })
     gauge('lag_events', "Events between its newest head and the log's end.", () => this.#lag())
   }
 
   async #lag(): Promise<number | undefined> {
     if (!this.#isLeading) return undefined
     const end = await this.#sources.logEnd()
-    return end === undefined ? undefined : Math.max(0, end - (this.#sources.head()?.position ?? -1))
+    return end === undefined ? undefined : Math.max(0, end - offsetOf(this.#sources.head()?.position ?? -1))
   }
 
   /** It applies events from here on, or stands by. */
@@ -156,7 +160,7 @@ export class MaterializerMetrics implements MaterializerObserver, LogObserver {
       isWell,
       body: {
         ...{ status: isWell ? 'ok' : 'degraded', service: 'materializer', role, reasons },
-        ...{ height: tipHeight, epoch, position },
+        ...{ height: tipHeight, epoch, position: offsetOf(position) },
       },
     }
   }

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { observedLog } from '../../pipelines/log/observed.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { NodeClient } from '../../pipelines/node/client.js'
-import { SupersededError, WrongChainError } from '../../pipelines/poll/errors.js'
+import { isDefect } from '../../pipelines/defect.js'
+import { isFatal } from '../../pipelines/poll/errors.js'
 import { NO_STATE, Poller } from '../../pipelines/poll/poller.js'
 import { nodeUrl, readEndpoint } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
@@ -40,8 +41,7 @@ await runService('poller', async (context) => {
     while (!context.signal.aborted) await follow(context, parts)
   } catch (error) {
     if (context.signal.aborted) return
-    if (error instanceof WrongChainError || error instanceof SupersededError)
-      throw new StartRefused(error.message)
+    if (isFatal(error) && !isDefect(error) && error instanceof Error) throw new StartRefused(error.message)
     throw error
   } finally {
     await log.close()

@@ -105,6 +105,10 @@ export class Pipeline {
     this.materializer = newMaterializer(this.options, this.db, this.log)
   }
 
+  get fold(): Materializer {
+    return this.materializer
+  }
+
   async poll(): Promise<void> {
     await this.poller.pollOnce(this.#abort.signal)
   }
@@ -133,6 +137,10 @@ export class Pipeline {
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
     return getAnswer(`${this.url}/api/v1${path}`, headers)
+  }
+
+  async health(): Promise<Answer> {
+    return getAnswer(`${this.url}/health`)
   }
 
   async close(): Promise<void> {

@@ -97,7 +97,20 @@ describe('what a log may bring', () => {
     const db = await database()
     const materializer = new Materializer({ db, log: await logOf(values), logger, finalityDepth: FINALITY })
     while (await materializer.step());
+    expect(materializer.damage).toBeUndefined()
     return db
+  }
+
+  async function damageIn(values: readonly Uint8Array[], db?: Database): Promise<Error | undefined> {
+    const log = await logOf(values)
+    const materializer = new Materializer({
+      db: db ?? (await database()),
+      log,
+      logger,
+      finalityDepth: FINALITY,
+    })
+    while (await materializer.step());
+    return materializer.damage
   }
 
   it('events told twice, and those of an older epoch told late, change nothing', async () => {
@@ -136,16 +149,14 @@ describe('what a log may bring', () => {
   })
 
   it('a missing event stops it, named by its position', async () => {
-    const failure = await fold([...events.slice(0, 10), ...events.slice(11)]).catch((error: unknown) => error)
+    const failure = await damageIn([...events.slice(0, 10), ...events.slice(11)])
     expect(failure).toBeInstanceOf(PoisonEvent)
     expect(failure).toMatchObject({ topic: 'chain', position: 10 })
     expect(String(failure)).toMatch(/connects 10 on [0-9a-f]{64}, the tip is 8 /)
   })
 
   it('bytes that are no event stop it', async () => {
-    const failure = await fold([...events.slice(0, 10), Buffer.from('ff00ff', 'hex')]).catch(
-      (error: unknown) => error,
-    )
+    const failure = await damageIn([...events.slice(0, 10), Buffer.from('ff00ff', 'hex')])
     expect(failure).toBeInstanceOf(PoisonEvent)
     expect(failure).toMatchObject({ position: 10 })
   })
@@ -172,13 +183,7 @@ describe('what a log may bring', () => {
 
   it('a log that lost its end is noticed', async () => {
     const db = await fold(events)
-    const shorter = new Materializer({
-      db,
-      log: await logOf(events.slice(0, -3)),
-      logger,
-      finalityDepth: FINALITY,
-    })
-    await expect(shorter.step()).rejects.toBeInstanceOf(LogShrank)
+    expect(await damageIn(events.slice(0, -3), db)).toBeInstanceOf(LogShrank)
   })
 
   it.each(['scripts', 'tx_bodies', 'tx_witnesses', 'block_heights'])(

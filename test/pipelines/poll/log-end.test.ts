@@ -128,9 +128,27 @@ describe('the end of the log', () => {
     expect(await summary()).toEqual({ epoch: 1, tip: 'a3', settled: true, work: 4 })
   })
 
-  it('refuses a log that does not begin at its beginning', async () => {
+  it('knows the chain of a log that has lost its beginning, by what is left', async () => {
     await write(1, true, connect('a', 0))
-    await expect(readLogEnd(log)).rejects.toThrow(/does not begin with the start of an epoch/)
+    expect((await readLogEnd(log)).identity).toMatchObject({
+      chain: '',
+      genesisHash: hash('a', 0).toString('hex'),
+    })
+    await write(2, true, start)
+    expect((await readLogEnd(log)).tip?.height).toBe(0)
+  })
+
+  it('goes on at the block at which an epoch resumes, and settles nothing with less work than was published', async () => {
+    await write(1, true, start, connect('a', 0), connect('a', 1), connect('a', 2), connect('a', 3))
+    const settledWork = Buffer.alloc(32, 0)
+    settledWork.writeUInt32BE(4, 28)
+    const resume = { height: 1n, hash: hash('a', 1), settledWork }
+    await write(2, false, { case: 'epochStarted', value: { ...start.value, resume } } as Payload)
+    expect(await summary()).toEqual({ epoch: 2, tip: 'a1', settled: false, work: 4 })
+    await write(2, false, connect('b', 2, 'a'))
+    expect(await summary()).toEqual({ epoch: 2, tip: 'b2', settled: false, work: 4 })
+    await write(2, true, connect('b', 3), connect('b', 4))
+    expect(await summary()).toEqual({ epoch: 2, tip: 'b4', settled: true, work: 5 })
   })
 
   it('does not count what no poller wrote: bytes that are no event, and events that do not follow', async () => {

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file headwater/events/v1/events.proto.
  */
 export const file_headwater_events_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("CiBoZWFkd2F0ZXIvZXZlbnRzL3YxL2V2ZW50cy5wcm90bxITaGVhZHdhdGVyLmV2ZW50cy52MSKJAgoKQ2hhaW5FdmVudBINCgVlcG9jaBgBIAEoDRIQCghzZXF1ZW5jZRgCIAEoBBIPCgdzZXR0bGVkGAMgASgIEjoKDWVwb2NoX3N0YXJ0ZWQYBCABKAsyIS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkVwb2NoU3RhcnRlZEgAEj4KD2Jsb2NrX2Nvbm5lY3RlZBgFIAEoCzIjLmhlYWR3YXRlci5ldmVudHMudjEuQmxvY2tDb25uZWN0ZWRIABJEChJibG9ja19kaXNjb25uZWN0ZWQYBiABKAsyJi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkJsb2NrRGlzY29ubmVjdGVkSABCBwoFZXZlbnQiMwoMRXBvY2hTdGFydGVkEg0KBWNoYWluGAEgASgJEhQKDGdlbmVzaXNfaGFzaBgCIAEoDCKmAQoOQmxvY2tDb25uZWN0ZWQSDgoGaGVpZ2h0GAEgASgNEgwKBGhhc2gYAiABKAwSEQoJcHJldl9oYXNoGAMgASgMEhMKC21lZGlhbl90aW1lGAQgASgNEhEKCWNoYWlud29yaxgFIAEoDBILCgNyYXcYBiABKAwSLgoIcHJldm91dHMYByADKAsyHC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlByZXZvdXQiOAoHUHJldm91dBINCgV2YWx1ZRgBIAEoBBIOCgZzY3JpcHQYAiABKAwSDgoGaGVpZ2h0GAMgASgNIkQKEUJsb2NrRGlzY29ubmVjdGVkEg4KBmhlaWdodBgBIAEoDRIMCgRoYXNoGAIgASgMEhEKCXByZXZfaGFzaBgDIAEoDCL0AQoJTm9kZUV2ZW50Eg0KBWVwb2NoGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEhYKDmNoYWluX3Bvc2l0aW9uGAMgASgDEjMKCWhlYXJ0YmVhdBgEIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0SAASNAoKcG9vbF9kZWx0YRgFIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbERlbHRhSAASOgoNcG9vbF9zbmFwc2hvdBgGIAEoCzIhLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbFNuYXBzaG90SABCBwoFZXZlbnQiXgoJSGVhcnRiZWF0Eg8KB3RpbWVfbXMYASABKAMSEwoLbm9kZV9oZWlnaHQYAiABKA0SEQoJbm9kZV9oYXNoGAMgASgMEhgKEHBvbGxfaW50ZXJ2YWxfbXMYBCABKA0inAEKCVBvb2xEZWx0YRIZChFzbmFwc2hvdF9wb3NpdGlvbhgBIAEoAxIWCg5lbnRlcmVkX2JlZm9yZRgCIAEoBBIvCgdlbnRlcmVkGAMgAygLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sRW50cnkSKwoEbGVmdBgEIAMoCzIdLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbExlZnQidAoMUG9vbFNuYXBzaG90EgwKBHBhcnQYASABKA0SDQoFcGFydHMYAiABKA0SFgoOZW50ZXJlZF9iZWZvcmUYAyABKAQSLwoHZW50cmllcxgEIAMoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbEVudHJ5IkcKCVBvb2xFbnRyeRIMCgR0eGlkGAEgASgMEgsKA3JhdxgCIAEoDBILCgNmZWUYAyABKAQSEgoKZmlyc3Rfc2VlbhgEIAEoDSK7AQoIUG9vbExlZnQSDAoEdHhpZBgBIAEoDBI0CgZyZWFzb24YAiABKA4yJC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlBvb2xMZWZ0LlJlYXNvbhIKCgJieRgDIAEoDCJfCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASFAoQUkVBU09OX0NPTkZJUk1FRBABEhMKD1JFQVNPTl9SRVBMQUNFRBACEhIKDlJFQVNPTl9FVklDVEVEEAMitgEKDkNvbW1pdHRlZEV2ZW50EjIKBGhlYWQYASABKAsyIi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkhlYWRDb21taXR0ZWRIABI6CgloZWFydGJlYXQYAiABKAsyJS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkhlYXJ0YmVhdEFwcGxpZWRIABIrCgVhbGVydBgDIAEoCzIaLmhlYWR3YXRlci5ldmVudHMudjEuQWxlcnRIAEIHCgVldmVudCLPAQoFQWxlcnQSLQoEa2luZBgBIAEoDjIfLmhlYWR3YXRlci5ldmVudHMudjEuQWxlcnQuS2luZBINCgV0b3BpYxgCIAEoCRIRCglwYXJ0aXRpb24YAyABKAUSEAoIcG9zaXRpb24YBCABKAMSDgoGcmVhc29uGAUgASgJIlMKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEg8KC0tJTkRfUE9JU09OEAESEwoPS0lORF9MT0dfU0hSQU5LEAISDwoLS0lORF9ERUZFQ1QQAyJwCgpEZWFkTGV0dGVyEg0KBXRvcGljGAEgASgJEhEKCXBhcnRpdGlvbhgCIAEoBRIQCghwb3NpdGlvbhgDIAEoAxIOCgZyZWFzb24YBCABKAkSDwoHdGltZV9tcxgFIAEoAxINCgV2YWx1ZRgGIAEoDCJHCg1IZWFkQ29tbWl0dGVkEhAKCHBvc2l0aW9uGAEgASgDEhIKCnRpcF9oZWlnaHQYAiABKA0SEAoIdGlwX2hhc2gYAyABKAwiWQoQSGVhcnRiZWF0QXBwbGllZBIxCgloZWFydGJlYXQYASABKAsyHi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkhlYXJ0YmVhdBISCgphcHBsaWVkX21zGAIgASgDYgZwcm90bzM");
+  fileDesc("CiBoZWFkd2F0ZXIvZXZlbnRzL3YxL2V2ZW50cy5wcm90bxITaGVhZHdhdGVyLmV2ZW50cy52MSKvAgoKQ2hhaW5FdmVudBINCgVlcG9jaBgBIAEoDRIQCghzZXF1ZW5jZRgCIAEoBBIPCgdzZXR0bGVkGAMgASgIEjoKDWVwb2NoX3N0YXJ0ZWQYBCABKAsyIS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkVwb2NoU3RhcnRlZEgAEj4KD2Jsb2NrX2Nvbm5lY3RlZBgFIAEoCzIjLmhlYWR3YXRlci5ldmVudHMudjEuQmxvY2tDb25uZWN0ZWRIABJEChJibG9ja19kaXNjb25uZWN0ZWQYBiABKAsyJi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkJsb2NrRGlzY29ubmVjdGVkSAASEgoKZ2VuZXJhdGlvbhgHIAEoDRIQCghjaGVja3N1bRgIIAEoB0IHCgVldmVudCJgCgxFcG9jaFN0YXJ0ZWQSDQoFY2hhaW4YASABKAkSFAoMZ2VuZXNpc19oYXNoGAIgASgMEisKBnJlc3VtZRgDIAEoCzIbLmhlYWR3YXRlci5ldmVudHMudjEuUmVzdW1lIlYKBlJlc3VtZRIOCgZoZWlnaHQYASABKAMSDAoEaGFzaBgCIAEoDBIUCgxzZXR0bGVkX3dvcmsYAyABKAwSGAoQZGFtYWdlZF9wb3NpdGlvbhgEIAEoAyKmAQoOQmxvY2tDb25uZWN0ZWQSDgoGaGVpZ2h0GAEgASgNEgwKBGhhc2gYAiABKAwSEQoJcHJldl9oYXNoGAMgASgMEhMKC21lZGlhbl90aW1lGAQgASgNEhEKCWNoYWlud29yaxgFIAEoDBILCgNyYXcYBiABKAwSLgoIcHJldm91dHMYByADKAsyHC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlByZXZvdXQiOAoHUHJldm91dBINCgV2YWx1ZRgBIAEoBBIOCgZzY3JpcHQYAiABKAwSDgoGaGVpZ2h0GAMgASgNIkQKEUJsb2NrRGlzY29ubmVjdGVkEg4KBmhlaWdodBgBIAEoDRIMCgRoYXNoGAIgASgMEhEKCXByZXZfaGFzaBgDIAEoDCKyAgoJTm9kZUV2ZW50Eg0KBWVwb2NoGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEhYKDmNoYWluX3Bvc2l0aW9uGAMgASgDEjMKCWhlYXJ0YmVhdBgEIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0SAASNAoKcG9vbF9kZWx0YRgFIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbERlbHRhSAASOgoNcG9vbF9zbmFwc2hvdBgGIAEoCzIhLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbFNuYXBzaG90SAASPAoOcmVwYWlyX3JlZnVzZWQYByABKAsyIi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlJlcGFpclJlZnVzZWRIAEIHCgVldmVudCI3Cg1SZXBhaXJSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIWCg5hbGVydF9wb3NpdGlvbhgCIAEoAyJeCglIZWFydGJlYXQSDwoHdGltZV9tcxgBIAEoAxITCgtub2RlX2hlaWdodBgCIAEoDRIRCglub2RlX2hhc2gYAyABKAwSGAoQcG9sbF9pbnRlcnZhbF9tcxgEIAEoDSKcAQoJUG9vbERlbHRhEhkKEXNuYXBzaG90X3Bvc2l0aW9uGAEgASgDEhYKDmVudGVyZWRfYmVmb3JlGAIgASgEEi8KB2VudGVyZWQYAyADKAsyHi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlBvb2xFbnRyeRIrCgRsZWZ0GAQgAygLMh0uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sTGVmdCJ0CgxQb29sU25hcHNob3QSDAoEcGFydBgBIAEoDRINCgVwYXJ0cxgCIAEoDRIWCg5lbnRlcmVkX2JlZm9yZRgDIAEoBBIvCgdlbnRyaWVzGAQgAygLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sRW50cnkiRwoJUG9vbEVudHJ5EgwKBHR4aWQYASABKAwSCwoDcmF3GAIgASgMEgsKA2ZlZRgDIAEoBBISCgpmaXJzdF9zZWVuGAQgASgNIrsBCghQb29sTGVmdBIMCgR0eGlkGAEgASgMEjQKBnJlYXNvbhgCIAEoDjIkLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbExlZnQuUmVhc29uEgoKAmJ5GAMgASgMIl8KBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIUChBSRUFTT05fQ09ORklSTUVEEAESEwoPUkVBU09OX1JFUExBQ0VEEAISEgoOUkVBU09OX0VWSUNURUQQAyK2AQoOQ29tbWl0dGVkRXZlbnQSMgoEaGVhZBgBIAEoCzIiLmhlYWR3YXRlci5ldmVudHMudjEuSGVhZENvbW1pdHRlZEgAEjoKCWhlYXJ0YmVhdBgCIAEoCzIlLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0QXBwbGllZEgAEisKBWFsZXJ0GAMgASgLMhouaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydEgAQgcKBWV2ZW50IpACCgVBbGVydBItCgRraW5kGAEgASgOMh8uaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydC5LaW5kEg0KBXRvcGljGAIgASgJEhEKCXBhcnRpdGlvbhgDIAEoBRIQCghwb3NpdGlvbhgEIAEoAxIOCgZyZWFzb24YBSABKAkSLgoFaW5kZXgYBiABKAsyHy5oZWFkd2F0ZXIuZXZlbnRzLnYxLkluZGV4U3RhdGUSDwoHcmVmdXNlZBgHIAEoCCJTCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIPCgtLSU5EX1BPSVNPThABEhMKD0tJTkRfTE9HX1NIUkFOSxACEg8KC0tJTkRfREVGRUNUEAMi1QEKCkluZGV4U3RhdGUSFAoMZ2VuZXNpc19oYXNoGAEgASgMEg0KBWNoYWluGAIgAygMEhQKDGZpcnN0X2hlaWdodBgDIAEoDRIMCgR3b3JrGAQgASgMEhUKDWhlYWRfcG9zaXRpb24YBSABKAMSDQoFZXBvY2gYBiABKA0SFQoNZ29vZF9wb3NpdGlvbhgHIAEoAxIVCg1zZWVuX3Bvc2l0aW9uGAggASgDEhkKDG5lZWRlZF9hYm92ZRgJIAEoA0gAiAEBQg8KDV9uZWVkZWRfYWJvdmUicAoKRGVhZExldHRlchINCgV0b3BpYxgBIAEoCRIRCglwYXJ0aXRpb24YAiABKAUSEAoIcG9zaXRpb24YAyABKAMSDgoGcmVhc29uGAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDQoFdmFsdWUYBiABKAwiRwoNSGVhZENvbW1pdHRlZBIQCghwb3NpdGlvbhgBIAEoAxISCgp0aXBfaGVpZ2h0GAIgASgNEhAKCHRpcF9oYXNoGAMgASgMIlkKEEhlYXJ0YmVhdEFwcGxpZWQSMQoJaGVhcnRiZWF0GAEgASgLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5IZWFydGJlYXQSEgoKYXBwbGllZF9tcxgCIAEoA2IGcHJvdG8z");
 
 /**
  * An event of the topic `chain`: the node's best chain as it grew and shrank, in order, kept for ever.
@@ -69,6 +69,20 @@ export type ChainEvent = Message<"headwater.events.v1.ChainEvent"> & {
     value: BlockDisconnected;
     case: "blockDisconnected";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Grows when the log was replaced by one that ends lower: ranks its events above all of the log before. Mostly 0.
+   *
+   * @generated from field: uint32 generation = 7;
+   */
+  generation: number;
+
+  /**
+   * CRC-32 of the event without this field, which is its last; 0 in events of earlier versions, which have none.
+   *
+   * @generated from field: fixed32 checksum = 8;
+   */
+  checksum: number;
 };
 
 /**
@@ -97,6 +111,13 @@ export type EpochStarted = Message<"headwater.events.v1.EpochStarted"> & {
    * @generated from field: bytes genesis_hash = 2;
    */
   genesisHash: Uint8Array;
+
+  /**
+   * Set where this epoch repairs the log.
+   *
+   * @generated from field: headwater.events.v1.Resume resume = 3;
+   */
+  resume?: Resume | undefined;
 };
 
 /**
@@ -105,6 +126,49 @@ export type EpochStarted = Message<"headwater.events.v1.EpochStarted"> & {
  */
 export const EpochStartedSchema: GenMessage<EpochStarted> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 1);
+
+/**
+ * The chain is again what it was up to a block. All that the log holds between the event that connected that block and this
+ * epoch is superseded.
+ *
+ * @generated from message headwater.events.v1.Resume
+ */
+export type Resume = Message<"headwater.events.v1.Resume"> & {
+  /**
+   * Of the last block that stays; -1 for none: the chain is written again from block 0.
+   *
+   * @generated from field: int64 height = 1;
+   */
+  height: bigint;
+
+  /**
+   * Of the same block; 32 zero bytes for none.
+   *
+   * @generated from field: bytes hash = 2;
+   */
+  hash: Uint8Array;
+
+  /**
+   * Total work of the tip that the index publishes meanwhile, 32 bytes, big endian; empty for none. Nothing with less is settled.
+   *
+   * @generated from field: bytes settled_work = 3;
+   */
+  settledWork: Uint8Array;
+
+  /**
+   * Position in topic `chain` of the first event that was found invalid; -1 where the log lacks what was indexed.
+   *
+   * @generated from field: int64 damaged_position = 4;
+   */
+  damagedPosition: bigint;
+};
+
+/**
+ * Describes the message headwater.events.v1.Resume.
+ * Use `create(ResumeSchema)` to create a new message.
+ */
+export const ResumeSchema: GenMessage<Resume> = /*@__PURE__*/
+  messageDesc(file_headwater_events_v1_events, 2);
 
 /**
  * A block joined the best chain, on top of prev_hash.
@@ -167,7 +231,7 @@ export type BlockConnected = Message<"headwater.events.v1.BlockConnected"> & {
  * Use `create(BlockConnectedSchema)` to create a new message.
  */
 export const BlockConnectedSchema: GenMessage<BlockConnected> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 2);
+  messageDesc(file_headwater_events_v1_events, 3);
 
 /**
  * The output that an input spends.
@@ -202,7 +266,7 @@ export type Prevout = Message<"headwater.events.v1.Prevout"> & {
  * Use `create(PrevoutSchema)` to create a new message.
  */
 export const PrevoutSchema: GenMessage<Prevout> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 3);
+  messageDesc(file_headwater_events_v1_events, 4);
 
 /**
  * The tip left the best chain; the tip is prev_hash again.
@@ -237,7 +301,7 @@ export type BlockDisconnected = Message<"headwater.events.v1.BlockDisconnected">
  * Use `create(BlockDisconnectedSchema)` to create a new message.
  */
 export const BlockDisconnectedSchema: GenMessage<BlockDisconnected> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 4);
+  messageDesc(file_headwater_events_v1_events, 5);
 
 /**
  * An event of the topic `node`: what the node shows beside its chain, kept for a day.
@@ -261,7 +325,7 @@ export type NodeEvent = Message<"headwater.events.v1.NodeEvent"> & {
   sequence: bigint;
 
   /**
-   * The last position of topic `chain` that the poller had written when it saw this; -1 for none.
+   * The last position of topic `chain` that the poller had written when it saw this, plus 2^40 times its generation; -1 for none.
    *
    * @generated from field: int64 chain_position = 3;
    */
@@ -294,6 +358,14 @@ export type NodeEvent = Message<"headwater.events.v1.NodeEvent"> & {
      */
     value: PoolSnapshot;
     case: "poolSnapshot";
+  } | {
+    /**
+     * The poller does not repair the log. Its epoch is 0, since it has started none.
+     *
+     * @generated from field: headwater.events.v1.RepairRefused repair_refused = 7;
+     */
+    value: RepairRefused;
+    case: "repairRefused";
   } | { case: undefined; value?: undefined };
 };
 
@@ -302,7 +374,35 @@ export type NodeEvent = Message<"headwater.events.v1.NodeEvent"> & {
  * Use `create(NodeEventSchema)` to create a new message.
  */
 export const NodeEventSchema: GenMessage<NodeEvent> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 5);
+  messageDesc(file_headwater_events_v1_events, 6);
+
+/**
+ * The poller cannot replace what a materializer reported as damaged, and stops.
+ *
+ * @generated from message headwater.events.v1.RepairRefused
+ */
+export type RepairRefused = Message<"headwater.events.v1.RepairRefused"> & {
+  /**
+   * In words, for the operator: what does not belong together, and what to do.
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+
+  /**
+   * Position in topic `committed` of the alert.
+   *
+   * @generated from field: int64 alert_position = 2;
+   */
+  alertPosition: bigint;
+};
+
+/**
+ * Describes the message headwater.events.v1.RepairRefused.
+ * Use `create(RepairRefusedSchema)` to create a new message.
+ */
+export const RepairRefusedSchema: GenMessage<RepairRefused> = /*@__PURE__*/
+  messageDesc(file_headwater_events_v1_events, 7);
 
 /**
  * Written at every poll that the node answered, and while one takes long, also at each new tip and every half interval.
@@ -344,7 +444,7 @@ export type Heartbeat = Message<"headwater.events.v1.Heartbeat"> & {
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 6);
+  messageDesc(file_headwater_events_v1_events, 8);
 
 /**
  * What changed in the pool since the last delta or snapshot. Sets of the last whole snapshot plus all later deltas = the pool.
@@ -388,7 +488,7 @@ export type PoolDelta = Message<"headwater.events.v1.PoolDelta"> & {
  * Use `create(PoolDeltaSchema)` to create a new message.
  */
 export const PoolDeltaSchema: GenMessage<PoolDelta> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 7);
+  messageDesc(file_headwater_events_v1_events, 9);
 
 /**
  * The whole pool, in parts so that no event grows without bound. They stand in a row; until the last is there, it does not count.
@@ -430,7 +530,7 @@ export type PoolSnapshot = Message<"headwater.events.v1.PoolSnapshot"> & {
  * Use `create(PoolSnapshotSchema)` to create a new message.
  */
 export const PoolSnapshotSchema: GenMessage<PoolSnapshot> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 8);
+  messageDesc(file_headwater_events_v1_events, 10);
 
 /**
  * A transaction of the pool.
@@ -472,7 +572,7 @@ export type PoolEntry = Message<"headwater.events.v1.PoolEntry"> & {
  * Use `create(PoolEntrySchema)` to create a new message.
  */
 export const PoolEntrySchema: GenMessage<PoolEntry> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 9);
+  messageDesc(file_headwater_events_v1_events, 11);
 
 /**
  * A transaction that is not in the pool any more.
@@ -507,7 +607,7 @@ export type PoolLeft = Message<"headwater.events.v1.PoolLeft"> & {
  * Use `create(PoolLeftSchema)` to create a new message.
  */
 export const PoolLeftSchema: GenMessage<PoolLeft> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 10);
+  messageDesc(file_headwater_events_v1_events, 12);
 
 /**
  * @generated from enum headwater.events.v1.PoolLeft.Reason
@@ -546,7 +646,7 @@ export enum PoolLeft_Reason {
  * Describes the enum headwater.events.v1.PoolLeft.Reason.
  */
 export const PoolLeft_ReasonSchema: GenEnum<PoolLeft_Reason> = /*@__PURE__*/
-  enumDesc(file_headwater_events_v1_events, 10, 0);
+  enumDesc(file_headwater_events_v1_events, 12, 0);
 
 /**
  * An event of the topic `committed`: what the materializer has made visible. Kept for a day.
@@ -589,7 +689,7 @@ export type CommittedEvent = Message<"headwater.events.v1.CommittedEvent"> & {
  * Use `create(CommittedEventSchema)` to create a new message.
  */
 export const CommittedEventSchema: GenMessage<CommittedEvent> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 11);
+  messageDesc(file_headwater_events_v1_events, 13);
 
 /**
  * The materializer cannot go on by itself; said again now and then, and over with the next head or heartbeat.
@@ -631,6 +731,20 @@ export type Alert = Message<"headwater.events.v1.Alert"> & {
    * @generated from field: string reason = 5;
    */
   reason: string;
+
+  /**
+   * Set where the poller can repair the log: what it has to join.
+   *
+   * @generated from field: headwater.events.v1.IndexState index = 6;
+   */
+  index?: IndexState | undefined;
+
+  /**
+   * The poller has published that it does not; the reason names why.
+   *
+   * @generated from field: bool refused = 7;
+   */
+  refused: boolean;
 };
 
 /**
@@ -638,7 +752,7 @@ export type Alert = Message<"headwater.events.v1.Alert"> & {
  * Use `create(AlertSchema)` to create a new message.
  */
 export const AlertSchema: GenMessage<Alert> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 12);
+  messageDesc(file_headwater_events_v1_events, 14);
 
 /**
  * @generated from enum headwater.events.v1.Alert.Kind
@@ -677,7 +791,85 @@ export enum Alert_Kind {
  * Describes the enum headwater.events.v1.Alert.Kind.
  */
 export const Alert_KindSchema: GenEnum<Alert_Kind> = /*@__PURE__*/
-  enumDesc(file_headwater_events_v1_events, 12, 0);
+  enumDesc(file_headwater_events_v1_events, 14, 0);
+
+/**
+ * The state that the index publishes, and how much of the log it has read.
+ *
+ * @generated from message headwater.events.v1.IndexState
+ */
+export type IndexState = Message<"headwater.events.v1.IndexState"> & {
+  /**
+   * Of block 0; empty for an index without blocks.
+   *
+   * @generated from field: bytes genesis_hash = 1;
+   */
+  genesisHash: Uint8Array;
+
+  /**
+   * Hashes of the consecutive blocks that both the published chain and the log up to the damage have, lowest first; the first one
+   * is final. Empty for an index without blocks.
+   *
+   * @generated from field: repeated bytes chain = 2;
+   */
+  chain: Uint8Array[];
+
+  /**
+   * Of the first of them.
+   *
+   * @generated from field: uint32 first_height = 3;
+   */
+  firstHeight: number;
+
+  /**
+   * Total work of the published tip, 32 bytes, big endian; empty for none.
+   *
+   * @generated from field: bytes work = 4;
+   */
+  work: Uint8Array;
+
+  /**
+   * Of the published head, as `NodeEvent.chain_position`; -1 for none.
+   *
+   * @generated from field: int64 head_position = 5;
+   */
+  headPosition: bigint;
+
+  /**
+   * Of the poller whose event was applied last.
+   *
+   * @generated from field: uint32 epoch = 6;
+   */
+  epoch: number;
+
+  /**
+   * Of the last event of topic `chain` before the damage; -1 where the log lacks what was indexed.
+   *
+   * @generated from field: int64 good_position = 7;
+   */
+  goodPosition: bigint;
+
+  /**
+   * Up to this position of topic `chain` no epoch repairs the damage.
+   *
+   * @generated from field: int64 seen_position = 8;
+   */
+  seenPosition: bigint;
+
+  /**
+   * Set where the log lacks blocks above this height that the index needs again; -1 for all blocks.
+   *
+   * @generated from field: optional int64 needed_above = 9;
+   */
+  neededAbove?: bigint | undefined;
+};
+
+/**
+ * Describes the message headwater.events.v1.IndexState.
+ * Use `create(IndexStateSchema)` to create a new message.
+ */
+export const IndexStateSchema: GenMessage<IndexState> = /*@__PURE__*/
+  messageDesc(file_headwater_events_v1_events, 15);
 
 /**
  * A record of the topic `dead-letters`: an event that was laid aside because the operator said so. Kept for ever.
@@ -733,7 +925,7 @@ export type DeadLetter = Message<"headwater.events.v1.DeadLetter"> & {
  * Use `create(DeadLetterSchema)` to create a new message.
  */
 export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 13);
+  messageDesc(file_headwater_events_v1_events, 16);
 
 /**
  * A head row was written: read the table `heads` for what it holds.
@@ -742,7 +934,7 @@ export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
  */
 export type HeadCommitted = Message<"headwater.events.v1.HeadCommitted"> & {
   /**
-   * The head's position in topic `chain`.
+   * The head's position in topic `chain`, plus 2^40 times its generation.
    *
    * @generated from field: int64 position = 1;
    */
@@ -768,7 +960,7 @@ export type HeadCommitted = Message<"headwater.events.v1.HeadCommitted"> & {
  * Use `create(HeadCommittedSchema)` to create a new message.
  */
 export const HeadCommittedSchema: GenMessage<HeadCommitted> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 14);
+  messageDesc(file_headwater_events_v1_events, 17);
 
 /**
  * The newest heartbeat that the materializer has applied.
@@ -796,5 +988,5 @@ export type HeartbeatApplied = Message<"headwater.events.v1.HeartbeatApplied"> &
  * Use `create(HeartbeatAppliedSchema)` to create a new message.
  */
 export const HeartbeatAppliedSchema: GenMessage<HeartbeatApplied> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 15);
+  messageDesc(file_headwater_events_v1_events, 18);
 

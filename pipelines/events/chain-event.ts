@@ -1,0 +1,37 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { crc32 } from 'node:zlib'
+import { type ChainEvent, ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
+
+type Fields = Omit<MessageInitShape<typeof ChainEventSchema>, '$typeName' | '$unknown' | 'checksum'>
+
+/** Of field 8 as fixed32: what stands before the checksum's four bytes. */
+const CHECKSUM_TAG = 0x45
+const CHECKSUM_BYTES = 5
+
+/** Returns an event of topic `chain` as the log holds it, with its checksum as the last field. */
+export function encodeChainEvent(fields: Fields): Buffer {
+  const body = toBinary(ChainEventSchema, create(ChainEventSchema, fields))
+  const value = Buffer.allocUnsafe(body.length + CHECKSUM_BYTES)
+  value.set(body)
+  value.writeUInt8(CHECKSUM_TAG, body.length)
+  value.writeUInt32LE(crc32(body), body.length + 1)
+  return value
+}
+
+/**
+ * Returns the event that a record of topic `chain` holds. One of an earlier version has no checksum.
+ * @throws Error for bytes that are no event, or are not what was written.
+ */
+export function decodeChainEvent(value: Uint8Array): ChainEvent {
+  const event = fromBinary(ChainEventSchema, value)
+  if (!isChecked(event)) return event
+  const body = value.subarray(0, value.length - CHECKSUM_BYTES)
+  if (value[body.length] !== CHECKSUM_TAG || event.checksum !== crc32(body))
+    throw new Error(`its checksum is not ${event.checksum.toString(16)}, that of the event that was written`)
+  return event
+}
+
+/** Returns whether an event has a checksum. */
+export function isChecked({ checksum }: ChainEvent): boolean {
+  return checksum !== 0
+}

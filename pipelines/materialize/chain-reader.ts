@@ -1,0 +1,305 @@
+import type {
+  BlockConnected,
+  BlockDisconnected,
+  Resume,
+} from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { Chain } from '../chain/network.js'
+import { decodeChainEvent, isChecked } from '../events/chain-event.js'
+import type { EventLog, LogRecord } from '../log/port.js'
+import { decodeBlock, decodeEvent, hexOf } from './decode.js'
+import { chainOf, isNew, mustConnect, mustDisconnect, type Place, type PlacedEvent } from './events.js'
+import { LogShrank, PoisonEvent } from './poison.js'
+
+/** Where a reader begins. */
+export interface ReaderStart extends Place {
+  readonly log: EventLog
+  /** Positions of topic `chain` in the dead-letter topic: skipped. */
+  readonly aside: ReadonlySet<number>
+  /** The last position of topic `chain` that was applied, -1 for none. */
+  readonly offset: number
+  readonly chain: Chain | undefined
+  readonly tipHeight: number
+  /** Empty for a chain without blocks. */
+  readonly tipHash: string
+  /** Returns the hash of a block of the chain that is in the tables; `most` is the highest height that may be asked for soon. */
+  readonly hashAt: (height: number, most: number) => Promise<string | undefined>
+  /** Whether blocks are decoded here; those of events without a checksum always are. */
+  readonly decodes: boolean
+  /** Set where the log does not hold the event that was applied last. */
+  readonly lost?: LogShrank | undefined
+}
+
+/** Hashes kept in memory: of more blocks than are ever read ahead of what is in the tables. */
+const KEPT = 8192
+/** Records looked at at once on the way back to an epoch that resumes. */
+const CHUNK = 256
+
+/**
+ * Reads the valid events of topic `chain` in order: the one rule, for all who apply them, of what is superseded (see decision
+ * 23). At damage it goes on at the newest epoch behind it that resumes at a block of the chain as it is there. Events that repeat
+ * blocks of the chain after a resume are left out; where another block follows, the blocks above the fork are disconnected first.
+ */
+export class ChainReader {
+  readonly #start: ReaderStart
+  /** The last position that was read. */
+  #cursor: number
+  #place: Place
+  #chain: Chain | undefined
+  #genesis = ''
+  #tip: { height: number; hash: string }
+  /** Hashes by height above `#low`: up to there no event that is not in the tables yet has changed the chain. */
+  readonly #hashes = new Map<number, string>()
+  #low: number
+  /** While a resumed epoch repeats blocks of the chain: the height of the last one that it repeated. */
+  #repeated: number | undefined
+  #damage: PoisonEvent | LogShrank | undefined
+  /** Up to here no epoch resumes behind the damage. */
+  #seen = -1
+
+  constructor(start: ReaderStart) {
+    this.#start = start
+    this.#cursor = start.offset
+    this.#place = { epoch: start.epoch, sequence: start.sequence }
+    this.#chain = start.chain
+    this.#tip = { height: start.tipHeight, hash: start.tipHash }
+    this.#low = start.tipHeight
+    this.#damage = start.lost
+    if (start.lost?.below !== undefined) this.#seen = start.offset
+  }
+
+  /** The position of topic `chain` whose event is read next, or may end the damage. */
+  get next(): number {
+    return (this.#damage === undefined ? this.#cursor : this.#seen) + 1
+  }
+
+  /** Returns whether it has read more than a log holds that ends at a position. */
+  isBeyond(last: number): boolean {
+    return this.#damage === undefined && this.#cursor > last
+  }
+
+  /** How far the log was read: the last valid event, -1 where the log was lost; and the last one that was looked at. */
+  get read(): { readonly good: number; readonly seen: number; readonly epoch: number } {
+    const good = this.#damage instanceof LogShrank ? -1 : this.#cursor
+    return { good, seen: this.#seen, epoch: this.#place.epoch }
+  }
+
+  /** Returns the hash of a block of the chain as it is after the events that were returned; undefined above its tip. */
+  async hashAt(height: number): Promise<string | undefined> {
+    if (height < 0 || height > this.#tip.height) return undefined
+    return height > this.#low ? this.#hashes.get(height) : this.#start.hashAt(height, this.#low)
+  }
+
+  /**
+   * Reads the next events.
+   * @returns undefined where there are none yet; an empty list where those that were read change nothing.
+   * @throws PoisonEvent, LogShrank at damage that no epoch has repaired yet; call it again.
+   */
+  async take(limit: number, maxBytes: number): Promise<PlacedEvent[] | undefined> {
+    if (this.#damage !== undefined) await this.#resume(this.#damage)
+    const records = await this.#start.log.read('chain', this.#cursor + 1, limit, maxBytes)
+    const [first] = records
+    if (first === undefined) return undefined
+    const events: PlacedEvent[] = []
+    try {
+      if (first.position !== this.#cursor + 1) throw this.#gone(first.position)
+      for (const record of records) {
+        events.push(...(await this.#takeOne(record)))
+        this.#cursor = record.position
+      }
+    } catch (error) {
+      if (!(error instanceof PoisonEvent)) throw error
+      this.#damage = error
+      this.#seen = error.position
+    }
+    return events
+  }
+
+  #gone(first: number): PoisonEvent {
+    const last = String(first - 1)
+    return new PoisonEvent(
+      'chain',
+      this.#cursor + 1,
+      `the log does not hold the events up to ${last} any more`,
+    )
+  }
+
+  /** @throws PoisonEvent for an event that does not follow. */
+  async #takeOne(record: LogRecord): Promise<PlacedEvent[]> {
+    const { position } = record
+    if (this.#start.aside.has(position)) return []
+    const event = decodeEvent(record)
+    if (!isNew(event, this.#place)) return []
+    const placed: PlacedEvent = { ...record, event }
+    const taken = await this.#valid(placed)
+    this.#place = { epoch: event.epoch, sequence: event.sequence }
+    return taken
+  }
+
+  async #valid(placed: PlacedEvent): Promise<PlacedEvent[]> {
+    const { position, event } = placed
+    switch (event.event.case) {
+      case 'epochStarted': {
+        const { chain, genesisHash, resume } = event.event.value
+        const named = chainOf(position, chain, this.#chain)
+        await this.#mustBegin(position, hexOf(genesisHash))
+        if (resume !== undefined) await this.#rewind(position, resume)
+        this.#chain = named
+        return event.settled ? [...(await this.#unrepeat(placed, true)), placed] : [placed]
+      }
+      case 'blockConnected':
+        if (this.#chain === undefined) throw new PoisonEvent('chain', position, 'a block before any epoch')
+        return this.#connect(placed, event.event.value)
+      case 'blockDisconnected':
+        return this.#disconnect(placed, event.event.value)
+      case undefined:
+        throw new PoisonEvent('chain', position, 'holds no event that this version knows')
+    }
+  }
+
+  /** @throws PoisonEvent where an epoch is of a chain with another block 0. */
+  async #mustBegin(position: number, genesis: string): Promise<void> {
+    const own = await this.hashAt(0)
+    if (own !== undefined && genesis !== '' && own !== genesis)
+      throw new PoisonEvent(
+        'chain',
+        position,
+        `an epoch of a chain with block 0 ${genesis}, here it is ${own}`,
+      )
+    this.#genesis = genesis
+  }
+
+  async #rewind(position: number, resume: Resume): Promise<void> {
+    if (!(await this.#has(resume))) {
+      const at = `block ${hexOf(resume.hash)} at ${String(resume.height)}`
+      throw new PoisonEvent('chain', position, `resumes at ${at}, which is not of the chain before it`)
+    }
+    const height = Number(resume.height)
+    this.#repeated = height < this.#tip.height ? height : undefined
+  }
+
+  async #has({ height, hash }: Resume): Promise<boolean> {
+    return height < 0n || (await this.hashAt(Number(height))) === hexOf(hash)
+  }
+
+  async #connect(placed: PlacedEvent, block: BlockConnected): Promise<PlacedEvent[]> {
+    const { position } = placed
+    const hash = hexOf(block.hash)
+    const at = await this.#at()
+    mustConnect(position, block, at)
+    if (block.height === 0 && this.#genesis !== '' && hash !== this.#genesis)
+      throw new PoisonEvent(
+        'chain',
+        position,
+        `block 0 is ${hash}, that of the epoch's chain ${this.#genesis}`,
+      )
+    if (this.#repeated !== undefined && (await this.hashAt(block.height)) === hash) {
+      this.#repeated = block.height < this.#tip.height ? block.height : undefined
+      return placed.event.settled ? this.#unrepeat(placed, true) : []
+    }
+    const decodes = this.#start.decodes || !isChecked(placed.event)
+    const decoded = decodes ? { ...placed, block: decodeBlock(position, block) } : placed
+    const gone = await this.#unrepeat(placed, false)
+    this.#raise(block.height, hash)
+    return [...gone, decoded]
+  }
+
+  async #disconnect(placed: PlacedEvent, block: BlockDisconnected): Promise<PlacedEvent[]> {
+    const at = await this.#at()
+    mustDisconnect(placed.position, block, at)
+    if (this.#repeated !== undefined) {
+      this.#repeated = at.height - 1
+      return placed.event.settled ? this.#unrepeat(placed, true) : []
+    }
+    this.#lower(hexOf(block.prevHash))
+    return [placed]
+  }
+
+  /** The block that the next event has to join. */
+  async #at(): Promise<{ readonly height: number; readonly hash: string }> {
+    if (this.#repeated === undefined) return this.#tip
+    return { height: this.#repeated, hash: (await this.hashAt(this.#repeated)) ?? '' }
+  }
+
+  /**
+   * Ends the repetition of blocks: those of the chain that were not repeated are disconnected.
+   * @param settled whether the state after them may be published; then there is an event for it also where none is disconnected.
+   */
+  async #unrepeat(cause: PlacedEvent, settled: boolean): Promise<PlacedEvent[]> {
+    const { epoch, sequence, generation } = cause.event
+    const to = this.#repeated ?? this.#tip.height
+    this.#repeated = undefined
+    const gone: PlacedEvent[] = []
+    const put = (event: PlacedEvent['event']['event'], isLast: boolean): void => {
+      const fields = { epoch, sequence, generation, settled: isLast && settled, event }
+      gone.push({ ...cause, event: { ...cause.event, ...fields } })
+    }
+    while (this.#tip.height > to) {
+      const { height, hash } = this.#tip
+      const prevHash = (await this.hashAt(height - 1)) ?? '00'.repeat(32)
+      const value = { height, hash: Buffer.from(hash, 'hex'), prevHash: Buffer.from(prevHash, 'hex') }
+      this.#lower(prevHash)
+      const fields = { ...value, $typeName: 'headwater.events.v1.BlockDisconnected' as const }
+      put({ case: 'blockDisconnected', value: fields }, this.#tip.height === to)
+    }
+    if (settled && gone.length === 0 && cause.event.event.case !== 'epochStarted')
+      put({ case: undefined }, true)
+    return gone
+  }
+
+  #raise(height: number, hash: string): void {
+    this.#hashes.set(height, hash)
+    this.#tip = { height, hash }
+    if (this.#hashes.size <= 2 * KEPT) return
+    while (this.#low < height - KEPT) this.#hashes.delete(++this.#low)
+  }
+
+  #lower(prevHash: string): void {
+    const height = this.#tip.height - 1
+    this.#hashes.delete(this.#tip.height)
+    this.#low = Math.min(this.#low, height)
+    this.#tip = { height, hash: height < 0 ? '' : prevHash }
+  }
+
+  /** Goes to the newest epoch behind the damage that resumes at a block of this chain. @throws the damage where there is none. */
+  async #resume(damage: PoisonEvent | LogShrank): Promise<void> {
+    const { log } = this.#start
+    const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
+    const from = Math.max(first, this.#seen + 1)
+    for (let end = last; end >= from; end -= CHUNK) {
+      const found = await this.#newestResume(Math.max(from, end - CHUNK + 1), end)
+      if (found === undefined) continue
+      this.#damage = undefined
+      this.#repeated = undefined
+      this.#cursor = found - 1
+      return
+    }
+    this.#seen = last
+    throw damage
+  }
+
+  /** Returns the position of the newest epoch between two positions that resumes at a block of this chain. */
+  async #newestResume(start: number, end: number): Promise<number | undefined> {
+    let found: number | undefined
+    for (let next = start; next <= end;) {
+      const records = await this.#start.log.read('chain', next, end - next + 1)
+      const last = records.at(-1)
+      if (last === undefined) break
+      for (const { position, value } of records) {
+        const resume = position <= end ? resumeIn(value, this.#place.epoch) : undefined
+        if (resume !== undefined && (await this.#has(resume))) found = position
+      }
+      next = last.position + 1
+    }
+    return found
+  }
+}
+
+/** Returns where an epoch newer than another one resumes; undefined for every other record, and one that is no event. */
+function resumeIn(value: Uint8Array, epoch: number): Resume | undefined {
+  try {
+    const event = decodeChainEvent(value)
+    return event.epoch > epoch && event.event.case === 'epochStarted' ? event.event.value.resume : undefined
+  } catch {
+    return undefined
+  }
+}
