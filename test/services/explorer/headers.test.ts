@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { RateLimit } from '../../../services/rate-limit.js'
-import { declareRead, NotFound } from '../../../services/explorer/reads/read.js'
+import { declareRead, NEVER, NotFound } from '../../../services/explorer/reads/read.js'
 import { type BareServer, sendRaw, startBare } from './bare-server.js'
 
 const reads = [
@@ -22,7 +22,7 @@ const reads = [
     answer: Type.Object({ word: Type.String() }),
     resolve: async (_, { word }) => {
       await Promise.resolve()
-      if (word === 'none') throw new NotFound('Word not found')
+      if (word === 'none') throw new NotFound('Word not found', NEVER)
       if (word === 'broken') throw new Error('SELECT a secret')
       return { word }
     },

@@ -44,7 +44,11 @@ describe('more clients than the database keeps up with', () => {
     await available.ping()
     const state = new State()
     // With a view, so that transactions are looked for.
-    state.adopt({ ...NO_CHAIN, view: { isCanonical: () => true } as never, chain: 'regtest' })
+    state.adopt({
+      ...NO_CHAIN,
+      view: { isCanonical: () => true, head: { reached: true } } as never,
+      chain: 'regtest',
+    })
     state.poolLoaded()
     const tables = new Tables(available)
     const bare = await startBare({ reads: [transaction], tables, state })
@@ -62,8 +66,14 @@ describe('more clients than the database keeps up with', () => {
 
   it('are answered as far as the next batch goes, and the others hear 503 with Retry-After at once', async () => {
     const { db, ask, tables, state } = await start()
-    const all = Array.from({ length: 1_000 }, (_, index) => ask(index))
+    let refusals = 0
+    const all = Array.from({ length: 1_000 }, async (_, index) => {
+      const answer = await ask(index)
+      if (answer.status === 503) refusals++
+      return answer
+    })
     await until('it is full', () => tables.isOverloaded)
+    await until('the others are refused', () => refusals >= 1_000 - 512)
     const refused = await ask(5_000)
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).toBe('1')
