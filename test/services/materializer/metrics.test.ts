@@ -86,18 +86,23 @@ describe("the materializer's metrics", () => {
 
   it('count errors by kind, and name the event at which it stopped', async () => {
     await log.append('chain', [Buffer.from('no event')])
-    const stopped = materializer?.run(new AbortController().signal)
+    while (await materializer?.step());
+    expect(await value('stopped')).toBe(0)
+    expect(await value('errors_total{kind="PoisonEvent"}')).toBe(1)
+    await log.append('dead-letters', [Buffer.from('no dead letter')])
+    materializer = new Materializer({ db, log, logger, finalityDepth: 10, observer: metrics })
+    const stopped = materializer.run(new AbortController().signal)
     await expect(stopped).rejects.toThrow(PoisonEvent)
-    await stopped?.catch((error: unknown) => {
+    await stopped.catch((error: unknown) => {
       metrics.stopped(error as PoisonEvent)
     })
     expect(await value('stopped')).toBe(1)
-    expect(await value('errors_total{kind="PoisonEvent"}')).toBe(1)
+    expect(await value('errors_total{kind="PoisonEvent"}')).toBe(2)
     const { isWell, body } = metrics.health()
     expect(isWell).toBe(false)
     expect(body).toMatchObject({
       status: 'degraded',
-      reasons: [expect.stringMatching(/^stopped: topic chain/)],
+      reasons: [expect.stringMatching(/^stopped: topic dead-letters/)],
     })
   })
 })
