@@ -96,6 +96,12 @@ export const JOBS: readonly Job[] = [
       'test/services/explorer/read-paths.ts',
     ],
   },
+  {
+    name: 'self-healing: every damage on both logs',
+    env: { SELF_HEALING_EVERY_CASE: '1' },
+    runs: [vitest('test/system/self-healing.test.ts')],
+    sources: [...SYSTEM, 'test/system/self-healing.test.ts'],
+  },
   { name: 'crashes: 50 rounds of killed processes', env: {}, runs: [crashes(50)], sources: CHAOS },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },
   { name: 'chaos: 200 rounds on Kafka', env: {}, runs: chaos('kafka'), sources: CHAOS },

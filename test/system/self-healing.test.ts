@@ -27,6 +27,9 @@ import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 
 const FINALITY = 10
 const BLOCKS = 40
+/** In CI, Kafka has the cases in which positions are lower or gone: `check:long` has all of them on both logs. */
+const EVERY_CASE = process.env['SELF_HEALING_EVERY_CASE'] !== undefined
+const ON_KAFKA = ['gap', 'log shorter than the head', 'empty log']
 const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
 
 type Damage = (events: readonly Uint8Array[]) => Uint8Array[]
@@ -216,7 +219,10 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     return db
   }
 
-  describe.each(Object.entries(DAMAGES))('%s', (kind, damage) => {
+  const hasAll = name !== 'Kafka' || EVERY_CASE
+  const damages = Object.entries(DAMAGES).filter(([kind]) => hasAll || ON_KAFKA.includes(kind))
+
+  describe.each(damages)('%s', (kind, damage) => {
     it('is healed where the index is far behind', async () => {
       const healing = await pipeline(await logOf(damage(events)))
       await heal(healing)
@@ -243,57 +249,66 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     })
   })
 
-  it('retention that dropped the beginning is healed, for an old index and a new one', async () => {
-    const { healing, log, own } = await level()
-    log.log = new WithoutBeginning(log.log, own.length - 5)
-    healing.restartPoller()
-    healing.restartMaterializer()
-    mine(1)
-    await heal(healing)
-    await expectClean(healing)
-    const other = await pipeline(log)
-    await heal(other)
-    await expectSameRows(other.db, clean.db)
-    mine(1)
-    await heal(healing)
-    await expectClean(healing)
-  })
-
-  it('two damages, and a poller and a materializer that are killed at every step, are healed', async () => {
-    const twice = events.toSpliced(35, 1, Buffer.from('ff00ff', 'hex')).toSpliced(15, 1)
-    const healing = await pipeline(await logOf(twice))
-    for (let round = 0; round < 12; round++) {
-      await healing.fold.step()
-      if (round % 3 === 0) healing.restartMaterializer()
-      if (round % 2 === 1) await healing.poll().catch(() => undefined)
-      // Between the report and the new epoch, and behind it.
+  it.runIf(hasAll)(
+    'retention that dropped the beginning is healed, for an old index and a new one',
+    async () => {
+      const { healing, log, own } = await level()
+      log.log = new WithoutBeginning(log.log, own.length - 5)
       healing.restartPoller()
-      if (round === 5) await healing.log.append('chain', [Buffer.from('ff00ff', 'hex')])
-    }
-    await heal(healing)
-    await expectClean(healing)
-    await expectSameRows(await replayed(healing.log), clean.db)
-  })
+      healing.restartMaterializer()
+      mine(1)
+      await heal(healing)
+      await expectClean(healing)
+      const other = await pipeline(log)
+      await heal(other)
+      await expectSameRows(other.db, clean.db)
+      mine(1)
+      await heal(healing)
+      await expectClean(healing)
+    },
+  )
 
-  it('damage within a reorganisation is healed, and nothing of half of it is published', async () => {
-    const { healing, log } = await level()
-    const fork = forkAt(node.chain, node.chain.tip.height - 4)
-    for (let block = 0; block < 7; block++) fork.mine({})
-    fork.activate()
-    await healing.poll()
-    const own = await valuesOf(log, 'chain')
-    // Between what leaves and the first state with more work.
-    log.log = await logOf(own.toSpliced(-3, 1), log.log)
-    healing.restartPoller()
-    await heal(healing)
-    expect(await headsAfter(healing.db, -2)).toContainEqual(
-      expect.objectContaining({ disconnected: expect.objectContaining({ length: 4 }) }),
-    )
-    await expectClean(healing)
-    await expectSameRows(await replayed(healing.log), clean.db)
-  })
+  it.runIf(hasAll)(
+    'two damages, and a poller and a materializer that are killed at every step, are healed',
+    async () => {
+      const twice = events.toSpliced(35, 1, Buffer.from('ff00ff', 'hex')).toSpliced(15, 1)
+      const healing = await pipeline(await logOf(twice))
+      for (let round = 0; round < 12; round++) {
+        await healing.fold.step()
+        if (round % 3 === 0) healing.restartMaterializer()
+        if (round % 2 === 1) await healing.poll().catch(() => undefined)
+        // Between the report and the new epoch, and behind it.
+        healing.restartPoller()
+        if (round === 5) await healing.log.append('chain', [Buffer.from('ff00ff', 'hex')])
+      }
+      await heal(healing)
+      await expectClean(healing)
+      await expectSameRows(await replayed(healing.log), clean.db)
+    },
+  )
 
-  it('replay --into of a log that was healed builds the same', async () => {
+  it.runIf(hasAll)(
+    'damage within a reorganisation is healed, and nothing of half of it is published',
+    async () => {
+      const { healing, log } = await level()
+      const fork = forkAt(node.chain, node.chain.tip.height - 4)
+      for (let block = 0; block < 7; block++) fork.mine({})
+      fork.activate()
+      await healing.poll()
+      const own = await valuesOf(log, 'chain')
+      // Between what leaves and the first state with more work.
+      log.log = await logOf(own.toSpliced(-3, 1), log.log)
+      healing.restartPoller()
+      await heal(healing)
+      expect(await headsAfter(healing.db, -2)).toContainEqual(
+        expect.objectContaining({ disconnected: expect.objectContaining({ length: 4 }) }),
+      )
+      await expectClean(healing)
+      await expectSameRows(await replayed(healing.log), clean.db)
+    },
+  )
+
+  it.runIf(hasAll)('replay --into of a log that was healed builds the same', async () => {
     const healing = await pipeline(await logOf(events.toSpliced(27, 2)))
     await heal(healing)
     const db = await newDatabase()
@@ -310,7 +325,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     await expectSameRows(db, clean.db)
   })
 
-  it('a node of another chain stops it, in words, and changes nothing', async () => {
+  it.runIf(hasAll)('a node of another chain stops it, in words, and changes nothing', async () => {
     const own = events.toSpliced(27, 2)
     const other = await startSimnode({ chain: buildChain({ seed: 'other', blocks: 60 }), txsPerBlock: 1 })
     opened.push(() => other.close())
@@ -347,40 +362,43 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     await expectClean(healing)
   })
 
-  it('a node that has pruned what is needed stops it, in words; dead-letters goes on without the event', async () => {
-    const damaged = events.toSpliced(28, 0, Buffer.from('ff00ff', 'hex'))
-    const log = await logOf(damaged)
-    const healing = await pipeline(log)
-    await healing.materialize()
-    const pruned = new NodeClient(node.url, { timeoutMs: 10_000 })
-    const info = pruned.chainInfo.bind(pruned)
-    pruned.chainInfo = async (signal) => ({ ...(await info(signal)), pruneheight: 35 })
-    const poller = new Poller({ node: pruned, log, logger, pollIntervalMs: 1000, inFlight: 4 })
-    await expect(poller.run(new AbortController().signal)).rejects.toThrow(
-      /^the node at \S+ has pruned block 26, which the log needs: set NODE_RPC_URL to a node that keeps all blocks/,
-    )
-    expect(await log.last('chain')).toBe(damaged.length - 1)
-    await until('the materializer says so', async () => {
+  it.runIf(hasAll)(
+    'a node that has pruned what is needed stops it, in words; dead-letters goes on without the event',
+    async () => {
+      const damaged = events.toSpliced(28, 0, Buffer.from('ff00ff', 'hex'))
+      const log = await logOf(damaged)
+      const healing = await pipeline(log)
       await healing.materialize()
-      return /not repaired: the node at \S+ has pruned block 26/.test(
-        (await healing.health()).body.indexerError ?? '',
+      const pruned = new NodeClient(node.url, { timeoutMs: 10_000 })
+      const info = pruned.chainInfo.bind(pruned)
+      pruned.chainInfo = async (signal) => ({ ...(await info(signal)), pruneheight: 35 })
+      const poller = new Poller({ node: pruned, log, logger, pollIntervalMs: 1000, inFlight: 4 })
+      await expect(poller.run(new AbortController().signal)).rejects.toThrow(
+        /^the node at \S+ has pruned block 26, which the log needs: set NODE_RPC_URL to a node that keeps all blocks/,
       )
-    })
-    const { db } = healing
-    const passing = new Materializer({ db, log, logger, finalityDepth: FINALITY, layPoisonAside: true })
-    await passing.step()
-    while (passing.damage === undefined) await passing.step()
-    // Reported again, refused again: then it is laid aside.
-    await expect(poller.run(new AbortController().signal)).rejects.toThrow(PrunedNodeError)
-    await until('the event is a dead letter', async () => {
+      expect(await log.last('chain')).toBe(damaged.length - 1)
+      await until('the materializer says so', async () => {
+        await healing.materialize()
+        return /not repaired: the node at \S+ has pruned block 26/.test(
+          (await healing.health()).body.indexerError ?? '',
+        )
+      })
+      const { db } = healing
+      const passing = new Materializer({ db, log, logger, finalityDepth: FINALITY, layPoisonAside: true })
       await passing.step()
-      return (await log.last('dead-letters')) === 0
-    })
-    while (await passing.step());
-    expect(passing.damage).toBeUndefined()
-    healing.restartMaterializer()
-    healing.restartPoller()
-    await heal(healing)
-    await expectClean(healing)
-  })
+      while (passing.damage === undefined) await passing.step()
+      // Reported again, refused again: then it is laid aside.
+      await expect(poller.run(new AbortController().signal)).rejects.toThrow(PrunedNodeError)
+      await until('the event is a dead letter', async () => {
+        await passing.step()
+        return (await log.last('dead-letters')) === 0
+      })
+      while (await passing.step());
+      expect(passing.damage).toBeUndefined()
+      healing.restartMaterializer()
+      healing.restartPoller()
+      await heal(healing)
+      await expectClean(healing)
+    },
+  )
 })
