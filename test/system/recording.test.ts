@@ -277,10 +277,11 @@ describe('the recording of a real node', () => {
       expect(body).toMatchObject({ txid, size: tx.size, weight: tx.weight, vsize: Math.ceil(tx.weight / 16) })
       for (const [vin, input] of tx.vin.entries()) {
         const prevout = told.get(txid)?.vin[vin]?.prevout
+        const scriptSig = input.coinbase ?? input.scriptSig?.hex
         expect(body.inputs[vin]).toMatchObject({
           prev_txid: input.txid ?? null,
           prev_vout: input.vout ?? null,
-          script_sig: input.coinbase ?? input.scriptSig?.hex,
+          script_sig: scriptSig === '' ? null : scriptSig,
           sequence: String(input.sequence),
           witness: input.txinwitness ?? [],
           value: prevout === undefined ? null : baseUnits(prevout.value).toString(),
