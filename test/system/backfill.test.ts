@@ -14,6 +14,7 @@ describe('a backfill', () => {
     expect(log.events).toBeGreaterThan(301)
     expect(audit?.tip.height).toBe(300)
     expect(audit?.checks.length).toBeGreaterThan(5)
-    expect(audit?.checks.filter(({ checked }) => checked === 0).map(({ name }) => name)).toEqual([])
+    // The mempool of this chain is empty.
+    expect(audit?.checks.filter(({ checked }) => checked === 0).map(({ name }) => name)).toEqual(['mempool'])
   })
 })
