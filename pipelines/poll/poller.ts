@@ -135,10 +135,6 @@ export class Poller {
       } catch (error) {
         if (signal.aborted) return
         if (isFatal(error)) throw await this.#refused(error)
-        if (error instanceof LogDamagedError) {
-          this.#options.logger.warn({ log: 'chain' }, error.message)
-          continue
-        }
         this.#options.observer?.failed(error)
         pause = backoffMs(POLL_BACKOFF, ++failures)
         const message = error instanceof Error ? error.message : String(error)
@@ -155,6 +151,8 @@ export class Poller {
     } catch (error) {
       // Whether a failed append is in the log only the log knows: read it again, under a new epoch.
       if (!isOfNode(error)) this.#session = undefined
+      // The next session begins with the epoch that repairs it.
+      if (error instanceof LogDamagedError) return this.pollOnce(signal)
       if (error instanceof LogLostError) this.#rewrites = true
       throw error
     }
@@ -171,6 +169,7 @@ export class Poller {
     for (let stuck = 0; stuck < MAX_STUCK;) {
       const position = session.chain.position
       const info = await this.#look(session, signal)
+      if (session.damage !== undefined) throw session.damage
       if (info.bestblockhash === session.chain.chain.tip?.hash) {
         const seen = await session.pool.look(signal)
         if (seen !== 'moved') this.#options.observer?.worked()
@@ -235,6 +234,8 @@ export class Poller {
     const info = await node.chainInfo(signal)
     this.#refuseOtherChain(info, session)
     this.#nodeHeight = info.blocks
+    const report = await this.#reports.standing()
+    if (report !== undefined) session.damage = new LogDamagedError(report.reason)
     const now = Date.now()
     if (info.bestblockhash !== session.beatHash || now - session.beatAt >= pollIntervalMs / 2) {
       const seen = { height: info.blocks, hash: info.bestblockhash }
