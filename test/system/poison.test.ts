@@ -1,8 +1,9 @@
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { fromBinary } from '@bufbuild/protobuf'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { encodeChainEvent } from '../../pipelines/events/chain-event.js'
 import { openEmbeddedLog } from '../../pipelines/log/embedded.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
@@ -71,12 +72,11 @@ describe('a poison event', () => {
     if (event?.event.case !== 'blockConnected') throw new Error('the log holds no block')
     const { height, ...rest } = event.event.value
     const value = { ...rest, height: height + 1, prevHash: Buffer.alloc(32, 7) }
-    const orphaned = {
-      ...event,
-      sequence: event.sequence + 1n,
-      event: { case: 'blockConnected' as const, value },
-    }
-    return toBinary(ChainEventSchema, create(ChainEventSchema, orphaned))
+    const { epoch, sequence, settled } = event
+    return encodeChainEvent({
+      ...{ epoch, sequence: sequence + 1n, settled },
+      event: { case: 'blockConnected', value },
+    })
   }
 
   const kinds = [

@@ -249,6 +249,27 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     })
   })
 
+  it.runIf(hasAll)('a log that is lost under processes that go on is healed', async () => {
+    const { healing, log } = await level()
+    log.log = await newLog()
+    mine(1)
+    // The materializer looks whether the log has become shorter while it has nothing to do.
+    const stop = new AbortController()
+    const running = healing.fold.run(stop.signal)
+    await until(
+      'the index is where the node is',
+      async () => {
+        // The first poll finds the log shorter than it left it.
+        await healing.poll().catch(() => undefined)
+        return (await latestHead(healing.db))?.tipHash === node.chain.tip.hash
+      },
+      120_000,
+    )
+    stop.abort()
+    await running
+    await expectClean(healing)
+  })
+
   it.runIf(hasAll)(
     'retention that dropped the beginning is healed, for an old index and a new one',
     async () => {
