@@ -27,7 +27,7 @@ import { chainOf, headsOf, mustConnect, mustDisconnect, type PlacedEvent } from 
 import { LogShrank, PoisonEvent } from './poison.js'
 import { RankingBuilder } from './ranking-builder.js'
 import { lostHead, repair } from './repair.js'
-import { LIST_TAIL, UnspentLister } from './unspent-lister.js'
+import { UnspentLister } from './unspent-lister.js'
 import { hashesOf, WorkingChain } from './working-chain.js'
 
 /** Events folded at once: enough to make inserts large, few enough for memory. */
@@ -119,13 +119,17 @@ export class Materializer {
 
   constructor(options: MaterializerOptions) {
     this.#options = options
-    this.#lister = new UnspentLister(options.db, options.logger, options.listTail ?? LIST_TAIL)
+    const beside = {
+      writer: () => this.#number,
+      onFailure: (error: unknown) => options.observer?.failed(error),
+    }
+    this.#lister = new UnspentLister(options.db, options.logger, { ...beside, tail: options.listTail })
     this.#writer = new BlockWriter(options.db, undefined, (changes) => {
       this.#lister.count(changes)
     })
     this.#announcer = new Announcer(options.log)
     this.#damage = new DamageReporter({ ...options, announcer: this.#announcer })
-    this.#rankings = new RankingBuilder(options.db, options.logger, { tail: options.rankingTail })
+    this.#rankings = new RankingBuilder(options.db, options.logger, { ...beside, tail: options.rankingTail })
   }
 
   get head(): Head | undefined {
@@ -169,7 +173,7 @@ export class Materializer {
 
   /** Ends what is written beside the fold, after the step that is under way; a later start goes on with it. */
   async close(): Promise<void> {
-    await Promise.all([this.#rankings.close(), this.#lister.idle()])
+    await Promise.all([this.#rankings.close(), this.#lister.close()])
   }
 
   /**
@@ -382,7 +386,7 @@ export class Materializer {
     const { db, logger } = this.#options
     logger.warn({ from: this.#shownFinal, to: fork }, 'a reorganisation below the final height')
     // The steps of a ranking, and lists, trust the old final height.
-    await Promise.all([this.#rankings.abandonAbove(fork), this.#lister.idle()])
+    await Promise.all([this.#rankings.abandonAbove(fork), this.#lister.pause()])
     const lowered = fork < head.finalHeight ? this.#again(head, { finalHeight: fork }) : head
     if (lowered !== head) await writeHead(db, lowered)
     this.#claiming = numberAfter(this.#number)

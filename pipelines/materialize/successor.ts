@@ -348,7 +348,7 @@ export class Successor {
     const { db, logger } = this.#options
     const head = await latestHead(db)
     if (head === undefined) return
-    const rankings = new RankingBuilder(db, logger)
+    const rankings = new RankingBuilder(db, logger, { writer: () => this.#number })
     rankings.consider(await loadChainView(db, head), 0, false)
     await rankings.idle()
     await rankings.close()
