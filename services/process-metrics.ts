@@ -9,7 +9,7 @@ import {
   Registry,
   SECONDS,
 } from './prometheus.js'
-import { Vitals } from './vitals.js'
+import type { Vitals } from './vitals.js'
 
 export interface ProcessMetricsOptions {
   /** Of every name. */

@@ -52,7 +52,12 @@ it(
       expect(found.map(({ name }) => name)).toEqual(expected.map(({ name }) => name))
       const whole = (tables: typeof found) => tables.filter(({ name }) => !isAltered(name))
       expect(whole(found).length).toBeGreaterThan(10)
-      expect(whole(found)).toEqual(whole(expected))
+      // The paths in Keeper have the database's name in them.
+      const named = whole(found).map(({ name, sql }) => ({
+        name,
+        sql: sql.replaceAll('upgraded', 'headwater'),
+      }))
+      expect(named).toEqual(whole(expected))
       // Each migration is noted, so that none runs again.
       expect(asked.filter((sql) => sql.startsWith('INSERT INTO migrations'))).toHaveLength(
         (await readMigrations()).length,
