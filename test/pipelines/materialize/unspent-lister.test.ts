@@ -132,11 +132,11 @@ describe('lists of unspent outputs, built beside the fold', () => {
   it.each([10_000_000, 100])(
     'are built of all that changed much before this start, looking at %i rows at once',
     async (searchedRows) => {
-      await write(9)
+      await write(6)
       await considered(listerOf({ tail: 41, searchedRows }))
       expect(await listed()).toEqual([])
       await considered(listerOf({ tail: 40, searchedRows }))
-      expect(await listed()).toEqual(Array.from({ length: 9 }, (_, script) => nameOf(script)).sort())
+      expect(await listed()).toEqual(Array.from({ length: 6 }, (_, script) => nameOf(script)).sort())
       expect(failures).toEqual([])
     },
   )

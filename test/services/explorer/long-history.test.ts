@@ -130,12 +130,13 @@ describe('an address with 200,000 transactions', () => {
       [BUSY.unspent - 3, 100],
     ] as const) {
       const path = `${BUSY_ADDRESS}/utxos?limit=${String(limit)}&offset=${String(offset)}`
+      // First: an answer that was given is remembered.
+      expect(await rowsRead(path), path).toBeLessThan(PAGE_ROWS)
       const { body } = await get(path)
       expect(body.total).toBe(BUSY.unspent)
       expect(body.items.map(({ txid }: { txid: string }) => txid)).toEqual(
         listed.slice(offset, offset + limit).map(({ txid }) => txid),
       )
-      expect(await rowsRead(path), path).toBeLessThan(PAGE_ROWS)
     }
   })
 })
