@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Waits for a condition, looking often; never a guessed sleep.
+ * Waits for a condition, looking often; never a guessed sleep. Its end stops what hangs and is no bound on speed.
  * @throws Error naming what was waited for, with the last value seen.
  */
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  timeoutMs = 30_000,
+  timeoutMs = 150_000,
 ): Promise<T> {
   const end = Date.now() + timeoutMs
   let failure: unknown
