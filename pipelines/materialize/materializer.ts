@@ -185,7 +185,7 @@ export class Materializer {
     try {
       this.#reader ??= await this.#start()
       const events = await this.#reader.take(BATCH_EVENTS, BATCH_BYTES)
-      if (this.#damage.repaired()) this.counts.healed++
+      if (this.#damage.repaired(this.#reader.damage)) this.counts.healed++
       if (events !== undefined) await this.#foldBatch(events)
       await this.#announcer.heartbeat()
       await this.#noteReached()
@@ -254,11 +254,13 @@ export class Materializer {
     this.#writer.forget()
     const aside = await readAside(log)
     const lost = head && (await lostHead(log, head))
-    if (head !== undefined) {
+    if (head !== undefined && this.#view !== undefined) {
       const by = { writer: this.#writer, chain: this.#working, number: this.#number }
       const repairs = lost === undefined && this.#options.hooks?.repairs !== false
       if (repairs) await repair(this.#options, head, by)
-      await this.#announcer.head(head)
+      await this.#announcer.head(this.#view)
+      // What stood before that in topic `committed` counts no more.
+      this.#damage.reportAgain()
     }
     logger.info(
       { position: head?.position ?? -1, height: head?.tipHeight ?? -1, last: await log.last('chain') },
@@ -273,8 +275,9 @@ export class Materializer {
     const { head } = this
     return new ChainReader({
       ...{ log, aside, lost, chain: head?.chain, decodes: true },
-      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, offset: offsetOf(head?.position ?? -1) },
+      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, position: head?.position ?? -1 },
       ...{ tipHeight: this.#working.tipHeight, tipHash: this.#working.tipHash },
+      finalHeight: head?.finalHeight ?? -1,
       hashAt: hashesOf(db, () => this.#working),
     })
   }
@@ -286,6 +289,7 @@ export class Materializer {
     await this.#options.db.mustBeWhole()
     // A log that was replaced by a shorter one brings no event that tells so.
     if (this.#reader?.isBeyond(await this.#options.log.last('chain')) === true) this.#reader = undefined
+    await this.#announcer.lookRound()
     this.#lookedAt = performance.now()
   }
 
@@ -394,7 +398,7 @@ export class Materializer {
     this.#writing = this.#claiming
     this.#shownFinal = lowered.finalHeight
     this.#view = await loadChainView(db, lowered)
-    await this.#announcer.head(lowered)
+    await this.#announcer.head(this.#view)
   }
 
   /** Writes into the head, once in the index's life, that it is as high as the node: readers then believe that there is no more. */
@@ -406,7 +410,7 @@ export class Materializer {
     const again = this.#again(head, { reached: true })
     await writeHead(db, again)
     this.#view = await loadChainView(db, again)
-    await this.#announcer.head(again)
+    await this.#announcer.head(this.#view)
     logger.info({ height: head.tipHeight }, 'the index has reached the node')
   }
 
@@ -445,7 +449,7 @@ export class Materializer {
     await writeHead(db, head)
     hooks?.afterHead?.()
     this.#view = await nextChainView(db, this.#view, [head])
-    await this.#announcer.head(head)
+    await this.#announcer.head(this.#view)
     hooks?.afterAnnouncement?.()
     await log.commit('chain', 'materializer', offsetOf(head.position))
     this.counts.heads++
