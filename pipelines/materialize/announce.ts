@@ -33,7 +33,8 @@ export class Announcer {
     const { head } = view
     const tipHash = head.tipHash === '' ? Buffer.alloc(32) : displayBytes(head.tipHash)
     const lowestHeight = head.finalHeight + 1
-    const lowestHash = displayBytes(view.hashAt(lowestHeight) ?? '')
+    const lowest = view.hashAt(lowestHeight)
+    const lowestHash = lowest === undefined ? Buffer.alloc(0) : displayBytes(lowest)
     const value = { position: BigInt(head.position), tipHeight: Math.max(0, head.tipHeight), tipHash }
     await this.#tell({ case: 'head', value: { ...value, lowestHeight, lowestHash } })
   }

@@ -18,6 +18,8 @@ import { pathsOfReads, type ReadPath } from '../services/explorer/read-paths.js'
 
 const BLOCKS = 1_300
 const DEPTH = 12
+/** What comes by itself is waited for until the test is over; only what hangs ends it. */
+const HANGING_MS = 240_000
 /** What a tip alone decides is compared at every moment; what the pool has a part in, when both have the same pool. */
 const isCompared = ({ fresh }: Read): boolean => fresh === 'head'
 
@@ -148,10 +150,11 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
   async function settle(): Promise<void> {
     for (const { read: each, path } of paths) {
       if (each.fresh !== 'head' && each.fresh !== 'pool') continue
-      await until(`${path} is answered as the clean pipeline does`, async () => {
+      const isSame = async (): Promise<boolean> => {
         const [theirs, ours] = await Promise.all([clean.get(path), ask(path)])
         return theirs.status === ours.status && theirs.headers.get('etag') === ours.headers.get('etag')
-      })
+      }
+      await until(`${path} is answered as the clean pipeline does`, isSame, HANGING_MS)
     }
   }
 
@@ -187,8 +190,8 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     const target = db.sibling(second)
     const midway = replay('--into', second)
     await Promise.all([
-      until('it has shown a head', async () => (await latestHead(target)) !== undefined).then(() =>
-        midway.child.kill('SIGKILL'),
+      until('it has shown a head', async () => (await latestHead(target)) !== undefined, HANGING_MS).then(
+        () => midway.child.kill('SIGKILL'),
       ),
       liveUntil(() => midway.ended),
     ])
@@ -212,10 +215,10 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await liveUntil(() => true, 3)
     await settle()
     const again = replay('--into', second)
-    await until('it has ended', () => again.ended)
+    await until('it has ended', () => again.ended, HANGING_MS)
     expect(again).toMatchObject({ output: `${second} serves already, in the place of ${name}\n` })
     const refused = replay('--into', 'no-name')
-    await until('it has ended', () => refused.ended)
+    await until('it has ended', () => refused.ended, HANGING_MS)
     expect(refused.child.exitCode).toBe(2)
     expect(refused.errors).toContain("not 'no-name'")
     expectNoFault(300)
@@ -228,12 +231,13 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     expect(run.output).toContain(`${third} serves from block`)
     expect(run.output).toContain(`DROP DATABASE ${second}\n`)
     await settle()
-    await until('the materializer has gone over', async () => {
+    const hasGoneOver = async (): Promise<boolean> => {
       const rows = await db.query<{ built: string }>(
         `SELECT argMax(replaces, writer) AS built FROM ${third}.writers`,
       )
       return rows[0]?.built === ''
-    })
+    }
+    await until('the materializer has gone over', hasGoneOver, HANGING_MS)
     const server = db.sibling('default')
     for (const each of [name, second]) await server.command(`DROP DATABASE ${each} SYNC`)
     await server.close()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseBlock } from '../../../pipelines/chain/block.js'
-import { NodeClient } from '../../../pipelines/node/client.js'
+import { type NodeClient } from '../../../pipelines/node/client.js'
 import { NodeFaultError } from '../../../pipelines/node/errors.js'
 import type { Poller } from '../../../pipelines/poll/poller.js'
 import { PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_pb.js'
