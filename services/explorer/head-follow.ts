@@ -154,7 +154,10 @@ export class HeadFollower {
       this.#isBehind = true
     }
     if (event?.case === 'heartbeat') {
-      this.#parts.state.heartbeat = appliedHeartbeat(event.value) ?? this.#parts.state.heartbeat
+      const { state } = this.#parts
+      state.heartbeat = appliedHeartbeat(event.value) ?? state.heartbeat
+      // An announcement may have been missed, where another log was put in the place of this one.
+      if (state.heartbeat?.nodeHash !== state.chain.tipHash) this.#isBehind = true
     }
   }
 
