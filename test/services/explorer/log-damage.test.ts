@@ -8,8 +8,8 @@ import { Alert_Kind, CommittedEventSchema } from '../../../proto/gen/headwater/e
 import { Pipeline } from '../../harness/pipeline.js'
 import { until } from '../../harness/until.js'
 
-/** More alerts than are read at once: damage that has stood for hours. */
-const ALERTS = 600
+/** Twice as many as are read at once, so that the heartbeat before them is read alone: damage that has stood for hours. */
+const ALERTS = 512
 
 const encoded = (event: NonNullable<MessageInitShape<typeof CommittedEventSchema>['event']>): Uint8Array =>
   toBinary(CommittedEventSchema, create(CommittedEventSchema, { event }))
