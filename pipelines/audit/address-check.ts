@@ -16,7 +16,7 @@ export async function addressCheck(context: AuditContext): Promise<CheckResult> 
   const found = new Findings('addresses')
   for (let from = 0; from < scripts.length; from += AT_ONCE) {
     const some = scripts.slice(from, from + AT_ONCE)
-    const result = await persisting(signal, async () => {
+    const result = await persisting(context, async () => {
       const descriptors = some.map(({ script }) => `raw(${script})`)
       const set = await node.call('scantxoutset', ['start', descriptors], scannedSetReply, signal)
       return compare(context, some, set)

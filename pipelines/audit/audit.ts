@@ -38,7 +38,11 @@ export interface AuditParts {
   readonly node: NodeClient
   readonly logger: Logger
   readonly signal: AbortSignal
+  /** Milliseconds; what moves by itself, the tip and the mempool, counts when it differs for longer. Left out: ten seconds. */
+  readonly patienceMs?: number
 }
+
+type Patience = Pick<AuditParts, 'signal' | 'patienceMs'>
 
 /** What a check sees: one state of the index, and whom to ask. */
 export interface AuditContext extends AuditParts {
@@ -92,7 +96,6 @@ export interface AuditOptions {
 
 /** Times that a check is made again whose state left the chain while it ran. */
 const MOST_TRIES = 5
-/** What moves by itself counts when it persists for so long. */
 const PATIENCE_MS = 10_000
 const LOOK_AGAIN_MS = 500
 
@@ -167,7 +170,7 @@ async function stateOf(parts: AuditParts, head: Head): Promise<'same' | 'moved' 
   const { view } = await stateNow(parts)
   if (view.head.tipHeight < head.tipHeight || !view.isCanonical(head.tipHeight, head.tipHash)) return 'moved'
   if (await isOfNode(parts, { height: head.tipHeight, hash: head.tipHash })) return 'same'
-  const follows = await patiently(parts.signal, async () => {
+  const follows = await patiently(parts, async () => {
     const now = (await stateNow(parts)).head
     return isOfNode(parts, { height: now.tipHeight, hash: now.tipHash })
   })
@@ -195,7 +198,7 @@ export async function isOfNode(
 /** The index as soon as it shows a block of the node; nothing where it does not for a while, or the node leaves the block. */
 export async function shownWith(parts: AuditParts, block: BlockPlace): Promise<ChainView | undefined> {
   let shown: ChainView | undefined
-  await patiently(parts.signal, async () => {
+  await patiently(parts, async () => {
     const { view } = await stateNow(parts)
     if (view.head.tipHeight >= block.height && view.isCanonical(block.height, block.hash)) shown = view
     return shown !== undefined || !(await isOfNode(parts, block))
@@ -204,8 +207,11 @@ export async function shownWith(parts: AuditParts, block: BlockPlace): Promise<C
 }
 
 /** Looks until something is so, for a while. @returns whether it is. */
-async function patiently(signal: AbortSignal, look: () => Promise<boolean>): Promise<boolean> {
-  for (const end = Date.now() + PATIENCE_MS; ;) {
+async function patiently(
+  { signal, patienceMs = PATIENCE_MS }: Patience,
+  look: () => Promise<boolean>,
+): Promise<boolean> {
+  for (const end = Date.now() + patienceMs; ;) {
     if (await look()) return true
     if (Date.now() > end || signal.aborted) return false
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
@@ -220,13 +226,13 @@ export function filterUpTo({ head, tail, stale }: ChainView, height: number, col
 
 /** Looks again for a while at what moves by itself, until it is as it must be. A look is told what the one before has found. */
 export async function persisting(
-  signal: AbortSignal,
+  patience: Patience,
   look: (before: CheckResult | undefined) => Promise<CheckResult>,
 ): Promise<CheckResult> {
   let result = await look(undefined)
   const isSound = (): boolean => result.differences.length === 0
   if (isSound()) return result
-  await patiently(signal, async () => {
+  await patiently(patience, async () => {
     result = await look(result)
     return isSound()
   })

@@ -92,7 +92,7 @@ export function sampleHeights(last: number, count: number, seed: string): number
 /** Supply and number of unspent outputs as gettxoutsetinfo has them, at the very block that it names. */
 export function supplyCheck(context: AuditContext): Promise<CheckResult> {
   const { db, node, signal } = context
-  return persisting(signal, async () => {
+  return persisting(context, async () => {
     const found = new Findings('supply')
     const set = await node.call('gettxoutsetinfo', [], txOutSetReply, signal)
     await shownWith(context, { height: set.height, hash: set.bestblock })

@@ -10,7 +10,7 @@ const READ_AT_ONCE = 256
  */
 export function poolCheck(context: AuditContext): Promise<CheckResult> {
   const { node, signal } = context
-  return persisting(signal, async (before) => {
+  return persisting(context, async (before) => {
     const suspected = before && new Set(before.differences.map(({ what }) => what))
     const found = new Findings('mempool')
     const told = await node.pool(signal)

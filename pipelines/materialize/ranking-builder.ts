@@ -19,7 +19,6 @@ import {
   openBuilds,
   STEP_TABLES,
 } from '../tables/ranking-steps.js'
-import { mustBeNewest } from '../tables/writers.js'
 
 /** Rows of balances above a ranking from which on a new one is built, at least: what a reader of the rich list lays over it. */
 const RANKING_TAIL = 25_000
@@ -32,20 +31,13 @@ const KEPT_MS = 600_000
 const CLEANING_MS = 60_000
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
-/**
- * Of what is built beside the fold, so that nothing has to wait for it: other queries go first, for a moment at each block of
- * rows, and it has one core at most.
- */
-export const STEP_SETTINGS = {
+/** So that nothing has to wait for a step: other queries go first, for a moment at each block of rows, and it has one core at most. */
+const STEP_SETTINGS = {
   ...{ priority: '2', low_priority_query_wait_time_ms: 50 },
   ...{ max_threads: 1, max_insert_threads: 1, max_memory_usage: '1000000000' },
 }
 
 export interface RankingBuilderOptions {
-  /** The number under which the chain is written; left out for a database that nobody has claimed. */
-  readonly writer?: () => bigint
-  /** Called at each failure; it is tried again. */
-  readonly onFailure?: (error: unknown) => void
   readonly tail?: number | undefined
   readonly stepRows?: number
   readonly keptMs?: number
@@ -53,6 +45,8 @@ export interface RankingBuilderOptions {
   readonly firstRetryMs?: number
   /** Of ClickHouse, for each step. */
   readonly settings?: Readonly<Record<string, string | number>>
+  /** How long a step rests, as a multiple of the time that it took; left out: 1. */
+  readonly rest?: number
   /** For tests: called when a step is done, before the next one. */
   readonly afterStep?: () => void | Promise<void>
 }
@@ -93,13 +87,12 @@ export class RankingBuilder {
   ) {
     this.#db = db.sibling(db.name, { ...STEP_SETTINGS, ...options.settings })
     this.#options = {
-      writer: options.writer ?? (() => 0n),
-      onFailure: options.onFailure ?? (() => undefined),
       tail: options.tail ?? RANKING_TAIL,
       stepRows: options.stepRows ?? STEP_ROWS,
       keptMs: options.keptMs ?? KEPT_MS,
       cleaningMs: options.cleaningMs ?? CLEANING_MS,
       firstRetryMs: options.firstRetryMs ?? FIRST_RETRY_MS,
+      rest: options.rest ?? 1,
       afterStep: options.afterStep ?? (() => undefined),
     }
     this.#stepRows = this.#options.stepRows
@@ -170,7 +163,7 @@ export class RankingBuilder {
         const began = performance.now()
         await this.#step(build)
         await this.#options.afterStep()
-        await sleep(performance.now() - began)
+        await sleep((performance.now() - began) * this.#options.rest)
       }
       if (this.#canGoOn()) await this.#clean()
       this.#failures = 0
@@ -200,15 +193,14 @@ export class RankingBuilder {
     if (this.#build !== undefined || !this.#isDue()) return
     const { tipHeight: height, tipHash: hash } = view.head
     if (hash === this.#newest.hash) return
-    this.#build = await beginBuild(this.#db, filter, { height, hash }, this.#options.writer())
+    this.#build = await beginBuild(this.#db, filter, { height, hash })
     this.#rows = 0
   }
 
   async #step(build: Build): Promise<void> {
     const view = this.#theView()
     if (!view.isCanonical(build.height, build.hash)) return this.#dropOpen(build)
-    const { writer } = this.#options
-    const next = await buildStep(this.#db, filterOf(view), build, this.#stepRows, writer())
+    const next = await buildStep(this.#db, filterOf(view), build, this.#stepRows)
     if (!isFinished(next)) {
       this.#build = next
       return
@@ -239,7 +231,6 @@ export class RankingBuilder {
   async #failed(error: unknown): Promise<void> {
     const retryMs = Math.min(this.#options.firstRetryMs * 2 ** this.#failures++, LONGEST_RETRY_MS)
     this.logger.warn({ err: error, retryMs }, 'the ranking could not be built')
-    this.#options.onFailure(error)
     const isDatabase = error instanceof DatabaseUnavailable || error instanceof QueryRefused
     if (isDatabase) this.#stepRows = Math.max(LEAST_STEP_ROWS, Math.floor(this.#stepRows / 2))
     else if (this.#build !== undefined) await this.#drop(this.#build).catch(() => undefined)
@@ -257,9 +248,7 @@ export class RankingBuilder {
   async #clean(): Promise<void> {
     const now = performance.now()
     const view = this.#theView()
-    const { keptMs, cleaningMs, writer } = this.#options
-    // To one that was superseded those of the chain would seem unused.
-    await mustBeNewest(this.#db, writer())
+    const { keptMs, cleaningMs } = this.#options
     const announced = await announcedRankings(this.#db)
     const canonical = announced.filter(({ height, hash }) => view.isCanonical(height, hash))
     const used = [canonical[0], canonical.find(({ height }) => height <= view.head.finalHeight)]

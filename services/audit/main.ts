@@ -15,6 +15,7 @@ Compares what is indexed with what the node says. Exit status: 0 no difference, 
   --node URL      http://user:password@host:port (default NODE_RPC_URL, or the simulated node of this DATA_DIR)
   --json          the report as JSON on standard output
   --sample N      addresses and blocks that are looked at one by one (default 200)
+  --patience S    seconds that tip and mempool, which move by themselves, may differ (default 10)
   --seed TEXT     which ones (default: others each time; the report names it)
   --check NAME    only this check (may be given again): ${Object.keys(CHECKS).join(', ')}`
 
@@ -36,7 +37,12 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       ...options,
-      ...{ seed: { type: 'string' }, check: { type: 'string', multiple: true }, help: { type: 'boolean' } },
+      ...{
+        patience: { type: 'string' },
+        seed: { type: 'string' },
+        check: { type: 'string', multiple: true },
+        help: { type: 'boolean' },
+      },
     },
   })
   if (values.help === true) {
@@ -46,6 +52,8 @@ async function main(): Promise<number> {
   const sample = Number(values.sample ?? 200)
   if (!Number.isInteger(sample) || sample < 1 || sample > 100_000)
     throw new CannotAudit('--sample is a number from 1 to 100000')
+  const patience = Number(values.patience ?? 10)
+  if (!(patience >= 0 && patience <= 3600)) throw new CannotAudit('--patience is a number from 0 to 3600')
   const names = values.check ?? Object.keys(CHECKS)
   const unknown = names.find((name) => !Object.hasOwn(CHECKS, name))
   if (unknown !== undefined)
@@ -54,6 +62,7 @@ async function main(): Promise<number> {
   const progress = new Progress(process.stderr)
   const report = await run({
     nodeUrl: values.node,
+    patienceMs: patience * 1000,
     options: { sample, seed: values.seed ?? String(Date.now()), checks, progress: progress.step },
   })
   progress.end()
@@ -63,6 +72,7 @@ async function main(): Promise<number> {
 
 async function run(given: {
   readonly nodeUrl: string | undefined
+  readonly patienceMs: number
   readonly options: Parameters<typeof audit>[1]
 }): Promise<AuditReport> {
   const config = configOf()
@@ -79,7 +89,8 @@ async function run(given: {
   const log = await openEventLog(config, logger)
   const { signal } = new AbortController()
   try {
-    return await audit({ db, log, node, logger, signal }, given.options)
+    const { patienceMs } = given
+    return await audit({ db, log, node, logger, signal, patienceMs }, given.options)
   } catch (error) {
     if (error instanceof NothingIndexed) throw new CannotAudit(error.message)
     throw error

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { asMarkdown, parseReport } from '../../bench/job-report.js'
 import { type Job, runJobs, type Runner, sourceFiles, tellStatus } from '../../bench/job-runs.js'
 import { JOBS } from '../../bench/jobs.js'
@@ -56,22 +56,37 @@ function made(): string[] {
   return names
 }
 
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'headwater-jobs-'))
-  written = ''
+/** Made once and copied for each test: a repository, and the same one with the report of a job that has passed. */
+let folder: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'headwater-jobs-'))
+  root = join(folder, 'fresh')
+  mkdirSync(root)
   git('init')
   commit('.gitignore', 'made\nfail-*\n')
   commit('package-lock.json', '{}')
   commit('pipelines/log.ts', 'log')
+  copied('fresh', 'passed')
+  expect(await runJobs(runner([TWO]), [])).toBe(true)
+  expect(made()).toEqual(['one', 'two'])
 })
-afterEach(() => {
-  rmSync(root, { recursive: true, force: true })
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+beforeEach(() => {
+  copied('fresh', 'own')
 })
 
+function copied(from: string, to: string): void {
+  root = join(folder, to)
+  rmSync(root, { recursive: true, force: true })
+  cpSync(join(folder, from), root, { recursive: true })
+  written = ''
+}
+
 describe('a job that has passed', () => {
-  beforeEach(async () => {
-    expect(await runJobs(runner([TWO]), [])).toBe(true)
-    expect(made()).toEqual(['one', 'two'])
+  beforeEach(() => {
+    copied('passed', 'own')
   })
 
   it.each([

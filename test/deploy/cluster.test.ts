@@ -64,45 +64,41 @@ describe('the schema of a cluster', () => {
   })
 
   // What the point tables are there has no upsert by key: what is written twice stands there twice until it is merged.
-  it(
-    'gives the answers of the other one, also after all was written twice',
-    { timeout: 60_000 },
-    async () => {
-      const chain = buildChain({ seed: 'cluster', blocks: 40 })
-      const node = await startSimnode({ chain })
-      const usual = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine() })
-      const clustered = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine(), prepare: apply })
-      try {
-        for (const each of [usual, clustered]) {
-          await each.level()
-          // A new one writes the last 50 blocks again, which here are all.
-          each.restartMaterializer()
-          chain.mine({})
-          await each.level()
-        }
-        await usual.level()
-        const [copies] = await clustered.db.query<{ rows: string; keys: string }>(
-          'SELECT count() AS rows, uniqExact(txid) AS keys FROM tx_bodies',
-        )
-        expect(Number(copies?.rows)).toBeGreaterThan(Number(copies?.keys))
-        const paths = await pathsOf(usual)
-        expect(paths.length).toBeGreaterThan(20)
-        for (const path of paths) {
-          const [one, other] = [await usual.get(path), await clustered.get(path)]
-          expect(one.status, path).toBe(200)
-          expect({ path, body: timeless(other.body), tip: other.tip }).toEqual({
-            path,
-            body: timeless(one.body),
-            tip: one.tip,
-          })
-        }
-        await expectSecond(usual)
-      } finally {
-        await Promise.all([usual.close(), clustered.close()])
-        await node.close()
+  it('gives the answers of the other one, also after all was written twice', async () => {
+    const chain = buildChain({ seed: 'cluster', blocks: 40 })
+    const node = await startSimnode({ chain })
+    const usual = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine() })
+    const clustered = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine(), prepare: apply })
+    try {
+      for (const each of [usual, clustered]) {
+        await each.level()
+        // A new one writes the last 50 blocks again, which here are all.
+        each.restartMaterializer()
+        chain.mine({})
+        await each.level()
       }
-    },
-  )
+      await usual.level()
+      const [copies] = await clustered.db.query<{ rows: string; keys: string }>(
+        'SELECT count() AS rows, uniqExact(txid) AS keys FROM tx_bodies',
+      )
+      expect(Number(copies?.rows)).toBeGreaterThan(Number(copies?.keys))
+      const paths = await pathsOf(usual)
+      expect(paths.length).toBeGreaterThan(20)
+      for (const path of paths) {
+        const [one, other] = [await usual.get(path), await clustered.get(path)]
+        expect(one.status, path).toBe(200)
+        expect({ path, body: timeless(other.body), tip: other.tip }).toEqual({
+          path,
+          body: timeless(one.body),
+          tip: one.tip,
+        })
+      }
+      await expectSecond(usual)
+    } finally {
+      await Promise.all([usual.close(), clustered.close()])
+      await node.close()
+    }
+  })
 })
 
 /** A second database is built into the tables that stand there under its name, and leaves them as they were made. */

@@ -4,6 +4,6 @@ import { rowDifferences } from './row-differences.js'
 
 /** Two indexes of one chain show the same rows: EXCEPT is empty both ways, for every table. */
 export async function expectSameRows(one: Database, other: Database): Promise<void> {
-  const differences = await rowDifferences(one, other)
+  const differences = await rowDifferences(one, other, 4)
   expect(differences.filter(({ onlyOne, onlyOther }) => onlyOne !== 0 || onlyOther !== 0)).toEqual([])
 }

@@ -78,7 +78,7 @@ describe('an audit of large blocks', () => {
       await pipeline.close()
       await node.close()
     }
-  }, 180_000)
+  })
 })
 
 describe('an audit of the recording', () => {
@@ -100,7 +100,7 @@ describe('an audit of the recording', () => {
     expect(named(report)).toBe('')
     expect(report.checks.map(({ name }) => name)).toEqual(Object.keys(CHECKS))
     for (const { checked, name } of report.checks) expect(checked, name).toBeGreaterThan(0)
-  }, 60_000)
+  })
 
   /** Rows are changed in place and put back, so that one index serves all. */
   const tamperings: readonly {
@@ -194,36 +194,32 @@ describe('an audit of the recording', () => {
     },
   ]
 
-  it.each(tamperings)(
-    'finds $title',
-    async ({ table, where, set, found }) => {
-      const { db } = pipeline
-      const condition = where.replaceAll('FROM script_outputs', 'FROM backup')
-      await db.command(`CREATE TABLE backup AS ${table}`)
-      await db.command(`INSERT INTO backup SELECT * FROM ${table}`)
-      try {
-        await db.command(`DELETE FROM ${table} WHERE ${condition}`)
-        if (set !== undefined) {
-          const [column = '', value = ''] = set.split(' = ')
-          await db.command(
-            `INSERT INTO ${table} SELECT * REPLACE (${value} AS ${column}) FROM backup WHERE ${condition}`,
-          )
-        }
-        const report = await auditOf(pipeline, node.url, ['chain', 'balances', 'days'])
-        expect(report.differences).toBeGreaterThan(0)
-        expect(named(report)).toMatch(found)
-      } finally {
-        await db.command(`TRUNCATE TABLE ${table}`)
-        await db.command(`INSERT INTO ${table} SELECT * FROM backup`)
-        await db.command('DROP TABLE backup SYNC')
+  it.each(tamperings)('finds $title', async ({ table, where, set, found }) => {
+    const { db } = pipeline
+    const condition = where.replaceAll('FROM script_outputs', 'FROM backup')
+    await db.command(`CREATE TABLE backup AS ${table}`)
+    await db.command(`INSERT INTO backup SELECT * FROM ${table}`)
+    try {
+      await db.command(`DELETE FROM ${table} WHERE ${condition}`)
+      if (set !== undefined) {
+        const [column = '', value = ''] = set.split(' = ')
+        await db.command(
+          `INSERT INTO ${table} SELECT * REPLACE (${value} AS ${column}) FROM backup WHERE ${condition}`,
+        )
       }
-    },
-    60_000,
-  )
+      const report = await auditOf(pipeline, node.url, ['chain', 'balances', 'days'])
+      expect(report.differences).toBeGreaterThan(0)
+      expect(named(report)).toMatch(found)
+    } finally {
+      await db.command(`TRUNCATE TABLE ${table}`)
+      await db.command(`INSERT INTO ${table} SELECT * FROM backup`)
+      await db.command('DROP TABLE backup SYNC')
+    }
+  })
 
   it('finds nothing any more when all is put back', async () => {
     expect(named(await auditOf(pipeline, node.url, ['chain', 'balances', 'days']))).toBe('')
-  }, 60_000)
+  })
 })
 
 describe("the explorer's own audit", () => {
@@ -266,8 +262,13 @@ describe("the explorer's own audit", () => {
       await pipeline.close()
       await node.close()
     }
-  }, 60_000)
+  })
 })
+
+interface State {
+  readonly height: number
+  readonly hash: string
+}
 
 describe('the command', () => {
   let folder: string
@@ -292,26 +293,24 @@ describe('the command', () => {
       POLL_INTERVAL_MS: '100',
       EXPLORER_PORT: String(await freePort()),
       EXPLORER_GRPC_PORT: '0',
+      RATE_LIMIT_PER_MINUTE: '0',
     }
     start('engine')
     poller = start('poller')
     start('materializer')
     start('explorer')
-    const url = `http://127.0.0.1:${env['EXPLORER_PORT'] ?? ''}/api/v1/stats/summary`
-    await until(
-      'all is indexed',
-      async () => {
-        const answer = await fetch(url).catch(() => undefined)
-        return answer?.status === 200 && ((await answer.json()) as { tipHeight: number }).tipHeight === 120
-      },
-      60_000,
-    )
-  }, 90_000)
+    await until('all is indexed', async () => (await shown()).height === 120)
+  })
   afterAll(async () => {
     for (const each of started.reverse()) await each.kill('SIGTERM')
     await node.close()
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
   })
+
+  const shown = async (): Promise<State> => {
+    const answer = await fetch(`http://127.0.0.1:${env['EXPLORER_PORT'] ?? ''}/api/v1/blocks/tip`)
+    return (await answer.json()) as State
+  }
 
   async function run(...args: string[]): Promise<{ status: number; output: string; errors: string }> {
     const { spawn } = await import('node:child_process')
@@ -337,8 +336,9 @@ describe('the command', () => {
     let stopped = false
     const mining = (async () => {
       for (let count = 0; !stopped; count++) {
-        await control(count % 3 === 2 ? 'reorg?depth=2' : 'mine')
-        await new Promise((resolve) => setTimeout(resolve, 400))
+        const { hash } = (await (await control(count % 3 === 2 ? 'reorg?depth=2' : 'mine')).json()) as State
+        // The next one as soon as it is shown, so that the audit meets as many as there can be.
+        await until('it is shown', async () => (await shown()).hash === hash)
       }
     })()
     const { status, output } = await run('--node', node.url, '--json', '--sample', '50')
@@ -347,25 +347,26 @@ describe('the command', () => {
     const report = JSON.parse(output) as AuditReport
     expect(named(report)).toBe('')
     expect(status).toBe(0)
-  }, 90_000)
+  })
 
   it('finds a stale mempool, and leaves with 1', async () => {
     await poller.kill('SIGTERM')
     expect((await control('pool?enter=40')).ok).toBe(true)
-    const { status, output } = await run('--check', 'mempool')
+    const { status, output } = await run('--check', 'mempool', '--patience', '1')
     expect(output).toMatch(/FAIL mempool/)
     // Each of them, however many.
     expect(output.match(/fee of unconfirmed \w{64}: indexed missing, expected \d+/g)?.length).toBeGreaterThan(
       30,
     )
     expect(status).toBe(1)
-  }, 60_000)
+  })
 
   it('names what differs where the node follows another chain, and a shorter one, and leaves with 1', async () => {
     const other = await startSimnode({ seed: 'other', blocks: 40, network: 'signet' })
     try {
       const checks = ['tip', 'chain', 'blocks', 'days'].flatMap((name) => ['--check', name])
-      const { status, output } = await run('--node', other.url, '--sample', '5', ...checks)
+      const patience = ['--patience', '1']
+      const { status, output } = await run('--node', other.url, '--sample', '5', ...patience, ...checks)
       expect(output).toMatch(/FAIL tip/)
       expect(output).toContain('chain: indexed regtest, expected signet')
       expect(output).toMatch(/height of the tip: indexed \d{3}, expected 40/)
@@ -381,15 +382,16 @@ describe('the command', () => {
     } finally {
       await other.close()
     }
-  }, 120_000)
+  })
 
   it('leaves with 2 and one line where it cannot be done', async () => {
     const away = await run('--node', 'http://u:p@127.0.0.1:1')
     expect(away).toMatchObject({ status: 2, output: '' })
     expect(away.errors.trim().split('\n').at(-1)).toMatch(/^audit: /)
-    expect(await run('--sample', 'x')).toMatchObject({ status: 2 })
+    for (const option of ['--sample', '--patience'])
+      expect(await run(option, 'x')).toMatchObject({ status: 2, output: '' })
     expect(await run('--check', 'constructor')).toMatchObject({ status: 2 })
     expect((await run('--help')).output).toContain('--node URL')
     expect(runs).toBeGreaterThan(4)
-  }, 60_000)
+  })
 })

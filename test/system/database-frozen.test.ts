@@ -25,14 +25,10 @@ describe('a database that freezes', () => {
 
   const get = (path: string) => getAnswer(`${url}${path}`)
   const shows = (height: number) =>
-    until(
-      `the explorer shows ${String(height)}`,
-      async () => {
-        const { body } = await get('/api/v1/stats/summary')
-        return body.tipHeight === height && body.tipMatch === true && body.indexerStatus === 'live'
-      },
-      60_000,
-    )
+    until(`the explorer shows ${String(height)}`, async () => {
+      const { body } = await get('/api/v1/stats/summary')
+      return body.tipHeight === height && body.tipMatch === true && body.indexerStatus === 'live'
+    })
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-frozen-'))

@@ -348,7 +348,7 @@ describe('an explorer among enemies', () => {
     expect(grown).toBeLessThan(MOST_KEPT)
     for (const read of READS.filter(({ args }) => Object.keys(args).length === 0))
       expect((await pipeline.get(read.path)).status, read.path).toBe(200)
-  }, 120_000)
+  })
 
   it('bears broken frames on a socket, and forgets who sent them', async () => {
     const handshake = Buffer.from(
@@ -362,8 +362,7 @@ describe('an explorer among enemies', () => {
       const opened = await client.send(handshake, false)
       expect(opened.status).toBe(101)
       for (const [, bytes] of frames) client.push(bytes)
-      await new Promise((resolve) => setTimeout(resolve, 10))
-      client.close()
+      await client.finish()
     })
     const wsClients = async () => (await getAnswer(`${pipeline.url}/health`)).body.wsClients as number
     await until('nobody is left', async () => (await wsClients()) === 0)
@@ -371,7 +370,7 @@ describe('an explorer among enemies', () => {
     client.send({ type: 'ping' })
     await client.reply({ type: 'pong' })
     await client.close()
-  }, 60_000)
+  })
 
   it('bears subscriptions by the thousand', async () => {
     const clients = await Promise.all(
@@ -392,7 +391,7 @@ describe('an explorer among enemies', () => {
     await Promise.all(clients.map((client) => client.reply({ type: 'pong' })))
     await Promise.all(clients.map((client) => client.close()))
     expect((await getAnswer(`${pipeline.url}/health`)).status).toBe(200)
-  }, 60_000)
+  })
 
   /** @returns how often each status was seen. */
   async function bombard(requests: readonly Hostile[]): Promise<Map<number, number>> {

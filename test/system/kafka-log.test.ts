@@ -18,11 +18,11 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
   beforeAll(async () => {
     cluster = await KafkaCluster.start(3)
     brokers = cluster.url.replace('kafka://', '').split(',')
-  }, 180_000)
+  })
   afterAll(async () => {
     await Promise.all(opened.map((log) => log.close()))
     await cluster.stop()
-  }, 60_000)
+  })
 
   async function open(prefix: string): Promise<EventLog> {
     const log = await openLog({
@@ -184,7 +184,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
     const third = (await open('led')).lead('materializer', giveUp.signal)
     giveUp.abort(new Error('no longer'))
     await expect(third).rejects.toThrow('no longer')
-  }, 60_000)
+  })
 
   it('loses and doubles nothing that was acknowledged when brokers are killed', async () => {
     const log = await open('killed')
@@ -204,11 +204,10 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
       process.kill(killed, 'SIGKILL')
       // Counted from here: what is acknowledged without it shows that it was missed, and no longer counts as in step.
       const before = acknowledged.length
-      await until('it writes again', () => acknowledged.length > before + 20, 60_000)
+      await until('it writes again', () => acknowledged.length > before + 20)
       await until(
         'all brokers are back',
         async () => (await cluster.pid(broker)) !== killed && (await cluster.isrOf('killed.chain')) === 3,
-        60_000,
       )
     }
     stopped = true
@@ -226,5 +225,5 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
     expect([...all.keys()]).toEqual(Array.from({ length: all.size }, (_, i) => i))
     for (const { position, value } of acknowledged) expect(all.get(position)).toBe(value)
     expect(new Set(all.values()).size).toBe(all.size)
-  }, 240_000)
+  })
 })

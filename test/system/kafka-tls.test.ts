@@ -81,8 +81,8 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
       },
     )
     broker = spawn('java', java('kafka.Kafka', file), { stdio: 'ignore' })
-    await until('the broker listens', () => isPortOpen(port), 60_000)
-  }, 180_000)
+    await until('the broker listens', () => isPortOpen(port))
+  })
   afterAll(async () => {
     broker?.kill('SIGKILL')
     if (broker !== undefined) await once(broker, 'exit')

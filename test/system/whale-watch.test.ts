@@ -48,44 +48,40 @@ describe('the channel of whale alerts', () => {
     await node.close()
   })
 
-  it(
-    'tells each transaction once, when first seen, through a reorganisation, and never ahead of the reads',
-    { timeout: 90_000 },
-    async () => {
-      const seenBefore = new Set(Object.keys(frames[FIRST]?.mempool ?? {}))
-      const expected = new Map<string, string>()
-      for (let index = FIRST + 1; index <= LAST; index++) {
-        node.step(1)
-        await level(index)
-        for (const { block } of frames[index]?.connected ?? [])
-          for (const tx of block.tx) {
-            const moved = naiveMoved(tx) ?? 0n
-            if (moved > THRESHOLD && !seenBefore.has(tx.txid)) expected.set(tx.txid, moved.toString())
-          }
-      }
-      // Those of transactions that stay in the pool come among them: a count alone says nothing.
-      const events = await until('an alert of each transaction', async () => {
-        const told = await client.events('whale-alerts', expected.size)
-        const txids = new Set(told.map(alertOf).map(({ txid }) => txid))
-        return [...expected.keys()].every((txid) => txids.has(txid)) && told
-      })
-      const alerts = events.map(alertOf)
-      const txids = alerts.map(({ txid }) => txid)
-      expect(new Set(txids).size).toBe(txids.length)
-      for (const [txid, value] of expected)
-        expect(alerts.find((alert) => alert.txid === txid)).toMatchObject({ txid, value })
-      const pooled = new Set(frames.slice(FIRST, LAST + 1).flatMap(({ mempool }) => Object.keys(mempool)))
-      for (const { txid, block_height } of alerts) {
-        if (block_height === null) expect(pooled).toContain(txid)
-        else expect(expected.has(txid)).toBe(true)
-      }
-      expect(alerts.some(({ block_height }) => block_height === null)).toBe(true)
-      events.forEach(({ seq }, at) => {
-        expect(seq).toBe((events[0]?.seq ?? 0) + at)
-      })
-      const listed = (await pipeline.get(`/whale-alerts?limit=100&minValue=${String(THRESHOLD)}`)).body.items
-      const found = new Set(listed.map(({ txid }: { txid: string }) => txid))
-      for (const txid of expected.keys()) expect(found).toContain(txid)
-    },
-  )
+  it('tells each transaction once, when first seen, through a reorganisation, and never ahead of the reads', async () => {
+    const seenBefore = new Set(Object.keys(frames[FIRST]?.mempool ?? {}))
+    const expected = new Map<string, string>()
+    for (let index = FIRST + 1; index <= LAST; index++) {
+      node.step(1)
+      await level(index)
+      for (const { block } of frames[index]?.connected ?? [])
+        for (const tx of block.tx) {
+          const moved = naiveMoved(tx) ?? 0n
+          if (moved > THRESHOLD && !seenBefore.has(tx.txid)) expected.set(tx.txid, moved.toString())
+        }
+    }
+    // Those of transactions that stay in the pool come among them: a count alone says nothing.
+    const events = await until('an alert of each transaction', async () => {
+      const told = await client.events('whale-alerts', expected.size)
+      const txids = new Set(told.map(alertOf).map(({ txid }) => txid))
+      return [...expected.keys()].every((txid) => txids.has(txid)) && told
+    })
+    const alerts = events.map(alertOf)
+    const txids = alerts.map(({ txid }) => txid)
+    expect(new Set(txids).size).toBe(txids.length)
+    for (const [txid, value] of expected)
+      expect(alerts.find((alert) => alert.txid === txid)).toMatchObject({ txid, value })
+    const pooled = new Set(frames.slice(FIRST, LAST + 1).flatMap(({ mempool }) => Object.keys(mempool)))
+    for (const { txid, block_height } of alerts) {
+      if (block_height === null) expect(pooled).toContain(txid)
+      else expect(expected.has(txid)).toBe(true)
+    }
+    expect(alerts.some(({ block_height }) => block_height === null)).toBe(true)
+    events.forEach(({ seq }, at) => {
+      expect(seq).toBe((events[0]?.seq ?? 0) + at)
+    })
+    const listed = (await pipeline.get(`/whale-alerts?limit=100&minValue=${String(THRESHOLD)}`)).body.items
+    const found = new Set(listed.map(({ txid }: { txid: string }) => txid))
+    for (const txid of expected.keys()) expect(found).toContain(txid)
+  })
 })

@@ -131,7 +131,7 @@ describe('a fault', () => {
     ])
     await write({ 'late.md': 'text' })
     await until('the next page is read', () => opened.page('/late'))
-  }, 60_000)
+  })
 
   it('keeps the page as it was before, until it is mended', async () => {
     const opened = await open({ 'page.mdx': 'first' })

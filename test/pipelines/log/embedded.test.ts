@@ -116,13 +116,13 @@ describe('values', () => {
 })
 
 describe('wait', () => {
-  it('resolves soon after the record is there, at once where it already is, and when time is up', async () => {
-    const before = performance.now()
-    const waited = log.wait('chain', 0, 5_000)
+  it('resolves when the record is there, at once where it already is, and when time is up', async () => {
+    // Longer than the test may take.
+    const never = 3_600_000
+    const waited = log.wait('chain', 0, never)
     await log.append('chain', [text('a')])
     await waited
-    await log.wait('chain', 0, 5_000)
-    expect(performance.now() - before).toBeLessThan(1_000)
+    await log.wait('chain', 0, never)
     await log.wait('chain', 1, 30)
   })
 

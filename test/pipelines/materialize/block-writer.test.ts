@@ -105,7 +105,7 @@ describe('what is read of the histories of scripts', () => {
     await expectSound()
   })
 
-  it('of a script with a million transactions: its end', { timeout: 60_000 }, async () => {
+  it('of a script with a million transactions: its end', async () => {
     const script = `unhex('${scriptHash(owners[2] ?? Buffer.alloc(0))}')`
     const { db } = pipeline
     chain.mine({ payTo: owners[2] ?? Buffer.alloc(0) })

@@ -17,7 +17,7 @@ import { startSimnode } from '../../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../../services/simnode/sim-chain.js'
 import { expectSameRows } from '../../harness/clean-index.js'
 import { Pipeline } from '../../harness/pipeline.js'
-import { until } from '../../harness/until.js'
+import { rowDifferences } from '../../harness/row-differences.js'
 
 const logger = pino({ level: 'silent' })
 const FINALITY = 10
@@ -129,7 +129,7 @@ describe('what a log may bring', () => {
     await expectSameRows(db, source.db)
   })
 
-  it('read a few at a time, what the feed tells of it is the same', { timeout: 60_000 }, async () => {
+  it('read a few at a time, what the feed tells of it is the same', async () => {
     const db = await database()
     const log = await logOf(events)
     const read = log.read.bind(log)
@@ -182,48 +182,24 @@ describe('what a log may bring', () => {
     })
   })
 
-  it('damage is not repaired by a start after an error, and is reported behind the head that was announced again', async () => {
-    const db = await database()
-    const log = await logOf([...events.slice(0, 10), Buffer.from('ff00ff', 'hex'), ...events.slice(10)])
-    const materializer = new Materializer({ db, log, logger, finalityDepth: FINALITY })
-    while (await materializer.step());
-    const { damage } = materializer
-    expect(damage).toBeInstanceOf(PoisonEvent)
-    const before = await log.last('committed')
-    vi.spyOn(db, 'query').mockRejectedValueOnce(new DatabaseUnavailable('away'))
-    const stop = new AbortController()
-    const running = materializer.run(stop.signal)
-    await until('it is reported again', async () => {
-      const kinds = (await log.read('committed', before + 1, 100)).map(
-        ({ value }) => fromBinary(CommittedEventSchema, value).event.case,
-      )
-      return kinds.includes('alert') && kinds.lastIndexOf('alert') > kinds.lastIndexOf('head')
-    })
-    stop.abort()
-    await running
-    expect(await latestHead(db)).toMatchObject({ tipHeight: 8 })
-    expect(materializer.damage).toMatchObject({ message: damage?.message })
-    expect(materializer.counts.healed).toBe(0)
-  })
-
   it('a log that lost its end is noticed', async () => {
     const db = await fold(events)
     expect(await damageIn(events.slice(0, -3), db)).toBeInstanceOf(LogShrank)
   })
 
-  it.each(['scripts', 'tx_bodies', 'tx_witnesses', 'block_heights'])(
-    'what a power cut took of %s is written again',
-    async (table) => {
-      const db = await database()
-      const log = await logOf(events)
-      const first = new Materializer({ db, log, logger, finalityDepth: FINALITY })
-      while (await first.step());
+  it('what a power cut took of point tables is written again', async () => {
+    const db = await database()
+    const log = await logOf(events)
+    const first = new Materializer({ db, log, logger, finalityDepth: FINALITY })
+    while (await first.step());
+    for (const table of ['scripts', 'tx_bodies', 'tx_witnesses', 'block_heights']) {
       await db.command(`TRUNCATE TABLE ${table}`)
-      await expect(expectSameRows(db, source.db)).rejects.toThrow()
+      const found = (await rowDifferences(db, source.db, 4)).filter(({ onlyOther }) => onlyOther > 0)
+      expect(found.map((each) => each.table)).toContain(table)
       await new Materializer({ db, log, logger, finalityDepth: FINALITY }).step()
-      await expectSameRows(db, source.db)
-    },
-  )
+    }
+    await expectSameRows(db, source.db)
+  })
 
   it('dying between rows and head, again and again, leaves what a clean index leaves', async () => {
     const db = await database()

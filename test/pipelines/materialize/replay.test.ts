@@ -18,7 +18,7 @@ const ABOVE = 350
 /** Each block once to find it and once to write it, the rest of a head of 100 blocks, and where there was one a reorganisation. */
 const MOST_RECORDS = 250
 
-describe('a replay of some heights', { timeout: 120_000 }, () => {
+describe('a replay of some heights', () => {
   let folder: string
   let log: EventLog
   let chain: SimChain
@@ -49,7 +49,7 @@ describe('a replay of some heights', { timeout: 120_000 }, () => {
     await pipeline.level()
     clean = await Pipeline.start(options)
     await clean.level()
-  }, 180_000)
+  })
   afterAll(async () => {
     await Promise.all([pipeline.close(), clean.close()])
     await node.close()

@@ -61,7 +61,7 @@ describe('a successor', () => {
     clean = await Pipeline.start(options)
     await clean.level()
     db = named(`${pipeline.name}_next`)
-  }, 60_000)
+  })
   afterAll(async () => {
     await Promise.all([pipeline.close(), clean.close()])
     for (const name of made) await db.command(`DROP DATABASE IF EXISTS ${name} SYNC`).catch(quiet)
@@ -112,7 +112,7 @@ describe('a successor', () => {
     await expect(successor({ beforeSwitch: stopping }).run()).rejects.toThrow(stop)
     await expectLevel()
     expect(await servingDatabase(pipeline.db)).toBe(pipeline.name)
-  }, 60_000)
+  })
 
   it('goes on from its newest head, and takes the place in one step only where it shows what the first one shows', async () => {
     let calls = 0
@@ -130,7 +130,7 @@ describe('a successor', () => {
     expect(head).toMatchObject({ tipHash: chain.tip.hash, tipHeight: chain.tip.height })
     expect(await servingDatabase(pipeline.db)).toBe(db.name)
     await expectLevel()
-  }, 60_000)
+  })
 
   it('the first one writes no more, and its explorer shows the new one', async () => {
     chain.mine({})
@@ -150,7 +150,7 @@ describe('a successor', () => {
     const first = new Materializer({ db: pipeline.db, log, logger, finalityDepth })
     await expect(first.step()).rejects.toThrow(Superseded)
     await expect(claimWriting(pipeline.db, 1)).rejects.toThrow(Superseded)
-  }, 60_000)
+  })
 
   it('is found where the one before was dropped', async () => {
     const third = named(`${pipeline.name}_third`)
@@ -163,7 +163,7 @@ describe('a successor', () => {
     expect(await servingDatabase(pipeline.db)).toBe(third.name)
     await expectSameRows(third, clean.db)
     await third.close()
-  }, 60_000)
+  })
 })
 
 describe('what may be built', () => {

@@ -38,4 +38,4 @@ it('a poller follows the recording of a real node, its reorganisations and its p
   await node.close()
   await log.close()
   rmSync(dir, { recursive: true, force: true })
-}, 60_000)
+})

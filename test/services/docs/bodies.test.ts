@@ -14,4 +14,4 @@ it('a page that is too much to be rendered is shown as its Markdown, and the nex
   expect(said).toContain('"file":"stars.md","msg":"shown as plain Markdown')
   expect(words.text).toBe('<p>Some <em>words</em>.</p>')
   bodies.close()
-}, 60_000)
+})

@@ -26,10 +26,12 @@ export type GeminiMode =
 /** What no client may read. */
 export const SECRET = 'provider-internal-text'
 
+const PIECES: readonly string[] = ['Run `npm ', 'start` [1].']
+
 /** Speaks Gemini's wire protocol: generateContent, and streamGenerateContent as server-sent events. */
 export class FakeGemini {
   mode: GeminiMode = 'answers'
-  pieces: readonly string[] = ['Run `npm ', 'start` [1].']
+  pieces = PIECES
   readonly requests: GeminiRequest[] = []
   /** Streams that the client has left before they ended. */
   left = 0
@@ -38,6 +40,14 @@ export class FakeGemini {
   async start(): Promise<string> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
     return `http://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`
+  }
+
+  /** As it was before it was asked anything. */
+  forget(): void {
+    this.mode = 'answers'
+    this.pieces = PIECES
+    this.requests.length = 0
+    this.left = 0
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { GeminiAnswerer } from '../../../services/docs/gemini.js'
 import { until } from '../../harness/until.js'
 import { startBareDocs, type BareDocs } from './bare-docs.js'
@@ -8,21 +8,36 @@ import { passage } from './fake-worker.js'
 
 let gemini: FakeGemini
 let docs: BareDocs
+/** Waits for Gemini as long as any, and not at all. */
+let patient: BareDocs
+let hasty: BareDocs
 
-beforeEach(async () => {
+beforeAll(async () => {
   gemini = new FakeGemini()
-  const options = { apiKey: 'key-of-the-test', baseUrl: await gemini.start(), model: 'gemini-test' }
-  const logger = pino({ level: 'silent' })
-  docs = await startBareDocs({ answerer: new GeminiAnswerer({ ...options, logger, patienceMs: 400 }) })
-  docs.worker.passages = [
-    passage(),
-    passage({ pageUrl: '/', pageTitle: 'Headwater', headingPath: [], markdown: 'An indexer.' }),
-    passage({ markdown: 'More of the first page.' }),
-  ]
+  const baseUrl = await gemini.start()
+  const options = {
+    apiKey: 'key-of-the-test',
+    baseUrl,
+    model: 'gemini-test',
+    logger: pino({ level: 'silent' }),
+  }
+  patient = await startBareDocs({ answerer: new GeminiAnswerer(options) })
+  hasty = await startBareDocs({ answerer: new GeminiAnswerer({ ...options, patienceMs: 200 }) })
 })
-
-afterEach(async () => {
-  await docs.close()
+beforeEach(() => {
+  gemini.forget()
+  docs = patient
+  for (const { worker } of [patient, hasty]) {
+    worker.asked.length = 0
+    worker.passages = [
+      passage(),
+      passage({ pageUrl: '/', pageTitle: 'Headwater', headingPath: [], markdown: 'An indexer.' }),
+      passage({ markdown: 'More of the first page.' }),
+    ]
+  }
+})
+afterAll(async () => {
+  await Promise.all([patient.close(), hasty.close()])
   await gemini.close()
 })
 
@@ -85,6 +100,7 @@ describe('an answer of Gemini', () => {
 
   it.each(FAILING)('is 500 in our own words where it %s', async (mode) => {
     gemini.mode = mode
+    if (mode === 'stays silent') docs = hasty
     for (const response of [await ask('What is it?'), await chat(user('What is it?'))]) {
       // A stream that breaks after its first piece has its status already: see below.
       if (mode.startsWith('b') && response.status === 200) {

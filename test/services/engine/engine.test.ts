@@ -67,8 +67,14 @@ describe('the engine', () => {
 
   it('waits for an engine that is about to go, where it is told to', async () => {
     const first = await start()
-    setTimeout(() => void first.stop(), 300)
-    const second = await start({ lockWaitMs: 10_000 })
+    const tries: string[] = []
+    const warn = (_: object, message: string): void => {
+      if (message.includes('trying again') && tries.push(message) === 1) void first.stop()
+    }
+    const quiet = (): void => undefined
+    const logger = { debug: quiet, info: quiet, error: quiet, warn }
+    const second = await start({ lockWaitMs: 3_600_000, logger })
+    expect(tries[0]).toContain(folder)
     expect(await ask(second, 'SELECT 1')).toBe('1')
   })
 

@@ -67,37 +67,35 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
 }
 
 export interface RawAnswer {
-  /** All that came until the connection closed or the time was up. */
+  /** All that came. */
   readonly text: string
-  readonly seconds: number
+  /** Whether the server closed the connection. */
   readonly closed: boolean
 }
 
 /**
- * Sends bytes as they are, waits until the server closes.
+ * Sends bytes as they are, and waits until the server closes or so many answers have begun.
  * @param drip sent again every `everyMs` as long as the connection is open.
  */
 export function sendRaw(
   port: number,
   bytes: string | Buffer,
-  { forMs = 1_000, drip, everyMs = 1_000 }: { forMs?: number; drip?: string; everyMs?: number } = {},
+  { answers, drip, everyMs = 1_000 }: { answers?: number; drip?: string; everyMs?: number } = {},
 ): Promise<RawAnswer> {
-  const began = performance.now()
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     const socket = connect(port, '127.0.0.1')
     const end = (closed: boolean): void => {
-      clearTimeout(timer)
       clearInterval(dripping)
       socket.destroy()
-      const text = Buffer.concat(chunks).toString('latin1')
-      resolve({ text, closed, seconds: (performance.now() - began) / 1000 })
+      resolve({ text: text(), closed })
     }
-    const timer = setTimeout(() => {
-      end(false)
-    }, forMs)
+    const text = (): string => Buffer.concat(chunks).toString('latin1')
     const dripping = drip === undefined ? undefined : setInterval(() => socket.write(drip), everyMs)
-    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('data', (chunk) => {
+      chunks.push(chunk)
+      if (answers !== undefined && (text().match(/HTTP\/1\.1 \d{3} /g)?.length ?? 0) >= answers) end(false)
+    })
     socket.on('error', () => undefined)
     socket.on('close', () => {
       end(true)

@@ -75,7 +75,7 @@ class SlowDatabase extends Database {
   }
 }
 
-describe('a reorganisation below the final height', { timeout: 120_000 }, () => {
+describe('a reorganisation below the final height', () => {
   const frozen = new Gate()
   const beforeHead = new Gate()
   let folder: string
@@ -132,7 +132,7 @@ describe('a reorganisation below the final height', { timeout: 120_000 }, () => 
       '/mining/difficulty',
       '/txs/recent?limit=20',
     ]
-  }, 60_000)
+  })
 
   afterEach(async () => {
     for (const gate of [frozen, beforeHead]) gate.open()

@@ -1,9 +1,8 @@
 import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Definitions } from '../../../services/explorer/definitions.js'
 import { parseLabels } from '../../../services/explorer/labels.js'
 import { parseMiningPools } from '../../../services/explorer/mining-pools.js'
@@ -125,6 +124,14 @@ describe('a file that is edited', () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-definitions-'))
   })
   afterAll(() => rm(folder, { recursive: true }))
+  beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => vi.useRealTimers())
+
+  /** The second in which it is not looked at passes, and then it is. */
+  async function lookedAt(): Promise<void> {
+    vi.advanceTimersByTime(1_000)
+    await until('it was looked at', () => vi.getTimerCount() === 1)
+  }
 
   it('is read again, replaced or changed; one with a fault is told with its line and changes nothing', async () => {
     const path = join(folder, 'labels.jsonl')
@@ -134,22 +141,28 @@ describe('a file that is edited', () => {
     await definitions.start()
     expect(definitions.refused()[0]).toEqual({ file: 'labels', isRefused: true })
     await writeFile(path, line({}))
-    await until('it is there', () => definitions.labels.all().length === 1)
+    await lookedAt()
+    expect(definitions.labels.all()).toHaveLength(1)
     const { version } = definitions
     await writeFile(path, `${line({ label: 'Other' })}\n{`)
-    await until('it is refused', () => definitions.refused()[0]?.isRefused === true)
+    await lookedAt()
+    expect(definitions.refused()[0]?.isRefused).toBe(true)
     expect(told.at(-1)).toContain('line 2: is not JSON')
     expect(definitions.labels.all()[0]?.label).toBe('A')
     expect(definitions.version).toBe(version)
     await writeFile(path, Buffer.from(`${line({})}\n${line({ label: 'Ö' })}`, 'latin1'))
-    await until('it is refused', () => told.at(-1)?.includes('line 2: is not UTF-8') === true)
+    await lookedAt()
+    expect(told.at(-1)).toContain('line 2: is not UTF-8')
     await writeFile(path, `\uFEFF${line({ label: 'Marked �' })}`)
-    await until('it is read', () => definitions.labels.all()[0]?.label === 'Marked �')
+    await lookedAt()
+    expect(definitions.labels.all()[0]?.label).toBe('Marked �')
     await writeFile(`${path}.new`, line({ label: 'Renamed' }))
     await rename(`${path}.new`, path)
-    await until('it is the new one', () => definitions.labels.all()[0]?.label === 'Renamed')
+    await lookedAt()
+    expect(definitions.labels.all()[0]?.label).toBe('Renamed')
     await rm(path)
-    await until('it is missed', () => definitions.refused()[0]?.isRefused === true)
+    await lookedAt()
+    expect(definitions.refused()[0]?.isRefused).toBe(true)
     expect(definitions.labels.all()[0]?.label).toBe('Renamed')
     definitions.close()
   })
@@ -166,14 +179,15 @@ describe('a file that is edited', () => {
     if (isRoot) process.seteuid?.(65_534)
     try {
       await definitions.start()
-      await delay(2_500)
+      for (let look = 0; look < 3; look++) await lookedAt()
     } finally {
       if (isRoot) process.seteuid?.(0)
     }
     expect(definitions.refused()[0]?.isRefused).toBe(true)
     expect(told).toEqual([expect.stringContaining('EACCES')])
     await chmod(path, 0o644)
-    await until('it is there', () => definitions.labels.all().length === 1)
+    await lookedAt()
+    expect(definitions.labels.all()).toHaveLength(1)
     expect(definitions.refused()[0]?.isRefused).toBe(false)
     definitions.close()
   })

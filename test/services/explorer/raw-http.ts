@@ -34,6 +34,15 @@ export class RawHttp {
     this.#socket?.write(bytes)
   }
 
+  /** Sends no more, and waits until the server has closed, which has read by then all that was sent. */
+  async finish(): Promise<void> {
+    const socket = this.#socket
+    if (socket === undefined) return
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.end()
+    await closed
+  }
+
   close(): void {
     this.#socket?.destroy()
     this.#socket = undefined

@@ -30,7 +30,7 @@ describe('an explorer whose log is being converted', () => {
         recordsTotal: 10,
       })
     }
-    const { text } = await sendRaw(port, `GET /ws HTTP/1.1\r\nHost: x\r\n${UPGRADE}\r\n\r\n`, { forMs: 200 })
+    const { text } = await sendRaw(port, `GET /ws HTTP/1.1\r\nHost: x\r\n${UPGRADE}\r\n\r\n`, { answers: 1 })
     expect(text).toMatch(/^HTTP\/1\.1 503 /)
     await upgrade.close()
     const freed = createServer().listen(port, '127.0.0.1')

@@ -79,7 +79,7 @@ describe('a recorded node', () => {
         expect(await rpc('getrawtransaction', txid)).toMatch(/^0[0-9a-f]+$/)
       if (frame.type === 'reorg') await expectReplaced(frame)
     }
-  }, 30_000)
+  })
 
   it('is at the end what its oracles say, and a frame beyond the last is the last', async () => {
     const stepped = await fetch(`${node.url}/control/step?frames=100000`, { method: 'POST' })
@@ -102,7 +102,7 @@ describe('a recorded node', () => {
       const { vin, fee, ...rest } = told
       expect(await rpc('getrawtransaction', txid, 1)).toMatchObject(rest)
     }
-  }, 30_000)
+  })
 
   it('gives a block in all its verbosities', async () => {
     const { header, block } =

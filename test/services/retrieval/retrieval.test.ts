@@ -46,7 +46,7 @@ beforeAll(async () => {
   }
   worker = new ServiceProcess('retrieval', env, join(folder, 'log')).start()
   client = rpcClient(RetrievalService, `127.0.0.1:${String(port)}`)
-  await until('it answers', async () => (await client.status({})).pages === 3, 60_000)
+  await until('it answers', async () => (await client.status({})).pages === 3)
 })
 
 afterAll(async () => {

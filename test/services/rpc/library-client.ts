@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -100,12 +101,16 @@ export class ReflectionClient {
   }
 }
 
+/** So many are answered, and what waits to be taken is not: it will not be. */
+const MOST_PINGS = 200
+
 /**
  * Asks reflection for a symbol again and again without reading the answers (which clients of the library do whether they are asked
- * for or not), until the server takes nothing more for a second, or has taken `most`. @returns how many.
+ * for or not), until the server takes nothing more while it answers pings, or has taken `most`. @returns how many.
  */
 export async function floodReflection(address: string, symbol: string, most: number): Promise<number> {
   const session = connect(`http://${address}`)
+  await once(session, 'connect')
   const stream = session.request({
     ':method': 'POST',
     ':path': '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
@@ -119,14 +124,13 @@ export async function floodReflection(address: string, symbol: string, most: num
   frame.writeUInt32BE(message.length, 1)
   frame.set(message, 5)
   let taken = 0
-  const write = (): Promise<boolean> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), 1_000)
-      stream.write(frame, () => {
-        clearTimeout(timer)
-        resolve(true)
-      })
-    })
+  const write = async (): Promise<boolean> => {
+    let isTaken = false
+    stream.write(frame, () => (isTaken = true))
+    for (let pings = 0; pings < MOST_PINGS && !isTaken; pings++)
+      await new Promise<void>((resolve) => session.ping(() => resolve()))
+    return isTaken
+  }
   while (taken < most && (await write())) taken++
   session.destroy()
   return taken

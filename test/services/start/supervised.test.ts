@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -26,7 +26,7 @@ describe('a supervised process', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  async function start(body: string, stopDeadlineMs = 5000): Promise<Supervised> {
+  async function start(body: string): Promise<Supervised> {
     const script = join(folder, 'service.mjs')
     const noteStart = `import { appendFileSync } from 'node:fs'; appendFileSync(${JSON.stringify(join(folder, 'starts'))}, 'x')\n`
     await writeFile(script, noteStart + body)
@@ -34,7 +34,7 @@ describe('a supervised process', () => {
       name: 'sample',
       script,
       env: {},
-      stopDeadlineMs,
+      stopDeadlineMs: 5000,
       firstPauseMs: FIRST_PAUSE_MS,
       logger: createLogger('test', 'silent'),
       onRefused: (name) => refusals.push(name),
@@ -63,9 +63,19 @@ describe('a supervised process', () => {
   })
 
   it('is killed when it does not stop in time', async () => {
-    const running = await start("process.on('SIGTERM', () => 0); setInterval(() => 0, 1000)", 200)
-    await until('the start', async () => (await starts()) === 1)
-    await running.stop()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const note = (name: string): string => `appendFileSync(${JSON.stringify(join(folder, name))}, '')`
+    const isNoted = (name: string) => () => stat(join(folder, name)).then(() => true)
+    const running = await start(
+      `process.on('SIGTERM', () => ${note('told')}); setInterval(() => 0, 1000); ${note('ready')}`,
+    )
+    await until('it is ready', isNoted('ready'))
+    const stopping = running.stop()
+    await until('it is told to stop', isNoted('told'))
+    vi.advanceTimersByTime(4999)
+    expect(running.pid).toBeDefined()
+    vi.advanceTimersByTime(1)
+    await stopping
     expect(running.pid).toBeUndefined()
     expect(await starts()).toBe(1)
   })

@@ -18,7 +18,7 @@ const node = (...args: string[]): { status: number | null; stdout: string } =>
   spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
 const buf = (...args: string[]) => node(join('node_modules', '@bufbuild', 'buf', 'bin', 'buf'), ...args)
 
-describe('reads.proto', { timeout: 60_000 }, () => {
+describe('reads.proto', () => {
   it('is what the declarations give: npm run proto', () => {
     const written = readFileSync(READS_PROTO, 'utf8')
     expect(readsProto(written)).toBe(written)
@@ -90,7 +90,7 @@ describe('a read that changes', () => {
   })
 })
 
-describe('the checks of buf', { timeout: 60_000 }, () => {
+describe('the checks of buf', () => {
   let folder: string
 
   beforeAll(() => {
