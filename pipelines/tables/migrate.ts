@@ -10,6 +10,8 @@ interface Migration {
   readonly name: string
   readonly statements: readonly string[]
   readonly checksum: string
+  /** Checksums of earlier versions of it, whose databases need nothing more: `-- formerly CHECKSUM` in its file. */
+  readonly formerly: readonly string[]
 }
 
 /** The database was made by other migrations than these: only a matching version may touch it. */
@@ -77,7 +79,7 @@ async function missing(db: Database, known: readonly Migration[]): Promise<Migra
       throw new MigrationMismatch(
         `database ${db.name} was upgraded by a newer version: it has migration ${name}, which this version does not know. Start that version or a newer one; to go back, restore a backup, or index again into another CLICKHOUSE_DATABASE`,
       )
-    if (own.checksum !== checksum)
+    if (own.checksum !== checksum && !own.formerly.includes(checksum))
       throw new MigrationMismatch(
         `migration ${name} of database ${db.name} is not the ${own.name} of this version: start the version that made the database, or a newer one`,
       )
@@ -145,7 +147,8 @@ export async function readMigrations(): Promise<Migration[]> {
         .map((statement) => statement.trim().replace(/^CREATE TABLE (?!IF)/, 'CREATE TABLE IF NOT EXISTS '))
         .filter((statement) => statement !== '')
       const checksum = createHash('sha256').update(statements.join(';').replace(/\s+/g, ' ')).digest('hex')
-      return { id: Number(name.slice(0, 4)), name, statements, checksum }
+      const formerly = [...text.matchAll(/^-- formerly ([0-9a-f]{64})$/gm)].map(([, former = '']) => former)
+      return { id: Number(name.slice(0, 4)), name, statements, checksum, formerly }
     }),
   )
 }

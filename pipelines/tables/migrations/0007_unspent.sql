@@ -1,3 +1,6 @@
+-- It also filled script_spends at first:
+-- formerly 6be8f1d45869e6eb50bdd233839bd09baf7456de761dd26d812844d7e5393b27
+
 -- The spends of a script's outputs by the block that spends, newest last: what changed above a height is a range. The same
 -- facts as the rows of script_outputs with spent = 1, which stand beside the outputs.
 CREATE TABLE script_spends

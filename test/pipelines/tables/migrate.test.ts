@@ -128,6 +128,21 @@ describe('an upgrade', () => {
     await expect(upgradeOf(db)).rejects.toThrow(MigrationMismatch)
     expect(await written(db)).toEqual(before)
   })
+
+  it('goes on from a database whose migration was of an earlier version of it, and of no other', async () => {
+    const db = await oldDatabase()
+    await migrate(db)
+    const [, , , , , , unspent] = await readMigrations()
+    const noted = (checksum: string): Promise<void> =>
+      db.command(
+        `INSERT INTO migrations (id, name, checksum, applied_at) VALUES (7, '${unspent?.name ?? ''}', '${checksum}', now() + 1)`,
+      )
+    await db.command('TRUNCATE TABLE migrations')
+    await noted(unspent?.formerly[0] ?? '')
+    await migrate(db)
+    await noted('0'.repeat(64))
+    await expect(migrate(db)).rejects.toThrow(MigrationMismatch)
+  })
 })
 
 /** Lets so many statements of a client through and holds the next one until it is released. */
