@@ -63,7 +63,7 @@ describe('npm start', () => {
 
   async function ready(run: Run): Promise<string> {
     const isReady = (): string | undefined => /^ready explorer=(\S+) docs=\S+\n/.exec(run.out)?.[1]
-    const line = await until('the ready line', isReady, 120_000)
+    const line = await until('the ready line', isReady)
     return line
   }
 
@@ -76,10 +76,7 @@ describe('npm start', () => {
     await until('the history is there', async () => (await summary(url)).tipHeight >= 200)
     const { tipHeight } = await summary(url)
     await until('another block', async () => (await summary(url)).tipHeight > tipHeight)
-    for (const name of [
-      ...['explorer', 'materializer', 'poller', 'simnode', 'engine/main', 'engine/child'],
-      ...['docs', 'retrieval'],
-    ]) {
+    const killed = async (name: string): Promise<void> => {
       // The one before took its child with it, which comes back a little later.
       const victim = await until(`${name} runs`, async () => (await processesOf(folder, name))[0])
       process.kill(victim, 'SIGKILL')
@@ -88,6 +85,8 @@ describe('npm start', () => {
         return now !== undefined && now !== victim
       })
     }
+    await Promise.all(['explorer', 'materializer', 'poller', 'simnode', 'docs', 'retrieval'].map(killed))
+    for (const name of ['engine/main', 'engine/child']) await killed(name)
     const before = await until('it answers again', async () => (await summary(url)).tipHeight)
     await until('it grows again', async () => {
       const now = await summary(url)
@@ -97,14 +96,6 @@ describe('npm start', () => {
     expect(await run.ended).toBe(0)
     expect(run.out.split('\n')).toHaveLength(2)
     expect(await processesOf(folder)).toEqual([])
-  })
-
-  it('takes everything with it when it is killed', async () => {
-    const run = start(0)
-    await ready(run)
-    expect((await processesOf(folder)).length).toBeGreaterThan(5)
-    run.child.kill('SIGKILL')
-    await until('nothing is left', async () => (await processesOf(folder)).length === 0)
   })
 
   it('ends when npm is told to end, which tells only a shell in between', async () => {
@@ -126,12 +117,16 @@ describe('npm start', () => {
     other.close()
   })
 
-  it('refuses a second start on the same folder, and the first goes on', async () => {
-    const url = await ready(start(0))
+  it('refuses a second start on the same folder, and the first goes on; killed, it takes everything with it', async () => {
+    const first = start(0)
+    const url = await ready(first)
     const second = start(await freePort())
     expect(await second.ended).toBe(1)
     expect(second.err).toContain(folder)
     expect((await fetch(`${url}/health`)).ok).toBe(true)
+    expect((await processesOf(folder)).length).toBeGreaterThan(5)
+    first.child.kill('SIGKILL')
+    await until('nothing is left', async () => (await processesOf(folder)).length === 0)
   })
 })
 
