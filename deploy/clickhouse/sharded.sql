@@ -409,5 +409,5 @@ INSERT INTO headwater.migrations (id, name, checksum) VALUES
     (4, '0004_successors.sql', '327d4d54a674f441ff602b0ebc2b0d3838f8f914c76a8df1d4e5e5c27bde93fb'),
     (5, '0005_reached.sql', '990eac6611b471c4274b578afaf48db90c6b0bf89348bb98f8222bf0634dba02'),
     (6, '0006_ranking_steps.sql', 'cabc8a9694d0580142878f2f6d7fcdb2ae5aabbeed7eba43a3543c2a06ee3281'),
-    (7, '0007_unspent.sql', '6be8f1d45869e6eb50bdd233839bd09baf7456de761dd26d812844d7e5393b27');
+    (7, '0007_unspent.sql', '885cce9e117baa66d07504cee28e58a0d84b7645881c9292ae84484208ab2c3d');
 

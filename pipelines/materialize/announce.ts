@@ -8,7 +8,7 @@ import {
 import { displayBytes } from '../chain/hash.js'
 import { lastHeartbeat } from '../log/heartbeat.js'
 import { type EventLog, PARTITION } from '../log/port.js'
-import type { Head } from '../tables/head.js'
+import type { ChainView } from '../tables/chain-view.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 
 type Index = MessageInitShape<typeof IndexStateSchema>
@@ -28,10 +28,15 @@ export class Announcer {
 
   constructor(private readonly log: EventLog) {}
 
-  async head(head: Head): Promise<void> {
+  /** Publishes that a view's head was written. */
+  async head(view: ChainView): Promise<void> {
+    const { head } = view
     const tipHash = head.tipHash === '' ? Buffer.alloc(32) : displayBytes(head.tipHash)
+    const lowestHeight = head.finalHeight + 1
+    const lowest = view.hashAt(lowestHeight)
+    const lowestHash = lowest === undefined ? Buffer.alloc(0) : displayBytes(lowest)
     const value = { position: BigInt(head.position), tipHeight: Math.max(0, head.tipHeight), tipHash }
-    await this.#tell({ case: 'head', value })
+    await this.#tell({ case: 'head', value: { ...value, lowestHeight, lowestHash } })
   }
 
   /**
@@ -70,6 +75,11 @@ export class Announcer {
     await this.#tell({ case: 'heartbeat', value })
     this.#lastHeartbeatMs = heartbeat.timeMs
     this.#nodeHeight = heartbeat.nodeHeight
+  }
+
+  /** Begins again where topic `node` was replaced by one that ends before what was read. Call now and then. */
+  async lookRound(): Promise<void> {
+    if (this.#next !== undefined && (await this.log.last('node')) + 1 < this.#next) this.#next = undefined
   }
 
   async #tell(event: NonNullable<MessageInitShape<typeof CommittedEventSchema>['event']>): Promise<number> {

@@ -5,6 +5,7 @@ import type {
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Chain } from '../chain/network.js'
 import { decodeChainEvent, isChecked } from '../events/chain-event.js'
+import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog, LogRecord } from '../log/port.js'
 import { decodeBlock, decodeEvent, hexOf } from './decode.js'
 import { chainOf, isNew, mustConnect, mustDisconnect, type Place, type PlacedEvent } from './events.js'
@@ -15,12 +16,14 @@ export interface ReaderStart extends Place {
   readonly log: EventLog
   /** Positions of topic `chain` in the dead-letter topic: skipped. */
   readonly aside: ReadonlySet<number>
-  /** The last position of topic `chain` that was applied, -1 for none. */
-  readonly offset: number
+  /** Position of the last event that was applied, with its generation; -1 for none. */
+  readonly position: number
   readonly chain: Chain | undefined
   readonly tipHeight: number
   /** Empty for a chain without blocks. */
   readonly tipHash: string
+  /** Height of the last block that a log which replaces a lost one must have, too; -1 for none. */
+  readonly finalHeight: number
   /** Returns the hash of a block of the chain that is in the tables; `most` is the highest height that may be asked for soon. */
   readonly hashAt: (height: number, most: number) => Promise<string | undefined>
   /** Whether blocks are decoded here; those of events without a checksum always are. */
@@ -52,19 +55,21 @@ export class ChainReader {
   #low: number
   /** While a resumed epoch repeats blocks of the chain: the height of the last one that it repeated. */
   #repeated: number | undefined
+  /** Total work of what the index published for which that epoch was written. */
+  #settledWork = ''
   #damage: PoisonEvent | LogShrank | undefined
   /** Up to here no epoch resumes behind the damage. */
   #seen = -1
 
   constructor(start: ReaderStart) {
     this.#start = start
-    this.#cursor = start.offset
+    this.#cursor = offsetOf(start.position)
     this.#place = { epoch: start.epoch, sequence: start.sequence }
     this.#chain = start.chain
     this.#tip = { height: start.tipHeight, hash: start.tipHash }
     this.#low = start.tipHeight
     this.#damage = start.lost
-    if (start.lost?.below !== undefined) this.#seen = start.offset
+    if (start.lost?.below !== undefined) this.#seen = this.#cursor
   }
 
   /** The position of topic `chain` whose event is read next, or may end the damage. */
@@ -75,6 +80,11 @@ export class ChainReader {
   /** Returns whether it has read more than a log holds that ends at a position. */
   isBeyond(last: number): boolean {
     return this.#damage === undefined && this.#cursor > last
+  }
+
+  /** What it stands at, or is about to: call `take` again. */
+  get damage(): PoisonEvent | LogShrank | undefined {
+    return this.#damage
   }
 
   /** How far the log was read: the last valid event, -1 where the log was lost; and the last one that was looked at. */
@@ -144,7 +154,8 @@ export class ChainReader {
         await this.#mustBegin(position, hexOf(genesisHash))
         if (resume !== undefined) await this.#rewind(position, resume)
         this.#chain = named
-        return event.settled ? [...(await this.#unrepeat(placed, true)), placed] : [placed]
+        // A part of the chain is nothing to publish: another index, which is not as far, may have asked for this epoch.
+        return [this.#repeated === undefined ? placed : { ...placed, event: { ...event, settled: false } }]
       }
       case 'blockConnected':
         if (this.#chain === undefined) throw new PoisonEvent('chain', position, 'a block before any epoch')
@@ -175,6 +186,7 @@ export class ChainReader {
     }
     const height = Number(resume.height)
     this.#repeated = height < this.#tip.height ? height : undefined
+    this.#settledWork = hexOf(resume.settledWork)
   }
 
   async #has({ height, hash }: Resume): Promise<boolean> {
@@ -194,7 +206,10 @@ export class ChainReader {
       )
     if (this.#repeated !== undefined && (await this.hashAt(block.height)) === hash) {
       this.#repeated = block.height < this.#tip.height ? block.height : undefined
-      return placed.event.settled ? this.#unrepeat(placed, true) : []
+      if (!placed.event.settled) return []
+      // One that is settled by its work is more than the index had for which the epoch was written, and not more than this one has.
+      if (this.#repeated !== undefined && hexOf(block.chainwork) > this.#settledWork) return []
+      return this.#unrepeat(placed, true)
     }
     const decodes = this.#start.decodes || !isChecked(placed.event)
     const decoded = decodes ? { ...placed, block: decodeBlock(position, block) } : placed
@@ -227,6 +242,7 @@ export class ChainReader {
   async #unrepeat(cause: PlacedEvent, settled: boolean): Promise<PlacedEvent[]> {
     const { epoch, sequence, generation } = cause.event
     const to = this.#repeated ?? this.#tip.height
+    this.#mustKeepFinal(cause.position, to)
     this.#repeated = undefined
     const gone: PlacedEvent[] = []
     const put = (event: PlacedEvent['event']['event'], isLast: boolean): void => {
@@ -244,6 +260,14 @@ export class ChainReader {
     if (settled && gone.length === 0 && cause.event.event.case !== 'epochStarted')
       put({ case: undefined }, true)
     return gone
+  }
+
+  /** @throws PoisonEvent where what replaces a lost log leads to another chain: it may have been repaired for another index. */
+  #mustKeepFinal(position: number, to: number): void {
+    const { lost, finalHeight } = this.#start
+    if (lost === undefined || to >= Math.min(finalHeight, this.#tip.height)) return
+    const reason = `leads to a chain without the index's final block ${String(finalHeight)}`
+    throw new PoisonEvent('chain', position, reason)
   }
 
   #raise(height: number, hash: string): void {
@@ -285,21 +309,23 @@ export class ChainReader {
       const last = records.at(-1)
       if (last === undefined) break
       for (const { position, value } of records) {
-        const resume = position <= end ? resumeIn(value, this.#place.epoch) : undefined
+        const resume = position <= end ? this.#resumeIn(position, value) : undefined
         if (resume !== undefined && (await this.#has(resume))) found = position
       }
       next = last.position + 1
     }
     return found
   }
-}
 
-/** Returns where an epoch newer than another one resumes; undefined for every other record, and one that is no event. */
-function resumeIn(value: Uint8Array, epoch: number): Resume | undefined {
-  try {
-    const event = decodeChainEvent(value)
-    return event.epoch > epoch && event.event.case === 'epochStarted' ? event.event.value.resume : undefined
-  } catch {
-    return undefined
+  /** Returns where an epoch resumes that can end the damage; undefined for every other record, and one that is no event. */
+  #resumeIn(offset: number, value: Uint8Array): Resume | undefined {
+    try {
+      const { epoch, generation, event } = decodeChainEvent(value)
+      // One that ends lower than what is published was written for another index, or for none: its heads would count for nothing.
+      const isAbove = epoch > this.#place.epoch && positionOf(generation, offset) > this.#start.position
+      return isAbove && event.case === 'epochStarted' ? event.value.resume : undefined
+    } catch {
+      return undefined
+    }
   }
 }

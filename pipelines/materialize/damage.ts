@@ -74,12 +74,21 @@ export class DamageReporter {
     return true
   }
 
-  /** Call when events are applied again. @returns whether there was damage. */
-  repaired(): boolean {
-    if (this.#damage === undefined) return false
+  /**
+   * Call when events were read.
+   * @param next the damage that ends them; undefined for none.
+   * @returns whether there was damage, and it is another one now.
+   */
+  repaired(next: PoisonEvent | LogShrank | undefined): boolean {
+    if (this.#damage === undefined || this.#damage.message === next?.message) return false
     this.#parts.logger.warn({}, `the log is repaired, going on after: ${this.#damage.message}`)
     this.forget()
     return true
+  }
+
+  /** Call where readers have lost sight of the report. */
+  reportAgain(): void {
+    this.#repeatAt = 0
   }
 
   /** Call when the damage is passed over. */
@@ -97,8 +106,11 @@ export class DamageReporter {
   }
 
   async #followRefusals(): Promise<void> {
+    const { log } = this.#parts
+    // The topic was made again.
+    if ((await log.last('node')) + 1 < this.#next) this.#next = 0
     for (;;) {
-      const records = await this.#parts.log.read('node', this.#next, READ_AT_ONCE)
+      const records = await log.read('node', this.#next, READ_AT_ONCE)
       const last = records.at(-1)
       if (last === undefined) return
       for (const { value } of records) this.#refusal = refusalIn(value, this.#alertedFrom) ?? this.#refusal

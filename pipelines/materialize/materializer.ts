@@ -27,7 +27,7 @@ import { chainOf, headsOf, mustConnect, mustDisconnect, type PlacedEvent } from 
 import { LogShrank, PoisonEvent } from './poison.js'
 import { RankingBuilder } from './ranking-builder.js'
 import { lostHead, repair } from './repair.js'
-import { LIST_TAIL, UnspentLister } from './unspent-lister.js'
+import { UnspentLister } from './unspent-lister.js'
 import { hashesOf, WorkingChain } from './working-chain.js'
 
 /** Events folded at once: enough to make inserts large, few enough for memory. */
@@ -119,13 +119,17 @@ export class Materializer {
 
   constructor(options: MaterializerOptions) {
     this.#options = options
-    this.#lister = new UnspentLister(options.db, options.logger, options.listTail ?? LIST_TAIL)
+    const beside = {
+      writer: () => this.#number,
+      onFailure: (error: unknown) => options.observer?.failed(error),
+    }
+    this.#lister = new UnspentLister(options.db, options.logger, { ...beside, tail: options.listTail })
     this.#writer = new BlockWriter(options.db, undefined, (changes) => {
       this.#lister.count(changes)
     })
     this.#announcer = new Announcer(options.log)
     this.#damage = new DamageReporter({ ...options, announcer: this.#announcer })
-    this.#rankings = new RankingBuilder(options.db, options.logger, { tail: options.rankingTail })
+    this.#rankings = new RankingBuilder(options.db, options.logger, { ...beside, tail: options.rankingTail })
   }
 
   get head(): Head | undefined {
@@ -169,7 +173,7 @@ export class Materializer {
 
   /** Ends what is written beside the fold, after the step that is under way; a later start goes on with it. */
   async close(): Promise<void> {
-    await Promise.all([this.#rankings.close(), this.#lister.idle()])
+    await Promise.all([this.#rankings.close(), this.#lister.close()])
   }
 
   /**
@@ -181,7 +185,7 @@ export class Materializer {
     try {
       this.#reader ??= await this.#start()
       const events = await this.#reader.take(BATCH_EVENTS, BATCH_BYTES)
-      if (this.#damage.repaired()) this.counts.healed++
+      if (this.#damage.repaired(this.#reader.damage)) this.counts.healed++
       if (events !== undefined) await this.#foldBatch(events)
       await this.#announcer.heartbeat()
       await this.#noteReached()
@@ -250,11 +254,13 @@ export class Materializer {
     this.#writer.forget()
     const aside = await readAside(log)
     const lost = head && (await lostHead(log, head))
-    if (head !== undefined) {
+    if (head !== undefined && this.#view !== undefined) {
       const by = { writer: this.#writer, chain: this.#working, number: this.#number }
       const repairs = lost === undefined && this.#options.hooks?.repairs !== false
       if (repairs) await repair(this.#options, head, by)
-      await this.#announcer.head(head)
+      await this.#announcer.head(this.#view)
+      // What stood before that in topic `committed` counts no more.
+      this.#damage.reportAgain()
     }
     logger.info(
       { position: head?.position ?? -1, height: head?.tipHeight ?? -1, last: await log.last('chain') },
@@ -269,8 +275,9 @@ export class Materializer {
     const { head } = this
     return new ChainReader({
       ...{ log, aside, lost, chain: head?.chain, decodes: true },
-      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, offset: offsetOf(head?.position ?? -1) },
+      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, position: head?.position ?? -1 },
       ...{ tipHeight: this.#working.tipHeight, tipHash: this.#working.tipHash },
+      finalHeight: head?.finalHeight ?? -1,
       hashAt: hashesOf(db, () => this.#working),
     })
   }
@@ -282,6 +289,7 @@ export class Materializer {
     await this.#options.db.mustBeWhole()
     // A log that was replaced by a shorter one brings no event that tells so.
     if (this.#reader?.isBeyond(await this.#options.log.last('chain')) === true) this.#reader = undefined
+    await this.#announcer.lookRound()
     this.#lookedAt = performance.now()
   }
 
@@ -382,7 +390,7 @@ export class Materializer {
     const { db, logger } = this.#options
     logger.warn({ from: this.#shownFinal, to: fork }, 'a reorganisation below the final height')
     // The steps of a ranking, and lists, trust the old final height.
-    await Promise.all([this.#rankings.abandonAbove(fork), this.#lister.idle()])
+    await Promise.all([this.#rankings.abandonAbove(fork), this.#lister.pause()])
     const lowered = fork < head.finalHeight ? this.#again(head, { finalHeight: fork }) : head
     if (lowered !== head) await writeHead(db, lowered)
     this.#claiming = numberAfter(this.#number)
@@ -390,7 +398,7 @@ export class Materializer {
     this.#writing = this.#claiming
     this.#shownFinal = lowered.finalHeight
     this.#view = await loadChainView(db, lowered)
-    await this.#announcer.head(lowered)
+    await this.#announcer.head(this.#view)
   }
 
   /** Writes into the head, once in the index's life, that it is as high as the node: readers then believe that there is no more. */
@@ -402,7 +410,7 @@ export class Materializer {
     const again = this.#again(head, { reached: true })
     await writeHead(db, again)
     this.#view = await loadChainView(db, again)
-    await this.#announcer.head(again)
+    await this.#announcer.head(this.#view)
     logger.info({ height: head.tipHeight }, 'the index has reached the node')
   }
 
@@ -441,7 +449,7 @@ export class Materializer {
     await writeHead(db, head)
     hooks?.afterHead?.()
     this.#view = await nextChainView(db, this.#view, [head])
-    await this.#announcer.head(head)
+    await this.#announcer.head(this.#view)
     hooks?.afterAnnouncement?.()
     await log.commit('chain', 'materializer', offsetOf(head.position))
     this.counts.heads++

@@ -19,6 +19,7 @@ import {
   openBuilds,
   STEP_TABLES,
 } from '../tables/ranking-steps.js'
+import { mustBeNewest } from '../tables/writers.js'
 
 /** Rows of balances above a ranking from which on a new one is built, at least: what a reader of the rich list lays over it. */
 const RANKING_TAIL = 25_000
@@ -31,13 +32,20 @@ const KEPT_MS = 600_000
 const CLEANING_MS = 60_000
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
-/** So that nothing has to wait for a step: other queries go first, for a moment at each block of rows, and it has one core at most. */
-const STEP_SETTINGS = {
+/**
+ * Of what is built beside the fold, so that nothing has to wait for it: other queries go first, for a moment at each block of
+ * rows, and it has one core at most.
+ */
+export const STEP_SETTINGS = {
   ...{ priority: '2', low_priority_query_wait_time_ms: 50 },
   ...{ max_threads: 1, max_insert_threads: 1, max_memory_usage: '1000000000' },
 }
 
 export interface RankingBuilderOptions {
+  /** The number under which the chain is written; left out for a database that nobody has claimed. */
+  readonly writer?: () => bigint
+  /** Called at each failure; it is tried again. */
+  readonly onFailure?: (error: unknown) => void
   readonly tail?: number | undefined
   readonly stepRows?: number
   readonly keptMs?: number
@@ -87,6 +95,8 @@ export class RankingBuilder {
   ) {
     this.#db = db.sibling(db.name, { ...STEP_SETTINGS, ...options.settings })
     this.#options = {
+      writer: options.writer ?? (() => 0n),
+      onFailure: options.onFailure ?? (() => undefined),
       tail: options.tail ?? RANKING_TAIL,
       stepRows: options.stepRows ?? STEP_ROWS,
       keptMs: options.keptMs ?? KEPT_MS,
@@ -193,14 +203,15 @@ export class RankingBuilder {
     if (this.#build !== undefined || !this.#isDue()) return
     const { tipHeight: height, tipHash: hash } = view.head
     if (hash === this.#newest.hash) return
-    this.#build = await beginBuild(this.#db, filter, { height, hash })
+    this.#build = await beginBuild(this.#db, filter, { height, hash }, this.#options.writer())
     this.#rows = 0
   }
 
   async #step(build: Build): Promise<void> {
     const view = this.#theView()
     if (!view.isCanonical(build.height, build.hash)) return this.#dropOpen(build)
-    const next = await buildStep(this.#db, filterOf(view), build, this.#stepRows)
+    const { writer } = this.#options
+    const next = await buildStep(this.#db, filterOf(view), build, this.#stepRows, writer())
     if (!isFinished(next)) {
       this.#build = next
       return
@@ -231,6 +242,7 @@ export class RankingBuilder {
   async #failed(error: unknown): Promise<void> {
     const retryMs = Math.min(this.#options.firstRetryMs * 2 ** this.#failures++, LONGEST_RETRY_MS)
     this.logger.warn({ err: error, retryMs }, 'the ranking could not be built')
+    this.#options.onFailure(error)
     const isDatabase = error instanceof DatabaseUnavailable || error instanceof QueryRefused
     if (isDatabase) this.#stepRows = Math.max(LEAST_STEP_ROWS, Math.floor(this.#stepRows / 2))
     else if (this.#build !== undefined) await this.#drop(this.#build).catch(() => undefined)
@@ -248,7 +260,9 @@ export class RankingBuilder {
   async #clean(): Promise<void> {
     const now = performance.now()
     const view = this.#theView()
-    const { keptMs, cleaningMs } = this.#options
+    const { keptMs, cleaningMs, writer } = this.#options
+    // To one that was superseded those of the chain would seem unused.
+    await mustBeNewest(this.#db, writer())
     const announced = await announcedRankings(this.#db)
     const canonical = announced.filter(({ height, hash }) => view.isCanonical(height, hash))
     const used = [canonical[0], canonical.find(({ height }) => height <= view.head.finalHeight)]

@@ -50,15 +50,15 @@ export async function repair(
   by: { readonly writer: BlockWriter; readonly chain: WorkingChain; readonly number: bigint },
 ): Promise<void> {
   if (head.tipHeight < 0) return
-  const from = await repairFrom(db, head)
-  const positions = await positionsFrom(log, head, from).catch(async (error: unknown) => {
-    if (!(error instanceof LogShrank)) throw error
-    // The log may have lost them, and have been repaired behind the head since.
-    const last = await log.last('chain')
-    return positionsFrom(log, { ...head, position: last }, from).catch(() => {
-      throw new LogShrank(error.message, from - 1)
-    })
-  })
+  const lost = await lowestLost(db, head)
+  const wanted = head.tipHeight - Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, lost)) + 1
+  let positions = await heldPositions(log, head, wanted)
+  // The log may have lost them, and have been repaired behind the head since.
+  if (positions.length < wanted)
+    positions = await heldPositions(log, { ...head, position: await log.last('chain') }, wanted)
+  const from = head.tipHeight - positions.length + 1
+  if (lost < from)
+    throw new LogShrank(`topic chain does not hold block ${String(from - 1)} of the head's chain`, lost - 1)
   if (positions.length > BATCH)
     logger.warn({ from, to: head.tipHeight }, 'rows are missing: writing them again')
   for (let at = 0; at < positions.length; at += BATCH) {
@@ -71,10 +71,10 @@ export async function repair(
 }
 
 /**
- * The lowest height whose blocks are written again on start. MergeTree inserts are synced as their tables say; the point
- * tables' write-ahead log is not, so that a power cut may have taken keys that visible rows name.
+ * The lowest height whose blocks must be written again on start, infinity for none. MergeTree inserts are synced as their tables
+ * say; the point tables' write-ahead log is not, so that a power cut may have taken keys that visible rows name.
  */
-async function repairFrom(db: Database, head: Head): Promise<number> {
+async function lowestLost(db: Database, head: Head): Promise<number> {
   const low = Math.max(0, head.tipHeight - LOOKED_AT + 1)
   const lost = await Promise.all([
     firstLost(db, low, 'block_txs', 'txid', 'tx_bodies', 'txid'),
@@ -82,7 +82,7 @@ async function repairFrom(db: Database, head: Head): Promise<number> {
     firstLost(db, low, 'script_txs', 'script_hash', 'scripts', 'script_hash'),
     firstLost(db, low, 'blocks', 'hash', 'block_heights', 'hash'),
   ])
-  return Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, ...lost))
+  return Math.min(...lost)
 }
 
 async function firstLost(
@@ -106,13 +106,18 @@ async function firstLost(
  * @param head the chain's end, and a position at or after the event that connected it: the log is read back from there.
  * @throws LogShrank where the log does not hold them.
  */
-export async function positionsFrom(
-  log: EventLog,
-  head: Pick<Head, 'position' | 'tipHeight' | 'tipHash'>,
-  height: number,
-): Promise<number[]> {
+export async function positionsFrom(log: EventLog, head: ChainEnd, height: number): Promise<number[]> {
+  const found = await heldPositions(log, head, head.tipHeight - height + 1)
+  const missing = head.tipHeight - found.length
+  if (missing < height) return found
+  throw new LogShrank(`topic chain does not hold block ${String(missing)} of the head's chain`)
+}
+
+type ChainEnd = Pick<Head, 'position' | 'tipHeight' | 'tipHash'>
+
+/** Returns the same for the highest blocks of a chain: as many as wanted, fewer where the log does not hold them in a row. */
+async function heldPositions(log: EventLog, head: ChainEnd, wantedCount: number): Promise<number[]> {
   const found: number[] = []
-  const wantedCount = head.tipHeight - height + 1
   let wanted = head.tipHash
   const first = await log.first('chain')
   for (let end = offsetOf(head.position); end >= first && found.length < wantedCount; end -= CHUNK) {
@@ -129,8 +134,6 @@ export async function positionsFrom(
       wanted = prevHash
     }
   }
-  if (found.length < wantedCount)
-    throw new LogShrank(`topic chain does not hold block ${wanted} of the head's chain`)
   return found.reverse()
 }
 

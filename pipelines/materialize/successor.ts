@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/network.js'
-import { offsetOf, positionOf } from '../events/positions.js'
+import { positionOf } from '../events/positions.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import { loadChainView } from '../tables/chain-view.js'
@@ -135,8 +135,9 @@ export class Successor {
     }
     this.#reader = new ChainReader({
       ...{ log, aside: await readAside(log), chain: head?.chain, decodes: false },
-      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, offset: offsetOf(head?.position ?? -1) },
+      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, position: head?.position ?? -1 },
       ...{ tipHeight: this.#working.tipHeight, tipHash: this.#working.tipHash },
+      finalHeight: head?.finalHeight ?? -1,
       hashAt: hashesOf(db, () => this.#working),
     })
     if (head === undefined) return
@@ -348,7 +349,7 @@ export class Successor {
     const { db, logger } = this.#options
     const head = await latestHead(db)
     if (head === undefined) return
-    const rankings = new RankingBuilder(db, logger)
+    const rankings = new RankingBuilder(db, logger, { writer: () => this.#number })
     rankings.consider(await loadChainView(db, head), 0, false)
     await rankings.idle()
     await rankings.close()

@@ -70,10 +70,12 @@ export function hashesOf(
   working: () => WorkingChain,
 ): (height: number, most: number) => Promise<string | undefined> {
   let known = new Map<number, string>()
+  let of = ''
   return async (height, most) => {
-    if (known.has(height)) return known.get(height)
-    const to = Math.min(most, height + HASHES_AT_ONCE - 1)
     const chain = working()
+    if (chain.tipHash === of && known.has(height)) return known.get(height)
+    of = chain.tipHash
+    const to = Math.min(most, height + HASHES_AT_ONCE - 1)
     const sql = `SELECT height, lower(hex(hash)) AS id FROM blocks
       WHERE height >= {height:UInt32} AND height <= {to:UInt32} AND ${chain.filter(chain.tipHeight, 'hash')}`
     const rows = await db.query<{ height: number; id: string }>(sql, { height, to })

@@ -2,9 +2,11 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import {
   type CommittedEvent,
   CommittedEventSchema,
+  type HeadCommitted,
   NodeEventSchema,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { EventLog } from '../log/port.js'
+import { backoffMs } from '../node/backoff.js'
 import { forwards, hexOf, noteOf } from './chain-log.js'
 
 /** What a materializer that stands at damage has reported. */
@@ -34,6 +36,8 @@ export interface DamageReport {
 /** Events of topic `committed` that are looked back at: one that stands at damage reports it again and again. */
 const LOOK_BACK = 500
 const READ_AT_ONCE = 500
+/** Between repairs that have not brought the index any further: each writes the same blocks again. */
+const REPAIR_BACKOFF = { firstMs: 1_000, mostMs: 3_600_000 }
 
 /** Follows what the materializer reports in topic `committed`. */
 export class DamageReports {
@@ -42,23 +46,38 @@ export class DamageReports {
   #standing: DamageReport | undefined
   /** Of the newest alert that was answered. */
   #answered = -1
+  readonly #now: () => number
+  /** The last block that index and log had in common at the last repair, how often that one was repaired, and when it may be again. */
+  #last = { tip: '', times: 0, notBefore: Number.NEGATIVE_INFINITY }
 
-  constructor(log: EventLog) {
+  /** @param now milliseconds that pass steadily. */
+  constructor(log: EventLog, now: () => number) {
     this.#log = log
+    this.#now = now
   }
 
-  /** Returns the newest report that nothing has answered: no head, no heartbeat, no epoch that resumes. */
+  /**
+   * Returns the newest report that nothing has answered: no head, no heartbeat, no epoch that resumes. One that stands where it
+   * stood before the last repair has to wait, longer each time.
+   */
   async standing(): Promise<DamageReport | undefined> {
     await this.#follow()
     const report = this.#standing
     if (report === undefined || report.alertPosition <= this.#answered) return undefined
-    if (await this.#isRepaired(report)) this.answered(report)
-    return report.alertPosition <= this.#answered ? undefined : report
+    if (await this.#isRepaired(report)) {
+      this.#answered = report.alertPosition
+      return undefined
+    }
+    const { tip, notBefore } = this.#last
+    return tipOf(report) === tip && this.#now() < notBefore ? undefined : report
   }
 
   /** Call when an epoch has been written for it. */
-  answered({ alertPosition }: DamageReport): void {
-    this.#answered = alertPosition
+  answered(report: DamageReport): void {
+    this.#answered = report.alertPosition
+    const tip = tipOf(report)
+    const times = tip === this.#last.tip ? this.#last.times + 1 : 1
+    this.#last = { tip, times, notBefore: this.#now() + backoffMs(REPAIR_BACKOFF, times) }
   }
 
   /** Publishes why nothing is done about the report that stands. */
@@ -105,6 +124,23 @@ export class DamageReports {
     }
     return false
   }
+}
+
+const tipOf = ({ chain }: DamageReport): string => chain.at(-1) ?? ''
+
+/** Returns the head that was published last, as far as topic `committed` holds it. */
+export async function newestHead(log: EventLog): Promise<HeadCommitted | undefined> {
+  const first = await log.first('committed')
+  for (let end = (await log.last('committed')) + 1; end > first; end -= READ_AT_ONCE) {
+    const from = Math.max(first, end - READ_AT_ONCE)
+    let newest: HeadCommitted | undefined
+    for (const { position, value } of await log.read('committed', from, end - from)) {
+      const event = position < end ? decoded(value) : undefined
+      if (event?.case === 'head') newest = event.value
+    }
+    if (newest !== undefined) return newest
+  }
+  return undefined
 }
 
 function decoded(value: Uint8Array): CommittedEvent['event'] | undefined {

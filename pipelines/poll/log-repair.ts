@@ -2,13 +2,22 @@ import type { EventLog } from '../log/port.js'
 import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER } from '../node/errors.js'
 import type { NodeChainInfo } from '../node/replies.js'
-import { findConnected, type Link } from './chain-log.js'
+import { findConnected, hexOf, type Link } from './chain-log.js'
 import type { Identity, Repair } from './chain-writer.js'
-import type { DamageReport } from './damage-reports.js'
+import { type DamageReport, newestHead } from './damage-reports.js'
 import { LogLostError, PrunedNodeError, UnsteadyNodeError, WrongChainError } from './errors.js'
 import { findFork } from './fork.js'
 import { readLogEnd } from './log-end.js'
 import { OwnChain } from './own-chain.js'
+
+/** Nobody knows what the index publishes: only where the node is, is settled. */
+const REWRITE: Repair = {
+  ...{ link: undefined, settled: false, settledWork: 'ff'.repeat(32) },
+  ...{ epoch: 0, position: -1, damagedPosition: -1 },
+}
+const ADVICE =
+  'nothing is repaired, so that neither overwrites the other; set NODE_RPC_URL to a node of the same chain, or LOG_URL and ' +
+  'CLICKHOUSE_DATABASE (or DATA_DIR) to those of this chain'
 
 interface Sources {
   readonly log: EventLog
@@ -45,30 +54,50 @@ export async function repairOf(
   }
 }
 
+/**
+ * Returns how the chain is written again from block 0, where the log has lost what its end builds on and no index has reported it.
+ * @throws WrongChainError where the node does not have the lowest block that is not final of the head that was published last;
+ * UnsteadyNodeError where the node is not as far.
+ */
+export async function rewriteOf(info: NodeChainInfo, sources: Sources): Promise<Repair> {
+  const head = await newestHead(sources.log)
+  if (head === undefined) return REWRITE
+  if (head.lowestHash.length > 0) await refuseOther(head.lowestHeight, hexOf(head.lowestHash), info, sources)
+  return { ...REWRITE, position: Number(head.position) }
+}
+
 /** Block 0 and the final block of the index must be on the node's best chain. */
 async function refuseForeign(
   { genesisHash, chain, firstHeight }: DamageReport,
   identity: Identity,
   info: NodeChainInfo,
-  { node, signal }: Sources,
+  sources: Sources,
 ): Promise<void> {
   const [final] = chain
   if (final === undefined) return
-  const advice =
-    'nothing is repaired, so that neither overwrites the other; set NODE_RPC_URL to a node of the same chain, or LOG_URL and ' +
-    'CLICKHOUSE_DATABASE (or DATA_DIR) to those of this chain'
   if (genesisHash !== identity.genesisHash)
     throw new WrongChainError(
-      `the index holds a chain with block 0 ${genesisHash}, the node at ${node.address} follows ${identity.chain} with block 0 ${identity.genesisHash}: ${advice}`,
+      `the index holds a chain with block 0 ${genesisHash}, the node at ${sources.node.address} follows ${identity.chain} with block 0 ${identity.genesisHash}: ${ADVICE}`,
     )
-  if (info.blocks < firstHeight)
+  await refuseOther(firstHeight, final, info, sources)
+}
+
+/** A block of the index that is on the node's best chain, or all that the index holds as final may be of another one. */
+async function refuseOther(
+  height: number,
+  hash: string,
+  info: NodeChainInfo,
+  { node, signal }: Sources,
+): Promise<void> {
+  const at = String(height)
+  if (info.blocks < height)
     throw new UnsteadyNodeError(
-      `the log is damaged, and the node at ${node.address} is at ${String(info.blocks)}: the index waits for it to reach the final block ${String(firstHeight)}`,
+      `the log is damaged, and the node at ${node.address} is at ${String(info.blocks)}: it is waited for until it reaches the index's final block ${at}`,
     )
-  const theirs = await node.blockHash(firstHeight, signal)
-  if (theirs !== final)
+  const theirs = await hashOnNode(height, info, { node, signal })
+  if (theirs !== hash)
     throw new WrongChainError(
-      `the index holds final block ${String(firstHeight)} ${final}, the node at ${node.address} has ${theirs} there: ${advice}`,
+      `the index holds final block ${at} ${hash}, the node at ${node.address} has ${theirs} there: ${ADVICE}`,
     )
 }
 
@@ -142,6 +171,10 @@ function forkWithNode(
   return findFork({ ownTip, nodeTip: info.blocks, ownHash, nodeHash })
 }
 
-async function hashOnNode(height: number, info: NodeChainInfo, { node, signal }: Sources): Promise<string> {
+async function hashOnNode(
+  height: number,
+  info: NodeChainInfo,
+  { node, signal }: Pick<Sources, 'node' | 'signal'>,
+): Promise<string> {
   return height === info.blocks ? info.bestblockhash : node.blockHash(height, signal)
 }

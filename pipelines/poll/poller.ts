@@ -7,19 +7,20 @@ import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
 import type { NodeChainInfo } from '../node/replies.js'
 import { BlockSource } from './block-source.js'
-import { ChainWriter, type Identity, type Repair, type Target } from './chain-writer.js'
+import { ChainWriter, type Identity, type Target } from './chain-writer.js'
 import { DamageReports } from './damage-reports.js'
 import {
   isFatal,
   isOfNode,
   LogDamagedError,
   LogLostError,
+  PrunedNodeError,
   UnsteadyNodeError,
   WrongChainError,
 } from './errors.js'
 import { FetchInOrder } from './fetch-in-order.js'
 import { findFork } from './fork.js'
-import { repairOf } from './log-repair.js'
+import { repairOf, rewriteOf } from './log-repair.js'
 import { NodeWriter } from './node-writer.js'
 import { PoolFollower } from './pool-follower.js'
 import { NO_HASH, type VerifiedBlock } from './verified-block.js'
@@ -80,11 +81,6 @@ const MAX_WAITING_BYTES = 32 * 2 ** 20
 const SAY_EVERY_MS = 5_000
 /** After a failed poll. */
 const POLL_BACKOFF = { firstMs: 250, mostMs: 10_000 }
-/** Nobody knows what the index publishes: only where the node is, is settled. */
-const REWRITE: Repair = {
-  ...{ link: undefined, settled: false, settledWork: 'ff'.repeat(32) },
-  ...{ epoch: 0, position: -1, damagedPosition: -1 },
-}
 /** Attempts without a step forward before a poll is given up; waits between them sum to about ten seconds. */
 const MAX_STUCK = 8
 
@@ -107,7 +103,7 @@ export class Poller {
 
   constructor(options: PollerOptions) {
     this.#options = options
-    this.#reports = new DamageReports(options.log)
+    this.#reports = new DamageReports(options.log, options.now ?? (() => performance.now()))
   }
 
   get state(): PollerState {
@@ -160,7 +156,8 @@ export class Poller {
 
   /** Publishes, where a materializer waits for a repair, why there is none. @returns the error. */
   async #refused(error: unknown): Promise<unknown> {
-    await this.#reports.refuse(error instanceof Error ? error.message : String(error)).catch(() => undefined)
+    if (error instanceof WrongChainError || error instanceof PrunedNodeError)
+      await this.#reports.refuse(error.message).catch(() => undefined)
     return error
   }
 
@@ -211,7 +208,7 @@ export class Poller {
     const repair =
       report === undefined
         ? this.#rewrites
-          ? REWRITE
+          ? await rewriteOf(info, { log, node, signal })
           : undefined
         : await repairOf(report, identity, info, { log, node, signal })
     const chain = await ChainWriter.start(log, identity, repair)

@@ -74,17 +74,9 @@ export class Database {
     this.#client = connect(options, options.database)
   }
 
-  /** Another database of the same server, with connections of its own. @param timeoutMs of its queries, where others than here. */
-  sibling(
-    database: string,
-    settings = this.#options.settings,
-    timeoutMs = this.#options.timeoutMs,
-  ): Database {
-    return new Database({
-      ...{ ...this.#options, database },
-      ...(settings === undefined ? {} : { settings }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    })
+  /** Another database of the same server, or the same one, with connections and, where given, settings of its own. */
+  sibling(database: string, settings?: DatabaseOptions['settings']): Database {
+    return new Database({ ...this.#options, database, ...(settings === undefined ? {} : { settings }) })
   }
 
   /**

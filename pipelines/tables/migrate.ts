@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { type Database, NotThere, QueryRefused } from './clickhouse.js'
+import { hasReplicas, onAllReplicas } from './replicas.js'
 import { POINT_TABLES } from './visible.js'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
@@ -22,8 +23,8 @@ export class MigrationMismatch extends Error {
 /** How far a database is on its way to the schema of this version. */
 export interface Upgrade {
   /** Migrations that have run, of all that this version has. */
-  readonly applied: number
-  readonly total: number
+  readonly migrationsDone: number
+  readonly migrationsTotal: number
   /** File name of the migration that is running, or comes next. */
   readonly migration: string
   /** Parts of tables that the running one still has to rewrite; 0 where it rewrites none. */
@@ -33,6 +34,7 @@ export interface Upgrade {
 /**
  * Brings a database to the newest schema; makes it where it is missing. There is no lock, and so no holder that can die: each
  * statement may run any number of times, also late, when another process has long been done and writes (see `runStatement`).
+ * On a cluster of replicas, whose tables `cluster.sql` has made, it does so on all of them.
  * @throws MigrationMismatch where one that ran was changed since, or one ran that is not known here.
  */
 export async function migrate(db: Database, known?: readonly Migration[]): Promise<void> {
@@ -41,8 +43,11 @@ export async function migrate(db: Database, known?: readonly Migration[]): Promi
     `CREATE TABLE IF NOT EXISTS migrations (id UInt32, name String, checksum String, applied_at DateTime DEFAULT now())
      ENGINE = ReplacingMergeTree ORDER BY id`,
   )
-  for (const { id, name, statements, checksum } of await missing(db, known ?? (await readMigrations()))) {
-    for (const statement of statements) await runStatement(db, statement, id)
+  const left = await missing(db, known ?? (await readMigrations()))
+  const isReplicated = left.length > 0 && (await hasReplicas(db, 'migrations'))
+  for (const { id, name, statements, checksum } of left) {
+    for (const statement of statements)
+      await runStatement(db, isReplicated ? onAllReplicas(statement, db.name) : statement, id)
     await db.command(
       `INSERT INTO migrations (id, name, checksum) VALUES (${String(id)}, '${name}', '${checksum}')`,
     )
@@ -62,8 +67,8 @@ export async function upgradeOf(db: Database): Promise<Upgrade | undefined> {
   const [next] = left
   if (next === undefined) return undefined
   return {
-    applied: known.length - left.length,
-    total: known.length,
+    migrationsDone: known.length - left.length,
+    migrationsTotal: known.length,
     migration: next.name,
     partsLeft: await partsToRewrite(db),
   }
@@ -106,7 +111,6 @@ async function partsToRewrite(db: Database): Promise<number> {
  */
 async function runStatement(db: Database, statement: string, id: number): Promise<void> {
   const table = /^TRUNCATE TABLE (\w+)$/.exec(statement)?.[1]
-  if (statement.startsWith('INSERT')) return rewrite(db, statement)
   if (table === undefined) return db.command(statement)
   if (table in POINT_TABLES) return
   await db.command(
@@ -120,19 +124,6 @@ export async function isMigrated(db: Pick<Database, 'query'>): Promise<boolean> 
   const done = await db.query<{ id: number }>('SELECT DISTINCT id FROM migrations')
   const known = await readMigrations()
   return known.every(({ id }) => done.some((row) => row.id === id))
-}
-
-/** A table may have so many rows that copying them takes hours. */
-const REWRITE_TIMEOUT_MS = 86_400_000
-
-/** Fills a table from another one. Cut off, it is simply run again: the rows are the same. */
-async function rewrite(db: Database, statement: string): Promise<void> {
-  const patient = db.sibling(db.name, undefined, REWRITE_TIMEOUT_MS)
-  try {
-    await patient.command(statement)
-  } finally {
-    await patient.close()
-  }
 }
 
 /** The migrations in their order; comments are left out of what is run and compared. */

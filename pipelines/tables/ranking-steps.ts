@@ -1,5 +1,6 @@
 import type { Database } from './clickhouse.js'
 import { type Filter, newestRanking, type Ranking } from './ranking.js'
+import { mustBeNewest, whileNewest } from './writers.js'
 
 /**
  * What comes next. `base` takes the ranking before over, `changes` what blocks have changed since, both into
@@ -23,17 +24,22 @@ export interface Build {
 /** Tables that hold nothing but the steps of builds. */
 export const STEP_TABLES = ['ranking_changes', 'ranking_order', 'ranking_steps'] as const
 
-/** Begins to build the ranking of the block at the end of the filter's chain. @param db whose `rely` was called. */
+/**
+ * Begins to build the ranking of the block at the end of the filter's chain.
+ * @param db whose `rely` was called.
+ * @throws Superseded where there is a newer writer.
+ */
 export async function beginBuild(
   db: Database,
   filter: Filter,
   at: { readonly height: number; readonly hash: string },
+  writer: bigint,
 ): Promise<Build> {
   const base = await newestRanking(db, filter)
   const phase = base.size === 0 ? 'changes' : 'base'
   const done = phase === 'base' ? 0 : base.height
   const build: Build = { ...at, base, step: 0, phase, done, collected: 0 }
-  await note(db, build)
+  await note(db, build, writer)
   return build
 }
 
@@ -57,24 +63,26 @@ export async function openBuilds(db: Database): Promise<Build[]> {
  * Does one step of a build: a query over at most `most` rows of a table and what it takes to find them. A step that was cut
  * off is done again: its rows are the same.
  * @param filter of a chain that holds the build's block.
+ * @param writer whose chain that is. One that was superseded, and did not know, neither announces nor notes anything.
  * @returns the build after it, or the ranking once it is announced.
- * @throws DatabaseUnavailable, QueryRefused; Error where rows are missing in the end: such a build must be dropped.
+ * @throws DatabaseUnavailable, QueryRefused, Superseded; Error where rows are missing in the end: such a build must be dropped.
  */
 export async function buildStep(
   db: Database,
   filter: Filter,
   build: Build,
   most: number,
+  writer: bigint,
 ): Promise<Build | Ranking> {
   const steps = { base: takeBase, changes: takeChanges, order, number }
   const next = await steps[build.phase](db, build, most, filter)
   await db.mustBeWhole()
   if (!('phase' in next)) {
-    await announce(db, next)
+    await announce(db, next, writer)
     return next
   }
   const noted = { ...next, step: build.step + 1 }
-  await note(db, noted)
+  await note(db, noted, writer)
   return noted
 }
 
@@ -178,21 +186,23 @@ async function mustBeAll(db: Database, { height, hash }: Build, size: number): P
   )
 }
 
-async function announce(db: Database, { height, hash, size }: Ranking): Promise<void> {
+async function announce(db: Database, { height, hash, size }: Ranking, writer: bigint): Promise<void> {
   await db.command(
     `INSERT INTO rankings (height, block_hash, size, built_at)
-     SELECT ${String(height)}, ${literal(hash)}, ${String(size)}, now64(3) WHERE ${db.whileWhole}`,
+     SELECT ${String(height)}, ${literal(hash)}, ${String(size)}, now64(3) WHERE ${whileNewest(writer)} AND ${db.whileWhole}`,
   )
+  await mustBeNewest(db, writer)
   await db.mustBeWhole()
 }
 
-async function note(db: Database, build: Build): Promise<void> {
+async function note(db: Database, build: Build, writer: bigint): Promise<void> {
   const { base, step, phase, done, collected } = build
   await db.command(
     `INSERT INTO ranking_steps (at_height, at_hash, step, phase, done, collected, base_height, base_hash, base_size)
      SELECT ${nameOf(build)}, ${String(step)}, '${phase}', ${String(done)}, ${String(collected)}, ${String(base.height)},
-       ${literal(base.hash)}, ${String(base.size)} WHERE ${db.whileWhole}`,
+       ${literal(base.hash)}, ${String(base.size)} WHERE ${whileNewest(writer)} AND ${db.whileWhole}`,
   )
+  await mustBeNewest(db, writer)
   await db.mustBeWhole()
 }
 

@@ -52,19 +52,28 @@ export async function rowsAbove(db: Asks, ranking: Ranking, filter: Filter): Pro
   return Number((await db.query<{ rows: string }>(sql, { above: ranking.height }))[0]?.rows ?? 0)
 }
 
+/** Rows of balances that a page may lay over the newest ranking: several times what the materializer lets come together. */
+const MOST_ROWS_ABOVE = 1_000_000
+
 /**
  * The addresses with the largest balances at the end of the filter's chain, equal ones by address. Reads as many rows as were
  * written above the newest ranking, and no more than that of the ranking, however deep the page.
+ * @param most rows above it that are laid over it.
+ * @returns undefined where there are more: the ranking of so long a chain is not built yet.
  */
 export async function richest(
   db: Asks,
   filter: Filter,
   page: { readonly offset: number; readonly limit: number },
-): Promise<RankedAddress[]> {
+  most = MOST_ROWS_ABOVE,
+): Promise<RankedAddress[] | undefined> {
   const ranking = await newestRanking(db, filter)
   const above = { above: ranking.height, hash: ranking.hash }
-  const counted = `SELECT uniqExact(script_hash) AS scripts FROM script_balances WHERE height > {above:Int64} AND ${filter}`
-  const moved = Number((await db.query<{ scripts: string }>(counted, above))[0]?.scripts ?? 0)
+  const counted = `SELECT count() AS rows, uniqExact(script_hash) AS scripts FROM (SELECT script_hash FROM script_balances
+    WHERE height > {above:Int64} AND ${filter} LIMIT ${String(most + 1)})`
+  const [touched] = await db.query<{ rows: string; scripts: string }>(counted, above)
+  if (Number(touched?.rows ?? 0) > most) return undefined
+  const moved = Number(touched?.scripts ?? 0)
   // A rank can have moved by as many places as scripts were touched.
   const first = Math.max(1, Math.min(page.offset + 1 - moved, ranking.size))
   const last = page.offset + page.limit + moved

@@ -1,5 +1,6 @@
 import { depthOf } from './chain-tables.js'
 import type { Database } from './clickhouse.js'
+import { mustBeNewest, whileNewest } from './writers.js'
 
 /** The unspent outputs of a script as of a block, numbered: true as long as that block is of the chain. */
 export interface UnspentList {
@@ -148,13 +149,16 @@ export async function changesAbove(db: Asks, of: UnspentOf, list: UnspentList): 
 /**
  * Writes the list of a script's unspent outputs as of the end of the filter's chain, from an earlier one and what changed
  * since. The same block always gives the same rows, so a build that was cut off is simply made again.
- * @throws where not all rows are there in the end.
+ * @param db whose `rely` was called.
+ * @param writer whose chain that is. One that was superseded, and did not know, announces no list.
+ * @throws DatabaseUnavailable, QueryRefused, Superseded; Error where the rows are not as many as the script's totals say.
  */
 export async function buildList(
   db: Database,
   of: UnspentOf,
   base: UnspentList,
   at: { readonly height: number; readonly hash: string },
+  writer: bigint,
 ): Promise<UnspentList> {
   const { scriptHash, filter } = of
   const name = `unhex('${scriptHash}') AS script, ${String(at.height)} AS made_height, unhex('${at.hash}') AS made_hash`
@@ -168,37 +172,102 @@ export async function buildList(
      )`,
     paramsOf(scriptHash, base),
   )
-  const counted = `SELECT uniqExact(place) AS rows, max(place) AS last FROM unspent_outputs WHERE ${OF_LIST}`
-  const [row] = await db.query<{ rows: string; last: string }>(
-    counted,
-    paramsOf(scriptHash, { ...at, size: 0 }),
-  )
-  if (row === undefined || row.rows !== row.last)
-    throw new Error(`the unspent outputs of ${scriptHash} as of ${at.hash} are not all there`)
+  const size = await countList(db, of, { ...at, size: 0 })
   await db.mustBeWhole()
   await db.command(
     `INSERT INTO unspent_lists (script_hash, height, block_hash, size, built_at)
-     VALUES (unhex('${scriptHash}'), ${String(at.height)}, unhex('${at.hash}'), ${row.rows}, now64(3))`,
+     SELECT unhex('${scriptHash}'), ${String(at.height)}, unhex('${at.hash}'), ${String(size)}, now64(3)
+     WHERE ${whileNewest(writer)} AND ${db.whileWhole}`,
   )
-  return { ...at, size: Number(row.rows) }
+  await mustBeNewest(db, writer)
+  return { ...at, size }
+}
+
+/** @throws Error where a list does not have each place once, as many as the script's totals say at the end of the filter's chain. */
+async function countList(db: Asks, { scriptHash, filter }: UnspentOf, list: UnspentList): Promise<number> {
+  const sql = `SELECT uniqExact(place) AS rows, max(place) AS last, (SELECT unspent_count FROM script_txs
+      WHERE ${SCRIPT} AND ${filter} ORDER BY script_txs.ordinal DESC LIMIT 1) AS unspent
+    FROM unspent_outputs WHERE ${OF_LIST}`
+  type Row = { rows: string; last: string; unspent: string | null }
+  const [row] = await db.query<Row>(sql, paramsOf(scriptHash, list))
+  if (row?.rows === row?.last && row?.rows === row?.unspent) return Number(row?.rows)
+  throw new Error(
+    `the list of unspent outputs of ${scriptHash} as of ${list.hash} has ${row?.rows ?? '0'}, and the script ${row?.unspent ?? '0'}`,
+  )
+}
+
+/** Ranges of script hashes by their first two bytes: alike in size, for these are hashes. */
+export const SCRIPT_RANGES = 1 << 16
+
+/**
+ * Returns scripts of which outputs were created and spent so often, of as many ranges as have about so many rows.
+ * @param range `from` which range on; `most` scripts at most.
+ * @returns the range to go on from.
+ */
+export async function busyScripts(
+  db: Asks,
+  range: { readonly from: number; readonly rows: number; readonly tail: number; readonly most: number },
+): Promise<{ readonly scripts: string[]; readonly to: number }> {
+  const { from, rows, tail, most } = range
+  const [all] = await db.query<{ rows: string }>('SELECT count() AS rows FROM script_outputs')
+  const ranges = Math.max(1, Math.floor((SCRIPT_RANGES * rows) / Math.max(1, Number(all?.rows))))
+  const to = Math.min(from + ranges, SCRIPT_RANGES)
+  const edge = (value: number): string =>
+    `toFixedString(unhex('${value.toString(16).padStart(4, '0').padEnd(64, '0')}'), 32)`
+  const found = await db.query<{ script: string }>(
+    `SELECT lower(hex(script_hash)) AS script FROM script_outputs
+     WHERE script_hash >= ${edge(from)} ${to === SCRIPT_RANGES ? '' : `AND script_hash < ${edge(to)}`}
+     GROUP BY script_hash HAVING count() >= ${String(tail)} ORDER BY count() DESC LIMIT ${String(most)}
+     SETTINGS optimize_aggregation_in_order = 1`,
+  )
+  return { scripts: found.map(({ script }) => script), to }
 }
 
 /** A superseded list is still read by whoever chose it before: longer than any query may take. */
 const KEPT_SECONDS = 600
 const DROPPED_AT_ONCE = 200
 
-/** Takes away superseded lists: their rows first. Replicated tables refuse subqueries there, so they are named. */
-export async function dropOldLists(db: Database): Promise<void> {
-  const old = await db.query<{ script: string; at: number; hash: string }>(
+interface ListName {
+  readonly script: string
+  readonly at: number
+  readonly hash: string
+}
+
+/** Takes away superseded lists: their rows first. @returns whether there are no more of them. */
+export async function dropOldLists(db: Database): Promise<boolean> {
+  const old = await db.query<ListName>(
     `SELECT lower(hex(script_hash)) AS script, unspent_lists.height AS at, lower(hex(block_hash)) AS hash FROM unspent_lists
      WHERE built_at < now64(3) - INTERVAL ${String(KEPT_SECONDS)} SECOND AND (script_hash, height) NOT IN (
        SELECT script_hash, height FROM unspent_lists ORDER BY height DESC LIMIT 2 BY script_hash)
      LIMIT ${String(DROPPED_AT_ONCE)}`,
   )
-  if (old.length === 0) return
-  const names = old
-    .map(({ script, at, hash }) => `(unhex('${script}'), ${String(at)}, unhex('${hash}'))`)
-    .join(', ')
-  await db.command(`DELETE FROM unspent_outputs WHERE (script_hash, at_height, at_hash) IN (${names})`)
-  await db.command(`DELETE FROM unspent_lists WHERE (script_hash, height, block_hash) IN (${names})`)
+  if (old.length === 0) return true
+  await dropRows(db, old)
+  await db.command(
+    `DELETE FROM unspent_lists WHERE (script_hash, height, block_hash) IN (${old.map(literal).join(', ')})`,
+  )
+  return old.length < DROPPED_AT_ONCE
 }
+
+/** Takes away rows of lists whose building was cut off. Call while none is being built. */
+export async function dropUnfinishedLists(db: Database): Promise<void> {
+  for (;;) {
+    const unfinished = await db.query<ListName>(
+      `SELECT DISTINCT lower(hex(script_hash)) AS script, at_height AS at, lower(hex(at_hash)) AS hash FROM unspent_outputs
+       WHERE (script_hash, at_height, at_hash) NOT IN (SELECT script_hash, height, block_hash FROM unspent_lists)
+       LIMIT ${String(DROPPED_AT_ONCE)}`,
+    )
+    if (unfinished.length > 0) await dropRows(db, unfinished)
+    if (unfinished.length < DROPPED_AT_ONCE) return
+  }
+}
+
+/** Replicated tables refuse subqueries in a deletion, so the lists are named. */
+async function dropRows(db: Database, lists: readonly ListName[]): Promise<void> {
+  await db.command(
+    `DELETE FROM unspent_outputs WHERE (script_hash, at_height, at_hash) IN (${lists.map(literal).join(', ')})`,
+  )
+}
+
+const literal = ({ script, at, hash }: ListName): string =>
+  `(unhex('${script}'), ${String(at)}, unhex('${hash}'))`

@@ -12,6 +12,8 @@ import {
   SYNCING,
   SYNCING_RETRY_SECONDS,
   Unauthorized,
+  UPGRADING,
+  UPGRADING_RETRY_SECONDS,
 } from './reader.js'
 import { BadArgument, type Read } from './reads/read.js'
 import { API, type Matched, Router } from './router.js'
@@ -136,10 +138,17 @@ export class Dispatcher {
       return errorAnswer(401, error.message, [['www-authenticate', 'Bearer']])
     if (error instanceof NodeUnavailable) return errorAnswer(503, 'Node unavailable')
     if (error instanceof Overloaded) return errorAnswer(503, OVERLOADED, [['retry-after', '1']])
-    if (error instanceof Unavailable) return errorAnswer(503, UNAVAILABLE)
+    if (error instanceof Unavailable) return this.#unavailable()
     this.#parts.metrics.defect('http')
     this.#parts.logger.error({ err: error, what }, 'a read failed')
     return errorAnswer(500, 'Internal Server Error')
+  }
+
+  #unavailable(): Answer {
+    const { upgrade } = this.reader
+    if (upgrade === undefined) return errorAnswer(503, UNAVAILABLE)
+    const headers: Headers = [JSON_TYPE, NO_STORE, ['retry-after', String(UPGRADING_RETRY_SECONDS)]]
+    return { status: 503, headers, body: jsonBytes({ error: UPGRADING, ...upgrade }) }
   }
 
   #health(): Answer {

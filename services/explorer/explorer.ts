@@ -2,6 +2,7 @@ import type { Chain } from '../../pipelines/chain/network.js'
 import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
+import type { MigrationMismatch } from '../../pipelines/tables/migrate.js'
 import { Code } from '../rpc/error.js'
 import { type RpcServer, startRpcServer } from '../rpc/server.js'
 import { AuditWatch } from './audit-watch.js'
@@ -23,6 +24,7 @@ import { State } from './state.js'
 import { readsService } from './rpc/reads-service.js'
 import { ServingTables } from './serving-tables.js'
 import { Tables } from './tables.js'
+import { followUpgrade } from './upgrade-follow.js'
 import { Token } from '../token.js'
 import { WhaleWatch } from './whale-watch.js'
 
@@ -58,6 +60,8 @@ export interface Explorer {
   readonly url: string
   /** Of gRPC, host and port; undefined where there is none. */
   readonly grpcAddress: string | undefined
+  /** Resolves when the database has this version's schema; with why not, where a newer one made it. */
+  readonly upgraded: Promise<MigrationMismatch | undefined>
   /** Stops listening, drops the clients, ends following. Leaves database and log open. */
   close(): Promise<void>
 }
@@ -151,6 +155,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const rpcService = readsService(dispatcher.reader, feed, READS)
 
   await Promise.all([database.start(), definitions.start()])
+  const upgraded = followUpgrade(db, state, { logger, signal: stop.signal })
   const following = [heads.run(stop.signal), pool.run(stop.signal)]
   for (const each of following) each.catch(ended(logger))
   audit.start()
@@ -168,11 +173,11 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     node.close()
     audit.close()
     definitions.close()
-    await Promise.allSettled(following)
+    await Promise.allSettled([...following, upgraded])
     metrics.close()
   }
   try {
-    if (database.connected) await state.until(() => state.ready, READY_WAIT_MS)
+    if (database.connected) await state.until(() => state.ready || state.upgrade !== undefined, READY_WAIT_MS)
     if (options.grpcPort !== undefined) {
       const what = 'gRPC of the explorer (EXPLORER_GRPC_PORT)'
       const observe = (method: string, code: Code, seconds: number): void => {
@@ -185,7 +190,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     }
     const taken = await server.listen(host, port)
     const grpcAddress = rpc === undefined ? undefined : `${host}:${String(rpc.port)}`
-    return { url: `http://${host}:${String(taken)}`, grpcAddress, close }
+    return { url: `http://${host}:${String(taken)}`, grpcAddress, upgraded, close }
   } catch (error) {
     await close()
     throw error

@@ -128,12 +128,17 @@ export class HeadFollower {
     const { log } = this.#parts
     const [first, last] = await Promise.all([log.first('committed'), log.last('committed')])
     this.#next = last + 1
-    for (let end = last + 1; end > first; end -= READ_AT_ONCE) {
+    const found: LogRecord[] = []
+    let hasBeat = false
+    for (let end = last + 1; end > first && !hasBeat; end -= READ_AT_ONCE) {
       const from = Math.max(first, end - READ_AT_ONCE)
-      const records = await log.read('committed', from, end - from)
-      for (const record of records) this.#take(record)
-      if (this.#parts.state.heartbeat !== undefined) return
+      const records = (await log.read('committed', from, end - from)).filter(({ position }) => position < end)
+      hasBeat = records.some(
+        ({ position, value }) => this.#decode(position, value)?.event.case === 'heartbeat',
+      )
+      found.unshift(...records)
     }
+    for (const record of found) this.#take(record)
   }
 
   #take({ position, value }: LogRecord): void {
@@ -149,7 +154,10 @@ export class HeadFollower {
       this.#isBehind = true
     }
     if (event?.case === 'heartbeat') {
-      this.#parts.state.heartbeat = appliedHeartbeat(event.value) ?? this.#parts.state.heartbeat
+      const { state } = this.#parts
+      state.heartbeat = appliedHeartbeat(event.value) ?? state.heartbeat
+      // An announcement may have been missed, where another log was put in the place of this one.
+      if (state.heartbeat?.nodeHash !== state.chain.tipHash) this.#isBehind = true
     }
   }
 

@@ -1,5 +1,7 @@
 import type { AvailableDatabase } from './availability.js'
 import type { AuditResult } from './audit-watch.js'
+import type { Upgrade } from '../../pipelines/tables/migrate.js'
+import { UPGRADING } from './reader.js'
 import type { State } from './state.js'
 
 /** What /health tells; `error` stands there only where the service is degraded. */
@@ -19,6 +21,8 @@ export interface Health {
   readonly indexerError?: string
   /** Stands there, true, where that is damage in the log which the poller repairs by itself. */
   readonly indexerHealing?: true
+  /** While the database is on its way to this version's schema. */
+  readonly upgrade?: Upgrade
   readonly error?: string
 }
 
@@ -31,6 +35,8 @@ interface HealthParts {
 export function healthOf({ state, database, audit }: HealthParts, wsClients: number): Health {
   const connected = database.connected
   const ok = connected && state.ready
+  const upgrade = connected ? state.upgrade : undefined
+  const why = upgrade === undefined ? 'Not ready yet' : UPGRADING
   return {
     status: ok ? 'ok' : 'degraded',
     service: 'headwater-explorer',
@@ -41,6 +47,7 @@ export function healthOf({ state, database, audit }: HealthParts, wsClients: num
     audit,
     ...(state.alert === undefined ? {} : { indexerError: state.alert }),
     ...(state.logDamage === 'healing' ? { indexerHealing: true as const } : {}),
-    ...(ok ? {} : { error: connected ? 'Not ready yet' : 'Database unavailable' }),
+    ...(upgrade === undefined ? {} : { upgrade }),
+    ...(ok ? {} : { error: connected ? why : 'Database unavailable' }),
   }
 }

@@ -3,7 +3,6 @@ import { engineUrl, presentNodeUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
 import { runService, StartRefused, untilAborted } from '../lifecycle.js'
 import { startExplorer } from './explorer.js'
-import { newerSchema } from './newer-schema.js'
 import { UpgradeAnswers } from './upgrading.js'
 
 await runService('explorer', async ({ config, logger, signal }) => {
@@ -24,7 +23,7 @@ await runService('explorer', async ({ config, logger, signal }) => {
     healthToken: config.healthApiToken,
   })
   logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listens')
-  const refused = await newerSchema(db, { logger, signal })
+  const refused = await Promise.race([explorer.upgraded, untilAborted(signal).then(() => undefined)])
   if (refused === undefined) await untilAborted(signal)
   await explorer.close()
   await Promise.all([db.close(), log.close()])

@@ -1,10 +1,18 @@
 import { AnswerCache, type CachedAnswer, type Moment, toBytes } from './answer-cache.js'
 import { Overloaded, Unavailable } from './availability.js'
 import type { Origin } from '../client-address.js'
+import type { Upgrade } from '../../pipelines/tables/migrate.js'
 import type { Definitions } from './definitions.js'
 import type { RateLimit } from '../rate-limit.js'
 import { parseArguments } from './reads/arguments.js'
-import { BadArgument, type NodeAsked, NotFound, type Read, type ReadContext } from './reads/read.js'
+import {
+  BadArgument,
+  type NodeAsked,
+  NotBuiltYet,
+  NotFound,
+  type Read,
+  type ReadContext,
+} from './reads/read.js'
 import { SharedAnswer, type WhenGone } from './shared-answer.js'
 import type { ChainState, State } from './state.js'
 import { type Syncing, syncing } from './syncing.js'
@@ -66,6 +74,9 @@ const OVERLOADED = new Overloaded()
 /** What clients are told of an `Unknown` outcome, and when they may ask again. */
 export const SYNCING = 'Index is syncing'
 export const SYNCING_RETRY_SECONDS = 5
+/** What clients are told instead of `Unavailable` while the database, or the log, is on its way to this version's format. */
+export const UPGRADING = 'Index is upgrading'
+export const UPGRADING_RETRY_SECONDS = 5
 /** Of one answer; then it is Unavailable, and what it asked of the database ends. */
 const ANSWER_DEADLINE_MS = 5_000
 /** How long a request waits for the height that it asks for. */
@@ -76,10 +87,15 @@ export class Reader {
   readonly #parts: ReaderParts
   readonly #cache = new AnswerCache()
   /** Answers on their way: the same question of the same moment is asked once. */
-  readonly #pending = new Map<string, SharedAnswer<Good | Missing>>()
+  readonly #pending = new Map<string, SharedAnswer<Outcome>>()
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
+  }
+
+  /** How far an upgrade is that may be why the database cannot answer; undefined where there is none. */
+  get upgrade(): Upgrade | undefined {
+    return this.#parts.tables.isReachable ? this.#parts.state.upgrade : undefined
   }
 
   /** Counts a request. @returns milliseconds until its client may ask again, undefined where it may now. */
@@ -129,7 +145,8 @@ export class Reader {
   }
 
   /** What says that there is nothing is not believed of an index that may only not have got there. */
-  #believed(outcome: Good | Missing): Outcome {
+  #believed(outcome: Outcome): Outcome {
+    if ('syncing' in outcome) return outcome
     const { chain } = outcome
     const from = 'missing' in outcome ? outcome.from : outcome.answer.emptyFrom
     if (from === undefined || chain === undefined) return outcome
@@ -144,18 +161,13 @@ export class Reader {
     return { answer: { body, etag: '' }, chain: undefined }
   }
 
-  #underWay(
-    read: Read,
-    args: Record<string, unknown>,
-    key: string,
-    moment: Moment,
-  ): SharedAnswer<Good | Missing> {
+  #underWay(read: Read, args: Record<string, unknown>, key: string, moment: Moment): SharedAnswer<Outcome> {
     const pendingKey = `${key} ${JSON.stringify(moment)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
     if (this.#parts.tables.isOverloaded) throw OVERLOADED
-    const make = (signal: AbortSignal): Promise<Good | Missing> => this.#make(read, args, key, signal)
-    const making = new SharedAnswer<Good | Missing>(make, ANSWER_DEADLINE_MS, () => {
+    const make = (signal: AbortSignal): Promise<Outcome> => this.#make(read, args, key, signal)
+    const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {
       if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)
     })
     this.#pending.set(pendingKey, making)
@@ -163,12 +175,7 @@ export class Reader {
   }
 
   /** Makes an answer of the state of now; again where that state was not the tables' until the last row was read. */
-  async #make(
-    read: Read,
-    args: Record<string, unknown>,
-    key: string,
-    signal: AbortSignal,
-  ): Promise<Good | Missing> {
+  async #make(read: Read, args: Record<string, unknown>, key: string, signal: AbortSignal): Promise<Outcome> {
     const { state, lookForHeads } = this.#parts
     for (;;) {
       const context = this.#context(signal)
@@ -179,7 +186,7 @@ export class Reader {
       if (made.status === 'rejected' && made.reason instanceof Unavailable) throw made.reason
       // What is missing, or fails, may be so of rows of two states.
       if (!tables.hasRead || (await tables.fence()) === chain.fence) {
-        if (made.status === 'rejected') return missing(made.reason, chain)
+        if (made.status === 'rejected') return without(made.reason, chain, state.nodeHeight)
         const emptyFrom = read.emptyFrom?.(args as never, made.value as never)
         const answer = { ...toBytes(made.value, moment.tipHash), emptyFrom }
         this.#cache.keep(read.fresh, key, answer, moment)
@@ -204,8 +211,10 @@ export class Reader {
   }
 }
 
-/** @throws the error, unless it is that nothing was found. */
-function missing(error: unknown, chain: ChainState): Missing {
+/** @throws the error, unless it is that nothing was found, or is not built yet. */
+function without(error: unknown, chain: ChainState, nodeHeight: number | undefined): Missing | Unknown {
+  if (error instanceof NotBuiltYet)
+    return { syncing: { indexedHeight: chain.height, nodeHeight: nodeHeight ?? null }, chain }
   if (error instanceof NotFound) return { missing: error.message, from: error.from, chain }
   throw error
 }

@@ -1,5 +1,6 @@
 import type { Chain } from '../../pipelines/chain/network.js'
 import type { ChainView } from '../../pipelines/tables/chain-view.js'
+import type { Upgrade } from '../../pipelines/tables/migrate.js'
 import { type Overlay, Pool } from './pool.js'
 import type { BlockRow } from './block-table.js'
 import type { Days } from './days.js'
@@ -53,6 +54,7 @@ export class State {
   #chainLoaded = false
   #poolLoaded = false
   #waiters: Waiter[] = []
+  #upgrade: Upgrade | undefined
   heartbeat: AppliedHeartbeat | undefined
   /** The poller's last heartbeat in the log, which the materializer may not have applied. */
   nodeSeen: SeenNode | undefined
@@ -95,6 +97,16 @@ export class State {
 
   poolLoaded(): void {
     this.#poolLoaded = true
+    this.#wake()
+  }
+
+  /** How far the database is on its way to this version's schema; undefined where it has it, or nobody knows. */
+  get upgrade(): Upgrade | undefined {
+    return this.#upgrade
+  }
+
+  upgrades(upgrade: Upgrade | undefined): void {
+    this.#upgrade = upgrade
     this.#wake()
   }
 

@@ -1,9 +1,8 @@
 import type { Logger } from '../../pipelines/logger.js'
 import type { UpgradeProgress } from '../../pipelines/log/embedded.js'
 import type { Answer } from './dispatch.js'
+import { UPGRADING, UPGRADING_RETRY_SECONDS } from './reader.js'
 import { Server } from './server.js'
-
-const RETRY_SECONDS = 5
 
 /** Answers every request with 503 on the explorer's port while the log of an earlier version is converted, before it can start. */
 export class UpgradeAnswers {
@@ -42,13 +41,13 @@ export class UpgradeAnswers {
   #answer(): Answer {
     const { done, total } = this.#progress
     const body = {
-      ...{ error: 'Index is upgrading', recordsConverted: done, recordsTotal: total },
+      ...{ error: UPGRADING, recordsConverted: done, recordsTotal: total },
       ...{ status: 'degraded', service: 'headwater-explorer' },
     }
     const headers = [
       ['content-type', 'application/json; charset=utf-8'],
       ['cache-control', 'no-store'],
-      ['retry-after', String(RETRY_SECONDS)],
+      ['retry-after', String(UPGRADING_RETRY_SECONDS)],
     ] as const
     return { status: 503, headers, body: Buffer.from(JSON.stringify(body)) }
   }

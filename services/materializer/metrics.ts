@@ -1,19 +1,10 @@
 import { offsetOf } from '../../pipelines/events/positions.js'
 import type { LogObserver } from '../../pipelines/log/observed.js'
-import type { Topic } from '../../pipelines/log/port.js'
 import type { MaterializerObserver } from '../../pipelines/materialize/materializer.js'
 import type { Head } from '../../pipelines/tables/head.js'
 import type { Health } from '../observation.js'
-import {
-  BATCH_SIZES,
-  collectDefaultMetrics,
-  Counter,
-  Gauge,
-  Histogram,
-  kindOf,
-  Registry,
-  SECONDS,
-} from '../prometheus.js'
+import { ProcessMetrics } from '../process-metrics.js'
+import { kindOf } from '../prometheus.js'
 import { Vitals } from '../vitals.js'
 
 export interface MaterializerSources {
@@ -24,88 +15,35 @@ export interface MaterializerSources {
 }
 
 /** What the materializer reports to Prometheus and to `/health`. */
-export class MaterializerMetrics implements MaterializerObserver, LogObserver {
-  readonly vitals = new Vitals()
-  readonly #registry = new Registry()
+export class MaterializerMetrics extends ProcessMetrics implements MaterializerObserver, LogObserver {
   readonly #sources: MaterializerSources
-  readonly #blocks: Counter<'change'>
-  readonly #events: Counter
-  readonly #errors: Counter<'kind'>
-  readonly #batches: Histogram
-  readonly #insertRows: Histogram<'table'>
-  readonly #inserts: Histogram<'table'>
-  readonly #appends: Histogram<'topic'>
+  readonly #events = this.count('events_total', 'Events of topic chain that were applied.')
+  readonly #batches = this.sizes('batch_events', 'Events applied at once.')
+  readonly #insertRows = this.sizes('insert_rows', 'Rows of an insert, by table.', 'table')
+  readonly #inserts = this.seconds('insert_duration_seconds', 'Time of an insert, by table.', 'table')
   #isLeading = false
 
   constructor(sources: MaterializerSources) {
+    super({
+      prefix: 'headwater_materializer_',
+      vitals: new Vitals(),
+      blocks: 'Blocks applied to the tables, by what was done: connected or disconnected.',
+      errors: 'Failed steps, by kind; each was tried again, or stopped it.',
+    })
     this.#sources = sources
-    collectDefaultMetrics({ register: this.#registry, prefix: 'headwater_materializer_' })
-    this.#blocks = new Counter({
-      ...this.#named(
-        'blocks_total',
-        'Blocks applied to the tables, by what was done: connected or disconnected.',
-      ),
-      labelNames: ['change'],
-    })
-    this.#events = new Counter(this.#named('events_total', 'Events of topic chain that were applied.'))
-    this.#errors = new Counter({
-      ...this.#named('errors_total', 'Failed steps, by kind; each was tried again, or stopped it.'),
-      labelNames: ['kind'],
-    })
-    this.#batches = new Histogram({
-      ...this.#named('batch_events', 'Events applied at once.'),
-      buckets: BATCH_SIZES,
-    })
-    this.#insertRows = new Histogram({
-      ...this.#named('insert_rows', 'Rows of an insert, by table.'),
-      labelNames: ['table'],
-      buckets: BATCH_SIZES,
-    })
-    this.#inserts = new Histogram({
-      ...this.#named('insert_duration_seconds', 'Time of an insert, by table.'),
-      labelNames: ['table'],
-      buckets: SECONDS,
-    })
-    this.#appends = new Histogram({
-      ...this.#named('append_duration_seconds', 'Time to append a batch to the log, by topic.'),
-      labelNames: ['topic'],
-      buckets: SECONDS,
-    })
-    this.#gauges()
-  }
-
-  #named(name: string, help: string): { name: string; help: string; registers: Registry[] } {
-    return { name: `headwater_materializer_${name}`, help, registers: [this.#registry] }
-  }
-
-  #gauges(): void {
-    /** Without a value where there is none: a standby has no state of its own. */
-    const gauge = (
-      name: string,
-      help: string,
-      read: () => number | undefined | Promise<number | undefined>,
-    ): void => {
-      new Gauge({
-        ...this.#named(name, help),
-        async collect() {
-          const value = await read()
-          if (value === undefined) this.remove()
-          else this.set(value)
-        },
-      })
-    }
-    const { head } = this.#sources
-    gauge('leading', 'Whether it is the one that applies events.', () => Number(this.#isLeading))
-    gauge('stopped', 'Whether it stands still until someone does something.', () =>
+    const { head } = sources
+    this.gauge('leading', 'Whether it is the one that applies events.', () => Number(this.#isLeading))
+    this.gauge('stopped', 'Whether it stands still until someone does something.', () =>
       Number(this.vitals.isStopped),
     )
-    gauge('height', 'Height of its newest head.', () => head()?.tipHeight)
-    gauge('epoch', 'Epoch of the last event in its newest head.', () => head()?.epoch)
-    gauge('position', 'Position of that event in topic chain.', () => {
+    // Without a value on a standby, which has no state of its own.
+    this.gauge('height', 'Height of its newest head.', () => head()?.tipHeight)
+    this.gauge('epoch', 'Epoch of the last event in its newest head.', () => head()?.epoch)
+    this.gauge('position', 'Position of that event in topic chain.', () => {
       const position = head()?.position
       return position === undefined ? undefined : offsetOf(position)
     })
-    gauge('lag_events', "Events between its newest head and the log's end.", () => this.#lag())
+    this.gauge('lag_events', "Events between its newest head and the log's end.", () => this.#lag())
   }
 
   async #lag(): Promise<number | undefined> {
@@ -126,23 +64,14 @@ export class MaterializerMetrics implements MaterializerObserver, LogObserver {
     if (events === 0) return
     this.#events.inc(events)
     this.#batches.observe(events)
-    this.#blocks.inc({ change: 'connected' }, blocks.connected)
-    this.#blocks.inc({ change: 'disconnected' }, blocks.disconnected)
-  }
-
-  failed(error: unknown): void {
-    this.vitals.failed(error)
-    this.#errors.inc({ kind: kindOf(error) })
+    this.blocks.inc({ change: 'connected' }, blocks.connected)
+    this.blocks.inc({ change: 'disconnected' }, blocks.disconnected)
   }
 
   /** It stands still until someone does something. */
   stopped(why: Error): void {
     this.vitals.stopped(why.message)
-    this.#errors.inc({ kind: kindOf(why) })
-  }
-
-  appended(topic: Topic, _events: number, seconds: number): void {
-    this.#appends.observe({ topic }, seconds)
+    this.errors.inc({ kind: kindOf(why) })
   }
 
   readonly inserted = (table: string, rows: number, seconds: number): void => {
@@ -163,9 +92,5 @@ export class MaterializerMetrics implements MaterializerObserver, LogObserver {
         ...{ height: tipHeight, epoch, position: offsetOf(position) },
       },
     }
-  }
-
-  async text(): Promise<{ text: string; type: string }> {
-    return { text: await this.#registry.metrics(), type: this.#registry.contentType }
   }
 }

@@ -3,6 +3,7 @@ import type { Logger } from '../../pipelines/logger.js'
 import { Announcer } from '../../pipelines/materialize/announce.js'
 import { mustBeBuildable } from '../../pipelines/materialize/replay.js'
 import { Successor } from '../../pipelines/materialize/successor.js'
+import { loadChainView } from '../../pipelines/tables/chain-view.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { notePlace } from '../../pipelines/tables/serving.js'
 import type { Progress } from '../progress.js'
@@ -41,7 +42,7 @@ export async function replayInto(parts: IntoParts, name: string, crashAt?: strin
     crashing(crashAt === 'after-switch')()
     await notePlace(named, name)
     // Explorers look when a head is announced: so they come over now, and not with the next block.
-    await new Announcer(log).head(head)
+    await new Announcer(log).head(await loadChainView(db, head))
     progress.end()
     return `${name} serves from block ${String(head.tipHeight)} on; ${serving.name} is as it was and no longer needed: DROP DATABASE ${serving.name}`
   } finally {

@@ -1,5 +1,6 @@
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { readMigrations } from '../../pipelines/tables/migrate.js'
+import { replicatedTable } from '../../pipelines/tables/replicas.js'
 
 /** A table as the server says that it was made. */
 export interface Made {
@@ -24,10 +25,6 @@ export const SHARDED_BY: Readonly<Record<string, string>> = {
   ranked_balances: 'script_hash',
   op_returns: 'block_hash',
 }
-
-/** What stands for EmbeddedRocksDB, which is not replicated: the smallest blocks that a point read then has to open. */
-const POINT_SETTINGS =
-  'index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1'
 
 /** All tables of a migrated database, `migrations` too. */
 export async function tablesOf(db: Database): Promise<Made[]> {
@@ -73,14 +70,7 @@ const DATABASE = "CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}'
 
 function create(sql: string, suffix: string, shard: string): string {
   const replica = shard === 'all' ? '{shard}-{replica}' : '{replica}'
-  const engine = `ReplicatedReplacingMergeTree('/clickhouse/{cluster}/${shard}/{database}/{table}', '${replica}')`
-  return `${sql
-    .replace(/^CREATE TABLE (\w+)/, `CREATE TABLE IF NOT EXISTS headwater.$1${suffix} ON CLUSTER '{cluster}'`)
-    .replace(/^ENGINE = ReplacingMergeTree$/m, `ENGINE = ${engine}`)
-    .replace(
-      /^ENGINE = EmbeddedRocksDB\nPRIMARY KEY (\w+)$/m,
-      `ENGINE = ${engine}\nORDER BY $1\nSETTINGS ${POINT_SETTINGS}`,
-    )};`
+  return `${replicatedTable(sql, { database: 'headwater', suffix, shard, replica })};`
 }
 
 async function migrationsDone(): Promise<string> {

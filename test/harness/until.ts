@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const PATIENCE_MS = 150_000
 
 /**
- * Waits for a condition, looking often; never a guessed sleep.
+ * Waits for a condition, looking often; never a guessed sleep. Its end stops what hangs and is no bound on speed.
  * @throws Error naming what was waited for, with the last value seen.
  */
 export async function until<T>(

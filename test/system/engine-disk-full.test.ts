@@ -11,6 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'headwater-full-'))
 const disk = Disk.mount(join(folder, 'disk'), 2048)
 const TABLES = ['a', 'b', 'c', 'd', 'e', 'f']
 const ROWS = 40
+const FIRST_BATCHES = 4
 
 afterAll(() => {
   disk?.unmount()
@@ -45,25 +46,23 @@ describe.skipIf(disk === undefined)('the engine on a full disk (skipped where no
     )
   }
 
-  /** Writes to all tables, from some batch on while the disk fills up, until the engine is gone. @returns the last batch of which all is said to be there. */
-  const writeUntilSqueezedOut = async (): Promise<number> => {
+  /** Writes to all tables until the engine is gone, and calls `squeeze` once some batches are there. @returns the last batch of which all was acknowledged. */
+  const writeUntilGone = async (squeeze: () => void): Promise<number> => {
     let gone = false
     void engine.exited.then(() => (gone = true))
     await db.rely()
-    let squeezing: Promise<void> | undefined
     let acknowledged = 0
-    for (let batch = 1; !gone; batch++) {
+    while (!gone) {
       try {
-        await Promise.all(TABLES.map((table) => insert(table, batch)))
+        await Promise.all(TABLES.map((table) => insert(table, acknowledged + 1)))
         await db.mustBeWhole()
-        if (batch === acknowledged + 1) acknowledged = batch
-        if (acknowledged > 3) squeezing ??= squeezeUntilGone()
+        acknowledged++
+        if (acknowledged === FIRST_BATCHES) squeeze()
       } catch (error) {
         expect(error).toBeInstanceOf(DatabaseUnavailable)
         await sleep(5)
       }
     }
-    await squeezing
     return acknowledged
   }
 
@@ -101,8 +100,13 @@ describe.skipIf(disk === undefined)('the engine on a full disk (skipped where no
   // Met by `npm run chaos -- --log kafka --seed 8`, round 19: parts of acknowledged inserts and of merges had empty files.
   it('ends itself where another program filled it, and all that was acknowledged is there when it starts again', async () => {
     for (let round = 0; round < 2; round++) {
-      const acknowledged = await writeUntilSqueezedOut()
+      let squeezing: Promise<void> | undefined
+      const acknowledged = await writeUntilGone(() => {
+        squeezing ??= squeezeUntilGone()
+      })
+      await squeezing
       expect(await engine.exited).toContain('SIGKILL')
+      expect(acknowledged).toBeGreaterThanOrEqual(FIRST_BATCHES)
       await db.close()
       await start()
       for (const table of TABLES) {

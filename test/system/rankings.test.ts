@@ -6,8 +6,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RankingBuilder, type RankingBuilderOptions } from '../../pipelines/materialize/ranking-builder.js'
 import { ChainView } from '../../pipelines/tables/chain-view.js'
 import { Database, DatabaseUnavailable, QueryRefused } from '../../pipelines/tables/clickhouse.js'
-import type { Head } from '../../pipelines/tables/head.js'
+import { type Head, writeHead } from '../../pipelines/tables/head.js'
+import { sha256 } from '../../pipelines/chain/hash.js'
+import { openEmbeddedLog } from '../../pipelines/log/embedded.js'
 import { migrate } from '../../pipelines/tables/migrate.js'
+import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
+import { startExplorer } from '../../services/explorer/explorer.js'
+import { Counting } from '../harness/counting.js'
 import {
   announcedRankings,
   dropRankingPart,
@@ -20,7 +25,7 @@ import { startEngine } from '../../services/engine/engine.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain } from '../../services/simnode/sim-chain.js'
 import { dropDatabase, newDatabase, useEngine } from '../harness/engine.js'
-import { Pipeline } from '../harness/pipeline.js'
+import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { text } from '../deploy/tools.js'
 import { statementsOf } from '../deploy/cluster-schema.js'
 
@@ -128,7 +133,7 @@ async function expectRichList(): Promise<void> {
   const shown: string[] = []
   for (let offset = 0; offset < expected.length; offset += 70) {
     const page = await richest(db, filter, { offset, limit: 70 })
-    shown.push(...page.map(({ rank, address, balance }) => `${String(rank)} ${address} ${balance}`))
+    shown.push(...(page ?? []).map(({ rank, address, balance }) => `${String(rank)} ${address} ${balance}`))
   }
   expect(shown).toEqual(expected)
 }
@@ -319,6 +324,113 @@ describe('a ranking', () => {
     chain.drop(4)
     await chain.grow(5, 20, 1)
     await expectRichList()
+  })
+})
+
+describe('a writer that was superseded', () => {
+  it('announces no ranking, notes no step and takes none away', async () => {
+    await chain.grow(10, 60)
+    const writer = await claimWriting(db, -1)
+    await considered(builderOf({ writer: () => writer }))
+    expect(await heights()).toEqual([9])
+    const next = await claimWriting(db, -1)
+    const failures: unknown[] = []
+    const onFailure = (error: unknown): void => void failures.push(error)
+    const late = builderOf({ writer: () => writer, onFailure })
+    // Of another branch, as one that slept sees it: it would also take away the ranking of the chain.
+    chain.drop(4)
+    await chain.grow(5, 60, 1)
+    for (let round = 0; round < 3; round++) await considered(late, 1000)
+    expect(await heights()).toEqual([9])
+    expect((await parts())['ranking_steps']).toBe(0)
+    expect(failures.length).toBeGreaterThan(0)
+    expect(failures.every((each) => each instanceof Superseded)).toBe(true)
+    await considered(builderOf({ writer: () => next }))
+    expect((await heights())[0]).toBe(10)
+    await expectRichList()
+  })
+
+  it('in the middle of a build does not announce it either', async () => {
+    await chain.grow(10, 60)
+    const writer = await claimWriting(db, -1)
+    let claimed = false
+    const late = builderOf({
+      writer: () => writer,
+      afterStep: async () => {
+        if (claimed || (await parts())['ranked_balances'] === 0) return
+        claimed = true
+        await claimWriting(db, -1)
+      },
+    })
+    for (let round = 0; round < 3; round++) await considered(late)
+    expect(claimed).toBe(true)
+    expect(await heights()).toEqual([])
+  })
+})
+
+describe('a chain without a ranking', () => {
+  it('has no rich list while more balances are above it than a page may add up; a ranking brings it', async () => {
+    await chain.grow(10, 100)
+    const filter = chain.view().sqlFilter('height', 'block_hash')
+    const counting = new Counting(db)
+    const page = { offset: 0, limit: 10 }
+    expect(await richest(counting, filter, page, 999)).toBeUndefined()
+    expect(await richest(counting, filter, page, 1000)).toHaveLength(10)
+    await considered(builderOf())
+    expect(await richest(counting, filter, page, 0)).toHaveLength(10)
+    await expectRichList()
+  })
+
+  it('answers 503 by an explorer, after a look at no more rows than that', { timeout: 120_000 }, async () => {
+    const addresses = 2_000_000
+    await db.command(
+      `INSERT INTO script_balances SELECT intDiv(number, 1000) AS height, SHA256(toString(height)), SHA256(toString(number)),
+       concat('a', toString(number)), 0, number + 1, 1, 0 FROM numbers(${String(addresses)})`,
+    )
+    await db.command(
+      `INSERT INTO blocks (height, hash, prev_hash, bits, tx_count, supply, funded_addresses)
+       SELECT number AS height, SHA256(toString(height)), SHA256(toString(toInt64(height) - 1)), 545259519, 1, 1000000, ${String(addresses)}
+       FROM numbers(${String(addresses / 1000)})`,
+    )
+    const tipHeight = addresses / 1000 - 1
+    const tipHash = sha256(Buffer.from(String(tipHeight))).toString('hex')
+    await writeHead(db, {
+      ...{
+        position: 7,
+        previous: -1,
+        chain: 'regtest',
+        tipHeight,
+        tipHash,
+        finalHeight: tipHeight - FINALITY,
+      },
+      ...{ epoch: 1, sequence: 7n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
+      ...{ writtenAt: Date.now(), writer: 0n, reached: true },
+    })
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+    const log = await openEmbeddedLog(folder)
+    const explorer = await startExplorer({ port: 0, db, log, logger })
+    try {
+      const query = vi.spyOn(Database.prototype, 'query')
+      const answer = await getAnswer(`${explorer.url}/api/v1/stats/richlist`)
+      const asked = query.mock.calls.filter(([sql]) => sql.includes('script_balances'))
+      query.mockRestore()
+      const { status, height, headers, body } = answer
+      expect({ status, height, body }).toEqual({
+        status: 503,
+        height: tipHeight,
+        body: { error: 'Index is syncing', indexedHeight: tipHeight, nodeHeight: null },
+      })
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+      const counting = new Counting(db)
+      for (const [sql, params = {}] of asked) await counting.query(sql, params)
+      expect(asked.length).toBeGreaterThan(0)
+      expect(counting.rows).toBeLessThan(addresses * 0.75)
+      expect((await getAnswer(`${explorer.url}/api/v1/stats/supply`)).status).toBe(200)
+    } finally {
+      await explorer.close()
+      await log.close()
+      await rm(folder, { recursive: true, force: true })
+    }
   })
 })
 

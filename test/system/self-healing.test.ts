@@ -1,3 +1,4 @@
+import { fromBinary } from '@bufbuild/protobuf'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +15,7 @@ import { Successor } from '../../pipelines/materialize/successor.js'
 import { Poller } from '../../pipelines/poll/poller.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { headsAfter, latestHead } from '../../pipelines/tables/head.js'
-import type { ChainEvent } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { type ChainEvent, CommittedEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../services/simnode/sim-chain.js'
 import { expectSameRows } from '../harness/clean-index.js'
@@ -265,6 +266,11 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
       },
       120_000,
     )
+    await until('a heartbeat of the new log is applied', async () => {
+      await healing.poll()
+      const values = await valuesOf(log, 'committed')
+      return values.some((value) => fromBinary(CommittedEventSchema, value).event.case === 'heartbeat')
+    })
     stop.abort()
     await running
     await expectClean(healing)
@@ -285,6 +291,25 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
       await expectSameRows(other.db, clean.db)
       mine(1)
       await heal(healing)
+      await expectClean(healing)
+      // That another one asked for all of the chain takes nothing from what the old one publishes.
+      const left = (await headsAfter(healing.db, -2)).flatMap(({ disconnected }) => disconnected)
+      expect(left).toEqual([])
+    },
+  )
+
+  it.runIf(hasAll)(
+    'retention that dropped blocks which the node has left is no matter where no row is missing',
+    async () => {
+      const { healing, log, own } = await level()
+      const fork = forkAt(node.chain, node.chain.tip.height - 8)
+      for (let block = 0; block < 9; block++) fork.mine({})
+      fork.activate()
+      await healing.poll()
+      log.log = new WithoutBeginning(log.log, own.length - 3)
+      healing.restartMaterializer()
+      await heal(healing)
+      expect(healing.fold.counts.healed).toBe(0)
       await expectClean(healing)
     },
   )

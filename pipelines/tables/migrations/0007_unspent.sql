@@ -2,7 +2,8 @@
 -- formerly 6be8f1d45869e6eb50bdd233839bd09baf7456de761dd26d812844d7e5393b27
 
 -- The spends of a script's outputs by the block that spends, newest last: what changed above a height is a range. The same
--- facts as the rows of script_outputs with spent = 1, which stand beside the outputs.
+-- facts as the rows of script_outputs with spent = 1, which stand beside the outputs. Of blocks that an earlier version wrote
+-- there are none, and nobody asks for them: this table is read above a list only, and no list is older than this table.
 CREATE TABLE script_spends
 (
     script_hash   FixedString(32),
@@ -14,8 +15,6 @@ CREATE TABLE script_spends
 )
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, height, block_hash, depth, txid, vout)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
-
-INSERT INTO script_spends SELECT script_hash, height, block_hash, depth, txid, vout FROM script_outputs WHERE spent = 1;
 
 -- All unspent outputs of a script that has spent many, as of a block, numbered in the order in which they are listed: true as
 -- long as that block is of the chain. What was spent and created since is laid over it.

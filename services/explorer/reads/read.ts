@@ -93,6 +93,11 @@ export class NotFound extends Error {
   }
 }
 
+/** Thrown by a resolver: what it would take to answer is still being built (503 as while the index is behind). */
+export class NotBuiltYet extends Error {
+  override readonly name = 'NotBuiltYet'
+}
+
 /** Thrown for an argument that is malformed or outside its range (400); the message names it and its range. */
 export class BadArgument extends Error {
   override readonly name = 'BadArgument'

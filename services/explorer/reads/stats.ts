@@ -4,7 +4,7 @@ import { MAX_SUPPLY } from '../../../pipelines/chain/network.js'
 import { richest } from '../../../pipelines/tables/ranking.js'
 import { date, limit, page } from './arguments.js'
 import { daily } from './day-figures.js'
-import { declareRead } from './read.js'
+import { declareRead, NotBuiltYet } from './read.js'
 import {
   AdoptionItem,
   DailyItem,
@@ -55,6 +55,7 @@ export const richList = declareRead({
     const offset = (page - 1) * limit
     if (chain.view === undefined || offset >= total) return { items: [], total, page, limit }
     const rows = await richest(tables, chain.view.sqlFilter('height', 'block_hash'), { offset, limit })
+    if (rows === undefined) throw new NotBuiltYet('the ranking of this chain')
     const items = rows.map(({ rank, address, balance, txCount, isDilithium }) => ({
       rank,
       address,

@@ -1,5 +1,6 @@
 import type { DescMethod, Message } from '@bufbuild/protobuf'
 import { ReadsService, type SubscribeRequest } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
+import type { Upgrade } from '../../../pipelines/tables/migrate.js'
 import { Code, RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
 import { Overloaded, Unavailable } from '../availability.js'
@@ -14,6 +15,8 @@ import {
   SYNCING_RETRY_SECONDS,
   Unauthorized,
   type Unknown,
+  UPGRADING,
+  UPGRADING_RETRY_SECONDS,
 } from '../reader.js'
 import { BadArgument, type Read } from '../reads/read.js'
 import { answerField } from './declared-file.js'
@@ -68,7 +71,7 @@ async function ask(
   call: Call,
 ): Promise<Good> {
   const outcome = await askedOf(reader, read, argument, call).catch((error: unknown) => {
-    throw failureOf(error)
+    throw failureOf(error, reader.upgrade)
   })
   if ('missing' in outcome) throw new RpcError(Code.NOT_FOUND, outcome.missing, stateOf(outcome.chain))
   if ('syncing' in outcome) throw new RpcError(Code.UNAVAILABLE, SYNCING, progressOf(outcome))
@@ -103,14 +106,32 @@ async function askedOf(
   })
 }
 
-function failureOf(error: unknown): unknown {
+function failureOf(error: unknown, upgrade: Upgrade | undefined): unknown {
   if (error instanceof BadArgument) return new RpcError(Code.INVALID_ARGUMENT, error.message)
   if (error instanceof Unauthorized) return new RpcError(Code.UNAUTHENTICATED, error.message)
   if (error instanceof NodeUnavailable) return new RpcError(Code.UNAVAILABLE, 'Node unavailable')
   if (error instanceof Overloaded)
     return new RpcError(Code.UNAVAILABLE, 'Overloaded, try again later', { 'retry-after-ms': '1000' })
+  if (error instanceof Unavailable && upgrade !== undefined)
+    return new RpcError(Code.UNAVAILABLE, UPGRADING, trailersOf(upgrade))
   if (error instanceof Unavailable) return new RpcError(Code.UNAVAILABLE, 'Database unavailable')
   return error
+}
+
+/** The trailers say what REST has in the body. */
+function trailersOf({
+  migrationsDone,
+  migrationsTotal,
+  migration,
+  partsLeft,
+}: Upgrade): Record<string, string> {
+  return {
+    'retry-after-ms': String(UPGRADING_RETRY_SECONDS * 1000),
+    'migrations-done': String(migrationsDone),
+    'migrations-total': String(migrationsTotal),
+    migration,
+    'parts-left': String(partsLeft),
+  }
 }
 
 function stateOf({

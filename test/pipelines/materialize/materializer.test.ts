@@ -18,6 +18,7 @@ import { buildChain, forkAt } from '../../../services/simnode/sim-chain.js'
 import { expectSameRows } from '../../harness/clean-index.js'
 import { Pipeline } from '../../harness/pipeline.js'
 import { rowDifferences } from '../../harness/row-differences.js'
+import { until } from '../../harness/until.js'
 
 const logger = pino({ level: 'silent' })
 const FINALITY = 10
@@ -180,6 +181,30 @@ describe('what a log may bring', () => {
       case: 'alert',
       value: { kind: Alert_Kind.DEFECT, reason: 'no such function' },
     })
+  })
+
+  it('damage is not repaired by a start after an error, and is reported behind the head that was announced again', async () => {
+    const db = await database()
+    const log = await logOf([...events.slice(0, 10), Buffer.from('ff00ff', 'hex'), ...events.slice(10)])
+    const materializer = new Materializer({ db, log, logger, finalityDepth: FINALITY })
+    while (await materializer.step());
+    const { damage } = materializer
+    expect(damage).toBeInstanceOf(PoisonEvent)
+    const before = await log.last('committed')
+    vi.spyOn(db, 'query').mockRejectedValueOnce(new DatabaseUnavailable('away'))
+    const stop = new AbortController()
+    const running = materializer.run(stop.signal)
+    await until('it is reported again', async () => {
+      const kinds = (await log.read('committed', before + 1, 100)).map(
+        ({ value }) => fromBinary(CommittedEventSchema, value).event.case,
+      )
+      return kinds.includes('alert') && kinds.lastIndexOf('alert') > kinds.lastIndexOf('head')
+    })
+    stop.abort()
+    await running
+    expect(await latestHead(db)).toMatchObject({ tipHeight: 8 })
+    expect(materializer.damage).toMatchObject({ message: damage?.message })
+    expect(materializer.counts.healed).toBe(0)
   })
 
   it('a log that lost its end is noticed', async () => {

@@ -1,36 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
+import { describe, expect, it } from 'vitest'
 import type { EventLog, Topic } from '../../../pipelines/log/port.js'
-import { NodeClient } from '../../../pipelines/node/client.js'
 import { LogMovedError } from '../../../pipelines/poll/errors.js'
 import { readLogEnd } from '../../../pipelines/poll/log-end.js'
-import { Poller } from '../../../pipelines/poll/poller.js'
-import { blockOn, grow } from './fake-chain.js'
-import { FakeNode } from './fake-node.js'
+import { blockOn } from './fake-chain.js'
+import { log, newPoller, node, useNodeAndLog } from './node-and-log.js'
 
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-
-let dir: string
-let log: EventLog
-let node: FakeNode
-let client: NodeClient
-
-beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'headwater-poll-'))
-  log = await openEmbeddedLog(dir)
-  node = await FakeNode.start(grow([], 5))
-  client = new NodeClient(node.url, { timeoutMs: 5_000, backoff: { firstMs: 5, mostMs: 40 } })
-})
-
-afterEach(async () => {
-  client.close()
-  await node.close()
-  await log.close()
-  rmSync(dir, { recursive: true, force: true })
-})
+useNodeAndLog()
 
 /** A log that is not what it promises to be, for as long as it is told so. */
 class FaultyLog {
@@ -79,8 +54,7 @@ describe.each(['chain', 'node'] as const)(
       '%s an append: the poller starts a new epoch from its end',
       async (fault) => {
         const faulty = new FaultyLog(log, topic)
-        const options = { node: client, log: faulty.log, pollIntervalMs: 1, logger: quiet, inFlight: 4 }
-        const poller = new Poller(options)
+        const poller = newPoller({ log: faulty.log, pollIntervalMs: 1 })
         await poller.pollOnce()
         const { epoch } = await readLogEnd(log)
         faulty.fault = fault

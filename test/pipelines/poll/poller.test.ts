@@ -1,46 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parseBlock } from '../../../pipelines/chain/block.js'
-import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
-import type { EventLog } from '../../../pipelines/log/port.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
 import { NodeFaultError } from '../../../pipelines/node/errors.js'
-import { Poller, type PollerOptions } from '../../../pipelines/poll/poller.js'
+import type { Poller } from '../../../pipelines/poll/poller.js'
 import { PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { blockJson, blockOn, forkAt, grow, tx, type FakeBlock } from './fake-chain.js'
 import { until } from '../../harness/until.js'
-import { FakeNode } from './fake-node.js'
+import { log, newPoller, node, useNodeAndLog } from './node-and-log.js'
 import { chainEvents, chainStory, foldChain, foldPool, hex, nodeEvents } from './read-log.js'
 
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 const hashes = (chain: readonly FakeBlock[]): string[] => chain.map((block) => block.hash)
 
 const BACKOFF = { firstMs: 5, mostMs: 40 }
 
-let dir: string
-let log: EventLog
-let node: FakeNode
-let client: NodeClient
-
-beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'headwater-poll-'))
-  log = await openEmbeddedLog(dir)
-  node = await FakeNode.start(grow([], 1))
-  client = new NodeClient(node.url, { backoff: BACKOFF })
-})
-
-afterEach(async () => {
-  client.close()
-  await node.close()
-  await log.close()
-  rmSync(dir, { recursive: true, force: true })
-})
-
-function newPoller(options: Partial<PollerOptions> = {}): Poller {
-  return new Poller({ node: client, log, pollIntervalMs: 1000, logger: quiet, inFlight: 4, ...options })
-}
+useNodeAndLog()
 
 /** Polls, and checks that the log's chain is the node's then. */
 async function level(poller: Poller): Promise<{ chain: string[]; visible: string[][] }> {

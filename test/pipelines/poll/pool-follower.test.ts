@@ -1,41 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
-import type { EventLog } from '../../../pipelines/log/port.js'
-import { NodeClient } from '../../../pipelines/node/client.js'
-import { Poller } from '../../../pipelines/poll/poller.js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Poller } from '../../../pipelines/poll/poller.js'
 import { blockOn, type FakeTx, forkAt, grow, tx } from './fake-chain.js'
-import { FakeNode } from './fake-node.js'
+import { log, newPoller, node, useNodeAndLog } from './node-and-log.js'
 import { foldPool } from './read-log.js'
 
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 const MINUTE = 60_000
 
-let dir: string
-let log: EventLog
-let node: FakeNode
-let client: NodeClient
 let poller: Poller
 let now = 0
 
-beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'headwater-poll-'))
-  log = await openEmbeddedLog(dir)
-  node = await FakeNode.start(grow([], 1))
-  client = new NodeClient(node.url, { backoff: { firstMs: 5, mostMs: 40 } })
-  poller = new Poller({
-    ...{ node: client, log, logger: quiet, pollIntervalMs: 1000, inFlight: 4 },
-    now: () => now,
-  })
-})
-
-afterEach(async () => {
-  client.close()
-  await node.close()
-  await log.close()
-  rmSync(dir, { recursive: true, force: true })
+useNodeAndLog()
+beforeEach(() => {
+  poller = newPoller({ now: () => now })
 })
 
 /** How often the whole mempool was listed by a poll, after which the log's is the node's. */

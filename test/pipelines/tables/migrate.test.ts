@@ -104,7 +104,9 @@ describe('an upgrade', () => {
   it('tells how far it is, and what it has left of a table that it rewrites', async () => {
     const db = await oldDatabase()
     const total = (await readMigrations()).length
-    expect(await upgradeOf(db)).toEqual({ applied: 1, total, migration: '0002_statistics.sql', partsLeft: 0 })
+    expect(await upgradeOf(db)).toEqual({
+      ...{ migrationsDone: 1, migrationsTotal: total, migration: '0002_statistics.sql', partsLeft: 0 },
+    })
     await db.command('SYSTEM STOP MERGES blocks')
     const upgrade = migrate(clientOf(db))
     await until('a table waits to be rewritten', async () => (await upgradeOf(db))?.partsLeft === 1)

@@ -1,89 +1,33 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { sha256 } from '../../../pipelines/chain/hash.js'
 import { chainFilter } from '../../../pipelines/tables/chain-view.js'
-import type { Database } from '../../../pipelines/tables/clickhouse.js'
 import {
-  type Asks,
   buildList,
   changesAbove,
   dropOldLists,
+  dropUnfinishedLists,
   newestList,
   unspentPage,
 } from '../../../pipelines/tables/unspent.js'
-import { useDatabase, useEngine } from '../../harness/engine.js'
+import { claimWriting, Superseded } from '../../../pipelines/tables/writers.js'
+import { BUSY, writeBusyScript } from '../../harness/busy-script.js'
+import { Counting } from '../../harness/counting.js'
+import { useDatabase } from '../../harness/engine.js'
 
 const hex = (text: string): string => sha256(Buffer.from(text)).toString('hex')
 const SCRIPT = hex('script')
-const EMPTY = { height: -1, hash: '00'.repeat(32), size: 0 }
-
-/** Asks the server, and adds up the rows that it read. */
-class Counting implements Asks {
-  rows = 0
-  constructor(private readonly db: Database) {}
-
-  async query<T>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<T[]> {
-    const url = new URL(useEngine())
-    const named = Object.entries(params).map(([name, value]) => [`param_${name}`, String(value)])
-    const settings = {
-      database: this.db.name,
-      wait_end_of_query: '1',
-      default_format: 'JSONEachRow',
-      output_format_json_quote_64bit_integers: '1',
-    }
-    url.search = String(new URLSearchParams([...Object.entries(settings), ...named] as [string, string][]))
-    const answer = await fetch(url, { method: 'POST', body: sql })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(text)
-    const summary = JSON.parse(answer.headers.get('x-clickhouse-summary') ?? '{}') as { read_rows: string }
-    this.rows += Number(summary.read_rows)
-    return text
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line) as T)
-  }
-}
 
 describe('the unspent outputs of a script with a million of them, of which 990,000 are spent', () => {
   const database = useDatabase()
-  const BLOCKS = 2_000
-  const PER_BLOCK = 500
-  const TIP = BLOCKS + 100
-  /** The list is of a block below the tip: the last spends are above it. */
-  const AT = { height: TIP - 10, hash: hex(`block ${String(TIP - 10)}`) }
-  const TOTAL = 10_000
-  const filter = `height <= ${String(TIP)}`
+  const filter = `height <= ${String(BUSY.tip)}`
 
-  beforeAll(async () => {
-    const db = database()
-    const script = `unhex('${SCRIPT}')`
-    const block = (height: string) => `SHA256(concat('block ', toString(${height})))`
-    const all = `SELECT number AS n, intDiv(n, ${String(PER_BLOCK)}) AS made, 4294967295 - made AS depth, SHA256(toString(n)) AS txid,
-      least(made + 1 + n % 100, ${String(TIP)}) AS gone FROM numbers(${String(BLOCKS * PER_BLOCK)})`
-    await db.command(
-      `INSERT INTO script_outputs SELECT ${script}, depth, txid, 0, 0, made, ${block('made')}, 1000 + n FROM (${all})`,
-    )
-    // One in a hundred is left; the last 1,100 that were spent were so above the list.
-    const spent = `SELECT *, if(n % 1000 = 1, ${String(TIP - 5)}, gone) AS at FROM (${all}) WHERE n % 100 != 0`
-    await db.command(
-      `INSERT INTO script_outputs SELECT ${script}, depth, txid, 0, 1, at, ${block('at')}, 1000 + n FROM (${spent})`,
-    )
-    await db.command(
-      `INSERT INTO script_spends SELECT ${script}, at, ${block('at')}, depth, txid, 0 FROM (${spent})`,
-    )
-    await buildList(db, { scriptHash: SCRIPT, filter: `height <= ${String(AT.height)}` }, EMPTY, AT)
-  })
+  beforeAll(() => writeBusyScript(database(), SCRIPT))
 
   it('come page by page without those that were spent, in as many rows as a page may read', async () => {
     const list = await newestList(database(), { scriptHash: SCRIPT, filter })
-    expect(list.height).toBe(AT.height)
+    expect(list.height).toBe(BUSY.listedAt)
     expect(await changesAbove(database(), { scriptHash: SCRIPT, filter }, list)).toBeGreaterThanOrEqual(1_000)
-    const expected = Array.from({ length: TOTAL }, (_, index) => index * 100).map((n) => ({
-      txid: hex(String(n)),
-      vout: 0,
-      height: Math.floor(n / PER_BLOCK),
-      value: String(1000 + n),
-    }))
-    expected.sort((one, other) => other.height - one.height || (one.txid < other.txid ? -1 : 1))
+    const expected = BUSY.listed()
     for (const [offset, limit] of [
       [0, 500],
       [0, 1],
@@ -93,7 +37,11 @@ describe('the unspent outputs of a script with a million of them, of which 990,0
       [9_990, 100],
     ] as const) {
       const db = new Counting(database())
-      const page = await unspentPage(db, { scriptHash: SCRIPT, filter }, { limit, offset, total: TOTAL })
+      const page = await unspentPage(
+        db,
+        { scriptHash: SCRIPT, filter },
+        { limit, offset, total: BUSY.unspent },
+      )
       expect(page, String(offset)).toEqual(expected.slice(offset, offset + limit))
       expect(db.rows, String(offset)).toBeLessThanOrEqual(20_000)
     }
@@ -103,6 +51,7 @@ describe('the unspent outputs of a script with a million of them, of which 990,0
 describe('lists of unspent outputs', () => {
   const database = useDatabase()
   const FORK = 50
+  const FIRST_LIST = 35
   const hashOf = (height: number, branch: string): string =>
     hex(`${height > FORK ? branch : ''} ${String(height)}`)
   const filterOf = (tip: number, branch: string): string => {
@@ -118,7 +67,7 @@ describe('lists of unspent outputs', () => {
 
   /** Outputs by a made-up chain: some are spent, on each of two branches others. */
   beforeAll(async () => {
-    const [outputs, spends]: [string[], string[]] = [[], []]
+    const [outputs, spends, totals]: [string[], string[], string[]] = [[], [], []]
     const row = (height: number, hash: string): string => `${String(height)}, unhex('${hash}')`
     let seed = 7
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below
@@ -141,12 +90,18 @@ describe('lists of unspent outputs', () => {
           if (coin === undefined) continue
           const key = `${String(4_294_967_295 - coin.height)}, unhex('${coin.txid}'), 0`
           outputs.push(`(unhex('${SCRIPT}'), ${key}, 1, ${row(height, hash)}, ${String(coin.value)})`)
-          spends.push(`(unhex('${SCRIPT}'), ${row(height, hash)}, ${key})`)
+          // Of blocks below the first list there are none, as in an index that an earlier version made.
+          if (height > FIRST_LIST) spends.push(`(unhex('${SCRIPT}'), ${row(height, hash)}, ${key})`)
         }
+        totals.push(
+          `(unhex('${SCRIPT}'), ${String(height + 1)}, ${row(height, hash)}, ${String(unspent.length)})`,
+        )
       }
     }
     await database().command(`INSERT INTO script_outputs VALUES ${outputs.join(', ')}`)
     await database().command(`INSERT INTO script_spends VALUES ${spends.join(', ')}`)
+    const columns = 'script_hash, ordinal, height, block_hash, unspent_count'
+    await database().command(`INSERT INTO script_txs (${columns}) VALUES ${totals.join(', ')}`)
   })
 
   /** By all rows, as if there were no list. */
@@ -162,11 +117,11 @@ describe('lists of unspent outputs', () => {
     const db = database()
     const build = async (tip: number, branch: string): Promise<void> => {
       const of = { scriptHash: SCRIPT, filter: filterOf(tip, branch) }
-      await buildList(db, of, await newestList(db, of), { height: tip, hash: hashOf(tip, branch) })
+      await buildList(db, of, await newestList(db, of), { height: tip, hash: hashOf(tip, branch) }, 0n)
     }
     const steps: readonly (readonly [number, string])[] = [
       [0, 'a'],
-      [35, 'a'],
+      [FIRST_LIST, 'a'],
       [45, 'a'],
       [60, 'a'],
       [60, 'a'],
@@ -223,5 +178,46 @@ describe('lists of unspent outputs', () => {
     const all = await plain(filter)
     const page = { limit: 30, offset: 30, total: all.length }
     expect(await unspentPage(db, { scriptHash: SCRIPT, filter }, page)).toEqual(all.slice(30, 60))
+  })
+})
+
+describe('a list of unspent outputs', () => {
+  const database = useDatabase()
+  const of = { scriptHash: SCRIPT, filter: 'height <= 3' }
+  const none = { height: -1, hash: '00'.repeat(32), size: 0 }
+  const at = { height: 3, hash: hex('3') }
+
+  beforeAll(async () => {
+    const script = `unhex('${SCRIPT}')`
+    await database().command(
+      `INSERT INTO script_outputs SELECT ${script}, 4294967295 - number, SHA256(toString(number)), 0, 0, number, SHA256(toString(number)), 7
+       FROM numbers(3)`,
+    )
+    await database().command(
+      `INSERT INTO script_txs (script_hash, ordinal, height, block_hash, unspent_count)
+       SELECT ${script}, number + 1, number, SHA256(toString(number)), number + 1 FROM numbers(4)`,
+    )
+  })
+
+  const listed = async (): Promise<number> => (await newestList(database(), of)).height
+
+  it('is not announced where it has not as many as the totals of its script say', async () => {
+    const build = buildList(database(), of, none, at, 0n)
+    await expect(build).rejects.toThrow(/has 3, and the script 4/)
+    expect(await listed()).toBe(-1)
+    await dropUnfinishedLists(database())
+    expect(await database().query('SELECT place FROM unspent_outputs')).toEqual([])
+  })
+
+  it('is not announced by a writer that was superseded', async () => {
+    const earlier = { ...of, filter: 'height <= 2' }
+    const writer = await claimWriting(database(), -1)
+    const two = { height: 2, hash: hex('2') }
+    expect(await buildList(database(), earlier, none, two, writer)).toMatchObject({ size: 3 })
+    expect(await listed()).toBe(2)
+    await claimWriting(database(), -1)
+    await database().command('TRUNCATE TABLE unspent_lists')
+    await expect(buildList(database(), earlier, none, two, writer)).rejects.toThrow(Superseded)
+    expect(await listed()).toBe(-1)
   })
 })

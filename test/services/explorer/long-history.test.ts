@@ -2,15 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { addressOf } from '../../../pipelines/chain/address.js'
-import { sha256 } from '../../../pipelines/chain/hash.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
 import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { Database } from '../../../pipelines/tables/clickhouse.js'
 import { writeHead } from '../../../pipelines/tables/head.js'
 import { type Explorer, startExplorer } from '../../../services/explorer/explorer.js'
+import { whalePlaces } from '../../../services/explorer/tables.js'
+import { BUSY, writeBusyScript } from '../../harness/busy-script.js'
+import { Counting } from '../../harness/counting.js'
 import { useDatabase } from '../../harness/engine.js'
 import { getAnswer } from '../../harness/pipeline.js'
 
@@ -20,7 +22,10 @@ const TIP = TXS / 4 - 1
 const FINAL = TIP - 500
 const SCRIPT = Buffer.from(`76a914${'22'.repeat(20)}88ac`, 'hex')
 const ADDRESS = addressOf(SCRIPT, 'regtest') ?? ''
-const hashAt = (height: number): string => sha256(Buffer.from(`block ${String(height)}`)).toString('hex')
+/** Of a million outputs, of which 990,000 are spent. */
+const BUSY_SCRIPT = Buffer.from(`76a914${'33'.repeat(20)}88ac`, 'hex')
+const BUSY_ADDRESS = addressOf(BUSY_SCRIPT, 'regtest') ?? ''
+const hashAt = BUSY.hashAt
 
 /** Rows that the server may read for an answer, of 200,000: what makes it as quick as that of a short history. */
 const SUMMARY_ROWS = 5_000
@@ -43,6 +48,7 @@ describe('an address with 200,000 transactions', () => {
       FROM numbers(${String(TXS)})`)
     await db.command(`INSERT INTO script_outputs SELECT ${script}, 4294967295 - intDiv(number, 4), SHA256(toString(number)), 0, 0,
       intDiv(number, 4), ${block('intDiv(number, 4)')}, 1000 FROM numbers(${String(TXS)})`)
+    await writeBusyScript(db, scriptHash(BUSY_SCRIPT))
     // Rows of a branch that is being written: more of them than are looked at first, and none of them visible.
     await db.command(`INSERT INTO script_txs SELECT ${script}, ${String(TXS)} + number, ${String(TIP)}, SHA256('elsewhere'),
       number, SHA256(toString(number)), 0, 1, 0, 1, 0, 1, 0, 0, 0, [] FROM numbers(100)`)
@@ -71,63 +77,94 @@ describe('an address with 200,000 transactions', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  const get = (path: string) => getAnswer(`${explorer.url}/api/v1/address/${ADDRESS}${path}`)
+  const get = (path: string) => getAnswer(`${explorer.url}/api/v1/address/${path}`)
 
   /** The rows that the server reads for an answer: its queries are asked again, each by itself, with what they were given. */
   async function rowsRead(path: string): Promise<number> {
     const query = vi.spyOn(Database.prototype, 'query')
     expect((await get(path)).status).toBe(200)
-    const asked = query.mock.calls.filter(([sql]) => sql.includes('FROM script_txs'))
+    const asked = query.mock.calls.filter(([sql]) => /FROM (script_|unspent_)/.test(sql))
     query.mockRestore()
     expect(asked.length).toBeGreaterThan(0)
-    const rows = await Promise.all(
-      asked.map(async ([sql, params = {}]) => {
-        const given = Object.entries(params).map(([name, value]) => [`param_${name}`, String(value)])
-        const search = new URLSearchParams([
-          ['database', database().name],
-          ['wait_end_of_query', '1'],
-          ...given,
-        ])
-        const response = await fetch(`${inject('engineUrl')}/?${search.toString()}`, {
-          method: 'POST',
-          body: sql,
-        })
-        expect(response.ok, await response.text()).toBe(true)
-        const summary = JSON.parse(response.headers.get('x-clickhouse-summary') ?? '{}') as {
-          read_rows?: string
-        }
-        return Number(summary.read_rows)
-      }),
-    )
-    return rows.reduce((sum, each) => sum + each, 0)
+    const counting = new Counting(database())
+    for (const [sql, params = {}] of asked) await counting.query(sql, params)
+    return counting.rows
   }
 
   it('answers its summary from a few rows, though rows of another branch stand at its end', async () => {
-    const { body } = await get('')
+    const { body } = await get(ADDRESS)
     expect(body).toMatchObject({ tx_count: TXS, balance: String(TXS * 1000), unspent_count: TXS })
-    expect(await rowsRead('/txs?limit=1&page=2')).toBeLessThan(SUMMARY_ROWS)
+    expect(await rowsRead(`${ADDRESS}/txs?limit=1&page=2`)).toBeLessThan(SUMMARY_ROWS)
   })
 
   it('answers its first and its last page from a few rows', async () => {
-    const first = await get('/txs?limit=100')
+    const first = await get(`${ADDRESS}/txs?limit=100`)
     expect(first.body.total).toBe(TXS)
     expect(first.body.items.map((item: { block_height: number }) => item.block_height)).toEqual(
       Array.from({ length: 100 }, (_, index) => TIP - Math.floor(index / 4)),
     )
-    const last = await get('/txs?limit=100&page=2000')
+    const last = await get(`${ADDRESS}/txs?limit=100&page=2000`)
     expect(last.body.items).toHaveLength(100)
     expect(last.body.items.at(-1)).toMatchObject({ block_height: 0, tx_index: 0 })
-    expect((await get('/txs?limit=100&page=2001')).body.items).toEqual([])
+    expect((await get(`${ADDRESS}/txs?limit=100&page=2001`)).body.items).toEqual([])
     for (const path of ['/txs?limit=99', '/txs?limit=99&page=2020', '/txs?sort=asc&limit=50'])
-      expect(await rowsRead(path), path).toBeLessThan(PAGE_ROWS)
+      expect(await rowsRead(ADDRESS + path), path).toBeLessThan(PAGE_ROWS)
   })
 
   it('answers the first and the last of its unspent outputs', async () => {
-    const { body } = await get('/utxos?limit=500')
+    const { body } = await get(`${ADDRESS}/utxos?limit=500`)
     expect(body.total).toBe(TXS)
     expect(body.items[0]).toMatchObject({ block_height: TIP, value: '1000', spent_txid: null })
-    const last = await get(`/utxos?limit=500&offset=${String(TXS - 500)}`)
+    const last = await get(`${ADDRESS}/utxos?limit=500&offset=${String(TXS - 500)}`)
     expect(last.body.items).toHaveLength(500)
     expect(last.body.items.at(-1).block_height).toBe(0)
+  })
+
+  it('answers no page of the unspent outputs of one whose outputs were spent long ago from more than a few rows', async () => {
+    const listed = BUSY.listed()
+    for (const [offset, limit] of [
+      [0, 500],
+      [0, 1],
+      [4_700, 100],
+      [BUSY.unspent - 500, 500],
+      [BUSY.unspent - 3, 100],
+    ] as const) {
+      const path = `${BUSY_ADDRESS}/utxos?limit=${String(limit)}&offset=${String(offset)}`
+      // First: an answer that was given is remembered.
+      expect(await rowsRead(path), path).toBeLessThan(PAGE_ROWS)
+      const { body } = await get(path)
+      expect(body.total).toBe(BUSY.unspent)
+      expect(body.items.map(({ txid }: { txid: string }) => txid)).toEqual(
+        listed.slice(offset, offset + limit).map(({ txid }) => txid),
+      )
+    }
+  })
+})
+
+describe('a million transactions of which twenty move much', () => {
+  const database = useDatabase()
+  const RARE = 1_000_000_000_000n
+  const filter = 'height < 1000000'
+
+  beforeAll(async () => {
+    // More of them than fit into one granule are between two that move much.
+    await database().command(
+      `INSERT INTO block_txs (height, block_hash, tx_index, txid, moved) SELECT intDiv(number, 10) AS height,
+       SHA256(toString(height)), number % 10, SHA256(toString(number)), if(number % 50000 = 77, 2 * ${String(RARE)}, number % 1000)
+       FROM numbers(1000000)`,
+    )
+  })
+
+  it.each([
+    [20, 20],
+    [100, 20],
+    [5, 5],
+  ])('%i whale alerts are found in the rows around those that there are', async (limit, count) => {
+    const counting = new Counting(database())
+    const places = await whalePlaces(counting, RARE, filter, limit)
+    expect(places.map(({ height }) => height)).toEqual(
+      Array.from({ length: count }, (_, index) => 5000 * (19 - index) + 7),
+    )
+    expect(counting.rows).toBeLessThanOrEqual(count * 1024 + 1024)
   })
 })

@@ -1,0 +1,60 @@
+import { sha256 } from '../../pipelines/chain/hash.js'
+import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { buildList } from '../../pipelines/tables/unspent.js'
+import type { UnspentOutput } from '../../pipelines/tables/unspent.js'
+
+const BLOCKS = 2_000
+const PER_BLOCK = 500
+const UNSPENT = 10_000
+
+const hex = (text: string): string => sha256(Buffer.from(text)).toString('hex')
+
+/** A script with a million outputs, of which 990,000 are spent, in a chain whose blocks are named by their heights. */
+export const BUSY = {
+  tip: BLOCKS + 100,
+  /** The list is of a block below the tip: the last spends are above it. */
+  listedAt: BLOCKS + 90,
+  unspent: UNSPENT,
+  hashAt: (height: number): string => hex(`block ${String(height)}`),
+  /** All that are unspent, as they are listed. */
+  listed(): UnspentOutput[] {
+    const outputs = Array.from({ length: UNSPENT }, (_, index) => index * 100).map((n) => ({
+      txid: hex(String(n)),
+      vout: 0,
+      height: Math.floor(n / PER_BLOCK),
+      value: String(1000 + n),
+    }))
+    return outputs.sort((one, other) => other.height - one.height || (one.txid < other.txid ? -1 : 1))
+  },
+}
+
+/** Writes its rows, and the list of what is unspent. */
+export async function writeBusyScript(db: Database, scriptHash: string): Promise<void> {
+  const script = `unhex('${scriptHash}')`
+  const block = (height: string) => `SHA256(concat('block ', toString(${height})))`
+  const all = `SELECT number AS n, intDiv(n, ${String(PER_BLOCK)}) AS made, 4294967295 - made AS depth, SHA256(toString(n)) AS txid,
+    least(made + 1 + n % 100, ${String(BUSY.tip)}) AS gone FROM numbers(${String(BLOCKS * PER_BLOCK)})`
+  await db.command(
+    `INSERT INTO script_outputs SELECT ${script}, depth, txid, 0, 0, made, ${block('made')}, 1000 + n FROM (${all})`,
+  )
+  // One in a hundred is left; the last thousand that were spent were so above the list.
+  const spent = `SELECT *, if(n % 1000 = 1, ${String(BUSY.tip - 5)}, gone) AS at FROM (${all}) WHERE n % 100 != 0`
+  await db.command(
+    `INSERT INTO script_outputs SELECT ${script}, depth, txid, 0, 1, at, ${block('at')}, 1000 + n FROM (${spent})`,
+  )
+  // Of the blocks up to the list there are none, as in an index that an earlier version made.
+  await db.command(
+    `INSERT INTO script_spends SELECT ${script}, at, ${block('at')}, depth, txid, 0 FROM (${spent})
+     WHERE at > ${String(BUSY.listedAt)}`,
+  )
+  const columns = 'script_hash, ordinal, height, block_hash, unspent_count'
+  const end = (ordinal: number, height: number, more: string): string =>
+    `SELECT ${script}, ${String(ordinal)}, ${String(height)}, unhex('${BUSY.hashAt(height)}'), ${String(UNSPENT)} + ${more}`
+  await db.command(
+    `INSERT INTO script_txs (${columns}) ${end(1, BUSY.listedAt, '(SELECT count() FROM script_spends)')}
+     UNION ALL ${end(2, BUSY.tip, '0')}`,
+  )
+  const none = { height: -1, hash: '00'.repeat(32), size: 0 }
+  const at = { height: BUSY.listedAt, hash: BUSY.hashAt(BUSY.listedAt) }
+  await buildList(db, { scriptHash, filter: `height <= ${String(BUSY.listedAt)}` }, none, at, 0n)
+}

@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach } from 'vitest'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
+import type { EventLog } from '../../../pipelines/log/port.js'
+import { NodeClient } from '../../../pipelines/node/client.js'
+import { Poller, type PollerOptions } from '../../../pipelines/poll/poller.js'
+import { grow } from './fake-chain.js'
+import { FakeNode } from './fake-node.js'
+
+export const quiet = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
+/** Of the test that runs: see `useNodeAndLog`. */
+export let log: EventLog
+export let node: FakeNode
+export let client: NodeClient
+
+/** Gives each test of a file an empty log, and a node with block 0. */
+export function useNodeAndLog(timeoutMs = 10_000): void {
+  let dir = ''
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'headwater-poll-'))
+    log = await openEmbeddedLog(dir)
+    node = await FakeNode.start(grow([], 1))
+    client = new NodeClient(node.url, { timeoutMs, backoff: { firstMs: 5, mostMs: 40 } })
+  })
+  afterEach(async () => {
+    client.close()
+    await node.close()
+    await log.close()
+    rmSync(dir, { recursive: true, force: true })
+  })
+}
+
+export function newPoller(options: Partial<PollerOptions> = {}): Poller {
+  return new Poller({ node: client, log, pollIntervalMs: 1000, logger: quiet, inFlight: 4, ...options })
+}
