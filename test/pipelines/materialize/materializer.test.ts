@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fromBinary } from '@bufbuild/protobuf'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
@@ -11,13 +11,18 @@ import { LogShrank, PoisonEvent } from '../../../pipelines/materialize/poison.js
 import { Database, DatabaseUnavailable, QueryRefused } from '../../../pipelines/tables/clickhouse.js'
 import { headsAfter, latestHead } from '../../../pipelines/tables/head.js'
 import { migrate } from '../../../pipelines/tables/migrate.js'
-import { Alert_Kind, CommittedEventSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import {
+  Alert_Kind,
+  CommittedEventSchema,
+  NodeEventSchema,
+} from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { reorgOf } from '../../../services/explorer/feed-writer.js'
 import { startSimnode } from '../../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../../services/simnode/sim-chain.js'
 import { expectSameRows } from '../../harness/clean-index.js'
 import { Pipeline } from '../../harness/pipeline.js'
 import { rowDifferences } from '../../harness/row-differences.js'
+import { SwitchLog, valuesOf } from '../../harness/switch-log.js'
 import { until } from '../../harness/until.js'
 
 const logger = pino({ level: 'silent' })
@@ -205,6 +210,31 @@ describe('what a log may bring', () => {
     expect(await latestHead(db)).toMatchObject({ tipHeight: 8 })
     expect(materializer.damage).toMatchObject({ message: damage?.message })
     expect(materializer.counts.healed).toBe(0)
+  })
+
+  it('heartbeats are passed on also where topic node was made again under it', async () => {
+    const beat = (timeMs: bigint): Uint8Array => {
+      const value = { timeMs, nodeHeight: 1, nodeHash: Buffer.alloc(32), pollIntervalMs: 1 }
+      const event = { case: 'heartbeat' as const, value }
+      return toBinary(NodeEventSchema, create(NodeEventSchema, { chainPosition: -1n, event }))
+    }
+    const hasPassed = async (timeMs: bigint): Promise<boolean> =>
+      (await valuesOf(log, 'committed')).some((value) => {
+        const { event } = fromBinary(CommittedEventSchema, value)
+        return event.case === 'heartbeat' && event.value.heartbeat?.timeMs === timeMs
+      })
+    const log = new SwitchLog(await logOf(events))
+    await log.append('node', [beat(1n), beat(2n), beat(3n)])
+    const materializer = new Materializer({ db: await database(), log, logger, finalityDepth: FINALITY })
+    const stop = new AbortController()
+    const running = materializer.run(stop.signal)
+    await until('the last one is passed on', () => hasPassed(3n))
+    const again = await logOf(events)
+    await again.append('node', [beat(4n)])
+    log.log = again
+    await until('that of the other topic is passed on', () => hasPassed(4n))
+    stop.abort()
+    await running
   })
 
   it('a log that lost its end is noticed', async () => {
