@@ -69,6 +69,12 @@ export const JOBS: readonly Job[] = [
     sources: [...BENCH, 'bench/rest.ts', 'bench/bare-server.ts'],
   },
   {
+    name: 'bench overload: five times as many cold reads as can be answered',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'overload']],
+    sources: [...BENCH, 'bench/overload.ts', 'bench/load-generator.ts', 'bench/load-connection.ts'],
+  },
+  {
     name: 'ClickHouse frozen for a minute under load',
     env: { FROZEN_SECONDS: '60' },
     runs: [vitest('test/system/database-frozen.test.ts')],

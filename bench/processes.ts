@@ -57,6 +57,32 @@ export async function simulatedNode(
   return { url, node }
 }
 
+/** Starts an explorer of a simulated chain, and returns when it shows all of it and nothing else goes on. */
+export async function indexedExplorer(
+  start: Start,
+  folder: string,
+  options: Parameters<typeof simulatedNode>[2],
+): Promise<{ url: string; port: number; nodeUrl: string; explorer: ServiceProcess }> {
+  const { url: nodeUrl } = await simulatedNode(start, folder, options)
+  const [http, port] = [await freePort(), await freePort()]
+  start('engine', {}, ['--http-port', String(http)])
+  const env = {
+    NODE_RPC_URL: nodeUrl,
+    EXPLORER_PORT: String(port),
+    EXPLORER_GRPC_PORT: '0',
+    RATE_LIMIT_PER_MINUTE: '0',
+  }
+  const [poller, materializer] = [start('poller', env), start('materializer', env)]
+  const explorer = start('explorer', env)
+  const url = `http://127.0.0.1:${String(port)}/api/v1`
+  await settled(async () => {
+    const summary = (await (await fetch(`${url}/stats/summary`)).json()) as { tipHeight?: number }
+    return summary.tipHeight === options.blocks
+  }, 600_000)
+  await Promise.all([poller.kill('SIGTERM'), materializer.kill('SIGTERM')])
+  return { url, port, nodeUrl, explorer }
+}
+
 /** Looks until it is so. @throws Error after the time. */
 export async function settled(look: () => Promise<boolean>, timeoutMs: number): Promise<void> {
   const end = Date.now() + timeoutMs

@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { freePort } from '../services/ports.js'
 import { startBareServer, type StoredAnswer } from './bare-server.js'
-import { settled, simulatedNode, type Start, withProcesses } from './processes.js'
+import { indexedExplorer, withProcesses } from './processes.js'
 import type { Figure } from './report.js'
 
 export interface RestOptions {
@@ -32,7 +31,7 @@ interface Load {
 export async function rest(options: RestOptions): Promise<Figure[]> {
   await mustHaveWrk()
   return withProcesses(async (start, folder) => {
-    const url = await indexedExplorer(start, folder, options)
+    const { url } = await indexedExplorer(start, folder, options)
     const paths = await pathsOf(url, options)
     const figures: Figure[] = []
     for (const [name, some] of Object.entries(paths)) {
@@ -73,28 +72,6 @@ async function mustHaveWrk(): Promise<void> {
     once(child, 'error').then(() => false),
   ])
   if (!found) throw new Error("the suite needs wrk, which is in Debian's packages")
-}
-
-/** @returns the address of an explorer that shows the whole chain, with nothing else going on. */
-async function indexedExplorer(start: Start, folder: string, options: RestOptions): Promise<string> {
-  const { url: nodeUrl } = await simulatedNode(start, folder, options)
-  const [http, port] = [await freePort(), await freePort()]
-  start('engine', {}, ['--http-port', String(http)])
-  const env = {
-    NODE_RPC_URL: nodeUrl,
-    EXPLORER_PORT: String(port),
-    EXPLORER_GRPC_PORT: '0',
-    RATE_LIMIT_PER_MINUTE: '0',
-  }
-  const [poller, materializer] = [start('poller', env), start('materializer', env)]
-  start('explorer', env)
-  const url = `http://127.0.0.1:${String(port)}/api/v1`
-  await settled(async () => {
-    const summary = (await (await fetch(`${url}/stats/summary`)).json()) as { tipHeight?: number }
-    return summary.tipHeight === options.blocks
-  }, 600_000)
-  await Promise.all([poller.kill('SIGTERM'), materializer.kill('SIGTERM')])
-  return url
 }
 
 interface Listed {

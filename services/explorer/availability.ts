@@ -12,13 +12,6 @@ export class Unavailable extends Error {
   override readonly name = 'Unavailable'
 }
 
-/** More is asked for than can be answered soon; told to clients as 503 with Retry-After. */
-export class Overloaded extends Unavailable {
-  constructor() {
-    super('more is asked for than can be answered soon')
-  }
-}
-
 /** What reads ask of a database. */
 export interface Asked {
   /** Whether it is there: where it is not, every query fails at once. */

@@ -1,12 +1,14 @@
 import { matchesTag } from './answer-cache.js'
-import { Overloaded, Unavailable } from './availability.js'
+import { Unavailable } from './availability.js'
 import type { Origin } from '../client-address.js'
 import type { Health } from './health.js'
-import type { Metrics } from './metrics.js'
+import type { Metrics, Observed } from './metrics.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { NodeUnavailable } from './node-health.js'
 import {
   type Outcome,
+  OVERLOADED,
+  OVERLOADED_RETRY_SECONDS,
   Reader,
   type ReaderParts,
   SYNCING,
@@ -33,8 +35,7 @@ export interface Request {
   readonly origin: () => Origin
 }
 
-export interface Answer {
-  readonly status: number
+export interface Answer extends Observed {
   readonly headers: readonly (readonly [string, string])[]
   /** Of 304 the one that is not sent: its length is told. */
   readonly body: Buffer
@@ -64,7 +65,6 @@ const PREFLIGHT: Answer = {
   body: Buffer.alloc(0),
 }
 const UNAVAILABLE = 'Database unavailable'
-const OVERLOADED = 'Overloaded, try again later'
 
 /** Turns an HTTP request into its answer. Never rejects. */
 export class Dispatcher {
@@ -136,8 +136,7 @@ export class Dispatcher {
     if (error instanceof BadArgument) return errorAnswer(400, error.message)
     if (error instanceof Unauthorized)
       return errorAnswer(401, error.message, [['www-authenticate', 'Bearer']])
-    if (error instanceof NodeUnavailable) return errorAnswer(503, 'Node unavailable')
-    if (error instanceof Overloaded) return errorAnswer(503, OVERLOADED, [['retry-after', '1']])
+    if (error instanceof NodeUnavailable) return { ...errorAnswer(503, 'Node unavailable'), reason: 'node' }
     if (error instanceof Unavailable) return this.#unavailable()
     this.#parts.metrics.defect('http')
     this.#parts.logger.error({ err: error, what }, 'a read failed')
@@ -146,9 +145,9 @@ export class Dispatcher {
 
   #unavailable(): Answer {
     const { upgrade } = this.reader
-    if (upgrade === undefined) return errorAnswer(503, UNAVAILABLE)
+    if (upgrade === undefined) return { ...errorAnswer(503, UNAVAILABLE), reason: 'database' }
     const headers: Headers = [JSON_TYPE, NO_STORE, ['retry-after', String(UPGRADING_RETRY_SECONDS)]]
-    return { status: 503, headers, body: jsonBytes({ error: UPGRADING, ...upgrade }) }
+    return { status: 503, reason: 'upgrading', headers, body: jsonBytes({ error: UPGRADING, ...upgrade }) }
   }
 
   #health(): Answer {
@@ -188,6 +187,7 @@ function chainHeaders(chain: { readonly height: number; readonly tipHash: string
 }
 
 function toAnswer(outcome: Outcome, { ifNoneMatch }: Request): Answer {
+  if ('refused' in outcome) return REFUSAL
   const { chain } = outcome
   const stateHeaders = chain === undefined ? [] : chainHeaders(chain)
   if ('missing' in outcome) return errorAnswer(404, outcome.missing, stateHeaders)
@@ -198,7 +198,8 @@ function toAnswer(outcome: Outcome, { ifNoneMatch }: Request): Answer {
       ...stateHeaders,
       ['retry-after', String(SYNCING_RETRY_SECONDS)],
     ]
-    return { status: 503, headers, body: jsonBytes({ error: SYNCING, ...outcome.syncing }) }
+    const body = jsonBytes({ error: SYNCING, ...outcome.syncing })
+    return { status: 503, reason: 'syncing', headers, body }
   }
   const { body, etag } = outcome.answer
   if (chain === undefined) return { status: 200, headers: [JSON_TYPE, NO_STORE], body }
@@ -239,3 +240,9 @@ function errorAnswer(status: number, error: string, headers: Headers = []): Answ
 }
 
 const jsonBytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+
+/** Made once: what is refused in a flood must cost next to nothing. */
+const REFUSAL: Answer = {
+  ...errorAnswer(503, OVERLOADED, [['retry-after', String(OVERLOADED_RETRY_SECONDS)]]),
+  reason: 'overload',
+}

@@ -121,6 +121,9 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     poolSize: () => state.pool.size,
     refusedFiles: () => definitions.refused(),
     audit: () => audit.result,
+    answersUnderWay: () => dispatcher.reader.answersUnderWay,
+    lookupsWaiting: () => tables.lookupsWaiting,
+    lookedUp: () => tables.lookedUp,
     consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: pool.next - 1 }),
   })
   const health = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
@@ -146,8 +149,8 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
     refusal: (request) => dispatcher.refusal(request),
-    observe: (path, status, seconds) => {
-      metrics.observe(dispatcher.patternOf(path), status, seconds)
+    observe: (path, answer, seconds) => {
+      metrics.observe(dispatcher.patternOf(path), answer, seconds)
     },
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
   })

@@ -39,6 +39,7 @@ export class Gatherer<V> implements Lookup<V> {
   #waiting = new Map<string, Set<Waiter<V>>>()
   readonly #batches = new Set<Batch<V>>()
   #running = 0
+  #lookedUp = 0
   #scheduled = false
 
   constructor({ load, inFlight = 1, mostKeys = 256 }: GatherOptions<V>) {
@@ -50,6 +51,11 @@ export class Gatherer<V> implements Lookup<V> {
   /** Keys that wait for a batch. */
   get waiting(): number {
     return this.#waiting.size
+  }
+
+  /** Keys that were looked up since the start. */
+  get lookedUp(): number {
+    return this.#lookedUp
   }
 
   /**
@@ -142,6 +148,7 @@ export class Gatherer<V> implements Lookup<V> {
   async #run(waiters: Map<string, Set<Waiter<V>>>): Promise<void> {
     const batch = { waiters, abort: new AbortController() }
     this.#running++
+    this.#lookedUp += waiters.size
     this.#batches.add(batch)
     try {
       const found = await this.#load([...waiters.keys()], batch.abort.signal)

@@ -16,8 +16,21 @@ export interface MetricSources {
   readonly poolSize: () => number
   readonly refusedFiles: () => readonly { readonly file: string; readonly isRefused: boolean }[]
   readonly audit: () => AuditResult
+  readonly answersUnderWay: () => number
+  readonly lookupsWaiting: () => number
+  readonly lookedUp: () => number
   /** Events of a topic that a consumer has not finished, by consumer; what cannot be read now is left out. */
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
+}
+
+/** Why an answer is 503: what passes by itself, or with more explorers, is told apart from what is out of order. */
+export type Reason = 'database' | 'node' | 'overload' | 'syncing' | 'upgrading'
+
+/** What metrics tell of an answer. */
+export interface Observed {
+  readonly status: number
+  /** Of 503. */
+  readonly reason?: Reason
 }
 
 /** Where an error of our own was met. */
@@ -29,7 +42,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** What the explorer tells Prometheus. */
 export class Metrics {
   readonly #registry = new Registry()
-  readonly #durations: Histogram<'route' | 'status'>
+  readonly #durations: Histogram<'route' | 'status' | 'reason'>
   readonly #calls: Histogram<'method' | 'code'>
   readonly #defects: Counter<'where'>
 
@@ -38,8 +51,8 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry, prefix: 'headwater_' })
     this.#durations = new Histogram({
       name: 'headwater_api_request_duration_seconds',
-      help: 'Time from a request to its answer, by route pattern and status.',
-      labelNames: ['route', 'status'],
+      help: 'Time from a request to its answer, by route pattern and status (499: the client left before it), and of 503 its reason.',
+      labelNames: ['route', 'status', 'reason'],
       buckets: SECONDS,
       registers,
     })
@@ -69,6 +82,16 @@ export class Metrics {
       })
     }
     gauge('headwater_api_db_pool_total', 'Connections to the database in use.', sources.connections)
+    gauge(
+      'headwater_api_answers_under_way',
+      'Answers that are being made from the database; beyond a limit none is begun.',
+      sources.answersUnderWay,
+    )
+    gauge(
+      'headwater_api_lookups_waiting',
+      'Keys that wait for a batch of lookups in the database.',
+      sources.lookupsWaiting,
+    )
     gauge('headwater_api_ws_clients', 'Connected WebSocket clients.', sources.wsClients)
     gauge('headwater_grpc_streams', 'Open streams of gRPC.', sources.grpcStreams)
     gauge('headwater_tip_height', 'Height of the head, -1 for none.', sources.tipHeight)
@@ -119,6 +142,15 @@ export class Metrics {
       },
     })
     new Counter({
+      name: 'headwater_api_lookups_total',
+      help: 'Keys that were looked up in the database; those of clients that left while they waited are not.',
+      registers,
+      collect() {
+        this.reset()
+        this.inc(sources.lookedUp())
+      },
+    })
+    new Counter({
       name: 'headwater_log_damages_total',
       help: 'Damages of the log that were reported.',
       registers,
@@ -139,8 +171,9 @@ export class Metrics {
     })
   }
 
-  observe(route: string, status: number, seconds: number): void {
-    this.#durations.observe({ route, status: String(status) }, seconds)
+  observe(route: string, { status, reason }: Observed, seconds: number): void {
+    const labels = { route, status: String(status) }
+    this.#durations.observe(reason === undefined ? labels : { ...labels, reason }, seconds)
   }
 
   /** @param code the name of a status code of gRPC. */

@@ -1,5 +1,5 @@
 import { AnswerCache, type CachedAnswer, type Moment, toBytes } from './answer-cache.js'
-import { Overloaded, Unavailable } from './availability.js'
+import { Unavailable } from './availability.js'
 import type { Origin } from '../client-address.js'
 import type { Upgrade } from '../../pipelines/tables/migrate.js'
 import type { Definitions } from './definitions.js'
@@ -43,8 +43,10 @@ export interface Question {
   readonly authorization: () => string
 }
 
-/** A good answer, or the reason for which there is none of what was asked for, or that this is not known yet. */
-export type Outcome = Good | Missing | Unknown
+/** A good answer, or the reason for which there is none of what was asked for, or that this is not known yet, or not looked for. */
+export type Outcome = Made | Refused
+
+type Made = Good | Missing | Unknown
 
 export interface Good {
   readonly answer: CachedAnswer
@@ -64,13 +66,20 @@ export interface Unknown {
   readonly chain: ChainState
 }
 
+/** More is asked for than can be answered soon. No error: throwing one costs more than all else of a refusal. */
+export interface Refused {
+  readonly refused: 'overload'
+}
+
 /** The read wants a token that was not said. */
 export class Unauthorized extends Error {
   override readonly name = 'Unauthorized'
 }
 
-/** One for all: a refusal must cost next to nothing. */
-const OVERLOADED = new Overloaded()
+const REFUSED: Refused = { refused: 'overload' }
+/** What clients of a `Refused` one are told, and when they may ask again. */
+export const OVERLOADED = 'Overloaded, try again later'
+export const OVERLOADED_RETRY_SECONDS = 1
 /** What clients are told of an `Unknown` outcome, and when they may ask again. */
 export const SYNCING = 'Index is syncing'
 export const SYNCING_RETRY_SECONDS = 5
@@ -79,6 +88,12 @@ export const UPGRADING = 'Index is upgrading'
 export const UPGRADING_RETRY_SECONDS = 5
 /** Of one answer; then it is Unavailable, and what it asked of the database ends. */
 const ANSWER_DEADLINE_MS = 5_000
+/**
+ * Answers on their way from the tables at once; a further one is not begun. By Little's law this bounds how long one takes, and
+ * with it the keys that they look up bound the gatherers' lines. It is a quarter more than the 256 connections that keep the
+ * database busy: more would only wait longer.
+ */
+export const MOST_UNDER_WAY = 320
 /** How long a request waits for the height that it asks for. */
 const HEIGHT_WAIT_MS = 2_000
 
@@ -87,7 +102,8 @@ export class Reader {
   readonly #parts: ReaderParts
   readonly #cache = new AnswerCache()
   /** Answers on their way: the same question of the same moment is asked once. */
-  readonly #pending = new Map<string, SharedAnswer<Outcome>>()
+  readonly #pending = new Map<string, SharedAnswer<Made>>()
+  #answersUnderWay = 0
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
@@ -96,6 +112,11 @@ export class Reader {
   /** How far an upgrade is that may be why the database cannot answer; undefined where there is none. */
   get upgrade(): Upgrade | undefined {
     return this.#parts.tables.isReachable ? this.#parts.state.upgrade : undefined
+  }
+
+  /** Answers that are being made from the tables, at most `MOST_UNDER_WAY`. */
+  get answersUnderWay(): number {
+    return this.#answersUnderWay
   }
 
   /** Counts a request. @returns milliseconds until its client may ask again, undefined where it may now. */
@@ -129,9 +150,11 @@ export class Reader {
     const key = `${read.name} ${JSON.stringify(args)}`
     const cached = this.#cache.get(read.fresh, key, moment)
     if (cached !== undefined) return this.#believed({ answer: cached, chain: state.chain })
-    return this.#underWay(read, args, key, moment)
-      .join(whenGone)
-      .then((outcome) => this.#believed(outcome))
+    return (
+      this.#underWay(read, args, key, moment)
+        ?.join(whenGone)
+        .then((outcome) => this.#believed(outcome)) ?? REFUSED
+    )
   }
 
   #moment(): Moment {
@@ -145,7 +168,7 @@ export class Reader {
   }
 
   /** What says that there is nothing is not believed of an index that may only not have got there. */
-  #believed(outcome: Outcome): Outcome {
+  #believed(outcome: Made): Outcome {
     if ('syncing' in outcome) return outcome
     const { chain } = outcome
     const from = 'missing' in outcome ? outcome.from : outcome.answer.emptyFrom
@@ -161,13 +184,22 @@ export class Reader {
     return { answer: { body, etag: '' }, chain: undefined }
   }
 
-  #underWay(read: Read, args: Record<string, unknown>, key: string, moment: Moment): SharedAnswer<Outcome> {
-    const pendingKey = `${key} ${JSON.stringify(moment)}`
+  /** @returns undefined where no further answer is begun. */
+  #underWay(
+    read: Read,
+    args: Record<string, unknown>,
+    key: string,
+    moment: Moment,
+  ): SharedAnswer<Made> | undefined {
+    const { position, tipHash, poolVersion, definitions } = moment
+    const pendingKey = `${key} ${String(position)} ${tipHash} ${String(poolVersion)} ${String(definitions)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
-    if (this.#parts.tables.isOverloaded) throw OVERLOADED
-    const make = (signal: AbortSignal): Promise<Outcome> => this.#make(read, args, key, signal)
-    const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {
+    if (this.#answersUnderWay >= MOST_UNDER_WAY || this.#parts.tables.isOverloaded) return undefined
+    this.#answersUnderWay++
+    const make = (signal: AbortSignal): Promise<Made> => this.#make(read, args, key, signal)
+    const making = new SharedAnswer<Made>(make, ANSWER_DEADLINE_MS, () => {
+      this.#answersUnderWay--
       if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)
     })
     this.#pending.set(pendingKey, making)
@@ -175,7 +207,7 @@ export class Reader {
   }
 
   /** Makes an answer of the state of now; again where that state was not the tables' until the last row was read. */
-  async #make(read: Read, args: Record<string, unknown>, key: string, signal: AbortSignal): Promise<Outcome> {
+  async #make(read: Read, args: Record<string, unknown>, key: string, signal: AbortSignal): Promise<Made> {
     const { state, lookForHeads } = this.#parts
     for (;;) {
       const context = this.#context(signal)

@@ -11,13 +11,14 @@ import { PortTaken } from '../ports.js'
 import type { Origin } from '../client-address.js'
 import type { Answer, Request } from './dispatch.js'
 import type { Channel, Reaction } from './feed.js'
+import type { Observed } from './metrics.js'
 
 export interface ServerParts {
   readonly answer: (request: Request) => Answer | Promise<Answer>
   /** The answer of a request for a socket that is not to have one. */
   readonly refusal: (request: Request) => Answer | undefined
-  /** Told of each answer that was sent. */
-  readonly observe: (path: string, status: number, seconds: number) => void
+  /** Told of each answer that was sent, and with status 499 of each that nobody was there for any more. */
+  readonly observe: (path: string, answer: Observed, seconds: number) => void
   /** What a message of a client does. */
   readonly react: (text: string | undefined) => Reaction
 }
@@ -58,6 +59,9 @@ const COMMON_HEADERS = [
   'referrer-policy: no-referrer',
   'cross-origin-resource-policy: cross-origin',
 ].join('\r\n')
+
+/** As nginx has it in its logs. */
+const CLIENT_LEFT: Observed = { status: 499 }
 
 const SOCKET_HEADERS = ['sec-websocket-key', 'sec-websocket-protocol', 'sec-websocket-extensions'] as const
 
@@ -138,20 +142,20 @@ export class Server {
     const request = requestOf(res, req, departure)
     const { method, path } = request
     const answer = this.#parts.answer(request)
-    const sent = (status: number): void => {
-      this.#parts.observe(path, status, (performance.now() - began) / 1000)
+    const ended = (made: Observed): void => {
+      this.#parts.observe(path, made, (performance.now() - began) / 1000)
     }
     const ending: Ending = { isHead: method === 'HEAD', isLast: hasLargeBody(req) }
     if (!(answer instanceof Promise)) {
       write(res, answer, ending)
-      sent(answer.status)
+      ended(answer)
       return
     }
     res.onAborted(() => {
       departure.happened()
     })
     void answer.then((made) => {
-      sent(made.status)
+      ended(departure.isOver ? CLIENT_LEFT : made)
       if (departure.isOver) return
       res.cork(() => {
         write(res, made, ending)
@@ -188,7 +192,7 @@ export class Server {
     const refusal = this.#parts.refusal(request)
     if (refusal !== undefined) {
       write(res, refusal, { isHead: false, isLast: false })
-      this.#parts.observe(request.path, refusal.status, (performance.now() - began) / 1000)
+      this.#parts.observe(request.path, refusal, (performance.now() - began) / 1000)
       return
     }
     const [key, protocol, extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))

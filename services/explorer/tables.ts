@@ -177,7 +177,21 @@ export class Tables {
 
   /** Whether new work would wait for more than one batch of lookups, or a long line of queries: better refused at once. */
   get isOverloaded(): boolean {
-    return this.db.isCrowded || Object.values(this.#gatherers).some((each: Gatherer<unknown>) => each.isFull)
+    return this.db.isCrowded || this.#all.some((each) => each.isFull)
+  }
+
+  /** Keys that wait for a batch of lookups, of all kinds. */
+  get lookupsWaiting(): number {
+    return this.#all.reduce((sum, { waiting }) => sum + waiting, 0)
+  }
+
+  /** Keys that were looked up; begins again at 0 where another database takes over. */
+  get lookedUp(): number {
+    return this.#all.reduce((sum, { lookedUp }) => sum + lookedUp, 0)
+  }
+
+  get #all(): readonly Gatherer<unknown>[] {
+    return Object.values(this.#gatherers) as Gatherer<unknown>[]
   }
 
   /** False while the database is away: every query fails at once. */

@@ -3,13 +3,15 @@ import { ReadsService, type SubscribeRequest } from '../../../proto/gen/headwate
 import type { Upgrade } from '../../../pipelines/tables/migrate.js'
 import { Code, RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
-import { Overloaded, Unavailable } from '../availability.js'
+import { Unavailable } from '../availability.js'
 import { addressBytes, type Origin } from '../../client-address.js'
 import type { Feed } from '../feed.js'
 import { NodeUnavailable } from '../node-health.js'
 import {
   type Good,
   type Outcome,
+  OVERLOADED,
+  OVERLOADED_RETRY_SECONDS,
   type Reader,
   SYNCING,
   SYNCING_RETRY_SECONDS,
@@ -73,6 +75,10 @@ async function ask(
   const outcome = await askedOf(reader, read, argument, call).catch((error: unknown) => {
     throw failureOf(error, reader.upgrade)
   })
+  if ('refused' in outcome)
+    throw new RpcError(Code.UNAVAILABLE, OVERLOADED, {
+      'retry-after-ms': String(OVERLOADED_RETRY_SECONDS * 1000),
+    })
   if ('missing' in outcome) throw new RpcError(Code.NOT_FOUND, outcome.missing, stateOf(outcome.chain))
   if ('syncing' in outcome) throw new RpcError(Code.UNAVAILABLE, SYNCING, progressOf(outcome))
   return outcome
@@ -110,8 +116,6 @@ function failureOf(error: unknown, upgrade: Upgrade | undefined): unknown {
   if (error instanceof BadArgument) return new RpcError(Code.INVALID_ARGUMENT, error.message)
   if (error instanceof Unauthorized) return new RpcError(Code.UNAUTHENTICATED, error.message)
   if (error instanceof NodeUnavailable) return new RpcError(Code.UNAVAILABLE, 'Node unavailable')
-  if (error instanceof Overloaded)
-    return new RpcError(Code.UNAVAILABLE, 'Overloaded, try again later', { 'retry-after-ms': '1000' })
   if (error instanceof Unavailable && upgrade !== undefined)
     return new RpcError(Code.UNAVAILABLE, UPGRADING, trailersOf(upgrade))
   if (error instanceof Unavailable) return new RpcError(Code.UNAVAILABLE, 'Database unavailable')

@@ -26,7 +26,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   const state = new State()
   state.adopt(NO_CHAIN)
   state.poolLoaded()
-  const metrics = new Metrics({
+  const metrics: Metrics = new Metrics({
     connections: () => 0,
     wsClients: () => 0,
     grpcStreams: () => 0,
@@ -39,9 +39,12 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     poolSize: () => 0,
     refusedFiles: () => [],
     audit: () => ({ checkedAt: null, checks: 0, differences: 0 }),
+    answersUnderWay: () => dispatcher.reader.answersUnderWay,
+    lookupsWaiting: () => 0,
+    lookedUp: () => 0,
     consumerLags: () => Promise.resolve([]),
   })
-  const dispatcher = new Dispatcher({
+  const dispatcher: Dispatcher = new Dispatcher({
     reads: [],
     state,
     tables: new Tables(new AvailableDatabase(NO_DATABASE, logger)),
@@ -55,7 +58,9 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   const server = new Server({
     answer: (request) => dispatcher.answer(request),
     refusal: (request) => dispatcher.refusal(request),
-    observe: () => undefined,
+    observe: (path, answer, seconds) => {
+      metrics.observe(dispatcher.patternOf(path), answer, seconds)
+    },
     react: () => ({ replies: [] }),
   })
   const port = await server.listen('127.0.0.1', 0)

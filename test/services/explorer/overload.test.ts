@@ -1,12 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { pino } from 'pino'
+import { FENCE } from '../../../pipelines/tables/writers.js'
 import { AvailableDatabase } from '../../../services/explorer/availability.js'
 import { transaction } from '../../../services/explorer/reads/transactions.js'
 import { NO_CHAIN, State } from '../../../services/explorer/state.js'
+import { MOST_UNDER_WAY } from '../../../services/explorer/reader.js'
 import { Tables } from '../../../services/explorer/tables.js'
 import { Code } from '../../../services/rpc/error.js'
 import { until } from '../../harness/until.js'
 import { startBare } from './bare-server.js'
+import { holdDeadlines } from './held-deadlines.js'
 import { failureOf, startBareRpc } from './rpc/bare-rpc.js'
 
 const logger = pino({ level: 'silent' })
@@ -14,18 +17,25 @@ const logger = pino({ level: 'silent' })
 /** A database that answers when it is told to, and what it was asked. */
 class HeldDatabase {
   readonly asked: { readonly signal: AbortSignal | undefined; readonly answer: () => void }[] = []
-  isHeld = true
+  /** What it does not answer before it is told to. */
+  holds = (sql: string): boolean => sql !== ''
+
+  /** Answers all, from now on at once. */
+  letGo(): void {
+    this.holds = () => false
+    for (const { answer } of this.asked) answer()
+  }
 
   ping = (): Promise<boolean> => Promise.resolve(true)
 
-  query = <T>(...[, , options = {}]: [string, unknown, { signal?: AbortSignal }?]): Promise<T[]> =>
+  query = <T>(...[sql, , options = {}]: [string, unknown, { signal?: AbortSignal }?]): Promise<T[]> =>
     new Promise((resolve, reject) => {
       const { signal } = options
       const answer = (): void => {
         resolve([])
       }
       this.asked.push({ signal, answer })
-      if (!this.isHeld) answer()
+      if (!this.holds(sql)) answer()
       signal?.addEventListener('abort', () => {
         reject(signal.reason as Error)
       })
@@ -34,6 +44,10 @@ class HeldDatabase {
 
 describe('more clients than the database keeps up with', () => {
   const closing: (() => void | Promise<void>)[] = []
+  beforeEach(holdDeadlines)
+  afterAll(() => {
+    vi.restoreAllMocks()
+  })
   afterEach(async () => {
     for (const close of closing.splice(0)) await close()
   })
@@ -52,6 +66,17 @@ describe('more clients than the database keeps up with', () => {
     state.poolLoaded()
     const tables = new Tables(available)
     const bare = await startBare({ reads: [transaction], tables, state })
+    const observed = async (status: number, reason?: string): Promise<number> => {
+      const labels = `status="${String(status)}"${reason === undefined ? '' : `,reason="${reason}"`}`
+      const name = `headwater_api_request_duration_seconds_count{route="/api/v1/tx/:txid",${labels}}`
+      const metrics = await (await fetch(`${bare.url}/metrics`)).text()
+      return Number(
+        metrics
+          .split('\n')
+          .find((line) => line.startsWith(name))
+          ?.slice(name.length) ?? 0,
+      )
+    }
     closing.push(() => {
       bare.close()
       available.close()
@@ -61,11 +86,11 @@ describe('more clients than the database keeps up with', () => {
         `${bare.url}/api/v1/tx/${index.toString(16).padStart(64, '0')}`,
         signal === undefined ? {} : { signal },
       )
-    return { db, ask, tables, state }
+    return { db, ask, tables, state, observed }
   }
 
   it('are answered as far as the next batch goes, and the others hear 503 with Retry-After at once', async () => {
-    const { db, ask, tables, state } = await start()
+    const { db, ask, tables, state, observed } = await start()
     let refusals = 0
     const all = Array.from({ length: 1_000 }, async (_, index) => {
       const answer = await ask(index)
@@ -73,7 +98,7 @@ describe('more clients than the database keeps up with', () => {
       return answer
     })
     await until('it is full', () => tables.isOverloaded)
-    await until('the others are refused', () => refusals >= 1_000 - 512)
+    await until('the others are refused', () => refusals >= 1_000 - MOST_UNDER_WAY)
     const refused = await ask(5_000)
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).toBe('1')
@@ -84,20 +109,38 @@ describe('more clients than the database keeps up with', () => {
       code: Code.UNAVAILABLE,
       trailers: { 'retry-after-ms': '1000' },
     })
-    db.isHeld = false
-    for (const { answer } of db.asked) answer()
+    db.letGo()
     const counts = new Map<number, number>()
     for (const { status } of await Promise.all(all)) counts.set(status, (counts.get(status) ?? 0) + 1)
     // None of them is there: 404 is an answer.
     expect([...counts.keys()].sort()).toEqual([404, 503])
-    expect(counts.get(404)).toBeGreaterThanOrEqual(256)
-    expect(counts.get(404)).toBeLessThanOrEqual(512)
+    const begun = counts.get(404)
+    expect(begun).toBeGreaterThanOrEqual(256)
+    expect(begun).toBeLessThanOrEqual(MOST_UNDER_WAY)
     expect(tables.isOverloaded).toBe(false)
     expect((await ask(6_000)).status).toBe(404)
+    expect(await observed(503, 'overload')).toBe((counts.get(503) ?? 0) + 1)
+    expect(await observed(404)).toBe((begun ?? 0) + 1)
+  })
+
+  it('are bounded wherever they wait: no line fills where all answers wait for one lookup', async () => {
+    const { db, ask, tables } = await start()
+    // What each answer asks last.
+    db.holds = (sql) => sql === FENCE
+    let refusals = 0
+    const all = Array.from({ length: MOST_UNDER_WAY + 50 }, async (_, index) => {
+      const answer = await ask(index)
+      if (answer.status === 503) refusals++
+      return answer.status
+    })
+    await until('some are refused', () => refusals === 50)
+    expect(tables.isOverloaded).toBe(false)
+    db.letGo()
+    expect((await Promise.all(all)).filter((status) => status === 404)).toHaveLength(MOST_UNDER_WAY)
   })
 
   it('that leave are not looked for, and make room', async () => {
-    const { db, ask, tables } = await start()
+    const { db, ask, tables, observed } = await start()
     const clients = Array.from({ length: 600 }, () => new AbortController())
     const gone = clients.map((client, index) => ask(index, client.signal).catch(() => undefined))
     await until('it is full', () => tables.isOverloaded)
@@ -108,8 +151,9 @@ describe('more clients than the database keeps up with', () => {
     const given = db.asked.length
     const next = ask(7_000)
     await until('it is looked for', () => db.asked.length > given)
-    db.isHeld = false
-    for (const { answer } of db.asked) answer()
+    db.letGo()
     expect((await next).status).toBe(404)
+    expect(await observed(499)).toBeGreaterThanOrEqual(256)
+    expect(await observed(503, 'database')).toBe(0)
   })
 })

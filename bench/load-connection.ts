@@ -1,0 +1,93 @@
+import { connect, type Socket } from 'node:net'
+
+export interface Received {
+  readonly status: number
+  readonly hasRetryAfter: boolean
+}
+
+/** Undefined where the connection closed before the answer was whole. */
+export type Done = (received: Received | undefined) => void
+
+export interface ConnectionEvents {
+  readonly opened: () => void
+  /** Before an answer is handed over: the connection may be used again. */
+  readonly idle: () => void
+  /** Once, when it cannot be used any more. */
+  readonly closed: () => void
+}
+
+/** Of all connections: what comes is looked at before anything else is read. */
+const buffer = Buffer.alloc(256 * 1024)
+
+/** A connection of HTTP, kept alive, one request at a time: as little of a client as measures a server. */
+export class Connection {
+  readonly #socket: Socket
+  readonly #events: ConnectionEvents
+  #head = ''
+  #received: Received | undefined
+  /** Bytes of the body that have not come. */
+  #missing = 0
+  #done: Done | undefined
+
+  constructor(port: number, events: ConnectionEvents) {
+    const callback = (bytes: number): boolean => {
+      this.#read(bytes)
+      return true
+    }
+    this.#events = events
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } })
+    this.#socket.on('connect', () => {
+      events.opened()
+    })
+    this.#socket.on('error', () => undefined)
+    this.#socket.on('close', () => {
+      events.closed()
+      this.#finish(undefined)
+    })
+  }
+
+  get(path: string, done: Done): void {
+    this.#done = done
+    this.#socket.write(requestOf(path))
+  }
+
+  /** Asks, and hangs up before there can be an answer. */
+  getAndLeave(path: string): void {
+    this.#socket.write(requestOf(path), () => this.#socket.destroy())
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #read(bytes: number): void {
+    if (this.#received !== undefined) {
+      this.#missing -= bytes
+    } else {
+      this.#head += buffer.toString('latin1', 0, bytes)
+      const end = this.#head.indexOf('\r\n\r\n')
+      if (end < 0) return
+      const head = this.#head.slice(0, end)
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1])
+      this.#missing = length - (this.#head.length - end - 4)
+      this.#received = { status: Number(head.slice(9, 12)), hasRetryAfter: /\r\nretry-after: \d/i.test(head) }
+    }
+    if (this.#missing === 0) {
+      this.#events.idle()
+      this.#finish(this.#received)
+    } else if (!(this.#missing > 0)) {
+      // More than was told, or no length at all: no answer of an explorer.
+      this.#socket.destroy()
+    }
+  }
+
+  #finish(received: Received | undefined): void {
+    const done = this.#done
+    this.#head = ''
+    this.#received = undefined
+    this.#done = undefined
+    done?.(received)
+  }
+}
+
+const requestOf = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`

@@ -1,0 +1,244 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Connection, type Received } from './load-connection.js'
+
+/** A load of some seconds; the first ones are not counted. */
+interface Span {
+  readonly warmUpSeconds: number
+  readonly seconds: number
+}
+
+/** Connections that each ask again as soon as they are answered. */
+export interface ClosedLoad extends Span {
+  readonly kind: 'closed'
+  readonly connections: number
+}
+
+/** Requests that come on a schedule, however long answers take. */
+export interface OpenLoad extends Span {
+  readonly kind: 'open'
+  /** Requests a second. */
+  readonly rate: number
+  /** Each so-many-th client hangs up as soon as it has asked. */
+  readonly leaverEvery: number
+}
+
+/** What came of the counted requests. Times are milliseconds from the moment at which a request was due, in no order. */
+export interface LoadResult {
+  /** Of answers with 200. */
+  readonly times: readonly number[]
+  /** Of answers with 503 and Retry-After. */
+  readonly refusalTimes: readonly number[]
+  /** How many ended otherwise, by what they ended with. */
+  readonly others: Readonly<Record<string, number>>
+  /** Clients that hung up. */
+  readonly left: number
+  /** How late requests were sent. */
+  readonly lags: readonly number[]
+  /** Of a core that the generator itself took. */
+  readonly cpuShare: number
+}
+
+export interface Target {
+  readonly port: number
+  /** None is asked for again, unless it was refused. */
+  readonly paths: readonly string[]
+}
+
+/** A process that asks an explorer on this machine; it does nothing else, so that it is not what is measured. */
+export class LoadGenerator {
+  readonly #child
+
+  constructor(target: Target) {
+    this.#child = fork(fileURLToPath(import.meta.url), { stdio: 'inherit' })
+    this.#child.send(target)
+  }
+
+  /** @throws Error where the load could not be made. */
+  async make(load: ClosedLoad | OpenLoad): Promise<LoadResult> {
+    this.#child.send(load)
+    const ended = once(this.#child, 'exit').then(() => 'the load generator ended')
+    const [result] = (await Promise.race([once(this.#child, 'message'), ended.then((why) => [why])])) as [
+      LoadResult | string,
+    ]
+    if (typeof result === 'string') throw new Error(result)
+    return result
+  }
+
+  async close(): Promise<void> {
+    if (this.#child.exitCode !== null) return
+    const gone = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await gone
+  }
+}
+
+/** Longer than an explorer takes for any answer. */
+const PATIENCE_MS = 10_000
+const MOST_CONNECTIONS = 8_000
+/** Idle ones when requests begin to come: a burst is not to wait for handshakes. */
+const READY_CONNECTIONS = 1_000
+/** Less than a listening socket's backlog. */
+const OPENED_AT_ONCE = 100
+
+class Tally {
+  readonly #times: number[] = []
+  readonly #refusalTimes: number[] = []
+  readonly #others = new Map<string, number>()
+  readonly lags: number[] = []
+  left = 0
+
+  ended(received: Received | undefined, ms: number): void {
+    if (received?.status === 200) this.#times.push(ms)
+    else if (received?.status === 503 && received.hasRetryAfter) this.#refusalTimes.push(ms)
+    else this.other(received === undefined ? 'connection closed' : String(received.status))
+  }
+
+  other(what: string, count = 1): void {
+    this.#others.set(what, (this.#others.get(what) ?? 0) + count)
+  }
+
+  result(cpuShare: number): LoadResult {
+    const { left, lags } = this
+    const others = Object.fromEntries(this.#others)
+    return { times: this.#times, refusalTimes: this.#refusalTimes, others, left, lags, cpuShare }
+  }
+}
+
+/** Makes loads in the generator's process, one after the other. */
+export class LoadClient {
+  readonly #port: number
+  #paths: string[]
+  #refused: string[] = []
+  /** The one that has been idle for longest first: none is idle for so long that the server hangs up. */
+  readonly #idle = new Set<Connection>()
+  #connections = 0
+
+  constructor({ port, paths }: Target) {
+    this.#port = port
+    this.#paths = [...paths]
+  }
+
+  async make(load: ClosedLoad | OpenLoad): Promise<LoadResult> {
+    await this.#hold(load.kind === 'closed' ? load.connections : READY_CONNECTIONS)
+    const [used, beganAt] = [process.cpuUsage(), performance.now()]
+    const tally = load.kind === 'closed' ? await this.#closed(load) : await this.#open(load)
+    const { user, system } = process.cpuUsage(used)
+    return tally.result((user + system) / 1000 / (performance.now() - beganAt))
+  }
+
+  async #closed({ connections, warmUpSeconds, seconds }: ClosedLoad): Promise<Tally> {
+    const from = performance.now() + warmUpSeconds * 1000
+    const end = from + seconds * 1000
+    const tally = new Tally()
+    const ask = async (): Promise<void> => {
+      for (let now = performance.now(); now < end;) {
+        const askedAt = now
+        const received = await this.#get(this.#path())
+        now = performance.now()
+        // Of a rate, what is answered within its seconds counts, whenever it was asked.
+        if (now >= from && now < end) tally.ended(received, now - askedAt)
+      }
+    }
+    await Promise.all(Array.from({ length: connections }, ask))
+    return tally
+  }
+
+  async #open({ rate, leaverEvery, warmUpSeconds, seconds }: OpenLoad): Promise<Tally> {
+    const tally = new Tally()
+    const total = Math.round(rate * (warmUpSeconds + seconds))
+    const uncounted = rate * warmUpSeconds
+    const beganAt = performance.now()
+    let underWay = 0
+    for (let sent = 0; sent < total; await sleep(1)) {
+      const due = Math.min(total, ((performance.now() - beganAt) * rate) / 1000)
+      for (; sent < due; sent++) {
+        const dueAt = beganAt + (sent * 1000) / rate
+        const isCounted = sent >= uncounted
+        const path = this.#path()
+        if (isCounted) tally.lags.push(performance.now() - dueAt)
+        if (sent % leaverEvery === leaverEvery - 1) {
+          this.#take().getAndLeave(path)
+          if (isCounted) tally.left++
+          continue
+        }
+        underWay++
+        void this.#get(path).then((received) => {
+          underWay--
+          if (isCounted) tally.ended(received, performance.now() - dueAt)
+          // It was not looked up, and so it is as cold as before.
+          if (received?.status === 503) this.#refused.push(path)
+        })
+      }
+    }
+    const end = performance.now() + PATIENCE_MS
+    while (underWay > 0 && performance.now() < end) await sleep(5)
+    if (underWay > 0) tally.other('no answer', underWay)
+    return tally
+  }
+
+  /** Opens and closes idle connections until there are so many. */
+  async #hold(count: number): Promise<void> {
+    for (const connection of this.#idle) {
+      if (this.#connections <= count) break
+      connection.close()
+      await new Promise(setImmediate)
+    }
+    while (this.#connections < count) {
+      const some = Array.from({ length: Math.min(OPENED_AT_ONCE, count - this.#connections) }, () => {
+        return new Promise<void>((resolve) => this.#idle.add(this.#newConnection(resolve)))
+      })
+      await Promise.all(some)
+    }
+  }
+
+  #get(path: string): Promise<Received | undefined> {
+    return new Promise((resolve) => {
+      this.#take().get(path, resolve)
+    })
+  }
+
+  /** @throws Error where each was asked for: a second time it might be answered from memory. */
+  #path(): string {
+    if (this.#paths.length === 0) [this.#paths, this.#refused] = [this.#refused, []]
+    const path = this.#paths.pop()
+    if (path === undefined) throw new Error('the chain has too few transactions for this machine')
+    return path
+  }
+
+  #take(): Connection {
+    for (const connection of this.#idle) {
+      this.#idle.delete(connection)
+      return connection
+    }
+    return this.#newConnection(() => undefined)
+  }
+
+  #newConnection(opened: () => void): Connection {
+    if (this.#connections >= MOST_CONNECTIONS) throw new Error('the load generator is out of connections')
+    this.#connections++
+    const connection = new Connection(this.#port, {
+      opened,
+      idle: () => this.#idle.add(connection),
+      closed: () => {
+        this.#connections--
+        this.#idle.delete(connection)
+      },
+    })
+    return connection
+  }
+}
+
+function serve(target: Target): void {
+  const client = new LoadClient(target)
+  process.on('message', (load: ClosedLoad | OpenLoad) => {
+    void client.make(load).then(
+      (result) => process.send?.(result),
+      (error: unknown) => process.send?.(error instanceof Error ? error.message : String(error)),
+    )
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.once('message', serve)

@@ -1,0 +1,223 @@
+import { NodeClient } from '../pipelines/node/client.js'
+import { MOST_UNDER_WAY } from '../services/explorer/reader.js'
+import type { ServiceProcess } from '../test/harness/processes.js'
+import { LoadGenerator, type LoadResult } from './load-generator.js'
+import { indexedExplorer, withProcesses } from './processes.js'
+import type { Figure } from './report.js'
+
+export interface OverloadOptions {
+  readonly blocks: number
+  readonly txsPerBlock: number
+  readonly rounds: number
+  /** Of each load, of which there are two in a round. */
+  readonly seconds: number
+}
+
+/** Connections whose throughput is the capacity, and how many times that arrives. */
+const CONNECTIONS = 256
+const TIMES_CAPACITY = 5
+/** One client of so many hangs up as soon as it has asked. */
+const LEAVER_EVERY = 10
+const WARM_UP_SECONDS = 2
+/** A generator that is later than this, in one of a hundred requests, was no open loop. */
+const MOST_LAG_MS = 25
+/** Places, bodies, spends and witnesses: what an answer looks up that nobody had asked for before. */
+const LOOKUPS = 4
+/** What may be looked up in vain: of clients that hung up when their batch was on its way. */
+const MOST_LOOKUPS = LOOKUPS * 1.1
+const MOST_MB = 300
+const LOOK_MS = 500
+
+/**
+ * What an explorer does when five times as many `/tx` are asked as it can answer, each of another transaction: how many it
+ * still answers, how fast, and what the others hear. Against its capacity: 256 connections that each wait for their answer.
+ * Both are measured in turns by the same process, so that what else goes on on this machine meets both.
+ */
+export function overload(options: OverloadOptions): Promise<Figure[]> {
+  return withProcesses(async (start, folder) => {
+    const { port, nodeUrl, explorer } = await indexedExplorer(start, folder, { ...options, mix: 'cheap' })
+    const paths = (await txidsOf(nodeUrl, options.blocks)).map((txid) => `/api/v1/tx/${txid}`)
+    const generator = new LoadGenerator({ port, paths })
+    const watch = new Watch(`http://127.0.0.1:${String(port)}`, explorer)
+    try {
+      const span = { warmUpSeconds: WARM_UP_SECONDS, seconds: options.seconds }
+      const closedLoad = { kind: 'closed', connections: CONNECTIONS, ...span } as const
+      await generator.make(closedLoad)
+      const closed: LoadResult[] = []
+      const open: LoadResult[] = []
+      for (let round = 0; round < options.rounds; round++) {
+        const result = await generator.make(closedLoad)
+        closed.push(result)
+        const rate = (TIMES_CAPACITY * result.times.length) / options.seconds
+        await watch.begin()
+        open.push(await generator.make({ kind: 'open', rate, leaverEvery: LEAVER_EVERY, ...span }))
+        await watch.end()
+      }
+      return figures(summed(closed), summed(open), watch, options.rounds * options.seconds)
+    } finally {
+      watch.stop()
+      await generator.close()
+    }
+  })
+}
+
+/** Of all transactions above the genesis block. */
+async function txidsOf(nodeUrl: string, blocks: number): Promise<string[]> {
+  const node = new NodeClient(nodeUrl, { timeoutMs: 60_000 })
+  try {
+    const txids: string[] = []
+    for (let height = 1; height <= blocks; height++) {
+      const { tx } = await node.block(await node.blockHash(height))
+      txids.push(...tx.map(({ txid }) => txid))
+    }
+    return txids
+  } finally {
+    node.close()
+  }
+}
+
+/** What the explorer's own metrics say meanwhile. */
+class Watch {
+  readonly #url: string
+  readonly #explorer: ServiceProcess
+  readonly #timer: NodeJS.Timeout
+  #before: Metrics | undefined
+  /** Of answers to the open load. */
+  answers = 0
+  lookups = 0
+  clientsLeft = 0
+  mostUnderWay = 0
+  mostWaiting = 0
+
+  constructor(url: string, explorer: ServiceProcess) {
+    this.#url = url
+    this.#explorer = explorer
+    this.#timer = setInterval(() => void this.#look().catch(() => undefined), LOOK_MS)
+  }
+
+  get peakMb(): number {
+    return this.#explorer.peakMb
+  }
+
+  async begin(): Promise<void> {
+    this.#before = await this.#look()
+  }
+
+  async end(): Promise<void> {
+    const now = await this.#look()
+    const before = this.#before ?? now
+    this.answers += now.answers - before.answers
+    this.clientsLeft += now.clientsLeft - before.clientsLeft
+    this.lookups += now.lookups - before.lookups
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #look(): Promise<Metrics> {
+    this.#explorer.rssMb()
+    const text = await (await fetch(`${this.#url}/metrics`)).text()
+    const sum = (pattern: RegExp): number =>
+      [...text.matchAll(pattern)].reduce((total, [, value]) => total + Number(value), 0)
+    this.mostUnderWay = Math.max(this.mostUnderWay, sum(/^headwater_api_answers_under_way (\d+)$/gm))
+    this.mostWaiting = Math.max(this.mostWaiting, sum(/^headwater_api_lookups_waiting (\d+)$/gm))
+    const answered = (status: number): number => {
+      const labels = `route="/api/v1/tx/:txid",status="${String(status)}"`
+      return sum(new RegExp(`^headwater_api_request_duration_seconds_count{${labels}} (\\d+)$`, 'gm'))
+    }
+    return {
+      answers: answered(200),
+      clientsLeft: answered(499),
+      lookups: sum(/^headwater_api_lookups_total (\d+)$/gm),
+    }
+  }
+}
+
+interface Metrics {
+  readonly answers: number
+  readonly clientsLeft: number
+  readonly lookups: number
+}
+
+/** @throws Error where the loads were not those that the figures are of. */
+function figures(closed: LoadResult, open: LoadResult, watch: Watch, seconds: number): Figure[] {
+  const failed = [...Object.entries(closed.others), ['503', closed.refusalTimes.length] as const]
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${String(count)} × ${what}`)
+  if (failed.length > 0)
+    throw new Error(`of ${String(CONNECTIONS)} connections not all were answered: ${failed.join(', ')}`)
+  const lag = percentile(open.lags, 0.99)
+  if (lag > MOST_LAG_MS)
+    throw new Error(
+      `the load generator was ${lag.toFixed(1)} ms late in one of a hundred requests: no open loop`,
+    )
+  const lookupsPerAnswer = watch.lookups / watch.answers
+  if (lookupsPerAnswer < LOOKUPS) throw new Error('answers came from memory')
+  const [capacity, goodput] = [closed.times.length / seconds, open.times.length / seconds]
+  const [closedP99, openP99] = [percentile(closed.times, 0.99), percentile(open.times, 0.99)]
+  const count = (name: string, value: number): Figure => ({ name, value, unit: 'requests' })
+  return [
+    { name: 'capacity', value: capacity, unit: 'requests/s' },
+    { name: 'offered', value: open.lags.length / seconds, unit: 'requests/s' },
+    { name: 'goodput', value: goodput, unit: 'requests/s', baseline: capacity, ratio: goodput / capacity },
+    {
+      name: 'accepted_p99',
+      value: openP99,
+      unit: 'ms',
+      baseline: closedP99,
+      ratio: openP99 / closedP99,
+      most: 2 * closedP99,
+    },
+    {
+      name: 'accepted_p50',
+      value: percentile(open.times, 0.5),
+      unit: 'ms',
+      baseline: percentile(closed.times, 0.5),
+    },
+    count('refused_with_retry_after', open.refusalTimes.length),
+    { name: 'refusal_p99', value: percentile(open.refusalTimes, 0.99), unit: 'ms' },
+    ...Object.entries(open.others).map(([what, value]) => count(what, value)),
+    {
+      ...count(
+        'other_outcomes',
+        Object.values(open.others).reduce((sum, each) => sum + each, 0),
+      ),
+      most: 0,
+    },
+    count('clients_left', open.left),
+    count('of_which_begun', watch.clientsLeft),
+    { name: 'lookups_per_answer', value: lookupsPerAnswer, unit: 'lookups', most: MOST_LOOKUPS },
+    { name: 'most_answers_under_way', value: watch.mostUnderWay, unit: 'answers', most: MOST_UNDER_WAY },
+    { name: 'most_lookups_waiting', value: watch.mostWaiting, unit: 'keys', most: LOOKUPS * MOST_UNDER_WAY },
+    { name: 'explorer_peak_rss', value: watch.peakMb, unit: 'MB', most: MOST_MB },
+    { name: 'generator_lag_p99', value: lag, unit: 'ms', most: MOST_LAG_MS },
+    {
+      name: 'generator_cpu',
+      value: 100 * open.cpuShare,
+      unit: '% of a core',
+      baseline: 100 * closed.cpuShare,
+    },
+  ]
+}
+
+function summed(results: readonly LoadResult[]): LoadResult {
+  const others: Record<string, number> = {}
+  for (const result of results)
+    for (const [what, count] of Object.entries(result.others)) others[what] = (others[what] ?? 0) + count
+  const sum = (of: (result: LoadResult) => number): number =>
+    results.reduce((total, each) => total + of(each), 0)
+  return {
+    times: results.flatMap(({ times }) => times),
+    refusalTimes: results.flatMap(({ refusalTimes }) => refusalTimes),
+    lags: results.flatMap(({ lags }) => lags),
+    left: sum(({ left }) => left),
+    cpuShare: sum(({ cpuShare }) => cpuShare) / results.length,
+    others,
+  }
+}
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.floor(sorted.length * share)] ?? Number.NaN
+}

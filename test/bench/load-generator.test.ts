@@ -1,0 +1,108 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { LoadClient } from '../../bench/load-generator.js'
+
+describe('a load', () => {
+  const servers: Server[] = []
+  afterEach(async () => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  })
+
+  /** @returns a client of a server, and the requests that it was asked. */
+  async function start(paths: number, answer: (request: IncomingMessage, response: ServerResponse) => void) {
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      answer(request, response)
+    })
+    servers.push(server)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const names = Array.from({ length: paths }, (_, index) => `/${String(index)}`)
+    return { client: new LoadClient({ port, paths: names }), asked }
+  }
+  const send = (response: ServerResponse, status: number, headers: Record<string, string> = {}): void => {
+    const body = 'x'.repeat(100_000)
+    response.writeHead(status, { 'content-length': String(body.length), ...headers }).end(body)
+  }
+  const open = { kind: 'open', warmUpSeconds: 0, seconds: 1, rate: 100 } as const
+  const NEVER = 1_000_000
+
+  it('arrives whether or not it is answered, and counts the time from when it was due', async () => {
+    const held: ServerResponse[] = []
+    const { client, asked } = await start(100, (_, response) => {
+      held.push(response)
+      // A closed loop of fewer connections would wait for ever.
+      if (held.length === 100) for (const each of held) send(each, 200)
+    })
+    const result = await client.make({ ...open, leaverEvery: NEVER })
+    expect(new Set(asked).size).toBe(100)
+    expect(result.times).toHaveLength(100)
+    expect(result.lags).toHaveLength(100)
+    expect(result.others).toEqual({})
+    // The first was due 990 ms before the last, and had its answer with it.
+    expect(Math.max(...result.times) - Math.min(...result.times)).toBeGreaterThan(900)
+  })
+
+  it('tells refusals from all else, and asks again only for what was refused', async () => {
+    const counts = new Map<string, number>()
+    const { client } = await start(80, (request, response) => {
+      const path = request.url ?? ''
+      const count = (counts.get(path) ?? 0) + 1
+      counts.set(path, count)
+      const index = Number(path.slice(1))
+      if (index >= 20 || count > 1) send(response, 200)
+      else if (index < 5) response.destroy()
+      else if (index < 10) send(response, 500)
+      else send(response, 503, { 'retry-after': '1' })
+    })
+    const result = await client.make({ ...open, rate: 80, leaverEvery: NEVER })
+    expect(result.times).toHaveLength(60)
+    expect(result.refusalTimes).toHaveLength(10)
+    expect(result.others).toEqual({ 'connection closed': 5, 500: 5 })
+    expect((await client.make({ ...open, rate: 10, leaverEvery: NEVER })).times).toHaveLength(10)
+    for (const [path, count] of counts) expect(count, path).toBe(/^\/1\d$/.test(path) ? 2 : 1)
+    await expect(client.make({ ...open, rate: 1, leaverEvery: NEVER })).rejects.toThrow(
+      'too few transactions',
+    )
+  })
+
+  it('hangs up on some answers', async () => {
+    let left = 0
+    const { client, asked } = await start(100, (_, response) => {
+      response.on('close', () => {
+        if (!response.writableFinished) left++
+      })
+      setImmediate(() => {
+        if (!response.destroyed) send(response, 200)
+      })
+    })
+    const result = await client.make({ ...open, leaverEvery: 4 })
+    expect(result.left).toBe(25)
+    expect(result.times).toHaveLength(75)
+    expect(asked).toHaveLength(100)
+    expect(left).toBeLessThanOrEqual(25)
+  })
+
+  it('of connections that wait has no more under way than these', async () => {
+    let [now, most] = [0, 0]
+    const { client, asked } = await start(1_000_000, (_, response) => {
+      most = Math.max(most, ++now)
+      setTimeout(() => {
+        now--
+        send(response, 200)
+      }, 20)
+    })
+    const result = await client.make({ kind: 'closed', connections: 7, warmUpSeconds: 0, seconds: 1 })
+    expect(most).toBe(7)
+    expect(result.times.length).toBeGreaterThan(7)
+    expect(asked.length - result.times.length).toBeLessThanOrEqual(7)
+    expect(Math.min(...result.times)).toBeGreaterThan(15)
+  })
+})

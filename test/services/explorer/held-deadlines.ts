@@ -1,0 +1,16 @@
+import { vi } from 'vitest'
+
+/** What happens when the time of an answer or a query is up, which is when a test says so: no clock ends anything here. */
+export const deadlines: (() => void)[] = []
+const DEADLINE_MS = 5_000
+
+export function holdDeadlines(): void {
+  vi.restoreAllMocks()
+  const begin = globalThis.setTimeout
+  const held = (callback: () => void, ms?: number): NodeJS.Timeout => {
+    if (ms !== DEADLINE_MS) return begin(callback, ms)
+    deadlines.push(callback)
+    return begin(() => undefined, 0)
+  }
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(held)
+}
