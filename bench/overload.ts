@@ -17,10 +17,10 @@ export interface OverloadOptions {
 const CONNECTIONS = 256
 const TIMES_CAPACITY = 5
 /** One client of so many hangs up as soon as it has asked. */
-const LEAVER_EVERY = 10
+const LEAVER_EVERY = 50
 const WARM_UP_SECONDS = 2
 /** A generator that is later than this, in one of a hundred requests, was no open loop. */
-const MOST_LAG_MS = 25
+const MOST_LAG_MS = 100
 /** Places, bodies, spends and witnesses: what an answer looks up that nobody had asked for before. */
 const LOOKUPS = 4
 /** What may be looked up in vain: of clients that hung up when their batch was on its way. */

@@ -118,10 +118,10 @@ export class Dispatcher {
   }
 
   #read(read: Read, { route, params }: Matched, request: Request): Answer | Promise<Answer> {
-    const given = new URLSearchParams(request.query)
+    const given = request.query === '' ? undefined : new URLSearchParams(request.query)
     const argument = (name: string): string | undefined => {
       const inPath = params[name]
-      return inPath === undefined ? (given.get(name) ?? undefined) : decodeSegment(inPath)
+      return inPath === undefined ? (given?.get(name) ?? undefined) : decodeSegment(inPath)
     }
     const { minChainHeight, whenGone, authorization } = request
     const outcome = this.reader.ask(read, { argument, minChainHeight, whenGone, authorization })

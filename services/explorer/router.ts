@@ -33,6 +33,8 @@ const SERVICES: readonly Route[] = [
 export class Router {
   readonly #fixed = new Map<string, Matched>()
   readonly #bySize = new Map<number, Entry[]>()
+  /** The path asked last, which is asked again when its answer is observed. */
+  #last: { readonly path: string; readonly matched: Matched | undefined } | undefined
 
   constructor(reads: readonly Read[]) {
     const routes = [...SERVICES, ...reads.map((read) => ({ pattern: API + read.path, target: read }))]
@@ -45,6 +47,11 @@ export class Router {
   }
 
   match(path: string): Matched | undefined {
+    if (this.#last?.path !== path) this.#last = { path, matched: this.#find(path) }
+    return this.#last.matched
+  }
+
+  #find(path: string): Matched | undefined {
     const fixed = this.#fixed.get(path)
     if (fixed !== undefined) return fixed
     const given = path.split('/')
@@ -60,15 +67,13 @@ function matchSegments(
   declared: readonly string[],
   given: readonly string[],
 ): Record<string, string> | undefined {
+  const fits = declared.every((segment, index) =>
+    segment.startsWith(':') ? given[index] !== '' : segment === given[index],
+  )
+  if (!fits) return undefined
   const params: Record<string, string> = {}
-  for (const [index, segment] of declared.entries()) {
-    const text = given[index] ?? ''
-    if (!segment.startsWith(':')) {
-      if (segment !== text) return undefined
-      continue
-    }
-    if (text === '') return undefined
-    params[segment.slice(1)] = text
-  }
+  declared.forEach((segment, index) => {
+    if (segment.startsWith(':')) params[segment.slice(1)] = given[index] ?? ''
+  })
   return params
 }
