@@ -95,6 +95,17 @@ export class Dispatcher {
     return waitMs === undefined ? undefined : limitAnswer(waitMs)
   }
 
+  /** @returns the answer of a request for a socket that is not to have one: a client that comes back would hear resync for no reason. */
+  socketRefusal(request: Request): Answer | undefined {
+    try {
+      const refusal = this.refusal(request)
+      if (refusal === undefined) this.reader.mustBeReady()
+      return refusal
+    } catch (error) {
+      return this.#failed(error, request.method)
+    }
+  }
+
   #answer(request: Request): Answer | Promise<Answer> {
     if (request.path.length + request.query.length > MOST_URL) return errorAnswer(414, 'URI Too Long')
     const matched = this.#router.match(request.path)

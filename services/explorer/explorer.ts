@@ -148,7 +148,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
-    refusal: (request) => dispatcher.refusal(request),
+    refusal: (request) => dispatcher.socketRefusal(request),
     observe: (path, answer, seconds) => {
       metrics.observe(dispatcher.patternOf(path), answer, seconds)
     },

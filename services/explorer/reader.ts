@@ -119,6 +119,11 @@ export class Reader {
     return this.#answersUnderWay
   }
 
+  /** @throws Unavailable until head and mempool were read once: neither an answer nor what a client of the feed has missed is known before. */
+  mustBeReady(): void {
+    if (!this.#parts.state.ready) throw new Unavailable('the chain was not read yet')
+  }
+
   /** Counts a request. @returns milliseconds until its client may ask again, undefined where it may now. */
   overLimit(origin: () => Origin): number | undefined {
     return this.#parts.limit?.take(origin())
@@ -145,7 +150,7 @@ export class Reader {
   #now(read: Read, args: Record<string, unknown>, whenGone: WhenGone): Outcome | Promise<Outcome> {
     const { state } = this.#parts
     if (read.fresh === 'outside') return this.#outside(read, args, whenGone)
-    if (!state.ready) throw new Unavailable('the chain was not read yet')
+    this.mustBeReady()
     const moment = this.#moment()
     const key = `${read.name} ${JSON.stringify(args)}`
     const cached = this.#cache.get(read.fresh, key, moment)

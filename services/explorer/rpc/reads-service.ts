@@ -51,6 +51,11 @@ export function readsService(reader: Reader, feed: Feed, reads: readonly Read[])
   })
   const subscribe = (request: SubscribeRequest, call: Call) => {
     limited(call)
+    try {
+      reader.mustBeReady()
+    } catch (error) {
+      throw failureOf(error, reader.upgrade)
+    }
     return subscription(feed, request, call)
   }
   return {

@@ -57,7 +57,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   })
   const server = new Server({
     answer: (request) => dispatcher.answer(request),
-    refusal: (request) => dispatcher.refusal(request),
+    refusal: (request) => dispatcher.socketRefusal(request),
     observe: (path, answer, seconds) => {
       metrics.observe(dispatcher.patternOf(path), answer, seconds)
     },

@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import { get as httpGet } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -12,6 +13,25 @@ import { useDatabase } from '../../harness/engine.js'
 import { getAnswer } from '../../harness/pipeline.js'
 import { until } from '../../harness/until.js'
 import { Patience } from '../../harness/starvation.js'
+
+/** @returns the status with which a request for a socket is answered; 101 where it gets one. */
+function socketStatus(url: string): Promise<number | undefined> {
+  const headers = {
+    ...{ connection: 'Upgrade', upgrade: 'websocket' },
+    ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' },
+  }
+  return new Promise((resolve, reject) => {
+    const request = httpGet(`${url}/ws`, { headers, agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    request.on('upgrade', ({ statusCode }, socket) => {
+      socket.destroy()
+      resolve(statusCode)
+    })
+    request.on('error', reject)
+  })
+}
 
 describe('an explorer whose database goes away', () => {
   const database = useDatabase()
@@ -69,8 +89,11 @@ describe('an explorer whose database goes away', () => {
     }
     expect((await get('/api/v1/blocks?limit=0')).status).toBe(400)
     expect((await fetch(`${explorer.url}/metrics`)).status).toBe(200)
+    // What a client has missed is not known: told now, it would be resync.
+    expect(await socketStatus(explorer.url)).toBe(503)
     await bridge.open()
     await until('it answers', async () => (await get('/api/v1/stats/supply')).status === 200)
+    expect(await socketStatus(explorer.url)).toBe(101)
     await until('health tells it', async () => (await get('/health')).body.status === 'ok')
     await explorer.close()
   })
