@@ -2,7 +2,6 @@ import { AssignerProtocol, Kafka, logLevel } from 'kafkajs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { freePort } from '../../services/ports.js'
@@ -28,6 +27,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
   let url = ''
   let env: Record<string, string> = {}
   let admin: ReturnType<Kafka['admin']>
+  let db: Database
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-group-'))
@@ -60,12 +60,14 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     const add = (key: string, name: string): void => {
       service[key] = new ServiceProcess(name, env, join(folder, `${key}.log`)).start()
     }
+    db = new Database({ url: inject('engineUrl'), database })
     for (const name of ['poller', 'explorer']) add(name, name)
     for (const key of ['one', 'two']) add(key, 'materializer')
     await shown()
   }, 180_000)
   afterAll(async () => {
     for (const each of Object.values(service)) await each.kill()
+    await db.close()
     await node.close()
     await admin.disconnect()
     await cluster.stop()
@@ -83,16 +85,12 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
   async function shown(): Promise<string> {
     const address = new URL('/control/state', node.url.replace(/\/\/.*@/, '//'))
     const state = (await (await fetch(address)).json()) as { hash: string; supply: string; utxoCount: number }
-    await until(
-      `the explorer is at ${state.hash}`,
-      async () => {
-        const answer = await getAnswer(`${url}/api/v1/stats/supply`)
-        if (answer.tip !== state.hash) return false
-        expect(answer.body).toMatchObject({ circulatingSupply: state.supply, utxoCount: state.utxoCount })
-        return true
-      },
-      90_000,
-    )
+    await until(`the explorer is at ${state.hash}`, async () => {
+      const answer = await getAnswer(`${url}/api/v1/stats/supply`)
+      if (answer.tip !== state.hash) return false
+      expect(answer.body).toMatchObject({ circulatingSupply: state.supply, utxoCount: state.utxoCount })
+      return true
+    })
     return state.hash
   }
 
@@ -106,6 +104,11 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     return [service['one'], service['two']].find(
       (each) => member?.clientId.endsWith(`-${String(each?.pid)}`) === true,
     )
+  }
+
+  async function highestWritten(): Promise<number> {
+    const [row] = await db.query<{ height: number }>('SELECT max(height) AS height FROM blocks')
+    return row?.height ?? -1
   }
 
   /** What a database shows is what an index of the node shows that is made in one go. */
@@ -141,8 +144,10 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
   it('takes over from one that is frozen, and nothing of that one shows when it wakes', async () => {
     for (let round = 0; round < 2; round++) {
       const frozen = await until('one leads', leader)
-      // In the midst of folding, as far as chance will have it.
-      await Promise.all([control('mine?blocks=8'), sleep(100)])
+      // In the midst of the blocks: the first of them has rows.
+      const before = await highestWritten()
+      await control('mine?blocks=8')
+      await until('it has begun', async () => (await highestWritten()) > before)
       process.kill(frozen.pid ?? 0, 'SIGSTOP')
       await control('reorg?depth=5')
       await control('mine?blocks=2')
