@@ -1,6 +1,7 @@
 import { NodeClient } from '../pipelines/node/client.js'
-import { MOST_UNDER_WAY } from '../services/explorer/reader.js'
+import { MOST_UNDER_WAY, OVERLOADED } from '../services/explorer/reader.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
+import { startBareServer } from './bare-server.js'
 import { LoadGenerator, type LoadResult } from './load-generator.js'
 import { indexedExplorer, withProcesses } from './processes.js'
 import type { Figure } from './report.js'
@@ -19,7 +20,7 @@ const TIMES_CAPACITY = 5
 /** One client of so many hangs up as soon as it has asked. */
 const LEAVER_EVERY = 50
 const WARM_UP_SECONDS = 2
-/** A generator that is later than this, in one of a hundred requests, was no open loop. */
+/** A generator that is later than this, in one of a hundred requests, was no open loop. Times are from when a request was due. */
 const MOST_LAG_MS = 100
 /** Places, bodies, spends and witnesses: what an answer looks up that nobody had asked for before. */
 const LOOKUPS = 4
@@ -28,35 +29,56 @@ const MOST_LOOKUPS = LOOKUPS * 1.1
 const MOST_MB = 300
 const LOOK_MS = 500
 
+/** What clients of a bare server get, who stand for those that are refused. */
+const REFUSED_PATH = '/refused'
+const REFUSAL = {
+  headers: [
+    ['content-type', 'application/json; charset=utf-8'],
+    ['retry-after', '1'],
+  ],
+  body: Buffer.from(JSON.stringify({ error: OVERLOADED })),
+} as const
+const REFUSED_REQUESTS = 400_000
+
 /**
  * What an explorer does when five times as many `/tx` are asked as it can answer, each of another transaction: how many it
  * still answers, how fast, and what the others hear. Against its capacity: 256 connections that each wait for their answer.
- * Both are measured in turns by the same process, so that what else goes on on this machine meets both.
+ * Clients take processors too, of which the explorer has all the fewer the more of them there are. So capacity is measured
+ * alone, which sets the rate, and beside as many requests as are in excess of it, which a bare handler answers: what is lost
+ * against that is what refusing costs. All are measured in turns, so that what else goes on on this machine meets all.
  */
 export function overload(options: OverloadOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {
     const { port, nodeUrl, explorer } = await indexedExplorer(start, folder, { ...options, mix: 'cheap' })
     const paths = (await txidsOf(nodeUrl, options.blocks)).map((txid) => `/api/v1/tx/${txid}`)
     const generator = new LoadGenerator({ port, paths })
+    const bare = await startBareServer(new Map([[REFUSED_PATH, REFUSAL]]))
+    const refusedPaths = Array.from({ length: REFUSED_REQUESTS }, () => REFUSED_PATH)
+    const bystanders = new LoadGenerator({ port: Number(new URL(bare.url).port), paths: refusedPaths })
     const watch = new Watch(`http://127.0.0.1:${String(port)}`, explorer)
     try {
       const span = { warmUpSeconds: WARM_UP_SECONDS, seconds: options.seconds }
       const closedLoad = { kind: 'closed', connections: CONNECTIONS, ...span } as const
       await generator.make(closedLoad)
-      const closed: LoadResult[] = []
-      const open: LoadResult[] = []
+      const [alone, beside, open]: [LoadResult[], LoadResult[], LoadResult[]] = [[], [], []]
       for (let round = 0; round < options.rounds; round++) {
         const result = await generator.make(closedLoad)
-        closed.push(result)
-        const rate = (TIMES_CAPACITY * result.times.length) / options.seconds
+        alone.push(result)
+        const capacity = result.times.length / options.seconds
+        const openLoad = (rate: number) =>
+          ({ kind: 'open', rate, leaverEvery: LEAVER_EVERY, ...span }) as const
+        const excess = bystanders.make(openLoad((TIMES_CAPACITY - 1) * capacity))
+        beside.push(await generator.make(closedLoad))
+        await excess
         await watch.begin()
-        open.push(await generator.make({ kind: 'open', rate, leaverEvery: LEAVER_EVERY, ...span }))
+        open.push(await generator.make(openLoad(TIMES_CAPACITY * capacity)))
         await watch.end()
       }
-      return figures(summed(closed), summed(open), watch, options.rounds * options.seconds)
+      const results = { alone: summed(alone), beside: summed(beside), open: summed(open) }
+      return figures(results, watch, options.rounds * options.seconds)
     } finally {
       watch.stop()
-      await generator.close()
+      await Promise.all([generator.close(), bystanders.close(), bare.close()])
     }
   })
 }
@@ -141,12 +163,8 @@ interface Metrics {
 }
 
 /** @throws Error where the loads were not those that the figures are of. */
-function figures(closed: LoadResult, open: LoadResult, watch: Watch, seconds: number): Figure[] {
-  const failed = [...Object.entries(closed.others), ['503', closed.refusalTimes.length] as const]
-    .filter(([, count]) => count > 0)
-    .map(([what, count]) => `${String(count)} × ${what}`)
-  if (failed.length > 0)
-    throw new Error(`of ${String(CONNECTIONS)} connections not all were answered: ${failed.join(', ')}`)
+function figures({ alone, beside, open }: Results, watch: Watch, seconds: number): Figure[] {
+  for (const closed of [alone, beside]) mustBeAnswered(closed)
   const lag = percentile(open.lags, 0.99)
   if (lag > MOST_LAG_MS)
     throw new Error(
@@ -154,27 +172,38 @@ function figures(closed: LoadResult, open: LoadResult, watch: Watch, seconds: nu
     )
   const lookupsPerAnswer = watch.lookups / watch.answers
   if (lookupsPerAnswer < LOOKUPS) throw new Error('answers came from memory')
-  const [capacity, goodput] = [closed.times.length / seconds, open.times.length / seconds]
-  const [closedP99, openP99] = [percentile(closed.times, 0.99), percentile(open.times, 0.99)]
+  const [capacity, besideRefusals, goodput] = [alone, beside, open].map(
+    ({ times }) => times.length / seconds,
+  ) as [number, number, number]
+  const [besideP99, openP99] = [percentile(beside.times, 0.99), percentile(open.times, 0.99)]
   const count = (name: string, value: number): Figure => ({ name, value, unit: 'requests' })
   return [
     { name: 'capacity', value: capacity, unit: 'requests/s' },
     { name: 'offered', value: open.lags.length / seconds, unit: 'requests/s' },
-    { name: 'goodput', value: goodput, unit: 'requests/s', baseline: capacity, ratio: goodput / capacity },
+    { name: 'capacity_beside_bare_refusals', value: besideRefusals, unit: 'requests/s' },
+    {
+      ...{ name: 'goodput', value: goodput, unit: 'requests/s' },
+      ...{ baseline: besideRefusals, ratio: goodput / besideRefusals },
+    },
+    {
+      ...{ name: 'goodput_of_capacity_alone', value: goodput, unit: 'requests/s' },
+      ...{ baseline: capacity, ratio: goodput / capacity },
+    },
     {
       name: 'accepted_p99',
       value: openP99,
       unit: 'ms',
-      baseline: closedP99,
-      ratio: openP99 / closedP99,
-      most: 2 * closedP99,
+      baseline: besideP99,
+      ratio: openP99 / besideP99,
+      most: 2 * besideP99,
     },
     {
       name: 'accepted_p50',
       value: percentile(open.times, 0.5),
       unit: 'ms',
-      baseline: percentile(closed.times, 0.5),
+      baseline: percentile(beside.times, 0.5),
     },
+    { name: 'capacity_p99', value: percentile(alone.times, 0.99), unit: 'ms' },
     count('refused_with_retry_after', open.refusalTimes.length),
     { name: 'refusal_p99', value: percentile(open.refusalTimes, 0.99), unit: 'ms' },
     ...Object.entries(open.others).map(([what, value]) => count(what, value)),
@@ -196,9 +225,25 @@ function figures(closed: LoadResult, open: LoadResult, watch: Watch, seconds: nu
       name: 'generator_cpu',
       value: 100 * open.cpuShare,
       unit: '% of a core',
-      baseline: 100 * closed.cpuShare,
+      baseline: 100 * alone.cpuShare,
     },
   ]
+}
+
+/** Of the requests that were counted; the bystanders' are not. */
+interface Results {
+  readonly alone: LoadResult
+  readonly beside: LoadResult
+  readonly open: LoadResult
+}
+
+/** @throws Error where connections that wait for their answers did not all get one. */
+function mustBeAnswered({ others, refusalTimes }: LoadResult): void {
+  const failed = [...Object.entries(others), ['503', refusalTimes.length] as const]
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${String(count)} × ${what}`)
+  if (failed.length > 0)
+    throw new Error(`of ${String(CONNECTIONS)} connections not all were answered: ${failed.join(', ')}`)
 }
 
 function summed(results: readonly LoadResult[]): LoadResult {
