@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EventLog } from '../../pipelines/log/port.js'
@@ -229,6 +229,8 @@ export class World {
 /** Takes away what is there already where they cannot be had. */
 async function startBrokers(folder: string, disks: Disks): Promise<Broker> {
   try {
+    // No disk of its own is mounted there on a slow one.
+    await mkdir(join(folder, 'log'), { recursive: true })
     return await KafkaBrokers.start(join(folder, 'log'), join(folder, 'kafka.log'), BROKERS)
   } catch (error) {
     for (const disk of Object.values(disks) as Disks[keyof Disks][]) disk?.unmount()
