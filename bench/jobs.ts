@@ -72,7 +72,13 @@ export const JOBS: readonly Job[] = [
     name: 'bench overload: five times as many cold reads as can be answered',
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'overload']],
-    sources: [...BENCH, 'bench/overload.ts', 'bench/load-generator.ts', 'bench/load-connection.ts'],
+    sources: [
+      ...BENCH,
+      'bench/overload.ts',
+      'bench/bare-server.ts',
+      'bench/load-generator.ts',
+      'bench/load-connection.ts',
+    ],
   },
   {
     name: 'ClickHouse frozen for a minute under load',
