@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Admin, ConfigResourceTypes } from './kafka-client.js'
 import { RETENTION_MS, type Topic, TOPICS } from './port.js'
 
@@ -10,6 +11,9 @@ export const MAX_BATCH_BYTES = 64 << 20
 /** Kafka deletes whole segments, and none that is still written to. */
 const SEGMENT_MS = 3_600_000
 const MOST_REPLICAS = 3
+/** How often, and how long between, a new topic is looked for on a broker: five seconds. */
+const MOST_LOOKS = 50
+const LOOK_AGAIN_MS = 100
 
 /** The topics of the broker cannot carry the log; the message says which setting to change. */
 class WrongTopic extends Error {
@@ -40,7 +44,21 @@ export async function ensureTopics(admin: Admin, nameOf: (topic: Topic) => strin
       })),
     })
   }
-  await refuseWrong(admin, nameOf)
+  await untilKnown(() => refuseWrong(admin, nameOf))
+}
+
+/** A broker may not have heard yet of topics that the controller has made; the driver does not try this again. */
+async function untilKnown(look: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await look()
+      return
+    } catch (error) {
+      const isUnknown = (error as { type?: unknown }).type === 'UNKNOWN_TOPIC_OR_PARTITION'
+      if (!isUnknown || tries === MOST_LOOKS) throw error
+      await sleep(LOOK_AGAIN_MS)
+    }
+  }
 }
 
 function settingsOf(topic: Topic, replicas: number): Record<string, string> {
