@@ -50,17 +50,18 @@ export interface Target {
 /** A process that asks an explorer on this machine; it does nothing else, so that it is not what is measured. */
 export class LoadGenerator {
   readonly #child
+  readonly #ended: Promise<[string]>
 
   constructor(target: Target) {
     this.#child = fork(fileURLToPath(import.meta.url), { stdio: 'inherit' })
+    this.#ended = once(this.#child, 'exit').then(() => ['the load generator ended'])
     this.#child.send(target)
   }
 
   /** @throws Error where the load could not be made. */
   async make(load: ClosedLoad | OpenLoad): Promise<LoadResult> {
     this.#child.send(load)
-    const ended = once(this.#child, 'exit').then(() => 'the load generator ended')
-    const [result] = (await Promise.race([once(this.#child, 'message'), ended.then((why) => [why])])) as [
+    const [result] = (await Promise.race([once(this.#child, 'message'), this.#ended])) as [
       LoadResult | string,
     ]
     if (typeof result === 'string') throw new Error(result)
