@@ -4,20 +4,28 @@ import { fileURLToPath } from 'node:url'
 import uWS from 'uWebSockets.js'
 
 export interface StoredAnswer {
+  /** 200 where left out. */
+  readonly status?: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Buffer
 }
 
 /** What crosses to the child: bytes as base64. */
-type Message = readonly (readonly [path: string, headers: StoredAnswer['headers'], body: string])[]
+type Message = readonly (readonly [
+  path: string,
+  status: string,
+  headers: StoredAnswer['headers'],
+  body: string,
+])[]
 
 /** The baseline of `bench rest`: a process that sends stored answers by path and does nothing else. */
 export async function startBareServer(
   answers: ReadonlyMap<string, StoredAnswer>,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const child = fork(fileURLToPath(import.meta.url), { stdio: 'inherit' })
-  const message: Message = [...answers].map(([path, { headers, body }]) => [
+  const message: Message = [...answers].map(([path, { status = '200 OK', headers, body }]) => [
     path,
+    status,
     headers,
     body.toString('base64'),
   ])
@@ -34,7 +42,10 @@ export async function startBareServer(
 
 function serve(message: Message): void {
   const answers = new Map<string, StoredAnswer>(
-    message.map(([path, headers, body]) => [path, { headers, body: Buffer.from(body, 'base64') }]),
+    message.map(([path, status, headers, body]) => [
+      path,
+      { status, headers, body: Buffer.from(body, 'base64') },
+    ]),
   )
   const app = uWS.App()
   app.get('/*', (res, req) => {
@@ -43,6 +54,7 @@ function serve(message: Message): void {
       res.writeStatus('404 Not Found').end()
       return
     }
+    if (answer.status !== undefined) res.writeStatus(answer.status)
     for (const [name, value] of answer.headers) res.writeHeader(name, value)
     res.end(answer.body)
   })

@@ -69,10 +69,8 @@ export class LoadGenerator {
   }
 
   async close(): Promise<void> {
-    if (this.#child.exitCode !== null) return
-    const gone = once(this.#child, 'exit')
     this.#child.kill('SIGKILL')
-    await gone
+    await this.#ended
   }
 }
 

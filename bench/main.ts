@@ -14,7 +14,7 @@ const SUITES: Readonly<Record<string, (quick: boolean, args: readonly string[]) 
   mempool: (quick) =>
     mempool({ txs: quick ? 30_000 : 300_000, arrivalMs: quick ? 2000 : 10_000, seconds: quick ? 10 : 60 }),
   overload: (quick) =>
-    overload({ blocks: quick ? 300 : 800, txsPerBlock: 200, rounds: quick ? 1 : 3, seconds: 6 }),
+    overload({ blocks: quick ? 500 : 1200, txsPerBlock: 200, rounds: quick ? 1 : 3, seconds: 6 }),
   replay: (quick) => replay({ blocks: quick ? 3000 : 20_000, txsPerBlock: 20, blockMs: 5 }),
   rest: (quick) => rest({ blocks: quick ? 300 : 3000, txsPerBlock: 20, seconds: quick ? 2 : 10 }),
   'rich-list': (quick) => richList({ addresses: quick ? 50_000 : 5_000_000, changes: quick ? 100 : 3000 }),

@@ -32,13 +32,15 @@ const LOOK_MS = 500
 /** What clients of a bare server get, who stand for those that are refused. */
 const REFUSED_PATH = '/refused'
 const REFUSAL = {
+  status: '503 Service Unavailable',
   headers: [
     ['content-type', 'application/json; charset=utf-8'],
     ['retry-after', '1'],
   ],
   body: Buffer.from(JSON.stringify({ error: OVERLOADED })),
 } as const
-const REFUSED_REQUESTS = 400_000
+/** More than are under way: each that was refused is asked again. */
+const REFUSED_REQUESTS = 50_000
 
 /**
  * What an explorer does when five times as many `/tx` are asked as it can answer, each of another transaction: how many it

@@ -70,11 +70,12 @@ export function hashesOf(
   working: () => WorkingChain,
 ): (height: number, most: number) => Promise<string | undefined> {
   let known = new Map<number, string>()
-  let of = ''
+  /** The tip of the chain that they are of. */
+  let knownTip = ''
   return async (height, most) => {
     const chain = working()
-    if (chain.tipHash === of && known.has(height)) return known.get(height)
-    of = chain.tipHash
+    if (chain.tipHash === knownTip && known.has(height)) return known.get(height)
+    knownTip = chain.tipHash
     const to = Math.min(most, height + HASHES_AT_ONCE - 1)
     const sql = `SELECT height, lower(hex(hash)) AS id FROM blocks
       WHERE height >= {height:UInt32} AND height <= {to:UInt32} AND ${chain.filter(chain.tipHeight, 'hash')}`

@@ -90,8 +90,8 @@ export const UPGRADING_RETRY_SECONDS = 5
 const ANSWER_DEADLINE_MS = 5_000
 /**
  * Answers on their way from the tables at once; a further one is not begun. By Little's law this bounds how long one takes, and
- * with it the keys that they look up bound the gatherers' lines. It is an
- * eighth more than the 256 connections that keep the database busy: more would only wait longer.
+ * with it the keys that they look up bound the gatherers' lines. It is an eighth more than the 256 connections that keep the
+ * database busy: more would only wait longer.
  */
 export const MOST_UNDER_WAY = 288
 /** How long a request waits for the height that it asks for. */

@@ -1,6 +1,7 @@
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { readMigrations } from '../../pipelines/tables/migrate.js'
 import { replicatedTable } from '../../pipelines/tables/replicas.js'
+import { type Engine, startEngine } from '../../services/engine/engine.js'
 
 /** A table as the server says that it was made. */
 export interface Made {
@@ -24,6 +25,17 @@ export const SHARDED_BY: Readonly<Record<string, string>> = {
   script_balances: 'script_hash',
   ranked_balances: 'script_hash',
   op_returns: 'block_hash',
+}
+
+/** An engine whose tables can be replicated ones, as the cluster's only server. It leaves them read-only. */
+export function startReplica(dataDir: string): Promise<Engine> {
+  return startEngine({
+    dataDir,
+    settings: {
+      zookeeper: { implementation: 'testkeeper' },
+      macros: { cluster: 'one', shard: '1', replica: '1' },
+    },
+  })
 }
 
 /** All tables of a migrated database, `migrations` too. */

@@ -21,13 +21,12 @@ import {
   richest,
 } from '../../pipelines/tables/ranking.js'
 import { STEP_TABLES } from '../../pipelines/tables/ranking-steps.js'
-import { startEngine } from '../../services/engine/engine.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain } from '../../services/simnode/sim-chain.js'
 import { dropDatabase, newDatabase, useEngine } from '../harness/engine.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { text } from '../deploy/tools.js'
-import { statementsOf } from '../deploy/cluster-schema.js'
+import { startReplica, statementsOf } from '../deploy/cluster-schema.js'
 
 const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
 const FINALITY = 5
@@ -437,13 +436,7 @@ describe('a chain without a ranking', () => {
 describe('the statements that take rankings away', () => {
   it('are accepted by replicated tables', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-keeper-'))
-    const engine = await startEngine({
-      dataDir: folder,
-      settings: {
-        zookeeper: { implementation: 'testkeeper' },
-        macros: { cluster: 'one', shard: '1', replica: '1' },
-      },
-    })
+    const engine = await startReplica(folder)
     const replicated = new Database({ url: engine.url, database: 'headwater' })
     try {
       await replicated.createIfAbsent()

@@ -4,68 +4,57 @@ import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { migrate, readMigrations } from '../../pipelines/tables/migrate.js'
-import { startEngine } from '../../services/engine/engine.js'
-import { statementsOf, tablesOf } from '../deploy/cluster-schema.js'
+import { startReplica, statementsOf, tablesOf } from '../deploy/cluster-schema.js'
 import { text } from '../deploy/tools.js'
 
 const ON_CLUSTER = " ON CLUSTER '{cluster}'"
 
-it(
-  'an upgrade of a cluster makes its tables on all replicas, as its schema has them',
-  { timeout: 60_000 },
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'headwater-keeper-'))
-    const engine = await startEngine({
-      dataDir: folder,
-      settings: {
-        zookeeper: { implementation: 'testkeeper' },
-        macros: { cluster: 'one', shard: '1', replica: '1' },
-      },
+it('an upgrade of a cluster makes its tables on all replicas, as its schema has them', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'headwater-keeper-'))
+  const engine = await startReplica(folder)
+  const applied = new Database({ url: engine.url, database: 'headwater' })
+  const upgraded = new Database({ url: engine.url, database: 'upgraded' })
+  try {
+    const schema = statementsOf(text('deploy/clickhouse/cluster.sql')).filter((each) =>
+      each.startsWith('CREATE'),
+    )
+    await applied.createIfAbsent()
+    for (const each of schema) await applied.command(each.replace(ON_CLUSTER, ''))
+    await upgraded.createIfAbsent()
+    const migrations = schema.find((each) => each.includes('headwater.migrations')) ?? ''
+    await upgraded.command(migrations.replaceAll('headwater.', 'upgraded.').replace(ON_CLUSTER, ''))
+    const asked: string[] = []
+    const run = upgraded.command.bind(upgraded)
+    // There is one server, whose replicated tables the embedded engine leaves read-only: it makes them, and no more.
+    vi.spyOn(upgraded, 'command').mockImplementation(async (sql) => {
+      asked.push(sql)
+      if (sql.startsWith('CREATE TABLE')) await run(sql.replace(ON_CLUSTER, ''))
     })
-    const applied = new Database({ url: engine.url, database: 'headwater' })
-    const upgraded = new Database({ url: engine.url, database: 'upgraded' })
-    try {
-      const schema = statementsOf(text('deploy/clickhouse/cluster.sql')).filter((each) =>
-        each.startsWith('CREATE'),
-      )
-      await applied.createIfAbsent()
-      for (const each of schema) await applied.command(each.replace(ON_CLUSTER, ''))
-      await upgraded.createIfAbsent()
-      const migrations = schema.find((each) => each.includes('headwater.migrations')) ?? ''
-      await upgraded.command(migrations.replaceAll('headwater.', 'upgraded.').replace(ON_CLUSTER, ''))
-      const asked: string[] = []
-      const run = upgraded.command.bind(upgraded)
-      // There is one server, whose replicated tables the embedded engine leaves read-only: it makes them, and no more.
-      vi.spyOn(upgraded, 'command').mockImplementation(async (sql) => {
-        asked.push(sql)
-        if (sql.startsWith('CREATE TABLE')) await run(sql.replace(ON_CLUSTER, ''))
-      })
-      await migrate(upgraded)
-      const made = asked.filter((sql) => sql.startsWith('CREATE TABLE') && !sql.includes(' migrations '))
-      expect(made.length).toBeGreaterThan(15)
-      for (const sql of made) expect(sql).toContain(ON_CLUSTER)
-      for (const sql of asked.filter((each) => each.startsWith('ALTER TABLE') && !each.includes(' DELETE ')))
-        expect(sql).toMatch(/ SETTINGS alter_sync = 2$/)
-      const isAltered = (name: string): boolean =>
-        asked.some((sql) => sql.startsWith(`ALTER TABLE ${name}\n`) || sql.startsWith(`ALTER TABLE ${name} `))
-      const [expected, found] = await Promise.all([tablesOf(applied), tablesOf(upgraded)])
-      expect(found.map(({ name }) => name)).toEqual(expected.map(({ name }) => name))
-      const whole = (tables: typeof found) => tables.filter(({ name }) => !isAltered(name))
-      expect(whole(found).length).toBeGreaterThan(10)
-      // The paths in Keeper have the database's name in them.
-      const named = whole(found).map(({ name, sql }) => ({
-        name,
-        sql: sql.replaceAll('upgraded', 'headwater'),
-      }))
-      expect(named).toEqual(whole(expected))
-      // Each migration is noted, so that none runs again.
-      expect(asked.filter((sql) => sql.startsWith('INSERT INTO migrations'))).toHaveLength(
-        (await readMigrations()).length,
-      )
-    } finally {
-      await Promise.all([applied.close(), upgraded.close()])
-      await engine.stop()
-      await rm(folder, { recursive: true, force: true })
-    }
-  },
-)
+    await migrate(upgraded)
+    const made = asked.filter((sql) => sql.startsWith('CREATE TABLE') && !sql.includes(' migrations '))
+    expect(made.length).toBeGreaterThan(15)
+    for (const sql of made) expect(sql).toContain(ON_CLUSTER)
+    for (const sql of asked.filter((each) => each.startsWith('ALTER TABLE') && !each.includes(' DELETE ')))
+      expect(sql).toMatch(/ SETTINGS alter_sync = 2$/)
+    const isAltered = (name: string): boolean =>
+      asked.some((sql) => sql.startsWith(`ALTER TABLE ${name}\n`) || sql.startsWith(`ALTER TABLE ${name} `))
+    const [expected, found] = await Promise.all([tablesOf(applied), tablesOf(upgraded)])
+    expect(found.map(({ name }) => name)).toEqual(expected.map(({ name }) => name))
+    const whole = (tables: typeof found) => tables.filter(({ name }) => !isAltered(name))
+    expect(whole(found).length).toBeGreaterThan(10)
+    // The paths in Keeper have the database's name in them.
+    const named = whole(found).map(({ name, sql }) => ({
+      name,
+      sql: sql.replaceAll('upgraded', 'headwater'),
+    }))
+    expect(named).toEqual(whole(expected))
+    // Each migration is noted, so that none runs again.
+    expect(asked.filter((sql) => sql.startsWith('INSERT INTO migrations'))).toHaveLength(
+      (await readMigrations()).length,
+    )
+  } finally {
+    await Promise.all([applied.close(), upgraded.close()])
+    await engine.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+})

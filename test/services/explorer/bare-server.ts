@@ -78,6 +78,13 @@ export interface RawAnswer {
   readonly closed: boolean
 }
 
+/** A request for a socket. */
+export const SOCKET_REQUEST = [
+  'GET /ws HTTP/1.1',
+  ...['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
+  ...['Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==', '', ''],
+].join('\r\n')
+
 /**
  * Sends bytes as they are, and waits until the server closes or so many answers have begun.
  * @param drip sent again every `everyMs` as long as the connection is open.

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { get as httpGet } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -13,24 +12,12 @@ import { useDatabase } from '../../harness/engine.js'
 import { getAnswer } from '../../harness/pipeline.js'
 import { until } from '../../harness/until.js'
 import { Patience } from '../../harness/starvation.js'
+import { sendRaw, SOCKET_REQUEST } from './bare-server.js'
 
 /** @returns the status with which a request for a socket is answered; 101 where it gets one. */
-function socketStatus(url: string): Promise<number | undefined> {
-  const headers = {
-    ...{ connection: 'Upgrade', upgrade: 'websocket' },
-    ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' },
-  }
-  return new Promise((resolve, reject) => {
-    const request = httpGet(`${url}/ws`, { headers, agent: false }, (response) => {
-      response.resume()
-      resolve(response.statusCode)
-    })
-    request.on('upgrade', ({ statusCode }, socket) => {
-      socket.destroy()
-      resolve(statusCode)
-    })
-    request.on('error', reject)
-  })
+async function socketStatus(url: string): Promise<number> {
+  const { text } = await sendRaw(Number(new URL(url).port), SOCKET_REQUEST, { answers: 1 })
+  return Number(text.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length))
 }
 
 describe('an explorer whose database goes away', () => {

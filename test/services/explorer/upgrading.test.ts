@@ -5,10 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { UpgradeAnswers } from '../../../services/explorer/upgrading.js'
 import { freePort } from '../../../services/ports.js'
 import { until } from '../../harness/until.js'
-import { sendRaw } from './bare-server.js'
-
-const UPGRADE =
-  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
+import { sendRaw, SOCKET_REQUEST } from './bare-server.js'
 
 describe('an explorer whose log is being converted', () => {
   it('says so with progress, to reads and to health, and frees the port for the explorer', async () => {
@@ -30,7 +27,7 @@ describe('an explorer whose log is being converted', () => {
         recordsTotal: 10,
       })
     }
-    const { text } = await sendRaw(port, `GET /ws HTTP/1.1\r\nHost: x\r\n${UPGRADE}\r\n\r\n`, { answers: 1 })
+    const { text } = await sendRaw(port, SOCKET_REQUEST, { answers: 1 })
     expect(text).toMatch(/^HTTP\/1\.1 503 /)
     await upgrade.close()
     const freed = createServer().listen(port, '127.0.0.1')
