@@ -30,6 +30,7 @@ export default defineConfig({
           ...shared,
           name: 'system',
           include: ['test/system/**/*.test.ts'],
+          setupFiles: ['test/harness/report-processes.ts'],
           testTimeout: 10 * MINUTE,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },

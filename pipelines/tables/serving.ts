@@ -1,4 +1,5 @@
 import type { Database } from './clickhouse.js'
+import { SUCCESSOR } from './writers.js'
 
 /** What a database may be called. */
 export const DATABASE_NAME = /^[A-Za-z_]\w{0,62}$/
@@ -54,7 +55,7 @@ async function notedPlace(server: Database, name: string): Promise<string | unde
 async function successorOf(server: Database, name: string): Promise<string> {
   // A database that is not there yet, or was made by an earlier version, has none.
   if (!(await hasColumn(server, name, 'writers', 'successor'))) return ''
-  const sql = `SELECT argMax(successor, writer) AS next FROM ${name}.writers`
+  const sql = `SELECT ${SUCCESSOR} AS next FROM ${name}.writers`
   return (await server.query<{ next: string }>(sql))[0]?.next ?? ''
 }
 

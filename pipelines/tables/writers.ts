@@ -16,7 +16,9 @@ export class Superseded extends Error {
 }
 
 /** Two that claim in the same moment differ in these bits, so that one of them is the later one. */
-const CHANCE_BITS = 20n
+const CHANCE_BITS = 19n
+/** Above them: of two that claim in the same moment one that gives the database's place away is the later one. */
+const GIVES_WAY = 1n << CHANCE_BITS
 
 /**
  * A condition for rows of `heads`: not written by a materializer beyond the position at which a later one took over. So what
@@ -36,8 +38,7 @@ export async function claimWriting(db: Database, position: number, replaces = ''
   const { newest, successor } = await newestClaim(db)
   if (successor !== '') throw replacedBy(db, successor)
   const writer = numberAfter(newest)
-  const hasNone = "(SELECT argMax(successor, writer) FROM writers) = ''"
-  await db.insert(claim(writer, position, { replaces }), hasNone)
+  await db.insert(claim(writer, position, { replaces }), HAS_NO_SUCCESSOR)
   await db.mustBeWhole()
   return writer
 }
@@ -59,22 +60,21 @@ export async function giveWay(
   if (other !== '') throw replacedBy(db, other)
   const isNewest = `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
     = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)} AND ${db.whileWhole}`
-  const writer = numberAfter(last)
-  try {
-    await db.insert(claim(writer, head.position, { successor }), isNewest)
-  } catch (error) {
-    if ((await newestWriter(db)) !== writer) {
-      if (error instanceof DatabaseUnavailable) return false
-      throw error
-    }
-  }
+  const refused = await db
+    .insert(claim(numberAfter(last) | GIVES_WAY, head.position, { successor }), isNewest)
+    .catch((error: unknown) => error)
+  const now = await newestClaim(db)
+  if (refused instanceof Error && !(refused instanceof DatabaseUnavailable) && now.successor === '')
+    throw refused
+  if (now.successor === '') return false
+  if (now.successor !== successor) throw replacedBy(db, now.successor)
   await db.mustBeWhole()
   return true
 }
 
 /** Returns a number for the next one that takes over, larger than that of the last one. */
 export const numberAfter = (last: bigint): bigint =>
-  (((last >> CHANCE_BITS) + 1n) << CHANCE_BITS) + BigInt(randomInt(1 << Number(CHANCE_BITS)))
+  (((last >> (CHANCE_BITS + 1n)) + 1n) << (CHANCE_BITS + 1n)) + BigInt(randomInt(1 << Number(CHANCE_BITS)))
 
 /**
  * Takes over from itself, under the next number: whoever read under the last one reads again. Only the newest writer can.
@@ -117,17 +117,24 @@ const replacedBy = (db: Database, successor: string): Superseded =>
 /** @throws Superseded where another has taken over since. */
 export async function mustBeNewest(db: Database, writer: bigint): Promise<void> {
   const { newest, successor } = await newestClaim(db)
-  if (newest <= writer) return
-  throw successor === ''
-    ? new Superseded(
-        `another materializer has taken over (writer ${String(newest)}, this is ${String(writer)}); one writes to a database`,
-      )
-    : replacedBy(db, successor)
+  if (successor !== '') throw replacedBy(db, successor)
+  if (newest > writer)
+    throw new Superseded(
+      `another materializer has taken over (writer ${String(newest)}, this is ${String(writer)}); one writes to a database`,
+    )
 }
+
+/**
+ * The database that has taken this one's place, empty for none. Whoever claims in the moment of the switch may have looked
+ * before it and be written after it, under any number: the place is given away all the same.
+ */
+export const SUCCESSOR = "argMaxIf(successor, writer, successor != '')"
+
+const HAS_NO_SUCCESSOR = `(SELECT ${SUCCESSOR} FROM writers) = ''`
 
 /** A condition for an insert: nobody has taken over. The server looks when the rows arrive, however long ago they were sent. */
 export function whileNewest(writer: bigint): string {
-  return `(SELECT max(writer) FROM writers) = ${String(writer)}`
+  return `(SELECT (max(writer), ${SUCCESSOR}) FROM writers) = (${String(writer)}, '')`
 }
 
 /** The number of the last one that took over, 0 for none. */
@@ -135,12 +142,12 @@ export async function newestWriter(db: Database): Promise<bigint> {
   return (await newestClaim(db)).newest
 }
 
-/** What the last one that took over said. */
+/** Returns the number of the last one that took over and whose place its database is to take, and what has taken its own place. */
 export async function newestClaim(
   db: Database,
 ): Promise<{ readonly newest: bigint; readonly successor: string; readonly replaces: string }> {
   const [row] = await db.query<{ newest: string; next: string; built: string }>(
-    'SELECT max(writer) AS newest, argMax(successor, writer) AS next, argMax(replaces, writer) AS built FROM writers',
+    `SELECT max(writer) AS newest, ${SUCCESSOR} AS next, argMax(replaces, writer) AS built FROM writers`,
   )
   return { newest: BigInt(row?.newest ?? 0), successor: row?.next ?? '', replaces: row?.built ?? '' }
 }

@@ -7,8 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** Of the project, from the sources and from dist/ alike. */
 export const ROOT = new URL('../../', import.meta.url).pathname.replace(/\/dist\/$/, '/')
 
+/** Of a report. */
+const [GRAVE_LINES, LAST_LINES, MOST_CHARACTERS] = [20, 10, 600]
+
 /** One of the project's processes, run from the build as an operator would, with its output in a file. */
 export class ServiceProcess {
+  /** Those that were started and not killed, also where they have exited by themselves. */
+  static readonly started = new Set<ServiceProcess>()
   #child: ChildProcess | undefined
   /** Largest resident size seen by `rssMb`. */
   peakMb = 0
@@ -42,12 +47,24 @@ export class ServiceProcess {
     child.stdout.pipe(output, { end: false })
     child.stderr.pipe(output, { end: false })
     this.#child = child
+    ServiceProcess.started.add(this)
     return this
+  }
+
+  /** Returns whether it runs or how it exited, and the last of what it logged: all warnings and errors first. */
+  report(): string {
+    const { exitCode, signalCode } = this.#child ?? {}
+    const state = this.alive ? 'running' : `exited with ${String(exitCode ?? signalCode)}`
+    const lines = readFileSync(this.logFile, 'utf8').trimEnd().split('\n')
+    const grave = lines.slice(0, -LAST_LINES).filter((line) => !/"level":[123]0/.test(line))
+    const shown = [...grave.slice(-GRAVE_LINES), ...lines.slice(-LAST_LINES)]
+    return [`${this.name}: ${state}`, ...shown.map((line) => line.slice(0, MOST_CHARACTERS))].join('\n  ')
   }
 
   /** kill -9, and waits until it is gone. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#child
+    ServiceProcess.started.delete(this)
     if (child === undefined || !this.alive) return
     const gone = once(child, 'exit')
     child.kill(signal)

@@ -12,7 +12,15 @@ import { type Database, DatabaseUnavailable } from '../../../pipelines/tables/cl
 import { type Head, headsAfter, writeHead } from '../../../pipelines/tables/head.js'
 import { migrate } from '../../../pipelines/tables/migrate.js'
 import { notePlace, notesOf, servingDatabase } from '../../../pipelines/tables/serving.js'
-import { claimWriting, giveWay, Superseded } from '../../../pipelines/tables/writers.js'
+import {
+  claimAgain,
+  claimWriting,
+  giveWay,
+  mustBeNewest,
+  newestWriter,
+  numberAfter,
+  Superseded,
+} from '../../../pipelines/tables/writers.js'
 import { startSimnode } from '../../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../../services/simnode/sim-chain.js'
 import { expectSameRows } from '../../harness/clean-index.js'
@@ -206,6 +214,7 @@ describe('what may be built', () => {
 
 describe('what gives way', () => {
   const own = useDatabase()
+  const another = useDatabase()
 
   it('does not in a run of the engine that lost rows, and is not said to where its row may be lost', async () => {
     const db = own()
@@ -217,5 +226,22 @@ describe('what gives way', () => {
     vi.spyOn(db, 'mustBeWhole').mockRejectedValueOnce(new DatabaseUnavailable('rows were lost'))
     await expect(giveWay(db, 'other', HEAD)).rejects.toThrow('rows were lost')
     await expect(giveWay(db, 'other', HEAD)).rejects.toThrow(Superseded)
+  })
+
+  it('has given way for good: a claim of the same moment is earlier, and one that looked before it and came after it is void', async () => {
+    const db = another()
+    await writeHead(db, HEAD)
+    const first = await newestWriter(db)
+    expect(await giveWay(db, 'other', HEAD)).toBe(true)
+    const handedOver = await newestWriter(db)
+    for (let draw = 0; draw < 100; draw++) expect(numberAfter(first)).toBeLessThan(handedOver)
+    const late = numberAfter(handedOver)
+    await db.command(`INSERT INTO writers (writer, position) VALUES (${String(late)}, 0)`)
+    expect(await servingDatabase(db)).toBe('other')
+    await expect(mustBeNewest(db, late)).rejects.toMatchObject({ name: 'Superseded', successor: 'other' })
+    await expect(claimWriting(db, HEAD.position)).rejects.toThrow(Superseded)
+    await expect(claimAgain(db, { last: late, next: late + 1n }, 0)).rejects.toThrow('0 of 1 rows')
+    const next = { ...HEAD, position: HEAD.position + 1, writer: late }
+    await expect(writeHead(db, next)).rejects.toThrow('0 of 1 rows')
   })
 })
