@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ConnectedBlock, decodeBlock, decodeEvent } from '../pipelines/materialize/decode.js'
-import { openEmbeddedLog } from '../pipelines/log/embedded.js'
+import { type ConnectedBlock, decodeBlock, decodeEvent } from '../pipelines/materialize/apply/decode.js'
+import { openEmbeddedLog } from '../pipelines/log/embedded/embedded.js'
 
 export interface LogSize {
   /** Of blocks that were connected. */

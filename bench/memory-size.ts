@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Day } from '../services/explorer/days.js'
-import { Pool } from '../services/explorer/pool.js'
-import { poolTx, type PoolTx } from '../services/explorer/pool-tx.js'
+import type { Day } from '../services/explorer/state/days.js'
+import { Pool } from '../services/explorer/mempool/mempool.js'
+import { poolTx, type PoolTx } from '../services/explorer/mempool/mempool-tx.js'
 import { blocksOf } from './log-size.js'
 
 /** Enough that what is not theirs is lost among them. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Faults } from '../services/simnode/faults.js'
-import { Rpc } from '../services/simnode/rpc.js'
-import { NOT_FOUND, RpcError } from '../services/simnode/rpc-error.js'
-import { RpcServer } from '../services/simnode/rpc-server.js'
-import { buildChain } from '../services/simnode/sim-chain.js'
+import { Rpc } from '../services/simnode/rpc/methods.js'
+import { NOT_FOUND, RpcError } from '../services/simnode/rpc/error.js'
+import { RpcServer } from '../services/simnode/rpc/server.js'
+import { buildChain } from '../services/simnode/chain/sim-chain.js'
 import { Simulation } from '../services/simnode/simulation.js'
 
 /**

@@ -1,5 +1,5 @@
 import { NodeClient } from '../pipelines/node/client.js'
-import { MOST_UNDER_WAY, OVERLOADED } from '../services/explorer/reader.js'
+import { MOST_UNDER_WAY, OVERLOADED } from '../services/explorer/answering/reader.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
 import { startBareServer } from './bare-server.js'
 import { LoadGenerator, type LoadResult } from './load-generator.js'

@@ -1,9 +1,9 @@
-import type { Embedder } from '../pipelines/retrieval/embedder.js'
-import { questionOf, weightedTerms } from '../pipelines/retrieval/question.js'
+import type { Embedder } from '../pipelines/retrieval/model/embedder.js'
+import { questionOf, weightedTerms } from '../pipelines/retrieval/words/question.js'
 import { groups, type Ranked } from '../pipelines/retrieval/ranking.js'
 import { LEG_DEPTH, NEAR_DEPTH, rankPages } from '../pipelines/retrieval/search.js'
-import { SemanticIndex } from '../pipelines/retrieval/semantic.js'
-import { PageIndexer, Snapshot } from '../pipelines/retrieval/snapshot.js'
+import { SemanticIndex } from '../pipelines/retrieval/meaning/semantic.js'
+import { PageIndexer, Snapshot } from '../pipelines/retrieval/index/snapshot.js'
 import type { Collection, Judged } from './collection.js'
 import type { Figure } from './report.js'
 

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readArtefact } from '../pipelines/retrieval/artefact.js'
-import { Embedder } from '../pipelines/retrieval/embedder.js'
-import { type ModelFiles, modelIn } from '../pipelines/retrieval/model-files.js'
+import { readArtefact } from '../pipelines/retrieval/index/artefact.js'
+import { Embedder } from '../pipelines/retrieval/model/embedder.js'
+import { type ModelFiles, modelIn } from '../pipelines/retrieval/model/files.js'
 import { indexFolder } from '../pipelines/retrieval/retrieval.js'
 import {
   RetrievalService,

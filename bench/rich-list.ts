@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { RankingBuilder } from '../pipelines/materialize/ranking-builder.js'
+import { RankingBuilder } from '../pipelines/materialize/lists/ranking-builder.js'
 import { ChainView } from '../pipelines/tables/chain-view.js'
 import { Database } from '../pipelines/tables/clickhouse.js'
 import type { Head } from '../pipelines/tables/head.js'

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Logger } from '../logger.js'
 import { parseLogUrl } from './address.js'
-import type { KafkaAccess } from './kafka-client.js'
-import { openEmbeddedLog, type UpgradeProgress } from './embedded.js'
+import type { KafkaAccess } from './kafka/client.js'
+import { openEmbeddedLog, type UpgradeProgress } from './embedded/embedded.js'
 import type { EventLog } from './port.js'
 
 export interface LogOptions extends Omit<KafkaAccess, 'brokers'> {
@@ -20,6 +20,6 @@ export async function openLog({ url, dataDir, ...options }: LogOptions): Promise
   const address = parseLogUrl(url)
   if (address.kind === 'embedded') return openEmbeddedLog(address.folder, options)
   // The driver is only in the memory of those who use it.
-  const { openKafkaLog } = await import('./kafka.js')
+  const { openKafkaLog } = await import('./kafka/kafka.js')
   return openKafkaLog({ ...options, ...address })
 }

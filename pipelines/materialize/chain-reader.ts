@@ -7,7 +7,7 @@ import type { Chain } from '../chain/network.js'
 import { decodeChainEvent, isChecked } from '../events/chain-event.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog, LogRecord } from '../log/port.js'
-import { decodeBlock, decodeEvent, hexOf } from './decode.js'
+import { decodeBlock, decodeEvent, hexOf } from './apply/decode.js'
 import { chainOf, isNew, mustConnect, mustDisconnect, type Place, type PlacedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 

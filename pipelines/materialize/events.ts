@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Chain } from '../chain/network.js'
 import type { LogRecord } from '../log/port.js'
-import { type ConnectedBlock, hexOf } from './decode.js'
+import { type ConnectedBlock, hexOf } from './apply/decode.js'
 import { PoisonEvent } from './poison.js'
 import { asChain } from './working-chain.js'
 

@@ -18,16 +18,16 @@ import {
   Superseded,
 } from '../tables/writers.js'
 import { Announcer } from './announce.js'
-import { BlockWriter } from './block-writer.js'
+import { BlockWriter } from './apply/block-writer.js'
 import { ChainReader } from './chain-reader.js'
 import { DamageReporter } from './damage.js'
 import { readAside, writeAside } from './dead-letters.js'
-import { type ConnectedBlock, hexOf } from './decode.js'
+import { type ConnectedBlock, hexOf } from './apply/decode.js'
 import { chainOf, headsOf, mustConnect, mustDisconnect, type PlacedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
-import { RankingBuilder } from './ranking-builder.js'
-import { lostHead, repair } from './repair.js'
-import { UnspentLister } from './unspent-lister.js'
+import { RankingBuilder } from './lists/ranking-builder.js'
+import { lostHead, repair } from './rebuild/repair.js'
+import { UnspentLister } from './lists/unspent-lister.js'
 import { hashesOf, WorkingChain } from './working-chain.js'
 
 /** Events folded at once: enough to make inserts large, few enough for memory. */

@@ -1,7 +1,7 @@
 import type { Chain } from '../chain/network.js'
 import { chainFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
-import { NO_SUMS, type Sums } from './sums.js'
+import { NO_SUMS, type Sums } from './apply/sums.js'
 
 /**
  * The chain that is being folded: what the last head shows, and what was folded since. Its rows above the head are written

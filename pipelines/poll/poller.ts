@@ -6,9 +6,9 @@ import { backoffMs } from '../node/backoff.js'
 import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
 import type { NodeChainInfo } from '../node/replies.js'
-import { BlockSource } from './block-source.js'
-import { ChainWriter, type Identity, type Target } from './chain-writer.js'
-import { DamageReports } from './damage-reports.js'
+import { BlockSource } from './chain/block-source.js'
+import { ChainWriter, type Identity, type Target } from './chain/chain-writer.js'
+import { DamageReports } from './heal/damage-reports.js'
 import {
   isFatal,
   isOfNode,
@@ -19,11 +19,11 @@ import {
   WrongChainError,
 } from './errors.js'
 import { FetchInOrder } from './fetch-in-order.js'
-import { findFork } from './fork.js'
-import { repairOf, rewriteOf } from './log-repair.js'
-import { NodeWriter } from './node-writer.js'
-import { PoolFollower } from './pool-follower.js'
-import { NO_HASH, type VerifiedBlock } from './verified-block.js'
+import { findFork } from './chain/fork.js'
+import { repairOf, rewriteOf } from './heal/log-repair.js'
+import { NodeWriter } from './mempool/node-writer.js'
+import { PoolFollower } from './mempool/follower.js'
+import { NO_HASH, type VerifiedBlock } from './chain/verified-block.js'
 
 export interface PollerOptions {
   readonly node: NodeClient

@@ -1,7 +1,7 @@
-import { analyse } from './analysis.js'
-import type { Chunk } from './chunk.js'
-import type { IndexedText } from './indexed-text.js'
-import type { Question } from './question.js'
+import { analyse } from './words/analysis.js'
+import type { Chunk } from './index/chunk.js'
+import type { IndexedText } from './words/indexed-text.js'
+import type { Question } from './words/question.js'
 
 /** From start to before end, in UTF-16 units. */
 export interface Span {

@@ -1,13 +1,19 @@
 import { join } from 'node:path'
 import type { Page } from '../content/page.js'
 import type { Logger } from '../logger.js'
-import { type Artefact, ArtefactUnusable, describeArtefact, readArtefact, writeArtefact } from './artefact.js'
-import { ModelLost } from './embedder.js'
-import type { Embeds, LoadedModel, ModelSource } from './model.js'
-import { questionOf } from './question.js'
+import {
+  type Artefact,
+  ArtefactUnusable,
+  describeArtefact,
+  readArtefact,
+  writeArtefact,
+} from './index/artefact.js'
+import { ModelLost } from './model/embedder.js'
+import type { Embeds, LoadedModel, ModelSource } from './model/model.js'
+import { questionOf } from './words/question.js'
 import { type Asked, NEAR_DEPTH } from './search.js'
-import { SemanticIndex, type SemanticView } from './semantic.js'
-import { PageIndexer, Snapshot } from './snapshot.js'
+import { SemanticIndex, type SemanticView } from './meaning/semantic.js'
+import { PageIndexer, Snapshot } from './index/snapshot.js'
 
 /** Where the pages come from. */
 export interface Library {

@@ -1,6 +1,6 @@
-import { decidingTerms, type Question, weightedTerms } from './question.js'
+import { decidingTerms, type Question, weightedTerms } from './words/question.js'
 import { fuse, groups, type Leg, type Ranked } from './ranking.js'
-import type { Snapshot } from './snapshot.js'
+import type { Snapshot } from './index/snapshot.js'
 
 /** How many documents of a ranking by words are fused. */
 export const LEG_DEPTH = 200

@@ -2,22 +2,22 @@ import { type Content, openContent } from '../../pipelines/content/store.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { RateLimit } from '../rate-limit.js'
 import { Token } from '../token.js'
-import type { Answerer } from './answerer.js'
-import { Assistant } from './assistant.js'
-import { assetEndpoint, loadAssets } from './assets.js'
-import { Bodies } from './bodies.js'
-import { ExtractiveAnswerer } from './extractive.js'
-import { healthOf } from './health.js'
-import { DocsMetrics } from './metrics.js'
-import { pageEndpoints } from './page-api.js'
-import { readerEndpoint } from './reader.js'
-import { ask, chat, type QuestionParts } from './questions.js'
-import { json, NO_STORE, text } from './reply.js'
-import { Retrieval } from './retrieval.js'
-import { search } from './search.js'
-import { isAt, Server, type Endpoint } from './server.js'
-import { Site } from './site.js'
-import { Versioned } from './versioned.js'
+import type { Answerer } from './ask/answerer.js'
+import { Assistant } from './ask/assistant.js'
+import { assetEndpoint, loadAssets } from './http/assets.js'
+import { Bodies } from './pages/bodies.js'
+import { ExtractiveAnswerer } from './ask/extractive.js'
+import { healthOf } from './http/health.js'
+import { DocsMetrics } from './http/metrics.js'
+import { pageEndpoints } from './pages/page-api.js'
+import { readerEndpoint } from './pages/reader.js'
+import { ask, chat, type QuestionParts } from './ask/questions.js'
+import { json, NO_STORE, text } from './ask/reply.js'
+import { Retrieval } from './search/retrieval.js'
+import { search } from './search/search.js'
+import { isAt, Server, type Endpoint } from './http/server.js'
+import { Site } from './http/site.js'
+import { Versioned } from './http/versioned.js'
 
 export interface DocsOptions {
   readonly host: string
@@ -94,7 +94,7 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
       pattern: '/mcp',
       // Its SDK takes 15 MB, for those who use it.
       methods: {
-        POST: async (incoming) => (await import('./mcp.js')).mcp({ content, retrieval, site }, incoming),
+        POST: async (incoming) => (await import('./ask/mcp.js')).mcp({ content, retrieval, site }, incoming),
       },
     },
     {

@@ -1,7 +1,7 @@
 import { type Config } from '../config.js'
 import { runService, untilAborted } from '../lifecycle.js'
 import type { Logger } from '../logger.js'
-import type { Answerer } from './answerer.js'
+import type { Answerer } from './ask/answerer.js'
 import { startDocs } from './docs.js'
 
 await runService('docs', async ({ config, logger, signal }) => {
@@ -38,6 +38,6 @@ async function answererOf(config: Config, logger: Logger): Promise<Answerer | un
     return undefined
   }
   // Its SDK is large, and not needed without a key.
-  const { GeminiAnswerer } = await import('./gemini.js')
+  const { GeminiAnswerer } = await import('./ask/gemini.js')
   return new GeminiAnswerer({ apiKey, baseUrl, model, logger })
 }

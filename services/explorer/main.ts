@@ -3,7 +3,7 @@ import { engineUrl, presentNodeUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
 import { runService, StartRefused, untilAborted } from '../lifecycle.js'
 import { startExplorer } from './explorer.js'
-import { UpgradeAnswers } from './upgrading.js'
+import { UpgradeAnswers } from './http/upgrading.js'
 
 await runService('explorer', async ({ config, logger, signal }) => {
   const url = await engineUrl(config, { signal, logger })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { CannotReplay, foldCopies, replay } from '../../pipelines/materialize/replay.js'
+import { CannotReplay, foldCopies, replay } from '../../pipelines/materialize/rebuild/replay.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { servingDatabase } from '../../pipelines/tables/serving.js'

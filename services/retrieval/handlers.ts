@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Page } from '../../pipelines/content/page.js'
-import { unknownNames } from '../../pipelines/retrieval/question.js'
+import { unknownNames } from '../../pipelines/retrieval/words/question.js'
 import type { Looked, Retrieval, SemanticState } from '../../pipelines/retrieval/retrieval.js'
 import {
   Ranking,

@@ -1,5 +1,5 @@
-import { coins } from './block-json.js'
-import { outpoint } from './coin-set.js'
+import { coins } from './rpc/block-json.js'
+import { outpoint } from './chain/coin-set.js'
 import { FAULT_KINDS, type FaultKind, type Faults } from './faults.js'
 import type { Simulation } from './simulation.js'
 

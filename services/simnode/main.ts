@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { announceEndpoint, withdrawEndpoint } from '../discovery.js'
 import { runService, StartRefused, untilAborted } from '../lifecycle.js'
-import { ForeignChain } from './chain-files.js'
+import { ForeignChain } from './chain/chain-files.js'
 import { Simnode } from './node.js'
 import { readCommandLine, USAGE, UsageError } from './options.js'
 

@@ -1,12 +1,12 @@
 import type { Chain } from '../../pipelines/chain/network.js'
-import { eraseChain, openChain, writeSnapshot } from './chain-files.js'
+import { eraseChain, openChain, writeSnapshot } from './chain/chain-files.js'
 import { control } from './control.js'
 import { Faults } from './faults.js'
-import type { Mix } from './keyring.js'
+import type { Mix } from './wallet/keyring.js'
 import { live, type LifeOptions } from './life.js'
-import { Rpc } from './rpc.js'
-import { RpcServer } from './rpc-server.js'
-import { type ChainOptions, SimChain } from './sim-chain.js'
+import { Rpc } from './rpc/methods.js'
+import { RpcServer } from './rpc/server.js'
+import { type ChainOptions, SimChain } from './chain/sim-chain.js'
 import { Simulation, type SimulationOptions } from './simulation.js'
 
 export interface SimnodeOptions {

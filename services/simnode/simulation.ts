@@ -1,10 +1,10 @@
-import { type ChainOptions, type Move, type SimChain } from './sim-chain.js'
-import type { Coin } from './coin-set.js'
-import { GENESIS_TIME } from './genesis.js'
-import { Pool, type PoolEntry, rateOf } from './pool.js'
+import { type ChainOptions, type Move, type SimChain } from './chain/sim-chain.js'
+import type { Coin } from './chain/coin-set.js'
+import { GENESIS_TIME } from './chain/genesis.js'
+import { Pool, type PoolEntry, rateOf } from './mempool/mempool.js'
 import { Random } from './random.js'
-import type { SimBlock } from './sim-block.js'
-import { type Spendable, Traffic, type TrafficOptions } from './traffic.js'
+import type { SimBlock } from './chain/sim-block.js'
+import { type Spendable, Traffic, type TrafficOptions } from './mempool/traffic.js'
 
 export interface SimulationOptions extends Omit<ChainOptions, 'store'> {
   /** Mean number of transactions a block, besides the coinbase. */

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { holdFile } from '../../pipelines/log/record-file.js'
+import { holdFile } from '../../pipelines/log/embedded/record-file.js'
 import { StartRefused } from '../lifecycle.js'
 
 /** How long the holder's number is waited for: it writes it as soon as it has the lock. */

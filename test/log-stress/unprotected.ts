@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { openEmbeddedLog } from '../../pipelines/log/embedded.js'
+import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
 
 /** Longer than a writer needs that does not wait for this one. */

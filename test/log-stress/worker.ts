@@ -5,7 +5,7 @@
  * usage: worker.js folder topic writer reopens|stays [unprotected]
  */
 import { writeSync } from 'node:fs'
-import { openEmbeddedLog } from '../../pipelines/log/embedded.js'
+import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import { type EventLog, type LogRecord, type Topic, TOPICS } from '../../pipelines/log/port.js'
 import { Random } from '../../services/simnode/random.js'
 import { originOf, valueOf } from './record.js'

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { addressOf } from '../../pipelines/chain/address.js'
-import { Fold } from '../../services/simnode/fold.js'
+import { Fold } from '../../services/simnode/chain/fold.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
-import { buildChain, forkAt, type SimChain } from '../../services/simnode/sim-chain.js'
-import type { SimTx } from '../../services/simnode/sim-tx.js'
+import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/sim-chain.js'
+import type { SimTx } from '../../services/simnode/chain/sim-tx.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { Pipeline } from '../harness/pipeline.js'
 

@@ -1,15 +1,22 @@
-import { addressSummary, addressTransactions, addressUtxos } from './addresses.js'
-import { block, blocks, blockTransactions, tip } from './blocks.js'
-import { label, labels } from './labels.js'
-import { mempoolSummary, mempoolTransactions } from './mempool.js'
+import { addressSummary, addressTransactions, addressUtxos } from './addresses/addresses.js'
+import { block, blocks, blockTransactions, tip } from './chain/blocks.js'
+import { label, labels } from './addresses/labels.js'
+import { mempoolSummary, mempoolTransactions } from './mempool/mempool.js'
 import { nodeHealth } from './node.js'
-import { miningDifficulty, miningHashrate, miningPools, networkHashrate } from './mining.js'
-import { opReturns, transactionOpReturns } from './op-returns.js'
+import { miningDifficulty, miningHashrate, miningPools, networkHashrate } from './statistics/mining.js'
+import { opReturns, transactionOpReturns } from './chain/op-returns.js'
 import type { Read } from './read.js'
-import { search } from './search.js'
-import { dailyStats, dilithium, dilithiumHistory, richList, summary, supply } from './stats.js'
-import { recentTransactions, transaction } from './transactions.js'
-import { whaleAlerts } from './whales.js'
+import { search } from './chain/search.js'
+import {
+  dailyStats,
+  dilithium,
+  dilithiumHistory,
+  richList,
+  summary,
+  supply,
+} from './statistics/statistics.js'
+import { recentTransactions, transaction } from './chain/transactions.js'
+import { whaleAlerts } from './mempool/whales.js'
 
 /** Every read there is. A new one is declared in a file of its group and named here; its routes follow. */
 export const READS: readonly Read[] = [

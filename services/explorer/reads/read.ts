@@ -1,10 +1,10 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
-import type { NodeHealth } from '../node-health.js'
-import type { ChainState } from '../state.js'
-import type { IndexerFigures } from '../status.js'
-import type { Tables } from '../tables.js'
-import type { PoolView } from '../pool.js'
-import type { Definitions } from '../definitions.js'
+import type { NodeHealth } from '../health/node-health.js'
+import type { ChainState } from '../state/state.js'
+import type { IndexerFigures } from '../state/indexer-status.js'
+import type { Tables } from '../tables/tables.js'
+import type { PoolView } from '../mempool/mempool.js'
+import type { Definitions } from '../definitions/definitions.js'
 
 /**
  * How long an answer stays true: until the next head, until the head or the pool changes, or only now. One from `outside` is of

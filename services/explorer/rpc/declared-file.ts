@@ -1,5 +1,5 @@
 import { OptionalKind, type TSchema } from '@sinclair/typebox'
-import { CHANNELS, type Channel } from '../feed.js'
+import { CHANNELS, type Channel } from '../feed/feed.js'
 import { rangeOf } from '../reads/arguments.js'
 import { READS } from '../reads/index.js'
 import type { Read } from '../reads/read.js'

@@ -3,10 +3,10 @@ import { ReadsService, type SubscribeRequest } from '../../../proto/gen/headwate
 import type { Upgrade } from '../../../pipelines/tables/migrate.js'
 import { Code, RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
-import { Unavailable } from '../availability.js'
+import { Unavailable } from '../tables/availability.js'
 import { addressBytes, type Origin } from '../../client-address.js'
-import type { Feed } from '../feed.js'
-import { NodeUnavailable } from '../node-health.js'
+import type { Feed } from '../feed/feed.js'
+import { NodeUnavailable } from '../health/node-health.js'
 import {
   type Good,
   type Outcome,
@@ -19,7 +19,7 @@ import {
   type Unknown,
   UPGRADING,
   UPGRADING_RETRY_SECONDS,
-} from '../reader.js'
+} from '../answering/reader.js'
 import { BadArgument, type Read } from '../reads/read.js'
 import { answerField } from './declared-file.js'
 import { argumentsIn, toMessage } from './messages.js'

@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { Code, RpcError } from '../../rpc/error.js'
 import type { Call } from '../../rpc/handlers.js'
-import { BAD_CHANNEL, BAD_SINCE, type Feed, isChannel, isSeq } from '../feed.js'
+import { BAD_CHANNEL, BAD_SINCE, type Feed, isChannel, isSeq } from '../feed/feed.js'
 import { textOf, toMessage } from './messages.js'
 
 type Event = MessageInitShape<typeof ChannelEventSchema>

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded/embedded.js'
 import { Disk } from '../../chaos/disk.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'headwater-full-'))

@@ -4,7 +4,7 @@ import { Materializer } from '../../../pipelines/materialize/materializer.js'
 import { headsAfter, latestHead, writeHead } from '../../../pipelines/tables/head.js'
 import { claimWriting, Superseded } from '../../../pipelines/tables/writers.js'
 import { startSimnode } from '../../../services/simnode/node.js'
-import { buildChain, forkAt, type SimChain } from '../../../services/simnode/sim-chain.js'
+import { buildChain, forkAt, type SimChain } from '../../../services/simnode/chain/sim-chain.js'
 import { expectSameRows } from '../../harness/clean-index.js'
 import { Pipeline } from '../../harness/pipeline.js'
 

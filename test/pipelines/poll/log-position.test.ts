@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventLog, Topic } from '../../../pipelines/log/port.js'
 import { LogMovedError } from '../../../pipelines/poll/errors.js'
-import { readLogEnd } from '../../../pipelines/poll/log-end.js'
+import { readLogEnd } from '../../../pipelines/poll/chain/log-end.js'
 import { blockOn } from './fake-chain.js'
 import { log, newPoller, node, useNodeAndLog } from './node-and-log.js'
 

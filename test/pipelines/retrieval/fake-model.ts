@@ -1,7 +1,7 @@
-import { analyse } from '../../../pipelines/retrieval/analysis.js'
-import { ModelLost } from '../../../pipelines/retrieval/embedder.js'
-import { DIMENSIONS } from '../../../pipelines/retrieval/embedding-messages.js'
-import type { Embeds, LoadedModel, ModelSource } from '../../../pipelines/retrieval/model.js'
+import { analyse } from '../../../pipelines/retrieval/words/analysis.js'
+import { ModelLost } from '../../../pipelines/retrieval/model/embedder.js'
+import { DIMENSIONS } from '../../../pipelines/retrieval/model/embedding-messages.js'
+import type { Embeds, LoadedModel, ModelSource } from '../../../pipelines/retrieval/model/model.js'
 
 /** A vector of length 1 that only depends on the words: texts that share words are near each other. */
 export function wordVector(text: string): Float32Array {

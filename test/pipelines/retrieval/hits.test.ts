@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Chunk, chunksOf } from '../../../pipelines/retrieval/chunk.js'
+import { type Chunk, chunksOf } from '../../../pipelines/retrieval/index/chunk.js'
 import { type Hit, hitsOf, marks } from '../../../pipelines/retrieval/hits.js'
-import { indexText } from '../../../pipelines/retrieval/indexed-text.js'
-import { Lexicon } from '../../../pipelines/retrieval/lexicon.js'
-import { blocks, plain } from '../../../pipelines/retrieval/markdown.js'
-import { questionOf } from '../../../pipelines/retrieval/question.js'
+import { indexText } from '../../../pipelines/retrieval/words/indexed-text.js'
+import { Lexicon } from '../../../pipelines/retrieval/words/lexicon.js'
+import { blocks, plain } from '../../../pipelines/retrieval/index/markdown.js'
+import { questionOf } from '../../../pipelines/retrieval/words/question.js'
 import { pageOf } from './pages.js'
 
 function hits(chunk: Chunk, question: string): Hit[] {

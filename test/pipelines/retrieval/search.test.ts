@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Page } from '../../../pipelines/content/page.js'
-import { questionOf, unknownNames } from '../../../pipelines/retrieval/question.js'
+import { questionOf, unknownNames } from '../../../pipelines/retrieval/words/question.js'
 import { coverage, rankChunks, rankPages } from '../../../pipelines/retrieval/search.js'
-import { PageIndexer, Snapshot } from '../../../pipelines/retrieval/snapshot.js'
+import { PageIndexer, Snapshot } from '../../../pipelines/retrieval/index/snapshot.js'
 import { pageOf } from './pages.js'
 
 const PAGES = [

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import type { EventLog, LogRecord, Topic } from '../../../pipelines/log/port.js'
-import { openEmbeddedLog } from '../../../pipelines/log/embedded.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded/embedded.js'
 import { type Simnode, startSimnode } from '../../../services/simnode/node.js'
 import { startExplorer } from '../../../services/explorer/explorer.js'
 import { getAnswer, Pipeline } from '../../harness/pipeline.js'

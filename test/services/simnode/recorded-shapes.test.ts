@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseTx } from '../../../pipelines/chain/transaction.js'
-import { openTxJson } from '../../../services/simnode/block-json.js'
-import { ScriptJson } from '../../../services/simnode/script-json.js'
+import { openTxJson } from '../../../services/simnode/rpc/block-json.js'
+import { ScriptJson } from '../../../services/simnode/rpc/script-json.js'
 import { baseUnits } from '../../harness/node-json.js'
 import { readFrames } from '../../harness/recording.js'
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { merkleRoot, parseBlock } from '../../../pipelines/chain/block.js'
 import { sha256d } from '../../../pipelines/chain/hash.js'
 import { scriptType } from '../../../pipelines/chain/script.js'
-import { Fold } from '../../../services/simnode/fold.js'
-import { Pool } from '../../../services/simnode/pool.js'
-import { SimChain } from '../../../services/simnode/sim-chain.js'
+import { Fold } from '../../../services/simnode/chain/fold.js'
+import { Pool } from '../../../services/simnode/mempool/mempool.js'
+import { SimChain } from '../../../services/simnode/chain/sim-chain.js'
 import { Simulation } from '../../../services/simnode/simulation.js'
 
 function simulate(seed: string, blocks: number, txsPerBlock: number): Simulation {

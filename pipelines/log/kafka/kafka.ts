@@ -1,0 +1,147 @@
+import type { Logger } from '../../logger.js'
+import { type Admin, type KafkaAccess, KafkaClient } from './client.js'
+import { KafkaLease } from './lease.js'
+import { type Bounds, KafkaReader } from './reader.js'
+import { ensureTopics } from './topics.js'
+import { KafkaWriter } from './writer.js'
+import type { EventLog, Lease, LogRecord, Topic } from '../port.js'
+
+const DEFAULT_READ_BYTES = 16 << 20
+
+export interface KafkaLogOptions extends KafkaAccess {
+  /** What stands before the topics' names, and those of the groups. */
+  readonly prefix: string
+  readonly logger: Logger
+}
+
+/**
+ * The log on Kafka. Opens nothing yet: brokers that are away make each call fail, and the next one try again.
+ * Positions are Kafka's offsets: consecutive, for each topic has one partition, and neither transactions nor compaction.
+ */
+export function openKafkaLog(options: KafkaLogOptions): EventLog {
+  return new KafkaLog(options)
+}
+
+class KafkaLog implements EventLog {
+  readonly #options: KafkaLogOptions
+  readonly #client: KafkaClient
+  readonly #admin: Admin
+  readonly #writer: KafkaWriter
+  readonly #readers = new Map<Topic, KafkaReader>()
+  readonly #leases = new Map<string, KafkaLease>()
+  #ready: Promise<void> | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(options: KafkaLogOptions) {
+    this.#options = options
+    this.#client = new KafkaClient(options, options.logger)
+    this.#admin = this.#client.kafka.admin()
+    this.#writer = new KafkaWriter(this.#client)
+  }
+
+  async append(topic: Topic, values: readonly Uint8Array[]): Promise<number> {
+    if (values.length === 0) return this.last(topic)
+    await this.#topicsAreThere()
+    return this.#writer.append(this.#nameOf(topic), values)
+  }
+
+  async read(
+    topic: Topic,
+    position: number,
+    limit: number,
+    maxBytes = DEFAULT_READ_BYTES,
+  ): Promise<LogRecord[]> {
+    if (limit <= 0) return []
+    return (await this.#reader(topic)).read(Math.max(0, position), limit, maxBytes)
+  }
+
+  async last(topic: Topic): Promise<number> {
+    return (await this.#bounds(topic)).end - 1
+  }
+
+  async first(topic: Topic): Promise<number> {
+    return (await this.#bounds(topic)).first
+  }
+
+  async committed(topic: Topic, consumer: string): Promise<number> {
+    await this.#topicsAreThere()
+    const name = this.#nameOf(topic)
+    const [found] = await this.#admin.fetchOffsets({ groupId: this.#groupOf(consumer), topics: [name] })
+    const offset = Number(found?.partitions[0]?.offset ?? -1)
+    return offset < 0 ? -1 : offset - 1
+  }
+
+  async commit(topic: Topic, consumer: string, position: number): Promise<void> {
+    if (topic === 'chain') await this.#leases.get(consumer)?.commit(position)
+  }
+
+  async wait(topic: Topic, position: number, timeoutMs: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true) return
+    const waited = this.#reader(topic).then((reader) => reader.wait(position, timeoutMs))
+    if (signal === undefined) return waited
+    await new Promise<void>((resolve, reject) => {
+      const done = (): void => {
+        resolve()
+      }
+      signal.addEventListener('abort', done, { once: true })
+      waited.then(done, reject).finally(() => {
+        signal.removeEventListener('abort', done)
+      })
+    })
+  }
+
+  async lead(consumer: string, signal: AbortSignal): Promise<Lease> {
+    await this.#topicsAreThere()
+    const { logger } = this.#options
+    const topic = this.#nameOf('chain')
+    const parts = { client: this.#client, topic, group: this.#groupOf(consumer), logger }
+    const lease = await KafkaLease.take(parts, signal)
+    this.#leases.set(consumer, lease)
+    return lease
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= (async () => {
+      await Promise.all([...this.#leases.values()].map((lease) => lease.release()))
+      const readers = [...this.#readers.values()]
+      await Promise.all([...readers.map((reader) => reader.close()), this.#writer.close()])
+      await this.#admin.disconnect()
+    })()
+    return this.#closed
+  }
+
+  #nameOf(topic: Topic): string {
+    return `${this.#options.prefix}.${topic}`
+  }
+
+  #groupOf(consumer: string): string {
+    return `${this.#options.prefix}.${consumer}`
+  }
+
+  async #bounds(topic: Topic): Promise<Bounds> {
+    return (await this.#reader(topic)).bounds()
+  }
+
+  async #reader(topic: Topic): Promise<KafkaReader> {
+    await this.#topicsAreThere()
+    const known = this.#readers.get(topic)
+    if (known !== undefined) return known
+    const reader = new KafkaReader(this.#client, this.#nameOf(topic))
+    this.#readers.set(topic, reader)
+    return reader
+  }
+
+  #topicsAreThere(): Promise<void> {
+    if (this.#closed !== undefined) return Promise.reject(new Error('the log is closed'))
+    this.#ready ??= this.#prepare().catch((error: unknown) => {
+      this.#ready = undefined
+      throw error
+    })
+    return this.#ready
+  }
+
+  async #prepare(): Promise<void> {
+    await this.#admin.connect()
+    await ensureTopics(this.#admin, (topic) => this.#nameOf(topic))
+  }
+}

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Admin, ConfigResourceTypes } from './client.js'
+import { RETENTION_MS, type Topic, TOPICS } from '../port.js'
+
+/**
+ * The longest batch of events: a block of the largest size (8 MB), what its inputs spend, and the blocks that go with it. It
+ * is a setting of the topic and overrides the broker's 1 MB, so a broker with its defaults takes it, whole: see
+ * content/decisions/0013 on why blocks are not cut into pieces.
+ */
+export const MAX_BATCH_BYTES = 64 << 20
+/** Kafka deletes whole segments, and none that is still written to. */
+const SEGMENT_MS = 3_600_000
+const MOST_REPLICAS = 3
+/** How often, and how long between, a new topic is looked for on a broker: five seconds. */
+const MOST_LOOKS = 50
+const LOOK_AGAIN_MS = 100
+
+/** The topics of the broker cannot carry the log; the message says which setting to change. */
+class WrongTopic extends Error {
+  override readonly name = 'WrongTopic'
+}
+
+/**
+ * Makes the topics that are missing: one partition each, for order is the point of the log; three replicas where there are
+ * as many brokers, of which two must have an event before it counts as written.
+ * @throws WrongTopic for one that is there, and is none that the log can be on.
+ */
+export async function ensureTopics(admin: Admin, nameOf: (topic: Topic) => string): Promise<void> {
+  const there = new Set(await admin.listTopics())
+  const missing = TOPICS.filter((topic) => !there.has(nameOf(topic)))
+  if (missing.length > 0) {
+    const { brokers } = await admin.describeCluster()
+    const replicationFactor = Math.min(brokers.length, MOST_REPLICAS)
+    await admin.createTopics({
+      waitForLeaders: true,
+      topics: missing.map((topic) => ({
+        topic: nameOf(topic),
+        numPartitions: 1,
+        replicationFactor,
+        configEntries: Object.entries(settingsOf(topic, replicationFactor)).map(([name, value]) => ({
+          name,
+          value,
+        })),
+      })),
+    })
+  }
+  await untilKnown(() => refuseWrong(admin, nameOf))
+}
+
+/** A broker may not have heard yet of topics that the controller has made; the driver does not try this again. */
+async function untilKnown(look: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await look()
+      return
+    } catch (error) {
+      const isUnknown = (error as { type?: unknown }).type === 'UNKNOWN_TOPIC_OR_PARTITION'
+      if (!isUnknown || tries === MOST_LOOKS) throw error
+      await sleep(LOOK_AGAIN_MS)
+    }
+  }
+}
+
+function settingsOf(topic: Topic, replicas: number): Record<string, string> {
+  const kept = RETENTION_MS[topic]
+  return {
+    'cleanup.policy': 'delete',
+    'retention.ms': Number.isFinite(kept) ? String(kept) : '-1',
+    'retention.bytes': '-1',
+    'max.message.bytes': String(MAX_BATCH_BYTES),
+    // As the producer sends it.
+    'compression.type': 'producer',
+    'min.insync.replicas': replicas < MOST_REPLICAS ? '1' : '2',
+    // A replica that lags must not become the log: what it lacks was acknowledged.
+    'unclean.leader.election.enable': 'false',
+    ...(Number.isFinite(kept) ? { 'segment.ms': String(Math.min(kept, SEGMENT_MS)) } : {}),
+  }
+}
+
+async function refuseWrong(admin: Admin, nameOf: (topic: Topic) => string): Promise<void> {
+  const names = TOPICS.map(nameOf)
+  const { topics } = await admin.fetchTopicMetadata({ topics: names })
+  for (const { name, partitions } of topics)
+    if (partitions.length !== 1)
+      throw new WrongTopic(
+        `topic ${name} has ${String(partitions.length)} partitions; the order of events needs it to have 1`,
+      )
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
+  })
+  const kept = new Map(TOPICS.map((topic) => [nameOf(topic), RETENTION_MS[topic]]))
+  for (const { resourceName, configEntries } of resources) {
+    const settings = new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]))
+    const refuse = (name: string, wanted: string): never => {
+      throw new WrongTopic(
+        `topic ${resourceName} has ${name}=${settings.get(name) ?? '?'}; set it to ${wanted}`,
+      )
+    }
+    if (settings.get('cleanup.policy') !== 'delete') refuse('cleanup.policy', 'delete')
+    if (!(Number(settings.get('max.message.bytes')) >= MAX_BATCH_BYTES))
+      refuse('max.message.bytes', `${String(MAX_BATCH_BYTES)} or more (a batch of events is one)`)
+    const [keeps, least] = [Number(settings.get('retention.ms')), kept.get(resourceName) ?? 0]
+    if (Number.isFinite(least)) {
+      if (keeps !== -1 && !(keeps >= least)) refuse('retention.ms', `${String(least)} or more`)
+      continue
+    }
+    if (keeps !== -1) refuse('retention.ms', '-1 (its events are kept for ever)')
+    if (settings.get('retention.bytes') !== '-1')
+      refuse('retention.bytes', '-1 (its events are kept for ever)')
+  }
+}

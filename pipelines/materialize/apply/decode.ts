@@ -1,0 +1,68 @@
+import { type Block, parseBlock } from '../../chain/block.js'
+import type { Prevout } from '../../chain/prevout.js'
+import type { LogRecord } from '../../log/port.js'
+import type { BlockConnected, ChainEvent } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { decodeChainEvent } from '../../events/chain-event.js'
+import { PoisonEvent } from '../poison.js'
+
+/** A block as an event brought it. */
+export interface ConnectedBlock extends Block {
+  readonly height: number
+  readonly medianTime: number
+  readonly chainwork: string
+  /** What each input spends, coinbase left out, in the order of the block. */
+  readonly prevouts: readonly Prevout[]
+}
+
+/** @throws PoisonEvent where the record is no event. */
+export function decodeEvent({ position, value }: LogRecord): ChainEvent {
+  try {
+    return decodeChainEvent(value)
+  } catch (error) {
+    throw new PoisonEvent('chain', position, `cannot be decoded: ${String(error)}`)
+  }
+}
+
+/** @throws PoisonEvent where the bytes are not the block that the event names, or its inputs and prevouts do not match. */
+export function decodeBlock(position: number, event: BlockConnected): ConnectedBlock {
+  const block = parse(position, event)
+  const hash = hexOf(event.hash)
+  if (block.hash !== hash)
+    throw new PoisonEvent('chain', position, `says block ${hash} and holds ${block.hash}`)
+  const prevouts = event.prevouts.map(({ value, script, height }) => ({
+    value,
+    script: asBuffer(script),
+    height,
+  }))
+  const spending = block.txs.reduce((count, tx) => count + (tx.isCoinbase ? 0 : tx.inputs.length), 0)
+  if (prevouts.length !== spending) {
+    throw new PoisonEvent(
+      'chain',
+      position,
+      `block ${hash} has ${String(spending)} inputs and ${String(prevouts.length)} prevouts`,
+    )
+  }
+  return {
+    ...block,
+    height: event.height,
+    medianTime: event.medianTime,
+    chainwork: hexOf(event.chainwork),
+    prevouts,
+  }
+}
+
+function parse(position: number, event: BlockConnected): Block {
+  try {
+    return parseBlock(event.raw)
+  } catch (error) {
+    throw new PoisonEvent('chain', position, `block ${hexOf(event.hash)} cannot be read: ${String(error)}`)
+  }
+}
+
+export function hexOf(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString('hex')
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

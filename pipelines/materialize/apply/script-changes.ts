@@ -1,0 +1,186 @@
+import { hasAddress } from '../../chain/address.js'
+import { redeemsDilithium } from '../../chain/dilithium.js'
+import { difficultyOf, workOf } from '../../chain/difficulty.js'
+import { type Chain, subsidy } from '../../chain/network.js'
+import { isWitnessCommitment, opReturnPayload } from '../../chain/script.js'
+import type { BlockRow } from '../../tables/chain-tables.js'
+import type { ConnectedBlock } from './decode.js'
+import { OwnRows } from '../rebuild/own-rows.js'
+import {
+  prepareBlock,
+  type PreparedBlock,
+  type PreparedTx,
+  ScriptBook,
+  type ScriptHashes,
+} from './script-book.js'
+import type { Sums } from './sums.js'
+
+/** The columns of a block's row that do not depend on what is below it. */
+export type OwnBlockRow = Omit<BlockRow, keyof Sums | 'active_addresses' | 'new_addresses'>
+
+export interface MovedBlock {
+  readonly row: OwnBlockRow
+  readonly medianTime: number
+  readonly opReturns: readonly {
+    readonly txIndex: number
+    readonly vout: number
+    readonly data: Uint8Array
+  }[]
+}
+
+/**
+ * What some blocks do to scripts, by themselves: all that the fold needs of them. Plain data, so that it may be made on another
+ * thread. A touch is what a transaction does to a script; those of a transaction stand together, in the order of the block.
+ */
+export interface Moves {
+  readonly blocks: readonly MovedBlock[]
+  /** Of all transactions of the blocks. */
+  readonly txids: readonly string[]
+  /** Of each transaction, where its touches end. */
+  readonly touchEnds: Uint32Array<ArrayBuffer>
+  /** Of each touch, the place of its script. */
+  readonly touched: Uint32Array<ArrayBuffer>
+  /** Base units. */
+  readonly received: BigUint64Array<ArrayBuffer>
+  readonly sent: BigUint64Array<ArrayBuffer>
+  /** By how much the number of its unspent outputs changes. */
+  readonly unspent: Int32Array<ArrayBuffer>
+  /** 1 where a spend shows a Dilithium signature or redeem script. */
+  readonly showsDilithium: Uint8Array<ArrayBuffer>
+  /** SHA-256 of each script. */
+  readonly hashes: readonly string[]
+  /** The scripts one after the other, and where each of them ends. */
+  readonly scripts: Uint8Array<ArrayBuffer>
+  readonly scriptEnds: Uint32Array<ArrayBuffer>
+}
+
+/** What consecutive blocks make by themselves: rows, and what the fold goes on from. */
+export function movesOf(
+  blocks: readonly ConnectedBlock[],
+  chain: Chain,
+  hashes: ScriptHashes,
+): { readonly own: OwnRows; readonly moves: Moves } {
+  const book = new ScriptBook(hashes)
+  const own = new OwnRows()
+  const touches = new Touches()
+  const moved = blocks.map((block) => {
+    const prepared = prepareBlock(block, book)
+    own.add(prepared)
+    for (const tx of prepared.txs) touches.add(tx)
+    return movedBlock(prepared, chain)
+  })
+  return { own, moves: { blocks: moved, ...touches.finish(), ...scriptsOf(book) } }
+}
+
+function scriptsOf({ scripts }: ScriptBook): Pick<Moves, 'hashes' | 'scripts' | 'scriptEnds'> {
+  const scriptEnds = new Uint32Array(scripts.length)
+  let end = 0
+  for (const { number, script } of scripts) scriptEnds[number] = end += script.length
+  const bytes = new Uint8Array(end)
+  for (const { number, script } of scripts) bytes.set(script, (scriptEnds[number] ?? 0) - script.length)
+  return { hashes: scripts.map(({ hash }) => hash), scripts: bytes, scriptEnds }
+}
+
+class Touches {
+  readonly #txids: string[] = []
+  readonly #ends: number[] = []
+  readonly #touched: number[] = []
+  readonly #received: bigint[] = []
+  readonly #sent: bigint[] = []
+  readonly #unspent: number[] = []
+  readonly #shows: number[] = []
+  /** Of each script, its last touch. */
+  readonly #places = new Map<number, number>()
+
+  add({ tx, prevouts, shown, spent, paid }: PreparedTx): void {
+    const from = this.#touched.length
+    for (const [vin, { number }] of spent.entries()) {
+      const [input, prevout] = [tx.inputs[vin], prevouts[vin]]
+      if (input === undefined || prevout === undefined) throw new RangeError('an input without its prevout')
+      const at = this.#of(number, from)
+      this.#sent[at] = (this.#sent[at] ?? 0n) + prevout.value
+      this.#unspent[at] = (this.#unspent[at] ?? 0) - 1
+      if (shown[vin] === true || redeemsDilithium(input, prevout.script)) this.#shows[at] = 1
+    }
+    for (const [vout, { value }] of tx.outputs.entries()) {
+      const known = paid[vout]
+      if (known === undefined) continue
+      const at = this.#of(known.number, from)
+      this.#received[at] = (this.#received[at] ?? 0n) + value
+      this.#unspent[at] = (this.#unspent[at] ?? 0) + 1
+    }
+    this.#txids.push(tx.txid)
+    this.#ends.push(this.#touched.length)
+  }
+
+  finish(): Omit<Moves, 'blocks' | 'hashes' | 'scripts' | 'scriptEnds'> {
+    return {
+      txids: this.#txids,
+      touchEnds: Uint32Array.from(this.#ends),
+      touched: Uint32Array.from(this.#touched),
+      received: BigUint64Array.from(this.#received),
+      sent: BigUint64Array.from(this.#sent),
+      unspent: Int32Array.from(this.#unspent),
+      showsDilithium: Uint8Array.from(this.#shows),
+    }
+  }
+
+  /** The place of a script's touch among those of the transaction that begin at `from`. */
+  #of(script: number, from: number): number {
+    const known = this.#places.get(script)
+    if (known !== undefined && known >= from) return known
+    const at = this.#touched.push(script) - 1
+    this.#received.push(0n)
+    this.#sent.push(0n)
+    this.#unspent.push(0)
+    this.#shows.push(0)
+    this.#places.set(script, at)
+    return at
+  }
+}
+
+function movedBlock({ block, txs }: PreparedBlock, chain: Chain): MovedBlock {
+  const { header, height } = block
+  const coinbase = block.txs[0]
+  const paying = txs.filter(({ tx }) => !tx.isCoinbase)
+  const output = sumOf(paying.flatMap(({ tx }) => tx.outputs))
+  const row: OwnBlockRow = {
+    height,
+    hash: block.hash,
+    prev_hash: header.prevHash,
+    merkle_root: header.merkleRoot,
+    time: header.time,
+    median_time: block.medianTime,
+    nonce: header.nonce,
+    bits: header.bits,
+    version: header.version,
+    size: block.size,
+    stripped_size: block.strippedSize,
+    weight: block.weight,
+    tx_count: txs.length,
+    input_count: block.prevouts.length,
+    output_count: block.txs.reduce((count, tx) => count + tx.outputs.length, 0),
+    total_fees: sumOf(block.prevouts) - output,
+    total_output: output,
+    subsidy: subsidy(height, chain),
+    miner_script: Uint8Array.from(coinbase?.outputs.find(({ script }) => hasAddress(script))?.script ?? []),
+    coinbase_script: Uint8Array.from(coinbase?.inputs[0]?.scriptSig ?? []),
+    chainwork: block.chainwork,
+    dilithium_tx_count: txs.filter(({ shown }) => shown.includes(true)).length,
+    work: workOf(header.bits),
+    difficulty: Number(difficultyOf(header.bits)),
+  }
+  const opReturns = txs.flatMap(({ tx }, txIndex) =>
+    tx.outputs.flatMap(({ script }, vout) => {
+      const data = opReturnPayload(script)
+      if (data === undefined || (tx.isCoinbase && isWitnessCommitment(script))) return []
+      // Copies: what goes to another thread must not take the whole block along.
+      return [{ txIndex, vout, data: Uint8Array.from(data) }]
+    }),
+  )
+  return { row, medianTime: block.medianTime, opReturns }
+}
+
+function sumOf(coins: readonly { readonly value: bigint }[]): bigint {
+  return coins.reduce((sum, { value }) => sum + value, 0n)
+}

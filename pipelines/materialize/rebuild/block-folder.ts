@@ -1,0 +1,221 @@
+import { dayOf } from '../../chain/day.js'
+import { BLOCKS, OP_RETURNS, SCRIPT_BALANCES, SCRIPT_TXS, SCRIPTS } from '../../tables/chain-tables.js'
+import { EncodedRows } from '../../tables/rowbinary.js'
+import type { MovedBlock, Moves } from '../apply/script-changes.js'
+import type { Sums } from '../apply/sums.js'
+import type { Totals } from '../apply/totals.js'
+
+/** Rows of some consecutive blocks, by table: what they are depends on the chain below them. */
+export class FoldedRows {
+  readonly blocks = new EncodedRows(BLOCKS)
+  readonly scriptTxs = new EncodedRows(SCRIPT_TXS)
+  readonly scripts = new EncodedRows(SCRIPTS)
+  readonly scriptBalances = new EncodedRows(SCRIPT_BALANCES)
+  readonly opReturns = new EncodedRows(OP_RETURNS)
+}
+
+/** What does not change about a script. */
+export interface KnownScript {
+  readonly hash: string
+  readonly address: string | undefined
+  readonly isDilithium: boolean
+}
+
+/** By how much a block changes the sums of the chain. */
+interface Changes {
+  activeAddresses: number
+  newAddresses: number
+  supply: bigint
+  unspent: number
+  funded: number
+  dilithiumAddresses: number
+  dilithiumFunded: number
+  /** Balances before the block of the scripts that it touches, by their places. */
+  readonly before: Map<number, bigint>
+}
+
+/**
+ * Folds blocks into rows, one after the other. A pure function of the blocks, the totals of their scripts and the sums before
+ * them: the same blocks on the same chain always give the same rows.
+ */
+export class BlockFolder {
+  #sums: Sums
+  /** Of the transactions and touches of the moves, which come next. */
+  #tx = 0
+  #touch = 0
+
+  constructor(
+    /** Where the rows go. */
+    private readonly rows: FoldedRows,
+    private readonly moves: Moves,
+    /** Of the moves. */
+    private readonly scripts: readonly KnownScript[],
+    /** Of the same scripts, up to the blocks before; changed as the fold goes. */
+    private readonly totals: readonly Totals[],
+    sumsBefore: Sums,
+  ) {
+    this.#sums = sumsBefore
+  }
+
+  get sums(): Sums {
+    return this.#sums
+  }
+
+  /** Folds the next block of the moves. */
+  fold(block: MovedBlock): void {
+    const changes: Changes = {
+      ...{ activeAddresses: 0, newAddresses: 0, supply: 0n, unspent: 0, funded: 0 },
+      ...{ dilithiumAddresses: 0, dilithiumFunded: 0, before: new Map() },
+    }
+    const first = this.#tx
+    for (let index = 0; index < block.row.tx_count; index++) this.#foldTx(block, index, changes)
+    const ordinal = this.#sums.sum_op_returns
+    this.#sums = sumsAfter(this.#sums, block, changes)
+    this.#opReturnRows(block, first, ordinal)
+    this.#balanceRows(block, changes.before)
+    this.rows.blocks.add({
+      ...block.row,
+      active_addresses: changes.activeAddresses,
+      new_addresses: changes.newAddresses,
+      ...this.#sums,
+    })
+  }
+
+  /** The rows of the scripts that a transaction touches, and their part in the sums. */
+  #foldTx(block: MovedBlock, index: number, changes: Changes): void {
+    const { moves, scripts, totals: all } = this
+    const { height, hash, time } = block.row
+    const txid = moves.txids[this.#tx] ?? ''
+    const end = moves.touchEnds[this.#tx++] ?? 0
+    const day = dayOf(time)
+    for (let at = this.#touch; at < end; at++) {
+      const place = moves.touched[at] ?? -1
+      const [known, totals] = [scripts[place], all[place]]
+      if (known === undefined || totals === undefined) throw new RangeError('a touch of no script')
+      const received = moves.received[at] ?? 0n
+      const sent = moves.sent[at] ?? 0n
+      const unspent = moves.unspent[at] ?? 0
+      const before = {
+        isFunded: totals.received > totals.sent,
+        isDilithium: known.isDilithium || totals.showsDilithium,
+      }
+      if (totals.ordinal === 0) {
+        totals.firstHeight = height
+        totals.firstTime = time
+      }
+      if (!changes.before.has(place)) changes.before.set(place, totals.received - totals.sent)
+      const isActive = !totals.openDays.includes(day)
+      const openDays = openDaysAfter(totals.openDays, block)
+      totals.openDays = openDays
+      totals.ordinal++
+      totals.height = height
+      totals.received += received
+      totals.sent += sent
+      totals.unspent += unspent
+      totals.showsDilithium ||= moves.showsDilithium[at] === 1
+      changes.supply += received - sent
+      changes.unspent += unspent
+      if (known.address !== undefined) {
+        if (isActive) changes.activeAddresses++
+        addAddress(changes, known, totals, before)
+      }
+      this.rows.scriptTxs.add({
+        script_hash: known.hash,
+        ordinal: totals.ordinal,
+        height,
+        block_hash: hash,
+        tx_index: index,
+        txid,
+        time,
+        received,
+        sent,
+        total_received: totals.received,
+        total_sent: totals.sent,
+        unspent_count: totals.unspent,
+        first_height: totals.firstHeight,
+        first_time: totals.firstTime,
+        shows_dilithium: totals.showsDilithium ? 1 : 0,
+        open_days: openDays,
+      })
+    }
+    this.#touch = end
+  }
+
+  #balanceRows({ row }: MovedBlock, before: ReadonlyMap<number, bigint>): void {
+    for (const [place, balance] of before) {
+      const [known, totals] = [this.scripts[place], this.totals[place]]
+      if (known?.address === undefined || totals === undefined) continue
+      this.rows.scriptBalances.add({
+        height: row.height,
+        block_hash: row.hash,
+        script_hash: known.hash,
+        address: known.address,
+        before: balance,
+        balance: totals.received - totals.sent,
+        tx_count: totals.ordinal,
+        is_dilithium: known.isDilithium || totals.showsDilithium ? 1 : 0,
+      })
+    }
+  }
+
+  /** @param first of the block's transactions. @param before how many there are below the block. */
+  #opReturnRows({ row, opReturns }: MovedBlock, first: number, before: bigint): void {
+    let ordinal = before
+    for (const { txIndex, vout, data } of opReturns) {
+      this.rows.opReturns.add({
+        ordinal: ++ordinal,
+        height: row.height,
+        block_hash: row.hash,
+        tx_index: txIndex,
+        txid: this.moves.txids[first + txIndex] ?? '',
+        vout,
+        time: row.time,
+        data,
+      })
+    }
+  }
+}
+
+/** One list for all scripts that were touched on one day only: they are nearly all there are. */
+const SINGLE_DAYS = new Map<number, readonly number[]>()
+
+/** The days that still count after a block has touched a script: those that a later block can have. */
+function openDaysAfter(before: readonly number[], { row, medianTime }: MovedBlock): readonly number[] {
+  const day = dayOf(row.time)
+  const earliest = dayOf(medianTime)
+  if (before.includes(day) && before.every((each) => each >= earliest)) return before
+  const open = before.filter((each) => each >= earliest && each !== day)
+  if (open.length > 0) return [...open, day]
+  let single = SINGLE_DAYS.get(day)
+  if (single === undefined) SINGLE_DAYS.set(day, (single = [day]))
+  return single
+}
+
+function sumsAfter(before: Sums, { row, opReturns }: MovedBlock, changes: Changes): Sums {
+  return {
+    sum_txs: before.sum_txs + BigInt(row.tx_count),
+    sum_dilithium_txs: before.sum_dilithium_txs + BigInt(row.dilithium_tx_count),
+    supply: before.supply + changes.supply,
+    utxo_count: before.utxo_count + BigInt(changes.unspent),
+    addresses: before.addresses + BigInt(changes.newAddresses),
+    funded_addresses: before.funded_addresses + BigInt(changes.funded),
+    dilithium_addresses: before.dilithium_addresses + BigInt(changes.dilithiumAddresses),
+    dilithium_funded_addresses: before.dilithium_funded_addresses + BigInt(changes.dilithiumFunded),
+    sum_op_returns: before.sum_op_returns + BigInt(opReturns.length),
+  }
+}
+
+function addAddress(
+  changes: Changes,
+  known: KnownScript,
+  totals: Totals,
+  before: { readonly isFunded: boolean; readonly isDilithium: boolean },
+): void {
+  const isDilithium = known.isDilithium || totals.showsDilithium
+  const wasSeen = totals.ordinal > 1
+  const isFunded = totals.received > totals.sent
+  if (!wasSeen) changes.newAddresses++
+  changes.funded += Number(isFunded) - Number(before.isFunded)
+  changes.dilithiumAddresses += Number(isDilithium) - Number(wasSeen && before.isDilithium)
+  changes.dilithiumFunded += Number(isFunded && isDilithium) - Number(before.isFunded && before.isDilithium)
+}

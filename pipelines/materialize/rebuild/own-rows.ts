@@ -1,0 +1,136 @@
+import { movedBy } from '../../chain/moved.js'
+import { encodePrevouts } from '../../chain/prevout.js'
+import {
+  BLOCK_HEIGHTS,
+  BLOCK_TXS,
+  depthOf,
+  SCRIPT_OUTPUTS,
+  SCRIPT_SPENDS,
+  SPENDS,
+  TX_BODIES,
+  TX_PLACES,
+  TX_WITNESSES,
+} from '../../tables/chain-tables.js'
+import { EncodedRows } from '../../tables/rowbinary.js'
+import type { ConnectedBlock } from '../apply/decode.js'
+import type { PreparedBlock, PreparedTx } from '../apply/script-book.js'
+
+/** Rows as they travel between threads: for each table their number and their bytes. */
+export type MadeRows = readonly {
+  readonly name: string
+  readonly length: number
+  readonly bytes: Uint8Array
+}[]
+
+/** Rows of some blocks, by table: what a block makes by itself, whatever is below it. */
+export class OwnRows {
+  readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
+  readonly blockTxs = new EncodedRows(BLOCK_TXS)
+  readonly txPlaces = new EncodedRows(TX_PLACES)
+  readonly bodies = new EncodedRows(TX_BODIES)
+  readonly witnesses = new EncodedRows(TX_WITNESSES)
+  readonly spends = new EncodedRows(SPENDS)
+  readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
+  readonly scriptSpends = new EncodedRows(SCRIPT_SPENDS)
+  readonly #changes = new Map<string, number>()
+
+  /** How many outputs were created and spent, by script hash; not of what another thread has made. */
+  get changes(): ReadonlyMap<string, number> {
+    return this.#changes
+  }
+
+  get tables(): Readonly<Record<string, EncodedRows>> {
+    return Object.fromEntries(Object.entries(this))
+  }
+
+  get made(): MadeRows {
+    return Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
+  }
+
+  /** Adds what another thread has made. */
+  take(made: MadeRows): void {
+    const { tables } = this
+    for (const { name, length, bytes } of made) tables[name]?.take(length, bytes)
+  }
+
+  add({ block, txs }: PreparedBlock): void {
+    this.blockHeights.add({ hash: block.hash, height: block.height })
+    for (const [index, prepared] of txs.entries()) {
+      this.#addTx(block, index, prepared)
+      if (!prepared.tx.isCoinbase) this.#addSpends(block, prepared)
+      this.#addOutputs(block, prepared)
+    }
+  }
+
+  #addTx(block: ConnectedBlock, index: number, { tx, prevouts, shown }: PreparedTx): void {
+    const { txid, wtxid, size, weight } = tx
+    const row = {
+      height: block.height,
+      block_hash: block.hash,
+      tx_index: index,
+      txid,
+      wtxid,
+      time: block.header.time,
+      size,
+      weight,
+      is_dilithium: shown.includes(true) ? 1 : 0,
+      moved: movedBy(tx, prevouts),
+    }
+    this.blockTxs.add(row)
+    this.txPlaces.add(row)
+    this.bodies.add({ txid, body: tx.body, prevouts: encodePrevouts(prevouts) })
+    if (tx.hasWitness) this.witnesses.add({ wtxid, witness: tx.witness })
+  }
+
+  #addSpends(block: ConnectedBlock, { tx, prevouts, spent }: PreparedTx): void {
+    for (const [vin, { prevTxid, prevVout }] of tx.inputs.entries()) {
+      const [known, prevout] = [spent[vin], prevouts[vin]]
+      if (known === undefined || prevout === undefined) throw new RangeError('an input without its prevout')
+      this.spends.add({
+        prev_txid: prevTxid,
+        prev_vout: prevVout,
+        height: block.height,
+        block_hash: block.hash,
+        txid: tx.txid,
+        vin,
+      })
+      this.scriptOutputs.add({
+        script_hash: known.hash,
+        depth: depthOf(prevout.height),
+        txid: prevTxid,
+        vout: prevVout,
+        spent: 1,
+        height: block.height,
+        block_hash: block.hash,
+        value: prevout.value,
+      })
+      this.scriptSpends.add({
+        script_hash: known.hash,
+        height: block.height,
+        block_hash: block.hash,
+        depth: depthOf(prevout.height),
+        txid: prevTxid,
+        vout: prevVout,
+      })
+      this.#changes.set(known.hash, (this.#changes.get(known.hash) ?? 0) + 1)
+    }
+  }
+
+  #addOutputs(block: ConnectedBlock, { tx, paid }: PreparedTx): void {
+    for (const [vout, { value }] of tx.outputs.entries()) {
+      const known = paid[vout]
+      if (known === undefined) continue
+      this.scriptOutputs.add({
+        script_hash: known.hash,
+        depth: depthOf(block.height),
+        txid: tx.txid,
+        vout,
+        spent: 0,
+        height: block.height,
+        block_hash: block.hash,
+        value,
+      })
+      this.#changes.set(known.hash, (this.#changes.get(known.hash) ?? 0) + 1)
+    }
+  }
+}

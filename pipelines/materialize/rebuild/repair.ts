@@ -1,0 +1,160 @@
+import type { ChainEvent } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { isBlock } from '../../chain/block.js'
+import { generationOf, offsetOf } from '../../events/positions.js'
+import type { EventLog, LogRecord } from '../../log/port.js'
+import type { Logger } from '../../logger.js'
+import type { Database } from '../../tables/clickhouse.js'
+import type { Head } from '../../tables/head.js'
+import type { BlockWriter } from '../apply/block-writer.js'
+import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from '../apply/decode.js'
+import { LogShrank } from '../poison.js'
+import { sumsOf, type WorkingChain } from '../working-chain.js'
+
+/** Records read at once on the way back. */
+const CHUNK = 16
+/** Blocks written again on every start, whatever the tables say. */
+const ALWAYS = 50
+/** Blocks written at once. */
+const BATCH = 100
+/** Blocks whose point rows are looked for: more than a backfill writes before the system has flushed them. */
+const LOOKED_AT = 5000
+
+/** Returns why a head is not of this log, undefined where it is: the log holds the event that it was made of. */
+export async function lostHead(log: EventLog, head: Head): Promise<LogShrank | undefined> {
+  const offset = offsetOf(head.position)
+  const [record] = await log.read('chain', offset, 1)
+  const event = record?.position === offset ? readableEvent(record) : undefined
+  if (event !== undefined && isEventOf(event, head)) return undefined
+  return new LogShrank(
+    `position ${String(offset)} of topic chain does not hold the event that the newest head was made of; the log lost its end, or is another one`,
+  )
+}
+
+/** @throws LogShrank where the log does not hold the event that the head was made of. */
+export async function mustHold(log: EventLog, head: Head): Promise<void> {
+  const lost = await lostHead(log, head)
+  if (lost !== undefined) throw lost
+}
+
+function isEventOf({ epoch, sequence, generation, event }: ChainEvent, head: Head): boolean {
+  if (epoch !== head.epoch || sequence !== head.sequence) return false
+  if (generation !== generationOf(head.position)) return false
+  if (event.case === 'blockConnected') return hexOf(event.value.hash) === head.tipHash
+  return event.case !== 'blockDisconnected' || event.value.height === head.tipHeight + 1
+}
+
+/** Writes the last blocks of a head's chain again, and those from which on a power cut took something. */
+export async function repair(
+  { db, log, logger }: { readonly db: Database; readonly log: EventLog; readonly logger: Logger },
+  head: Head,
+  by: { readonly writer: BlockWriter; readonly chain: WorkingChain; readonly number: bigint },
+): Promise<void> {
+  if (head.tipHeight < 0) return
+  const lost = await lowestLost(db, head)
+  const wanted = head.tipHeight - Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, lost)) + 1
+  let positions = await heldPositions(log, head, wanted)
+  // The log may have lost them, and have been repaired behind the head since.
+  if (positions.length < wanted)
+    positions = await heldPositions(log, { ...head, position: await log.last('chain') }, wanted)
+  const from = head.tipHeight - positions.length + 1
+  if (lost < from)
+    throw new LogShrank(`topic chain does not hold block ${String(from - 1)} of the head's chain`, lost - 1)
+  if (positions.length > BATCH)
+    logger.warn({ from, to: head.tipHeight }, 'rows are missing: writing them again')
+  for (let at = 0; at < positions.length; at += BATCH) {
+    const blocks = await blocksAt(log, positions.slice(at, at + BATCH))
+    const below = from + at - 1
+    const sums = await sumsOf(db, below, blocks[0]?.header.prevHash ?? '')
+    const ground = { filter: by.chain.filter(below), sums, writer: by.number }
+    await by.writer.write(blocks, head.chain, ground, false)
+  }
+}
+
+/**
+ * The lowest height whose blocks must be written again on start, infinity for none. MergeTree inserts are synced as their tables
+ * say; the point tables' write-ahead log is not, so that a power cut may have taken keys that visible rows name.
+ */
+async function lowestLost(db: Database, head: Head): Promise<number> {
+  const low = Math.max(0, head.tipHeight - LOOKED_AT + 1)
+  const lost = await Promise.all([
+    firstLost(db, low, 'block_txs', 'txid', 'tx_bodies', 'txid'),
+    firstLost(db, low, 'block_txs', 'wtxid', 'tx_witnesses', 'wtxid', 'wtxid != txid'),
+    firstLost(db, low, 'script_txs', 'script_hash', 'scripts', 'script_hash'),
+    firstLost(db, low, 'blocks', 'hash', 'block_heights', 'hash'),
+  ])
+  return Math.min(...lost)
+}
+
+async function firstLost(
+  db: Database,
+  low: number,
+  rows: string,
+  key: string,
+  points: string,
+  pointKey: string,
+  condition = '1',
+): Promise<number> {
+  const named = `SELECT ${key} FROM ${rows} WHERE height >= ${String(low)} AND ${condition}`
+  const sql = `SELECT count() AS lost, min(height) AS lowest FROM ${rows} WHERE height >= ${String(low)} AND ${condition}
+    AND ${key} NOT IN (SELECT ${pointKey} FROM ${points} WHERE ${pointKey} IN (${named}))`
+  const [row] = await db.query<{ lost: string; lowest: number }>(sql)
+  return row === undefined || row.lost === '0' ? Number.POSITIVE_INFINITY : row.lowest
+}
+
+/**
+ * Positions of the events that connected the blocks of a chain from a height on, lowest first.
+ * @param head the chain's end, and a position at or after the event that connected it: the log is read back from there.
+ * @throws LogShrank where the log does not hold them.
+ */
+export async function positionsFrom(log: EventLog, head: ChainEnd, height: number): Promise<number[]> {
+  const found = await heldPositions(log, head, head.tipHeight - height + 1)
+  const missing = head.tipHeight - found.length
+  if (missing < height) return found
+  throw new LogShrank(`topic chain does not hold block ${String(missing)} of the head's chain`)
+}
+
+type ChainEnd = Pick<Head, 'position' | 'tipHeight' | 'tipHash'>
+
+/** Returns the same for the highest blocks of a chain: as many as wanted, fewer where the log does not hold them in a row. */
+async function heldPositions(log: EventLog, head: ChainEnd, wantedCount: number): Promise<number[]> {
+  const found: number[] = []
+  let wanted = head.tipHash
+  const first = await log.first('chain')
+  for (let end = offsetOf(head.position); end >= first && found.length < wantedCount; end -= CHUNK) {
+    const start = Math.max(first, end - CHUNK + 1)
+    const records = (await log.read('chain', start, end - start + 1)).filter(
+      ({ position }) => position <= end,
+    )
+    for (const record of records.reverse()) {
+      const event = readableEvent(record)?.event
+      if (found.length >= wantedCount || event?.case !== 'blockConnected') continue
+      const prevHash = hexOf(event.value.prevHash)
+      if (hexOf(event.value.hash) !== wanted || !isBlock(event.value.raw, wanted, prevHash)) continue
+      found.push(record.position)
+      wanted = prevHash
+    }
+  }
+  return found.reverse()
+}
+
+/** Undefined for a record that is no event. */
+function readableEvent(record: LogRecord): ChainEvent | undefined {
+  try {
+    return decodeEvent(record)
+  } catch {
+    return undefined
+  }
+}
+
+/** The blocks that the events at these positions connected. */
+export async function blocksAt(log: EventLog, positions: readonly number[]): Promise<ConnectedBlock[]> {
+  const blocks: ConnectedBlock[] = []
+  for (const position of positions) {
+    const [record] = await log.read('chain', position, 1)
+    const event = record?.position === position ? decodeEvent(record).event : undefined
+    if (event?.case !== 'blockConnected')
+      throw new LogShrank(`position ${String(position)} of topic chain changed`)
+    blocks.push(decodeBlock(position, event.value))
+  }
+  return blocks
+}

@@ -1,0 +1,164 @@
+import type { EventLog } from '../../log/port.js'
+import { type ChainView, loadChainView } from '../../tables/chain-view.js'
+import type { Database } from '../../tables/clickhouse.js'
+import { latestHead } from '../../tables/head.js'
+import { migrate } from '../../tables/migrate.js'
+import { DATABASE_NAME } from '../../tables/serving.js'
+import { BLOCK_TABLES } from '../../tables/visible.js'
+import { newestClaim, newestWriter, SHOWN_HEADS } from '../../tables/writers.js'
+import { BlockWriter } from '../apply/block-writer.js'
+import { LogShrank } from '../poison.js'
+import { blocksAt, positionsFrom } from './repair.js'
+import { sumsOf, WorkingChain } from '../working-chain.js'
+
+/** What was asked cannot be replayed: said in words for the operator. */
+export class CannotReplay extends Error {
+  override readonly name = 'CannotReplay'
+}
+
+export interface ReplayOptions {
+  readonly from: number
+  /** Inclusive. */
+  readonly to: number
+  /** Called when the blocks up to a height are written again. */
+  readonly progress: (height: number) => void | Promise<void>
+}
+
+/** Blocks written at once. */
+const BATCH = 50
+
+/**
+ * Writes the rows of the chain's blocks between two heights again, from the log, while everything goes on: a row is a pure
+ * function of its block's hash, so what was right stays as it is, and what was lost is there again. Delivery: at least once,
+ * idempotent. It takes over nothing: heads are the materializer's alone.
+ * @throws CannotReplay for heights that are not of the chain; LogShrank where the log does not hold them.
+ */
+export async function replay(
+  db: Database,
+  log: EventLog,
+  { from, to, progress }: ReplayOptions,
+): Promise<void> {
+  await db.rely()
+  const head = await latestHead(db)
+  if (head === undefined) throw new CannotReplay('nothing is indexed yet')
+  if (from > to || to > head.tipHeight)
+    throw new CannotReplay(`heights must be from 0 to ${String(head.tipHeight)}, the lower one first`)
+  const writer = new BlockWriter(db)
+  const view = await loadChainView(db, head)
+  const positions = await positionsBetween(db, log, view, from, to)
+  for (let at = 0; at < positions.length; at += BATCH) {
+    const blocks = await blocksAt(log, positions.slice(at, at + BATCH))
+    const below = from + at - 1
+    const ground = {
+      // A reorganisation meanwhile leaves these blocks stale, and their rows what they were.
+      filter: new WorkingChain(view).filter(below),
+      sums: await sumsOf(db, below, blocks[0]?.header.prevHash ?? ''),
+      writer: await newestWriter(db),
+    }
+    await writer.write(blocks, head.chain, ground, false)
+    await db.mustBeWhole()
+    await progress(below + blocks.length)
+  }
+}
+
+/**
+ * Positions of the events that connected the chain's blocks between two heights. The newest head that connected the upper one
+ * says from where the log is read back; where the log does not hold the blocks there, as after it was repaired, all of it is.
+ */
+async function positionsBetween(
+  db: Database,
+  log: EventLog,
+  view: ChainView,
+  from: number,
+  to: number,
+): Promise<number[]> {
+  const top = await topAt(db, view, to)
+  if (top !== undefined) {
+    try {
+      return await positionsFrom(log, top, from)
+    } catch (error) {
+      if (!(error instanceof LogShrank)) throw error
+    }
+  }
+  const end = { ...view.head, position: await log.last('chain') }
+  return (await positionsFrom(log, end, from)).slice(0, to - from + 1)
+}
+
+/** The chain's block at a height and the position of the newest head that connected it, undefined where the tables lack either. */
+async function topAt(
+  db: Database,
+  view: ChainView,
+  height: number,
+): Promise<{ readonly position: number; readonly tipHeight: number; readonly tipHash: string } | undefined> {
+  const block = `SELECT hash FROM blocks WHERE height = ${String(height)} AND ${view.sqlFilter('height', 'hash')} LIMIT 1`
+  const sql = `SELECT lower(hex((${block}) AS top)) AS hash, toString(max(position)) AS newest, count() AS heads
+    FROM heads WHERE has(connected, assumeNotNull(top)) AND ${SHOWN_HEADS}`
+  const [row] = await db.query<{ hash: string; newest: string; heads: string }>(sql)
+  if (row === undefined || row.heads === '0') return undefined
+  return { position: Number(row.newest), tipHeight: height, tipHash: row.hash }
+}
+
+/**
+ * Whether a database may be built in the place of the one that serves.
+ * @throws CannotReplay in words for the operator where it may not.
+ */
+export async function mustBeBuildable(
+  old: Database,
+  log: Pick<EventLog, 'first' | 'last'>,
+  name: string,
+): Promise<void> {
+  if (!DATABASE_NAME.test(name))
+    throw new CannotReplay(`a database is named by letters, digits and _, at most 63 of them, not '${name}'`)
+  if (name === old.name) throw new CannotReplay(`${name} is the database that serves: name another one`)
+  if ((await latestHead(old)) === undefined)
+    throw new CannotReplay(
+      `nothing is indexed in ${old.name} yet: there is nothing whose place ${name} could take`,
+    )
+  const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
+  if (first > 0 || last < 0)
+    throw new CannotReplay(
+      last < 0
+        ? 'the log is empty: it is not the one that was indexed'
+        : `the log begins at position ${String(first)}: it does not reach back to the first block`,
+    )
+  const tables = (
+    await old.query<{ name: string }>('SELECT name FROM system.tables WHERE database = {name:String}', {
+      name,
+    })
+  ).map((table) => table.name)
+  if (tables.length === 0) {
+    const [heads] = await old.query<{ engine: string }>(
+      "SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'heads'",
+    )
+    if (heads?.engine.startsWith('Replicated') === true)
+      throw new CannotReplay(
+        `${old.name} is replicated, and tables made here would be on this server only: make those of ${name} first, as content/cluster.md says`,
+      )
+    return
+  }
+  if (!tables.includes('migrations'))
+    throw new CannotReplay(`${name} holds tables that are not Headwater's: ${tables.slice(0, 3).join(', ')}`)
+  const target = old.sibling(name)
+  try {
+    await migrate(target)
+    const { newest, replaces } = await newestClaim(target)
+    if (newest > 0n && replaces !== old.name)
+      throw new CannotReplay(
+        `${name} is an index of its own, not one that was begun to take the place of ${old.name}: drop it, or name another one`,
+      )
+  } finally {
+    await target.close()
+  }
+}
+
+/** Folds the copies of rows into one, the newest: after it a row that had been altered is as it was written again. */
+export async function foldCopies(
+  db: Database,
+  progress: (done: number, total: number) => void,
+): Promise<void> {
+  for (const [done, table] of BLOCK_TABLES.entries()) {
+    progress(done, BLOCK_TABLES.length)
+    await db.command(`OPTIMIZE TABLE ${table} FINAL`)
+  }
+  progress(BLOCK_TABLES.length, BLOCK_TABLES.length)
+}

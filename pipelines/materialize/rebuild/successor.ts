@@ -1,0 +1,362 @@
+import type { Chain } from '../../chain/network.js'
+import { positionOf } from '../../events/positions.js'
+import type { EventLog } from '../../log/port.js'
+import type { Logger } from '../../logger.js'
+import { loadChainView } from '../../tables/chain-view.js'
+import type { Database } from '../../tables/clickhouse.js'
+import { copyHeads, type Head, headsAfter, latestHead } from '../../tables/head.js'
+import { migrate } from '../../tables/migrate.js'
+import { claimWriting, giveWay, mustBeNewest } from '../../tables/writers.js'
+import { FoldedRows } from './block-folder.js'
+import { BlockWriter } from '../apply/block-writer.js'
+import { readAside } from '../dead-letters.js'
+import { hexOf } from '../apply/decode.js'
+import { ChainReader } from '../chain-reader.js'
+import { chainOf, mustConnect, mustDisconnect, type PlacedEvent } from '../events.js'
+import { type BlockEvent, type Made, MovesMaker } from '../apply/script-changes-maker.js'
+import { OwnRows } from './own-rows.js'
+import { LogShrank, PoisonEvent } from '../poison.js'
+import { RankingBuilder } from '../lists/ranking-builder.js'
+import { mustHold, repair } from './repair.js'
+import { hashesOf, WorkingChain } from '../working-chain.js'
+
+/** Larger than the materializer's: nobody waits for a head of these, and an insert's own cost is the largest part of it. */
+const BATCH_EVENTS = 1000
+const BATCH_BYTES = 8 << 20
+/** Blocks that are given to the other thread at once. */
+const BLOCKS_AT_ONCE = 50
+/** How often this may be before what it makes of the first is folded: it is never without work, and never far ahead. */
+const ASKED_AHEAD = 2
+/** Parts that are merged at once, at least, while nobody reads them: so each row is merged once, and not once per doubling. */
+const PARTS_MERGED = 32
+/** Totals of this many scripts are kept at hand: some 100 MB. */
+const CACHED_SCRIPTS = 250_000
+
+export interface SuccessorOptions {
+  /** The one that is built. */
+  readonly db: Database
+  /** The one that serves meanwhile, and whose place it takes. */
+  readonly old: Database
+  readonly log: EventLog
+  readonly logger: Logger
+  /** Called when the blocks up to a height are written, of those up to another one. */
+  readonly progress: (height: number, tip: number) => void
+  /** For tests that interrupt it: called when all is ready for the one step that switches. */
+  readonly beforeSwitch?: () => void | Promise<void>
+}
+
+/** An event that connects a block. */
+interface Connecting extends BlockEvent {
+  readonly height: number
+  readonly hash: string
+}
+
+/** Blocks that the other thread is at work on. */
+interface Asked {
+  readonly blocks: readonly Connecting[]
+  readonly made: Promise<Made>
+}
+
+/**
+ * Builds a second database from the log behind the one that serves, head by head: it shows the very heads that the first one
+ * has shown, so that the numbers of the feed, which are counted by heads, are the same in both. When it is level, it takes the
+ * first one's place in one step. Delivery: as the materializer's; broken off, it goes on from its newest head.
+ */
+export class Successor {
+  readonly #options: SuccessorOptions
+  readonly #writer: BlockWriter
+  readonly #maker = new MovesMaker()
+  #number = 0n
+  #working = new WorkingChain(undefined)
+  #chain: Chain | undefined
+  #reader: ChainReader | undefined
+  /** Events that were read and are not applied yet. */
+  #events: readonly PlacedEvent[] = []
+  /** The newest head that is shown, or will be when what is on its way has arrived. */
+  #shown = { position: -1, writtenAt: -1 }
+  /** Heads of the first database that come next. */
+  #ahead: Head[] = []
+  /** Blocks that these connect. */
+  #named: ReadonlySet<string> = new Set()
+  #unasked: Connecting[] = []
+  /** What comes next to be folded. */
+  readonly #asked: Asked[] = []
+  /** Of the blocks that are not sent. */
+  #rows = { folded: new FoldedRows(), own: new OwnRows() }
+  /** The inserts of the batch before: they travel while the next one is folded. */
+  #inserting: Promise<void> = Promise.resolve()
+  /** How many scripts `#rows`, and the rows that travel, touch: the tables do not know their totals yet. */
+  #scripts = { folded: 0, travelling: 0 }
+
+  constructor(options: SuccessorOptions) {
+    this.#options = options
+    this.#writer = new BlockWriter(options.db, CACHED_SCRIPTS)
+  }
+
+  /**
+   * Builds, follows the first database until both show the same head, and switches.
+   * @returns the head at which it did.
+   * @throws Superseded where another took over either of them; PoisonEvent, LogShrank; DatabaseUnavailable.
+   */
+  async run(): Promise<Head> {
+    try {
+      return await this.#build()
+    } finally {
+      await this.#maker.close()
+    }
+  }
+
+  async #build(): Promise<Head> {
+    const { old, db, beforeSwitch } = this.#options
+    await this.#start()
+    await this.#catchUp()
+    await this.#alterMerges('RESET SETTING min_parts_to_merge_at_once')
+    await this.#rank()
+    for (;;) {
+      const head = await this.#catchUp()
+      await beforeSwitch?.()
+      if (await giveWay(old, db.name, head)) return head
+    }
+  }
+
+  /** Begins where it was. */
+  async #start(): Promise<void> {
+    const { db, old, log, logger } = this.#options
+    await migrate(db)
+    await db.rely()
+    await this.#alterMerges(`MODIFY SETTING min_parts_to_merge_at_once = ${String(PARTS_MERGED)}`)
+    const head = await latestHead(db)
+    this.#number = await claimWriting(db, head?.position ?? -1, old.name)
+    if (head !== undefined) {
+      await mustHold(log, head)
+      this.#working = new WorkingChain(await loadChainView(db, head))
+      this.#chain = head.chain
+      this.#shown = head
+    }
+    this.#reader = new ChainReader({
+      ...{ log, aside: await readAside(log), chain: head?.chain, decodes: false },
+      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, position: head?.position ?? -1 },
+      ...{ tipHeight: this.#working.tipHeight, tipHash: this.#working.tipHash },
+      finalHeight: head?.finalHeight ?? -1,
+      hashAt: hashesOf(db, () => this.#working),
+    })
+    if (head === undefined) return
+    await repair({ db, log, logger }, head, {
+      writer: this.#writer,
+      chain: this.#working,
+      number: this.#number,
+    })
+  }
+
+  async #alterMerges(change: string): Promise<void> {
+    const { db } = this.#options
+    const sql =
+      "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'"
+    for (const { name } of await db.query<{ name: string }>(sql))
+      await db.command(`ALTER TABLE ${name} ${change}`)
+  }
+
+  /** Folds until both show the same head. @returns it. */
+  async #catchUp(): Promise<Head> {
+    const { old, db, progress } = this.#options
+    for (;;) {
+      let tip = (await latestHead(old))?.tipHeight ?? -1
+      while (await this.#foldBatch()) {
+        tip = Math.max(tip, this.#working.tipHeight)
+        progress(this.#working.tipHeight, tip)
+      }
+      await this.#inserting
+      await mustBeNewest(db, this.#number)
+      const [theirs, ours] = await Promise.all([latestHead(old), latestHead(db)])
+      if (theirs === undefined || ours === undefined) throw new LogShrank('there is no head to be level with')
+      if (theirs.position !== ours.position || theirs.writtenAt !== ours.writtenAt) continue
+      const { tipHeight, tipHash } = this.#working
+      if (ours.tipHeight !== tipHeight || (tipHeight >= 0 && ours.tipHash !== tipHash))
+        throw new LogShrank(`the log leads to block ${tipHash}, and ${old.name} shows ${ours.tipHash}`)
+      return ours
+    }
+  }
+
+  /**
+   * Applies a batch of events, up to the newest head of the first database at most, and publishes the heads that it reaches.
+   * @returns whether there was a head to go to.
+   */
+  async #foldBatch(): Promise<boolean> {
+    const { old } = this.#options
+    if (this.#ahead.length === 0) {
+      this.#ahead = await headsAfter(old, this.#shown.position, this.#shown.writtenAt)
+      this.#named = new Set(this.#ahead.flatMap((head) => head.connected))
+    }
+    const end = this.#ahead.at(-1)?.position
+    if (end === undefined) return false
+    if (this.#events.length < BATCH_EVENTS / 2)
+      this.#events = [...this.#events, ...((await this.#reader?.take(BATCH_EVENTS, BATCH_BYTES)) ?? [])]
+    const count = this.#events.findLastIndex((event) => placeOf(event) <= end) + 1
+    const events = this.#events.slice(0, count)
+    const reached = this.#reachedBy(events)
+    if (count + reached.heads === 0 && (this.#events.length > 0 || (await this.#isAllRead())))
+      throw new LogShrank(`topic chain does not lead to position ${String(end)}, which ${old.name} shows`)
+    await this.#fold(events.slice(0, reached.events))
+    this.#events = this.#events.slice(reached.events)
+    const shown = this.#ahead.splice(0, reached.heads).at(-1)
+    if (shown !== undefined) this.#show(shown)
+    return true
+  }
+
+  async #isAllRead(): Promise<boolean> {
+    return (this.#reader?.next ?? 0) > (await this.#options.log.last('chain'))
+  }
+
+  /**
+   * How many of the next heads these events reach, and with how many of the events; all of them where they reach none. Heads that
+   * were made of events of a log that was lost since are published with the next one that was not.
+   */
+  #reachedBy(events: readonly PlacedEvent[]): { readonly heads: number; readonly events: number } {
+    const lastOf = new Map(events.map((event, index) => [placeOf(event), index]))
+    const isReached = (head: Head): boolean => {
+      if (head.position === this.#shown.position) return true
+      const event = events[lastOf.get(head.position) ?? -1]?.event
+      return event?.epoch === head.epoch && event.sequence === head.sequence
+    }
+    const last = this.#ahead.findLastIndex(isReached)
+    const head = this.#ahead[last]
+    if (head === undefined) return { heads: 0, events: events.length }
+    // One at the place of the head that is published has nothing to apply.
+    return { heads: last + 1, events: (lastOf.get(head.position) ?? -1) + 1 }
+  }
+
+  async #fold(events: readonly PlacedEvent[]): Promise<void> {
+    for (const each of events) await this.#foldEvent(each)
+    await this.#foldAll()
+  }
+
+  async #foldEvent({ position, value, event: { event } }: PlacedEvent): Promise<void> {
+    switch (event.case) {
+      case 'epochStarted':
+        this.#chain = chainOf(position, event.value.chain, this.#chain)
+        return
+      case 'blockConnected':
+        mustConnect(position, event.value, this.#tip())
+        return this.#connect({ position, value, height: event.value.height, hash: hexOf(event.value.hash) })
+      case 'blockDisconnected':
+        return this.#disconnect(
+          mustDisconnect(position, event.value, this.#tip()),
+          hexOf(event.value.prevHash),
+        )
+      case undefined:
+        return
+    }
+  }
+
+  async #connect(block: Connecting): Promise<void> {
+    this.#unasked.push(block)
+    // One that no head names may leave without a row.
+    if (this.#unasked.length < BLOCKS_AT_ONCE || !this.#named.has(block.hash)) return
+    this.#ask()
+    while (this.#asked.length > ASKED_AHEAD) await this.#foldNext()
+  }
+
+  async #disconnect(hash: string, prevHash: string): Promise<void> {
+    // What no head names leaves no row, as in the first database.
+    if (this.#unasked.length > 0 && !this.#named.has(hash)) {
+      this.#unasked.pop()
+      return
+    }
+    await this.#foldAll()
+    await this.#arrived()
+    this.#writer.disconnected(this.#working.tipHeight)
+    this.#working.disconnect(prevHash)
+  }
+
+  #tip(): { readonly height: number; readonly hash: string } {
+    const last = this.#unasked.at(-1) ?? this.#asked.at(-1)?.blocks.at(-1)
+    return last ?? { height: this.#working.tipHeight, hash: this.#working.tipHash }
+  }
+
+  #ask(): void {
+    const blocks = this.#unasked
+    if (blocks.length === 0) return
+    if (this.#chain === undefined)
+      throw new PoisonEvent('chain', blocks[0]?.position ?? -1, 'a block before any epoch')
+    this.#asked.push({ blocks, made: this.#maker.make(blocks, this.#chain) })
+    this.#unasked = []
+  }
+
+  /** Folds all that was read, and sends it. */
+  async #foldAll(): Promise<void> {
+    this.#ask()
+    while (this.#asked.length > 0) await this.#foldNext()
+    await this.#send()
+  }
+
+  async #foldNext(): Promise<void> {
+    const [next] = this.#asked
+    if (next === undefined || this.#chain === undefined) return
+    const { rows, moves } = await next.made
+    await this.#makeRoom()
+    const filter = this.#working.filter(this.#working.tipHeight)
+    const ground = { filter, sums: await this.#working.sums(this.#options.db), writer: this.#number }
+    this.#rows.own.take(rows)
+    const { folded } = this.#rows
+    const { sums, scripts } = await this.#writer.fold(folded, moves, this.#chain, ground, true)
+    for (const [index, { hash }] of next.blocks.entries()) {
+      const after = sums[index]
+      if (after === undefined) throw new Error('a block was not folded')
+      this.#working.connect(hash, after)
+    }
+    this.#scripts.folded += scripts
+    this.#asked.shift()
+  }
+
+  /** So that no totals that the tables do not know drop out of the cache. */
+  async #makeRoom(): Promise<void> {
+    const isFull = (): boolean => this.#scripts.folded + this.#scripts.travelling > CACHED_SCRIPTS / 2
+    if (isFull()) await this.#send()
+    if (isFull()) await this.#arrived()
+  }
+
+  /** The rows of what is folded are on their way when it resolves, and those before them have arrived. */
+  async #send(): Promise<void> {
+    const { folded, own } = this.#rows
+    if (folded.blocks.length === 0) return
+    await this.#arrived()
+    this.#scripts = { folded: 0, travelling: this.#scripts.folded }
+    this.#rows = { folded: new FoldedRows(), own: new OwnRows() }
+    this.#then(() => this.#writer.insert(folded, own, this.#number))
+  }
+
+  async #arrived(): Promise<void> {
+    await this.#inserting
+    this.#scripts.travelling = 0
+  }
+
+  #show(head: Head): void {
+    const { old, db } = this.#options
+    const after = this.#shown
+    this.#shown = head
+    this.#working.settle(head.finalHeight)
+    this.#then(() => copyHeads(old, db, { after, to: head, writer: this.#number }))
+  }
+
+  #then(insert: () => Promise<void>): void {
+    this.#inserting = this.#inserting.then(insert)
+    // Told by whoever waits for it.
+    this.#inserting.catch(() => undefined)
+  }
+
+  /** So that the rich list is no slower than it was. */
+  async #rank(): Promise<void> {
+    const { db, logger } = this.#options
+    const head = await latestHead(db)
+    if (head === undefined) return
+    const rankings = new RankingBuilder(db, logger, { writer: () => this.#number })
+    rankings.consider(await loadChainView(db, head), 0, false)
+    await rankings.idle()
+    await rankings.close()
+  }
+}
+
+/** As heads name it. */
+function placeOf({ position, event }: PlacedEvent): number {
+  return positionOf(event.generation, position)
+}

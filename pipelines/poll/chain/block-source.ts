@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '../../logger.js'
+import { backoffMs, NODE_BACKOFF } from '../../node/backoff.js'
+import type { NodeClient } from '../../node/client.js'
+import { isRpcError, RPC_MISC_ERROR } from '../../node/errors.js'
+import type { NodeBlock } from '../../node/replies.js'
+import { BlockFaultError, PrunedNodeError } from '../errors.js'
+import type { Sized } from '../fetch-in-order.js'
+import { verifiedBlock, type VerifiedBlock } from './verified-block.js'
+
+/** Heights whose hashes are asked for in one request. */
+const HASHES_AT_ONCE = 64
+/** A block that contradicts itself is asked for this often before the whole poll starts again. */
+const ATTEMPTS = 5
+/** What an input's prevout takes beside its script. */
+const PREVOUT_BYTES = 64
+
+/** Verified blocks by height, for one stretch of the node's chain. */
+export class BlockSource {
+  readonly #node: NodeClient
+  readonly #to: number
+  readonly #logger: Logger
+  readonly #hashes = new Map<number, Promise<string[]>>()
+
+  constructor(node: NodeClient, to: number, logger: Logger) {
+    this.#node = node
+    this.#to = to
+    this.#logger = logger
+  }
+
+  /**
+   * @throws PrunedNodeError where the node does not keep the block, NodeRpcError -5 or -8 where the node's chain is not any more as it was, BlockFaultError where the node keeps giving
+   * a block that contradicts itself.
+   */
+  async fetch(height: number, signal: AbortSignal): Promise<Sized<VerifiedBlock>> {
+    const hash = await this.#hashAt(height, signal)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const block = verifiedBlock(await this.#block(hash, height, signal))
+        if (block.hash !== hash) throw new BlockFaultError(hash, `the node gave block ${block.hash} instead`)
+        if (block.height !== height)
+          throw new BlockFaultError(hash, `it is at height ${String(block.height)}`)
+        const scripts = block.prevouts.reduce((sum, { script }) => sum + script.length + PREVOUT_BYTES, 0)
+        return { value: block, bytes: block.raw.length + scripts }
+      } catch (error) {
+        if (!(error instanceof BlockFaultError) || attempt === ATTEMPTS) throw error
+        this.#logger.warn({ height, attempt }, `${error.message}; asking for it again`)
+      }
+      await sleep(backoffMs(NODE_BACKOFF, attempt), undefined, { signal })
+    }
+  }
+
+  async #block(hash: string, height: number, signal: AbortSignal): Promise<NodeBlock> {
+    try {
+      return await this.#node.block(hash, signal)
+    } catch (error) {
+      if (isRpcError(error, RPC_MISC_ERROR) && /pruned/i.test(error.message))
+        throw new PrunedNodeError(this.#node.address, height)
+      throw error
+    }
+  }
+
+  async #hashAt(height: number, signal: AbortSignal): Promise<string> {
+    const first = height - (height % HASHES_AT_ONCE)
+    let hashes = this.#hashes.get(first)
+    if (hashes === undefined) {
+      const count = Math.min(HASHES_AT_ONCE, this.#to - first + 1)
+      hashes = this.#node.blockHashes(first, count, signal)
+      // Each fetch that awaits it is told; the promise itself has no other listener.
+      hashes.catch(() => undefined)
+      this.#hashes.set(first, hashes)
+      this.#hashes.delete(first - 4 * HASHES_AT_ONCE)
+    }
+    const hash = (await hashes)[height - first]
+    if (hash === undefined)
+      throw new RangeError(`height ${String(height)} is beyond the stretch to ${String(this.#to)}`)
+    return hash
+  }
+}

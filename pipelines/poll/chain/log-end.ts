@@ -1,0 +1,163 @@
+import type { EventLog } from '../../log/port.js'
+import {
+  backwards,
+  type ChainNote,
+  findConnected,
+  forwards,
+  type Link,
+  noteOf,
+  type Resumed,
+} from './chain-log.js'
+import { NO_HASH } from './verified-block.js'
+
+/** The most events that one append writes, and so the most that a poller can write after it has been superseded. */
+export const MAX_BATCH = 64
+
+/** Where the log's topic `chain` stands: all that a poller remembers. */
+export interface LogEnd {
+  /** Of the last record, -1 for an empty log. */
+  readonly position: number
+  /** The newest that has started, 0 for none. */
+  readonly epoch: number
+  /** Of the events of that epoch; see `positionOf`. */
+  readonly generation: number
+  readonly tip: Link | undefined
+  /** Whether the state as it stands may be shown. */
+  readonly settled: boolean
+  /** Total work of the last tip that could be shown, 64 hex digits; empty for none. */
+  readonly settledWork: string
+  /** Which chain the log holds, its name empty where that is lost; undefined for an empty log. */
+  readonly identity: { readonly chain: string; readonly genesisHash: string } | undefined
+}
+
+const EMPTY: LogEnd = {
+  position: -1,
+  epoch: 0,
+  generation: 0,
+  tip: undefined,
+  settled: true,
+  settledWork: '',
+  identity: undefined,
+}
+
+const NO_CHANGE = { change: undefined, settledChange: undefined }
+
+interface Fold {
+  epoch: number
+  generation: number
+  change: Change | undefined
+  settledChange: Change | undefined
+  /** Work of what the index publishes after the log was repaired, until a later state is settled. */
+  settledWork: string | undefined
+}
+
+/** What changes the tip; an epoch that resumes does. */
+type Change = Exclude<ChainNote, { kind: 'epoch' }> | Resuming
+type Resuming = Omit<Extract<ChainNote, { kind: 'epoch' }>, 'resume'> & { readonly resume: Resumed }
+
+/** Reads the end of topic `chain`, as far back as needed. @throws LogLostError where the log does not hold what its end builds on. */
+export async function readLogEnd(log: EventLog): Promise<LogEnd> {
+  const position = await log.last('chain')
+  if (position < 0) return EMPTY
+  const fold = await foldBack(log, position)
+  const { change, settledChange } = fold
+  return {
+    ...placeOf(position, fold),
+    tip: await tipAfter(log, change),
+    settled: change === undefined || change.settled,
+    settledWork: fold.settledWork ?? (await tipAfter(log, settledChange))?.work ?? '',
+    identity: await identityOf(log),
+  }
+}
+
+/** The same without the chain, of which the log may have lost what its end builds on. */
+export async function readLogPlace(log: EventLog): Promise<LogEnd> {
+  const position = await log.last('chain')
+  if (position < 0) return EMPTY
+  return { ...EMPTY, ...placeOf(position, await foldBack(log, position)), identity: await identityOf(log) }
+}
+
+function placeOf(
+  position: number,
+  { epoch, generation }: Fold,
+): Pick<LogEnd, 'position' | 'epoch' | 'generation'> {
+  return { position, epoch, generation }
+}
+
+/** Reads back until the last change and the last one that could be shown are certain. */
+async function foldBack(log: EventLog, position: number): Promise<Fold> {
+  const newestFirst: ChainNote[] = []
+  let lookAt = 2 * MAX_BATCH
+  for await (const note of backwards(log, position)) {
+    newestFirst.push(note)
+    if (newestFirst.length < lookAt) continue
+    const fold = foldForward(newestFirst)
+    // What stands within a batch of the oldest one read may be of a poller that was superseded still further back, or a retry.
+    const certainFrom = note.position + MAX_BATCH
+    const settledAt = fold.settledWork === undefined ? fold.settledChange : fold.change
+    if ((settledAt?.position ?? -1) >= certainFrom) return fold
+    lookAt *= 4
+  }
+  return foldForward(newestFirst)
+}
+
+/**
+ * As every consumer applies them (see `ChainReader`): events of an epoch older than the newest seen are dropped, and those that
+ * came before or do not follow; an epoch that resumes supersedes what came after its block.
+ */
+function foldForward(newestFirst: readonly ChainNote[]): Fold {
+  const fold: Fold = { ...{ epoch: 0, generation: 0, settledWork: undefined }, ...NO_CHANGE }
+  let sequence = -1n
+  for (let i = newestFirst.length - 1; i >= 0; i--) {
+    const note = newestFirst[i]
+    if (note === undefined || note.epoch < fold.epoch) continue
+    if (note.epoch === fold.epoch && note.sequence <= sequence) continue
+    fold.epoch = note.epoch
+    sequence = note.sequence
+    if (note.kind === 'epoch') {
+      fold.generation = note.generation
+      if (note.resume === undefined) continue
+      fold.change = { ...note, resume: note.resume }
+      fold.settledWork = note.resume.settledWork
+      continue
+    }
+    if (!follows(fold.change, note)) continue
+    fold.generation = note.generation
+    fold.change = note
+    if (!note.settled) continue
+    fold.settledChange = note
+    fold.settledWork = undefined
+  }
+  return fold
+}
+
+/** The materializer lays what does not follow aside, when it is told to go on; it must not mislead the poller either. */
+function follows(before: Change | undefined, note: Exclude<Change, Resuming>): boolean {
+  if (before === undefined) return true
+  const hash = note.kind === 'connect' ? note.link.prevHash : note.hash
+  return hash === (tipHashAfter(before) || NO_HASH)
+}
+
+/** Empty for no block. */
+function tipHashAfter(change: Change): string {
+  if (change.kind === 'connect') return change.link.hash
+  return change.kind === 'disconnect' ? change.prevHash : change.resume.hash
+}
+
+async function tipAfter(log: EventLog, change: Change | undefined): Promise<Link | undefined> {
+  if (change === undefined) return undefined
+  if (change.kind === 'connect') return change.link
+  const height = change.kind === 'disconnect' ? change.height - 1 : change.resume.height
+  return height < 0 ? undefined : findConnected(log, tipHashAfter(change), change.position)
+}
+
+/** Told by the first start of an epoch that the log still holds; by block 0 alone where that comes first. */
+async function identityOf(log: EventLog): Promise<LogEnd['identity']> {
+  const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
+  for await (const { position, event } of forwards(log, first, last)) {
+    const note = noteOf(position, event)
+    if (note.kind === 'epoch') return { chain: note.chain, genesisHash: note.genesisHash }
+    if (note.kind === 'connect' && note.link.height === 0) return { chain: '', genesisHash: note.link.hash }
+  }
+  return undefined
+}

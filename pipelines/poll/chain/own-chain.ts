@@ -1,0 +1,72 @@
+import type { EventLog } from '../../log/port.js'
+import { backwards, type Link } from './chain-log.js'
+import { LogLostError } from '../errors.js'
+
+/** Links kept in memory; below them the log is read again. */
+const KEEP = 2048
+
+/**
+ * The chain as the log has it. Only its upper end is in memory; what lies below is read back from the log when it is asked
+ * for, so a fork may be at any depth.
+ */
+export class OwnChain {
+  readonly #log: EventLog
+  /** Ascending heights without a gap; the last one is the tip. */
+  #links: Link[]
+
+  constructor(log: EventLog, tip: Link | undefined) {
+    this.#log = log
+    this.#links = tip === undefined ? [] : [tip]
+  }
+
+  get tip(): Link | undefined {
+    return this.#links.at(-1)
+  }
+
+  /** Height of the tip, -1 where there is none. */
+  get height(): number {
+    return this.tip?.height ?? -1
+  }
+
+  /** @throws RangeError for a height that is not on the chain, LogLostError where the log has lost it. */
+  async at(height: number): Promise<Link> {
+    const lowest = this.#links[0]
+    if (lowest === undefined || height < 0 || height > this.height) {
+      throw new RangeError(`our chain has no block ${String(height)}`)
+    }
+    if (height < lowest.height) await this.#readBack(lowest, height)
+    const base = this.#links[0]?.height ?? 0
+    const link = this.#links[height - base]
+    if (link === undefined) throw new Error(`block ${String(height)} was read back, but is not there`)
+    return link
+  }
+
+  push(link: Link): void {
+    if (link.height !== this.height + 1)
+      throw new Error(`block ${String(link.height)} does not follow ${String(this.height)}`)
+    this.#links.push(link)
+    if (this.#links.length > 2 * KEEP) this.#links = this.#links.slice(-KEEP)
+  }
+
+  /** Takes the tip off; its parent must have been asked for before, so that the chain still knows its tip. */
+  pop(): void {
+    const tip = this.#links.pop()
+    if (tip !== undefined && tip.height > 0 && this.#links.length === 0) {
+      throw new Error('the parent of the block that was taken off is not known')
+    }
+  }
+
+  async #readBack(lowest: Link, height: number): Promise<void> {
+    const found: Link[] = []
+    let wanted = lowest.prevHash
+    for await (const note of backwards(this.#log, lowest.position - 1)) {
+      if (note.kind !== 'connect' || note.link.hash !== wanted) continue
+      found.push(note.link)
+      wanted = note.link.prevHash
+      if (note.link.height <= height) break
+    }
+    if (found.at(-1)?.height !== height)
+      throw new LogLostError(`the log has lost block ${wanted}, below ${String(lowest.height)}`)
+    this.#links = [...found.reverse(), ...this.#links]
+  }
+}

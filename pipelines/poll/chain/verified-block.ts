@@ -1,0 +1,100 @@
+import { coinsToBaseUnits } from '../../chain/amount.js'
+import { blockHash, merkleRoot, serializeHeader } from '../../chain/block.js'
+import { parseTx, type Tx } from '../../chain/transaction.js'
+import type { Prevout } from '../../chain/prevout.js'
+import type { NodeBlock, NodeBlockTx } from '../../node/replies.js'
+import { BlockFaultError } from '../errors.js'
+
+export const NO_HASH = '0'.repeat(64)
+
+/** A block whose hash and merkle root were computed from its own bytes. */
+export interface VerifiedBlock {
+  readonly height: number
+  readonly hash: string
+  /** NO_HASH for block 0. */
+  readonly prevHash: string
+  readonly medianTime: number
+  /** 64 hex digits, so that text order is the order of work. */
+  readonly work: string
+  readonly raw: Buffer
+  /** What each input spends, coinbase left out, in the order of the block. */
+  readonly prevouts: readonly Prevout[]
+}
+
+/**
+ * Builds the block of a getblock reply of verbosity 3 and checks it: header → hash, transactions → txids → merkle root,
+ * inputs ↔ prevouts. Height, median time, work and prevouts are the node's word: they are not under the hash.
+ * @throws BlockFaultError
+ */
+export function verifiedBlock(reply: NodeBlock): VerifiedBlock {
+  const prevHash = reply.previousblockhash ?? NO_HASH
+  const header = serializeHeader({
+    version: reply.version,
+    prevHash,
+    merkleRoot: reply.merkleroot,
+    time: reply.time,
+    bits: Number.parseInt(reply.bits, 16),
+    nonce: reply.nonce,
+  })
+  const computed = blockHash(header)
+  if (computed !== reply.hash) throw new BlockFaultError(reply.hash, `its header hashes to ${computed}`)
+  const raws = reply.tx.map((tx) => bytesOf(reply.hash, tx))
+  const txs = raws.map((raw, i) => parsed(reply.hash, raw, reply.tx[i]))
+  const root = merkleRoot(txs.map((tx) => tx.txid))
+  if (root !== reply.merkleroot)
+    throw new BlockFaultError(reply.hash, `its transactions have merkle root ${root}`)
+  return {
+    height: reply.height,
+    hash: reply.hash,
+    prevHash,
+    medianTime: reply.mediantime,
+    work: reply.chainwork,
+    raw: Buffer.concat([header, compactSize(raws.length), ...raws]),
+    prevouts: txs.flatMap((tx, i) => prevoutsOf(reply.hash, tx, reply.tx[i])),
+  }
+}
+
+function bytesOf(hash: string, { txid, hex }: NodeBlockTx): Buffer {
+  const raw = Buffer.from(hex, 'hex')
+  // Buffer.from stops without a word at the first character that is no hex digit.
+  if (raw.length * 2 !== hex.length)
+    throw new BlockFaultError(hash, `the hex of transaction ${txid} is cut off`)
+  return raw
+}
+
+function parsed(hash: string, raw: Buffer, told: NodeBlockTx | undefined): Tx {
+  try {
+    const tx = parseTx(raw)
+    if (tx.txid !== told?.txid) throw new Error(`it hashes to ${tx.txid}`)
+    return tx
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new BlockFaultError(hash, `transaction ${told?.txid ?? '?'}: ${why}`)
+  }
+}
+
+function prevoutsOf(hash: string, tx: Tx, told: NodeBlockTx | undefined): Prevout[] {
+  if (tx.isCoinbase) return []
+  return tx.inputs.map((input, n) => {
+    const vin = told?.vin[n]
+    if (vin?.txid !== input.prevTxid || vin.prevout === undefined) {
+      throw new BlockFaultError(
+        hash,
+        `input ${String(n)} of ${tx.txid} comes without what it spends (a pruned node, or one that does not know verbosity 3?)`,
+      )
+    }
+    const { value, height, scriptPubKey } = vin.prevout
+    return { value: coinsToBaseUnits(value), script: Buffer.from(scriptPubKey.hex, 'hex'), height }
+  })
+}
+
+/** The number of transactions as the block's serialisation has it. */
+function compactSize(count: number): Buffer {
+  if (count < 0xfd) return Buffer.from([count])
+  const long = count > 0xffff
+  const bytes = Buffer.alloc(long ? 5 : 3)
+  bytes[0] = long ? 0xfe : 0xfd
+  if (long) bytes.writeUInt32LE(count, 1)
+  else bytes.writeUInt16LE(count, 1)
+  return bytes
+}

@@ -1,0 +1,180 @@
+import type { EventLog } from '../../log/port.js'
+import type { NodeClient } from '../../node/client.js'
+import { isRpcError, RPC_INVALID_PARAMETER } from '../../node/errors.js'
+import type { NodeChainInfo } from '../../node/replies.js'
+import { findConnected, hexOf, type Link } from '../chain/chain-log.js'
+import type { Identity, Repair } from '../chain/chain-writer.js'
+import { type DamageReport, newestHead } from './damage-reports.js'
+import { LogLostError, PrunedNodeError, UnsteadyNodeError, WrongChainError } from '../errors.js'
+import { findFork } from '../chain/fork.js'
+import { readLogEnd } from '../chain/log-end.js'
+import { OwnChain } from '../chain/own-chain.js'
+
+/** Nobody knows what the index publishes: only where the node is, is settled. */
+const REWRITE: Repair = {
+  ...{ link: undefined, settled: false, settledWork: 'ff'.repeat(32) },
+  ...{ epoch: 0, position: -1, damagedPosition: -1 },
+}
+const ADVICE =
+  'nothing is repaired, so that neither overwrites the other; set NODE_RPC_URL to a node of the same chain, or LOG_URL and ' +
+  'CLICKHOUSE_DATABASE (or DATA_DIR) to those of this chain'
+
+interface Sources {
+  readonly log: EventLog
+  readonly node: NodeClient
+  readonly signal: AbortSignal
+}
+
+/**
+ * Returns where a new epoch has to go on so that what was reported is repaired: at the highest block that log, index and node
+ * have in common.
+ * @throws WrongChainError where the node or the log is of another chain than the index; PrunedNodeError; UnsteadyNodeError where
+ * the node is not as far as the index.
+ */
+export async function repairOf(
+  report: DamageReport,
+  identity: Identity,
+  info: NodeChainInfo,
+  sources: Sources,
+): Promise<Repair> {
+  await refuseForeign(report, identity, info, sources)
+  const common = Math.min(await highestOnNode(report, info, sources), report.neededAbove ?? Infinity)
+  const link = await linkInLog(report, common, info, sources)
+  const next = (link?.height ?? -1) + 1
+  if (info.pruneheight !== undefined && info.pruneheight > next && next <= info.blocks)
+    throw new PrunedNodeError(sources.node.address, next)
+  return {
+    link,
+    settledWork: report.work,
+    // Only where nothing has to come before the published state is there again.
+    settled: report.work === (link?.work ?? ''),
+    epoch: report.epoch,
+    position: report.headPosition,
+    damagedPosition: report.position,
+  }
+}
+
+/**
+ * Returns how the chain is written again from block 0, where the log has lost what its end builds on and no index has reported it.
+ * @throws WrongChainError where the node does not have the lowest block that is not final of the head that was published last;
+ * UnsteadyNodeError where the node is not as far.
+ */
+export async function rewriteOf(info: NodeChainInfo, sources: Sources): Promise<Repair> {
+  const head = await newestHead(sources.log)
+  if (head === undefined) return REWRITE
+  if (head.lowestHash.length > 0) await refuseOther(head.lowestHeight, hexOf(head.lowestHash), info, sources)
+  return { ...REWRITE, position: Number(head.position) }
+}
+
+/** Block 0 and the final block of the index must be on the node's best chain. */
+async function refuseForeign(
+  { genesisHash, chain, firstHeight }: DamageReport,
+  identity: Identity,
+  info: NodeChainInfo,
+  sources: Sources,
+): Promise<void> {
+  const [final] = chain
+  if (final === undefined) return
+  if (genesisHash !== identity.genesisHash)
+    throw new WrongChainError(
+      `the index holds a chain with block 0 ${genesisHash}, the node at ${sources.node.address} follows ${identity.chain} with block 0 ${identity.genesisHash}: ${ADVICE}`,
+    )
+  await refuseOther(firstHeight, final, info, sources)
+}
+
+/** A block of the index that is on the node's best chain, or all that the index holds as final may be of another one. */
+async function refuseOther(
+  height: number,
+  hash: string,
+  info: NodeChainInfo,
+  { node, signal }: Sources,
+): Promise<void> {
+  const at = String(height)
+  if (info.blocks < height)
+    throw new UnsteadyNodeError(
+      `the log is damaged, and the node at ${node.address} is at ${String(info.blocks)}: it is waited for until it reaches the index's final block ${at}`,
+    )
+  const theirs = await hashOnNode(height, info, { node, signal })
+  if (theirs !== hash)
+    throw new WrongChainError(
+      `the index holds final block ${at} ${hash}, the node at ${node.address} has ${theirs} there: ${ADVICE}`,
+    )
+}
+
+/** Returns the height of the highest block of a report that is on the node's best chain, -1 for none. */
+async function highestOnNode(
+  { chain, firstHeight }: DamageReport,
+  info: NodeChainInfo,
+  sources: Sources,
+): Promise<number> {
+  const tip = firstHeight + chain.length - 1
+  if (chain.length === 0) return -1
+  const own = (height: number): Promise<string> =>
+    height < firstHeight
+      ? hashOnNode(height, info, sources)
+      : Promise.resolve(chain[height - firstHeight] ?? '')
+  return forkWithNode(tip, own, info, sources)
+}
+
+/** Returns the event's block in the log, undefined where the chain has to be written again from block 0. */
+async function linkInLog(
+  report: DamageReport,
+  common: number,
+  info: NodeChainInfo,
+  sources: Sources,
+): Promise<Link | undefined> {
+  if (common < 0) return undefined
+  const { log } = sources
+  try {
+    if (report.goodPosition >= 0) {
+      const hash = report.chain[common - report.firstHeight] ?? ''
+      return await findConnected(log, hash, report.goodPosition)
+    }
+  } catch (error) {
+    if (!(error instanceof LogLostError)) throw error
+  }
+  try {
+    const own = new OwnChain(log, (await readLogEnd(log)).tip)
+    const fork = await forkWithNode(own.height, async (height) => (await own.at(height)).hash, info, sources)
+    refuseForeignLog(report, own, fork, sources)
+    const height = Math.min(fork, common)
+    return height < 0 ? undefined : await own.at(height)
+  } catch (error) {
+    if (!(error instanceof LogLostError)) throw error
+    return undefined
+  }
+}
+
+/** A log that has left the node's chain below what counts as final is not that of the index. */
+function refuseForeignLog({ chain }: DamageReport, own: OwnChain, fork: number, { node }: Sources): void {
+  if (own.height - fork <= Math.max(1, chain.length)) return
+  throw new WrongChainError(
+    `the log holds a chain up to block ${String(own.height)} that has only blocks up to ${String(fork)} in common with the index and the node at ${node.address}: ` +
+      'set LOG_URL (or DATA_DIR) to the log of this chain; if there is none, to a new one',
+  )
+}
+
+function forkWithNode(
+  ownTip: number,
+  ownHash: (height: number) => Promise<string>,
+  info: NodeChainInfo,
+  sources: Sources,
+): Promise<number> {
+  const nodeHash = async (height: number): Promise<string | undefined> => {
+    try {
+      return await hashOnNode(height, info, sources)
+    } catch (error) {
+      if (isRpcError(error, RPC_INVALID_PARAMETER)) return undefined
+      throw error
+    }
+  }
+  return findFork({ ownTip, nodeTip: info.blocks, ownHash, nodeHash })
+}
+
+async function hashOnNode(
+  height: number,
+  info: NodeChainInfo,
+  { node, signal }: Pick<Sources, 'node' | 'signal'>,
+): Promise<string> {
+  return height === info.blocks ? info.bestblockhash : node.blockHash(height, signal)
+}

@@ -1,0 +1,92 @@
+import { coinsToBaseUnits } from '../../chain/amount.js'
+import type { Logger } from '../../logger.js'
+import type { NodeClient } from '../../node/client.js'
+import type { NodePoolEntry } from '../../node/replies.js'
+import { FetchInOrder } from '../fetch-in-order.js'
+import { poolTx } from './mempool.js'
+import { bySeen, type PoolTx } from './delta.js'
+import { slicesOf } from '../slices.js'
+
+/** Calls of one request; the node answers a batch with one of its threads. */
+const CALLS_AT_ONCE = 100
+/** Of the transactions of one request, at most, unless a single one is larger; twice that in hex. */
+const BYTES_AT_ONCE = 1 << 20
+const MAX_WAITING_BYTES = 32 * 2 ** 20
+
+export interface PoolFetchSources {
+  readonly node: NodeClient
+  /** Requests at the same time. */
+  readonly inFlight: number
+  readonly logger: Logger
+}
+
+/**
+ * Fetches transactions of the node's mempool, in the order in which the node saw them. What has left it meanwhile is left out,
+ * and so is what cannot be parsed.
+ */
+export async function fetchPoolTxs(
+  txids: readonly string[],
+  { node, inFlight, logger }: PoolFetchSources,
+  signal: AbortSignal,
+): Promise<PoolTx[]> {
+  const chunks = [...slicesOf(txids, () => 1, CALLS_AT_ONCE)]
+  const fetches = new FetchInOrder<PoolTx[]>(
+    {
+      ...{ from: 0, to: chunks.length - 1, inFlight, maxBytes: MAX_WAITING_BYTES },
+      fetch: async (i, stop) => {
+        const value = await fetchChunk(chunks[i] ?? [], { node, logger }, stop)
+        return { value, bytes: value.reduce((sum, { raw }) => sum + raw.length, 0) }
+      },
+    },
+    signal,
+  )
+  const found: PoolTx[] = []
+  try {
+    for (let next = await fetches.next(); next.length > 0; next = await fetches.next())
+      for (const txs of next) found.push(...txs)
+  } finally {
+    fetches.close()
+  }
+  return found.sort(bySeen)
+}
+
+async function fetchChunk(
+  txids: readonly string[],
+  { node, logger }: Pick<PoolFetchSources, 'node' | 'logger'>,
+  signal: AbortSignal,
+): Promise<PoolTx[]> {
+  const entries = await node.poolEntries(txids, signal)
+  const there = txids.flatMap((txid, i) => {
+    const entry = entries[i]
+    return entry === undefined ? [] : [{ txid, entry }]
+  })
+  const found: PoolTx[] = []
+  for (const slice of slicesOf(there, ({ entry }) => entry.weight, BYTES_AT_ONCE)) {
+    const raws = await node.rawTransactions(
+      slice.map(({ txid }) => txid),
+      signal,
+    )
+    for (const [i, { txid, entry }] of slice.entries()) {
+      const tx = parsed(txid, raws[i], entry, logger)
+      if (tx !== undefined) found.push(tx)
+    }
+  }
+  return found
+}
+
+/** The fee is the one that it pays, whatever prioritisetransaction has changed for the node's own miner. */
+function parsed(
+  txid: string,
+  raw: Buffer | undefined,
+  { fees, time }: NodePoolEntry,
+  logger: Logger,
+): PoolTx | undefined {
+  if (raw === undefined) return undefined
+  try {
+    return poolTx(txid, raw, coinsToBaseUnits(fees.base), time)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    logger.warn({ txid }, `${error.message}; left out until the next poll`)
+    return undefined
+  }
+}

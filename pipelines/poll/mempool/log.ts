@@ -1,0 +1,74 @@
+import type { PoolEntry } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { offsetOf } from '../../events/positions.js'
+import type { EventLog } from '../../log/port.js'
+import type { Logger } from '../../logger.js'
+import { PoolEvents, type PoolStep } from '../../pool/pool-events.js'
+import { forwards, hexOf } from '../chain/chain-log.js'
+import { Pool, poolTx } from './mempool.js'
+import type { PoolTx } from './delta.js'
+
+/** Where the pool stands in the log. */
+export interface PoolState {
+  readonly pool: Pool
+  /** Of the last whole snapshot's first part; undefined where the log has none. */
+  readonly snapshotPosition: number | undefined
+  /** Unix milliseconds at which that was written. */
+  readonly snapshotTime: number
+  /** Events of the pool since. */
+  readonly deltas: number
+  /** Of topic `chain`: where the pool was looked at last. */
+  readonly chainPosition: number
+}
+
+const CHUNK = 64
+
+/**
+ * Rebuilds the pool from the last whole snapshot in the log and what came after, and what the blocks since have done to it.
+ */
+export async function readPool(log: EventLog, logger: Logger): Promise<PoolState> {
+  const pool = new Pool()
+  let state: PoolState = { pool, snapshotPosition: undefined, snapshotTime: 0, deltas: 0, chainPosition: -1 }
+  const events = new PoolEvents(log, logger)
+  const { from, last } = await events.findStart(Number.MAX_SAFE_INTEGER)
+  for (let next = from; next <= last;) {
+    const records = await log.read('node', next, Math.min(CHUNK, last - next + 1))
+    const end = records.at(-1)
+    if (end === undefined) break
+    for (const step of events.steps(records)) state = applied(state, step)
+    next = end.position + 1
+  }
+  await applyBlocks(log, pool, state.chainPosition)
+  return state
+}
+
+function applied(state: PoolState, step: PoolStep): PoolState {
+  const { pool } = state
+  const chainPosition = step.seenAt
+  if (step.kind === 'snapshot') {
+    pool.reset(BigInt(step.enteredBefore))
+    for (const each of step.entries) pool.put(txOf(each))
+    return { pool, snapshotPosition: step.position, snapshotTime: step.time, deltas: 0, chainPosition }
+  }
+  // Of a snapshot that retention has dropped.
+  if (state.snapshotPosition === undefined) return state
+  for (const { left, entered } of step.deltas) {
+    for (const { txid } of left) pool.leave(hexOf(txid))
+    for (const each of entered) pool.enter(txOf(each))
+  }
+  return { ...state, deltas: state.deltas + step.deltas.length, chainPosition }
+}
+
+/** Blocks that were written after the last look at the pool, by a poller that then ended. */
+async function applyBlocks(log: EventLog, pool: Pool, chainPosition: number): Promise<void> {
+  if (pool.txs.size === 0) return
+  for await (const { event } of forwards(log, offsetOf(chainPosition) + 1, await log.last('chain'))) {
+    if (event.event.case === 'blockConnected')
+      pool.blockConnected(hexOf(event.event.value.hash), event.event.value.raw)
+    if (event.event.case === 'blockDisconnected') pool.blockDisconnected(hexOf(event.event.value.hash))
+  }
+}
+
+/** The bytes are copied: a view would keep the whole record in memory. */
+function txOf({ txid, raw, fee, firstSeen }: PoolEntry): PoolTx {
+  return poolTx(hexOf(txid), Buffer.from(raw), fee, firstSeen)
+}

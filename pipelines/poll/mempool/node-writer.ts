@@ -1,0 +1,163 @@
+import { setImmediate } from 'node:timers/promises'
+import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf'
+import { NodeEventSchema, PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { displayBytes } from '../../chain/hash.js'
+import type { EventLog, LogRecord } from '../../log/port.js'
+import { MAX_BATCH_BYTES, type ChainWriter, type Target } from '../chain/chain-writer.js'
+import { LogMovedError } from '../errors.js'
+import type { Left, PoolTx } from './delta.js'
+import { slicesOf } from '../slices.js'
+
+type Payload = NonNullable<MessageInitShape<typeof NodeEventSchema>['event']>
+
+/** An event of the pool is cut here. */
+const MAX_EVENT_BYTES = 512 * 1024
+/** What an entry takes beside its transaction. */
+const ENTRY_BYTES = 60
+
+/** The pen for topic `node`. Each event names the end of topic `chain` at which the thing was seen. */
+export class NodeWriter {
+  readonly #log: EventLog
+  readonly #chain: ChainWriter
+  #sequence = 0n
+  /** Of the last event written, undefined before the first. */
+  #last: number | undefined
+  /** What `#check` found, also where the caller who heard of it went on: a heartbeat may fail. */
+  #moved: LogMovedError | undefined
+
+  constructor(log: EventLog, chain: ChainWriter) {
+    this.#log = log
+    this.#chain = chain
+  }
+
+  async heartbeat(timeMs: number, node: Target, pollIntervalMs: number): Promise<void> {
+    const value = {
+      timeMs: BigInt(timeMs),
+      nodeHeight: node.height,
+      nodeHash: displayBytes(node.hash),
+      pollIntervalMs,
+    }
+    await this.#append(undefined, [{ case: 'heartbeat', value }])
+  }
+
+  /**
+   * A large one is written in several batches, each encoded when it is its turn: in memory there is never the whole of it
+   * again. Delivery: as long as it is not whole readers keep to the one before.
+   * @returns the position of the snapshot's first part. @throws LogMovedError where another wrote in the midst of it.
+   */
+  async snapshot(chainPosition: number, enteredBefore: bigint, txs: Iterable<PoolTx>): Promise<number> {
+    const slices = [...slicesOf(txs, txBytes, MAX_EVENT_BYTES)]
+    const parts = slices.length
+    function* payloads(): Generator<Payload> {
+      for (const [part, slice] of slices.entries())
+        yield { case: 'poolSnapshot', value: { part, parts, enteredBefore, entries: slice.map(entry) } }
+    }
+    return this.#append(chainPosition, payloads(), parts)
+  }
+
+  /**
+   * A large one is written in several batches; each changes the pool to one that can be.
+   * @returns how many events it took.
+   */
+  async delta(
+    snapshotPosition: number,
+    enteredBefore: bigint,
+    change: { readonly entered: readonly PoolTx[]; readonly left: readonly Left[] },
+  ): Promise<number> {
+    let before = enteredBefore
+    const deltas = [...slicesOf(change.entered, txBytes, MAX_EVENT_BYTES)].map((slice, i): Payload => {
+      const value = {
+        snapshotPosition: BigInt(snapshotPosition),
+        enteredBefore: before,
+        entered: slice.map(entry),
+        left: i === 0 ? change.left.map(leaving) : [],
+      }
+      before += BigInt(slice.length)
+      return { case: 'poolDelta', value }
+    })
+    await this.#append(undefined, deltas)
+    return deltas.length
+  }
+
+  /**
+   * @param inARow how many events these are, where nothing may stand between them.
+   * @returns the position of the first. @throws LogMovedError where they are to be in a row and are not, and as `#check`.
+   */
+  #append(chainPosition: number | undefined, events: Iterable<Payload>, inARow?: number): Promise<number> {
+    return this.#chain.exclusively(async () => {
+      if (this.#moved !== undefined) throw this.#moved
+      const seenAt = BigInt(chainPosition ?? this.#chain.position)
+      let [first, last] = [-1, -1]
+      for (const batch of slicesOf(this.#encoded(events, seenAt), ({ length }) => length, MAX_BATCH_BYTES)) {
+        last = await this.#log.append('node', batch)
+        await this.#check(last - batch.length)
+        this.#last = last
+        if (first < 0) first = last - batch.length + 1
+        // A snapshot of 300,000 takes seconds: whoever asks for health or metrics is answered in between.
+        await setImmediate()
+      }
+      if (inARow !== undefined && last - first + 1 !== inARow)
+        throw new LogMovedError(
+          `another poller wrote into the snapshot at position ${String(first)} of topic node`,
+        )
+      return first
+    })
+  }
+
+  /**
+   * Looks at what stands between what this poller wrote last and what it has just written. A superseded poller's events may; they
+   * count for nobody. @throws LogMovedError for its own, and where the log has become shorter.
+   */
+  async #check(before: number): Promise<void> {
+    const last = this.#last ?? before
+    if (before < last) this.#moved = new LogMovedError(`topic node has lost events after ${String(before)}`)
+    for (let position = last + 1; position <= before;) {
+      const records = await this.#log.read('node', position, before - position + 1)
+      if (records.some((record) => epochOf(record) === this.#chain.epoch))
+        this.#moved = new LogMovedError(
+          'topic node holds an event of this epoch that this poller did not write',
+        )
+      position = (records.at(-1)?.position ?? before) + 1
+    }
+    if (this.#moved !== undefined) throw this.#moved
+  }
+
+  *#encoded(events: Iterable<Payload>, chainPosition: bigint): Generator<Uint8Array> {
+    for (const event of events) {
+      const fields = { epoch: this.#chain.epoch, sequence: this.#sequence++, chainPosition, event }
+      yield toBinary(NodeEventSchema, create(NodeEventSchema, fields))
+    }
+  }
+}
+
+/** Undefined for a record that is no event that we know. */
+function epochOf({ value }: LogRecord): number | undefined {
+  try {
+    return fromBinary(NodeEventSchema, value).epoch
+  } catch {
+    return undefined
+  }
+}
+
+const txBytes = ({ raw }: PoolTx): number => raw.length + ENTRY_BYTES
+
+function entry({ txid, raw, fee, firstSeen }: PoolTx): {
+  txid: Buffer
+  raw: Buffer
+  fee: bigint
+  firstSeen: number
+} {
+  return { txid: displayBytes(txid), raw, fee, firstSeen }
+}
+
+function leaving(left: Left): { txid: Buffer; reason: PoolLeft_Reason; by: Buffer } {
+  const txid = displayBytes(left.txid)
+  switch (left.reason) {
+    case 'confirmed':
+      return { txid, reason: PoolLeft_Reason.CONFIRMED, by: displayBytes(left.block) }
+    case 'replaced':
+      return { txid, reason: PoolLeft_Reason.REPLACED, by: displayBytes(left.by) }
+    case 'evicted':
+      return { txid, reason: PoolLeft_Reason.EVICTED, by: Buffer.alloc(0) }
+  }
+}

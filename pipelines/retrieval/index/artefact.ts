@@ -1,0 +1,242 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ANALYSIS_VERSION } from '../words/analysis.js'
+import { CHUNKING_VERSION } from './chunk.js'
+import { DIMENSIONS } from '../model/embedding-messages.js'
+import { checksumOf } from '../model/files.js'
+import { Neighbours } from '../meaning/neighbours.js'
+import { isUnit } from '../meaning/vector.js'
+
+/** Of the folder: another one is not read. */
+const FORMAT = 1
+const POINTER = 'current'
+const VECTORS = 'vectors.f32'
+const GRAPH = 'graph.hnsw'
+
+/** What the index consists of that takes long to make: the rest is made of the content in a second. */
+export interface Artefact {
+  /** Of the model that made the vectors. */
+  readonly model: string
+  /** Of the content that it is of. */
+  readonly content: string
+  readonly builtAtMs: number
+  readonly chunks: readonly StoredChunk[]
+  /** By the hash of the chunk's text. */
+  readonly vectors: ReadonlyMap<string, Float32Array>
+  readonly graph: Neighbours
+}
+
+export interface StoredChunk {
+  readonly id: string
+  /** Of its text. */
+  readonly hash: string
+  /** Its vector's name in the graph. */
+  readonly label: number
+}
+
+interface Manifest {
+  readonly format: number
+  readonly analysis: number
+  readonly chunking: number
+  readonly dimensions: number
+  readonly model: string
+  readonly content: string
+  readonly built_at: string
+  readonly graph: { readonly next_label: number; readonly removed: number }
+  /** SHA-256 of the other files. */
+  readonly files: Readonly<Record<string, string>>
+  /** A row of the vectors each, in this order. */
+  readonly chunks: readonly (readonly [id: string, hash: string, label: number])[]
+}
+
+/** The index on disk is of no use: the message tells why. */
+export class ArtefactUnusable extends Error {
+  override readonly name = 'ArtefactUnusable'
+}
+
+/**
+ * Writes an index into a folder of its own and then names it in the pointer, each synced: whoever dies on the way leaves the one
+ * before. Afterwards folders that nobody needs are taken away.
+ */
+export async function writeArtefact(folder: string, artefact: Artefact): Promise<void> {
+  const name = `${String(artefact.builtAtMs)}-${String(process.pid)}-${randomBytes(4).toString('hex')}`
+  const target = join(folder, name)
+  await mkdir(target, { recursive: true })
+  await artefact.graph.write(join(target, GRAPH))
+  await writeFile(join(target, VECTORS), rows(artefact))
+  const files: Record<string, string> = {}
+  for (const file of [GRAPH, VECTORS]) {
+    await sync(join(target, file))
+    files[file] = await checksumOf(join(target, file))
+  }
+  await writeFile(join(target, 'manifest.json'), JSON.stringify(manifestOf(artefact, files)))
+  await sync(join(target, 'manifest.json'))
+  await sync(target)
+  const draft = join(folder, `${POINTER}.${name}`)
+  await writeFile(draft, name)
+  await sync(draft)
+  await rename(draft, join(folder, POINTER))
+  await sync(folder)
+  await sweep(folder, name)
+}
+
+/**
+ * The index that the pointer names; undefined where there has never been one.
+ * @param model checksum of the model that is to understand it.
+ * @throws ArtefactUnusable where it is cut off, altered, of another model or version, or no index at all.
+ */
+export async function readArtefact(folder: string, model: string): Promise<Artefact | undefined> {
+  const name = await pointed(folder)
+  if (name === undefined) return undefined
+  try {
+    return await readNamed(folder, name, model)
+  } catch (error) {
+    // Another process has written a new one meanwhile, and taken this one away.
+    if ((await pointed(folder)) !== name) return readArtefact(folder, model)
+    throw error
+  }
+}
+
+const pointed = (folder: string): Promise<string | undefined> =>
+  readFile(join(folder, POINTER), 'utf8').catch(() => undefined)
+
+async function readNamed(folder: string, name: string, model: string): Promise<Artefact> {
+  if (!/^[\w-]+$/.test(name)) throw new ArtefactUnusable('its pointer names no folder')
+  const from = join(folder, name)
+  const manifest = await readManifest(from)
+  if (manifest.model !== model) throw new ArtefactUnusable('it is of another model')
+  for (const file of [GRAPH, VECTORS]) {
+    const sum = await checksumOf(join(from, file)).catch(() => undefined)
+    if (sum !== manifest.files[file]) throw new ArtefactUnusable(`${file} is not as it was written`)
+  }
+  const chunks = manifest.chunks.map(([id, hash, label]) => ({ id, hash, label }))
+  const vectors = vectorsOf(chunks, await readFile(join(from, VECTORS)))
+  const { next_label: nextLabel, removed } = manifest.graph
+  const graph = new Neighbours({ path: join(from, GRAPH), nextLabel, removed })
+  if (!chunks.every(({ hash, label }) => graph.is(label, vectors.get(hash) ?? new Float32Array())))
+    throw new ArtefactUnusable('its graph is of other vectors')
+  return {
+    model,
+    content: manifest.content,
+    builtAtMs: Date.parse(manifest.built_at),
+    chunks,
+    vectors,
+    graph,
+  }
+}
+
+/** What is told of the index on disk without a model: which content it is of, and since when. Undefined where there is none that could be read. */
+export async function describeArtefact(
+  folder: string,
+): Promise<Pick<Artefact, 'content' | 'builtAtMs'> | undefined> {
+  try {
+    const manifest = await readManifest(join(folder, await readFile(join(folder, POINTER), 'utf8')))
+    return { content: manifest.content, builtAtMs: Date.parse(manifest.built_at) }
+  } catch {
+    return undefined
+  }
+}
+
+function manifestOf(
+  { model, content, builtAtMs, chunks, graph }: Artefact,
+  files: Record<string, string>,
+): Manifest {
+  return {
+    format: FORMAT,
+    analysis: ANALYSIS_VERSION,
+    chunking: CHUNKING_VERSION,
+    dimensions: DIMENSIONS,
+    model,
+    content,
+    built_at: new Date(builtAtMs).toISOString(),
+    graph: { next_label: graph.nextLabel, removed: graph.removed },
+    files,
+    chunks: chunks.map(({ id, hash, label }) => [id, hash, label]),
+  }
+}
+
+async function readManifest(folder: string): Promise<Manifest> {
+  let manifest: Partial<Manifest> | null
+  try {
+    manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as Partial<Manifest> | null
+  } catch {
+    throw new ArtefactUnusable('its manifest cannot be read')
+  }
+  const { format, analysis, chunking, dimensions } = manifest ?? {}
+  if (format !== FORMAT) throw new ArtefactUnusable('it is of another format')
+  if (analysis !== ANALYSIS_VERSION || chunking !== CHUNKING_VERSION || dimensions !== DIMENSIONS)
+    throw new ArtefactUnusable('it is of another version')
+  if (!isManifest(manifest)) throw new ArtefactUnusable('its manifest lacks fields')
+  return manifest
+}
+
+function isManifest(manifest: Partial<Manifest> | null): manifest is Manifest {
+  const { model, content, built_at, graph, files, chunks } = manifest ?? {}
+  return (
+    typeof model === 'string' &&
+    typeof content === 'string' &&
+    !Number.isNaN(Date.parse(built_at ?? '')) &&
+    Number.isSafeInteger(graph?.next_label) &&
+    Number.isSafeInteger(graph?.removed) &&
+    typeof files === 'object' &&
+    Array.isArray(chunks) &&
+    chunks.every(
+      (each) =>
+        Array.isArray(each) &&
+        typeof each[0] === 'string' &&
+        typeof each[1] === 'string' &&
+        Number.isSafeInteger(each[2]),
+    )
+  )
+}
+
+function rows({ chunks, vectors }: Artefact): Uint8Array {
+  const all = new Float32Array(chunks.length * DIMENSIONS)
+  for (const [row, { hash }] of chunks.entries()) {
+    const vector = vectors.get(hash)
+    if (vector === undefined) throw new Error(`chunk ${hash} has no vector`)
+    all.set(vector, row * DIMENSIONS)
+  }
+  return new Uint8Array(all.buffer)
+}
+
+function vectorsOf(chunks: readonly StoredChunk[], bytes: Buffer): Map<string, Float32Array> {
+  if (bytes.length !== chunks.length * DIMENSIONS * 4)
+    throw new ArtefactUnusable('its vectors are not as many as its chunks')
+  // Where the read bytes begin between two floats, of a copy.
+  const { buffer, byteOffset } = byteOffsetFits(bytes) ? bytes : Uint8Array.from(bytes)
+  const vectors = new Map<string, Float32Array>()
+  for (const [row, { hash }] of chunks.entries()) {
+    const vector = new Float32Array(buffer, byteOffset + row * DIMENSIONS * 4, DIMENSIONS)
+    if (!isUnit(vector)) throw new ArtefactUnusable('one of its vectors is none')
+    vectors.set(hash, vector)
+  }
+  return vectors
+}
+
+const byteOffsetFits = ({ byteOffset }: Buffer): boolean => byteOffset % 4 === 0
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Takes away folders and drafts but the named one, and those that another process may be writing or reading at this moment. */
+async function sweep(folder: string, name: string): Promise<void> {
+  for (const entry of await readdir(folder)) {
+    if (entry === POINTER || entry === name) continue
+    const path = join(folder, entry)
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }))
+    if (isOwn(entry) || Date.now() - mtimeMs > ABANDONED_MS) await rm(path, { recursive: true, force: true })
+  }
+}
+
+/** Nobody writes or reads an index for so long. */
+const ABANDONED_MS = 3_600_000
+
+const isOwn = (entry: string): boolean => entry.split('-')[1] === String(process.pid)

@@ -1,0 +1,95 @@
+import hnswlib from 'hnswlib-node'
+import { DIMENSIONS } from '../model/embedding-messages.js'
+import { isUnit } from './vector.js'
+
+/** A vector's label and its cosine with what was asked for. */
+export interface Near {
+  readonly label: number
+  readonly similarity: number
+}
+
+/** Links of a vector, and candidates while one is added: more of either costs time and memory, and finds more. */
+const LINKS = 24
+const EF_CONSTRUCTION = 200
+/** Candidates of a search, no fewer than a ranking has places: see decision 0017 for what was measured. */
+const EF_SEARCH = 128
+const FIRST_CAPACITY = 1024
+
+/** Nearest neighbours among vectors of length 1, by HNSW. Its calls are short and synchronous. */
+export class Neighbours {
+  readonly #graph = new hnswlib.HierarchicalNSW('ip', DIMENSIONS)
+  #nextLabel = 0
+  #removed = 0
+
+  constructor(file?: { readonly path: string; readonly nextLabel: number; readonly removed: number }) {
+    if (file === undefined) this.#graph.initIndex(FIRST_CAPACITY, LINKS, EF_CONSTRUCTION)
+    else {
+      this.#graph.readIndexSync(file.path)
+      this.#nextLabel = file.nextLabel
+      this.#removed = file.removed
+      // A graph that was read has no room for another vector.
+      this.#graph.resizeIndex(Math.max(FIRST_CAPACITY, this.#graph.getCurrentCount() + 1))
+    }
+    this.#graph.setEf(EF_SEARCH)
+  }
+
+  get size(): number {
+    return this.#graph.getCurrentCount() - this.#removed
+  }
+
+  get removed(): number {
+    return this.#removed
+  }
+
+  get nextLabel(): number {
+    return this.#nextLabel
+  }
+
+  /** @returns the vector's label, which no other has ever had. @throws RangeError where it is no vector of length 1. */
+  add(vector: Float32Array): number {
+    if (!isUnit(vector)) throw new RangeError('not a vector of length 1 in the dimensions of the model')
+    const capacity = this.#graph.getMaxElements()
+    if (this.#graph.getCurrentCount() >= capacity) this.#graph.resizeIndex(capacity * 2)
+    const label = this.#nextLabel++
+    this.#graph.addPoint(Array.from(vector), label)
+    return label
+  }
+
+  remove(label: number): void {
+    this.#graph.markDelete(label)
+    this.#removed++
+  }
+
+  /** Whether what the label names is this vector. */
+  is(label: number, vector: Float32Array): boolean {
+    try {
+      const point = this.#graph.getPoint(label)
+      return point.length === vector.length && point.every((value, at) => value === vector[at])
+    } catch {
+      return false
+    }
+  }
+
+  /** The cosine with what the label names; undefined where that has been removed. */
+  similarity(label: number, vector: Float32Array): number | undefined {
+    try {
+      return this.#graph.getPoint(label).reduce((sum, value, at) => sum + value * (vector[at] ?? 0), 0)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** The `most` nearest, nearest first. @throws RangeError where it is no vector of length 1. */
+  near(vector: Float32Array, most: number, accept?: (label: number) => boolean): Near[] {
+    if (!isUnit(vector)) throw new RangeError('not a vector of length 1 in the dimensions of the model')
+    const count = Math.min(most, this.size)
+    if (count === 0) return []
+    const { neighbors, distances } = this.#graph.searchKnn(Array.from(vector), count, accept)
+    return neighbors.map((label, at) => ({ label, similarity: 1 - (distances[at] ?? 1) }))
+  }
+
+  /** Nothing may be added or removed until it is written. */
+  async write(path: string): Promise<void> {
+    await this.#graph.writeIndex(path)
+  }
+}

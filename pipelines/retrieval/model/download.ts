@@ -1,0 +1,81 @@
+import { createWriteStream } from 'node:fs'
+import { rename, rm, stat } from 'node:fs/promises'
+import type { ReadableStream } from 'node:stream/web'
+import { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { checksumOf } from './files.js'
+
+/** A file as it has to be. */
+export interface Pinned {
+  readonly bytes: number
+  /** SHA-256 in hex. */
+  readonly sha256: string
+}
+
+export interface DownloadOptions extends Pinned {
+  readonly signal: AbortSignal
+  /** Bytes that are there so far, now and then. */
+  readonly onProgress?: (bytes: number) => void
+}
+
+/** A server that says nothing for so long is not waited for. */
+const SILENT_MS = 30_000
+
+/**
+ * Fetches a file over HTTP. What an attempt before has left (`file.part`) is gone on with where the server can; the file appears
+ * only when its checksum is right. @throws Error telling what went wrong; what was fetched so far stays.
+ */
+export async function download(url: string, file: string, options: DownloadOptions): Promise<void> {
+  const part = `${file}.part`
+  const have = await sizeOf(part)
+  if (have < options.bytes) await fetchRest(url, part, have, options)
+  const sum = await checksumOf(part)
+  if (sum !== options.sha256) {
+    await rm(part, { force: true })
+    throw new Error(`${url} has the checksum ${sum}, not ${options.sha256}`)
+  }
+  await rename(part, file)
+}
+
+async function fetchRest(url: string, part: string, have: number, options: DownloadOptions): Promise<void> {
+  const silence = new AbortController()
+  const signal = AbortSignal.any([options.signal, silence.signal])
+  const timer = setTimeout(
+    () => silence.abort(new Error(`${url} was silent for ${String(SILENT_MS / 1000)} s`)),
+    SILENT_MS,
+  )
+  try {
+    const response = await fetch(url, {
+      signal,
+      headers: have > 0 ? { range: `bytes=${String(have)}-` } : {},
+    })
+    if (!response.ok || response.body === null) throw new Error(`${url} answered ${String(response.status)}`)
+    const resumed = response.status === 206
+    let bytes = resumed ? have : 0
+    const count = new Transform({
+      transform(chunk: Buffer, _, done) {
+        timer.refresh()
+        bytes += chunk.length
+        options.onProgress?.(bytes)
+        // A server that sends more than the file has sends another file.
+        done(
+          bytes > options.bytes ? new Error(`${url} is longer than ${String(options.bytes)} bytes`) : null,
+          chunk,
+        )
+      },
+    })
+    await pipeline(
+      // Two declarations of one class: the fetch's own, and Node's.
+      Readable.fromWeb(response.body as ReadableStream),
+      count,
+      createWriteStream(part, { flags: resumed ? 'a' : 'w' }),
+      { signal },
+    )
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return (await stat(file).catch(() => undefined))?.size ?? 0
+}

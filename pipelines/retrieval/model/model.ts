@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '../../logger.js'
+import { Embedder } from './embedder.js'
+import { ModelAway, type ModelFiles, modelIn } from './files.js'
+import { fetchedModel, fetchModel, type Route } from './routes.js'
+
+export interface ModelOptions {
+  /** Where the operator has it; nothing is fetched then. */
+  readonly folder: string | undefined
+  /** Where it is kept once it was fetched. */
+  readonly cache: string
+  readonly routes: readonly Route[]
+  readonly logger: Logger
+  readonly backoff?: Backoff
+}
+
+/** What makes vectors of length 1 of texts. Both fail with ModelLost where the model is away. */
+export interface Embeds {
+  question(text: string): Promise<Float32Array>
+  passage(text: string): Promise<Float32Array>
+}
+
+/** A model that can be asked, and which one it is. */
+export interface LoadedModel {
+  readonly embedder: Embeds
+  readonly checksum: string
+}
+
+/** Where a model may be at some times and not at others. */
+export interface ModelSource {
+  /** Undefined while there is none. */
+  readonly loaded: LoadedModel | undefined
+  /** Why the last attempt to get it failed; empty where none has. */
+  readonly reason: string
+  /** Told whenever one was loaded. */
+  onLoaded: () => void
+}
+
+/** Milliseconds between two attempts: doubled each time. */
+export interface Backoff {
+  readonly firstMs: number
+  readonly mostMs: number
+}
+
+/** Looking into a folder is cheap; asking a registry is not, but the first failure may be a moment's. */
+const BACKOFF: Backoff = { firstMs: 2_000, mostMs: 60_000 }
+
+/** The embedding model as it is at the moment: not there yet, loaded, or away, and then looked for again and again. */
+export class Model implements ModelSource {
+  readonly #options: ModelOptions
+  readonly #stop = new AbortController()
+  #loaded: (LoadedModel & { readonly embedder: Embedder }) | undefined
+  #reason = ''
+  #running: Promise<void> | undefined
+  onLoaded: () => void = () => undefined
+
+  constructor(options: ModelOptions) {
+    this.#options = options
+  }
+
+  get loaded(): LoadedModel | undefined {
+    return this.#loaded
+  }
+
+  get reason(): string {
+    return this.#reason
+  }
+
+  /** Looks for it from now on, until closed. */
+  start(): void {
+    this.#running ??= this.#run().catch((error: unknown) => {
+      if (!this.#stop.signal.aborted) throw error
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#running
+    await this.#loaded?.embedder.close()
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop
+    const { logger, backoff = BACKOFF } = this.#options
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        const { lost } = await this.#load()
+        failures = 0
+        const error = await Promise.race([lost, aborted(signal)])
+        if (error === undefined) return
+        this.#loaded = undefined
+        throw error
+      } catch (error) {
+        if (signal.aborted) return
+        const message = error instanceof Error ? error.message : String(error)
+        if (message !== this.#reason)
+          logger.warn(
+            { reason: message },
+            'no embedding model: searching by words alone, and looking for it again',
+          )
+        this.#reason = message
+        await sleep(Math.min(backoff.mostMs, backoff.firstMs * 2 ** failures++), undefined, { signal })
+      }
+    }
+  }
+
+  /** @returns what tells when the model is lost again. */
+  async #load(): Promise<{ lost: Promise<Error> }> {
+    const files = await this.#locate()
+    const embedder = await Embedder.start(files)
+    const lost = new Promise<Error>((resolve) => {
+      embedder.onLost = resolve
+    })
+    this.#loaded = { embedder, checksum: files.checksum }
+    this.#reason = ''
+    this.#options.logger.info({ model: files.onnx, checksum: files.checksum }, 'embedding model loaded')
+    this.onLoaded()
+    return { lost }
+  }
+
+  async #locate(): Promise<ModelFiles> {
+    const { folder, cache, routes, logger } = this.#options
+    if (folder !== undefined) return modelIn(folder)
+    const { signal } = this.#stop
+    try {
+      return await modelIn(
+        (await fetchedModel(routes, cache)) ?? (await fetchModel(routes, cache, { logger, signal })),
+      )
+    } catch (error) {
+      throw new ModelAway(
+        `the model could not be fetched (${error instanceof Error ? error.message : String(error)})`,
+      )
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    signal.addEventListener('abort', () => {
+      resolve(undefined)
+    })
+  })
+}

@@ -1,0 +1,126 @@
+import { AnswerFailed, DOES_NOT_TELL, type Answerer, type Question } from './answerer.js'
+import type { Turn } from './conversation.js'
+import { gatherEvidence, type Evidence, type Source } from './evidence.js'
+import { RetrievalAway, type Retrieval } from '../search/retrieval.js'
+
+export interface AssistantParts {
+  readonly retrieval: Retrieval
+  readonly answerer: Answerer
+  /** Told what became of a question. */
+  readonly outcome: (outcome: string) => void
+}
+
+export interface Answered {
+  readonly answer: string
+  /** Those that the answer names; its `[1]` is the first. */
+  readonly sources: readonly Source[]
+  readonly evidence: Evidence
+}
+
+export interface Streamed {
+  /** Those that the answer may name; its `[1]` is the first. */
+  readonly sources: readonly Source[]
+  readonly evidence: Evidence
+  /** Its first piece is there already. */
+  readonly text: AsyncIterable<string>
+}
+
+/** Answers questions from what the documentation has on them. All that fails is AnswerFailed, but for the client's own leaving. */
+export class Assistant {
+  readonly #parts: AssistantParts
+
+  constructor(parts: AssistantParts) {
+    this.#parts = parts
+  }
+
+  async ask(text: string, signal: AbortSignal): Promise<Answered> {
+    const question = await this.#question([{ role: 'user', text }], signal)
+    const { evidence } = question
+    if (evidence.strength === 'none') return { answer: this.#nothing(), sources: [], evidence }
+    const answer = await this.#counted(() => this.#parts.answerer.answer(question, signal))
+    this.#parts.outcome('answered')
+    return { ...cite(answer, evidence), evidence }
+  }
+
+  /** Resolves with the first piece: what fails before it can still be told by a status. */
+  async chat(turns: readonly Turn[], signal: AbortSignal): Promise<Streamed> {
+    const question = await this.#question(turns, signal)
+    const { evidence } = question
+    const isNothing = evidence.strength === 'none' && turns.length === 1
+    if (isNothing) return { sources: [], evidence, text: once(this.#nothing()) }
+    const pieces = this.#parts.answerer.stream(question, signal)[Symbol.asyncIterator]()
+    const first = await this.#counted(() => pieces.next())
+    const { outcome } = this.#parts
+    const text = (async function* () {
+      try {
+        for (let piece = first; piece.done !== true; piece = await pieces.next()) yield piece.value
+        outcome('answered')
+      } catch (error) {
+        outcome(outcomeOf(error))
+        throw error
+      } finally {
+        await pieces.return?.()
+      }
+    })()
+    return { sources: this.#parts.answerer.sources(evidence), evidence, text }
+  }
+
+  async #question(turns: readonly Turn[], signal: AbortSignal): Promise<Question> {
+    const evidence = await this.#counted(() => gatherEvidence(this.#parts.retrieval, turns, signal))
+    return { turns, evidence }
+  }
+
+  #nothing(): string {
+    this.#parts.outcome('not told')
+    return DOES_NOT_TELL
+  }
+
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      this.#parts.outcome(outcomeOf(error))
+      if (error instanceof RetrievalAway) throw new AnswerFailed('provider', { cause: error })
+      throw error
+    }
+  }
+}
+
+function outcomeOf(error: unknown): string {
+  if (error instanceof RetrievalAway) return 'retrieval away'
+  return error instanceof AnswerFailed ? error.reason : 'failed'
+}
+
+async function* once(text: string): AsyncGenerator<string> {
+  yield text
+}
+
+const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/
+const CITATION = /( ?)\[(\d{1,2}(?:\s*,\s*\d{1,2})*)\](?!\()/g
+const NOT_TOLD = /\bdocumentation does(?: not|n['’]t) (?:tell|say|mention|cover|contain|answer|provide)/i
+
+/**
+ * The sources that an answer names, in the order in which it does, and the answer with their new numbers; numbers of no source
+ * go. One that names none, and does not say that it found nothing, is of all that it was given.
+ */
+function cite(answer: string, { sources }: Evidence): Pick<Answered, 'answer' | 'sources'> {
+  const numbers = new Map<number, number>()
+  const renumber = (_: string, space: string, list: string): string => {
+    const named = list
+      .split(',')
+      .map(Number)
+      .filter((number) => number >= 1 && number <= sources.length)
+    for (const number of named) if (!numbers.has(number)) numbers.set(number, numbers.size + 1)
+    return named.length === 0
+      ? ''
+      : space + named.map((number) => `[${String(numbers.get(number))}]`).join('')
+  }
+  // What stands in code is no citation: every second part is code.
+  const renumbered = answer
+    .split(CODE)
+    .map((part, index) => (index % 2 === 1 ? part : part.replace(CITATION, renumber)))
+    .join('')
+  const cited = [...numbers.keys()].flatMap((number) => sources[number - 1] ?? [])
+  if (cited.length > 0) return { answer: renumbered, sources: cited }
+  return { answer: renumbered, sources: NOT_TOLD.test(answer) ? [] : sources }
+}

@@ -1,0 +1,54 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { Refusal, etagOf } from '../ask/reply.js'
+import type { Endpoint } from './server.js'
+
+interface Asset {
+  readonly body: Buffer
+  readonly type: string
+  readonly etag: string
+}
+
+export interface Assets {
+  /** The URL of a file of `assets/`, another one whenever its content is. */
+  url(name: string): string
+  get(name: string): Asset | undefined
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+const FOLDER = new URL('../assets/', import.meta.url)
+
+/** Reads all of them, once: nothing that a request says reaches the disk. */
+export async function loadAssets(): Promise<Assets> {
+  const assets = new Map<string, Asset>()
+  for (const name of await readdir(FOLDER)) {
+    const type = TYPES[name.split('.').at(-1) ?? '']
+    if (type === undefined) continue
+    const body = await readFile(new URL(name, FOLDER))
+    assets.set(name, { body, type, etag: etagOf(body) })
+  }
+  return {
+    get: (name) => assets.get(name),
+    url: (name) => `/_docs/${name}?v=${assets.get(name)?.etag.replaceAll('"', '').slice(0, 8) ?? ''}`,
+  }
+}
+
+/** Styles and scripts of the pages. */
+export function assetEndpoint(assets: Assets): Endpoint {
+  return {
+    pattern: '/_docs/*',
+    methods: {
+      GET: ({ segments, query }) => {
+        const asset = assets.get(segments[1] ?? '')
+        if (asset === undefined || segments.length !== 2) throw new Refusal(404, 'Not Found')
+        const { body, type, etag } = asset
+        const kept = query.has('v') ? { 'cache-control': 'public, max-age=31536000, immutable' } : {}
+        return { status: 200, type, body, headers: { etag, ...kept } }
+      },
+    },
+  }
+}

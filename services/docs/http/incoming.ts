@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { addressBytes, type Origin } from '../../client-address.js'
+import { Refusal } from '../ask/reply.js'
+
+/** Characters of a URL; the longest that means anything has some hundreds. */
+const MOST_URL = 8_192
+
+/** A request as the handlers see it. */
+export interface Incoming {
+  /** Upper case; GET where HEAD was asked. */
+  readonly method: string
+  /** Of the path, percent-decoded; a slash inside of one was encoded. The last is empty where the path ends in a slash. */
+  readonly segments: readonly string[]
+  readonly query: URLSearchParams
+  /** The value of a header, of its repetitions joined by commas; empty for none. */
+  readonly header: (name: string) => string
+  readonly origin: Origin
+  /** Aborted when the client has left before its answer was sent. */
+  readonly gone: AbortSignal
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+}
+
+/** @throws Refusal of a URL that cannot be one. */
+export function incomingOf(req: IncomingMessage, res: ServerResponse): Incoming {
+  const url = req.url ?? '/'
+  if (url.length > MOST_URL) throw new Refusal(414, 'URI Too Long')
+  const { path, query } = splitUrl(url)
+  const header = (name: string): string => {
+    const value = req.headers[name]
+    return Array.isArray(value) ? value.join(', ') : (value ?? '')
+  }
+  const gone = new AbortController()
+  res.once('close', () => {
+    if (!res.writableFinished) gone.abort()
+  })
+  const peer = addressBytes(req.socket.remoteAddress ?? '')
+  return {
+    method: req.method === 'HEAD' ? 'GET' : (req.method ?? 'GET'),
+    segments: path.slice(1).split('/').map(decode),
+    query: new URLSearchParams(query),
+    header,
+    origin: { peer, forwardedFor: header('x-forwarded-for') },
+    gone: gone.signal,
+    ...{ req, res },
+  }
+}
+
+/** Path and query of a request's target, which may be a whole URL (as for proxies). */
+export function splitUrl(url: string): { path: string; query: string } {
+  const target = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/#.*$/, '')
+  const at = target.indexOf('?')
+  const path = at < 0 ? target : target.slice(0, at)
+  return { path: path.startsWith('/') ? path : `/${path}`, query: at < 0 ? '' : target.slice(at + 1) }
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw new Refusal(400, 'The path is not percent-encoded UTF-8')
+  }
+}
+
+/**
+ * The JSON of a request's body.
+ * @throws Refusal: 413 where it is larger than `most` bytes, 400 where it is no JSON.
+ */
+export async function readJson({ req, header, res }: Incoming, most: number): Promise<unknown> {
+  const tooLarge = new Refusal(413, `The body must be at most ${String(most)} bytes`, { connection: 'close' })
+  if (Number(header('content-length')) > most) throw tooLarge
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    size += chunk.length
+    // What still comes is not read: the connection ends with the answer.
+    if (size > most) throw tooLarge
+    chunks.push(chunk)
+  }
+  if (!req.complete || res.destroyed) throw new Refusal(400, 'The body ended early')
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))
+  } catch {
+    throw new Refusal(400, 'The body is not valid JSON')
+  }
+}
+
+/** Whether a request prefers Markdown to a page for people: it names it, and HTML not more. */
+export function prefersMarkdown(accept: string): boolean {
+  const weights = new Map<string, number>()
+  for (const range of accept.split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    const q = parameters.find((parameter) => parameter.startsWith('q='))
+    weights.set(type, q === undefined ? 1 : Number(q.slice(2)) || 0)
+  }
+  const markdown = weights.get('text/markdown') ?? weights.get('text/x-markdown') ?? 0
+  return markdown > 0 && markdown >= (weights.get('text/html') ?? 0)
+}

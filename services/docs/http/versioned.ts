@@ -1,0 +1,39 @@
+import { LRUCache } from 'lru-cache'
+import type { Content } from '../../../pipelines/content/store.js'
+import { etagOf } from '../ask/reply.js'
+
+const MOST_BYTES = 8 * 2 ** 20
+
+interface Kept {
+  readonly body: string
+  readonly etag: string
+}
+
+/** Answers that hold until the content changes. */
+export class Versioned {
+  readonly #content: Content
+  readonly #kept = new LRUCache<string, Kept>({
+    maxSize: MOST_BYTES,
+    sizeCalculation: ({ body }, key) => 2 * (body.length + key.length) + 100,
+  })
+  #version = ''
+
+  constructor(content: Content) {
+    this.#content = content
+  }
+
+  /** What was made under this key of the content as it is, with its ETag. */
+  take(key: string, make: () => string): [body: string, headers: { etag: string }] {
+    if (this.#version !== this.#content.version) {
+      this.#version = this.#content.version
+      this.#kept.clear()
+    }
+    let kept = this.#kept.get(key)
+    if (kept === undefined) {
+      const body = make()
+      kept = { body, etag: etagOf(body) }
+      this.#kept.set(key, kept)
+    }
+    return [kept.body, { etag: kept.etag }]
+  }
+}

@@ -1,0 +1,43 @@
+import { LRUCache } from 'lru-cache'
+import { Bounded, TooMuch } from '../../../pipelines/content/bounded.js'
+import type { Page } from '../../../pipelines/content/page.js'
+import type { Logger } from '../../../pipelines/logger.js'
+import { html, Html } from './html.js'
+import type { Rendered } from './render.js'
+
+const MOST_BYTES = 8 * 2 ** 20
+
+/** The pages' HTML, kept while it is asked for; the same for all who ask, wherever they reach us. */
+export class Bodies {
+  readonly #logger: Logger
+  readonly #thread = new Bounded<Rendered, string>('services/docs/pages/render-thread')
+  readonly #kept = new LRUCache<string, Html, Page>({
+    maxSize: MOST_BYTES,
+    sizeCalculation: ({ text }) => 2 * text.length + 100,
+    fetchMethod: (_hash, _old, { context }) => this.#render(context),
+  })
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  /** What is too much to be rendered is its Markdown, as it is. */
+  of(page: Page): Promise<Html> {
+    return this.#kept.forceFetch(page.hash, { context: page })
+  }
+
+  close(): void {
+    this.#thread.close()
+  }
+
+  async #render(page: Page): Promise<Html> {
+    const { file, markdown, title, toc } = page
+    try {
+      return new Html(await this.#thread.do({ markdown, title, toc }))
+    } catch (error) {
+      if (!(error instanceof TooMuch)) throw error
+      this.#logger.warn({ file }, `shown as plain Markdown: ${error.message}`)
+      return html`<pre tabindex="0">${markdown}</pre>`
+    }
+  }
+}

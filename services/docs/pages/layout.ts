@@ -1,0 +1,199 @@
+import type { Page } from '../../../pipelines/content/page.js'
+import type { Assets } from '../http/assets.js'
+import { html, type Html } from './html.js'
+import { navigation } from './navigation.js'
+import { markdownUrl } from './page-api.js'
+import { isTitled } from './titled.js'
+
+/** What all pages of an answer's site share. */
+export interface Frame {
+  readonly pages: readonly Page[]
+  readonly assets: Assets
+  /** Scheme and host, as readers reach us. */
+  readonly base: string
+  readonly sourceUrl: string | undefined
+}
+
+export interface Shown {
+  /** Undefined for what is no page of the documentation. */
+  readonly page?: Page
+  readonly title: string
+  readonly body: Html
+}
+
+/** A whole HTML document. Our own ids have a colon in front, which no heading's id has. */
+export function layout(frame: Frame, { page, title, body }: Shown): string {
+  const about = page?.description ?? undefined
+  const { pages, assets, base } = frame
+  const site = pages.find(({ url }) => url === '/')?.title ?? 'Documentation'
+  const document = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title === site ? title : `${title} · ${site}`}</title>
+${about === undefined ? undefined : html`<meta name="description" content="${about}" />`}
+<meta name="color-scheme" content="light dark">
+${
+  page === undefined
+    ? html`<meta name="robots" content="noindex" />`
+    : html`<link rel="canonical" href="${base}${page.url}" />
+        <link rel="alternate" type="text/markdown" href="${markdownUrl(page)}" />`
+}
+<link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assets.url('docs.css')}">
+<script src="${assets.url('theme.js')}"></script>
+<script src="${assets.url('docs.js')}" type="module"></script>
+</head>
+<body>
+<a class="skip" href="#:content">Skip to the content</a>
+<header class="bar">
+<button class="icon menu" type="button" aria-label="Pages" aria-expanded="false" aria-controls=":pages">${icon('menu')}</button>
+<a class="brand" href="/">${icon('mark')}<span>${site}</span></a>
+<button class="find" type="button" aria-keyshortcuts="/ Control+K">${icon('search')}<span>Search</span><kbd>/</kbd></button>
+<button class="ask" type="button" aria-expanded="false" aria-controls=":chat">${icon('chat')}<span>Ask</span></button>
+<button class="icon theme" type="button" aria-label="Light or dark">${icon('theme')}</button>
+</header>
+<div class="frame">
+<nav class="pages" id=":pages" aria-label="Pages">${navigation(pages, page)}</nav>
+<main id=":content" tabindex="-1">
+<article>
+${page === undefined ? undefined : crumbs(page)}
+<h1${titleId(page)}>${title}</h1>
+${about === undefined ? undefined : html`<p class="lead">${about}</p>`}
+${page === undefined ? undefined : actions(page, frame)}
+<div class="prose">${body}</div>
+</article>
+${page === undefined ? undefined : neighbours(page, pages)}
+</main>
+${page === undefined ? undefined : contents(page)}
+</div>
+${searchDialog()}
+${chatPanel()}
+</body>
+</html>
+`
+  return document.text
+}
+
+/** Where the page's title is its first heading, links to that lead here. */
+function titleId(page: Page | undefined): Html | undefined {
+  if (page === undefined || !isTitled(page)) return undefined
+  return html` id="${page.toc[0]?.url.slice(1)}"`
+}
+
+function crumbs({ breadcrumbs }: Page): Html | undefined {
+  if (breadcrumbs.length === 0) return undefined
+  return html`<p class="crumbs">${breadcrumbs.map((crumb) => html`<span>${crumb}</span>`)}</p>`
+}
+
+/** The contract's three: copy the page as Markdown, open it in an assistant elsewhere, see its source. */
+function actions(page: Page, { base, sourceUrl }: Frame): Html {
+  const markdown = markdownUrl(page)
+  const request = `Read ${base}${page.url} so that I can ask questions about it.`
+  const chatgpt = `https://chatgpt.com/?${new URLSearchParams({ hints: 'search', q: request }).toString()}`
+  const claude = `https://claude.ai/new?${new URLSearchParams({ q: request }).toString()}`
+  const source =
+    sourceUrl === undefined
+      ? markdown
+      : `${sourceUrl}/${page.file.split('/').map(encodeURIComponent).join('/')}`
+  return html`<div class="actions">
+    <button class="copy" type="button" data-markdown="${markdown}">
+      ${icon('copy')}<span role="status">Copy as Markdown</span>
+    </button>
+    <details class="open">
+      <summary>${icon('spark')}Open in an assistant</summary>
+      <div>
+        <a href="${chatgpt}" rel="noopener noreferrer" target="_blank">ChatGPT</a>
+        <a href="${claude}" rel="noopener noreferrer" target="_blank">Claude</a>
+      </div>
+    </details>
+    <a class="source" href="${source}" rel="noopener">${icon('code')}View source</a>
+  </div>`
+}
+
+function contents({ toc }: Page): Html | undefined {
+  const entries = toc.filter(({ depth }) => depth === 2 || depth === 3)
+  if (entries.length < 2) return undefined
+  return html`<aside class="toc" aria-labelledby=":toc">
+    <h2 id=":toc">On this page</h2>
+    <ul>
+      ${entries.map(({ title, url, depth }) => html`<li class="depth-${depth}"><a href="${url}">${title}</a></li>`)}
+    </ul>
+  </aside>`
+}
+
+function neighbours({ url }: Page, pages: readonly Page[]): Html | undefined {
+  const at = pages.findIndex((page) => page.url === url)
+  const before = at < 1 ? undefined : pages[at - 1]
+  const after = pages[at + 1]
+  if (before === undefined && after === undefined) return undefined
+  const link = (page: Page | undefined, rel: string, label: string): Html =>
+    page === undefined
+      ? html`<span></span>`
+      : html`<a rel="${rel}" href="${page.url}"><small>${label}</small>${page.title}</a>`
+  return html`<nav class="neighbours" aria-label="Neighbouring pages">
+    ${link(before, 'prev', 'Before')}${link(after, 'next', 'Next')}
+  </nav>`
+}
+
+const searchDialog = (): Html =>
+  html`<dialog class="search" aria-label="Search the documentation">
+    <form method="dialog">
+      ${icon('search')}<input
+        type="search"
+        placeholder="Search the documentation"
+        aria-label="Search"
+        role="combobox"
+        aria-expanded="false"
+        aria-controls=":results"
+        aria-autocomplete="list"
+        autocomplete="off"
+        spellcheck="false"
+        maxlength="1000"
+      /><button class="icon" type="submit" aria-label="Close">${icon('close')}</button>
+    </form>
+    <ul id=":results" role="listbox" aria-label="Results"></ul>
+    <p class="note" role="status">Type what you look for.</p>
+  </dialog>`
+
+const chatPanel = (): Html =>
+  html`<section class="chat" id=":chat" aria-label="Ask the documentation" hidden>
+    <header>
+      <strong>Ask the documentation</strong
+      ><button class="icon again" type="button" aria-label="Begin again">${icon('again')}</button
+      ><button class="icon close" type="button" aria-label="Close">${icon('close')}</button>
+    </header>
+    <div class="said" role="log" aria-live="polite" tabindex="0">
+      <p class="hint">
+        Answers are made from these pages, and name them. They may be wrong: look at the sources.
+      </p>
+    </div>
+    <form>
+      <textarea
+        rows="2"
+        placeholder="How do I …?"
+        aria-label="Your question"
+        maxlength="1000"
+        required
+      ></textarea
+      ><button type="submit" aria-label="Send">${icon('send')}</button>
+    </form>
+  </section>`
+
+const ICONS = {
+  menu: 'M4 7h16M4 12h16M4 17h16',
+  mark: 'M3 8c3 0 3 3 6 3s3-3 6-3 3 3 6 3M3 14c3 0 3 3 6 3s3-3 6-3 3 3 6 3',
+  search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zm9 3-4.5-4.5',
+  chat: 'M4 5h16v11H9l-5 4z',
+  theme: 'M12 3v18M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z',
+  copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
+  spark: 'M12 3l1.8 5.2L19 10l-5.2 1.8L12 17l-1.8-5.2L5 10l5.2-1.8zM19 16v4M17 18h4',
+  code: 'M8 7l-5 5 5 5M16 7l5 5-5 5',
+  close: 'M6 6l12 12M18 6L6 18',
+  again: 'M4 12a8 8 0 1 0 3-6.2M4 4v5h5',
+  send: 'M4 12h15M13 6l6 6-6 6',
+} as const
+
+const icon = (name: keyof typeof ICONS): Html =>
+  html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${ICONS[name]}" /></svg>`

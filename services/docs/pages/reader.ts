@@ -1,0 +1,84 @@
+import type { Page } from '../../../pipelines/content/page.js'
+import type { Assets } from '../http/assets.js'
+import type { Bodies } from './bodies.js'
+import { prefersMarkdown, type Incoming } from '../http/incoming.js'
+import { layout, type Frame } from './layout.js'
+import { findPage, markdownOf, type PageApiParts } from './page-api.js'
+import { HTML, MARKDOWN, Refusal, text, type Reply } from '../ask/reply.js'
+import type { Endpoint } from '../http/server.js'
+import { html } from './html.js'
+
+export interface ReaderParts extends PageApiParts {
+  readonly assets: Assets
+  readonly bodies: Bodies
+}
+
+/** A page is what we wrote: its scripts and styles are files of ours, and it asks nobody else for anything. */
+const PAGE_HEADERS = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'x-frame-options': 'DENY',
+  vary: 'Accept',
+} as const
+
+/** The pages for people, each at its URL; Markdown for who asks for it there. And what no other endpoint knows. */
+export function readerEndpoint(parts: ReaderParts): Endpoint {
+  const { content } = parts
+  return {
+    pattern: '*',
+    methods: { GET: (incoming) => read(parts, incoming) },
+    isThere: ({ segments }) => (markdownOf(content, segments) ?? findPage(content, segments)) !== undefined,
+  }
+}
+
+async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {
+  const { content } = parts
+  const { segments } = incoming
+  const asMarkdown = markdownOf(content, segments)
+  if (asMarkdown !== undefined) return text(MARKDOWN, asMarkdown.markdown)
+  const page = findPage(content, segments)
+  const [first] = content.pages()
+  // Until there is a root page; then it is there.
+  if (page === undefined && first !== undefined && segments.join('/') === '')
+    return { ...moved(first), status: 307 }
+  if (page === undefined) return missing(parts, incoming)
+  if (incoming.req.url !== page.url && `/${segments.map(encodeURIComponent).join('/')}` !== page.url)
+    return moved(page)
+  if (prefersMarkdown(incoming.header('accept'))) return text(MARKDOWN, page.markdown, { vary: 'Accept' })
+  const body = await parts.bodies.of(page)
+  const frame = frameOf(parts, incoming)
+  const [document, headers] = parts.cache.take(`page ${page.hash} ${frame.base}`, () => {
+    return layout(frame, { page, title: page.title, body })
+  })
+  return text(HTML, document, { ...headers, ...PAGE_HEADERS })
+}
+
+/** One URL for each page: without a slash at the end, without `index`. The target is a path of ours, never another host. */
+function moved({ url }: Page): Reply {
+  return { ...text(HTML, ''), status: 308, headers: { location: url, 'cache-control': 'no-cache' } }
+}
+
+function missing(parts: ReaderParts, incoming: Incoming): Reply {
+  const { content } = parts
+  const { segments } = incoming
+  const [top, ...rest] = segments
+  if (top === 'api' || /\.mdx?$/.test(segments.at(-1) ?? '')) throw new Refusal(404, 'Not Found')
+  const page = top === 'docs' ? findPage(content, rest) : undefined
+  if (page !== undefined) return moved(page)
+  const title = content.pages().length === 0 ? 'No pages yet' : 'Page not found'
+  const body = html`<p>There is no page at this address. The search knows all that there are.</p>`
+  const reply = text(HTML, layout(frameOf(parts, incoming), { title, body }), PAGE_HEADERS)
+  return { ...reply, status: 404 }
+}
+
+function frameOf({ content, assets, site }: ReaderParts, incoming: Incoming): Frame {
+  return { pages: content.pages(), assets, base: site.urlFor(incoming), sourceUrl: site.sourceUrl }
+}

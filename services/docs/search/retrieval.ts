@@ -1,0 +1,75 @@
+import type { Logger } from '../../../pipelines/logger.js'
+import {
+  RetrievalService,
+  type PassagesResponse,
+  type SearchResponse,
+  type StatusResponse,
+} from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
+import { rpcClient, type RpcClient } from '../../rpc/client.js'
+
+/** The worker is not there, or too slow. */
+export class RetrievalAway extends Error {
+  override readonly name = 'RetrievalAway'
+}
+
+const SEARCH_TIMEOUT_MS = 5_000
+const STATUS_TIMEOUT_MS = 1_000
+/** A longer one says nothing more to a ranking. */
+const MOST_QUERY = 1_000
+
+/** The retrieval worker, as the docs service asks it. */
+export class Retrieval {
+  readonly #client: RpcClient<typeof RetrievalService>
+  readonly #logger: Logger
+  #isAway = false
+
+  /** @param address `host:port`. */
+  constructor(address: string, logger: Logger) {
+    this.#client = rpcClient(RetrievalService, address)
+    this.#logger = logger
+  }
+
+  /** @throws RetrievalAway. */
+  search(asked: { query: string; limit: number; tag: string }, signal: AbortSignal): Promise<SearchResponse> {
+    const query = asked.query.slice(0, MOST_QUERY)
+    return this.#told(
+      () => this.#client.search({ ...asked, query }, { timeoutMs: SEARCH_TIMEOUT_MS, signal }),
+      signal,
+    )
+  }
+
+  /** @throws RetrievalAway. */
+  passages(query: string, limit: number, signal: AbortSignal): Promise<PassagesResponse> {
+    const asked = { query: query.slice(0, MOST_QUERY), limit }
+    return this.#told(() => this.#client.passages(asked, { timeoutMs: SEARCH_TIMEOUT_MS, signal }), signal)
+  }
+
+  /** Undefined where the worker is away. */
+  async status(): Promise<StatusResponse | undefined> {
+    try {
+      return await this.#told(() => this.#client.status({}, { timeoutMs: STATUS_TIMEOUT_MS }))
+    } catch {
+      return undefined
+    }
+  }
+
+  close(): void {
+    this.#client.close()
+  }
+
+  /** Says once that the worker has gone, and once that it is back. */
+  async #told<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    try {
+      const answer = await ask()
+      if (this.#isAway) this.#logger.info({}, 'the retrieval worker is back')
+      this.#isAway = false
+      return answer
+    } catch (error) {
+      if (signal?.aborted === true) throw error
+      const why = error instanceof Error ? error.message : String(error)
+      if (!this.#isAway) this.#logger.warn({ why }, 'the retrieval worker does not answer')
+      this.#isAway = true
+      throw new RetrievalAway('The retrieval worker does not answer', { cause: error })
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import {
+  Hit_Kind,
+  Ranking,
+  type PageHits,
+  type SearchResponse,
+  type Span,
+} from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
+import type { Incoming } from '../http/incoming.js'
+import { json, NO_STORE, Refusal, type Reply } from '../ask/reply.js'
+import { RetrievalAway, type Retrieval } from './retrieval.js'
+
+/** An item of a search's answer. */
+export interface SearchItem {
+  readonly id: string
+  readonly type: 'page' | 'heading' | 'text'
+  readonly url: string
+  /** What matches stands in `<mark>`; all else is escaped for HTML. */
+  readonly content: string
+  readonly breadcrumbs?: readonly string[]
+}
+
+export const MOST_ITEMS = 60
+
+/** What answers are ranked by, where that is less than it could be. */
+export const lexicalHeader = (ranking: Ranking): Readonly<Record<string, string>> =>
+  ranking === Ranking.LEXICAL ? { 'x-retrieval': 'lexical' } : {}
+
+/** `GET /api/search?query=…&limit=…&tag=…`. */
+export async function search(retrieval: Retrieval, { query: given, gone }: Incoming): Promise<Reply> {
+  const query = given.get('query') ?? ''
+  const limit = limitOf(given.get('limit'))
+  if (query.trim() === '') return json([], NO_STORE)
+  try {
+    const found = await retrieval.search({ query, limit, tag: given.get('tag') ?? '' }, gone)
+    return json(searchItems(found, limit), { ...NO_STORE, ...lexicalHeader(found.ranking) })
+  } catch (error) {
+    if (error instanceof RetrievalAway)
+      throw new Refusal(503, 'Search is not available now', { 'retry-after': '1' })
+    throw error
+  }
+}
+
+/** Pages, each followed by its hits. */
+function searchItems({ pages }: Pick<SearchResponse, 'pages'>, limit: number): readonly SearchItem[] {
+  return pages.flatMap(itemsOf).slice(0, limit)
+}
+
+function itemsOf({ url, title, titleMarks, breadcrumbs, hits }: PageHits): SearchItem[] {
+  const above = breadcrumbs.length === 0 ? {} : { breadcrumbs }
+  const page: SearchItem = { id: url, type: 'page', url, content: marked(title, titleMarks), ...above }
+  const places = hits.map(({ kind, headingId, text, marks }, index): SearchItem => ({
+    id: `${url}-${String(index)}`,
+    type: kind === Hit_Kind.HEADING ? 'heading' : 'text',
+    url: headingId === '' ? url : `${url}#${encodeURI(headingId)}`,
+    content: marked(text, marks),
+    ...above,
+  }))
+  return [page, ...places]
+}
+
+function limitOf(given: string | null): number {
+  if (given === null || given === '') return MOST_ITEMS
+  const limit = /^\d{1,4}$/.test(given) ? Number(given) : 0
+  if (limit < 1 || limit > MOST_ITEMS)
+    throw new Refusal(400, `limit must be an integer from 1 to ${String(MOST_ITEMS)}`)
+  return limit
+}
+
+/** A text for HTML, its spans in `<mark>`; spans are in order and apart. */
+export function marked(text: string, spans: readonly Pick<Span, 'start' | 'end'>[]): string {
+  let html = ''
+  let at = 0
+  for (const { start, end } of spans) {
+    if (start < at || end <= start) continue
+    html += `${escapeHtml(text.slice(at, start))}<mark>${escapeHtml(text.slice(start, end))}</mark>`
+    at = end
+  }
+  return html + escapeHtml(text.slice(at))
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign)
+}

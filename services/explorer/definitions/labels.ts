@@ -1,0 +1,101 @@
+import { decodeAddress } from '../../../pipelines/chain/address.js'
+import { CHAINS } from '../../../pipelines/chain/network.js'
+import { scriptHash } from '../../../pipelines/chain/script.js'
+import { FileFault } from './file.js'
+
+/** What an operator knows of an address. */
+export interface Label {
+  /** As the file spells it. */
+  readonly address: string
+  readonly label: string
+  readonly category: string
+  readonly url: string | null
+  readonly verified: boolean
+}
+
+/** Labels by the script that their address pays, so that every spelling of it finds them. */
+export class Labels {
+  readonly #byScript: ReadonlyMap<string, Label>
+  readonly #sorted: readonly Label[]
+
+  constructor(byScript: ReadonlyMap<string, Label> = new Map()) {
+    this.#byScript = byScript
+    this.#sorted = [...byScript.values()].sort(
+      (one, other) => order(one.label, other.label) || order(one.address, other.address),
+    )
+  }
+
+  /** @param hash of the script. */
+  ofScript(hash: string): Label | undefined {
+    return this.#byScript.get(hash)
+  }
+
+  /** By label, then address. */
+  all(category?: string): readonly Label[] {
+    if (category === undefined) return this.#sorted
+    return this.#sorted.filter((each) => each.category === category)
+  }
+}
+
+const order = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+
+/**
+ * Reads JSON lines of `{address, label, category, url?, verified?}`; empty lines are left out.
+ * @throws FileFault.
+ */
+export function parseLabels(text: string): Labels {
+  const byScript = new Map<string, Label>()
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue
+    for (const [hash, label] of parseLine(line, index + 1)) {
+      if (byScript.has(hash)) throw new FileFault(index + 1, `${label.address} is labelled twice`)
+      byScript.set(hash, label)
+    }
+  }
+  return new Labels(byScript)
+}
+
+function parseLine(line: string, number: number): (readonly [string, Label])[] {
+  const fields = parseObject(line, number)
+  const text = (name: string): string => {
+    const value = fields[name]
+    if (typeof value !== 'string' || value.trim() === '')
+      throw new FileFault(number, `${name} must be a text`)
+    return value
+  }
+  const { url: link = null, verified = false } = fields
+  const url = link === '' ? null : link
+  if (url !== null && !isWebUrl(url)) throw new FileFault(number, 'url must be an http or https URL, or null')
+  if (typeof verified !== 'boolean') throw new FileFault(number, 'verified must be true or false')
+  const address = text('address')
+  const label: Label = { address, label: text('label'), category: text('category'), url, verified }
+  const scripts = scriptsOf(address)
+  if (scripts.length === 0) throw new FileFault(number, `${address} is no address`)
+  return scripts.map((hash) => [hash, label])
+}
+
+function parseObject(line: string, number: number): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    throw new FileFault(number, 'is not JSON')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new FileFault(number, 'is not a JSON object')
+  return value as Record<string, unknown>
+}
+
+/** Hashes of the scripts that an address pays: one, but that base58 versions of test networks are the same. */
+export function scriptsOf(address: string): string[] {
+  const scripts = CHAINS.flatMap((chain) => {
+    const decoded = decodeAddress(address, chain)
+    return decoded === undefined ? [] : [scriptHash(decoded.script)]
+  })
+  return [...new Set(scripts)]
+}
+
+/** Whether a page may link to it. */
+export function isWebUrl(value: unknown): value is string {
+  return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+}

@@ -1,0 +1,151 @@
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  parseTree,
+  type ParseError,
+  printParseErrorCode,
+} from 'jsonc-parser'
+import { scriptHash } from '../../../pipelines/chain/script.js'
+import { FileFault, lineAt } from './file.js'
+import { isWebUrl, scriptsOf } from './labels.js'
+
+/** Who mines blocks, by the addresses that its coinbases pay and the tags that they carry. */
+export interface MiningPool {
+  readonly name: string
+  readonly slug: string
+  readonly link: string | null
+  readonly addresses: readonly string[]
+  readonly tags: readonly string[]
+}
+
+/** Who mined what no pool of the file did: all of them, as one. */
+export const UNKNOWN: MiningPool = { name: 'Unknown', slug: 'unknown', link: null, addresses: [], tags: [] }
+
+interface MinedBlock {
+  readonly hash: string
+  /** Hex; empty for a coinbase that pays no address. */
+  readonly minerScript: string
+  /** Hex. */
+  readonly coinbaseScript: string
+}
+
+const MOST_REMEMBERED = 50_000
+
+/** The pools of one reading of the file. */
+export class MiningPools {
+  readonly #byScript = new Map<string, MiningPool>()
+  readonly #tags: (readonly [string, MiningPool])[] = []
+  /** A block's pool, which for these definitions never changes. */
+  readonly #known = new Map<string, MiningPool | undefined>()
+
+  constructor(pools: readonly MiningPool[] = []) {
+    for (const pool of pools) {
+      for (const address of pool.addresses)
+        for (const script of scriptsOf(address))
+          if (!this.#byScript.has(script)) this.#byScript.set(script, pool)
+      for (const tag of pool.tags) this.#tags.push([tag.toLowerCase(), pool])
+    }
+  }
+
+  /** By payout address, then by the first tag of the file that the coinbase script holds, whatever its case. */
+  ofBlock(block: MinedBlock): MiningPool | undefined {
+    if (this.#known.has(block.hash)) return this.#known.get(block.hash)
+    const pool =
+      this.#byScript.get(scriptHash(Buffer.from(block.minerScript, 'hex'))) ??
+      this.#byTag(block.coinbaseScript)
+    if (this.#known.size >= MOST_REMEMBERED) this.#known.clear()
+    this.#known.set(block.hash, pool)
+    return pool
+  }
+
+  #byTag(coinbaseScript: string): MiningPool | undefined {
+    if (this.#tags.length === 0) return undefined
+    const bytes = Buffer.from(coinbaseScript, 'hex')
+    // Tags are mostly ASCII; others are UTF-8 in the script.
+    const text = `${bytes.toString('latin1')}\n${bytes.toString('utf8')}`.toLowerCase()
+    return this.#tags.find(([tag]) => text.includes(tag))?.[1]
+  }
+}
+
+interface WrittenPool extends Omit<MiningPool, 'slug'> {
+  /** Undefined: it is made of the name. */
+  readonly slug: string | undefined
+}
+
+/**
+ * Reads pools in the form of mempool's pools-v2.json: an array of `{id, name, addresses, tags, link}`, and `slug` where it is
+ * not the name's letters and digits. Addresses of other chains are allowed and match nothing, a link to no web page is left out.
+ * @throws FileFault.
+ */
+export function parseMiningPools(text: string): MiningPools {
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { allowTrailingComma: false, disallowComments: true })
+  const [error] = errors
+  if (error !== undefined)
+    throw new FileFault(lineAt(text, error.offset), `is not JSON: ${printParseErrorCode(error.error)}`)
+  if (root?.type !== 'array') throw new FileFault(1, 'must be an array of pools')
+  const seen = new Set<string>()
+  const written = (root.children ?? []).map((node) => {
+    const pool = poolOf(node, text)
+    const called = pool.slug === undefined ? `pool ${pool.name}` : `slug ${pool.slug}`
+    if (seen.has(called)) throw new FileFault(lineAt(text, node.offset), `${called} is there twice`)
+    seen.add(called)
+    return pool
+  })
+  const slugs = new Set([UNKNOWN.slug, ...written.map(({ slug }) => slug)])
+  return new MiningPools(
+    written.map((pool) => {
+      const slug = pool.slug ?? freeSlug(pool.name, slugs)
+      slugs.add(slug)
+      return { ...pool, slug }
+    }),
+  )
+}
+
+function poolOf(node: Node, text: string): WrittenPool {
+  const fault = (at: Node, what: string): never => {
+    throw new FileFault(lineAt(text, at.offset), what)
+  }
+  if (node.type !== 'object') fault(node, 'a pool must be an object')
+  const field = (name: string): Node | undefined => findNodeAtLocation(node, [name])
+  const texts = (name: string): string[] => {
+    const list = field(name)
+    if (list === undefined) return []
+    if (list.type !== 'array') return fault(list, `${name} must be an array of texts`)
+    return (list.children ?? []).map((each) => {
+      const value: unknown = getNodeValue(each)
+      return typeof value === 'string' && value.trim() !== '' ? value : fault(each, `${name} must hold texts`)
+    })
+  }
+  const optional = (name: string): string | undefined => {
+    const found = field(name)
+    if (found === undefined || found.type === 'null') return undefined
+    const value: unknown = getNodeValue(found)
+    return typeof value === 'string' ? value : fault(found, `${name} must be a text`)
+  }
+  const name = optional('name') ?? ''
+  if (name.trim() === '') fault(field('name') ?? node, 'a pool must have a name')
+  const slug = optional('slug')
+  if (slug?.trim() === '') fault(field('slug') ?? node, 'slug must not be empty')
+  for (const [key, value] of Object.entries({ name, slug }))
+    if (value?.trim().toLowerCase() === UNKNOWN.slug)
+      fault(field(key) ?? node, `${key} must not be ${UNKNOWN.name}: so all other miners are called`)
+  const link = optional('link')
+  return {
+    name,
+    slug,
+    link: isWebUrl(link) ? link : null,
+    addresses: texts('addresses'),
+    tags: texts('tags'),
+  }
+}
+
+/** As mempool makes them; of names that come to the same one ("Bitcoin India", "BitcoinIndia") the later has a number behind it. */
+function freeSlug(name: string, taken: ReadonlySet<string | undefined>): string {
+  const letters = name.replace(/[^a-z0-9]/gi, '').toLowerCase()
+  const base = letters === '' ? name : letters
+  let slug = base
+  for (let number = 2; taken.has(slug); number++) slug = `${base}-${String(number)}`
+  return slug
+}

@@ -1,0 +1,187 @@
+import type { Head } from '../../../pipelines/tables/head.js'
+import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
+import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
+import type { Channel, Feed } from './feed.js'
+import { statsSummary } from '../reads/statistics/summary.js'
+import type { State } from '../state/state.js'
+import type { Tables } from '../tables/tables.js'
+import type { WhaleAlert } from '../reads/shapes.js'
+import type { WhaleWatch } from './whale-watch.js'
+
+export interface FeedEvent {
+  readonly channel: Channel
+  readonly seq: number
+  readonly data: object
+}
+
+/** What heads make known. */
+export interface News {
+  readonly events: readonly FeedEvent[]
+  readonly whales: readonly WhaleAlert[]
+}
+
+/** Blocks and reorganisations that a restarted explorer can replay. */
+const REPLAYED = 1_000
+const BLOCKS_AT_ONCE = 400
+/** Stats between blocks are sent at most this often. */
+const STATS_EVERY_MS = 5_000
+
+interface Connected {
+  readonly seq: number
+  readonly height: number
+  readonly hash: string
+}
+
+/** Turns adopted heads into events, and tells them after the head is what the explorer answers from. */
+export class FeedWriter {
+  readonly #feed: Feed
+  readonly #state: State
+  readonly #tables: Tables
+  readonly #whales: WhaleWatch
+  #statsAt = 0
+  #poolVersion = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(feed: Feed, state: State, tables: Tables, whales: WhaleWatch) {
+    this.#feed = feed
+    this.#state = state
+    this.#tables = tables
+    this.#whales = whales
+  }
+
+  /**
+   * Numbers the channels from the tables' last heads, so that a client which was here before goes on. Up to the head that is
+   * adopted next and no further: a later one may be there by now, and is told when it is adopted itself.
+   */
+  async begin(head: Head | undefined): Promise<void> {
+    if (head === undefined) return
+    const blocks = head.blocksBefore + head.connected.length
+    const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
+    const events = [
+      ...(await this.#blockEvents(await this.#lastConnected(blocks - REPLAYED, head))),
+      ...(await this.#lastReorgs(reorgs - REPLAYED, head)),
+    ]
+    this.#feed.begin('blocks', Math.max(0, (events.find(isBlock)?.seq ?? blocks + 1) - 1))
+    this.#feed.begin('reorgs', Math.max(0, (events.find(isReorg)?.seq ?? reorgs + 1) - 1))
+    for (const { channel, data, seq } of events) this.#feed.publish(channel, data, seq)
+  }
+
+  /** What these heads make known, in order. @param tables that hold their blocks. */
+  async eventsOf(heads: readonly Head[], tables = this.#tables): Promise<News> {
+    const connected = heads.flatMap(connectedOf)
+    const [blocks, whales] = await Promise.all([
+      this.#blockEvents(connected, tables),
+      this.#whales.alertsOf(connected.slice(-REPLAYED), tables),
+    ])
+    const reorgs = heads.filter((head) => head.disconnected.length > 0).map(reorgOf)
+    return { events: [...reorgs, ...blocks], whales }
+  }
+
+  /** Call when the heads are adopted. */
+  tell({ events, whales }: News): void {
+    for (const { channel, data, seq } of events) this.#feed.publish(channel, data, seq)
+    this.#whales.tell(whales)
+    this.#tellStats()
+  }
+
+  /** Call when the pool may have changed. */
+  poolChanged(): void {
+    if (this.#state.pool.version === this.#poolVersion || this.#timer !== undefined) return
+    const wait = Math.max(0, this.#statsAt + STATS_EVERY_MS - Date.now())
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#tellStats()
+    }, wait)
+    this.#timer.unref()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #tellStats(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#statsAt = Date.now()
+    this.#poolVersion = this.#state.pool.version
+    this.#feed.publish('stats', statsSummary(this.#state.chain, this.#state.pool, this.#state.indexer()))
+  }
+
+  async #blockEvents(connected: readonly Connected[], tables = this.#tables): Promise<FeedEvent[]> {
+    const counts = new Map<string, number>()
+    for (let at = 0; at < connected.length; at += BLOCKS_AT_ONCE) {
+      const some = connected.slice(at, at + BLOCKS_AT_ONCE)
+      const sql = `SELECT lower(hex(hash)) AS id, tx_count AS txs FROM blocks
+        WHERE height IN (SELECT toUInt32(arrayJoin(splitByChar(',', {heights:String}))))
+        AND hash IN ${KEYS}`
+      const heights = [...new Set(some.map(({ height }) => height))].join(',')
+      const hashes = some.map(({ hash }) => hash)
+      for (const { id, txs } of await queryByKeys<{ id: string; txs: number }>(tables, sql, hashes, {
+        heights,
+      }))
+        counts.set(id, txs)
+    }
+    return connected.map(({ seq, height, hash }) => {
+      return { channel: 'blocks', seq, data: { height, hash, tx_count: counts.get(hash) ?? 0 } }
+    })
+  }
+
+  /** Blocks that heads up to this one connected, numbered above `after`, in order. */
+  async #lastConnected(after: number, { position }: Head): Promise<Connected[]> {
+    const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS hashes,
+      blocks_before AS before FROM heads
+      WHERE position <= {position:Int64} AND blocks_before + length(connected) > {after:Int64} AND notEmpty(connected)
+      AND ${SHOWN_HEADS}
+      ORDER BY position LIMIT 1 BY position`
+    const rows = await this.#tables.query<{ tip: string; hashes: string[]; before: string }>(sql, {
+      after,
+      position,
+    })
+    return rows
+      .flatMap(({ tip, hashes, before }) =>
+        connectedOf({ tipHeight: Number(tip), connected: hashes, blocksBefore: Number(before) }),
+      )
+      .filter(({ seq }) => seq > after)
+  }
+
+  async #lastReorgs(after: number, { position }: Head): Promise<FeedEvent[]> {
+    const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS now,
+      arrayMap(each -> lower(hex(each)), disconnected) AS gone, reorgs_before AS before FROM heads
+      WHERE position <= {position:Int64} AND reorgs_before >= {after:Int64} AND notEmpty(disconnected) AND ${SHOWN_HEADS}
+      ORDER BY position LIMIT 1 BY position`
+    type Row = { tip: string; now: string[]; gone: string[]; before: string }
+    const rows = await this.#tables.query<Row>(sql, { after, position })
+    return rows.map(({ tip, now, gone, before }) =>
+      reorgOf({
+        tipHeight: Number(tip),
+        connected: now,
+        disconnected: gone,
+        reorgsBefore: Number(before),
+      }),
+    )
+  }
+}
+
+const isBlock = (event: FeedEvent): boolean => event.channel === 'blocks'
+const isReorg = (event: FeedEvent): boolean => event.channel === 'reorgs'
+
+function connectedOf(head: Pick<Head, 'tipHeight' | 'connected' | 'blocksBefore'>): Connected[] {
+  const fork = head.tipHeight - head.connected.length
+  return head.connected.map((hash, index) => {
+    return { seq: head.blocksBefore + index + 1, height: fork + 1 + index, hash }
+  })
+}
+
+/** What a head that tells of a reorganisation makes known. */
+export function reorgOf(
+  head: Pick<Head, 'tipHeight' | 'connected' | 'disconnected' | 'reorgsBefore'>,
+): FeedEvent {
+  const { connected, disconnected } = head
+  const data = {
+    fork_height: head.tipHeight - connected.length,
+    depth: disconnected.length,
+    disconnected,
+    connected,
+  }
+  return { channel: 'reorgs', seq: head.reorgsBefore + 1, data }
+}

@@ -1,0 +1,75 @@
+import type { Definitions } from '../definitions/definitions.js'
+import type { Feed } from './feed.js'
+import type { PoolTx } from '../mempool/mempool-tx.js'
+import type { WhaleAlert } from '../reads/shapes.js'
+import { confirmedAlerts, type Naming, pooledAlert } from '../reads/mempool/whale-rows.js'
+import type { State } from '../state/state.js'
+import { type Tables, whalesIn } from '../tables/tables.js'
+
+export interface WhaleWatchParts {
+  readonly feed: Feed
+  readonly state: State
+  readonly tables: Tables
+  readonly definitions: Pick<Definitions, 'labels'>
+  /** Base units: what moves more is told. */
+  readonly threshold: bigint
+}
+
+/** Transactions remembered as told: far more than are between two sightings of one. */
+const MOST_TOLD = 50_000
+
+/**
+ * Tells each transaction that moves much once, when it is first seen: in the pool, or in a block. What was there when the
+ * explorer began counts as seen.
+ */
+export class WhaleWatch {
+  readonly #parts: WhaleWatchParts
+  readonly #told = new Set<string>()
+
+  constructor(parts: WhaleWatchParts) {
+    this.#parts = parts
+  }
+
+  /** Call in the turn in which these are in the pool, or are known whole there. */
+  pooled(txs: readonly PoolTx[]): void {
+    const { feed, state, threshold } = this.#parts
+    const naming = this.#naming()
+    if (naming === undefined) return
+    for (const tx of txs) {
+      if (tx.moved === undefined || tx.moved <= threshold || !this.#isFirst(tx.txid)) continue
+      // Until the pool is loaded nobody could have seen it come.
+      if (state.isPoolLoaded) feed.publish('whale-alerts', pooledAlert(tx, naming))
+    }
+  }
+
+  /** What these blocks would make known; tell it when their head is adopted. @throws Unavailable. */
+  async alertsOf(
+    blocks: readonly { readonly height: number; readonly hash: string }[],
+    tables = this.#parts.tables,
+  ): Promise<WhaleAlert[]> {
+    const { threshold } = this.#parts
+    const naming = this.#naming()
+    if (naming === undefined || blocks.length === 0) return []
+    return confirmedAlerts(await whalesIn(tables, threshold, blocks), { tables }, naming)
+  }
+
+  tell(alerts: readonly WhaleAlert[]): void {
+    for (const alert of alerts) if (this.#isFirst(alert.txid)) this.#parts.feed.publish('whale-alerts', alert)
+  }
+
+  #isFirst(txid: string): boolean {
+    if (this.#told.has(txid)) return false
+    this.#told.add(txid)
+    if (this.#told.size > MOST_TOLD) {
+      const oldest = this.#told.values().next()
+      if (oldest.done !== true) this.#told.delete(oldest.value)
+    }
+    return true
+  }
+
+  #naming(): Naming | undefined {
+    const { state, definitions } = this.#parts
+    const { chain } = state.chain
+    return chain === undefined ? undefined : { chain, labels: definitions.labels }
+  }
+}

@@ -1,0 +1,140 @@
+import { type Difference, Findings } from '../../../pipelines/audit/audit.js'
+import { compareBlock } from '../../../pipelines/audit/block-check.js'
+import { countDay } from '../../../pipelines/audit/day-checks.js'
+import { dayOf } from '../../../pipelines/chain/day.js'
+import type { Logger } from '../../../pipelines/logger.js'
+import { NodeClient } from '../../../pipelines/node/client.js'
+import type { Database } from '../../../pipelines/tables/clickhouse.js'
+import type { AvailableDatabase } from '../tables/availability.js'
+import { newestFence } from '../../../pipelines/tables/writers.js'
+import type { State } from '../state/state.js'
+
+export interface AuditWatchParts {
+  readonly db: Database
+  readonly database: Pick<AvailableDatabase, 'connected'>
+  readonly state: State
+  /** Where the node's RPC is now; undefined where it is not known. */
+  readonly locate: () => Promise<string | undefined>
+  readonly logger: Logger
+  /** Between two rounds; 0 for none. */
+  readonly everyMs: number
+}
+
+/** What the last round found. */
+export interface AuditResult {
+  /** ISO 8601; null before the first round. */
+  readonly checkedAt: string | null
+  /** Blocks, days and pools looked at since the start. */
+  readonly checks: number
+  readonly differences: number
+  /** Why the last round could not be made. */
+  readonly error?: string
+}
+
+const NODE_TIMEOUT_MS = 10_000
+/** Blocks near the tip are the likelier ones to be wrong: every other round looks at one of them. */
+const NEAR_TIP = 100
+
+/**
+ * A small audit that never ends: each round one block with all its transactions, one day, the tip and the pool, against the node.
+ * What moves by itself (tip, pool) counts when two rounds in a row have found it.
+ */
+export class AuditWatch {
+  readonly #parts: AuditWatchParts
+  readonly #stop = new AbortController()
+  #result: AuditResult = { checkedAt: null, checks: 0, differences: 0 }
+  /** What the last round found of tip and pool. */
+  #moving: ReadonlySet<string> = new Set()
+  #timer: NodeJS.Timeout | undefined
+  #rounds = 0
+
+  constructor(parts: AuditWatchParts) {
+    this.#parts = parts
+  }
+
+  get result(): AuditResult {
+    return this.#result
+  }
+
+  start(): void {
+    const { everyMs } = this.#parts
+    if (everyMs === 0 || this.#stop.signal.aborted) return
+    this.#timer = setTimeout(() => {
+      void this.round().finally(() => {
+        this.start()
+      })
+    }, everyMs)
+    this.#timer.unref()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#stop.abort()
+  }
+
+  /** Looks once. */
+  async round(): Promise<void> {
+    const { locate, logger } = this.#parts
+    const url = await locate().catch(() => undefined)
+    if (url === undefined) return this.#failed('no node was found')
+    const node = new NodeClient(url, { maxAttempts: 1, timeoutMs: NODE_TIMEOUT_MS })
+    try {
+      await this.#look(node)
+    } catch (error) {
+      if (this.#stop.signal.aborted) return
+      logger.debug({ err: error }, 'the audit could not be made')
+      this.#failed('node or database did not answer')
+    } finally {
+      node.close()
+    }
+  }
+
+  #failed(error: string): void {
+    const { checkedAt, checks, differences } = this.#result
+    this.#result = { checkedAt, checks, differences, error }
+  }
+
+  async #look(node: NodeClient): Promise<void> {
+    const { db, state, database, logger } = this.#parts
+    const { view, tip, recent, fence } = state.chain
+    if (!state.ready || !database.connected || view === undefined || tip === undefined)
+      return this.#failed('nothing is indexed, or the database is away')
+    const { signal } = this.#stop
+    const found = new Findings('explorer')
+    const moving = new Findings('moving')
+    const height = this.#height(tip.height)
+    await compareBlock({ db, node, signal, view }, height, found)
+    const day = recent[Math.floor(Math.random() * recent.length)]?.time ?? tip.time
+    await countDay({ db, view, head: view.head }, dayOf(day), found)
+    moving.expect('hash of the tip', tip.blockHash, await this.#hashAt(node, tip.height))
+    const told = new Set(await node.poolTxids(signal))
+    const held = new Set([...state.pool.values()].map(({ txid }) => txid))
+    for (const txid of new Set([...told, ...held]))
+      moving.expect(`unconfirmed ${txid}`, held.has(txid), told.has(txid))
+    // A reorganisation meanwhile: what was looked at is no longer of the chain.
+    const isOfChain = state.chain.view?.isCanonical(view.head.tipHeight, view.head.tipHash) === true
+    const isStill = isOfChain && (await newestFence(db)) === fence
+    const persisting = this.#persisting(moving.result().differences)
+    const differences = [...(isStill ? found.result().differences : []), ...persisting]
+    for (const difference of differences) logger.error(difference, 'the audit found a difference')
+    const checks = this.#result.checks + 4
+    this.#result = { checkedAt: new Date().toISOString(), checks, differences: differences.length }
+  }
+
+  #height(tip: number): number {
+    const span = this.#rounds++ % 2 === 0 ? Math.min(NEAR_TIP, tip + 1) : tip + 1
+    return tip - Math.floor(Math.random() * span)
+  }
+
+  /** What a node tells that is not as high as we are, is not worth more than that it differs. */
+  async #hashAt(node: NodeClient, height: number): Promise<string> {
+    return node.blockHash(height, this.#stop.signal).catch(() => 'not known to the node')
+  }
+
+  #persisting(now: readonly Difference[]): Difference[] {
+    const key = ({ what, expected }: Difference): string => `${what} ${expected}`
+    const again = now.filter((each) => this.#moving.has(key(each)))
+    this.#moving = new Set(now.map(key))
+    return again
+  }
+}

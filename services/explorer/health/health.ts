@@ -1,0 +1,53 @@
+import type { AvailableDatabase } from '../tables/availability.js'
+import type { AuditResult } from './audit-watch.js'
+import type { Upgrade } from '../../../pipelines/tables/migrate.js'
+import { UPGRADING } from '../answering/reader.js'
+import type { State } from '../state/state.js'
+
+/** What /health tells; `error` stands there only where the service is degraded. */
+export interface Health {
+  readonly status: 'ok' | 'degraded'
+  readonly service: 'headwater-explorer'
+  readonly database: 'connected' | 'disconnected'
+  readonly wsClients: number
+  readonly indexerStatus: string
+  readonly tipHeight: number
+  readonly nodeHeight: number
+  readonly tipMatch: boolean
+  readonly lastReconciledAt: string
+  /** What the explorer's own audit has found; see `npm run audit` for a whole one. */
+  readonly audit: AuditResult
+  /** Why the materializer stands still, where it does: what is served is right, and stays as old as it is. */
+  readonly indexerError?: string
+  /** Stands there, true, where that is damage in the log which the poller repairs by itself. */
+  readonly indexerHealing?: true
+  /** While the database is on its way to this version's schema. */
+  readonly upgrade?: Upgrade
+  readonly error?: string
+}
+
+interface HealthParts {
+  readonly state: State
+  readonly database: AvailableDatabase
+  readonly audit: AuditResult
+}
+
+export function healthOf({ state, database, audit }: HealthParts, wsClients: number): Health {
+  const connected = database.connected
+  const ok = connected && state.ready
+  const upgrade = connected ? state.upgrade : undefined
+  const why = upgrade === undefined ? 'Not ready yet' : UPGRADING
+  return {
+    status: ok ? 'ok' : 'degraded',
+    service: 'headwater-explorer',
+    database: connected ? 'connected' : 'disconnected',
+    wsClients,
+    tipHeight: state.chain.height,
+    ...state.indexer(),
+    audit,
+    ...(state.alert === undefined ? {} : { indexerError: state.alert }),
+    ...(state.logDamage === 'healing' ? { indexerHealing: true as const } : {}),
+    ...(upgrade === undefined ? {} : { upgrade }),
+    ...(ok ? {} : { error: connected ? why : 'Database unavailable' }),
+  }
+}

@@ -1,0 +1,273 @@
+import './header-limit.js'
+import uWS, {
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+  type us_listen_socket,
+  type us_socket_context_t,
+  type WebSocket,
+} from 'uWebSockets.js'
+import { PortTaken } from '../../ports.js'
+import type { Origin } from '../../client-address.js'
+import type { Answer, Request } from './dispatch.js'
+import type { Channel, Reaction } from '../feed/feed.js'
+import type { Observed } from '../health/metrics.js'
+
+export interface ServerParts {
+  readonly answer: (request: Request) => Answer | Promise<Answer>
+  /** The answer of a request for a socket that is not to have one. */
+  readonly refusal: (request: Request) => Answer | undefined
+  /** Told of each answer that was sent, and with status 499 of each that nobody was there for any more. */
+  readonly observe: (path: string, answer: Observed, seconds: number) => void
+  /** What a message of a client does. */
+  readonly react: (text: string | undefined) => Reaction
+}
+
+const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
+/** A client that has not taken this much is dropped: it comes back with `since`. */
+const MOST_BACKPRESSURE = 4 * 2 ** 20
+const MOST_BODY_BYTES = 64 * 1024
+const MOST_MESSAGE_BYTES = 16 * 1024
+/** LIBUS_LISTEN_EXCLUSIVE_PORT; the types have it in an enum that does not exist at run time. */
+const EXCLUSIVE_PORT = 1
+const IDLE_SECONDS = 120
+
+const REASONS: Readonly<Record<number, string>> = {
+  200: '200 OK',
+  204: '204 No Content',
+  304: '304 Not Modified',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  414: '414 URI Too Long',
+  426: '426 Upgrade Required',
+  429: '429 Too Many Requests',
+  500: '500 Internal Server Error',
+  503: '503 Service Unavailable',
+}
+
+/**
+ * What every answer says besides its own: a page of any origin may read it and these of its headers, and nothing may take it
+ * for a page. All in one value, for each call of writeHeader costs as much as finding an answer in memory does.
+ */
+const COMMON_HEADERS = [
+  '*',
+  'access-control-expose-headers: x-chain-height, x-chain-tip, etag, retry-after',
+  'x-content-type-options: nosniff',
+  "content-security-policy: default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy: no-referrer',
+  'cross-origin-resource-policy: cross-origin',
+].join('\r\n')
+
+/** As nginx has it in its logs. */
+const CLIENT_LEFT: Observed = { status: 499 }
+
+const SOCKET_HEADERS = ['sec-websocket-key', 'sec-websocket-protocol', 'sec-websocket-extensions'] as const
+
+type Client = WebSocket<object>
+type ListenExclusively = (
+  host: string,
+  port: number,
+  options: number,
+  done: (socket: us_listen_socket | false) => void,
+) => void
+
+/** Whether a client has left before its answer, and who wants to know. */
+class Departure {
+  #isOver = false
+  #callbacks: (() => void)[] = []
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  tell(callback: () => void): void {
+    if (this.#isOver) callback()
+    else this.#callbacks.push(callback)
+  }
+
+  happened(): void {
+    this.#isOver = true
+    for (const callback of this.#callbacks) callback()
+  }
+}
+
+/** The HTTP and WebSocket server. The only place that knows uWebSockets. */
+export class Server {
+  readonly #parts: ServerParts
+  readonly #app: TemplatedApp
+  readonly #clients = new Set<Client>()
+  #socket: us_listen_socket | undefined
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts
+    this.#app = uWS.App()
+    for (const path of SOCKET_PATHS) this.#serveSockets(path)
+    this.#app.any('/*', (res, req) => {
+      this.#serve(res, req)
+    })
+  }
+
+  get clients(): number {
+    return this.#clients.size
+  }
+
+  /** @returns the port. @throws PortTaken. */
+  async listen(host: string, port: number): Promise<number> {
+    // The types leave this form out. Exclusive: a second explorer on the same port must fail, not share it.
+    const listen = this.#app.listen.bind(this.#app) as unknown as ListenExclusively
+    const socket = await new Promise<us_listen_socket | false>((resolve) => {
+      listen(host, port, EXCLUSIVE_PORT, resolve)
+    })
+    if (socket === false) throw new PortTaken(port, host, 'the explorer (EXPLORER_PORT)')
+    this.#socket = socket
+    return uWS.us_socket_local_port(socket)
+  }
+
+  publish(channel: Channel, message: string): void {
+    this.#app.publish(channel, message)
+  }
+
+  close(): void {
+    if (this.#socket !== undefined) uWS.us_listen_socket_close(this.#socket)
+    this.#socket = undefined
+    for (const client of [...this.#clients]) client.end(1001, 'the server stops')
+    this.#app.close()
+  }
+
+  #serve(res: HttpResponse, req: HttpRequest): void {
+    const began = performance.now()
+    const departure = new Departure()
+    const request = requestOf(res, req, departure)
+    const { method, path } = request
+    const answer = this.#parts.answer(request)
+    const ended = (made: Observed): void => {
+      this.#parts.observe(path, made, (performance.now() - began) / 1000)
+    }
+    const ending: Ending = { isHead: method === 'HEAD', isLast: hasLargeBody(req) }
+    if (!(answer instanceof Promise)) {
+      write(res, answer, ending)
+      ended(answer)
+      return
+    }
+    res.onAborted(() => {
+      departure.happened()
+    })
+    void answer.then((made) => {
+      ended(departure.isOver ? CLIENT_LEFT : made)
+      if (departure.isOver) return
+      res.cork(() => {
+        write(res, made, ending)
+      })
+    })
+  }
+
+  #serveSockets(path: string): void {
+    this.#app.ws<object>(path, {
+      compression: uWS.DISABLED,
+      maxPayloadLength: MOST_MESSAGE_BYTES,
+      maxBackpressure: MOST_BACKPRESSURE,
+      closeOnBackpressureLimit: 1,
+      idleTimeout: IDLE_SECONDS,
+      sendPingsAutomatically: true,
+      upgrade: (res, req, context) => {
+        this.#upgrade(res, req, context)
+      },
+      open: (ws) => {
+        this.#clients.add(ws)
+      },
+      message: (ws, message, isBinary) => {
+        this.#react(ws, this.#parts.react(isBinary ? undefined : Buffer.from(message).toString()))
+      },
+      close: (ws) => {
+        this.#clients.delete(ws)
+      },
+    })
+  }
+
+  #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
+    const began = performance.now()
+    const request = requestOf(res, req, new Departure())
+    const refusal = this.#parts.refusal(request)
+    if (refusal !== undefined) {
+      write(res, refusal, { isHead: false, isLast: false })
+      this.#parts.observe(request.path, refusal, (performance.now() - began) / 1000)
+      return
+    }
+    const [key, protocol, extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
+    res.upgrade({}, key ?? '', protocol ?? '', extensions ?? '', context)
+  }
+
+  /** In one turn, so that between the events replayed and the live ones none is lost or told twice. */
+  #react(ws: Client, { replies, subscribe, unsubscribe }: Reaction): void {
+    ws.cork(() => {
+      for (const reply of replies) {
+        // Dropped for its backpressure: the connection is closed, and nothing may be sent on it.
+        if (!this.#clients.has(ws) || ws.send(reply) === 2) return
+      }
+      if (subscribe !== undefined) ws.subscribe(subscribe)
+      if (unsubscribe !== undefined) ws.unsubscribe(unsubscribe)
+    })
+  }
+}
+
+function requestOf(res: HttpResponse, req: HttpRequest, departure: Departure): Request {
+  return {
+    method: req.getCaseSensitiveMethod(),
+    path: req.getUrl(),
+    query: queryOf(req),
+    ifNoneMatch: req.getHeader('if-none-match'),
+    minChainHeight: req.getHeader('x-min-chain-height'),
+    whenGone: (callback) => {
+      departure.tell(callback)
+    },
+    authorization: () => req.getHeader('authorization'),
+    origin: () => originOf(res, req),
+  }
+}
+
+function originOf(res: HttpResponse, req: HttpRequest): Origin {
+  const forwarded: string[] = []
+  // Not getHeader, which knows the first one only: a client's own, before the one that a proxy added.
+  req.forEach((name, value) => {
+    if (name === 'x-forwarded-for') forwarded.push(value)
+  })
+  return { peer: new Uint8Array(res.getRemoteAddress()), forwardedFor: forwarded.join(',') }
+}
+
+/** Undefined where there is no question mark, whatever the types say. */
+function queryOf(req: HttpRequest): string {
+  const query: string | undefined = req.getQuery()
+  return query ?? ''
+}
+
+interface Ending {
+  readonly isHead: boolean
+  /** Whether the connection closes after the answer. */
+  readonly isLast: boolean
+}
+
+/** No request needs a body. A small one is skipped; after the answer to one that is large or of unknown length we hang up. */
+function hasLargeBody(req: HttpRequest): boolean {
+  const length = req.getHeader('content-length')
+  return (length !== '' && Number(length) > MOST_BODY_BYTES) || req.getHeader('transfer-encoding') !== ''
+}
+
+function write(res: HttpResponse, { status, headers, body }: Answer, { isHead, isLast }: Ending): void {
+  const hasBody = !isHead && status !== 204 && status !== 304
+  // endWithoutBody (3.0.6) cannot hang up: given any argument, it waits for a body, and the connection hangs.
+  if (isLast && !hasBody) {
+    res.close()
+    return
+  }
+  res.writeStatus(REASONS[status] ?? String(status))
+  res.writeHeader('access-control-allow-origin', COMMON_HEADERS)
+  for (const [name, value] of headers) res.writeHeader(name, value)
+  if (hasBody) {
+    res.end(body, isLast)
+    return
+  }
+  if (status !== 204) res.writeHeader('content-length', String(body.length))
+  res.endWithoutBody()
+}

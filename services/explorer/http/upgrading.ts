@@ -1,0 +1,54 @@
+import type { Logger } from '../../../pipelines/logger.js'
+import type { UpgradeProgress } from '../../../pipelines/log/embedded/embedded.js'
+import type { Answer } from './dispatch.js'
+import { UPGRADING, UPGRADING_RETRY_SECONDS } from '../answering/reader.js'
+import { Server } from './server.js'
+
+/** Answers every request with 503 on the explorer's port while the log of an earlier version is converted, before it can start. */
+export class UpgradeAnswers {
+  #progress: UpgradeProgress = { done: 0, total: 0 }
+  #server: Server | undefined
+  #listening: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    private readonly at: { readonly host: string; readonly port: number },
+    private readonly logger: Logger,
+  ) {}
+
+  /** Takes how far the conversion is; begins to listen at the first report. */
+  report(progress: UpgradeProgress): void {
+    this.#progress = progress
+    if (this.#server !== undefined) return
+    const server = new Server({
+      answer: () => this.#answer(),
+      refusal: () => this.#answer(),
+      observe: () => undefined,
+      react: () => ({ replies: [] }),
+    })
+    this.#server = server
+    this.#listening = server.listen(this.at.host, this.at.port).catch((error: unknown) => {
+      this.logger.warn({ err: error }, 'cannot answer while the event log is converted')
+    })
+  }
+
+  /** Frees the port. */
+  async close(): Promise<void> {
+    await this.#listening
+    this.#server?.close()
+    this.#server = undefined
+  }
+
+  #answer(): Answer {
+    const { done, total } = this.#progress
+    const body = {
+      ...{ error: UPGRADING, recordsConverted: done, recordsTotal: total },
+      ...{ status: 'degraded', service: 'headwater-explorer' },
+    }
+    const headers = [
+      ['content-type', 'application/json; charset=utf-8'],
+      ['cache-control', 'no-store'],
+      ['retry-after', String(UPGRADING_RETRY_SECONDS)],
+    ] as const
+    return { status: 503, headers, body: Buffer.from(JSON.stringify(body)) }
+  }
+}

@@ -1,0 +1,49 @@
+import { parseTx } from '../../../pipelines/chain/transaction.js'
+import { type Coin, isResolved, outpointOf, poolTx, type PoolTx } from './mempool-tx.js'
+import type { Tables } from '../tables/tables.js'
+
+/**
+ * Finds what unconfirmed transactions spend: outputs of each other, of the pool, or of the chain. A txid fixes its outputs for
+ * ever, so it does not matter on which branch they are.
+ * @returns those that have become more complete.
+ * @throws Unavailable.
+ */
+export async function resolveCoins(
+  txs: readonly PoolTx[],
+  pool: (txid: string) => PoolTx | undefined,
+  tables: Pick<Tables, 'bodies'>,
+): Promise<PoolTx[]> {
+  const open = txs.filter((tx) => !isResolved(tx))
+  const own = new Map(txs.map((tx) => [tx.txid, tx]))
+  const parents = new Set(
+    open.flatMap((tx) => tx.outpoints.filter((_, index) => tx.coins[index] === undefined).map(txidOf)),
+  )
+  const serialised = new Map<string, Buffer>()
+  const elsewhere: string[] = []
+  for (const txid of parents) {
+    const parent = own.get(txid) ?? pool(txid)
+    if (parent === undefined) elsewhere.push(txid)
+    else serialised.set(txid, parent.raw)
+  }
+  for (const [txid, { body }] of await tables.bodies.getAll(elsewhere)) serialised.set(txid, body)
+  const coins = coinsOf(serialised)
+  return open.map((tx) => fill(tx, coins)).filter((tx, index) => missing(tx) < missing(open[index] as PoolTx))
+}
+
+const txidOf = (outpoint: string): string => outpoint.slice(0, 64)
+const missing = (tx: PoolTx): number => tx.coins.filter((coin) => coin === undefined).length
+
+function coinsOf(serialised: ReadonlyMap<string, Buffer>): Map<string, Coin> {
+  const coins = new Map<string, Coin>()
+  for (const [txid, bytes] of serialised) {
+    for (const [vout, { value, script }] of parseTx(bytes).outputs.entries())
+      coins.set(outpointOf(txid, vout), { value, script: Buffer.from(script) })
+  }
+  return coins
+}
+
+function fill(tx: PoolTx, coins: ReadonlyMap<string, Coin>): PoolTx {
+  const { raw, fee, firstSeen } = tx
+  const found = tx.outpoints.map((outpoint, index) => tx.coins[index] ?? coins.get(outpoint))
+  return poolTx({ raw, fee, firstSeen }, found)
+}

@@ -1,0 +1,274 @@
+import {
+  type Heartbeat,
+  type PoolDelta,
+  type PoolEntry,
+  PoolLeft_Reason,
+} from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import type { Logger } from '../../../pipelines/logger.js'
+import { lastHeartbeat } from '../../../pipelines/log/heartbeat.js'
+import type { EventLog } from '../../../pipelines/log/port.js'
+import type { Head } from '../../../pipelines/tables/head.js'
+import { Unavailable } from '../tables/availability.js'
+import { heightOf } from '../tables/blocks.js'
+import { resolveCoins } from './coins.js'
+import type { Feed } from '../feed/feed.js'
+import { overlayBySearch, type Span } from './overlay.js'
+import type { Overlay } from './mempool.js'
+import { PoolEvents, type PoolStep } from '../../../pipelines/pool/pool-events.js'
+import { isResolved, poolTx, type PoolTx } from './mempool-tx.js'
+import { endsBefore, pause, retrying } from '../state/retry.js'
+import type { State } from '../state/state.js'
+import type { Tables } from '../tables/tables.js'
+import type { WhaleWatch } from '../feed/whale-watch.js'
+
+export interface PoolFollowerParts {
+  readonly state: State
+  readonly feed: Feed
+  readonly log: EventLog
+  readonly tables: Tables
+  readonly whales: WhaleWatch
+  readonly logger: Logger
+  /** Called at each error of our own; the following goes on. */
+  readonly onDefect?: () => void
+}
+
+const READ_AT_ONCE = 256
+const READ_BYTES = 4 * 2 ** 20
+const WAIT_MS = 1_000
+
+/**
+ * Follows topic `node` into the pool. An event takes effect when the head has reached the position of the chain at which it was
+ * seen, with the inputs of its transactions found; where the head is ahead, the overlays of the heads beyond it stay on top.
+ */
+export class PoolFollower {
+  readonly #parts: PoolFollowerParts
+  #events: PoolEvents
+  #next = 0
+  /** The pool holds an overlay for each head beyond this position. */
+  #overlaidFrom = -1
+  /** Overlays up to this position were made by search: they know nothing of transactions that enter after it. */
+  #searchedTo = -1
+  /** Position of the chain at which the last event that was taken was seen. */
+  #seenAt = -1
+  /** Transactions of which some input's value is not known. */
+  #unresolved = new Set<string>()
+
+  constructor(parts: PoolFollowerParts) {
+    this.#parts = parts
+    this.#events = new PoolEvents(parts.log, parts.logger)
+  }
+
+  /** Position of the next event of topic `node` that is looked at. */
+  get next(): number {
+    return this.#next
+  }
+
+  /** Follows until the signal aborts. The state is told when all that was there at the start is in. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { state, log, logger, onDefect } = this.#parts
+    const reading = { what: 'the pool in the log', logger, signal, onDefect }
+    await state.until(() => state.chainLoaded, undefined, signal)
+    this.#overlaidFrom = Math.max(this.#overlaidFrom, state.chain.position)
+    const start = await retrying(() => this.#events.findStart(state.chain.position), reading)
+    this.#next = start?.from ?? 0
+    while (!signal.aborted) {
+      if (this.#next > (start?.last ?? -1)) await this.#finishLoading(signal)
+      const records = await retrying(() => log.read('node', this.#next, READ_AT_ONCE, READ_BYTES), reading)
+      if (records === undefined) return
+      const steps = this.#events.steps(records)
+      this.#see(this.#events.heartbeat)
+      for (const step of steps) await this.#take(step, signal)
+      await this.#resolveAgain().catch(() => undefined)
+      const last = records.at(-1)
+      if (last !== undefined) this.#next = last.position + 1
+      else {
+        // Brokers that have just chosen a leader may hand out less than there is.
+        const isAll = async (): Promise<boolean> =>
+          state.isPoolLoaded || this.#next > (await log.last('node'))
+        if ((await retrying(isAll, reading)) === true) await this.#finishLoading(signal)
+        await log.wait('node', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
+        if (await endsBefore(log, 'node', this.#next)) {
+          this.#events = new PoolEvents(log, logger)
+          this.#next =
+            (await retrying(() => this.#events.findStart(state.chain.position), reading))?.from ?? 0
+        }
+      }
+    }
+  }
+
+  /** Whether heads may be adopted without an overlay: there is nothing to lay it upon. Ask in the turn of the adoption. */
+  canSkip(heads: readonly Head[]): boolean {
+    return this.#parts.state.pool.isEmpty && heads.every((head) => head.disconnected.length === 0)
+  }
+
+  /** A head was adopted without an overlay; should an older event of the pool come yet, it is made then. */
+  skipped(position: number): void {
+    this.#overlaidFrom = position
+    this.#parts.state.pool.forgetOverlays(position)
+  }
+
+  /** Looks again for what inputs spend, where it was not found. */
+  async #resolveAgain(): Promise<void> {
+    if (this.#unresolved.size === 0) return
+    const { state, tables, whales } = this.#parts
+    const open = [...this.#unresolved].map((txid) => state.pool.known(txid)).filter((tx) => tx !== undefined)
+    this.#unresolved = new Set(open.map((tx) => tx.txid))
+    const found = await resolveCoins(open, (txid) => state.pool.known(txid), tables)
+    for (const tx of found) if (isResolved(tx)) this.#unresolved.delete(tx.txid)
+    if (found.length === 0) return
+    state.pool.update(found)
+    whales.pooled(found)
+  }
+
+  async #take(step: PoolStep, signal: AbortSignal): Promise<void> {
+    const { state, feed, whales } = this.#parts
+    const { seenAt } = step
+    if (state.chain.position < seenAt) {
+      // The pool beside a chain that is not shown yet: nothing more can be told until it is.
+      await this.#finishLoading(signal)
+      await this.#untilShown(seenAt, signal)
+    }
+    if (signal.aborted) return
+    if (step.kind === 'snapshot') {
+      const { enteredBefore } = step
+      const entries = await this.#resolved(step.entries)
+      await this.#apply(seenAt, entries, signal, () => {
+        state.pool.replace(entries, seenAt)
+        whales.pooled(entries)
+        if (feed.lastOf('mempool') < enteredBefore) feed.begin('mempool', enteredBefore)
+      })
+      return
+    }
+    const entered = await this.#resolved(step.deltas.flatMap((delta) => delta.entered))
+    const isAhead = state.chain.position > seenAt
+    const passedOver = isAhead ? await this.#passedOver(step.deltas, signal) : new Set<string>()
+    await this.#apply(seenAt, entered, signal, () => {
+      let next = 0
+      for (const delta of step.deltas) {
+        const some = entered.slice(next, (next += delta.entered.length))
+        const left = delta.left.map(({ txid }) => hex(txid))
+        const back = delta.left.filter(({ by }) => passedOver.has(hex(by))).map(({ txid }) => hex(txid))
+        const known = back.map((txid) => state.pool.known(txid)).filter((tx) => tx !== undefined)
+        state.pool.change(some, left, seenAt)
+        if (known.length > 0) state.pool.giveBack(known)
+        const before = Number(delta.enteredBefore)
+        for (const [index, { txid, fee, vsize }] of some.entries())
+          feed.publish('mempool', { txid, fee: fee.toString(), vsize }, before + index + 1)
+      }
+      whales.pooled(entered)
+    })
+  }
+
+  /** Blocks that confirmed some of these and are not of the chain that is shown by now; one that came and went left no row. */
+  async #passedOver(deltas: readonly PoolDelta[], signal: AbortSignal): Promise<Set<string>> {
+    const { state, tables, logger, onDefect } = this.#parts
+    const left = deltas.flatMap((delta) => delta.left)
+    const blocks = left.filter(({ reason }) => reason === PoolLeft_Reason.CONFIRMED).map(({ by }) => hex(by))
+    const passed = new Set(blocks)
+    for (const hash of passed) {
+      const look = () => heightOf(tables, hash)
+      const height = await retrying(look, { what: 'a block that confirmed', logger, signal, onDefect })
+      if (height !== undefined && state.chain.view?.isCanonical(height, hash) === true) passed.delete(hash)
+    }
+    return passed
+  }
+
+  /** Waits for the head. Meanwhile heartbeats are read ahead: how far the node has gone on tells how far behind the head is. */
+  async #untilShown(position: number, signal: AbortSignal): Promise<void> {
+    const { state, log } = this.#parts
+    const isShown = (): boolean => state.chain.position >= position
+    for (let next = this.#next; !signal.aborted && !(await state.until(isShown, WAIT_MS, signal));) {
+      const records = await log.read('node', next, READ_AT_ONCE, READ_BYTES).catch(() => [])
+      next = (records.at(-1)?.position ?? next - 1) + 1
+      this.#see(lastHeartbeat(records))
+    }
+  }
+
+  #see(heartbeat: Heartbeat | undefined): void {
+    const { state } = this.#parts
+    const timeMs = Number(heartbeat?.timeMs ?? 0)
+    if (heartbeat === undefined || timeMs <= (state.nodeSeen?.timeMs ?? 0)) return
+    state.nodeSeen = { timeMs, nodeHeight: heartbeat.nodeHeight }
+  }
+
+  /** Entries with what their inputs spend, as far as that is found now. */
+  async #resolved(entries: readonly PoolEntry[]): Promise<PoolTx[]> {
+    const { state, tables, logger } = this.#parts
+    const txs = entries.map(({ txid, raw, fee, firstSeen }) => {
+      const known = state.pool.known(hex(txid))
+      if (known?.fee === fee && known.firstSeen === firstSeen) return known
+      return poolTx({ raw: Buffer.from(raw), fee, firstSeen }, known?.coins)
+    })
+    const found = await resolveCoins(txs, (txid) => state.pool.known(txid), tables).catch(
+      (error: unknown) => {
+        logger.warn({ err: error }, 'inputs of the pool cannot be looked up now')
+        return []
+      },
+    )
+    const byTxid = new Map(found.map((tx) => [tx.txid, tx]))
+    const all = txs.map((tx) => byTxid.get(tx.txid) ?? tx)
+    for (const tx of all) if (!isResolved(tx)) this.#unresolved.add(tx.txid)
+    return all
+  }
+
+  /**
+   * Makes a change of the pool in one turn with its precondition: that each head beyond the position at which the change was
+   * seen has its overlay. Until the pool is loaded nobody looks at it, so that then all are made at once.
+   */
+  async #apply(
+    seenAt: number,
+    entered: readonly PoolTx[],
+    signal: AbortSignal,
+    make: () => void,
+  ): Promise<void> {
+    const { state } = this.#parts
+    for (let done = -1; state.isPoolLoaded && !signal.aborted;) {
+      const to = Math.max(this.#overlaidFrom, this.#searchedTo)
+      if (seenAt >= to || done === to) break
+      if (await this.#layBySearch([...state.pool.entries(), ...entered], { from: seenAt, to }, signal))
+        done = to
+    }
+    if (signal.aborted) return
+    this.#seenAt = seenAt
+    make()
+  }
+
+  /** Tells the state that the pool is there, as it stands beside the head. */
+  async #finishLoading(signal: AbortSignal): Promise<void> {
+    const { state } = this.#parts
+    while (!state.isPoolLoaded && !signal.aborted) {
+      const span = { from: this.#seenAt, to: this.#overlaidFrom }
+      if (span.from >= span.to || (await this.#layBySearch([...state.pool.entries()], span, signal)))
+        state.poolLoaded()
+    }
+  }
+
+  /**
+   * Lays the overlay of heads that were adopted without one.
+   * @returns whether it could be: not where another head was adopted meanwhile without one.
+   */
+  async #layBySearch(txs: readonly PoolTx[], span: Span, signal: AbortSignal): Promise<boolean> {
+    const { state, tables, logger, onDefect } = this.#parts
+    if (state.chain.view === undefined) return true
+    const search = async (): Promise<Overlay> => {
+      const { view, fence } = state.chain
+      if (view === undefined) throw new Unavailable('there is no chain any more')
+      const overlay = await overlayBySearch(txs, span, view, state.pool, tables)
+      if ((await tables.fence()) === fence) return overlay
+      throw new Unavailable('another writer began while the chain was searched')
+    }
+    const overlay = await retrying(search, {
+      what: 'the blocks since the pool was told',
+      logger,
+      signal,
+      onDefect,
+    })
+    if (overlay === undefined || this.#overlaidFrom > span.to) return false
+    state.pool.advance(overlay)
+    this.#searchedTo = Math.max(this.#searchedTo, span.to)
+    this.#overlaidFrom = Math.min(this.#overlaidFrom, span.from)
+    return true
+  }
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

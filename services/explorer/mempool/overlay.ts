@@ -1,0 +1,182 @@
+import { decodePrevouts } from '../../../pipelines/chain/prevout.js'
+import { parseBody, parseTx, serializeTx } from '../../../pipelines/chain/transaction.js'
+import type { ChainView } from '../../../pipelines/tables/chain-view.js'
+import type { Head } from '../../../pipelines/tables/head.js'
+import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
+import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
+import { outpointOf, poolTx, type PoolTx } from './mempool-tx.js'
+import { type ChainedTx, type Overlay, type Pool, returnable } from './mempool.js'
+import { placesOfBlock, type Tables } from '../tables/tables.js'
+
+export interface BlockRef {
+  readonly height: number
+  readonly hash: string
+}
+
+/** What consecutive heads did together: blocks that came and went between are in neither list. Both lowest first. */
+export function foldHeads(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
+  connected: BlockRef[]
+  disconnected: BlockRef[]
+} {
+  const connected = new Map<string, number>()
+  const disconnected = new Map<string, number>()
+  for (const head of heads) {
+    const fork = head.tipHeight - head.connected.length
+    for (const [index, hash] of head.disconnected.entries()) {
+      if (!connected.delete(hash)) disconnected.set(hash, fork + head.disconnected.length - index)
+    }
+    for (const [index, hash] of head.connected.entries()) {
+      if (!disconnected.delete(hash)) connected.set(hash, fork + 1 + index)
+    }
+  }
+  return { connected: byHeight(connected), disconnected: byHeight(disconnected) }
+}
+
+function byHeight(blocks: ReadonlyMap<string, number>): BlockRef[] {
+  return [...blocks]
+    .map(([hash, height]) => ({ hash, height }))
+    .sort((one, other) => one.height - other.height)
+}
+
+/** Blocks whose transactions are named in one query. */
+const BLOCKS_AT_ONCE = 200
+/** A head that connects more is a backfill's: the pool's next event is nearer than the answer to what it contradicts. */
+const MOST_BLOCKS_SEARCHED_FOR_CONFLICTS = 100
+const MOST_HEADS_APART = 30
+/** More returned transactions than a pool holds would only be held for the moment until the pool's next event. */
+const MOST_RETURNED = 50_000
+
+/**
+ * What these heads mean for the pool until its own next event tells.
+ * @throws Unavailable.
+ */
+async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tables): Promise<Overlay> {
+  const { connected, disconnected } = foldHeads(heads)
+  const confirmed = await txidsOf(connected, tables)
+  const spent =
+    connected.length <= MOST_BLOCKS_SEARCHED_FOR_CONFLICTS
+      ? await spentBy(confirmed, pool, tables)
+      : new Set<string>()
+  const chained = await txsOfAll(disconnected, pool, tables)
+  const position = heads.at(-1)?.position ?? -1
+  return { position, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
+}
+
+/**
+ * The same, head by head: an event of the pool may be of a moment between two of them, and needs what comes after it. Of many
+ * heads all but the last are taken together, as the pool would join their overlays.
+ * @throws Unavailable.
+ */
+export async function overlaysOf(heads: readonly Head[], pool: Pool, tables: Tables): Promise<Overlay[]> {
+  const cut = Math.max(0, heads.length - MOST_HEADS_APART)
+  const parts = [...(cut > 0 ? [heads.slice(0, cut)] : []), ...heads.slice(cut).map((head) => [head])]
+  const overlays: Overlay[] = []
+  for (const part of parts) overlays.push(await overlayOf(part, pool, tables))
+  return overlays
+}
+
+/** Heads by their positions, the first one left out. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * The same for heads that connect too many blocks to read them all: asks instead where the pool's transactions are. It holds
+ * for the transactions that are given, so that it must be made again when others have entered meanwhile.
+ * @throws Unavailable.
+ */
+export async function overlayBySearch(
+  txs: readonly PoolTx[],
+  span: Span,
+  view: ChainView,
+  pool: Pool,
+  tables: Tables,
+): Promise<Overlay> {
+  const blocks = await disconnectedWithin(span, view, tables)
+  const chained = await txsOfAll(blocks, pool, tables)
+  const all = [...txs, ...chained.map(({ tx }) => tx)]
+  const [places, spends] = await Promise.all([
+    tables.places.getAll(all.map((tx) => tx.txid)),
+    tables.spends.getAll(all.flatMap((tx) => tx.outpoints.map((outpoint) => outpoint.slice(0, 64)))),
+  ])
+  const confirmed = new Set<string>()
+  for (const [txid, found] of places)
+    if (found.some((place) => view.isCanonical(place.height, place.blockHash))) confirmed.add(txid)
+  const spent = new Set<string>()
+  for (const [txid, found] of spends)
+    for (const { vout, height, blockHash } of found)
+      if (view.isCanonical(height, blockHash)) spent.add(outpointOf(txid, vout))
+  return { position: span.to, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
+}
+
+/** Blocks that heads of a span disconnected and that are not of the chain, lowest first. */
+async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: Tables): Promise<BlockRef[]> {
+  const sql = `SELECT tip_height AS tip, length(connected) AS grown, arrayMap(each -> lower(hex(each)), disconnected) AS gone
+    FROM heads WHERE position > {from:Int64} AND position <= {to:Int64} AND notEmpty(disconnected) AND ${SHOWN_HEADS}
+    ORDER BY position LIMIT 1 BY position LIMIT 1000`
+  const rows = await tables.query<{ tip: string; grown: string; gone: string[] }>(sql, { from, to })
+  const blocks = new Map<string, number>()
+  for (const { tip, grown, gone } of rows) {
+    const top = Number(tip) - Number(grown) + gone.length
+    for (const [index, hash] of gone.entries()) blocks.set(hash, top - index)
+  }
+  return byHeight(blocks).filter(({ height, hash }) => !view.isCanonical(height, hash))
+}
+
+async function txsOfAll(blocks: readonly BlockRef[], pool: Pool, tables: Tables): Promise<ChainedTx[]> {
+  const chained: ChainedTx[] = []
+  for (const block of blocks) {
+    if (chained.length < MOST_RETURNED) chained.push(...(await txsOf(block, pool, tables)))
+  }
+  return chained
+}
+
+async function txidsOf(blocks: readonly BlockRef[], tables: Tables): Promise<Set<string>> {
+  const txids = new Set<string>()
+  for (let at = 0; at < blocks.length; at += BLOCKS_AT_ONCE) {
+    const some = blocks.slice(at, at + BLOCKS_AT_ONCE)
+    const sql = `SELECT lower(hex(txid)) AS id FROM block_txs
+      WHERE height BETWEEN {from:UInt32} AND {to:UInt32}
+      AND block_hash IN ${KEYS}`
+    const span = { from: some[0]?.height ?? 0, to: some.at(-1)?.height ?? 0 }
+    const hashes = some.map((block) => block.hash)
+    const rows = await queryByKeys<{ id: string }>(tables, sql, hashes, span)
+    for (const { id } of rows) txids.add(id)
+  }
+  return txids
+}
+
+async function spentBy(txids: ReadonlySet<string>, pool: Pool, tables: Tables): Promise<Set<string>> {
+  const spent = new Set<string>()
+  const unknown: string[] = []
+  for (const txid of txids) {
+    const known = pool.known(txid)
+    if (known === undefined) unknown.push(txid)
+    else for (const outpoint of known.outpoints) spent.add(outpoint)
+  }
+  for (const { body } of (await tables.bodies.getAll(unknown)).values())
+    for (const input of parseTx(body).inputs) spent.add(outpointOf(input.prevTxid, input.prevVout))
+  return spent
+}
+
+async function txsOf(block: BlockRef, pool: Pool, tables: Tables): Promise<ChainedTx[]> {
+  const places = await placesOfBlock(tables, block, 0, 0xffff_ffff)
+  const [bodies, witnesses] = await Promise.all([
+    tables.bodies.getAll(places.map((place) => place.txid)),
+    tables.witnesses.getAll(places.filter((place) => place.wtxid !== place.txid).map((place) => place.wtxid)),
+  ])
+  const txs: ChainedTx[] = []
+  for (const place of places) {
+    const stored = bodies.get(place.txid)
+    if (stored === undefined) continue
+    const tx = parseBody(stored.body, witnesses.get(place.wtxid))
+    const coins = decodePrevouts(stored.prevouts)
+    const inputs = coins.reduce((sum, coin) => sum + coin.value, 0n)
+    const outputs = tx.outputs.reduce((sum, output) => sum + output.value, 0n)
+    const firstSeen = pool.known(place.txid)?.firstSeen ?? place.time
+    const facts = { raw: serializeTx(tx, true), fee: tx.isCoinbase ? 0n : inputs - outputs, firstSeen }
+    txs.push({ tx: poolTx(facts, coins), isCoinbase: tx.isCoinbase })
+  }
+  return txs
+}

@@ -1,0 +1,159 @@
+import { Type } from '@sinclair/typebox'
+import { isDilithiumScript } from '../../../../pipelines/chain/address.js'
+import { scriptType } from '../../../../pipelines/chain/script.js'
+import { unspentPage } from '../../../../pipelines/tables/unspent.js'
+import type { PoolTx } from '../../mempool/mempool-tx.js'
+import type { ScriptRow } from '../../tables/tables.js'
+import { address, limit, offset, page } from '../arguments.js'
+import { isoTime } from '../chain/block-rows.js'
+import { declareRead, listFrom, NotFound } from '../read.js'
+import { askedScript, lastOfScript } from './script.js'
+import { AddressSummary, AddressTransaction, paged, Utxo, windowed } from '../shapes.js'
+
+/** Known to the chain or to the pool; the figures are the chain's. */
+export const addressSummary = declareRead({
+  name: 'address',
+  about: 'What an address has received, sent and holds.',
+  path: '/address/:address',
+  fresh: 'pool',
+  args: { address },
+  answer: AddressSummary,
+  async resolve(context, { address }) {
+    const asked = askedScript(context, address)
+    const pooled = context.pool.ofScript(asked.scriptHash)
+    const last = await lastOfScript(context, asked.scriptHash)
+    if (last === undefined && pooled.length === 0) throw new NotFound('Address not found')
+    const change = pooled.reduce((sum, tx) => sum + changeOf(tx, asked.scriptHash), 0n)
+    const received = last?.totalReceived ?? 0n
+    const sent = last?.totalSent ?? 0n
+    return {
+      address,
+      script_type: scriptType(asked.script),
+      first_seen_height: last?.firstHeight ?? null,
+      first_seen: last === undefined ? null : isoTime(last.firstTime),
+      last_seen: last === undefined ? null : isoTime(last.time),
+      tx_count: last?.ordinal ?? 0,
+      total_received: received.toString(),
+      total_sent: sent.toString(),
+      balance: (received - sent).toString(),
+      unspent_count: last?.unspentCount ?? 0,
+      isDilithium: isDilithiumScript(asked.script) || asked.askedAsDilithium || last?.showsDilithium === true,
+      unconfirmed: { balance_change: change.toString(), tx_count: pooled.length },
+    }
+  },
+})
+
+export const addressTransactions = declareRead({
+  name: 'addressTransactions',
+  about: 'The transactions of an address, those of the pool included.',
+  path: '/address/:address/txs',
+  fresh: 'pool',
+  args: {
+    address,
+    page,
+    limit: limit(25, 100),
+    sort: Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'desc' }),
+  },
+  answer: paged(AddressTransaction),
+  emptyFrom: listFrom,
+  async resolve(context, { address, page, limit, sort }) {
+    const { scriptHash } = askedScript(context, address)
+    const pooled = context.pool.ofScript(scriptHash)
+    const { view } = context.chain
+    const count = (await lastOfScript(context, scriptHash))?.ordinal ?? 0
+    const slots = slotsOf({ page, limit, sort, confirmed: count, unconfirmed: pooled.length })
+    const rows =
+      slots.from > slots.to ? [] : await context.tables.scriptRows(scriptHash, slots.from, slots.to)
+    const visible = new Map(
+      rows.filter((row) => view?.isCanonical(row.height, row.blockHash)).map((row) => [row.ordinal, row]),
+    )
+    const confirmed = [...visible.values()].map((row) => confirmedItem(address, row))
+    const unconfirmed = pooled
+      .map((tx) => pooledItem(address, tx, changeOf(tx, scriptHash)))
+      .slice(slots.pooledFrom, slots.pooledTo)
+    const items =
+      sort === 'desc' ? [...unconfirmed, ...confirmed.reverse()] : [...confirmed, ...unconfirmed.reverse()]
+    return { items, total: count + pooled.length, page, limit }
+  },
+})
+
+export const addressUtxos = declareRead({
+  name: 'addressUtxos',
+  about: 'The confirmed unspent outputs of an address, newest first.',
+  path: '/address/:address/utxos',
+  fresh: 'head',
+  args: { address, limit: limit(100, 500), offset },
+  answer: windowed(Utxo),
+  emptyFrom: listFrom,
+  async resolve(context, { address, limit, offset }) {
+    const asked = askedScript(context, address)
+    const total = (await lastOfScript(context, asked.scriptHash))?.unspentCount ?? 0
+    if (offset >= total) return { items: [], total, limit, offset }
+    const filter = context.chain.view?.sqlFilter('height', 'block_hash') ?? '0'
+    const outputs = await unspentPage(
+      context.tables,
+      { scriptHash: asked.scriptHash, filter },
+      { limit, offset, total },
+    )
+    const script = { script_pub_key: asked.script.toString('hex'), script_type: scriptType(asked.script) }
+    const items = outputs.map(({ txid, vout, height, value }) => {
+      return { txid, vout, block_height: height, value, ...script, spent_txid: null, spent_vin: null }
+    })
+    return { items, total, limit, offset }
+  },
+})
+
+interface Slots {
+  /** Ordinals of confirmed transactions; none where `from` is larger. */
+  readonly from: number
+  readonly to: number
+  /** Range within the unconfirmed ones, newest first. */
+  readonly pooledFrom: number
+  readonly pooledTo: number
+}
+
+/** Which rows fill a page: unconfirmed ones stand before all confirmed ones in desc, after them in asc. */
+export function slotsOf(asked: {
+  readonly page: number
+  readonly limit: number
+  readonly sort: 'asc' | 'desc'
+  readonly confirmed: number
+  readonly unconfirmed: number
+}): Slots {
+  const { page, limit, sort, confirmed, unconfirmed } = asked
+  const total = confirmed + unconfirmed
+  const start = Math.min((page - 1) * limit, total)
+  const end = Math.min(start + limit, total)
+  // As positions in desc, newest first, whichever way was asked.
+  const [first, last] = sort === 'desc' ? [start, end] : [total - end, total - start]
+  return {
+    from: confirmed - Math.max(0, last - unconfirmed) + 1,
+    to: confirmed - Math.max(0, first - unconfirmed),
+    pooledFrom: Math.min(first, unconfirmed),
+    pooledTo: Math.min(last, unconfirmed),
+  }
+}
+
+const changeOf = (tx: PoolTx, scriptHash: string): bigint => tx.changes.get(scriptHash) ?? 0n
+
+function confirmedItem(address: string, row: ScriptRow): AddressTransaction {
+  return {
+    address,
+    txid: row.txid,
+    block_height: row.height,
+    tx_index: row.txIndex,
+    value_change: (row.received - row.sent).toString(),
+    timestamp: isoTime(row.time),
+  }
+}
+
+function pooledItem(address: string, tx: PoolTx, change: bigint): AddressTransaction {
+  return {
+    address,
+    txid: tx.txid,
+    block_height: null,
+    tx_index: null,
+    value_change: change.toString(),
+    timestamp: isoTime(tx.firstSeen),
+  }
+}

@@ -1,0 +1,40 @@
+import { type DecodedAddress, decodeAddress } from '../../../../pipelines/chain/address.js'
+import { CHAINS } from '../../../../pipelines/chain/network.js'
+import { scriptHash } from '../../../../pipelines/chain/script.js'
+import type { ScriptRow } from '../../tables/tables.js'
+import { address as schema, badArgument } from '../arguments.js'
+import type { ReadContext } from '../read.js'
+
+export interface AskedScript extends DecodedAddress {
+  readonly scriptHash: string
+}
+
+/** The script that an address names, undefined for a malformed one. Before the first head every chain's are well-formed. */
+export function scriptOf({ chain }: Pick<ReadContext, 'chain'>, address: string): AskedScript | undefined {
+  for (const network of chain.chain === undefined ? CHAINS : [chain.chain]) {
+    const decoded = decodeAddress(address, network)
+    if (decoded !== undefined) return { ...decoded, scriptHash: scriptHash(decoded.script) }
+  }
+  return undefined
+}
+
+/** @throws BadArgument for a malformed one. */
+export function askedScript(context: Pick<ReadContext, 'chain'>, address: string): AskedScript {
+  const script = scriptOf(context, address)
+  if (script === undefined) throw badArgument('address', schema)
+  return script
+}
+
+/** The last transaction of a script in the chain, whose row holds the script's totals. */
+export async function lastOfScript(
+  { chain, tables }: Pick<ReadContext, 'chain' | 'tables'>,
+  hash: string,
+): Promise<ScriptRow | undefined> {
+  const { view } = chain
+  if (view === undefined) return undefined
+  return tables.lastOfScript(
+    hash,
+    (height, blockHash) => view.isCanonical(height, blockHash),
+    view.sqlFilter('height', 'block_hash'),
+  )
+}

@@ -1,0 +1,101 @@
+import { addressOf } from '../../../../pipelines/chain/address.js'
+import { difficultyOf } from '../../../../pipelines/chain/difficulty.js'
+import type { Chain } from '../../../../pipelines/chain/network.js'
+import { blockAt, type BlockRow, blocksBetween, heightOf } from '../../tables/blocks.js'
+import type { ChainState } from '../../state/state.js'
+import { SHOWN_HEADS } from '../../../../pipelines/tables/writers.js'
+import { scriptHash } from '../../../../pipelines/chain/script.js'
+import type { ReadContext } from '../read.js'
+import type { Tables } from '../../tables/tables.js'
+import type { Block } from '../shapes.js'
+
+type Queries = Pick<Tables, 'query'>
+
+/** A block and whether the chain holds it. */
+export interface FoundBlock {
+  readonly row: BlockRow
+  readonly canonical: boolean
+}
+
+/**
+ * The chain's block at a height, or the block with a hash: of the chain, or one that a reorganisation replaced. A block that
+ * is being written, or was never of the chain, is not there.
+ * @param which a height in decimal or a hash in hex.
+ */
+export async function findBlock(
+  tables: Queries,
+  chain: ChainState,
+  which: string,
+): Promise<FoundBlock | undefined> {
+  const { view } = chain
+  if (view === undefined) return undefined
+  if (which.length === 64) return findByHash(tables, chain, which.toLowerCase())
+  const height = Number(which)
+  if (height > chain.height) return undefined
+  if (height === chain.height && chain.tip !== undefined) return { row: chain.tip, canonical: true }
+  const rows = await blocksBetween(tables, height, height)
+  const row = rows.find((each) => view.isCanonical(each.height, each.blockHash))
+  return row === undefined ? undefined : { row, canonical: true }
+}
+
+async function findByHash(tables: Queries, chain: ChainState, hash: string): Promise<FoundBlock | undefined> {
+  if (hash === chain.tipHash && chain.tip !== undefined) return { row: chain.tip, canonical: true }
+  const height = await heightOf(tables, hash)
+  if (height === undefined) return undefined
+  const row = await blockAt(tables, height, hash)
+  if (row === undefined) return undefined
+  if (chain.view?.isCanonical(height, hash) === true) return { row, canonical: true }
+  return (await wasReplaced(tables, chain, hash)) ? { row, canonical: false } : undefined
+}
+
+async function wasReplaced(tables: Queries, chain: ChainState, hash: string): Promise<boolean> {
+  const sql = `SELECT count() AS heads FROM heads WHERE position <= {position:Int64}
+    AND notEmpty(disconnected) AND ${SHOWN_HEADS} AND has(disconnected, toFixedString(unhex({hash:String}), 32))`
+  const rows = await tables.query<{ heads: string }>(sql, { position: chain.position, hash })
+  return Number(rows[0]?.heads) > 0
+}
+
+/** Who mined a block, as far as the operator's definitions tell: its pool, or the label of the address that it pays. */
+function minerLabel(row: BlockRow, { labels, pools }: ReadContext['definitions']): string | null {
+  const pool = pools.ofBlock({
+    hash: row.blockHash,
+    minerScript: row.minerScript,
+    coinbaseScript: row.coinbaseScript,
+  })
+  return pool?.name ?? labels.ofScript(scriptHash(Buffer.from(row.minerScript, 'hex')))?.label ?? null
+}
+
+export function toBlock(
+  { row, canonical }: FoundBlock,
+  chain: Chain,
+  definitions: ReadContext['definitions'],
+): Block {
+  return {
+    hash: row.blockHash,
+    height: row.height,
+    canonical,
+    prev_hash: row.prevHash,
+    merkle_root: row.merkleRoot,
+    timestamp: isoTime(row.time),
+    median_time: isoTime(row.medianTime),
+    nonce: String(row.nonce),
+    bits: row.bits.toString(16).padStart(8, '0'),
+    difficulty: difficultyOf(row.bits),
+    version: row.version,
+    size: row.size,
+    weight: row.weight,
+    stripped_size: row.strippedSize,
+    tx_count: row.txCount,
+    total_fees: row.totalFees,
+    subsidy: row.subsidy,
+    miner_address:
+      row.minerScript === '' ? null : (addressOf(Buffer.from(row.minerScript, 'hex'), chain) ?? null),
+    miner_label: minerLabel(row, definitions),
+    chainwork: row.chainwork,
+  }
+}
+
+/** @param seconds unix time. */
+export function isoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString()
+}

@@ -1,0 +1,82 @@
+import { heightOrHash, limit, page, witness } from '../arguments.js'
+import { findBlock, toBlock } from './block-rows.js'
+import { declareRead, NotFound } from '../read.js'
+import { Block, paged, Transaction } from '../shapes.js'
+import { blocksBetween } from '../../tables/blocks.js'
+import { placesOfBlock } from '../../tables/tables.js'
+import { transactionsAt } from './transaction-rows.js'
+
+export const blocks = declareRead({
+  name: 'blocks',
+  about: 'Blocks of the chain, newest first.',
+  path: '/blocks',
+  fresh: 'head',
+  args: { page, limit: limit(20, 100) },
+  answer: paged(Block),
+  emptyFrom: ({ page, limit }, { items }) => (items.length === 0 ? (page - 1) * limit : undefined),
+  async resolve({ chain, tables, definitions }, { page, limit }) {
+    const total = chain.height + 1
+    const to = chain.height - (page - 1) * limit
+    const { view, chain: network } = chain
+    if (view === undefined || network === undefined || to < 0) return { items: [], total, page, limit }
+    const rows = await blocksBetween(tables, Math.max(0, to - limit + 1), to)
+    const visible = rows.filter((row) => view.isCanonical(row.height, row.blockHash))
+    return {
+      items: visible.map((row) => toBlock({ row, canonical: true }, network, definitions)),
+      total,
+      page,
+      limit,
+    }
+  },
+})
+
+export const tip = declareRead({
+  name: 'tip',
+  about: 'The newest block.',
+  path: '/blocks/tip',
+  fresh: 'head',
+  args: {},
+  answer: Block,
+  resolve({ chain, definitions }) {
+    if (chain.tip === undefined || chain.chain === undefined) throw new NotFound('Block not found')
+    return toBlock({ row: chain.tip, canonical: true }, chain.chain, definitions)
+  },
+})
+
+export const block = declareRead({
+  name: 'block',
+  about: 'A block by its height or its hash; by its hash also one that a reorganisation replaced.',
+  path: '/block/:heightOrHash',
+  fresh: 'head',
+  args: { heightOrHash },
+  answer: Block,
+  async resolve({ chain, tables, definitions }, args) {
+    const found = await findBlock(tables, chain, args.heightOrHash)
+    if (found === undefined || chain.chain === undefined) throw noBlock(args.heightOrHash)
+    return toBlock(found, chain.chain, definitions)
+  },
+})
+
+export const blockTransactions = declareRead({
+  name: 'blockTransactions',
+  about: 'The transactions of a block, in its order.',
+  path: '/block/:heightOrHash/txs',
+  fresh: 'head',
+  args: { heightOrHash, page, limit: limit(25, 100), witness },
+  answer: paged(Transaction),
+  async resolve(context, { heightOrHash, page, limit, witness }) {
+    const { chain, tables } = context
+    const found = await findBlock(tables, chain, heightOrHash)
+    if (found === undefined) throw noBlock(heightOrHash)
+    const { height, blockHash: hash, txCount: total } = found.row
+    const from = (page - 1) * limit
+    if (from >= total) return { items: [], total, page, limit }
+    const places = await placesOfBlock(tables, { height, hash }, from, from + limit - 1)
+    return { items: await transactionsAt(places, context, witness), total, page, limit }
+  },
+})
+
+/** @param which a height in decimal or a hash in hex, which may be of any height. */
+function noBlock(which: string): NotFound {
+  return new NotFound('Block not found', which.length === 64 ? 0 : Number(which))
+}

@@ -1,0 +1,61 @@
+import { Type } from '@sinclair/typebox'
+import { addressOf } from '../../../../pipelines/chain/address.js'
+import { findBlock } from './block-rows.js'
+import { declareRead, NEVER, NotFound, type ReadContext } from '../read.js'
+import { lastOfScript, scriptOf } from '../addresses/script.js'
+import { SearchResult } from '../shapes.js'
+
+/** Finds what a text names: a height, a block's hash, a txid or an address; the value is its one canonical spelling. */
+export const search = declareRead({
+  name: 'search',
+  about: 'What a text names.',
+  path: '/search',
+  fresh: 'pool',
+  args: {
+    q: Type.String({
+      pattern: '\\S',
+      maxLength: 100,
+      title: 'a height, a hash, a txid or an address',
+      description: '1 to 100 characters, not all of them spaces',
+    }),
+  },
+  answer: SearchResult,
+  async resolve(context, { q }) {
+    const text = q.trim()
+    const isHeight = /^\d{1,10}$/.test(text)
+    const isHash = /^[0-9a-f]{64}$/i.test(text)
+    const found = isHeight
+      ? await matchBlock(text, context)
+      : isHash
+        ? await matchHash(text.toLowerCase(), context)
+        : await matchAddress(text, context)
+    if (found !== undefined) return { ...found, query: q }
+    const namesNothing = !isHeight && !isHash && scriptOf(context, text) === undefined
+    throw new NotFound('Nothing matches', isHeight ? Number(text) : namesNothing ? NEVER : 0)
+  },
+})
+
+type Match = Omit<SearchResult, 'query'>
+
+async function matchBlock(which: string, { chain, tables }: ReadContext): Promise<Match | undefined> {
+  const found = await findBlock(tables, chain, which)
+  return found === undefined ? undefined : { type: 'block', value: found.row.blockHash }
+}
+
+async function matchHash(hash: string, context: ReadContext): Promise<Match | undefined> {
+  const { chain, tables, pool } = context
+  if (pool.get(hash) !== undefined) return { type: 'transaction', value: hash }
+  const [block, places] = await Promise.all([matchBlock(hash, context), tables.places.get(hash)])
+  if (block !== undefined) return block
+  const isThere = places?.some((place) => chain.view?.isCanonical(place.height, place.blockHash)) === true
+  return isThere ? { type: 'transaction', value: hash } : undefined
+}
+
+async function matchAddress(text: string, context: ReadContext): Promise<Match | undefined> {
+  const asked = scriptOf(context, text)
+  const { chain } = context.chain
+  if (asked === undefined || chain === undefined) return undefined
+  const isPooled = context.pool.ofScript(asked.scriptHash).length > 0
+  if (!isPooled && (await lastOfScript(context, asked.scriptHash)) === undefined) return undefined
+  return { type: 'address', value: addressOf(asked.script, chain) ?? text }
+}

@@ -1,0 +1,206 @@
+import { addressOf } from '../../../../pipelines/chain/address.js'
+import type { Chain } from '../../../../pipelines/chain/network.js'
+import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
+import { scriptType } from '../../../../pipelines/chain/script.js'
+import { parseBody, parseTx, type Tx, vsizeOf } from '../../../../pipelines/chain/transaction.js'
+import type { Coin, PoolTx } from '../../mempool/mempool-tx.js'
+import type { Body, Place, Spend } from '../../tables/tables.js'
+import { isoTime } from './block-rows.js'
+import { NotFound, type ReadContext } from '../read.js'
+import type { Input, Output, Transaction } from '../shapes.js'
+
+/** Where and how a transaction stands; block and index are null for an unconfirmed one. */
+interface Standing {
+  readonly block_hash: string | null
+  readonly block_height: number | null
+  readonly tx_index: number | null
+  readonly timestamp: string
+  readonly is_dilithium: boolean
+  readonly has_witness: boolean
+  readonly size: number
+  readonly weight: number
+  /** Base units. */
+  readonly fee: bigint
+}
+
+interface Parts {
+  readonly tx: Tx
+  readonly standing: Standing
+  readonly coins: readonly (Coin | undefined)[]
+  readonly spends: readonly Spend[]
+  readonly chain: Chain
+  /** Whether inputs tell script_sig and witness. */
+  readonly full: boolean
+}
+
+/**
+ * Transactions of blocks, in the order of their places.
+ * @param full whether inputs tell script_sig and witness; else no witness is read.
+ */
+export async function transactionsAt(
+  places: readonly Place[],
+  { chain, tables }: Pick<ReadContext, 'chain' | 'tables'>,
+  full: boolean,
+): Promise<Transaction[]> {
+  const txids = places.map((place) => place.txid)
+  const witnessed = full ? places.filter((place) => place.wtxid !== place.txid) : []
+  const [bodies, spends, witnesses] = await Promise.all([
+    tables.bodies.getAll(txids),
+    tables.spends.getAll(txids),
+    tables.witnesses.getAll(witnessed.map((place) => place.wtxid)),
+  ])
+  return places.map((place) => {
+    const body = bodies.get(place.txid)
+    if (body === undefined) throw new Error(`transaction ${place.txid} is in a block and has no body`)
+    const own = { body, spends: spends.get(place.txid) ?? [], witness: witnesses.get(place.wtxid) }
+    return confirmed(place, own, chain, full)
+  })
+}
+
+/**
+ * A transaction as it stands now: of the pool, or of the chain.
+ * @param asked its txid, in whatever case.
+ * @throws NotFound.
+ */
+export async function transactionNow(asked: string, context: ReadContext): Promise<Transaction> {
+  const txid = asked.toLowerCase()
+  const { chain } = context.chain
+  const pooled = context.pool.get(txid)
+  if (pooled !== undefined && chain !== undefined) return unconfirmed(pooled, chain)
+  const found = await transactionById(txid, context)
+  if (found === undefined) throw new NotFound('Transaction not found')
+  return found
+}
+
+/** One transaction of the chain with all that belongs to it, undefined where the chain does not hold it. */
+async function transactionById(
+  txid: string,
+  { chain, tables }: Pick<ReadContext, 'chain' | 'tables'>,
+): Promise<Transaction | undefined> {
+  const { view } = chain
+  if (view === undefined) return undefined
+  const [places, body, spends, witnesses] = await Promise.all([
+    tables.places.get(txid),
+    tables.bodies.get(txid),
+    tables.spends.get(txid),
+    tables.ownWitnesses.get(txid),
+  ])
+  const place = places?.find((each) => view.isCanonical(each.height, each.blockHash))
+  if (place === undefined) return undefined
+  if (body === undefined) throw new Error(`transaction ${txid} is in a block and has no body`)
+  const witness = witnesses?.get(place.wtxid)
+  return confirmed(place, { body, spends: spends ?? [], witness }, chain, true)
+}
+
+function confirmed(
+  place: Place,
+  own: { readonly body: Body; readonly spends: readonly Spend[]; readonly witness: Buffer | undefined },
+  { chain, view }: ReadContext['chain'],
+  full: boolean,
+): Transaction {
+  if (chain === undefined) throw new Error('a transaction of no chain')
+  const tx = parseBody(own.body.body, own.witness)
+  const coins = decodePrevouts(own.body.prevouts)
+  const paid = sum(coins) - sum(tx.outputs)
+  const standing: Standing = {
+    block_hash: place.blockHash,
+    block_height: place.height,
+    tx_index: place.txIndex,
+    timestamp: isoTime(place.time),
+    is_dilithium: place.isDilithium,
+    has_witness: place.wtxid !== place.txid,
+    size: place.size,
+    weight: place.weight,
+    fee: tx.isCoinbase ? 0n : paid,
+  }
+  const spends = own.spends.filter((spend) => view?.isCanonical(spend.height, spend.blockHash))
+  return assemble({ tx, standing, coins, spends, chain, full })
+}
+
+/** An unconfirmed transaction; what its outputs are spent by counts only when it is confirmed. */
+function unconfirmed(pooled: PoolTx, chain: Chain): Transaction {
+  const tx = parseTx(pooled.raw)
+  const standing: Standing = {
+    block_hash: null,
+    block_height: null,
+    tx_index: null,
+    timestamp: isoTime(pooled.firstSeen),
+    is_dilithium: pooled.isDilithium,
+    has_witness: tx.hasWitness,
+    size: pooled.size,
+    weight: pooled.weight,
+    fee: pooled.fee,
+  }
+  return assemble({ tx, standing, coins: pooled.coins, spends: [], chain, full: true })
+}
+
+function assemble({ tx, standing, coins, spends, chain, full }: Parts): Transaction {
+  const { block_hash, block_height, tx_index, size, weight, fee } = standing
+  const spenders = new Map(spends.map((spend) => [spend.vout, spend]))
+  return {
+    txid: tx.txid,
+    block_hash,
+    block_height,
+    tx_index,
+    version: tx.version,
+    size,
+    vsize: vsizeOf(weight),
+    weight,
+    locktime: String(tx.locktime),
+    is_coinbase: tx.isCoinbase,
+    fee: fee.toString(),
+    input_count: tx.inputs.length,
+    output_count: tx.outputs.length,
+    input_value: sum(coins).toString(),
+    output_value: sum(tx.outputs).toString(),
+    timestamp: standing.timestamp,
+    has_witness: standing.has_witness,
+    is_dilithium: standing.is_dilithium,
+    inputs: tx.inputs.map((_, vin) => inputOf({ tx, standing, coins, chain, full }, vin)),
+    outputs: tx.outputs.map((_, vout) => outputOf(tx, vout, spenders.get(vout), { chain, block_height })),
+  }
+}
+
+function inputOf({ tx, standing, coins, chain, full }: Omit<Parts, 'spends'>, vin: number): Input {
+  const input = tx.inputs[vin]
+  if (input === undefined) throw new RangeError(`no input ${String(vin)}`)
+  const coin = coins[vin]
+  return {
+    txid: tx.txid,
+    vin,
+    block_height: standing.block_height,
+    prev_txid: tx.isCoinbase ? null : input.prevTxid,
+    prev_vout: tx.isCoinbase ? null : input.prevVout,
+    ...(full ? { script_sig: input.scriptSig.length === 0 ? null : input.scriptSig.toString('hex') } : {}),
+    sequence: String(input.sequence),
+    ...(full ? { witness: input.witness.map((item) => item.toString('hex')) } : {}),
+    value: coin === undefined ? null : coin.value.toString(),
+    address: coin === undefined ? null : (addressOf(coin.script, chain) ?? null),
+  }
+}
+
+function outputOf(
+  tx: Tx,
+  vout: number,
+  spend: Spend | undefined,
+  { chain, block_height }: { readonly chain: Chain; readonly block_height: number | null },
+): Output {
+  const output = tx.outputs[vout]
+  if (output === undefined) throw new RangeError(`no output ${String(vout)}`)
+  const address = addressOf(output.script, chain)
+  return {
+    txid: tx.txid,
+    vout,
+    block_height,
+    value: output.value.toString(),
+    script_pub_key: output.script.toString('hex'),
+    script_type: scriptType(output.script),
+    spent_txid: spend?.txid ?? null,
+    spent_vin: spend?.vin ?? null,
+    addresses: address === undefined ? [] : [{ address, role: 'recipient' }],
+  }
+}
+
+function sum(coins: readonly ({ readonly value: bigint } | undefined)[]): bigint {
+  return coins.reduce((total, coin) => total + (coin?.value ?? 0n), 0n)
+}

@@ -1,0 +1,32 @@
+import { hash, limit, witness } from '../arguments.js'
+import { declareRead, listFrom } from '../read.js'
+import { listed, Transaction } from '../shapes.js'
+import { newestPlaces } from '../../tables/tables.js'
+import { transactionNow, transactionsAt } from './transaction-rows.js'
+
+export const transaction = declareRead({
+  name: 'transaction',
+  about: 'A transaction of the chain or of the pool.',
+  path: '/tx/:txid',
+  fresh: 'pool',
+  args: { txid: hash },
+  answer: Transaction,
+  resolve: (context, { txid }) => transactionNow(txid, context),
+})
+
+export const recentTransactions = declareRead({
+  name: 'recentTransactions',
+  about: 'The newest transactions of the chain.',
+  path: '/txs/recent',
+  fresh: 'head',
+  args: { limit: limit(10, 50), witness },
+  answer: listed(Transaction),
+  emptyFrom: listFrom,
+  async resolve(context, { limit, witness }) {
+    const { view, height } = context.chain
+    if (view === undefined || height < 0) return { items: [], limit }
+    const filter = view.sqlFilter('height', 'block_hash')
+    const places = await newestPlaces(context.tables, height, filter, limit)
+    return { items: await transactionsAt(places, context, witness), limit }
+  },
+})

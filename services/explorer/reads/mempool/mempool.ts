@@ -1,0 +1,49 @@
+import { feeHistogram, feeRate } from '../../../../pipelines/chain/feerate.js'
+import type { PoolTx } from '../../mempool/mempool-tx.js'
+import { limit } from '../arguments.js'
+import { isoTime } from '../chain/block-rows.js'
+import { declareRead } from '../read.js'
+import { listed, MempoolSummary, MempoolTransaction } from '../shapes.js'
+
+export const mempoolSummary = declareRead({
+  name: 'mempoolSummary',
+  about: 'The pool of unconfirmed transactions in figures.',
+  path: '/mempool/summary',
+  fresh: 'pool',
+  args: {},
+  answer: MempoolSummary,
+  resolve({ pool }) {
+    let totalVsize = 0
+    let totalFees = 0n
+    for (const { vsize, fee } of pool.values()) {
+      totalVsize += vsize
+      totalFees += fee
+    }
+    const feeHistogramNow = feeHistogram(pool.values()).map((bucket) => ({ ...bucket }))
+    return { txCount: pool.size, totalVsize, totalFees: totalFees.toString(), feeHistogram: feeHistogramNow }
+  },
+})
+
+export const mempoolTransactions = declareRead({
+  name: 'mempoolTransactions',
+  about: 'The newest unconfirmed transactions.',
+  path: '/mempool/txs',
+  fresh: 'pool',
+  args: { limit: limit(20, 100) },
+  answer: listed(MempoolTransaction),
+  resolve: ({ pool }, { limit }) => ({ items: pool.newest().slice(0, limit).map(toItem), limit }),
+})
+
+function toItem(tx: PoolTx): MempoolTransaction {
+  return {
+    txid: tx.txid,
+    fee: tx.fee.toString(),
+    vsize: tx.vsize,
+    weight: tx.weight,
+    size: tx.size,
+    fee_rate: feeRate(tx.fee, tx.vsize),
+    value: tx.value.toString(),
+    first_seen: isoTime(tx.firstSeen),
+    is_dilithium: tx.isDilithium,
+  }
+}

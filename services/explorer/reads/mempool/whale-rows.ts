@@ -1,0 +1,79 @@
+import { addressOf } from '../../../../pipelines/chain/address.js'
+import { movedOutputs } from '../../../../pipelines/chain/moved.js'
+import type { Chain } from '../../../../pipelines/chain/network.js'
+import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
+import { scriptHash } from '../../../../pipelines/chain/script.js'
+import { parseBody, parseTx, type Tx } from '../../../../pipelines/chain/transaction.js'
+import type { Labels } from '../../definitions/labels.js'
+import type { Coin, PoolTx } from '../../mempool/mempool-tx.js'
+import type { Place } from '../../tables/tables.js'
+import { isoTime } from '../chain/block-rows.js'
+import type { ReadContext } from '../read.js'
+import type { WhaleAlert, WhaleParty } from '../shapes.js'
+
+/** Where amounts have names: what addresses are spelled and labelled by. */
+export interface Naming {
+  readonly chain: Chain
+  readonly labels: Labels
+}
+
+type Standing = Pick<WhaleAlert, 'block_height' | 'timestamp' | 'is_dilithium'>
+
+/** @param pooled with all its coins. */
+export function pooledAlert(pooled: PoolTx, naming: Naming): WhaleAlert {
+  const { firstSeen, isDilithium, coins } = pooled
+  const standing = { block_height: null, timestamp: isoTime(firstSeen), is_dilithium: isDilithium }
+  const known = coins.filter((coin) => coin !== undefined)
+  return alertOf(parseTx(pooled.raw), known, standing, naming)
+}
+
+/** Of transactions of blocks, in the order of their places. */
+export async function confirmedAlerts(
+  places: readonly Place[],
+  { tables }: Pick<ReadContext, 'tables'>,
+  naming: Naming,
+): Promise<WhaleAlert[]> {
+  const bodies = await tables.bodies.getAll(places.map(({ txid }) => txid))
+  return places.map(({ txid, height, time, isDilithium }) => {
+    const found = bodies.get(txid)
+    if (found === undefined) throw new Error(`transaction ${txid} is in a block and has no body`)
+    const standing = { block_height: height, timestamp: isoTime(time), is_dilithium: isDilithium }
+    return alertOf(parseBody(found.body, undefined), decodePrevouts(found.prevouts), standing, naming)
+  })
+}
+
+function alertOf(tx: Tx, coins: readonly Coin[], standing: Standing, naming: Naming): WhaleAlert {
+  const sum = (outputs: readonly { readonly value: bigint }[]): bigint =>
+    outputs.reduce((total, { value }) => total + value, 0n)
+  const moved = movedOutputs(tx, coins)
+  const { block_height, timestamp, is_dilithium } = standing
+  return {
+    txid: tx.txid,
+    block_height,
+    timestamp,
+    value: sum(moved).toString(),
+    fee: (sum(coins) - sum(tx.outputs)).toString(),
+    is_dilithium,
+    from: parties(coins, naming),
+    to: parties(moved, naming),
+  }
+}
+
+/** Each script once with all that it paid or got, the largest first; those that got nothing are left out. */
+function parties(coins: readonly Coin[], { chain, labels }: Naming): WhaleParty[] {
+  const byScript = new Map<string, { readonly script: Buffer; value: bigint }>()
+  for (const { script, value } of coins) {
+    const hash = scriptHash(script)
+    const party = byScript.get(hash)
+    if (party === undefined) byScript.set(hash, { script, value })
+    else party.value += value
+  }
+  return [...byScript]
+    .filter(([, { value }]) => value > 0n)
+    .sort(([, one], [, other]) => (one.value < other.value ? 1 : one.value > other.value ? -1 : 0))
+    .map(([hash, { script, value }]) => ({
+      address: addressOf(script, chain) ?? null,
+      label: labels.ofScript(hash)?.label ?? null,
+      value: value.toString(),
+    }))
+}

@@ -1,0 +1,34 @@
+import { whalePlaces } from '../../tables/tables.js'
+import { amount, limit } from '../arguments.js'
+import { declareRead } from '../read.js'
+import { listed, WhaleAlert } from '../shapes.js'
+import { confirmedAlerts, pooledAlert } from './whale-rows.js'
+
+/** 1,000 coins in base units. */
+export const WHALE_VALUE = 100_000_000_000n
+
+/** Transactions that move more than a value, newest first: those of the pool before those of the chain. */
+export const whaleAlerts = declareRead({
+  name: 'whaleAlerts',
+  about: 'Transactions that move much, those of the pool first, then the newest.',
+  path: '/whale-alerts',
+  fresh: 'pool',
+  args: { limit: limit(20, 100), minValue: amount(WHALE_VALUE.toString()) },
+  answer: listed(WhaleAlert),
+  async resolve(context, { limit, minValue }) {
+    const { view, chain } = context.chain
+    if (view === undefined || chain === undefined) return { items: [], limit }
+    const naming = { chain, labels: context.definitions.labels }
+    const least = BigInt(minValue)
+    const pooled = context.pool
+      .newest()
+      .filter(({ moved }) => moved !== undefined && moved > least)
+      .slice(0, limit)
+      .map((tx) => pooledAlert(tx, naming))
+    const left = limit - pooled.length
+    if (left === 0) return { items: pooled, limit }
+    const filter = view.sqlFilter('height', 'block_hash')
+    const places = await whalePlaces(context.tables, least, filter, left)
+    return { items: [...pooled, ...(await confirmedAlerts(places, context, naming))], limit }
+  },
+})

@@ -1,0 +1,44 @@
+import type { Static } from '@sinclair/typebox'
+import { DAY_SECONDS, dateOf } from '../../../../pipelines/chain/day.js'
+import { decimalString } from '../../../../pipelines/chain/difficulty.js'
+import type { Day } from '../../state/days.js'
+import type { DailyItem, HashrateItem } from '../shapes.js'
+
+/** Digits that do not depend on the order in which a day's difficulties were added. */
+const SURE_DIGITS = 13
+
+/** @param now unix milliseconds: today's work is held against the seconds so far. */
+export function daily(day: Day, now: number): Static<typeof DailyItem> {
+  return {
+    date: dateOf(day.day),
+    block_count: day.blocks,
+    tx_count: day.txs,
+    total_fees: day.fees.toString(),
+    active_addresses: day.activeAddresses,
+    new_addresses: day.newAddresses,
+    avg_difficulty: averageDifficulty(day),
+    hashrate: hashrate(day, now),
+    total_output: day.output.toString(),
+  }
+}
+
+/** @param now unix milliseconds. */
+export function dailyHashrate(day: Day, now: number): Static<typeof HashrateItem> {
+  return {
+    date: dateOf(day.day),
+    hashrate: hashrate(day, now),
+    avg_difficulty: averageDifficulty(day),
+    block_count: day.blocks,
+  }
+}
+
+function averageDifficulty({ averageDifficulty: value }: Day): string {
+  return decimalString(Number(value.toPrecision(SURE_DIGITS)))
+}
+
+/** Hashes a second. */
+function hashrate({ day, work }: Day, now: number): string {
+  const sinceItsBegin = Math.floor(now / 1000) - day * DAY_SECONDS
+  const isToday = sinceItsBegin >= 0 && sinceItsBegin < DAY_SECONDS
+  return decimalString(Number(work) / (isToday ? Math.max(1, sinceItsBegin) : DAY_SECONDS))
+}

@@ -1,0 +1,133 @@
+import { dateOf, dayOfDate } from '../../../../pipelines/chain/day.js'
+import { percentOf } from '../../../../pipelines/chain/decimal.js'
+import { MAX_SUPPLY } from '../../../../pipelines/chain/network.js'
+import { richest } from '../../../../pipelines/tables/ranking.js'
+import { date, limit, page } from '../arguments.js'
+import { daily } from './day-figures.js'
+import { declareRead, NotBuiltYet } from '../read.js'
+import {
+  AdoptionItem,
+  DailyItem,
+  DilithiumStats,
+  listed,
+  paged,
+  RichListItem,
+  StatsSummary,
+  Supply,
+} from '../shapes.js'
+import { statsSummary } from './summary.js'
+import { scriptOf } from '../addresses/script.js'
+
+export const summary = declareRead({
+  name: 'statsSummary',
+  about: 'Where chain, pool and index stand.',
+  path: '/stats/summary',
+  fresh: 'live',
+  args: {},
+  answer: StatsSummary,
+  resolve: (context) => statsSummary(context.chain, context.pool, context.indexer()),
+})
+
+export const supply = declareRead({
+  name: 'supply',
+  about: 'The coins that there are, and that there will ever be.',
+  path: '/stats/supply',
+  fresh: 'head',
+  args: {},
+  answer: Supply,
+  resolve: ({ chain: { tip } }) => ({
+    circulatingSupply: tip?.supply ?? '0',
+    utxoCount: Number(tip?.utxoCount ?? 0),
+    maxSupply: MAX_SUPPLY.toString(),
+  }),
+})
+
+export const richList = declareRead({
+  name: 'richList',
+  about: 'Addresses by what they hold, the richest first.',
+  path: '/stats/richlist',
+  fresh: 'head',
+  args: { page, limit: limit(100, 500) },
+  answer: paged(RichListItem),
+  async resolve(context, { page, limit }) {
+    const { chain, tables, definitions } = context
+    const total = Number(chain.tip?.fundedAddresses ?? 0)
+    const offset = (page - 1) * limit
+    if (chain.view === undefined || offset >= total) return { items: [], total, page, limit }
+    const rows = await richest(tables, chain.view.sqlFilter('height', 'block_hash'), { offset, limit })
+    if (rows === undefined) throw new NotBuiltYet('the ranking of this chain')
+    const items = rows.map(({ rank, address, balance, txCount, isDilithium }) => ({
+      rank,
+      address,
+      balance,
+      percentage: percentOf(BigInt(balance), BigInt(chain.tip?.supply ?? 0), 4),
+      tx_count: txCount,
+      isDilithium,
+      label: definitions.labels.ofScript(scriptOf(context, address)?.scriptHash ?? '')?.label ?? null,
+    }))
+    return { items, total, page, limit }
+  },
+})
+
+export const dailyStats = declareRead({
+  name: 'dailyStats',
+  about: 'Figures of each UTC day, newest first.',
+  path: '/stats/daily',
+  // A day that is not over has a hashrate by the seconds so far.
+  fresh: 'live',
+  args: { from: date, to: date, limit: limit(30, 365) },
+  answer: listed(DailyItem),
+  resolve({ chain }, { from, to, limit }) {
+    const first = dayOfDate(from ?? '') ?? 0
+    const last = dayOfDate(to ?? '') ?? Number.POSITIVE_INFINITY
+    const days = chain.days.filter(({ day }) => day >= first && day <= last).slice(0, limit)
+    return { items: days.map((day) => daily(day, Date.now())), limit }
+  },
+})
+
+export const dilithium = declareRead({
+  name: 'dilithiumStats',
+  about: 'How far Dilithium is used.',
+  path: '/stats/dilithium',
+  fresh: 'head',
+  args: {},
+  answer: DilithiumStats,
+  resolve: ({ chain: { tip } }) =>
+    adoption({
+      dilithiumTxs: Number(tip?.sumDilithiumTxs ?? 0),
+      txs: Number(tip?.sumTxs ?? 0),
+      dilithiumAddresses: Number(tip?.dilithiumAddresses ?? 0),
+      addresses: Number(tip?.addresses ?? 0),
+    }),
+})
+
+export const dilithiumHistory = declareRead({
+  name: 'dilithiumHistory',
+  about: 'How far Dilithium was used at the end of each UTC day, newest first.',
+  path: '/stats/dilithium/history',
+  fresh: 'head',
+  args: { limit: limit(30, 365) },
+  answer: listed(AdoptionItem),
+  resolve: ({ chain }, { limit }) => ({
+    items: chain.days.slice(0, limit).map((day) => ({ date: dateOf(day.day), ...adoption(day) })),
+    limit,
+  }),
+})
+
+interface Counts {
+  readonly dilithiumTxs: number
+  readonly txs: number
+  readonly dilithiumAddresses: number
+  readonly addresses: number
+}
+
+function adoption({ dilithiumTxs, txs, dilithiumAddresses, addresses }: Counts): DilithiumStats {
+  return {
+    dilithiumTransactions: dilithiumTxs,
+    totalTransactions: txs,
+    dilithiumTxPercent: percentOf(BigInt(dilithiumTxs), BigInt(txs), 2),
+    dilithiumAddresses,
+    totalAddresses: addresses,
+    dilithiumAddrPercent: percentOf(BigInt(dilithiumAddresses), BigInt(addresses), 2),
+  }
+}

@@ -1,0 +1,19 @@
+import { difficultyOf } from '../../../../pipelines/chain/difficulty.js'
+import type { PoolView } from '../../mempool/mempool.js'
+import type { ChainState } from '../../state/state.js'
+import type { IndexerFigures } from '../../state/indexer-status.js'
+import type { StatsSummary } from '../shapes.js'
+
+/** The summary from what is in memory: the tip's row carries the chain's figures. */
+export function statsSummary(chain: ChainState, pool: PoolView, indexer: IndexerFigures): StatsSummary {
+  const { tip } = chain
+  return {
+    tipHeight: chain.height,
+    tipHash: chain.tipHash,
+    difficulty: tip === undefined ? '0' : difficultyOf(tip.bits),
+    totalTransactions: Number(tip?.sumTxs ?? 0),
+    activeAddresses: Number(tip?.fundedAddresses ?? 0),
+    mempoolSize: pool.size,
+    ...indexer,
+  }
+}

@@ -1,0 +1,79 @@
+import { DAY_SECONDS, dayOf } from '../../../pipelines/chain/day.js'
+import type { ChainView } from '../../../pipelines/tables/chain-view.js'
+import type { Tables } from '../tables/tables.js'
+
+/** The figures of the chain's blocks whose timestamps are of one UTC day. */
+export interface Day {
+  /** Since 1970-01-01. */
+  readonly day: number
+  readonly blocks: number
+  readonly txs: number
+  readonly dilithiumTxs: number
+  /** Base units. */
+  readonly fees: bigint
+  /** Base units, coinbases left out. */
+  readonly output: bigint
+  readonly activeAddresses: number
+  readonly newAddresses: number
+  readonly averageDifficulty: number
+  /** Hashes that its blocks prove, on average. */
+  readonly work: bigint
+  /** Ever seen, after the day's last block. */
+  readonly addresses: number
+  readonly dilithiumAddresses: number
+}
+
+type Queries = Pick<Tables, 'query'>
+
+/** Every day on which the chain has a block, newest first. */
+export type Days = readonly Day[]
+
+/**
+ * The days of a view, made from those of another: only the days that a block above `fork` has, on any branch, are added up
+ * again.
+ * @param fork the highest block that both chains have; -1 for none.
+ */
+export async function nextDays(tables: Queries, before: Days, view: ChainView, fork: number): Promise<Days> {
+  if (view.head.tipHeight < 0) return []
+  const span = `SELECT min(time) AS first, max(time) AS last, count() AS blocks FROM blocks WHERE height > {fork:Int64}`
+  const [row] = await tables.query<{ first: number; last: number; blocks: string }>(span, { fork })
+  if (row === undefined || row.blocks === '0') return before
+  const [first, last] = fork < 0 ? [0, 0xffff_ffff] : [dayOf(row.first) * DAY_SECONDS, endOf(row.last)]
+  const again = await daysBetween(tables, view, first, last)
+  const kept = before.filter(({ day }) => fork >= 0 && (day < dayOf(first) || day > dayOf(last)))
+  return [...kept, ...again].sort((one, other) => other.day - one.day)
+}
+
+const endOf = (time: number): number => (dayOf(time) + 1) * DAY_SECONDS - 1
+
+/** @param first @param last unix seconds, both inclusive. */
+async function daysBetween(tables: Queries, view: ChainView, first: number, last: number): Promise<Day[]> {
+  const columns = 'height, time, tx_count, dilithium_tx_count, total_fees, total_output, active_addresses'
+  const sql = `SELECT intDiv(time, ${String(DAY_SECONDS)}) AS day, count() AS blocks, toString(sum(tx_count)) AS txs,
+      toString(sum(dilithium_tx_count)) AS dilithiumTxs, toString(sum(toUInt128(total_fees))) AS fees,
+      toString(sum(toUInt128(total_output))) AS output, toString(sum(active_addresses)) AS active,
+      toString(sum(new_addresses)) AS fresh, avg(difficulty) AS averageDifficulty, toString(sum(work)) AS allWork,
+      toString(argMax(addresses, height)) AS seen, toString(argMax(dilithium_addresses, height)) AS dilithiumSeen
+    FROM (SELECT ${columns}, new_addresses, difficulty, work, addresses, dilithium_addresses FROM blocks
+      WHERE time BETWEEN {first:UInt32} AND {last:UInt32} AND height <= {tip:UInt32} AND ${view.sqlFilter('height', 'hash')}
+      ORDER BY height LIMIT 1 BY height)
+    GROUP BY day`
+  type Text =
+    'txs' | 'dilithiumTxs' | 'fees' | 'output' | 'active' | 'fresh' | 'allWork' | 'seen' | 'dilithiumSeen'
+  type Row = Record<Text, string> & { day: number; blocks: string; averageDifficulty: number }
+  const rows = await tables.query<Row>(sql, { first, last, tip: view.head.tipHeight })
+  return rows.map((row) => ({
+    day: row.day,
+    blocks: Number(row.blocks),
+    txs: Number(row.txs),
+    dilithiumTxs: Number(row.dilithiumTxs),
+    fees: BigInt(row.fees),
+    output: BigInt(row.output),
+    activeAddresses: Number(row.active),
+    newAddresses: Number(row.fresh),
+    averageDifficulty: row.averageDifficulty,
+    work: BigInt(row.allWork),
+    addresses: Number(row.seen),
+    dilithiumAddresses: Number(row.dilithiumSeen),
+  }))
+}

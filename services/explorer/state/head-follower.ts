@@ -1,0 +1,368 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import {
+  Alert_Kind,
+  CommittedEventSchema,
+  type Alert,
+  type CommittedEvent,
+  type HeartbeatApplied,
+} from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import type { Logger } from '../../../pipelines/logger.js'
+import type { EventLog, LogRecord } from '../../../pipelines/log/port.js'
+import type { Database } from '../../../pipelines/tables/clickhouse.js'
+import { type ChainView, loadChainView, nextChainView } from '../../../pipelines/tables/chain-view.js'
+import { type Head, headsAfter, latestHead } from '../../../pipelines/tables/head.js'
+import { servingDatabase } from '../../../pipelines/tables/serving.js'
+import { newestClaim, newestFence } from '../../../pipelines/tables/writers.js'
+import type { FeedWriter } from '../feed/feed-writer.js'
+import { overlayBySearch, overlaysOf } from '../mempool/overlay.js'
+import type { PoolFollower } from '../mempool/follower.js'
+import { blockAt } from '../tables/blocks.js'
+import { nextDays } from './days.js'
+import { commonLength, nextRecentBlocks } from './recent-blocks.js'
+import { endsBefore, pause, retrying } from './retry.js'
+import { type ChainState, NO_CHAIN, type State } from './state.js'
+import type { AppliedHeartbeat } from './indexer-status.js'
+import type { ServingTables } from '../tables/serving-tables.js'
+import type { Tables } from '../tables/tables.js'
+
+export interface HeadFollowerParts {
+  readonly state: State
+  readonly writer: FeedWriter
+  readonly pool: PoolFollower
+  readonly log: EventLog
+  /** The database that the settings name; the one that serves for it is found. */
+  readonly db: Database
+  /** Those of `db` at first, moved as the state is. */
+  readonly tables: ServingTables
+  /** Tables of another database of the same server. */
+  readonly tablesOf: (db: Database) => Tables
+  readonly logger: Logger
+  /** Called at each error of our own; the following goes on. */
+  readonly onDefect?: () => void
+  /** Called when the materializer says that it met one. */
+  readonly onIndexerDefect?: () => void
+}
+
+/** A database and what reads ask of it. */
+interface Source {
+  readonly db: Database
+  readonly tables: Tables
+}
+
+const READ_AT_ONCE = 256
+const WAIT_MS = 1_000
+/** Heads that connect more blocks come of a backfill: the pool is searched in the chain instead of the chain in the pool. */
+const MOST_BLOCKS_READ = 2_000
+
+/**
+ * Follows topic `committed`: applied heartbeats are taken as they come; an announced head is read from the tables, adopted in
+ * one turn together with what it does to the pool, and then told to the feed, in this order. Where another database has taken
+ * the place of the one that was read, its state is read whole beside the old one, and adopted in one turn with its tables.
+ */
+export class HeadFollower {
+  readonly #parts: HeadFollowerParts
+  #next = 0
+  /** Newest position of a head that was announced. */
+  #announced = -1
+  /** Whether the tables may hold a head that was not adopted. */
+  #isBehind = false
+  #catchingUp: Promise<void> | undefined
+  #signal: AbortSignal | undefined
+  #source: Source
+  /** Databases that were opened here, by name. */
+  readonly #opened = new Map<string, Source>()
+
+  constructor(parts: HeadFollowerParts) {
+    this.#parts = parts
+    this.#source = { db: parts.db, tables: parts.tables }
+  }
+
+  /** The database that the state is of. */
+  get db(): Database {
+    return this.#source.db
+  }
+
+  /** Position of the next event of topic `committed` that is looked at. */
+  get next(): number {
+    return this.#next
+  }
+
+  /** Reads the heads now, without a word from the log: call where the tables tell of a newer writer than the state is of. */
+  look(): void {
+    this.#isBehind = true
+    if (this.#signal !== undefined && this.#parts.state.chainLoaded) this.#catchUp(this.#signal)
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { log, logger, state, onDefect } = this.#parts
+    this.#signal = signal
+    await retrying(() => this.#lookBack(), {
+      what: 'the last heartbeat in the log',
+      logger,
+      signal,
+      onDefect,
+    })
+    while (!signal.aborted && !state.chainLoaded)
+      await retrying(() => this.#load(), { what: 'the head', logger, signal, onDefect })
+    while (!signal.aborted) {
+      const read = () => log.read('committed', this.#next, READ_AT_ONCE)
+      const records = await retrying(read, { what: 'the log', logger, signal, onDefect })
+      if (records === undefined) break
+      if (records.length === 0) {
+        await log.wait('committed', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
+        if (await endsBefore(log, 'committed', this.#next)) {
+          await retrying(() => this.#lookBack(), { what: 'the last heartbeat in the log', logger, signal })
+          this.#isBehind = true
+        }
+      }
+      for (const record of records) this.#take(record)
+      this.#next = (records.at(-1)?.position ?? this.#next - 1) + 1
+      if (this.#isBehind) this.#catchUp(signal)
+    }
+    await this.#catchingUp
+    await Promise.all([...this.#opened.values()].map(({ db }) => db.close()))
+  }
+
+  /** Takes the last heartbeat that was applied, and begins after the events that are there now. */
+  async #lookBack(): Promise<void> {
+    const { log } = this.#parts
+    const [first, last] = await Promise.all([log.first('committed'), log.last('committed')])
+    this.#next = last + 1
+    const found: LogRecord[] = []
+    let hasBeat = false
+    for (let end = last + 1; end > first && !hasBeat; end -= READ_AT_ONCE) {
+      const from = Math.max(first, end - READ_AT_ONCE)
+      const records = (await log.read('committed', from, end - from)).filter(({ position }) => position < end)
+      hasBeat = records.some(
+        ({ position, value }) => this.#decode(position, value)?.event.case === 'heartbeat',
+      )
+      found.unshift(...records)
+    }
+    for (const record of found) this.#take(record)
+  }
+
+  #take({ position, value }: LogRecord): void {
+    const { event } = this.#decode(position, value) ?? { event: undefined }
+    if (event?.case !== undefined) this.#takeDamage(event.case === 'alert' ? event.value : undefined)
+    if (event?.case === 'alert') {
+      this.#parts.state.alert = inWords(event.value)
+      // What was said before this start was counted then.
+      if (event.value.kind === Alert_Kind.DEFECT && position >= this.#next) this.#parts.onIndexerDefect?.()
+    }
+    if (event?.case === 'head') {
+      this.#announced = Math.max(this.#announced, Number(event.value.position))
+      this.#isBehind = true
+    }
+    if (event?.case === 'heartbeat') {
+      const { state } = this.#parts
+      state.heartbeat = appliedHeartbeat(event.value) ?? state.heartbeat
+      // An announcement may have been missed, where another log was put in the place of this one.
+      if (state.heartbeat?.nodeHash !== state.chain.tipHash) this.#isBehind = true
+    }
+  }
+
+  /** Takes what an alert says of the log; any other event says that it is sound. */
+  #takeDamage(alert: Alert | undefined): void {
+    const { state } = this.#parts
+    state.alert = undefined
+    const before = state.logDamage
+    state.logDamage = alert?.index === undefined ? 'none' : alert.refused ? 'refused' : 'healing'
+    if (before === 'none' && state.logDamage !== 'none') state.logDamages++
+  }
+
+  #decode(position: number, value: Uint8Array): CommittedEvent | undefined {
+    try {
+      return fromBinary(CommittedEventSchema, value)
+    } catch (error) {
+      this.#parts.logger.error(
+        { err: error, topic: 'committed', position },
+        'an event that cannot be decoded',
+      )
+      return undefined
+    }
+  }
+
+  /** The first look at the tables. Adopts nothing where another writer began meanwhile. */
+  async #load(): Promise<void> {
+    const { state, writer } = this.#parts
+    this.#moveTo(this.#open(await servingDatabase(this.#parts.db)))
+    const { db, tables } = this.#source
+    const fence = await newestFence(db)
+    const head = await latestHead(db)
+    const view = head === undefined ? undefined : await loadChainView(db, head)
+    const next = await stateOf(view, fence, tables, NO_CHAIN)
+    await writer.begin(head)
+    if ((await tables.fence()) === fence) state.adopt(next)
+  }
+
+  #open(name: string): Source {
+    const known = name === this.#source.db.name ? this.#source : this.#opened.get(name)
+    if (known !== undefined) return known
+    const db = this.#parts.db.sibling(name)
+    const source = { db, tables: this.#parts.tablesOf(db) }
+    this.#opened.set(name, source)
+    return source
+  }
+
+  /** Call in the turn in which a state of it is adopted. */
+  #moveTo(source: Source): void {
+    if (source === this.#source) return
+    this.#source = source
+    this.#parts.tables.moveTo(source.tables)
+  }
+
+  /** One at a time; heartbeats go on meanwhile. */
+  #catchUp(signal: AbortSignal): void {
+    const { logger, onDefect } = this.#parts
+    if (this.#catchingUp !== undefined) return
+    this.#catchingUp = (async () => {
+      while (this.#isBehind && !signal.aborted) {
+        this.#isBehind = false
+        await retrying(() => this.#advance(), {
+          what: 'the heads that were announced',
+          logger,
+          signal,
+          onDefect,
+        })
+      }
+    })().finally(() => {
+      this.#catchingUp = undefined
+    })
+  }
+
+  /**
+   * Adopts the heads after the adopted one: also one at its own position, which lowers the final height. Under a newer writer
+   * nothing that was known of the chain's rows is believed: they are looked at again, also where there is no newer head.
+   */
+  async #advance(): Promise<void> {
+    const { newest: fence, successor } = await newestClaim(this.#source.db)
+    if (successor !== '') {
+      await this.#goOver(this.#open(successor))
+      return
+    }
+    const { state } = this.#parts
+    const { db } = this.#source
+    const heads = await headsAfter(db, state.chain.position, state.chain.view?.head.writtenAt)
+    const { view } = state.chain
+    const isNewWriter = fence !== state.chain.fence
+    if (heads.length === 0 && !isNewWriter) {
+      if (this.#announced > state.chain.position)
+        throw new Error('a head was announced that the tables do not show')
+      return
+    }
+    if (view !== undefined && !isNewWriter) {
+      await this.#show(heads, await nextChainView(db, view, heads), fence, this.#source)
+      return
+    }
+    const head = heads.at(-1) ?? view?.head
+    const newest = await latestHead(db)
+    // The new writer respects the final height of the newest head, and not of one that does not count any more.
+    const finalHeight = Math.min(head?.finalHeight ?? -1, newest?.finalHeight ?? -1)
+    const next = head === undefined ? undefined : await loadChainView(db, { ...head, finalHeight })
+    await this.#show(heads, next, fence, this.#source)
+  }
+
+  /** Goes over to the database that has taken this one's place: it shows the same heads, and goes on from there. */
+  async #goOver(source: Source): Promise<void> {
+    const { state, logger } = this.#parts
+    const { position, view } = state.chain
+    const fence = await newestFence(source.db)
+    const heads = await headsAfter(source.db, position, view?.head.writtenAt)
+    const head = heads.at(-1) ?? (await latestHead(source.db))
+    // A head that came in the very moment of the switch counts no more, and is made again in the other one.
+    if (head === undefined || head.position < position)
+      throw new Error(`database ${source.db.name} does not show position ${String(position)} yet`)
+    await this.#show(heads, await loadChainView(source.db, head), fence, source)
+    logger.info({ database: source.db.name, height: head.tipHeight }, 'gone over to another database')
+  }
+
+  /**
+   * Adopts the state of a view, which these heads have led to, and tells what they make known. Where another writer began
+   * meanwhile nothing happens, and the heads are to be read again.
+   */
+  async #show(
+    heads: readonly Head[],
+    view: ChainView | undefined,
+    fence: bigint,
+    source: Source,
+  ): Promise<void> {
+    const { state, writer, logger } = this.#parts
+    // There may be more than are read at once.
+    this.#isBehind = true
+    const before = source === this.#source ? state.chain : NO_CHAIN
+    const next = await stateOf(view, fence, source.tables, before)
+    const events = await writer.eventsOf(heads, source.tables)
+    if ((await source.tables.fence()) !== fence || !(await this.#adopt(heads, next, source))) return
+    writer.tell(events)
+    logger.debug({ height: next.height, tip: next.tipHash, position: next.position }, 'head adopted')
+  }
+
+  /**
+   * Adopts heads in the very turn in which what they do to the pool is known.
+   * @returns whether it did: not where another writer began meanwhile.
+   */
+  async #adopt(heads: readonly Head[], next: ChainState, source: Source): Promise<boolean> {
+    const { state, pool } = this.#parts
+    const { tables } = source
+    const span = { from: state.chain.position, to: next.position }
+    const { view } = next
+    const isLong = heads.reduce((sum, head) => sum + head.connected.length, 0) > MOST_BLOCKS_READ
+    while (heads.length > 0 && !pool.canSkip(heads)) {
+      const { version } = state.pool
+      const overlays =
+        isLong && view !== undefined
+          ? [await overlayBySearch([...state.pool.entries()], span, view, state.pool, tables)]
+          : await overlaysOf(heads, state.pool, tables)
+      if (isLong && (await tables.fence()) !== next.fence) return false
+      if (isLong && version !== state.pool.version) continue
+      this.#moveTo(source)
+      state.adopt(next, overlays)
+      return true
+    }
+    if (heads.length > 0) pool.skipped(next.position)
+    this.#moveTo(source)
+    state.adopt(next)
+    return true
+  }
+}
+
+/** What the explorer holds of a view's state, made from what it held before. */
+async function stateOf(
+  view: ChainView | undefined,
+  fence: bigint,
+  tables: Tables,
+  before: ChainState,
+): Promise<ChainState> {
+  if (view === undefined) return { ...NO_CHAIN, fence }
+  const { head } = view
+  const { tipHeight: height } = head
+  const tipHash = height < 0 ? '' : head.tipHash
+  const tip = height < 0 ? undefined : await blockAt(tables, height, tipHash)
+  if (height >= 0 && tip === undefined) throw new Error(`the tip ${tipHash} is not in the tables`)
+  const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
+  const fork = before.recent[commonLength(before.recent, view) - 1]?.height ?? -1
+  const [recent, days] = await Promise.all([
+    nextRecentBlocks(tables, before.recent, view),
+    nextDays(tables, before.days, view, fork),
+  ])
+  const { position, chain } = head
+  return { view, position, fence, chain, height, tipHash, tip, reorgs, recent, days }
+}
+
+function inWords({ topic, partition, position, reason, index, refused }: Alert): string {
+  const where =
+    position < 0n ? '' : `topic ${topic}, partition ${String(partition)}, offset ${String(position)}: `
+  const what = index === undefined ? 'the materializer stopped' : 'the log is damaged'
+  return `${what}${index === undefined || refused ? '' : ' and is being repaired'}: ${where}${reason}`
+}
+
+function appliedHeartbeat({ heartbeat, appliedMs }: HeartbeatApplied): AppliedHeartbeat | undefined {
+  if (heartbeat === undefined) return undefined
+  return {
+    timeMs: Number(heartbeat.timeMs),
+    nodeHeight: heartbeat.nodeHeight,
+    nodeHash: Buffer.from(heartbeat.nodeHash).toString('hex'),
+    pollIntervalMs: heartbeat.pollIntervalMs,
+    appliedMs: Number(appliedMs),
+  }
+}

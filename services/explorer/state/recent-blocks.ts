@@ -1,0 +1,72 @@
+import type { ChainView } from '../../../pipelines/tables/chain-view.js'
+import type { Tables } from '../tables/tables.js'
+
+/** What the figures of the last days are made of. */
+export interface RecentBlock {
+  readonly height: number
+  readonly hash: string
+  /** Unix seconds. */
+  readonly time: number
+  readonly bits: number
+  /** 64 hexadecimal digits. */
+  readonly chainwork: string
+  /** Hex; empty for a coinbase that pays no address. */
+  readonly minerScript: string
+  /** Hex. */
+  readonly coinbaseScript: string
+}
+
+/** The longest window that is asked of them, and the block below it. */
+export const MOST_RECENT = 20_161
+
+type Queries = Pick<Tables, 'query'>
+
+/** The chain's newest blocks, lowest first, up to the tip. */
+export type RecentBlocks = readonly RecentBlock[]
+
+/** Those of a view, made from the ones of another as far as both chains have the same blocks. */
+export async function nextRecentBlocks(
+  tables: Queries,
+  before: RecentBlocks,
+  view: ChainView,
+): Promise<RecentBlocks> {
+  const { tipHeight } = view.head
+  const kept = before.slice(0, commonLength(before, view))
+  const from = Math.max(0, (kept.at(-1)?.height ?? -1) + 1, tipHeight - MOST_RECENT + 1)
+  const added = from > tipHeight ? [] : await blocksOf(tables, view, from, tipHeight)
+  return [...kept, ...added].slice(-MOST_RECENT)
+}
+
+/** How many of the blocks, from the lowest, the view's chain has too. */
+export function commonLength(blocks: RecentBlocks, view: ChainView): number {
+  let length = blocks.length
+  for (; length > 0; length--) {
+    const block = blocks[length - 1]
+    if (
+      block !== undefined &&
+      block.height <= view.head.tipHeight &&
+      view.isCanonical(block.height, block.hash)
+    )
+      break
+  }
+  return length
+}
+
+async function blocksOf(tables: Queries, view: ChainView, from: number, to: number): Promise<RecentBlock[]> {
+  const sql = `SELECT height, lower(hex(hash)) AS id, time, bits, lower(hex(blocks.chainwork)) AS work,
+      lower(hex(miner_script)) AS miner, lower(hex(coinbase_script)) AS coinbase FROM blocks
+    WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND ${view.sqlFilter('height', 'hash')}
+    ORDER BY height LIMIT 1 BY height`
+  type Row = {
+    height: number
+    id: string
+    time: number
+    bits: number
+    work: string
+    miner: string
+    coinbase: string
+  }
+  return (await tables.query<Row>(sql, { from, to })).map(({ id, work, miner, coinbase, ...rest }) => {
+    return { ...rest, hash: id, chainwork: work, minerScript: miner, coinbaseScript: coinbase }
+  })
+}

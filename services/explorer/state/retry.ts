@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '../../../pipelines/logger.js'
+import { isDefect } from '../../../pipelines/defect.js'
+import type { EventLog, Topic } from '../../../pipelines/log/port.js'
+import { NotThere } from '../../../pipelines/tables/clickhouse.js'
+
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 1_000
+const SAY_AGAIN_MS = 10_000
+
+/** Waits, not longer than until the signal aborts; does not throw. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined)
+}
+
+export interface RetryOptions {
+  /** What is read, in words. */
+  readonly what: string
+  readonly logger: Logger
+  readonly signal: AbortSignal
+  /** Called at each failure that is an error of our own, which no waiting helps. */
+  readonly onDefect?: (() => void) | undefined
+}
+
+/**
+ * Does what may fail as long as a server is away until it succeeds. An error of our own is tried again too, since the rest of
+ * the explorer can go on, but never in silence. @returns undefined when the signal aborts first.
+ */
+export async function retrying<T>(
+  attempt: () => Promise<T>,
+  { what, logger, signal, onDefect }: RetryOptions,
+): Promise<T | undefined> {
+  let saidAt = Number.NEGATIVE_INFINITY
+  for (let wait = FIRST_PAUSE_MS; !signal.aborted; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await attempt()
+    } catch (error) {
+      const isOurs = isDefect(error) && !(error instanceof NotThere)
+      if (isOurs) onDefect?.()
+      if (Date.now() - saidAt >= SAY_AGAIN_MS) {
+        if (error instanceof NotThere)
+          logger.info({ what, missing: error.message }, 'not there yet, will be looked for again')
+        else if (isOurs) logger.error({ err: error, what }, 'an error of our own, will be tried again')
+        else logger.warn({ err: error, what }, 'cannot be read now, will be tried again')
+        saidAt = Date.now()
+      }
+      await pause(wait, signal)
+    }
+  }
+  return undefined
+}
+
+/** Returns whether a topic ends before an event that is awaited: another log was put in its place. */
+export async function endsBefore(log: EventLog, topic: Topic, next: number): Promise<boolean> {
+  const last = await log.last(topic).catch(() => next)
+  return last + 1 < next
+}

@@ -1,0 +1,149 @@
+import type { Chain } from '../../../pipelines/chain/network.js'
+import type { ChainView } from '../../../pipelines/tables/chain-view.js'
+import type { Upgrade } from '../../../pipelines/tables/migrate.js'
+import { type Overlay, Pool } from '../mempool/mempool.js'
+import type { BlockRow } from '../tables/blocks.js'
+import type { Days } from './days.js'
+import type { RecentBlocks } from './recent-blocks.js'
+import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './indexer-status.js'
+
+/** The chain as one head shows it; never changes. */
+export interface ChainState {
+  /** Undefined before the first head. */
+  readonly view: ChainView | undefined
+  /** Of the head in topic `chain`, -1 for none. */
+  readonly position: number
+  /** The newest writer before the head was read: answers of this state are true as long as there is no newer one. */
+  readonly fence: bigint
+  readonly chain: Chain | undefined
+  /** -1 for a chain without blocks. */
+  readonly height: number
+  readonly tipHash: string
+  readonly tip: BlockRow | undefined
+  /** Reorganisations up to and with this head. */
+  readonly reorgs: number
+  readonly recent: RecentBlocks
+  readonly days: Days
+}
+
+export const NO_CHAIN: ChainState = {
+  view: undefined,
+  position: -1,
+  fence: 0n,
+  chain: undefined,
+  height: -1,
+  tipHash: '',
+  tip: undefined,
+  reorgs: 0,
+  recent: [],
+  days: [],
+}
+
+/** The node as a heartbeat of the poller tells of it; the time by the poller's clock, unix milliseconds. */
+export type SeenNode = Pick<AppliedHeartbeat, 'timeMs' | 'nodeHeight'>
+
+interface Waiter {
+  readonly isDone: () => boolean
+  readonly done: () => void
+}
+
+/** What the explorer holds: the chain of its head, the pool beside it, the last heartbeat. Changes in one turn, never between. */
+export class State {
+  readonly pool = new Pool()
+  #chain: ChainState = NO_CHAIN
+  #chainLoaded = false
+  #poolLoaded = false
+  #waiters: Waiter[] = []
+  #upgrade: Upgrade | undefined
+  heartbeat: AppliedHeartbeat | undefined
+  /** The poller's last heartbeat in the log, which the materializer may not have applied. */
+  nodeSeen: SeenNode | undefined
+  /** Why the materializer stands still, in words; undefined while it works. */
+  alert: string | undefined
+  /** Whether the log is damaged, and whether the poller repairs it. */
+  logDamage: 'none' | 'healing' | 'refused' = 'none'
+  /** How often damage of the log was reported since the start, each once. */
+  logDamages = 0
+
+  get chain(): ChainState {
+    return this.#chain
+  }
+
+  /** False until head and pool were read once: nothing can be told before. */
+  get ready(): boolean {
+    return this.#chainLoaded && this.#poolLoaded
+  }
+
+  get chainLoaded(): boolean {
+    return this.#chainLoaded
+  }
+
+  /** Of the newest heartbeat that is known, applied or not; undefined before any. */
+  get nodeHeight(): number | undefined {
+    const [applied, seen] = [this.heartbeat, this.nodeSeen]
+    return seen !== undefined && (applied === undefined || seen.timeMs > applied.timeMs)
+      ? seen.nodeHeight
+      : applied?.nodeHeight
+  }
+
+  /** How the indexer stands now. */
+  indexer(): IndexerFigures {
+    return indexerFigures(this.#chain, this.heartbeat, Date.now())
+  }
+
+  get isPoolLoaded(): boolean {
+    return this.#poolLoaded
+  }
+
+  poolLoaded(): void {
+    this.#poolLoaded = true
+    this.#wake()
+  }
+
+  /** How far the database is on its way to this version's schema; undefined where it has it, or nobody knows. */
+  get upgrade(): Upgrade | undefined {
+    return this.#upgrade
+  }
+
+  upgrades(upgrade: Upgrade | undefined): void {
+    this.#upgrade = upgrade
+    this.#wake()
+  }
+
+  adopt(chain: ChainState, overlays: readonly Overlay[] = []): void {
+    this.#chain = chain
+    this.#chainLoaded = true
+    for (const overlay of overlays) this.pool.advance(overlay)
+    this.#wake()
+  }
+
+  /** Resolves true when the condition holds, false after the time or when the signal aborts. */
+  until(isDone: () => boolean, timeoutMs?: number, signal?: AbortSignal): Promise<boolean> {
+    if (isDone()) return Promise.resolve(true)
+    if (signal?.aborted === true) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      const end = (held: boolean): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', giveUp)
+        this.#waiters = this.#waiters.filter((each) => each !== waiter)
+        resolve(held)
+      }
+      const giveUp = (): void => {
+        end(false)
+      }
+      const waiter: Waiter = {
+        isDone,
+        done: () => {
+          end(true)
+        },
+      }
+      const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs)
+      signal?.addEventListener('abort', giveUp, { once: true })
+      this.#waiters.push(waiter)
+    })
+  }
+
+  #wake(): void {
+    for (const waiter of this.#waiters) if (waiter.isDone()) waiter.done()
+  }
+}

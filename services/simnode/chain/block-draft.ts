@@ -1,0 +1,167 @@
+import { type BlockHeader, blockHash, merkleRoot, serializeHeader } from '../../../pipelines/chain/block.js'
+import { ByteWriter } from '../../../pipelines/chain/bytes.js'
+import { internalBytes, sha256d } from '../../../pipelines/chain/hash.js'
+import { type Chain, subsidy } from '../../../pipelines/chain/network.js'
+import type { TxOutput } from '../../../pipelines/chain/transaction.js'
+import { isUnspendable } from '../../../pipelines/chain/script.js'
+import { Coin, type CoinSet } from './coin-set.js'
+import { BITS } from './genesis.js'
+import { coinbaseScript } from './mining-pools.js'
+import { NO_TXID, sealTx, type SimTx } from './sim-tx.js'
+
+/** How a block shall be closed. */
+export interface Closing {
+  readonly time: number
+  readonly prevHash: string
+  readonly tag: string
+  readonly extraNonce: Buffer
+  /** Its outputs before the commitment, given what the miner may take. */
+  readonly payout: (reward: bigint) => readonly TxOutput[]
+}
+
+export interface ClosedBlock {
+  readonly hash: string
+  readonly raw: Buffer
+  readonly txs: readonly SimTx[]
+}
+
+const BLOCK_VERSION = 0x20000000
+const RESERVED = Buffer.alloc(32)
+const COMMITMENT = Buffer.from('6a24aa21a9ed', 'hex')
+/** The first 24 bits of the target that BITS stands for. */
+const TARGET = '7fffff'
+
+/** A block in the making: each transaction takes effect on the coins at once, so that the next can spend it. */
+export class BlockDraft {
+  readonly txs: SimTx[] = []
+  readonly spent: Coin[] = []
+  fees = 0n
+
+  constructor(
+    readonly coins: CoinSet,
+    readonly height: number,
+    readonly chain: Chain,
+  ) {}
+
+  /**
+   * Puts a transaction in and returns its fee. Throws, and leaves the coins as they were, where an input is not unspent or
+   * the outputs are worth more than the inputs.
+   */
+  add(tx: SimTx): bigint {
+    const taken: Coin[] = []
+    let fee = -tx.outputs.reduce((sum, output) => sum + output.value, 0n)
+    for (const input of tx.inputs) {
+      const coin = this.coins.remove(input.prevTxid, input.prevVout)
+      if (coin === undefined) {
+        this.#giveBack(taken)
+        throw new Error(`${tx.txid} spends ${input.prevTxid}:${String(input.prevVout)}, which is not unspent`)
+      }
+      taken.push(coin)
+      fee += coin.value
+    }
+    if (fee < 0n) {
+      this.#giveBack(taken)
+      throw new Error(`${tx.txid} pays out ${String(-fee)} more than it takes in`)
+    }
+    addOutputs(this.coins, tx, this.height)
+    for (const coin of taken) this.spent.push(coin)
+    this.txs.push(tx)
+    this.fees += fee
+    return fee
+  }
+
+  /** Undoes what was added. */
+  abandon(): void {
+    revert(this.coins, this.txs, this.spent)
+    this.txs.length = 0
+  }
+
+  /** Adds the coinbase, finds a nonce and serialises the block. */
+  close(closing: Closing): ClosedBlock {
+    const coinbase = this.#coinbase(closing)
+    addOutputs(this.coins, coinbase, this.height)
+    const txs = [coinbase, ...this.txs]
+    const header = mineHeader({
+      version: BLOCK_VERSION,
+      prevHash: closing.prevHash,
+      merkleRoot: merkleRoot(txs.map((tx) => tx.txid)),
+      time: closing.time,
+      bits: BITS,
+      nonce: 0,
+    })
+    const count = new ByteWriter()
+    count.compactSize(txs.length)
+    const raw = Buffer.concat([header.bytes, count.finish(), ...txs.map((tx) => tx.raw)])
+    return { hash: header.hash, raw, txs }
+  }
+
+  #coinbase({ tag, extraNonce, payout }: Closing): SimTx {
+    const outputs = [...payout(subsidy(this.height, this.chain) + this.fees)]
+    const witness = this.txs.some((tx) => tx.hasWitness)
+    if (witness) outputs.push({ value: 0n, script: this.#commitment() })
+    return sealTx({
+      version: 2,
+      locktime: 0,
+      inputs: [
+        {
+          prevTxid: NO_TXID,
+          prevVout: 0xffffffff,
+          scriptSig: coinbaseScript(this.height, tag, extraNonce),
+          sequence: 0xffffffff,
+          witness: witness ? [RESERVED] : [],
+        },
+      ],
+      outputs,
+    })
+  }
+
+  #commitment(): Buffer {
+    // BIP141: the coinbase's own wtxid counts as zero.
+    const root = internalBytes(merkleRoot([NO_TXID, ...this.txs.map((tx) => tx.wtxid)]))
+    return Buffer.concat([COMMITMENT, sha256d(Buffer.concat([root, RESERVED]))])
+  }
+
+  #giveBack(taken: readonly Coin[]): void {
+    for (const coin of taken.toReversed()) this.coins.add(coin)
+  }
+}
+
+/** Adds a transaction's spendable outputs. Genesis' are not spendable. */
+export function addOutputs(
+  coins: CoinSet,
+  tx: { readonly txid: string; readonly isCoinbase: boolean; readonly outputs: readonly TxOutput[] },
+  height: number | undefined,
+): void {
+  if (height === 0) return
+  tx.outputs.forEach((output, vout) => {
+    if (isUnspendable(output.script)) return
+    coins.add(new Coin(tx.txid, vout, output.value, output.script, height, tx.isCoinbase))
+  })
+}
+
+/** Takes transactions back, last first: their outputs vanish, and what they spent (in the order of inputs) is there again. */
+export function revert(
+  coins: CoinSet,
+  txs: readonly Pick<SimTx, 'txid' | 'isCoinbase' | 'inputs' | 'outputs'>[],
+  spent: readonly Coin[],
+): void {
+  let next = spent.length
+  for (const tx of txs.toReversed()) {
+    for (let vout = tx.outputs.length - 1; vout >= 0; vout--) coins.remove(tx.txid, vout)
+    if (tx.isCoinbase) continue
+    for (let input = tx.inputs.length - 1; input >= 0; input--) {
+      const coin = spent[--next]
+      if (coin === undefined) throw new Error('there is less undo data than there are inputs')
+      coins.add(coin)
+    }
+  }
+}
+
+function mineHeader(header: BlockHeader): { bytes: Buffer; hash: string } {
+  const bytes = Buffer.from(serializeHeader(header))
+  for (let nonce = 0; ; nonce++) {
+    bytes.writeUInt32LE(nonce, 76)
+    const hash = blockHash(bytes)
+    if (hash.slice(0, 6) < TARGET) return { bytes, hash }
+  }
+}

@@ -1,0 +1,64 @@
+import type { TxOutput } from '../../../pipelines/chain/transaction.js'
+import { type Keyring, type OwnerKind, pushData } from '../wallet/keyring.js'
+import type { Random } from '../random.js'
+
+/** Who mines a block: what it writes into the coinbase script and how it is paid. */
+export interface MiningPool {
+  readonly tag: string
+  readonly script: Buffer
+  readonly share: number
+  /** An output before the payout, as merged mining has it: the miner is not in the first output. */
+  readonly preamble?: Buffer
+}
+
+const POOLS: readonly { tag: string; kind: OwnerKind; share: number; preamble?: string }[] = [
+  { tag: '/ViaBTC/Mined by quarry/', kind: 'p2wpkh', share: 30 },
+  { tag: '/F2Pool/', kind: 'p2pkh', share: 22 },
+  { tag: '/Foundry USA Pool #dropgold/', kind: 'p2wpkh', share: 18 },
+  { tag: '/AntPool/', kind: 'p2tr', share: 10, preamble: 'RSKBLOCK:simulated' },
+  { tag: '/quantum-solo/', kind: 'p2mr', share: 10 },
+  { tag: '', kind: 'dilithium-pubkeyhash', share: 6 },
+  { tag: '', kind: 'p2pk', share: 4 },
+]
+
+/** The pools of a chain, with payout scripts of their own. */
+export function miningPools(keyring: Keyring): MiningPool[] {
+  return POOLS.map(({ tag, kind, share, preamble }, at) => ({
+    tag,
+    share,
+    script: keyring.ownerOf(kind, 100 + at).script,
+    ...(preamble === undefined
+      ? {}
+      : { preamble: Buffer.concat([Buffer.from([0x6a]), pushData(Buffer.from(preamble))]) }),
+  }))
+}
+
+export function drawPool(pools: readonly MiningPool[], random: Random): MiningPool {
+  let place = random.below(pools.reduce((sum, pool) => sum + pool.share, 0))
+  for (const pool of pools) {
+    if (place < pool.share) return pool
+    place -= pool.share
+  }
+  throw new RangeError('no mining pools')
+}
+
+/** The coinbase's outputs before the witness commitment. */
+export function payout(pool: MiningPool, value: bigint): TxOutput[] {
+  const paid = { value, script: pool.script }
+  return pool.preamble === undefined ? [paid] : [{ value: 0n, script: pool.preamble }, paid]
+}
+
+/** BIP34 height, extra nonce (so that two blocks of a height differ) and the pool's tag. */
+export function coinbaseScript(height: number, tag: string, extraNonce: Buffer): Buffer {
+  const tagPush = tag === '' ? Buffer.alloc(0) : pushData(Buffer.from(tag))
+  return Buffer.concat([heightPush(height), tagPush, pushData(extraNonce)])
+}
+
+function heightPush(height: number): Buffer {
+  if (height <= 16) return Buffer.from([height === 0 ? 0 : 0x50 + height])
+  const bytes: number[] = []
+  for (let rest = height; rest > 0; rest = Math.floor(rest / 256)) bytes.push(rest % 256)
+  // A script number's top bit is its sign.
+  if ((bytes.at(-1) ?? 0) >= 0x80) bytes.push(0)
+  return pushData(Buffer.from(bytes))
+}

@@ -1,0 +1,52 @@
+import { workOf } from '../../../pipelines/chain/difficulty.js'
+import { BITS } from './genesis.js'
+
+const WORK = workOf(BITS)
+const MEDIAN_SPAN = 11
+
+/** A block of the tree: of the best chain or of a branch that lost. */
+export class SimBlock {
+  readonly chainwork: bigint
+
+  constructor(
+    /** Its number in the store, in the order in which blocks were made. */
+    readonly number: number,
+    readonly hash: string,
+    readonly parent: SimBlock | undefined,
+    readonly height: number,
+    /** Unix seconds. */
+    readonly time: number,
+    readonly txCount: number,
+  ) {
+    this.chainwork = (parent?.chainwork ?? 0n) + WORK
+  }
+
+  /** Median time of this block and the ten before it. */
+  get medianTime(): number {
+    const times: number[] = []
+    for (const block of this.back()) {
+      times.push(block.time)
+      if (times.length === MEDIAN_SPAN) break
+    }
+    times.sort((a, b) => a - b)
+    return times[times.length >> 1] ?? this.time
+  }
+
+  /** This block, its parent, and so on down to genesis. */
+  *back(): Generator<SimBlock> {
+    yield this
+    for (let block = this.parent; block !== undefined; block = block.parent) yield block
+  }
+}
+
+/** The last block that both have below them (or are). */
+export function forkOf(a: SimBlock, b: SimBlock): SimBlock {
+  let left: SimBlock | undefined = a
+  let right: SimBlock | undefined = b
+  while (left !== undefined && right !== undefined) {
+    if (left === right) return left
+    if (left.height >= right.height) left = left.parent
+    else right = right.parent
+  }
+  throw new Error('two blocks without a common genesis')
+}

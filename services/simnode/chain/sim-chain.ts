@@ -1,0 +1,399 @@
+import { parseBlock } from '../../../pipelines/chain/block.js'
+import { type Chain, subsidy } from '../../../pipelines/chain/network.js'
+import type { TxOutput } from '../../../pipelines/chain/transaction.js'
+import { addOutputs, BlockDraft, revert } from './block-draft.js'
+import { type BlockStore, MemoryStore } from './block-store.js'
+import { Coin, CoinSet } from './coin-set.js'
+import { BLOCK_SPACING, GENESIS_HASH, GENESIS_RAW, GENESIS_TIME, GENESIS_TXID } from './genesis.js'
+import { Keyring, type Mix } from '../wallet/keyring.js'
+import { drawPool, type MiningPool, miningPools, payout } from './mining-pools.js'
+import { type OutPoint, type Payment, payTx } from '../wallet/payment.js'
+import { Random } from '../random.js'
+import { forkOf, SimBlock } from './sim-block.js'
+import type { SimTx } from './sim-tx.js'
+import { TxIndex } from './tx-index.js'
+import { decodeUndo, encodeUndo, type Spent } from './undo.js'
+
+export interface ChainOptions {
+  readonly chain?: Chain
+  readonly seed?: string
+  /** Which owners there are: `cheap` has few Dilithium ones, so that blocks stay small. */
+  readonly mix?: Mix
+  readonly store?: BlockStore
+}
+
+/** What a test wants of a block; everything left out is drawn from the seed. */
+export interface BlockSpec {
+  readonly txs?: readonly SimTx[]
+  /** Whom the coinbase pays. */
+  readonly payTo?: Buffer
+  /** The pool's tag in the coinbase script. */
+  readonly tag?: string
+  /** Unix seconds; by default a minute a block since genesis. */
+  readonly time?: number
+  /** Coinbase outputs in place of the payout; the sum is not checked. */
+  readonly coinbaseOutputs?: readonly TxOutput[]
+}
+
+/** What changed when the best chain did. */
+export interface Move {
+  /** Transactions of the blocks that left, lowest block first, without coinbases. */
+  readonly disconnected: readonly SimTx[]
+  /** Blocks that joined, lowest first. */
+  readonly connected: readonly SimBlock[]
+  /** Transactions of the blocks that joined, lowest first, without coinbases. */
+  readonly confirmed: () => readonly SimTx[]
+}
+
+export interface BlockContent {
+  readonly raw: Buffer
+  readonly strippedSize: number
+  readonly txs: readonly SimTx[]
+  /** What the inputs of all but the coinbase spent, in order. */
+  readonly spent: readonly Spent[]
+}
+
+/**
+ * A chain of blocks with all its branches and the exact coins of its tip. Scriptable: `mine` a block of given transactions,
+ * `forkAt` an earlier one, `setTip` to any block. The same calls with the same seed give the same hashes.
+ */
+export class SimChain {
+  readonly chain: Chain
+  readonly seed: string
+  readonly keyring: Keyring
+  readonly coins = new CoinSet()
+  readonly txIndex = new TxIndex()
+  readonly store: BlockStore
+  readonly blocks = new Map<string, SimBlock>()
+  readonly #byNumber: SimBlock[] = []
+  readonly #active: SimBlock[] = []
+  readonly #children = new Map<string, number>()
+  readonly #pools: readonly MiningPool[]
+  readonly #watchers = new Set<(move: Move) => void>()
+  #payments = 0
+
+  constructor({
+    chain = 'regtest',
+    seed = 'headwater',
+    mix = 'rich',
+    store = new MemoryStore(),
+  }: ChainOptions = {}) {
+    this.chain = chain
+    this.seed = seed
+    this.keyring = new Keyring(seed, mix)
+    this.#pools = miningPools(this.keyring)
+    this.store = store
+    const genesis = { hash: GENESIS_HASH, parent: -1, height: 0, time: GENESIS_TIME, txids: [GENESIS_TXID] }
+    for (const head of store.heads().blocks) {
+      this.#enter(
+        new SimBlock(
+          this.#byNumber.length,
+          head.hash,
+          this.#byNumber[head.parent],
+          head.height,
+          head.time,
+          head.txCount,
+        ),
+      )
+    }
+    if (this.#byNumber.length === 0) {
+      const number = store.append({ ...genesis, raw: GENESIS_RAW, undo: Buffer.alloc(0) })
+      this.#enter(new SimBlock(number, genesis.hash, undefined, 0, genesis.time, 1))
+      this.txIndex.add(genesis.txids)
+    }
+    this.#active.push(this.numbered(0))
+  }
+
+  get tip(): SimBlock {
+    return this.#active[this.#active.length - 1] ?? this.numbered(0)
+  }
+
+  /** The block of the best chain at that height. */
+  at(height: number): SimBlock | undefined {
+    return this.#active[height]
+  }
+
+  get(hash: string): SimBlock | undefined {
+    return this.blocks.get(hash)
+  }
+
+  /** Like `get`; throws for a hash that is not known. */
+  block(hash: string): SimBlock {
+    const block = this.blocks.get(hash)
+    if (block === undefined) throw new RangeError(`no block ${hash}`)
+    return block
+  }
+
+  numbered(number: number): SimBlock {
+    const block = this.#byNumber[number]
+    if (block === undefined) throw new RangeError(`no block number ${String(number)}`)
+    return block
+  }
+
+  isActive(block: SimBlock): boolean {
+    return this.#active[block.height] === block
+  }
+
+  /** Calls back after every change of the best chain; the returned function ends that. */
+  watch(watcher: (move: Move) => void): () => void {
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  /** Random numbers for the next block: they depend on the parent and how many children it has, and on nothing else. */
+  randomForNext(): Random {
+    return Random.of(this.seed, this.tip.hash, this.#children.get(this.tip.hash) ?? 0)
+  }
+
+  /** Mines a block on the tip, which becomes the new tip. Throws (and changes nothing) if a transaction does not fit. */
+  mine(spec: BlockSpec = {}): SimBlock {
+    const draft = this.draft()
+    const random = this.randomForNext()
+    try {
+      for (const tx of spec.txs ?? []) draft.add(tx)
+    } catch (error) {
+      draft.abandon()
+      throw error
+    }
+    return this.close(draft, random, spec)
+  }
+
+  /** Mines several blocks on any block. They become the best chain unless `activate` is false. @returns them, lowest first. */
+  extend(parent: SimBlock, specs: readonly BlockSpec[], activate = true): SimBlock[] {
+    const before = this.tip
+    const left = this.#moveTo(parent)
+    const mined: SimBlock[] = []
+    try {
+      for (const spec of specs) mined.push(this.#quietly(() => this.mine(spec)))
+    } catch (error) {
+      this.#moveTo(before)
+      throw error
+    }
+    if (activate) this.#tell(this.#move(left.disconnected, [...left.connected, ...mined]))
+    else this.#moveTo(before)
+    this.store.markTip(this.tip.number)
+    return mined
+  }
+
+  /** Makes any known block the tip of the best chain, with more work or less. */
+  setTip(hash: string): Move {
+    const move = this.#moveTo(this.block(hash))
+    this.store.markTip(this.tip.number)
+    this.store.flush()
+    this.#tell(move)
+    return move
+  }
+
+  /** A block in the making on the tip. Until it is closed or abandoned, the chain's coins are those after its transactions. */
+  draft(): BlockDraft {
+    return new BlockDraft(this.coins, this.tip.height + 1, this.chain)
+  }
+
+  /** Closes a draft: the block is the new tip. */
+  close(draft: BlockDraft, random: Random, spec: Omit<BlockSpec, 'txs'> = {}): SimBlock {
+    const parent = this.tip
+    const pool = drawPool(this.#pools, random)
+    const undo = encodeUndo(draft.spent)
+    const closed = draft.close({
+      time: spec.time ?? GENESIS_TIME + draft.height * BLOCK_SPACING,
+      prevHash: parent.hash,
+      tag: spec.tag ?? pool.tag,
+      extraNonce: random.bytes(8),
+      payout: (reward) =>
+        spec.coinbaseOutputs ??
+        payout(spec.payTo === undefined ? pool : { ...pool, script: spec.payTo }, reward),
+    })
+    const time = closed.raw.readUInt32LE(68)
+    const { height } = draft
+    const txids = closed.txs.map((tx) => tx.txid)
+    const number = this.store.append({
+      hash: closed.hash,
+      parent: parent.number,
+      height,
+      time,
+      txids,
+      raw: closed.raw,
+      undo,
+    })
+    this.txIndex.add(txids)
+    const block = new SimBlock(number, closed.hash, parent, height, time, txids.length)
+    this.#enter(block)
+    this.#active.push(block)
+    this.store.markTip(number)
+    this.#tell({ disconnected: [], connected: [block], confirmed: () => draft.txs })
+    return block
+  }
+
+  /** Everything a block holds. */
+  read(block: SimBlock): BlockContent {
+    const { raw, undo } = this.store.read(block.number)
+    const { txs, strippedSize } = parseBlock(raw)
+    let end = raw.length
+    // Transactions end where the block does; from the back, their places follow from their sizes.
+    const whole: SimTx[] = txs.toReversed().map((tx) => {
+      const start = end - tx.size
+      const sim = { ...tx, raw: raw.subarray(start, end) }
+      end = start
+      return sim
+    })
+    return { raw, strippedSize, txs: whole.reverse(), spent: decodeUndo(undo) }
+  }
+
+  /** The transaction and its block, on the best chain if it is there, else on any branch. */
+  findTx(
+    txid: string,
+  ): { readonly block: SimBlock; readonly index: number; readonly content: BlockContent } | undefined {
+    let elsewhere
+    for (const place of this.txIndex.candidates(txid)) {
+      const block = this.numbered(place.block)
+      const content = this.read(block)
+      if (content.txs[place.index]?.txid !== txid) continue
+      if (this.isActive(block)) return { block, index: place.index, content }
+      elsewhere = { block, index: place.index, content }
+    }
+    return elsewhere
+  }
+
+  /** A transaction that spends given outputs (of any branch, or of a payment made before) and pays given scripts. */
+  pay(payment: Payment): SimTx {
+    return payTx(this, payment, Random.of(this.seed, 'pay', this.#payments++))
+  }
+
+  /** The output that an outpoint names, unspent or not. */
+  output({ txid, vout }: OutPoint): TxOutput | undefined {
+    const coin = this.coins.get(txid, vout)
+    if (coin !== undefined) return coin
+    const found = this.findTx(txid)
+    return found?.content.txs[found.index]?.outputs[vout]
+  }
+
+  /** The tip, and the last block of every other branch with how many blocks it has of its own. */
+  leaves(): { readonly block: SimBlock; readonly branchLength: number }[] {
+    const last = this.#byNumber.filter((block) => block === this.tip || !this.#children.has(block.hash))
+    return last.map((block) => ({ block, branchLength: block.height - forkOf(block, this.tip).height }))
+  }
+
+  /** What a miner may take at that height, besides fees. */
+  subsidyAt(height: number): bigint {
+    return subsidy(height, this.chain)
+  }
+
+  /** Makes the best chain that of `tip` without touching coins: for a chain whose coins were read from a snapshot. */
+  adopt(tip: SimBlock): void {
+    this.#active.length = 0
+    for (const block of tip.back()) this.#active.push(block)
+    this.#active.reverse()
+  }
+
+  #enter(block: SimBlock): void {
+    this.#byNumber.push(block)
+    this.blocks.set(block.hash, block)
+    if (block.parent !== undefined) {
+      this.#children.set(block.parent.hash, (this.#children.get(block.parent.hash) ?? 0) + 1)
+    }
+  }
+
+  #tell(move: Move): void {
+    for (const watcher of this.#watchers) watcher(move)
+  }
+
+  #quietly<T>(action: () => T): T {
+    const watchers = [...this.#watchers]
+    this.#watchers.clear()
+    try {
+      return action()
+    } finally {
+      for (const watcher of watchers) this.#watchers.add(watcher)
+    }
+  }
+
+  #move(disconnected: readonly SimTx[], connected: readonly SimBlock[]): Move {
+    return {
+      disconnected,
+      connected,
+      confirmed: () => connected.flatMap((block) => this.read(block).txs.slice(1)),
+    }
+  }
+
+  #moveTo(target: SimBlock): Move {
+    const fork = forkOf(this.tip, target)
+    const left: (readonly SimTx[])[] = []
+    while (this.tip !== fork) left.push(this.#disconnectTip())
+    const connected: SimBlock[] = []
+    for (const block of target.back()) {
+      if (block === fork) break
+      connected.push(block)
+    }
+    connected.reverse()
+    for (const block of connected) this.#connect(block)
+    return this.#move(left.reverse().flat(), connected)
+  }
+
+  /** @returns the transactions without the coinbase. */
+  #disconnectTip(): readonly SimTx[] {
+    const block = this.#active.pop()
+    if (block?.parent === undefined) throw new RangeError('genesis cannot be taken off')
+    const { txs, spent } = this.read(block)
+    const inputs = txs.slice(1).flatMap((tx) => tx.inputs)
+    const coins = spent.map((each, at) => {
+      const input = inputs[at]
+      if (input === undefined) throw new Error('there is more undo data than there are inputs')
+      // Not as it is: a view would keep the block's whole undo data in memory.
+      const script = this.keyring.keep(each.script)
+      return new Coin(input.prevTxid, input.prevVout, each.value, script, each.height, each.coinbase)
+    })
+    revert(this.coins, txs, coins)
+    return txs.slice(1)
+  }
+
+  #connect(block: SimBlock): void {
+    const { txs } = this.read(block)
+    for (const tx of txs) {
+      if (!tx.isCoinbase) {
+        for (const input of tx.inputs) this.coins.remove(input.prevTxid, input.prevVout)
+      }
+      const outputs = tx.outputs.map(({ value, script }) => ({ value, script: this.keyring.keep(script) }))
+      addOutputs(this.coins, { ...tx, outputs }, block.height)
+    }
+    this.#active.push(block)
+  }
+}
+
+/** A chain with its first blocks: a number of empty ones (coinbase only), or as specified. */
+export function buildChain(
+  options: ChainOptions & { readonly blocks?: number | readonly BlockSpec[] } = {},
+): SimChain {
+  const chain = new SimChain(options)
+  const { blocks = 0 } = options
+  const specs = typeof blocks === 'number' ? Array.from({ length: blocks }, () => ({})) : blocks
+  for (const spec of specs) chain.mine(spec)
+  return chain
+}
+
+/** A branch that nobody sees until it is activated. */
+export class Branch {
+  constructor(
+    readonly chain: SimChain,
+    public tip: SimBlock,
+  ) {}
+
+  /** Mines blocks on the branch without making it the best chain (all in one call is quickest). @returns the last one. */
+  mine(...specs: readonly BlockSpec[]): SimBlock {
+    const mined = this.chain.extend(this.tip, specs.length === 0 ? [{}] : specs, false)
+    this.tip = mined.at(-1) ?? this.tip
+    return this.tip
+  }
+
+  /** The branch becomes the best chain. */
+  activate(): SimBlock {
+    this.chain.setTip(this.tip.hash)
+    return this.tip
+  }
+}
+
+/** A branch that begins after the block of that height on the best chain, or after any block given. */
+export function forkAt(chain: SimChain, at: number | SimBlock): Branch {
+  const block = typeof at === 'number' ? chain.at(at) : at
+  if (block === undefined) throw new RangeError(`the best chain ends at ${String(chain.tip.height)}`)
+  return new Branch(chain, block)
+}

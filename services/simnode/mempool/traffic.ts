@@ -1,0 +1,262 @@
+import { type TxInput, type TxOutput, vsizeOf } from '../../../pipelines/chain/transaction.js'
+import { type Coin, type CoinSet, WHALE_COIN } from '../chain/coin-set.js'
+import { type Keyring, pushData, SHOWCASE } from '../wallet/keyring.js'
+import type { Random } from '../random.js'
+import { plannedWeight, sealTx, type SimTx } from '../chain/sim-tx.js'
+import { inscription, unlock, type Unlocking } from '../wallet/unlock.js'
+
+/** What traffic may spend. */
+export interface Spendable {
+  /** Confirmed coins (or those of the block being made). */
+  readonly coins: CoinSet
+  /** Unspent outputs of pool transactions. */
+  readonly unconfirmed?: CoinSet
+  /** Whether a coin is left alone, because a pool transaction spends it. */
+  isTaken?(coin: Coin): boolean
+  /** Of the block that would hold the transaction. */
+  readonly height: number
+}
+
+export interface TrafficOptions {
+  readonly keyring: Keyring
+  /** How many unspent outputs there shall be in the long run; above it traffic gathers more than it scatters. */
+  readonly coinTarget?: number
+  /** New owners a block. */
+  readonly ownersPerBlock?: number
+}
+
+/** Younger coinbases are left alone. Less than the 100 of real nodes, so that short chains have transactions. */
+const MATURITY = 10
+/** Of these blocks, three in four coinbases are kept for the first whales to gather. */
+const TREASURY = { from: 100, to: 1200 }
+const MAX_OWNERS = 50_000
+const DUST = 1000n
+/** Many coins are too small to pay for many bytes. */
+const BULKY_TRIES = 200
+const PRESENCE = [
+  'sent with love',
+  'Ünïcödé ₿ платёж 支払い 🌊',
+  'invoice 2026-0042',
+  '{"p":"sim-20","op":"mint","amt":"7"}',
+]
+
+/** Makes transactions as the people of a chain do. All choices come from the random numbers given. */
+export class Traffic {
+  readonly #keyring: Keyring
+  readonly #coinTarget: number
+  readonly #ownersPerBlock: number
+
+  constructor({ keyring, coinTarget = 100_000, ownersPerBlock = 2 }: TrafficOptions) {
+    this.#keyring = keyring
+    this.#coinTarget = coinTarget
+    this.#ownersPerBlock = ownersPerBlock
+  }
+
+  /** Makes itself known to the owners whom a chain of this height has paid: after reading a chain from disk. */
+  meet(height: number): void {
+    this.#keyring.find(Buffer.alloc(0), SHOWCASE + this.#population(height))
+  }
+
+  /** The next transaction, or undefined where there is nothing (or too little) to spend. */
+  next(from: Spendable, random: Random): SimTx | undefined {
+    for (let tries = 0; tries < 4; tries++) {
+      const tx = this.#attempt(from, random)
+      if (tx !== undefined) return tx
+    }
+    return undefined
+  }
+
+  /** Spends what `coins` are, at a rate in base units a vbyte: for replacements and conflicts. */
+  respend(coins: readonly Coin[], rate: number, height: number, random: Random): SimTx | undefined {
+    return this.#compose(coins, this.#scripts(1, height, random), [], rate, random)
+  }
+
+  /** Moves more than 1,000 coins: a whale's coin as it is, or the treasury's coins gathered into one. */
+  whale(from: Spendable, random: Random): SimTx | undefined {
+    const whale = [...from.coins.whales].filter((coin) => this.#mayWhale(coin, from))
+    if (whale.length > 0) {
+      const to = this.#keyring.ownerOf(
+        random.pick(['p2wpkh', 'p2tr', 'dilithium-pubkeyhash', 'p2mr']),
+        random.below(3),
+      )
+      return this.#compose([random.pick(whale)], [to.script], [], 20, random)
+    }
+    const gathered: Coin[] = []
+    let sum = 0n
+    for (const coin of from.coins.coins) {
+      if (!isTreasury(coin) || !this.#mayWhale(coin, from)) continue
+      gathered.push(coin)
+      sum += coin.value
+      if (sum > WHALE_COIN + 10_000_000n) {
+        return this.#compose(gathered, [this.#keyring.ownerOf('p2wpkh', 2).script], [], 5, random)
+      }
+    }
+    return undefined
+  }
+
+  /** A transaction of at least `bytes`: an inscription where a taproot coin is at hand, else data outputs. */
+  bulky(from: Spendable, bytes: number, random: Random): SimTx | undefined {
+    for (let tries = 0; tries < BULKY_TRIES; tries++) {
+      const coin = this.#draw(from, random, [])
+      const tx = coin === undefined ? undefined : this.#stuffed(coin, bytes, random)
+      if (tx !== undefined) return tx
+    }
+    return undefined
+  }
+
+  #stuffed(coin: Coin, bytes: number, random: Random): SimTx | undefined {
+    // A data output's byte costs sixteen times an inscription's, more than most coins are worth.
+    const least = BigInt(bytes) * 2n + DUST
+    if (this.#keyring.find(coin.script, 0)?.kind === 'p2tr') {
+      if (coin.value < least / 16n) return undefined
+      return fund(
+        [coin],
+        [inputFor(coin, inscription(random.bytes(bytes), random))],
+        [coin.script],
+        [],
+        1,
+        random,
+      )
+    }
+    if (coin.value < least) return undefined
+    const payloads: Buffer[] = []
+    for (let left = bytes; left > 0; left -= 8000)
+      payloads.push(dataScript(random.bytes(Math.min(left, 8000))))
+    return this.#compose([coin], [coin.script], payloads, 1, random)
+  }
+
+  #attempt(from: Spendable, random: Random): SimTx | undefined {
+    const inputs = this.#inputs(from, random)
+    if (inputs.length === 0) return undefined
+    const crowd = from.coins.size / this.#coinTarget
+    const place = random.fraction()
+    const data = random.chance(0.08) ? [dataScript(payload(random))] : []
+    const rate = feeRate(random)
+    const first = inputs[0]
+    if (place < 0.06 || random.chance(Math.min(0.5, crowd * crowd * 0.4))) {
+      return this.#compose(inputs, this.#scripts(1, from.height, random), data, rate, random)
+    }
+    const recipients = random.chance(0.05 * Math.max(0.1, 1 - crowd)) ? 5 + random.below(16) : 1
+    const scripts = this.#scripts(recipients, from.height, random)
+    const change =
+      random.chance(0.5) && first !== undefined ? [first.script] : this.#scripts(1, from.height, random)
+    return this.#compose(inputs, [...scripts, ...change], data, rate, random)
+  }
+
+  /** One coin mostly; more the more coins there are; now and then a consolidation of many. */
+  #inputs(from: Spendable, random: Random): Coin[] {
+    const crowd = Math.min(1.5, from.coins.size / this.#coinTarget)
+    const many = random.chance(0.02)
+      ? 5 + random.below(20)
+      : random.chance(0.15 + crowd * 0.35)
+        ? 2 + random.below(2)
+        : 1
+    const inputs: Coin[] = []
+    for (let left = many; left > 0; left--) {
+      const coin = this.#draw(from, random, inputs)
+      if (coin !== undefined) inputs.push(coin)
+    }
+    return inputs
+  }
+
+  #draw(from: Spendable, random: Random, besides: readonly Coin[]): Coin | undefined {
+    for (let tries = 0; tries < 12; tries++) {
+      const unconfirmed = from.unconfirmed !== undefined && random.chance(0.15)
+      const coin = unconfirmed ? from.unconfirmed.draw(random) : from.coins.draw(random)
+      if (coin !== undefined && this.#mayOrdinary(coin, from) && !besides.includes(coin)) return coin
+    }
+    return undefined
+  }
+
+  #mayOrdinary(coin: Coin, from: Spendable): boolean {
+    return coin.value < WHALE_COIN && coin.value >= DUST && !isTreasury(coin) && this.#mayWhale(coin, from)
+  }
+
+  #mayWhale(coin: Coin, from: Spendable): boolean {
+    const ripe = !coin.coinbase || from.height - (coin.height ?? from.height) >= MATURITY
+    return ripe && from.isTaken?.(coin) !== true
+  }
+
+  /** Scripts of owners: one in two (`rich`) or fifty (`cheap`) a showcase owner, else by popularity. */
+  #scripts(count: number, height: number, random: Random): Buffer[] {
+    const population = this.#population(height)
+    const showcase = this.#keyring.mix === 'rich' ? 0.4 : 0.004
+    return Array.from({ length: count }, () => {
+      if (random.chance(showcase)) return this.#keyring.owner(random.below(SHOWCASE)).script
+      const place = random.fraction()
+      return this.#keyring.owner(SHOWCASE + Math.floor(population * place * place * place)).script
+    })
+  }
+
+  #population(height: number): number {
+    return Math.min(MAX_OWNERS, 30 + Math.floor(height * this.#ownersPerBlock))
+  }
+
+  #compose(
+    coins: readonly Coin[],
+    scripts: readonly Buffer[],
+    data: readonly Buffer[],
+    rate: number,
+    random: Random,
+  ): SimTx | undefined {
+    const inputs = coins.map((coin): TxInput => {
+      return inputFor(coin, unlock(this.#keyring, this.#keyring.find(coin.script, 0), random))
+    })
+    return fund(coins, inputs, scripts, data, rate, random)
+  }
+}
+
+/** Shares what the coins are worth among the scripts, less the fee; undefined where it is too little. */
+function fund(
+  coins: readonly Coin[],
+  inputs: readonly TxInput[],
+  scripts: readonly Buffer[],
+  data: readonly Buffer[],
+  rate: number,
+  random: Random,
+): SimTx | undefined {
+  const vsize = vsizeOf(plannedWeight(inputs, [...scripts, ...data]))
+  let left = coins.reduce((sum, coin) => sum + coin.value, 0n) - BigInt(Math.ceil(vsize * rate))
+  const least = DUST * BigInt(scripts.length)
+  if (left < least) return undefined
+  const outputs: TxOutput[] = []
+  for (let others = scripts.length - 1; others >= 0; others--) {
+    const script = scripts[others]
+    if (script === undefined) continue
+    const free = left - DUST * BigInt(others + 1)
+    const value =
+      others === 0 ? left : DUST + (free * BigInt(1 + random.below(900))) / BigInt(1000 * Math.max(1, others))
+    left -= value
+    outputs.push({ value, script })
+  }
+  for (const script of data) outputs.splice(random.below(outputs.length + 1), 0, { value: 0n, script })
+  return sealTx({ version: 2, locktime: 0, inputs, outputs })
+}
+
+function inputFor(coin: Coin, { scriptSig, witness }: Unlocking): TxInput {
+  return { prevTxid: coin.txid, prevVout: coin.vout, scriptSig, sequence: 0xfffffffd, witness }
+}
+
+function isTreasury(coin: Coin): boolean {
+  const { coinbase, height } = coin
+  return (
+    coinbase && height !== undefined && height >= TREASURY.from && height < TREASURY.to && height % 4 !== 0
+  )
+}
+
+/** Base units a vbyte: mostly low, now and then above a hundred; never below the relay minimum of 1. */
+function feeRate(random: Random): number {
+  const place = random.fraction()
+  return 1.02 + 160 * place ** 5 + 3 * random.fraction()
+}
+
+function payload(random: Random): Buffer {
+  const place = random.below(10)
+  if (place < 4) return Buffer.from(random.pick(PRESENCE))
+  if (place < 9) return random.bytes(1 + random.below(80))
+  return random.bytes(200)
+}
+
+function dataScript(data: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0x6a]), pushData(data)])
+}

@@ -1,0 +1,123 @@
+import { difficultyOf } from '../../../pipelines/chain/difficulty.js'
+import { weightOf } from '../../../pipelines/chain/transaction.js'
+import { BITS } from '../chain/genesis.js'
+import { asm, type ScriptJson } from './script-json.js'
+import type { SimBlock } from '../chain/sim-block.js'
+import type { BlockContent, SimChain } from '../chain/sim-chain.js'
+import type { SimTx } from '../chain/sim-tx.js'
+import type { Spent } from '../chain/undo.js'
+
+/** Coins as the node prints them: 8 decimals. */
+export function coins(value: bigint): string {
+  const digits = value.toString().padStart(9, '0')
+  return `${digits.slice(0, -8)}.${digits.slice(-8)}`
+}
+
+export const DIFFICULTY = difficultyOf(BITS)
+
+/** Which parts of a transaction a reply tells. */
+export interface TxView {
+  /** What its inputs spent, in their order; undefined where the node does not say (pool, verbosity 1). */
+  readonly spent?: readonly Spent[] | undefined
+  readonly withPrevouts?: boolean
+}
+
+/** The node's JSON of transactions, as getblock and getrawtransaction have it, without the closing brace. */
+export function openTxJson(
+  tx: SimTx,
+  scripts: ScriptJson,
+  { spent, withPrevouts = false }: TxView = {},
+): string {
+  const vin = tx.inputs.map((input, at) => {
+    const witness =
+      input.witness.length === 0
+        ? ''
+        : `"txinwitness":["${input.witness.map((item) => item.toString('hex')).join('","')}"],`
+    const sequence = `"sequence":${String(input.sequence)}}`
+    if (tx.isCoinbase) return `{"coinbase":"${input.scriptSig.toString('hex')}",${witness}${sequence}`
+    const scriptSig =
+      input.scriptSig.length === 0
+        ? '{"asm":"","hex":""}'
+        : `{"asm":"${asm(input.scriptSig, true)}","hex":"${input.scriptSig.toString('hex')}"}`
+    const coin = withPrevouts ? spent?.[at] : undefined
+    const prevout = coin === undefined ? '' : prevoutJson(coin, scripts)
+    return `{"txid":"${input.prevTxid}","vout":${String(input.prevVout)},"scriptSig":${scriptSig},${witness}${prevout}${sequence}`
+  })
+  const vout = tx.outputs.map(
+    (output, n) =>
+      `{"value":${coins(output.value)},"n":${String(n)},"scriptPubKey":${scripts.scriptPubKey(output.script)}}`,
+  )
+  // The node really prints the weight as vsize here; only getrawmempool has it right.
+  return (
+    `{"txid":"${tx.txid}","hash":"${tx.wtxid}","version":${String(tx.version)},"size":${String(tx.size)},` +
+    `"vsize":${String(tx.weight)},"weight":${String(tx.weight)},"locktime":${String(tx.locktime)},` +
+    `"vin":[${vin.join(',')}],"vout":[${vout.join(',')}]${feeJson(tx, spent)},"hex":"${tx.raw.toString('hex')}"`
+  )
+}
+
+/** getblock at verbosity 1 (ids), 2 (transactions) or 3 (with what they spend). */
+export function blockJson(
+  chain: SimChain,
+  block: SimBlock,
+  verbosity: 1 | 2 | 3,
+  scripts: ScriptJson,
+): string {
+  const content = chain.read(block)
+  const { raw, strippedSize, txs } = content
+  const listed =
+    verbosity === 1 ? txs.map((tx) => `"${tx.txid}"`) : txsJson(content, verbosity === 3, scripts)
+  return (
+    `${openHeaderJson(chain, block, raw)},"strippedsize":${String(strippedSize)},"size":${String(raw.length)},` +
+    `"weight":${String(weightOf(strippedSize, raw.length))},"tx":[${listed.join(',')}]}`
+  )
+}
+
+/** getblockheader's object without the closing brace. */
+export function openHeaderJson(chain: SimChain, block: SimBlock, header: Buffer): string {
+  const active = chain.isActive(block)
+  const next = active ? chain.at(block.height + 1) : undefined
+  const version = header.readInt32LE(0)
+  return (
+    `{"hash":"${block.hash}","confirmations":${String(active ? chain.tip.height - block.height + 1 : -1)},` +
+    `"height":${String(block.height)},"version":${String(version)},"versionHex":"${version.toString(16).padStart(8, '0')}",` +
+    `"merkleroot":"${Buffer.from(header.subarray(36, 68)).reverse().toString('hex')}","time":${String(block.time)},` +
+    `"mediantime":${String(block.medianTime)},"nonce":${String(header.readUInt32LE(76))},` +
+    `"bits":"${header.readUInt32LE(72).toString(16).padStart(8, '0')}","difficulty":${DIFFICULTY},` +
+    `"chainwork":"${chainwork(block)}","nTx":${String(block.txCount)}` +
+    (block.parent === undefined ? '' : `,"previousblockhash":"${block.parent.hash}"`) +
+    (next === undefined ? '' : `,"nextblockhash":"${next.hash}"`)
+  )
+}
+
+export function chainwork(block: SimBlock): string {
+  return block.chainwork.toString(16).padStart(64, '0')
+}
+
+/** What the inputs of the transaction at `index` spent. */
+export function spentBy({ txs, spent }: BlockContent, index: number): readonly Spent[] {
+  let start = 0
+  for (const tx of txs.slice(1, index)) start += tx.inputs.length
+  return index === 0 ? [] : spent.slice(start, start + (txs[index]?.inputs.length ?? 0))
+}
+
+function txsJson({ txs, spent }: BlockContent, withPrevouts: boolean, scripts: ScriptJson): string[] {
+  let next = 0
+  return txs.map((tx) => {
+    const own = tx.isCoinbase ? [] : spent.slice(next, next + tx.inputs.length)
+    next += own.length
+    return `${openTxJson(tx, scripts, { spent: own, withPrevouts })}}`
+  })
+}
+
+function prevoutJson(coin: Spent, scripts: ScriptJson): string {
+  return (
+    `"prevout":{"generated":${String(coin.coinbase)},"height":${String(coin.height)},"value":${coins(coin.value)},` +
+    `"scriptPubKey":${scripts.scriptPubKey(coin.script)}},`
+  )
+}
+
+function feeJson(tx: SimTx, spent: readonly Spent[] | undefined): string {
+  if (spent === undefined || tx.isCoinbase) return ''
+  const paid = tx.outputs.reduce((sum, output) => sum + output.value, 0n)
+  return `,"fee":${coins(spent.reduce((sum, coin) => sum + coin.value, 0n) - paid)}`
+}

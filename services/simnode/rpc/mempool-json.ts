@@ -1,0 +1,52 @@
+import { coins } from './block-json.js'
+import type { Pool, PoolEntry } from '../mempool/mempool.js'
+
+/** getrawmempool without detail. */
+export function poolIdsJson(pool: Pool): string {
+  return `[${[...pool.entries()].map((entry) => `"${entry.tx.txid}"`).join(',')}]`
+}
+
+/** getrawmempool with detail. */
+export function poolJson(pool: Pool): string {
+  return `{${[...pool.entries()].map((entry) => `"${entry.tx.txid}":${entryJson(pool, entry)}`).join(',')}}`
+}
+
+export function entryJson(pool: Pool, entry: PoolEntry): string {
+  const { tx, fee } = entry
+  const ancestors = sumOf(pool.withAncestors(entry))
+  const descendants = sumOf(pool.withDescendants(entry))
+  return (
+    `{"vsize":${String(tx.vsize)},"weight":${String(tx.weight)},"time":${String(entry.time)},"height":${String(entry.height)},` +
+    `"descendantcount":${String(descendants.count)},"descendantsize":${String(descendants.vsize)},` +
+    `"ancestorcount":${String(ancestors.count)},"ancestorsize":${String(ancestors.vsize)},"wtxid":"${tx.wtxid}",` +
+    `"fees":{"base":${coins(fee)},"modified":${coins(fee)},"ancestor":${coins(ancestors.fee)},` +
+    `"descendant":${coins(descendants.fee)}},"depends":${idsJson(entry.parents)},"spentby":${idsJson(entry.children)},` +
+    `"bip125-replaceable":true,"unbroadcast":true}`
+  )
+}
+
+/** getmempoolinfo. */
+export function poolInfoJson(pool: Pool): string {
+  const { count, vsize, fee } = sumOf(pool.entries())
+  return (
+    `{"loaded":true,"size":${String(count)},"bytes":${String(vsize)},"usage":${String(64 + vsize * 3)},` +
+    `"total_fee":${coins(fee)},"maxmempool":2000000000,"mempoolminfee":0.00001000,"minrelaytxfee":0.00001000,` +
+    `"incrementalrelayfee":0.00001000,"unbroadcastcount":${String(count)},"fullrbf":false}`
+  )
+}
+
+function idsJson(entries: Iterable<PoolEntry>): string {
+  return JSON.stringify([...entries].map((entry) => entry.tx.txid))
+}
+
+function sumOf(entries: Iterable<PoolEntry>): { count: number; vsize: number; fee: bigint } {
+  let count = 0
+  let vsize = 0
+  let fee = 0n
+  for (const entry of entries) {
+    count++
+    vsize += entry.tx.vsize
+    fee += entry.fee
+  }
+  return { count, vsize, fee }
+}

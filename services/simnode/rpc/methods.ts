@@ -1,0 +1,239 @@
+import { decodeAddress } from '../../../pipelines/chain/address.js'
+import { workOf } from '../../../pipelines/chain/difficulty.js'
+import { blockJson, chainwork, coins, DIFFICULTY, openHeaderJson, openTxJson, spentBy } from './block-json.js'
+import { blockStatsJson } from './block-stats.js'
+import { BITS } from '../chain/genesis.js'
+import { entryJson, poolIdsJson, poolInfoJson, poolJson } from './mempool-json.js'
+import { BAD_PARAMETER, METHOD_NOT_FOUND, NOT_FOUND, RpcError, WRONG_TYPE } from './error.js'
+import { ScriptJson } from './script-json.js'
+import type { SimBlock } from '../chain/sim-block.js'
+import type { Simulation } from '../simulation.js'
+
+export type Params = readonly unknown[]
+type Method = (params: Params) => string
+
+/** The node's methods over a simulation. Every reply is JSON text, ready to send. */
+export class Rpc {
+  readonly #methods: ReadonlyMap<string, Method>
+  readonly #scripts: ScriptJson
+
+  constructor(
+    private readonly simulation: Simulation,
+    private readonly uptimeSeconds: () => number,
+  ) {
+    this.#scripts = new ScriptJson(simulation.chain.chain)
+    this.#methods = new Map<string, Method>([
+      ['getblockchaininfo', () => this.#chainInfo()],
+      ['getblockcount', () => String(this.#chain.tip.height)],
+      ['getbestblockhash', () => `"${this.#chain.tip.hash}"`],
+      ['getblockhash', ([height]) => `"${this.#blockAt(height).hash}"`],
+      ['getblockheader', (params) => this.#header(params)],
+      ['getblock', (params) => this.#block(params)],
+      ['getblockstats', ([which]) => blockStatsJson(this.#chain, this.#blockBy(which))],
+      ['getchaintips', () => this.#chainTips()],
+      ['getrawmempool', ([verbose]) => (verbose === true ? poolJson(this.#pool) : poolIdsJson(this.#pool))],
+      ['getmempoolentry', ([txid]) => this.#poolEntry(txid)],
+      ['getmempoolinfo', () => poolInfoJson(this.#pool)],
+      ['getrawtransaction', (params) => this.#transaction(params)],
+      ['gettxout', (params) => this.#txOut(params)],
+      ['gettxoutsetinfo', () => this.#txOutSet()],
+      ['scantxoutset', (params) => this.#scan(params)],
+      ['getnetworkinfo', () => NETWORK_INFO],
+      ['getpeerinfo', () => '[]'],
+      ['getconnectioncount', () => '0'],
+      ['getdifficulty', () => DIFFICULTY],
+      ['getnetworkhashps', (params) => this.#hashRate(params)],
+      ['uptime', () => String(this.uptimeSeconds())],
+    ])
+  }
+
+  /** @returns the result as JSON; throws RpcError. */
+  call(method: string, params: Params): string {
+    const found = this.#methods.get(method)
+    if (found === undefined) throw new RpcError(METHOD_NOT_FOUND, 'Method not found', 404)
+    return found(params)
+  }
+
+  get #chain(): Simulation['chain'] {
+    return this.simulation.chain
+  }
+
+  get #pool(): Simulation['pool'] {
+    return this.simulation.pool
+  }
+
+  #chainInfo(): string {
+    const { tip, chain, store } = this.#chain
+    return (
+      `{"chain":"${chain}","blocks":${String(tip.height)},"headers":${String(tip.height)},"bestblockhash":"${tip.hash}",` +
+      `"difficulty":${DIFFICULTY},"time":${String(tip.time)},"mediantime":${String(tip.medianTime)},"verificationprogress":1,` +
+      `"initialblockdownload":${String(tip.height === 0)},"chainwork":"${chainwork(tip)}",` +
+      `"size_on_disk":${String(store.bytes)},"pruned":false,"warnings":""}`
+    )
+  }
+
+  #blockAt(height: unknown): SimBlock {
+    if (typeof height !== 'number')
+      throw new RpcError(WRONG_TYPE, 'JSON value of type string is not of expected type number')
+    const block = this.#chain.at(height)
+    if (block === undefined) throw new RpcError(BAD_PARAMETER, 'Block height out of range')
+    return block
+  }
+
+  #blockBy(which: unknown): SimBlock {
+    if (typeof which === 'number') return this.#blockAt(which)
+    if (typeof which !== 'string' || !/^[0-9a-f]{64}$/.test(which)) {
+      throw new RpcError(
+        BAD_PARAMETER,
+        `blockhash must be of length 64 (not ${String(String(which).length)}, for '${String(which)}')`,
+      )
+    }
+    const block = this.#chain.get(which)
+    if (block === undefined) throw new RpcError(NOT_FOUND, 'Block not found')
+    return block
+  }
+
+  #header([hash, verbose = true]: Params): string {
+    const block = this.#blockBy(hash)
+    const header = this.#chain.store.header(block.number)
+    return verbose === false
+      ? `"${header.toString('hex')}"`
+      : `${openHeaderJson(this.#chain, block, header)}}`
+  }
+
+  #block([hash, verbosity = 1]: Params): string {
+    const block = this.#blockBy(hash)
+    const level = Number(verbosity)
+    if (level <= 0) return `"${this.#chain.store.read(block.number).raw.toString('hex')}"`
+    return blockJson(this.#chain, block, level === 1 ? 1 : level === 2 ? 2 : 3, this.#scripts)
+  }
+
+  /** The active tip, and the last block of every branch that lost. */
+  #chainTips(): string {
+    const tips = this.#chain.leaves().map(({ block, branchLength }) => {
+      const status = block === this.#chain.tip ? 'active' : 'valid-fork'
+      return `{"height":${String(block.height)},"hash":"${block.hash}","branchlen":${String(branchLength)},"status":"${status}"}`
+    })
+    return `[${tips.join(',')}]`
+  }
+
+  #poolEntry(txid: unknown): string {
+    const entry = typeof txid === 'string' ? this.#pool.get(txid) : undefined
+    if (entry === undefined) throw new RpcError(NOT_FOUND, 'Transaction not in mempool')
+    return entryJson(this.#pool, entry)
+  }
+
+  #transaction([txid, verbosity = 0]: Params): string {
+    if (typeof txid !== 'string') throw new RpcError(WRONG_TYPE, 'JSON value is not of expected type string')
+    const level = Number(verbosity)
+    const entry = this.#pool.get(txid)
+    if (entry !== undefined) {
+      return level === 0 ? `"${entry.tx.raw.toString('hex')}"` : `${openTxJson(entry.tx, this.#scripts)}}`
+    }
+    const found = this.#chain.findTx(txid)
+    const tx = found?.content.txs[found.index]
+    if (found === undefined || tx === undefined || found.block.height === 0) {
+      throw new RpcError(
+        NOT_FOUND,
+        'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.',
+      )
+    }
+    if (level === 0) return `"${tx.raw.toString('hex')}"`
+    const { block } = found
+    const active = this.#chain.isActive(block)
+    const spent = level >= 2 ? spentBy(found.content, found.index) : undefined
+    const times = `,"time":${String(block.time)},"blocktime":${String(block.time)}`
+    return (
+      `${openTxJson(tx, this.#scripts, { spent, withPrevouts: level >= 2 })},"blockhash":"${block.hash}",` +
+      `"confirmations":${String(active ? this.#chain.tip.height - block.height + 1 : 0)}${active ? times : ''}}`
+    )
+  }
+
+  #txOut([txid, vout, withPool = true]: Params): string {
+    const { tip } = this.#chain
+    const confirmed = this.#chain.coins.get(String(txid), Number(vout))
+    const spentInPool = confirmed !== undefined && withPool === true && this.#pool.isSpent(confirmed)
+    const coin = spentInPool ? undefined : (confirmed ?? this.#pool.coins.get(String(txid), Number(vout)))
+    if (coin === undefined) return 'null'
+    return (
+      `{"bestblock":"${tip.hash}","confirmations":${String(coin.height === undefined ? 0 : tip.height - coin.height + 1)},` +
+      `"value":${coins(coin.value)},"scriptPubKey":${this.#scripts.scriptPubKey(coin.script)},"coinbase":${String(coin.coinbase)}}`
+    )
+  }
+
+  #txOutSet(): string {
+    const { tip, coins: set } = this.#chain
+    const transactions = new Set(set.coins.map((coin) => coin.txid)).size
+    return (
+      `{"height":${String(tip.height)},"bestblock":"${tip.hash}","txouts":${String(set.size)},"bogosize":${String(set.size * 75)},` +
+      `"total_amount":${coins(set.total)},"transactions":${String(transactions)},"disk_size":0}`
+    )
+  }
+
+  #scan([action, objects]: Params): string {
+    if (action !== 'start') return action === 'status' ? 'null' : 'false'
+    if (!Array.isArray(objects))
+      throw new RpcError(BAD_PARAMETER, 'scanobjects argument is required for the start action')
+    const wanted = new Map(objects.map((each) => [this.#scriptOf(each).toString('latin1'), true]))
+    const { tip, coins: set } = this.#chain
+    const unspents: string[] = []
+    let total = 0n
+    for (const coin of set.coins) {
+      if (!wanted.has(coin.script.toString('latin1'))) continue
+      total += coin.value
+      unspents.push(
+        `{"txid":"${coin.txid}","vout":${String(coin.vout)},"scriptPubKey":"${coin.script.toString('hex')}",` +
+          `"desc":"${this.#scripts.descriptor(coin.script)}","amount":${coins(coin.value)},` +
+          `"coinbase":${String(coin.coinbase)},"height":${String(coin.height ?? 0)}}`,
+      )
+    }
+    return (
+      `{"success":true,"txouts":${String(set.size)},"height":${String(tip.height)},"bestblock":"${tip.hash}",` +
+      `"unspents":[${unspents.join(',')}],"total_amount":${coins(total)}}`
+    )
+  }
+
+  /** The script of an `addr(…)` or `raw(…)` descriptor, with or without its checksum. */
+  #scriptOf(object: unknown): Buffer {
+    const descriptor =
+      typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
+    const [, kind, inside] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#\w{8})?$/.exec(String(descriptor)) ?? []
+    if (kind === 'raw' && inside !== undefined) return Buffer.from(inside, 'hex')
+    const decoded = inside === undefined ? undefined : decodeAddress(inside, this.#chain.chain)
+    if (decoded === undefined) throw new RpcError(NOT_FOUND, `Invalid descriptor '${String(descriptor)}'`)
+    return decoded.script
+  }
+
+  /** Work of the last blocks over the time between the earliest and the latest of them and the one before. */
+  #hashRate([window = 120, height = -1]: Params): string {
+    const tip = Number(height) < 0 ? this.#chain.tip : this.#blockAt(height)
+    const count = Number(window) <= 0 ? tip.height : Math.min(Number(window), tip.height)
+    let earliest = tip.time
+    let latest = tip.time
+    for (let at = tip.height - count; at <= tip.height; at++) {
+      const { time } = this.#blockAt(at)
+      earliest = Math.min(earliest, time)
+      latest = Math.max(latest, time)
+    }
+    return latest === earliest ? '0' : String((Number(workOf(BITS)) * count) / (latest - earliest))
+  }
+}
+
+const NETWORK_INFO = JSON.stringify({
+  version: 100,
+  subversion: '/HeadwaterSim:0.1.0/',
+  protocolversion: 70016,
+  localservices: '0000000000000409',
+  localservicesnames: ['NETWORK', 'WITNESS', 'NETWORK_LIMITED'],
+  localrelay: true,
+  timeoffset: 0,
+  networkactive: true,
+  connections: 0,
+  connections_in: 0,
+  connections_out: 0,
+  networks: [],
+  relayfee: 0.00001,
+  incrementalfee: 0.00001,
+  localaddresses: [],
+  warnings: '',
+})

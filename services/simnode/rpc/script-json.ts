@@ -1,0 +1,149 @@
+import { addressOf } from '../../../pipelines/chain/address.js'
+import type { Chain } from '../../../pipelines/chain/network.js'
+import { opcodes, readScript, scriptType } from '../../../pipelines/chain/script.js'
+
+/** Opcodes that simulated scripts hold; what is not here prints as OP_UNKNOWN, as in the node. */
+const NAMES: Readonly<Record<number, string>> = {
+  0x00: '0',
+  0x4f: '-1',
+  0x61: 'OP_NOP',
+  0x63: 'OP_IF',
+  0x67: 'OP_ELSE',
+  0x68: 'OP_ENDIF',
+  0x6a: 'OP_RETURN',
+  0x75: 'OP_DROP',
+  0x76: 'OP_DUP',
+  0x87: 'OP_EQUAL',
+  0x88: 'OP_EQUALVERIFY',
+  0xa8: 'OP_SHA256',
+  0xa9: 'OP_HASH160',
+  0xac: 'OP_CHECKSIG',
+  0xad: 'OP_CHECKSIGVERIFY',
+  0xae: 'OP_CHECKMULTISIG',
+  0xaf: 'OP_CHECKMULTISIGVERIFY',
+  0xb1: 'OP_CHECKLOCKTIMEVERIFY',
+  0xb2: 'OP_CHECKSEQUENCEVERIFY',
+  0xba: 'OP_CHECKSIGADD',
+  0xbb: 'OP_CHECKSIGDILITHIUM',
+  0xbc: 'OP_CHECKSIGDILITHIUMVERIFY',
+  0xbd: 'OP_CHECKMULTISIGDILITHIUM',
+  0xbe: 'OP_CHECKMULTISIGDILITHIUMVERIFY',
+}
+
+/** How many scripts' JSON is kept; more than that, and all is worked out anew. */
+const KEPT = 60_000
+
+/** The node's JSON of scripts, of one network, remembered: an address costs more to print than the rest of an output. */
+export class ScriptJson {
+  readonly #kept = new Map<string, string>()
+
+  constructor(private readonly chain: Chain) {}
+
+  /** The value of a `scriptPubKey` key. */
+  scriptPubKey(script: Buffer): string {
+    const key = script.toString('latin1')
+    const present = this.#kept.get(key)
+    if (present !== undefined) return present
+    const json = this.#scriptPubKey(script)
+    if (this.#kept.size >= KEPT) this.#kept.clear()
+    this.#kept.set(key, json)
+    return json
+  }
+
+  /** The descriptor that the node infers for a script. */
+  descriptor(script: Buffer): string {
+    const type = scriptType(script)
+    const hex = script.toString('hex')
+    const address = addressOf(script, this.chain)
+    if (type === 'pubkey') return withChecksum(`pk(${hex.slice(2, -2)})`)
+    if (type === 'witness_v1_taproot') return withChecksum(`rawtr(${hex.slice(4)})`)
+    if (type === 'multisig') {
+      const keys = (readScript(script) ?? []).flatMap(({ data }) =>
+        data === undefined ? [] : [data.toString('hex')],
+      )
+      return withChecksum(`multi(${String((script[0] ?? 0x50) - 0x50)},${keys.join(',')})`)
+    }
+    return withChecksum(address === undefined ? `raw(${hex})` : `addr(${address})`)
+  }
+
+  #scriptPubKey(script: Buffer): string {
+    const type = scriptType(script)
+    const address = addressOf(script, this.chain)
+    const hex = script.toString('hex')
+    const printed = address === undefined ? '' : `,"address":"${address}"`
+    // The node's matcher tries Dilithium P2SH first, so every P2SH output comes out under that name.
+    const name = type === 'scripthash' ? 'dilithium_scripthash' : type
+    return `{"asm":"${asm(script)}","desc":"${this.descriptor(script)}","hex":"${hex}"${printed},"type":"${name}"}`
+  }
+}
+
+/** A script as the node writes it out; of pushes in a scriptSig that look like ECDSA signatures it tells the sighash type. */
+export function asm(script: Buffer, inScriptSig = false): string {
+  const words: string[] = []
+  for (const instruction of opcodes(script)) {
+    if (instruction === undefined) words.push('[error]')
+    else if (instruction.data === undefined || instruction.data.length === 0)
+      words.push(opcodeName(instruction.opcode))
+    else words.push(pushed(instruction.data, inScriptSig))
+  }
+  return words.join(' ')
+}
+
+function pushed(data: Buffer, inScriptSig: boolean): string {
+  if (data.length <= 4) return String(scriptNumber(data))
+  return inScriptSig && isEcSignature(data)
+    ? `${data.toString('hex', 0, data.length - 1)}[ALL]`
+    : data.toString('hex')
+}
+
+function opcodeName(opcode: number): string {
+  if (opcode > 0x50 && opcode <= 0x60) return String(opcode - 0x50)
+  if (opcode > 0 && opcode <= 0x4e) return '0'
+  return NAMES[opcode] ?? 'OP_UNKNOWN'
+}
+
+function isEcSignature(data: Buffer): boolean {
+  return data.length >= 9 && data.length <= 73 && data[0] === 0x30 && data[1] === data.length - 3
+}
+
+/** Little endian with the sign in the top bit. */
+function scriptNumber(data: Buffer): number {
+  let value = 0
+  for (const [at, byte] of data.entries()) value += (at === data.length - 1 ? byte & 0x7f : byte) * 256 ** at
+  return ((data[data.length - 1] ?? 0) & 0x80) === 0 ? value : -value
+}
+
+const INPUT_CHARSET =
+  '0123456789()[],\'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#"\\ '
+const CHECKSUM_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
+const GENERATOR = [0xf5dee51989n, 0xa9fdca3312n, 0x1bab10e32dn, 0x3706b1677an, 0x644d626ffdn] as const
+
+/** The descriptor with its checksum (BIP 380). */
+export function withChecksum(descriptor: string): string {
+  let checksum = 1n
+  let group = 0
+  let grouped = 0
+  const feed = (value: number): void => {
+    const top = checksum >> 35n
+    checksum = ((checksum & 0x7ffffffffn) << 5n) ^ BigInt(value)
+    GENERATOR.forEach((generator, bit) => {
+      if (((top >> BigInt(bit)) & 1n) === 1n) checksum ^= generator
+    })
+  }
+  for (const character of descriptor) {
+    const place = INPUT_CHARSET.indexOf(character)
+    feed(place & 31)
+    group = group * 3 + (place >> 5)
+    if (++grouped === 3) {
+      feed(group)
+      group = 0
+      grouped = 0
+    }
+  }
+  if (grouped > 0) feed(group)
+  for (let at = 0; at < 8; at++) feed(0)
+  checksum ^= 1n
+  let written = ''
+  for (let at = 7n; at >= 0n; at--) written += CHECKSUM_CHARSET[Number((checksum >> (5n * at)) & 31n)] ?? ''
+  return `${descriptor}#${written}`
+}

@@ -1,0 +1,266 @@
+import { hash160, sha256 } from '../../../pipelines/chain/hash.js'
+import { Random } from '../random.js'
+
+/** How an owner is paid and how it spends; some share a script type and differ in what their spends reveal. */
+export const OWNER_KINDS = [
+  'p2wpkh',
+  'p2pkh',
+  'p2tr',
+  'p2sh-p2wpkh',
+  'p2wsh',
+  'p2pk',
+  'multisig',
+  'p2mr',
+  'p2mr-plain',
+  'dilithium-pubkeyhash',
+  'dilithium-pubkey',
+  'dilithium-wpkh',
+  'dilithium-p2sh',
+  'dilithium-p2wsh',
+  'dilithium-multisig',
+  'nonstandard',
+  'witness-unknown',
+] as const
+
+export type OwnerKind = (typeof OWNER_KINDS)[number]
+
+export interface Owner {
+  readonly kind: OwnerKind
+  readonly index: number
+  /** The scriptPubKey that pays it. */
+  readonly script: Buffer
+}
+
+/** What a spend reveals: the inside of a hash, the key behind an address. */
+export interface OwnerSecrets {
+  readonly keys: readonly Buffer[]
+  /** Redeem script, witness script or leaf; empty where there is none. */
+  readonly inner: Buffer
+}
+
+const DILITHIUM_KEY = 1312
+
+/** Shares of the kinds among ordinary owners, in thousandths; the exotic ones are met among the showcase owners. */
+const COMMON: Readonly<Record<'rich' | 'cheap', readonly (readonly [OwnerKind, number])[]>> = {
+  rich: [
+    ['p2wpkh', 460],
+    ['p2pkh', 180],
+    ['p2tr', 120],
+    ['p2sh-p2wpkh', 60],
+    ['dilithium-pubkeyhash', 60],
+    ['dilithium-wpkh', 60],
+    ['p2mr', 60],
+  ],
+  cheap: [
+    ['p2wpkh', 680],
+    ['p2pkh', 220],
+    ['p2tr', 60],
+    ['p2sh-p2wpkh', 20],
+    ['dilithium-wpkh', 8],
+    ['dilithium-pubkeyhash', 6],
+    ['p2mr', 6],
+  ],
+}
+
+export type Mix = 'rich' | 'cheap'
+
+/** How many owners of every kind the showcase has: the first indexes, kind by kind. */
+const SHOWCASE_EACH = 3
+export const SHOWCASE = OWNER_KINDS.length * SHOWCASE_EACH
+
+/** All owners of a simulated chain: keys and scripts follow from seed and index, so nothing needs to be kept. */
+export class Keyring {
+  readonly #owners: (Owner | undefined)[] = []
+  readonly #byScript = new Map<string, Owner>()
+  readonly #small = new WeakMap<Owner, OwnerSecrets>()
+  #known = 0
+
+  constructor(
+    readonly seed: string,
+    readonly mix: Mix = 'rich',
+  ) {}
+
+  /** The owner with that index; below SHOWCASE the kind goes round, above it is by share. */
+  owner(index: number): Owner {
+    const present = this.#owners[index]
+    if (present !== undefined) return present
+    const kind = index < SHOWCASE ? OWNER_KINDS[index % OWNER_KINDS.length] : this.#commonKind(index)
+    if (kind === undefined) throw new RangeError(`no owner ${String(index)}`)
+    return this.#keep({ kind, index, script: scriptFor(kind, this.#secrets(kind, index)) })
+  }
+
+  /** The n-th (from 0) owner of a kind, one of its own for tests: not among those that traffic pays by share. */
+  ownerOf(kind: OwnerKind, n = 0): Owner {
+    if (n < SHOWCASE_EACH) return this.owner(OWNER_KINDS.indexOf(kind) + n * OWNER_KINDS.length)
+    const index = 1_000_000_000 + n * OWNER_KINDS.length + OWNER_KINDS.indexOf(kind)
+    return this.#keep({ kind, index, script: scriptFor(kind, this.#secrets(kind, index)) })
+  }
+
+  /** Whose script this is, among the first `population` owners and those asked for by kind. */
+  find(script: Buffer, population: number): Owner | undefined {
+    while (this.#known < population) this.owner(this.#known++)
+    return this.#byScript.get(script.toString('latin1'))
+  }
+
+  /** The script in the owner's own buffer, or a copy: for scripts that were read from a block and shall be kept. */
+  keep(script: Buffer): Buffer {
+    return this.find(script, 0)?.script ?? unpooled(script)
+  }
+
+  secretsOf(owner: Owner): OwnerSecrets {
+    const kept = this.#small.get(owner)
+    if (kept !== undefined) return kept
+    const secrets = this.#secrets(owner.kind, owner.index)
+    // A Dilithium key is 1,312 bytes: cheaper to make again than to keep for thousands of owners.
+    if (secrets.keys[0]?.length === DILITHIUM_KEY) return secrets
+    const small = { keys: secrets.keys.map(unpooled), inner: unpooled(secrets.inner) }
+    this.#small.set(owner, small)
+    return small
+  }
+
+  #keep(fresh: Owner): Owner {
+    const owner = { ...fresh, script: unpooled(fresh.script) }
+    const key = owner.script.toString('latin1')
+    const present = this.#byScript.get(key)
+    if (present !== undefined) return present
+    this.#byScript.set(key, owner)
+    if (owner.index < 1_000_000_000) this.#owners[owner.index] = owner
+    return owner
+  }
+
+  #commonKind(index: number): OwnerKind {
+    let place = Random.of(this.seed, 'kind', index).below(1000)
+    for (const [kind, share] of COMMON[this.mix]) {
+      if (place < share) return kind
+      place -= share
+    }
+    return 'p2wpkh'
+  }
+
+  #secrets(kind: OwnerKind, index: number): OwnerSecrets {
+    const random = Random.of(this.seed, 'key', index)
+    const keys = secretKeys(kind, random)
+    return { keys, inner: innerScript(kind, keys, random) }
+  }
+}
+
+function secretKeys(kind: OwnerKind, random: Random): Buffer[] {
+  switch (kind) {
+    case 'p2wsh':
+    case 'multisig':
+      return [ecKey(random), ecKey(random), ecKey(random)]
+    case 'dilithium-multisig':
+      return [random.bytes(DILITHIUM_KEY), random.bytes(DILITHIUM_KEY)]
+    case 'p2mr':
+    case 'dilithium-pubkeyhash':
+    case 'dilithium-pubkey':
+    case 'dilithium-wpkh':
+    case 'dilithium-p2sh':
+    case 'dilithium-p2wsh':
+      return [random.bytes(DILITHIUM_KEY)]
+    default:
+      return [ecKey(random)]
+  }
+}
+
+/** A compressed public key: the right first byte, no care for the curve. */
+function ecKey(random: Random): Buffer {
+  const key = random.bytes(33)
+  key[0] = 2 + (random.bits() & 1)
+  return key
+}
+
+function innerScript(kind: OwnerKind, keys: readonly Buffer[], random: Random): Buffer {
+  switch (kind) {
+    case 'p2sh-p2wpkh':
+      return Buffer.concat([Buffer.from('0014', 'hex'), hash160(keyAt(keys, 0))])
+    case 'p2wsh':
+      return multisig(0x52, keys, 0x53, 0xae)
+    case 'dilithium-p2sh':
+    case 'dilithium-p2wsh':
+    case 'p2mr':
+      return Buffer.concat([pushData(keyAt(keys, 0)), Buffer.from([0xbb])])
+    case 'p2mr-plain':
+      // <4 bytes> OP_DROP OP_TRUE: a leaf that asks for no signature.
+      return Buffer.concat([pushData(random.bytes(4)), Buffer.from([0x75, 0x51])])
+    default:
+      return Buffer.alloc(0)
+  }
+}
+
+function scriptFor(kind: OwnerKind, { keys, inner }: OwnerSecrets): Buffer {
+  const key = keyAt(keys, 0)
+  switch (kind) {
+    case 'p2wpkh':
+    case 'dilithium-wpkh':
+      return framed('0014', hash160(key), '')
+    case 'p2pkh':
+      return framed('76a914', hash160(key), '88ac')
+    case 'dilithium-pubkeyhash':
+      return framed('76a914', hash160(key), '88bb')
+    case 'p2tr':
+      return framed('5120', key.subarray(1), '')
+    case 'p2sh-p2wpkh':
+    case 'dilithium-p2sh':
+      return framed('a914', hash160(inner), '87')
+    case 'p2wsh':
+    case 'dilithium-p2wsh':
+      return framed('0020', sha256(inner), '')
+    case 'p2pk':
+      return framed('21', key, 'ac')
+    case 'dilithium-pubkey':
+      return framed('4d2005', key, 'bb')
+    case 'multisig':
+      return multisig(0x51, keys, 0x53, 0xae)
+    case 'dilithium-multisig':
+      return multisig(0x51, keys, 0x52, 0xbd)
+    case 'p2mr':
+    case 'p2mr-plain':
+      return framed('5220', leafHash(inner), '')
+    case 'nonstandard':
+      return framed('14', hash160(key), '7551')
+    case 'witness-unknown':
+      return framed('5320', key.subarray(1), '')
+  }
+}
+
+/** A copy in memory of its own: a small buffer that is kept would keep the whole slab that Node cut it from. */
+function unpooled(bytes: Buffer): Buffer {
+  const copy = Buffer.alloc(bytes.length)
+  bytes.copy(copy)
+  return copy
+}
+
+function keyAt(keys: readonly Buffer[], at: number): Buffer {
+  const key = keys[at]
+  if (key === undefined) throw new RangeError('an owner without a key')
+  return key
+}
+
+function framed(before: string, middle: Buffer, after: string): Buffer {
+  return Buffer.concat([Buffer.from(before, 'hex'), middle, Buffer.from(after, 'hex')])
+}
+
+function multisig(need: number, keys: readonly Buffer[], of: number, opcode: number): Buffer {
+  return Buffer.concat([Buffer.from([need]), ...keys.map(pushData), Buffer.from([of, opcode])])
+}
+
+const LEAF_TAG = sha256(Buffer.from('TapLeaf'))
+
+/** The root of a one-leaf P2MR tree, as the recorded node computes it: a tap leaf hash of version 0xc0. */
+function leafHash(leaf: Buffer): Buffer {
+  const size =
+    leaf.length < 253 ? Buffer.from([leaf.length]) : Buffer.from([253, leaf.length & 255, leaf.length >> 8])
+  return sha256(Buffer.concat([LEAF_TAG, LEAF_TAG, Buffer.from([0xc0]), size, leaf]))
+}
+
+/** A push of these bytes with the shortest opcode that takes their length. */
+export function pushData(data: Buffer): Buffer {
+  if (data.length < 0x4c) return Buffer.concat([Buffer.from([data.length]), data])
+  if (data.length < 0x100) return Buffer.concat([Buffer.from([0x4c, data.length]), data])
+  if (data.length < 0x10000)
+    return Buffer.concat([Buffer.from([0x4d, data.length & 255, data.length >> 8]), data])
+  const size = Buffer.alloc(5, 0x4e)
+  size.writeUInt32LE(data.length, 1)
+  return Buffer.concat([size, data])
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import type { Admin } from '../../../../pipelines/log/kafka/client.js'
+import { ensureTopics } from '../../../../pipelines/log/kafka/topics.js'
+import { TOPICS } from '../../../../pipelines/log/port.js'
+
+/** Brokers on which all topics are, with the settings that they need, once they were looked for so many times in vain. */
+function brokers(failures: number, type: string): { admin: Admin; looks: () => number } {
+  let looks = 0
+  const settings = {
+    ...{ 'cleanup.policy': 'delete', 'max.message.bytes': String(2 ** 30) },
+    ...{ 'retention.ms': '-1', 'retention.bytes': '-1' },
+  }
+  const configEntries = Object.entries(settings).map(([configName, configValue]) => ({
+    configName,
+    configValue,
+  }))
+  const admin = {
+    listTopics: () => Promise.resolve([...TOPICS]),
+    fetchTopicMetadata: ({ topics }: { topics: string[] }) => {
+      if (looks++ < failures) return Promise.reject(Object.assign(new Error('not there'), { type }))
+      return Promise.resolve({ topics: topics.map((name) => ({ name, partitions: [{}] })) })
+    },
+    describeConfigs: ({ resources }: { resources: { name: string }[] }) =>
+      Promise.resolve({ resources: resources.map(({ name }) => ({ resourceName: name, configEntries })) }),
+  }
+  return { admin: admin as unknown as Admin, looks: () => looks }
+}
+
+describe('topics that were made a moment ago', () => {
+  it('are looked for again on a broker that has not heard of them', async () => {
+    const { admin, looks } = brokers(3, 'UNKNOWN_TOPIC_OR_PARTITION')
+    await ensureTopics(admin, (topic) => topic)
+    expect(looks()).toBe(4)
+  })
+
+  it('are not looked for again where something else is wrong', async () => {
+    const { admin, looks } = brokers(1, 'TOPIC_AUTHORIZATION_FAILED')
+    await expect(ensureTopics(admin, (topic) => topic)).rejects.toThrow('not there')
+    expect(looks()).toBe(1)
+  })
+})

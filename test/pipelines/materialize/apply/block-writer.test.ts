@@ -1,0 +1,134 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { scriptHash } from '../../../../pipelines/chain/script.js'
+import { Materializer } from '../../../../pipelines/materialize/materializer.js'
+import { startSimnode } from '../../../../services/simnode/node.js'
+import { buildChain, forkAt, type SimChain } from '../../../../services/simnode/chain/sim-chain.js'
+import { expectSameRows } from '../../../harness/clean-index.js'
+import { Pipeline } from '../../../harness/pipeline.js'
+
+const engineUrl = inject('engineUrl')
+const logger = pino({ level: 'silent' })
+const finalityDepth = 4
+const BLOCKS = 40
+/** Two granules of every part that a script's end may be in. */
+const MOST_ROWS = 5_000
+
+describe('what is read of the histories of scripts', () => {
+  let chain: SimChain
+  let node: Awaited<ReturnType<typeof startSimnode>>
+  let pipeline: Pipeline
+  let materializer: Materializer
+  let owners: Buffer[]
+
+  beforeAll(async () => {
+    chain = buildChain({ seed: 'histories', blocks: 4 })
+    owners = (['p2wpkh', 'p2tr', 'dilithium-pubkeyhash'] as const).map(
+      (kind) => chain.keyring.ownerOf(kind).script,
+    )
+    while (chain.tip.height < BLOCKS) chain.mine({ payTo: payee(chain.tip.height) })
+    node = await startSimnode({ chain })
+    pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl, finalityDepth })
+    const { db, log } = pipeline
+    materializer = new Materializer({ db, log, logger, finalityDepth, rankingTail: 1e9 })
+    await follow()
+  })
+  afterAll(async () => {
+    await pipeline.close()
+    await node.close()
+  })
+
+  /** Whom the coinbase of the block above a height pays: one of the first two in turn. */
+  const payee = (height: number): Buffer => owners[height % 2] ?? Buffer.alloc(0)
+
+  async function follow(): Promise<void> {
+    await pipeline.poll()
+    while (await materializer.step());
+  }
+
+  /** What following the node asks of the histories. */
+  async function asked(): Promise<{ readonly known: string[]; readonly histories: string[] }> {
+    const query = vi.spyOn(pipeline.db, 'query')
+    try {
+      await follow()
+      const queries = query.mock.calls.map(([sql]) => sql)
+      return {
+        known: queries.filter((sql) => sql.includes('FROM scripts ')),
+        histories: queries.filter((sql) => sql.includes('FROM script_txs ')),
+      }
+    } finally {
+      query.mockRestore()
+    }
+  }
+
+  /** How many rows the server reads for a query. */
+  async function rowsRead(sql: string): Promise<number> {
+    const url = `${engineUrl}/?database=${pipeline.name}&wait_end_of_query=1`
+    const response = await fetch(url, { method: 'POST', body: sql })
+    const body = await response.text()
+    if (!response.ok) throw new Error(body)
+    const summary = JSON.parse(response.headers.get('x-clickhouse-summary') ?? '{}') as { read_rows?: string }
+    return Number(summary.read_rows)
+  }
+
+  async function expectSound(): Promise<void> {
+    const clean = await Pipeline.start({ nodeUrl: node.url, engineUrl, finalityDepth })
+    try {
+      await clean.level({ tip: chain.tip.hash })
+      await expectSameRows(pipeline.db, clean.db)
+    } finally {
+      await clean.close()
+    }
+  }
+
+  it('after a reorganisation: of the scripts that the blocks had touched which left, and of no other', async () => {
+    const [one, other] = [payee(chain.tip.height - 1), payee(chain.tip.height)]
+    const fork = forkAt(chain, chain.tip.height - 1)
+    fork.mine({ payTo: other }, { payTo: one }, { payTo: other })
+    fork.activate()
+    const { known, histories } = await asked()
+    // The block that left had paid one of them; the other one's totals are still at hand.
+    expect(known.join()).toContain(scriptHash(one))
+    expect(known.join()).not.toContain(scriptHash(other))
+    expect(histories).toHaveLength(1)
+    expect(histories.join()).toContain(scriptHash(one))
+    await expectSound()
+  })
+
+  it('after a deep one: each script once, however many blocks have left', async () => {
+    const fork = forkAt(chain, chain.tip.height - 20)
+    for (let block = 0; block < 22; block++) fork.mine({ payTo: payee(block) })
+    fork.activate()
+    const { histories } = await asked()
+    for (const script of owners.slice(0, 2))
+      expect(histories.filter((sql) => sql.includes(scriptHash(script)))).toHaveLength(1)
+    await expectSound()
+  })
+
+  it('of a script with a million transactions: its end', async () => {
+    const script = `unhex('${scriptHash(owners[2] ?? Buffer.alloc(0))}')`
+    const { db } = pipeline
+    chain.mine({ payTo: owners[2] ?? Buffer.alloc(0) })
+    await follow()
+    const { tip } = chain
+    await db.command(`INSERT INTO script_txs SELECT ${script}, number + 2, ${String(tip.height)}, unhex('${tip.hash}'),
+      1, SHA256(toString(number)), 0, 1, 0, number + 7, 0, number + 2, 0, 0, 0, [] FROM numbers(1000000)`)
+    // Another branch, to be read past.
+    await db.command(`INSERT INTO script_txs SELECT ${script}, number + 1000002, ${String(tip.height)}, SHA256('elsewhere'),
+      1, SHA256(toString(number)), 0, 1, 0, 1, 0, 1, 0, 0, 0, [] FROM numbers(2000)`)
+    materializer = new Materializer({ db, log: pipeline.log, logger, finalityDepth, rankingTail: 1e9 })
+    await materializer.step()
+    chain.mine({ payTo: owners[2] ?? Buffer.alloc(0) })
+    const { histories } = await asked()
+    expect(histories.length).toBeGreaterThan(0)
+    const rows = await Promise.all(histories.map(rowsRead))
+    for (const [index, read] of rows.entries()) expect(read, histories[index]).toBeLessThan(MOST_ROWS)
+    const [last] = await db.query<{ ordinal: string; received: string }>(
+      `SELECT ordinal, total_received AS received FROM script_txs WHERE script_hash = ${script} AND block_hash = unhex('${chain.tip.hash}')`,
+    )
+    const value =
+      chain.read(chain.tip).txs[0]?.outputs.find((each) => each.script.equals(owners[2] ?? Buffer.alloc(0)))
+        ?.value ?? 0n
+    expect(last).toEqual({ ordinal: '1000002', received: String(1_000_006n + value) })
+  })
+})

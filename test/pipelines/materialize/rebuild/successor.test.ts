@@ -1,0 +1,247 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
+import type { EventLog } from '../../../../pipelines/log/port.js'
+import { Materializer } from '../../../../pipelines/materialize/materializer.js'
+import { CannotReplay, mustBeBuildable } from '../../../../pipelines/materialize/rebuild/replay.js'
+import { Successor } from '../../../../pipelines/materialize/rebuild/successor.js'
+import { type Database, DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
+import { type Head, headsAfter, writeHead } from '../../../../pipelines/tables/head.js'
+import { migrate } from '../../../../pipelines/tables/migrate.js'
+import { notePlace, notesOf, servingDatabase } from '../../../../pipelines/tables/serving.js'
+import {
+  claimAgain,
+  claimWriting,
+  giveWay,
+  mustBeNewest,
+  newestWriter,
+  numberAfter,
+  Superseded,
+} from '../../../../pipelines/tables/writers.js'
+import { startSimnode } from '../../../../services/simnode/node.js'
+import { buildChain, forkAt, type SimChain } from '../../../../services/simnode/chain/sim-chain.js'
+import { expectSameRows } from '../../../harness/clean-index.js'
+import { dropDatabase, useDatabase } from '../../../harness/engine.js'
+import { Pipeline } from '../../../harness/pipeline.js'
+import { until } from '../../../harness/until.js'
+
+const logger = pino({ level: 'silent' })
+const finalityDepth = 4
+const quiet = (): void => undefined
+const withoutWriter = (head: Head): Omit<Head, 'writer'> =>
+  ({ ...head, writer: undefined }) as Omit<Head, 'writer'>
+
+const HEAD: Head = {
+  ...{ position: 3, previous: -1, chain: 'regtest', tipHeight: 1, tipHash: 'ab'.repeat(32), finalHeight: -1 },
+  ...{ epoch: 1, sequence: 3n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
+  ...{ writtenAt: 1, writer: 0n, reached: false },
+}
+
+describe('a successor', () => {
+  let folder: string
+  let log: EventLog
+  let chain: SimChain
+  let node: Awaited<ReturnType<typeof startSimnode>>
+  let pipeline: Pipeline
+  let clean: Pipeline
+  let db: Database
+  const made: string[] = []
+
+  const named = (name: string): Database => {
+    made.push(name)
+    return pipeline.db.sibling(name)
+  }
+  const successor = (options: Partial<ConstructorParameters<typeof Successor>[0]> = {}): Successor =>
+    new Successor({ db, old: pipeline.db, log, logger, progress: quiet, ...options })
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-successor-'))
+    log = await openEmbeddedLog(join(folder, 'log'))
+    chain = buildChain({ seed: 'successor', blocks: 520 })
+    node = await startSimnode({ chain })
+    const options = { nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth }
+    pipeline = await Pipeline.start({ ...options, log })
+    await pipeline.level()
+    await live()
+    clean = await Pipeline.start(options)
+    await clean.level()
+    db = named(`${pipeline.name}_next`)
+  })
+  afterAll(async () => {
+    await Promise.all([pipeline.close(), clean.close()])
+    for (const name of made) await db.command(`DROP DATABASE IF EXISTS ${name} SYNC`).catch(quiet)
+    await db.close()
+    await node.close()
+    await log.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  function reorganise(depth: number, length: number): void {
+    const fork = forkAt(chain, chain.tip.height - depth)
+    for (let block = 0; block < length; block++) fork.mine({})
+    fork.activate()
+  }
+
+  /** Heads of all kinds: single blocks, reorganisations, one below the final height, blocks that come and go unseen. */
+  async function live(): Promise<void> {
+    chain.mine({})
+    await pipeline.level()
+    for (const depth of [1, 3, 9]) {
+      chain.mine({})
+      await pipeline.level()
+      reorganise(depth, depth + 1)
+      await pipeline.level()
+    }
+    for (let unseen = 0; unseen < 3; unseen++) {
+      chain.mine({})
+      await pipeline.poll()
+      reorganise(2, 3)
+      await pipeline.poll()
+    }
+    await pipeline.level({ tip: chain.tip.hash })
+  }
+
+  async function expectLevel(): Promise<void> {
+    await expectSameRows(db, clean.db)
+    const [theirs, ours] = await Promise.all([headsAfter(pipeline.db, -1), headsAfter(db, -1)])
+    expect(ours.length).toBeGreaterThan(10)
+    expect(ours.at(-1)?.reached).toBe(true)
+    expect(ours.map(withoutWriter)).toEqual(theirs.map(withoutWriter))
+  }
+
+  it('has the rows of a clean index and the very heads of the first one; broken off before the switch, nothing has changed', async () => {
+    const stop = new Error('broken off')
+    const stopping = (): void => {
+      throw stop
+    }
+    await expect(successor({ beforeSwitch: stopping }).run()).rejects.toThrow(stop)
+    await expectLevel()
+    expect(await servingDatabase(pipeline.db)).toBe(pipeline.name)
+  })
+
+  it('goes on from its newest head, and takes the place in one step only where it shows what the first one shows', async () => {
+    let calls = 0
+    const seen: number[] = []
+    const beforeSwitch = async (): Promise<void> => {
+      if (++calls > 2) return
+      chain.mine({})
+      await pipeline.level({ tip: chain.tip.hash })
+    }
+    await mustBeBuildable(pipeline.db, log, db.name)
+    const head = await successor({ beforeSwitch, progress: (height) => seen.push(height) }).run()
+    await clean.level()
+    expect(calls).toBe(3)
+    expect(Math.min(...seen)).toBeGreaterThan(510)
+    expect(head).toMatchObject({ tipHash: chain.tip.hash, tipHeight: chain.tip.height })
+    expect(await servingDatabase(pipeline.db)).toBe(db.name)
+    await expectLevel()
+  })
+
+  it('the first one writes no more, and its explorer shows the new one', async () => {
+    chain.mine({})
+    await pipeline.poll()
+    await expect(pipeline.materialize()).rejects.toThrow('0 of')
+    const error = await pipeline.materialize().catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(Superseded)
+    expect(error).toMatchObject({ successor: db.name })
+    const materializer = new Materializer({ db, log, logger, finalityDepth })
+    while (await materializer.step());
+    await materializer.idle()
+    await until('the explorer shows the new block', async () => {
+      return (await pipeline.get('/stats/summary')).tip === chain.tip.hash
+    })
+    await clean.level()
+    await expectSameRows(db, clean.db)
+    const first = new Materializer({ db: pipeline.db, log, logger, finalityDepth })
+    await expect(first.step()).rejects.toThrow(Superseded)
+    await expect(claimWriting(pipeline.db, 1)).rejects.toThrow(Superseded)
+  })
+
+  it('is found where the one before was dropped', async () => {
+    const third = named(`${pipeline.name}_third`)
+    await notePlace(pipeline.db, db.name)
+    made.push(notesOf(pipeline.name))
+    await new Successor({ db: third, old: db, log, logger, progress: quiet }).run()
+    await notePlace(pipeline.db, third.name)
+    await db.command(`DROP DATABASE ${pipeline.name} SYNC`)
+    await db.command(`DROP DATABASE ${db.name} SYNC`)
+    expect(await servingDatabase(pipeline.db)).toBe(third.name)
+    await expectSameRows(third, clean.db)
+    await third.close()
+  })
+})
+
+describe('what may be built', () => {
+  const own = useDatabase()
+
+  it('is refused in words', async () => {
+    const log = await openEmbeddedLog(await mkdtemp(join(tmpdir(), 'headwater-')))
+    const db = own()
+    const refusal = (name: string, from: Pick<EventLog, 'first' | 'last'> = log): Promise<void> =>
+      mustBeBuildable(db, from, name)
+    for (const name of ['', '1st', 'a-b', 'a b', 'x'.repeat(64), "a'b", 'a;b'])
+      await expect(refusal(name), name).rejects.toThrow('is named by letters')
+    await expect(refusal(db.name)).rejects.toThrow(`${db.name} is the database that serves`)
+    await expect(refusal('other')).rejects.toThrow('nothing is indexed')
+    await writeHead(db, HEAD)
+    await expect(refusal('other')).rejects.toThrow('the log is empty')
+    await log.append('chain', [Buffer.from('x')])
+    const late = { first: () => Promise.resolve(7), last: () => Promise.resolve(9) }
+    await expect(refusal('other', late)).rejects.toThrow('begins at position 7')
+    await expect(refusal('system')).rejects.toThrow("tables that are not Headwater's")
+    const query = db.query.bind(db)
+    const replicated = vi.spyOn(db, 'query').mockImplementation(async (sql, ...rest) => {
+      return sql.startsWith('SELECT engine') ? [{ engine: 'ReplicatedMergeTree' }] : query(sql, ...rest)
+    })
+    await expect(refusal('other')).rejects.toThrow('is replicated')
+    replicated.mockRestore()
+    await refusal('other')
+    const index = db.sibling(`${db.name}_index`)
+    await migrate(index)
+    await refusal(index.name)
+    await claimWriting(index, -1)
+    await expect(refusal(index.name)).rejects.toThrow(CannotReplay)
+    await expect(refusal(index.name)).rejects.toThrow('is an index of its own')
+    await claimWriting(index, -1, db.name)
+    await refusal(index.name)
+    await dropDatabase(index)
+    await log.close()
+  })
+})
+
+describe('what gives way', () => {
+  const own = useDatabase()
+  const another = useDatabase()
+
+  it('does not in a run of the engine that lost rows, and is not said to where its row may be lost', async () => {
+    const db = own()
+    await writeHead(db, HEAD)
+    const lost = vi.spyOn(db, 'whileWhole', 'get').mockReturnValue('0')
+    expect(await giveWay(db, 'other', HEAD)).toBe(false)
+    expect(await servingDatabase(db)).toBe(db.name)
+    lost.mockRestore()
+    vi.spyOn(db, 'mustBeWhole').mockRejectedValueOnce(new DatabaseUnavailable('rows were lost'))
+    await expect(giveWay(db, 'other', HEAD)).rejects.toThrow('rows were lost')
+    await expect(giveWay(db, 'other', HEAD)).rejects.toThrow(Superseded)
+  })
+
+  it('has given way for good: a claim of the same moment is earlier, and one that looked before it and came after it is void', async () => {
+    const db = another()
+    await writeHead(db, HEAD)
+    const first = await newestWriter(db)
+    expect(await giveWay(db, 'other', HEAD)).toBe(true)
+    const handedOver = await newestWriter(db)
+    for (let draw = 0; draw < 100; draw++) expect(numberAfter(first)).toBeLessThan(handedOver)
+    const late = numberAfter(handedOver)
+    await db.command(`INSERT INTO writers (writer, position) VALUES (${String(late)}, 0)`)
+    expect(await servingDatabase(db)).toBe('other')
+    await expect(mustBeNewest(db, late)).rejects.toMatchObject({ name: 'Superseded', successor: 'other' })
+    await expect(claimWriting(db, HEAD.position)).rejects.toThrow(Superseded)
+    await expect(claimAgain(db, { last: late, next: late + 1n }, 0)).rejects.toThrow('0 of 1 rows')
+    const next = { ...HEAD, position: HEAD.position + 1, writer: late }
+    await expect(writeHead(db, next)).rejects.toThrow('0 of 1 rows')
+  })
+})

@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { findFork } from '../../../../pipelines/poll/chain/fork.js'
+
+/** Two chains that share `shared` blocks; the comparisons made are counted. */
+function chains(shared: number, own: number, node: number): { asked: number; fork: Promise<number> } {
+  const result = { asked: 0, fork: Promise.resolve(0) }
+  result.fork = findFork({
+    ownTip: shared + own - 1,
+    nodeTip: shared + node - 1,
+    ownHash: (height) => Promise.resolve(height < shared ? `${height}` : `own ${height}`),
+    nodeHash: (height) => {
+      result.asked++
+      return Promise.resolve(height < shared ? `${height}` : `node ${height}`)
+    },
+  })
+  return result
+}
+
+describe('findFork', () => {
+  it('finds the last block in common, for any two chains', async () => {
+    const length = fc.integer({ min: 0, max: 300 })
+    await fc.assert(
+      fc.asyncProperty(length, length, length, async (shared, own, node) => {
+        expect(await chains(shared, own, node).fork).toBe(shared - 1)
+      }),
+    )
+  })
+
+  it('asks little: once where nothing has forked, eighteen times at a depth of 400', async () => {
+    const asked = async (shared: number, own: number, node: number): Promise<number> => {
+      const result = chains(shared, own, node)
+      await result.fork
+      return result.asked
+    }
+    expect(await asked(1000, 0, 5)).toBe(1)
+    expect(await asked(1000, 1, 2)).toBeLessThanOrEqual(3)
+    expect(await asked(100_000, 400, 401)).toBeLessThanOrEqual(18)
+  })
+
+  it('takes a height that the node has no block at any more as different', async () => {
+    const fork = await findFork({
+      ownTip: 9,
+      nodeTip: 9,
+      ownHash: (height) => Promise.resolve(String(height)),
+      nodeHash: (height) => Promise.resolve(height > 4 ? undefined : String(height)),
+    })
+    expect(fork).toBe(4)
+  })
+})

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { poolChange, reasonLeft, type PoolTx } from '../../../../pipelines/poll/mempool/delta.js'
+
+const none = (): undefined => undefined
+
+function entry(txid: string, ...spends: string[]): PoolTx {
+  return { txid, raw: Buffer.alloc(0), fee: 1n, firstSeen: 1, spends }
+}
+
+describe('poolChange', () => {
+  it('tells what entered, in the order of the list, and what left', () => {
+    const known = new Map([
+      ['a', 1],
+      ['b', 1],
+    ])
+    expect(poolChange(known, ['e', 'b', 'd', 'c'])).toEqual({ entered: ['e', 'd', 'c'], left: ['a'] })
+    expect(poolChange(known, ['b', 'a'])).toEqual({ entered: [], left: [] })
+    expect(poolChange(new Map(), [])).toEqual({ entered: [], left: [] })
+  })
+
+  it('is not misled by an id that is listed twice', () => {
+    const known = new Map([
+      ['a', 1],
+      ['b', 1],
+    ])
+    expect(poolChange(known, ['a', 'a'])).toEqual({ entered: [], left: ['b'] })
+    expect(poolChange(known, ['a', 'b', 'c', 'c'])).toEqual({ entered: ['c'], left: [] })
+  })
+})
+
+describe('reasonLeft', () => {
+  it('is confirmed where a block holds it, whatever else there is', () => {
+    const effect = { kind: 'confirmed', block: 'B', txid: 'a' } as const
+    expect(reasonLeft(entry('a', 'x:0'), effect, () => 'other')).toEqual({
+      txid: 'a',
+      reason: 'confirmed',
+      block: 'B',
+    })
+  })
+
+  it('is replaced where the pool, or else a block, spends one of its inputs otherwise', () => {
+    const conflict = { kind: 'conflict', block: 'B', txid: 'winner' } as const
+    const byPool = reasonLeft(entry('a', 'x:0', 'y:1'), conflict, (outpoint) =>
+      outpoint === 'y:1' ? 'new' : undefined,
+    )
+    expect(byPool).toEqual({ txid: 'a', reason: 'replaced', by: 'new' })
+    expect(reasonLeft(entry('a', 'x:0'), conflict, none)).toEqual({
+      txid: 'a',
+      reason: 'replaced',
+      by: 'winner',
+    })
+  })
+
+  it('is evicted where nothing explains it', () => {
+    expect(reasonLeft(entry('a', 'x:0'), undefined, none)).toEqual({ txid: 'a', reason: 'evicted' })
+    expect(reasonLeft(entry('a', 'x:0'), undefined, () => 'a')).toEqual({ txid: 'a', reason: 'evicted' })
+  })
+})

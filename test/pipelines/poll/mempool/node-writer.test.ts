@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseTx, serializeTx } from '../../../../pipelines/chain/transaction.js'
+import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
+import type { EventLog } from '../../../../pipelines/log/port.js'
+import { ChainWriter } from '../../../../pipelines/poll/chain/chain-writer.js'
+import { NodeWriter } from '../../../../pipelines/poll/mempool/node-writer.js'
+import { poolTx } from '../../../../pipelines/poll/mempool/mempool.js'
+import type { PoolTx } from '../../../../pipelines/poll/mempool/delta.js'
+import { readPool } from '../../../../pipelines/poll/mempool/log.js'
+import { PoolEvents } from '../../../../pipelines/pool/pool-events.js'
+import { NONE } from '../fake-chain.js'
+import { hex } from '../read-log.js'
+
+const logger = pino({ level: 'silent' })
+const MB = 2 ** 20
+/** With room for the event around it, the most that a topic takes at once: 8 MiB and one event more. */
+const MOST_AT_ONCE = 9 * MB
+
+/** A transaction of a megabyte. */
+function large(salt: number): PoolTx {
+  const inputs = [{ prevTxid: NONE, prevVout: salt, scriptSig: Buffer.alloc(0), sequence: 0, witness: [] }]
+  const raw = serializeTx(
+    { version: 2, locktime: salt, inputs, outputs: [{ value: 1n, script: Buffer.alloc(MB, salt) }] },
+    false,
+  )
+  return poolTx(parseTx(raw).txid, raw, BigInt(salt), salt)
+}
+
+const txs = Array.from({ length: 30 }, (_, salt) => large(salt))
+const txids = new Set(txs.map(({ txid }) => txid))
+
+describe('a pool that is larger than what a log takes at once', () => {
+  let folder: string
+  let log: EventLog
+  let appended: number[]
+  /** Called before each batch. */
+  let beforeAppend: (batch: number) => Promise<void> | void
+
+  /** The log as one that takes no batch of any size. */
+  const limited = (): EventLog =>
+    new Proxy(log, {
+      get: (target, name) => {
+        if (name !== 'append') return Reflect.get(target, name).bind(target) as unknown
+        const append: EventLog['append'] = async (topic, values) => {
+          const bytes = values.reduce((sum, { length }) => sum + length, 0)
+          if (bytes > MOST_AT_ONCE) throw new Error(`a batch of ${String(bytes)} bytes`)
+          await beforeAppend(appended.length)
+          const position = await target.append(topic, values)
+          if (topic === 'node') appended.push(bytes)
+          return position
+        }
+        return append
+      },
+    })
+
+  const newWriter = async (): Promise<NodeWriter> => {
+    const chain = await ChainWriter.start(limited(), { chain: 'regtest', genesisHash: NONE })
+    return new NodeWriter(limited(), chain)
+  }
+
+  /** As an explorer has it that starts now. */
+  async function shownPool(): Promise<Set<string>> {
+    const events = new PoolEvents(log, logger)
+    const { from } = await events.findStart(Number.MAX_SAFE_INTEGER)
+    const pool = new Set<string>()
+    for (const step of events.steps(await log.read('node', from, 1000, 1000 * MB))) {
+      if (step.kind === 'snapshot') pool.clear()
+      for (const { txid } of step.kind === 'snapshot' ? step.entries : step.deltas.flatMap((d) => d.entered))
+        pool.add(hex(txid))
+    }
+    return pool
+  }
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'headwater-node-writer-'))
+    log = await openEmbeddedLog(folder)
+    appended = []
+    beforeAppend = () => undefined
+  })
+  afterEach(async () => {
+    await log.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('is told in several batches, as a snapshot and as what entered', async () => {
+    const writer = await newWriter()
+    await writer.delta(await writer.snapshot(-1, 0n, []), 0n, { entered: txs, left: [] })
+    expect(appended.length).toBeGreaterThan(4)
+    expect(await shownPool()).toEqual(txids)
+    const position = await writer.snapshot(0, 30n, txs)
+    const state = await readPool(log, logger)
+    expect(state).toMatchObject({ snapshotPosition: position, deltas: 0 })
+    expect([state.pool.entered, new Set(state.pool.txs.keys())]).toEqual([30n, txids])
+    expect(await shownPool()).toEqual(txids)
+  })
+
+  it('leaves its turn to others between two batches', async () => {
+    const writer = await newWriter()
+    let turns = 0
+    let counting = true
+    const count = (): void => {
+      turns++
+      if (counting) setImmediate(count)
+    }
+    setImmediate(count)
+    const before = appended.length
+    await writer.snapshot(0, 30n, txs)
+    counting = false
+    const batches = appended.length - before
+    expect(batches).toBeGreaterThan(2)
+    expect(turns).toBeGreaterThanOrEqual(batches)
+  })
+
+  it('keeps to the snapshot before while the next one is not whole, and for ever if its writer was stopped', async () => {
+    const writer = await newWriter()
+    const before = await writer.snapshot(0, 3n, txs.slice(0, 3))
+    const some = new Set(txs.slice(0, 3).map(({ txid }) => txid))
+    beforeAppend = (batch) => {
+      if (batch === 3) throw new Error('the log is away')
+    }
+    await expect(writer.snapshot(0, 30n, txs)).rejects.toThrow('the log is away')
+    expect(await shownPool()).toEqual(some)
+    beforeAppend = () => undefined
+    // The next one goes on from what is whole.
+    const next = await newWriter()
+    const state = await readPool(log, logger)
+    expect(state).toMatchObject({ snapshotPosition: before, deltas: 0 })
+    expect(new Set(state.pool.txs.keys())).toEqual(some)
+    await next.delta(before, 3n, { entered: txs.slice(3), left: [] })
+    expect(await shownPool()).toEqual(txids)
+    expect(new Set((await readPool(log, logger)).pool.txs.keys())).toEqual(txids)
+  })
+
+  it('is not taken for whole where another wrote in the midst of it', async () => {
+    const writer = await newWriter()
+    beforeAppend = async (batch) => {
+      if (batch === 2) await log.append('node', [Buffer.from('of another')])
+    }
+    await expect(writer.snapshot(0, 30n, txs)).rejects.toThrow('another poller wrote into the snapshot')
+  })
+})

@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { Feed, reactTo } from '../../../../services/explorer/feed/feed.js'
+
+describe('the feed', () => {
+  let sent: string[]
+  let feed: Feed
+
+  beforeEach(() => {
+    sent = []
+    feed = new Feed((_, message) => sent.push(message))
+  })
+
+  const say = (message: unknown): unknown[] =>
+    reactTo(feed, typeof message === 'string' ? message : JSON.stringify(message)).replies.map(
+      (reply) => JSON.parse(reply) as unknown,
+    )
+  const publish = (count: number): void => {
+    for (let index = 0; index < count; index++) feed.publish('blocks', { height: index })
+  }
+
+  it('numbers the events of a channel consecutively and tells none twice', () => {
+    feed.begin('blocks', 41)
+    feed.publish('blocks', { height: 5 }, 42)
+    feed.publish('blocks', { height: 5 }, 42)
+    feed.publish('blocks', { height: 6 }, 43)
+    expect(sent.map((message) => JSON.parse(message) as unknown)).toEqual([
+      { channel: 'blocks', data: { height: 5 }, seq: 42 },
+      { channel: 'blocks', data: { height: 6 }, seq: 43 },
+    ])
+  })
+
+  it('answers subscribe, unsubscribe and ping', () => {
+    const subscribed = reactTo(feed, '{"type":"subscribe","channel":"blocks"}')
+    expect(subscribed).toEqual({ replies: ['{"type":"subscribed","channel":"blocks"}'], subscribe: 'blocks' })
+    const left = reactTo(feed, '{"type":"unsubscribe","channel":"reorgs"}')
+    expect(left).toEqual({ replies: ['{"type":"unsubscribed","channel":"reorgs"}'], unsubscribe: 'reorgs' })
+    expect(say({ type: 'ping' })).toEqual([{ type: 'pong' }])
+  })
+
+  it.each([
+    'no json',
+    'null',
+    '7',
+    '[]',
+    '{}',
+    '{"type":"publish"}',
+    '{"type":"subscribe"}',
+    '{"type":"subscribe","channel":"whales"}',
+    '{"type":"unsubscribe","channel":7}',
+    '{"type":"subscribe","channel":"__proto__"}',
+    '{"type":"subscribe","channel":"blocks","since":-1}',
+    '{"type":"subscribe","channel":"blocks","since":"3"}',
+    '{"type":"subscribe","channel":"blocks","since":1.5}',
+  ])('answers %s with an error and subscribes to nothing', (text) => {
+    const reaction = reactTo(feed, text)
+    expect(reaction.subscribe).toBeUndefined()
+    expect(reaction.replies).toHaveLength(1)
+    expect(say(text)).toEqual([{ type: 'error', error: expect.any(String) as string }])
+  })
+
+  it('replays what was missed, in order, and then goes on', () => {
+    publish(10)
+    const replies = say({ type: 'subscribe', channel: 'blocks', since: 7 })
+    expect(replies).toMatchObject([{ type: 'subscribed' }, { seq: 8 }, { seq: 9 }, { seq: 10 }])
+    expect(say({ type: 'subscribe', channel: 'blocks', since: 10 })).toHaveLength(1)
+    expect(say({ type: 'subscribe', channel: 'blocks', since: 0 })).toHaveLength(11)
+  })
+
+  it('asks for a resync where it does not know all that was missed, or not yet', () => {
+    feed.begin('blocks', 100)
+    publish(2000)
+    const resync = { type: 'resync', channel: 'blocks' }
+    expect(say({ type: 'subscribe', channel: 'blocks', since: 500 })[1]).toEqual(resync)
+    expect(say({ type: 'subscribe', channel: 'blocks', since: 2101 })[1]).toEqual(resync)
+    expect(say({ type: 'subscribe', channel: 'blocks', since: 1100 })).toHaveLength(1001)
+    expect(reactTo(feed, '{"type":"subscribe","channel":"blocks","since":500}').subscribe).toBe('blocks')
+  })
+
+  it('never replays across a gap in the numbers', () => {
+    publish(3)
+    feed.publish('blocks', {}, 10)
+    expect(feed.missed('blocks', 2)).toBeUndefined()
+    expect(feed.missed('blocks', 9)).toHaveLength(1)
+  })
+
+  it('numbers stats above those of any earlier run', () => {
+    for (let index = 0; index < 3; index++) feed.publish('stats', {})
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10 })
+    const later = new Feed(() => undefined)
+    vi.useRealTimers()
+    expect(later.lastOf('stats')).toBeGreaterThan(feed.lastOf('stats'))
+    expect(later.missed('stats', feed.lastOf('stats'))).toBeUndefined()
+  })
+})

@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Feed, reactTo } from '../../../../services/explorer/feed/feed.js'
+import { Server } from '../../../../services/explorer/http/server.js'
+import { until } from '../../../harness/until.js'
+import { FeedClient } from '../feed-client.js'
+
+describe('the server of sockets', () => {
+  let server: Server
+  let feed: Feed
+  let url: string
+
+  beforeEach(async () => {
+    feed = new Feed((channel, message) => {
+      server.publish(channel, message)
+    })
+    server = new Server({
+      answer: () => ({ status: 200, headers: [], body: Buffer.from('{}') }),
+      observe: () => undefined,
+      refusal: () => undefined,
+      react: (text) => reactTo(feed, text ?? ''),
+    })
+    url = `http://127.0.0.1:${String(await server.listen('127.0.0.1', 0))}`
+  })
+  afterEach(() => {
+    server.close()
+  })
+
+  it('drops a client that does not take what it is sent, and no other', async () => {
+    const [slow, quick] = await Promise.all([
+      FeedClient.connect(url, '/ws'),
+      FeedClient.connect(url, '/api/v1/ws'),
+    ])
+    for (const client of [slow, quick]) await client.subscribe('blocks')
+    slow.socket.pause()
+    const padding = 'x'.repeat(100_000)
+    let sent = 0
+    await until('the slow one is dropped', async () => {
+      for (let index = 0; index < 10; index++) feed.publish('blocks', { height: sent++, padding })
+      await quick.events('blocks', sent)
+      return server.clients === 1
+    })
+    const seqs = quick.messages.filter((message) => 'seq' in message).map((message) => message['seq'])
+    expect(seqs).toEqual(Array.from({ length: sent }, (_, index) => index + 1))
+    expect(quick.closed).toBe(false)
+    slow.socket.terminate()
+    await quick.close()
+  })
+
+  it('stays with a client whatever it says, and hears it again', async () => {
+    const client = await FeedClient.connect(url, '/ws')
+    for (const text of ['', '{', '[]', '{"type":"subscribe","channel":"nothing"}', 'x'.repeat(16_000)])
+      client.send(text)
+    client.socket.send(Buffer.from([1, 2, 3]))
+    await until('six errors', () => client.messages.filter(({ type }) => type === 'error').length === 6)
+    client.send({ type: 'ping' })
+    await client.reply({ type: 'pong' })
+    await client.subscribe('blocks')
+    feed.publish('blocks', { height: 0 })
+    await client.events('blocks', 1)
+    client.send({ type: 'unsubscribe', channel: 'blocks' })
+    await client.reply({ type: 'unsubscribed', channel: 'blocks' })
+    feed.publish('blocks', { height: 1 })
+    client.send({ type: 'ping' })
+    await until('it answered', () => client.messages.filter(({ type }) => type === 'pong').length === 2)
+    expect(await client.events('blocks', 1)).toHaveLength(1)
+    await client.close()
+    await until('nobody is left', () => server.clients === 0)
+  })
+
+  it('refuses a port that is taken', async () => {
+    const other = new Server({
+      answer: () => ({ status: 200, headers: [], body: Buffer.alloc(0) }),
+      refusal: () => undefined,
+      observe: () => undefined,
+      react: () => ({ replies: [] }),
+    })
+    await expect(other.listen('127.0.0.1', Number(new URL(url).port))).rejects.toThrow('taken')
+    other.close()
+  })
+})

@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest'
+import { serializeTx, type TxParts } from '../../../../pipelines/chain/transaction.js'
+import { outpointOf, poolTx, type PoolTx } from '../../../../services/explorer/mempool/mempool-tx.js'
+import { type Overlay, Pool, returnable } from '../../../../services/explorer/mempool/mempool.js'
+
+const SCRIPT = Buffer.from('76a914' + '11'.repeat(20) + '88ac', 'hex')
+let serial = 0
+
+/** A transaction that spends these outpoints (a new one for none) and has one output. */
+function tx(...outpoints: readonly string[]): PoolTx {
+  serial++
+  const spends = outpoints.length > 0 ? outpoints : [outpointOf(serial.toString(16).padStart(64, '0'), 0)]
+  const parts: TxParts = {
+    version: 2,
+    locktime: serial,
+    inputs: spends.map((outpoint) => ({
+      prevTxid: outpoint.slice(0, 64),
+      prevVout: Number(outpoint.slice(65)),
+      scriptSig: Buffer.alloc(0),
+      sequence: 0xffff_ffff,
+      witness: [],
+    })),
+    outputs: [{ value: 1000n, script: SCRIPT }],
+  }
+  const coins = spends.map(() => ({ value: 1100n, script: SCRIPT }))
+  return poolTx({ raw: serializeTx(parts, true), fee: 100n, firstSeen: 1_700_000_000 + serial }, coins)
+}
+
+function overlay(
+  position: number,
+  parts: { confirmed?: PoolTx[]; returned?: PoolTx[]; spent?: string[] },
+): Overlay {
+  const { confirmed = [], returned = [], spent = [] } = parts
+  return {
+    position,
+    confirmed: new Set(confirmed.map((each) => each.txid)),
+    spent: new Set([...spent, ...confirmed.flatMap((each) => each.outpoints)]),
+    returned,
+  }
+}
+
+const shown = (pool: Pool): string[] => [...pool.values()].map((each) => each.txid).sort()
+const ids = (...txs: readonly PoolTx[]): string[] => txs.map((each) => each.txid).sort()
+
+describe('the pool beside the head', () => {
+  it('lets a transaction leave with the head that confirms it, before the poller says so', () => {
+    const [a, b] = [tx(), tx()]
+    const pool = new Pool()
+    pool.replace([a, b], 5)
+    pool.advance(overlay(6, { confirmed: [a] }))
+    expect(shown(pool)).toEqual(ids(b))
+    expect(pool.size).toBe(1)
+    pool.change([], [a.txid], 6)
+    expect(shown(pool)).toEqual(ids(b))
+  })
+
+  it('gives a transaction back with the head that disconnects it, before the poller says so', () => {
+    const [a, b] = [tx(), tx()]
+    const pool = new Pool()
+    pool.replace([b], 5)
+    pool.advance(overlay(7, { returned: [a] }))
+    expect(shown(pool)).toEqual(ids(a, b))
+    pool.change([a], [], 7)
+    expect(shown(pool)).toEqual(ids(a, b))
+    expect(pool.newest().map((each) => each.txid)).toEqual([b.txid, a.txid])
+  })
+
+  it('drops what a disconnected block gave back when the poller does not find it in the pool', () => {
+    const a = tx()
+    const pool = new Pool()
+    pool.advance(overlay(7, { returned: [a] }))
+    expect(shown(pool)).toEqual(ids(a))
+    pool.change([], [], 7)
+    expect(shown(pool)).toEqual([])
+  })
+
+  it('keeps overlays of heads that are ahead of an event of the pool', () => {
+    const [a, b] = [tx(), tx()]
+    const pool = new Pool()
+    pool.replace([a], 5)
+    pool.advance(overlay(9, { confirmed: [a, b] }))
+    pool.change([b], [], 7)
+    expect(shown(pool)).toEqual([])
+    pool.change([], [a.txid, b.txid], 9)
+    expect(shown(pool)).toEqual([])
+  })
+
+  it('follows a transaction that confirms, falls back and confirms again within two heads', () => {
+    const a = tx()
+    const pool = new Pool()
+    pool.replace([a], 1)
+    pool.advance(overlay(2, { confirmed: [a] }))
+    expect(shown(pool)).toEqual([])
+    pool.advance(overlay(4, { returned: [a] }))
+    expect(shown(pool)).toEqual(ids(a))
+    pool.advance(overlay(6, { confirmed: [a] }))
+    expect(shown(pool)).toEqual([])
+  })
+
+  it('hides what is confirmed until the poller tells that it left, however many deltas that takes', () => {
+    const [a, b] = [tx(), tx()]
+    const pool = new Pool()
+    pool.replace([a], 1)
+    pool.advance(overlay(2, { confirmed: [a] }))
+    pool.change([b], [], 2)
+    expect(shown(pool)).toEqual(ids(b))
+    pool.change([], [a.txid], 2)
+    expect(shown(pool)).toEqual(ids(b))
+  })
+
+  it('shows again what the poller never took out, when its block is disconnected', () => {
+    const a = tx()
+    const pool = new Pool()
+    pool.replace([a], 1)
+    pool.advance(overlay(2, { confirmed: [a] }))
+    pool.change([tx()], [], 2)
+    expect(pool.get(a.txid)).toBeUndefined()
+    pool.advance(overlay(4, { returned: [a] }))
+    expect(pool.get(a.txid)).toBeDefined()
+    pool.change([], [], 4)
+    expect(pool.get(a.txid)).toBeDefined()
+  })
+
+  it('takes out what a block contradicts, with all that spends from it', () => {
+    const parent = tx()
+    const child = tx(outpointOf(parent.txid, 0))
+    const grandchild = tx(outpointOf(child.txid, 0))
+    const other = tx()
+    const pool = new Pool()
+    pool.replace([grandchild, child, parent, other], 1)
+    pool.advance(overlay(2, { spent: [...parent.outpoints] }))
+    expect(shown(pool)).toEqual(ids(other))
+  })
+
+  it('lays an overlay that was made late beneath those of later heads', () => {
+    const a = tx()
+    const pool = new Pool()
+    pool.replace([a], 1)
+    pool.advance(overlay(4, { returned: [a] }))
+    pool.advance(overlay(2, { confirmed: [a] }))
+    expect(shown(pool)).toEqual(ids(a))
+  })
+
+  it('shows the same through a hundred heads without an event of the pool as through each of them', () => {
+    const txs = Array.from({ length: 20 }, () => tx())
+    const pool = new Pool()
+    pool.replace(txs, 0)
+    const expected = new Set(ids(...txs))
+    for (let position = 1; position <= 100; position++) {
+      const one = txs[(position * 7) % txs.length] as PoolTx
+      const inChain = !expected.has(one.txid)
+      pool.advance(overlay(position, inChain ? { returned: [one] } : { confirmed: [one] }))
+      if (inChain) expected.add(one.txid)
+      else expected.delete(one.txid)
+      expect(shown(pool)).toEqual([...expected].sort())
+    }
+  })
+
+  it('finds the transactions of a script, also those given back, and none that is confirmed', () => {
+    const [a, b, c] = [tx(), tx(), tx()]
+    const hash = [...a.changes.keys()][0] as string
+    const pool = new Pool()
+    pool.replace([a, b], 1)
+    pool.advance(overlay(2, { confirmed: [a], returned: [c] }))
+    expect(pool.ofScript(hash).map((each) => each.txid)).toEqual([c.txid, b.txid])
+    expect(pool.ofScript('00'.repeat(32))).toEqual([])
+    expect(b.changes.get(hash)).toBe(-100n)
+  })
+
+  it('changes its version with whatever is visible', () => {
+    const pool = new Pool()
+    const versions = [pool.version]
+    pool.replace([tx()], 1)
+    versions.push(pool.version)
+    pool.advance(overlay(2, {}))
+    versions.push(pool.version)
+    pool.change([tx()], [], 2)
+    versions.push(pool.version)
+    expect(new Set(versions).size).toBe(4)
+  })
+})
+
+describe('what a disconnected block gives back', () => {
+  it('is neither a coinbase, nor confirmed again, nor contradicted, nor a child of one of these', () => {
+    const coinbase = tx()
+    const ofCoinbase = tx(outpointOf(coinbase.txid, 0))
+    const again = tx()
+    const contradicted = tx()
+    const child = tx(outpointOf(contradicted.txid, 0))
+    const free = tx()
+    const ofFree = tx(outpointOf(free.txid, 0))
+    const chained = [coinbase, ofCoinbase, again, contradicted, child, free, ofFree].map((each) => {
+      return { tx: each, isCoinbase: each === coinbase }
+    })
+    const confirmed = new Set([again.txid])
+    const returned = returnable(chained, { confirmed, spent: new Set(contradicted.outpoints) })
+    expect(returned).toEqual([free, ofFree])
+  })
+})

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest'
+import { Gatherer } from '../../../../services/explorer/tables/gather.js'
+
+describe('gathered lookups', () => {
+  /** Lookups that end when told to. */
+  function held(options: { inFlight?: number; mostKeys?: number } = {}) {
+    const batches: { keys: readonly string[]; end: (error?: Error) => void }[] = []
+    const gatherer = new Gatherer<string>({
+      ...options,
+      load: (keys) =>
+        new Promise((resolve, reject) => {
+          const end = (error?: Error): void => {
+            if (error !== undefined) reject(error)
+            else resolve(new Map(keys.filter((key) => key !== 'none').map((key) => [key, `<${key}>`])))
+          }
+          batches.push({ keys, end })
+        }),
+    })
+    return { gatherer, batches }
+  }
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+  it('asks at once for a lone key, and collects those that come while two batches are under way', async () => {
+    const { gatherer, batches } = held({ inFlight: 2 })
+    const a = gatherer.get('a')
+    await turn()
+    const b = gatherer.get('b')
+    await turn()
+    const rest = ['c', 'd', 'c', 'none'].map((key) => gatherer.get(key))
+    await turn()
+    expect(batches.map(({ keys }) => keys)).toEqual([['a'], ['b']])
+    batches[0]?.end()
+    expect(await a).toBe('<a>')
+    await turn()
+    expect(batches[2]?.keys).toEqual(['c', 'd', 'none'])
+    batches[2]?.end()
+    expect(await Promise.all(rest)).toEqual(['<c>', '<d>', '<c>', undefined])
+    batches[1]?.end()
+    expect(await b).toBe('<b>')
+  })
+
+  it('cuts what is too much for one query', async () => {
+    const { gatherer, batches } = held({ inFlight: 9, mostKeys: 2 })
+    const all = gatherer.getAll(['a', 'b', 'c', 'd', 'e', 'a'])
+    await turn()
+    expect(batches.map(({ keys }) => keys.length)).toEqual([2, 2, 1])
+    for (const batch of batches) batch.end()
+    expect([...(await all)]).toHaveLength(5)
+  })
+
+  it('fails those of a batch that fails, and goes on with the others', async () => {
+    const { gatherer, batches } = held({ inFlight: 1 })
+    const a = gatherer.get('a')
+    await turn()
+    const b = gatherer.get('b')
+    batches[0]?.end(new Error('away'))
+    await expect(a).rejects.toThrow('away')
+    await turn()
+    batches[1]?.end()
+    expect(await b).toBe('<b>')
+  })
+})
+
+describe('lookups of clients that leave', () => {
+  /** Lookups that never end by themselves. */
+  function endless(mostKeys: number) {
+    const batches: { keys: readonly string[]; signal: AbortSignal }[] = []
+    const load = (keys: readonly string[], signal: AbortSignal) =>
+      new Promise<Map<string, string>>((_, reject) => {
+        batches.push({ keys, signal })
+        signal.addEventListener('abort', () => {
+          reject(signal.reason as Error)
+        })
+      })
+    return { gatherer: new Gatherer<string>({ load, mostKeys }), batches }
+  }
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  const left = new Error('nobody waits')
+  const outcome = (asked: Promise<unknown>): Promise<unknown> => asked.catch((error: unknown) => error)
+
+  it('are not made any more, but for those that others wait for too', async () => {
+    const { gatherer, batches } = endless(2)
+    const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()]
+    const running = outcome(gatherer.get('a', first.signal))
+    await turn()
+    const waiting = [
+      outcome(gatherer.get('b', second.signal)),
+      outcome(gatherer.getAll(['b', 'c'], third.signal)),
+    ]
+    await turn()
+    expect(gatherer.waiting).toBe(2)
+    third.abort(left)
+    expect(gatherer.waiting).toBe(1)
+    expect(await waiting[1]).toBe(left)
+    first.abort(left)
+    expect(await running).toBe(left)
+    await turn()
+    expect(batches.map(({ keys }) => keys)).toEqual([['a'], ['b']])
+    second.abort(left)
+    expect(await waiting[0]).toBe(left)
+    await turn()
+    expect(gatherer.waiting).toBe(0)
+    expect(await outcome(gatherer.get('d', second.signal))).toBe(left)
+    await turn()
+    expect(batches).toHaveLength(2)
+  })
+
+  it('end on their way when the last of a batch has left, not before', async () => {
+    const { gatherer, batches } = endless(9)
+    const clients = [new AbortController(), new AbortController()]
+    const asked = clients.map(({ signal }, index) =>
+      outcome(gatherer.getAll(['a', `b${String(index)}`], signal)),
+    )
+    await turn()
+    expect(batches.map(({ keys }) => keys)).toEqual([['a', 'b0', 'b1']])
+    clients[0]?.abort(left)
+    expect(await asked[0]).toBe(left)
+    expect(batches[0]?.signal.aborted).toBe(false)
+    clients[1]?.abort(left)
+    expect(await asked[1]).toBe(left)
+    expect(batches[0]?.signal.aborted).toBe(true)
+  })
+
+  it('say when what waits fills a batch', async () => {
+    const { gatherer } = endless(2)
+    const client = new AbortController()
+    const asked = ['a', 'b', 'c'].map((key) => outcome(gatherer.get(key, client.signal)))
+    await turn()
+    expect([gatherer.waiting, gatherer.isFull]).toEqual([1, false])
+    asked.push(outcome(gatherer.get('d', client.signal)))
+    expect([gatherer.waiting, gatherer.isFull]).toEqual([2, true])
+    client.abort(left)
+    expect([gatherer.waiting, gatherer.isFull]).toEqual([0, false])
+    await Promise.all(asked)
+  })
+})

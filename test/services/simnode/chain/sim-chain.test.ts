@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest'
+import { inputShowsDilithium } from '../../../../pipelines/chain/dilithium.js'
+import { scriptType } from '../../../../pipelines/chain/script.js'
+import { Fold } from '../../../../services/simnode/chain/fold.js'
+import { OWNER_KINDS } from '../../../../services/simnode/wallet/keyring.js'
+import { buildChain, forkAt, type SimChain } from '../../../../services/simnode/chain/sim-chain.js'
+import type { SimBlock } from '../../../../services/simnode/chain/sim-block.js'
+
+const COIN = 100_000_000n
+
+function coinbaseOf(chain: SimChain, block: SimBlock | undefined): { txid: string; vout: number } {
+  if (block === undefined) throw new Error('no such block')
+  return { txid: chain.read(block).txs[0]?.txid ?? '', vout: 0 }
+}
+
+function expectCoinsToEqualFold(chain: SimChain): void {
+  const fold = new Fold(chain)
+  expect(chain.coins.total).toBe(fold.supply)
+  const kept = chain.coins.coins.map(
+    (coin) =>
+      `${coin.txid}:${String(coin.vout)} ${String(coin.value)} ${coin.script.toString('hex')} ${String(coin.height)}`,
+  )
+  const folded = [...fold.utxos().values()].map(
+    (coin) => `${coin.txid}:${String(coin.vout)} ${String(coin.value)} ${coin.script} ${String(coin.height)}`,
+  )
+  expect(kept.sort()).toEqual(folded.sort())
+}
+
+describe('a scripted chain', () => {
+  test('begins with the genesis of the recorded node', () => {
+    const chain = buildChain()
+    expect(chain.tip.hash).toBe('5a6c309a7e9bb2fa314e63630520ca3c598c86a91dd2c6737e160cfadfc50f38')
+    expect(chain.coins.size).toBe(0)
+  })
+
+  test('the same calls give the same hashes, another seed others', () => {
+    const build = (seed: string): string => {
+      const chain = buildChain({ seed, blocks: 5 })
+      const tx = chain.pay({
+        from: [coinbaseOf(chain, chain.at(2))],
+        to: [],
+        change: chain.keyring.owner(3).script,
+      })
+      return chain.mine({ txs: [tx] }).hash
+    }
+    expect(build('a')).toBe(build('a'))
+    expect(build('a')).not.toBe(build('b'))
+  })
+
+  test('a transaction confirms in a branch and, at another height, in the branch that replaces it', () => {
+    const chain = buildChain({ blocks: 3 })
+    const alice = chain.keyring.ownerOf('p2wpkh').script
+    const bob = chain.keyring.ownerOf('dilithium-pubkeyhash').script
+    const pays = chain.pay({
+      from: [coinbaseOf(chain, chain.at(1))],
+      to: [{ value: 2n * COIN, script: alice }],
+      change: bob,
+      fee: 500n,
+    })
+    const stale = chain.mine({ txs: [pays], tag: '/stale/' })
+    const fork = forkAt(chain, 3)
+    fork.mine({ tag: '/empty/' }, { txs: [pays] })
+    expect(chain.tip).toBe(stale)
+    expect(chain.findTx(pays.txid)?.block).toBe(stale)
+    fork.activate()
+    expect(chain.tip.height).toBe(5)
+    expect(chain.findTx(pays.txid)?.block.height).toBe(5)
+    expect(chain.isActive(stale)).toBe(false)
+    expectCoinsToEqualFold(chain)
+    const fold = new Fold(chain)
+    expect(fold.balances().get(alice.toString('hex'))).toBe(2n * COIN)
+    expect(fold.history(bob.toString('hex'))).toMatchObject([
+      { txid: pays.txid, height: 5, index: 1, received: 3n * COIN - 500n },
+    ])
+    expect(new Fold(chain, stale).history(alice.toString('hex'))).toMatchObject([{ height: 4, index: 1 }])
+  })
+
+  test('the tip can be set to any block, back and forth, and the coins follow', () => {
+    const chain = buildChain({ blocks: 4 })
+    const first = chain.pay({
+      from: [coinbaseOf(chain, chain.at(1))],
+      to: [],
+      change: chain.keyring.owner(0).script,
+    })
+    const second = chain.pay({
+      from: [{ tx: first, vout: 0 }],
+      to: [],
+      change: chain.keyring.owner(1).script,
+    })
+    const tip = chain.mine({ txs: [first, second] })
+    chain.setTip(chain.at(2)?.hash ?? '')
+    expectCoinsToEqualFold(chain)
+    chain.setTip(tip.hash)
+    expectCoinsToEqualFold(chain)
+    expect(chain.coins.get(second.txid, 0)?.value).toBe(5n * COIN - 2000n)
+  })
+
+  test('a block with a transaction that spends nothing leaves the chain as it was', () => {
+    const chain = buildChain({ blocks: 3 })
+    const spend = { from: [coinbaseOf(chain, chain.at(1))], to: [], change: chain.keyring.owner(0).script }
+    const [once, twice] = [chain.pay(spend), chain.pay(spend)]
+    expect(() => chain.mine({ txs: [once, twice] })).toThrow('not unspent')
+    expect(chain.tip.height).toBe(3)
+    expectCoinsToEqualFold(chain)
+  })
+
+  test('every kind of owner is paid by its script type, and its spend shows Dilithium exactly where it should', () => {
+    const chain = buildChain({ blocks: OWNER_KINDS.length })
+    const outputs = OWNER_KINDS.map((kind) => ({ value: 1000n, script: chain.keyring.ownerOf(kind).script }))
+    const fan = chain.pay({ from: [coinbaseOf(chain, chain.at(1))], to: outputs })
+    const spends = OWNER_KINDS.map((_, vout) =>
+      chain.pay({
+        from: [{ tx: fan, vout }],
+        to: [],
+        change: outputs[0]?.script ?? Buffer.alloc(0),
+        fee: 1n,
+      }),
+    )
+    chain.mine({ txs: [fan, ...spends] })
+    const shown = OWNER_KINDS.map((kind, at) => {
+      const [input] = spends[at]?.inputs ?? []
+      const script = outputs[at]?.script ?? Buffer.alloc(0)
+      return [kind, scriptType(script), input !== undefined && inputShowsDilithium(input, script)]
+    })
+    expect(shown).toEqual([
+      ['p2wpkh', 'witness_v0_keyhash', false],
+      ['p2pkh', 'pubkeyhash', false],
+      ['p2tr', 'witness_v1_taproot', false],
+      ['p2sh-p2wpkh', 'scripthash', false],
+      ['p2wsh', 'witness_v0_scripthash', false],
+      ['p2pk', 'pubkey', false],
+      ['multisig', 'multisig', false],
+      ['p2mr', 'witness_v2_p2mr', true],
+      ['p2mr-plain', 'witness_v2_p2mr', false],
+      ['dilithium-pubkeyhash', 'dilithium_pubkeyhash', true],
+      ['dilithium-pubkey', 'dilithium_pubkey', true],
+      ['dilithium-wpkh', 'witness_v0_keyhash', true],
+      ['dilithium-p2sh', 'scripthash', true],
+      ['dilithium-p2wsh', 'witness_v0_scripthash', true],
+      ['dilithium-multisig', 'dilithium_multisig', true],
+      ['nonstandard', 'nonstandard', false],
+      ['witness-unknown', 'witness_unknown', false],
+    ])
+    expectCoinsToEqualFold(chain)
+  })
+})
