@@ -16,12 +16,12 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   log: [],
   events: [],
   node: ['chain'],
-  poll: ['chain', 'events', 'log', 'node', 'pool'],
+  poll: ['chain', 'events', 'log', 'mempool', 'node'],
   tables: ['chain'],
   materialize: ['chain', 'events', 'log', 'tables'],
-  pool: ['log'],
+  mempool: ['log'],
   content: [],
-  audit: ['chain', 'log', 'node', 'pool', 'tables'],
+  audit: ['chain', 'log', 'mempool', 'node', 'tables'],
   retrieval: ['content'],
 }
 

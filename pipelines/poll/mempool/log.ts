@@ -2,7 +2,7 @@ import type { PoolEntry } from '../../../proto/gen/headwater/events/v1/events_pb
 import { offsetOf } from '../../events/positions.js'
 import type { EventLog } from '../../log/port.js'
 import type { Logger } from '../../logger.js'
-import { PoolEvents, type PoolStep } from '../../pool/pool-events.js'
+import { PoolEvents, type PoolStep } from '../../mempool/mempool-events.js'
 import { forwards, hexOf } from '../chain/chain-log.js'
 import { Pool, poolTx } from './mempool.js'
 import type { PoolTx } from './delta.js'

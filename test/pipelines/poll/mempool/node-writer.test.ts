@@ -11,7 +11,7 @@ import { NodeWriter } from '../../../../pipelines/poll/mempool/node-writer.js'
 import { poolTx } from '../../../../pipelines/poll/mempool/mempool.js'
 import type { PoolTx } from '../../../../pipelines/poll/mempool/delta.js'
 import { readPool } from '../../../../pipelines/poll/mempool/log.js'
-import { PoolEvents } from '../../../../pipelines/pool/pool-events.js'
+import { PoolEvents } from '../../../../pipelines/mempool/mempool-events.js'
 import { NONE } from '../fake-chain.js'
 import { hex } from '../read-log.js'
 

@@ -1,5 +1,5 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
-import { PoolEvents } from '../pool/pool-events.js'
+import { PoolEvents } from '../mempool/mempool-events.js'
 import { type AuditContext, type CheckResult, Findings, persisting } from './audit.js'
 
 const READ_AT_ONCE = 256
