@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Day } from '../services/explorer/state/days.js'
 import { Pool } from '../services/explorer/mempool/mempool.js'
-import { poolTx, type PoolTx } from '../services/explorer/mempool/mempool-tx.js'
+import { shownTx, type ShownTx } from '../services/explorer/mempool/shown-tx.js'
 import { blocksOf } from './log-size.js'
 
 /** Enough that what is not theirs is lost among them. */
@@ -21,7 +21,7 @@ export interface MemorySize {
 export async function measureMemory(logFolder: string): Promise<MemorySize> {
   const pool = new Pool()
   const before = await used()
-  const txs: PoolTx[] = []
+  const txs: ShownTx[] = []
   for await (const tx of transactionsOf(logFolder)) {
     txs.push(tx)
     if (txs.length === POOL_TXS) break
@@ -39,7 +39,7 @@ export async function measureMemory(logFolder: string): Promise<MemorySize> {
   return { perPoolTx: (filled - before) / count, poolTxSize, perDay: (told - filled) / DAYS }
 }
 
-async function* transactionsOf(logFolder: string): AsyncGenerator<PoolTx> {
+async function* transactionsOf(logFolder: string): AsyncGenerator<ShownTx> {
   for await (const { block } of blocksOf(logFolder)) {
     let next = 0
     for (const tx of block.txs) {
@@ -49,7 +49,7 @@ async function* transactionsOf(logFolder: string): AsyncGenerator<PoolTx> {
       const own = coins.map((coin) =>
         coin === undefined ? undefined : { value: coin.value, script: Buffer.from(coin.script) },
       )
-      yield poolTx({ raw: Buffer.from(tx.raw), fee: 1000n, firstSeen: block.header.time }, own)
+      yield shownTx({ raw: Buffer.from(tx.raw), fee: 1000n, firstSeen: block.header.time }, own)
     }
   }
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { hexOf } from '../pipelines/chain/hash.js'
 
 /** Where a request came from, as its transport saw it. */
 export interface Origin {
@@ -43,5 +44,5 @@ function keyOf(bytes: Uint8Array): string {
   if (bytes.length !== 16) return 'unknown'
   const address = new ipaddr.IPv6([...bytes])
   if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString()
-  return Buffer.from(bytes.subarray(0, NETWORK_BYTES)).toString('hex')
+  return hexOf(bytes.subarray(0, NETWORK_BYTES))
 }

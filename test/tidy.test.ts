@@ -19,7 +19,7 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   poll: ['chain', 'events', 'log', 'mempool', 'node'],
   tables: ['chain'],
   materialize: ['chain', 'events', 'log', 'tables'],
-  mempool: ['log'],
+  mempool: ['chain', 'log'],
   content: [],
   audit: ['chain', 'log', 'mempool', 'node', 'tables'],
   retrieval: ['content'],

@@ -187,12 +187,7 @@ export async function isOfNode(
   { node, signal }: Pick<AuditParts, 'node' | 'signal'>,
   { height, hash }: BlockPlace,
 ): Promise<boolean> {
-  try {
-    return (await node.blockHash(height, signal)) === hash
-  } catch (error) {
-    if (isRpcError(error, RPC_INVALID_PARAMETER)) return false
-    throw error
-  }
+  return (await node.hashAt(height, signal)) === hash
 }
 
 /** The index as soon as it shows a block of the node; nothing where it does not for a while, or the node leaves the block. */

@@ -2,6 +2,7 @@ import { coinsToBaseUnits } from '../chain/amount.js'
 import { sha256 } from '../chain/hash.js'
 import { txOutSetReply } from '../node/replies.js'
 import { latestHead } from '../tables/head.js'
+import { HEIGHTS } from '../tables/keys.js'
 import { type AuditContext, type CheckResult, Findings, isOfNode, persisting, shownWith } from './audit.js'
 
 /** Heights whose hashes are all compared with the node's; of a longer chain the newest and a sample are. */
@@ -55,8 +56,7 @@ export async function chainCheck(context: AuditContext): Promise<CheckResult> {
     const some = heights.slice(done, done + AT_ONCE)
     const told = await node.hashesAt(some, signal)
     const rows = await db.query<{ height: number; id: string }>(
-      `SELECT DISTINCT height, lower(hex(hash)) AS id FROM blocks
-       WHERE height IN (SELECT toUInt32(arrayJoin(splitByChar(',', {heights:String})))) AND ${filter}`,
+      `SELECT DISTINCT height, lower(hex(hash)) AS id FROM blocks WHERE height IN ${HEIGHTS} AND ${filter}`,
       { heights: some.join(',') },
     )
     const indexed = new Map(rows.map(({ height, id }) => [height, id]))

@@ -1,8 +1,6 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
-import { PoolEvents } from '../mempool/mempool-events.js'
+import { MempoolEvents } from '../mempool/mempool-events.js'
 import { type AuditContext, type CheckResult, Findings, persisting } from './audit.js'
-
-const READ_AT_ONCE = 256
 
 /**
  * The unconfirmed transactions and their fees, as the log's events add up, are the node's. Transactions come and go all the
@@ -28,24 +26,14 @@ export function poolCheck(context: AuditContext): Promise<CheckResult> {
 
 /** Fees by txid. */
 async function poolOf({ log, logger }: AuditContext): Promise<Map<string, bigint>> {
-  const events = new PoolEvents(log, logger)
   const pool = new Map<string, bigint>()
-  const start = await events.findStart(Number.MAX_SAFE_INTEGER)
-  for (let next = start.from; next <= start.last;) {
-    const records = await log.read('node', next, READ_AT_ONCE)
-    const last = records.at(-1)
-    if (last === undefined) break
-    for (const step of events.steps(records)) {
-      if (step.kind === 'snapshot') pool.clear()
-      const changes = step.kind === 'snapshot' ? [{ left: [], entered: step.entries }] : step.deltas
-      for (const { left, entered } of changes) {
-        for (const { txid } of left) pool.delete(hex(txid))
-        for (const { txid, fee } of entered) pool.set(hex(txid), fee)
-      }
+  for await (const step of new MempoolEvents(log, logger).stored()) {
+    if (step.kind === 'snapshot') pool.clear()
+    const changes = step.kind === 'snapshot' ? [{ left: [], entered: step.entries }] : step.deltas
+    for (const { left, entered } of changes) {
+      for (const { txid } of left) pool.delete(txid)
+      for (const { txid, fee } of entered) pool.set(txid, fee)
     }
-    next = last.position + 1
   }
   return pool
 }
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

@@ -46,6 +46,11 @@ export function serializeHeader(header: BlockHeader): Buffer {
     .finish()
 }
 
+/** Puts a block together from its header's bytes and those of its transactions. */
+export function serializeBlock(header: Uint8Array, txs: readonly Uint8Array[]): Buffer {
+  return Buffer.concat([header, new ByteWriter(9).compactSize(txs.length).finish(), ...txs])
+}
+
 /** The hash of a header's 80 bytes, as displayed. */
 export function blockHash(header: Uint8Array): string {
   return reverseHex(sha256d(header.subarray(0, HEADER_SIZE)))

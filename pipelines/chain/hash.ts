@@ -22,6 +22,11 @@ export function reverseHex(bytes: Uint8Array): string {
   return reversed.reverse().toString('hex')
 }
 
+/** Returns bytes as hex, in the same order. */
+export function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+}
+
 /** Display hex → 32 bytes in the same order. */
 export function displayBytes(hex: string): Buffer {
   const bytes = Buffer.from(hex, 'hex')

@@ -1,4 +1,5 @@
 import { ByteReader, ByteWriter } from './bytes.js'
+import type { Tx } from './transaction.js'
 
 /** The output that an input spends. */
 export interface Prevout {
@@ -7,6 +8,16 @@ export interface Prevout {
   readonly script: Buffer
   /** Height of the block that created it. */
   readonly height: number
+}
+
+/** Returns the name of an output: txid:vout. */
+export function outpointOf(txid: string, vout: number): string {
+  return `${txid}:${String(vout)}`
+}
+
+/** Returns the names of the outputs that a transaction spends; none for a coinbase. */
+export function outpointsOf({ isCoinbase, inputs }: Pick<Tx, 'isCoinbase' | 'inputs'>): string[] {
+  return isCoinbase ? [] : inputs.map(({ prevTxid, prevVout }) => outpointOf(prevTxid, prevVout))
 }
 
 /** As `tx_bodies.prevouts` keeps them: per input value and script. The height is left out: a branch may change it. */

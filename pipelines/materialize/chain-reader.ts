@@ -3,11 +3,13 @@ import type {
   BlockDisconnected,
   Resume,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { hexOf } from '../chain/hash.js'
 import type { Chain } from '../chain/network.js'
 import { decodeChainEvent, isChecked } from '../events/chain-event.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog, LogRecord } from '../log/port.js'
-import { decodeBlock, decodeEvent, hexOf } from './apply/decode.js'
+import { batchesBack } from '../log/records.js'
+import { decodeBlock, decodeEvent } from './apply/decode.js'
 import { chainOf, isNew, mustConnect, mustDisconnect, type Place, type PlacedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 
@@ -34,8 +36,6 @@ export interface ReaderStart extends Place {
 
 /** Hashes kept in memory: of more blocks than are ever read ahead of what is in the tables. */
 const KEPT = 8192
-/** Records looked at at once on the way back to an epoch that resumes. */
-const CHUNK = 256
 
 /**
  * Reads the valid events of topic `chain` in order: the one rule, for all who apply them, of what is superseded (see decision
@@ -287,43 +287,29 @@ export class ChainReader {
   /** Goes to the newest epoch behind the damage that resumes at a block of this chain. @throws the damage where there is none. */
   async #resume(damage: PoisonEvent | LogShrank): Promise<void> {
     const { log } = this.#start
-    const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
-    const from = Math.max(first, this.#seen + 1)
-    for (let end = last; end >= from; end -= CHUNK) {
-      const found = await this.#newestResume(Math.max(from, end - CHUNK + 1), end)
-      if (found === undefined) continue
-      this.#damage = undefined
-      this.#repeated = undefined
-      this.#cursor = found - 1
-      return
+    const last = await log.last('chain')
+    const resumes = (record: LogRecord) => this.#resumeIn(record)
+    for await (const found of batchesBack(log, 'chain', last, resumes, { downTo: this.#seen + 1 })) {
+      for (const { position, resume } of found.reverse()) {
+        if (!(await this.#has(resume))) continue
+        this.#damage = undefined
+        this.#repeated = undefined
+        this.#cursor = position - 1
+        return
+      }
     }
     this.#seen = last
     throw damage
   }
 
-  /** Returns the position of the newest epoch between two positions that resumes at a block of this chain. */
-  async #newestResume(start: number, end: number): Promise<number | undefined> {
-    let found: number | undefined
-    for (let next = start; next <= end;) {
-      const records = await this.#start.log.read('chain', next, end - next + 1)
-      const last = records.at(-1)
-      if (last === undefined) break
-      for (const { position, value } of records) {
-        const resume = position <= end ? this.#resumeIn(position, value) : undefined
-        if (resume !== undefined && (await this.#has(resume))) found = position
-      }
-      next = last.position + 1
-    }
-    return found
-  }
-
   /** Returns where an epoch resumes that can end the damage; undefined for every other record, and one that is no event. */
-  #resumeIn(offset: number, value: Uint8Array): Resume | undefined {
+  #resumeIn({ position, value }: LogRecord): { position: number; resume: Resume } | undefined {
     try {
       const { epoch, generation, event } = decodeChainEvent(value)
       // One that ends lower than what is published was written for another index, or for none: its heads would count for nothing.
-      const isAbove = epoch > this.#place.epoch && positionOf(generation, offset) > this.#start.position
-      return isAbove && event.case === 'epochStarted' ? event.value.resume : undefined
+      const isAbove = epoch > this.#place.epoch && positionOf(generation, position) > this.#start.position
+      const resume = isAbove && event.case === 'epochStarted' ? event.value.resume : undefined
+      return resume && { position, resume }
     } catch {
       return undefined
     }

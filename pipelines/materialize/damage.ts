@@ -1,7 +1,8 @@
-import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type IndexStateSchema, NodeEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../chain/hash.js'
 import type { EventLog } from '../log/port.js'
+import { messageIn, recordsOf } from '../log/records.js'
 import type { Logger } from '../logger.js'
 import type { Database } from '../tables/clickhouse.js'
 import type { Head } from '../tables/head.js'
@@ -11,7 +12,6 @@ import type { LogShrank, PoisonEvent } from './poison.js'
 
 /** A report is repeated at growing intervals: the poller that read the one before may be gone. */
 const REPEAT_MS = { first: 1_000, most: 30_000 }
-const READ_AT_ONCE = 500
 
 interface Parts {
   readonly db: Database
@@ -109,12 +109,11 @@ export class DamageReporter {
     const { log } = this.#parts
     // The topic was made again.
     if ((await log.last('node')) + 1 < this.#next) this.#next = 0
-    for (;;) {
-      const records = await log.read('node', this.#next, READ_AT_ONCE)
-      const last = records.at(-1)
-      if (last === undefined) return
-      for (const { value } of records) this.#refusal = refusalIn(value, this.#alertedFrom) ?? this.#refusal
-      this.#next = last.position + 1
+    for await (const record of recordsOf(log, 'node', this.#next)) {
+      const event = messageIn(NodeEventSchema, record)?.event
+      const isNew = event?.case === 'repairRefused' && Number(event.value.alertPosition) >= this.#alertedFrom
+      if (isNew) this.#refusal = event.value.reason
+      this.#next = record.position + 1
     }
   }
 
@@ -148,16 +147,5 @@ export class DamageReporter {
       'SELECT lower(hex(chainwork)) AS work FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1'
     const [row] = await this.#parts.db.query<{ work: string }>(sql, { height: tipHeight, hash: tipHash })
     return Buffer.from(row?.work ?? '', 'hex')
-  }
-}
-
-/** Returns why the poller refuses one of the alerts from a position on; undefined for every other event. */
-function refusalIn(value: Uint8Array, alertedFrom: number): string | undefined {
-  try {
-    const { event } = fromBinary(NodeEventSchema, value)
-    if (event.case !== 'repairRefused' || Number(event.value.alertPosition) < alertedFrom) return undefined
-    return event.value.reason
-  } catch {
-    return undefined
   }
 }

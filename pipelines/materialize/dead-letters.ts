@@ -1,9 +1,8 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type DeadLetter, DeadLetterSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { type EventLog, PARTITION } from '../log/port.js'
+import { recordsOf } from '../log/records.js'
 import { LogShrank, PoisonEvent } from './poison.js'
-
-const READ_AT_ONCE = 1000
 
 /**
  * Lays an event aside, as the operator wants it. Delivery: at least once.
@@ -32,17 +31,11 @@ export async function writeAside(log: EventLog, { topic, position, reason }: Poi
 export async function readAside(log: EventLog): Promise<ReadonlySet<number>> {
   const aside = { chain: new Set<number>(), 'dead-letters': new Set<number>() }
   const unreadable: PoisonEvent[] = []
-  for (let next = await log.first('dead-letters'); ;) {
-    const records = await log.read('dead-letters', next, READ_AT_ONCE)
-    const last = records.at(-1)
-    if (last === undefined) break
-    for (const { position, value } of records) {
-      const letter = decode(position, value)
-      if (letter instanceof PoisonEvent) unreadable.push(letter)
-      else if (letter.topic === 'chain' || letter.topic === 'dead-letters')
-        aside[letter.topic].add(Number(letter.position))
-    }
-    next = last.position + 1
+  for await (const { position, value } of recordsOf(log, 'dead-letters', await log.first('dead-letters'))) {
+    const letter = decode(position, value)
+    if (letter instanceof PoisonEvent) unreadable.push(letter)
+    else if (letter.topic === 'chain' || letter.topic === 'dead-letters')
+      aside[letter.topic].add(Number(letter.position))
   }
   const poison = unreadable.find(({ position }) => !aside['dead-letters'].has(position))
   if (poison !== undefined) throw poison

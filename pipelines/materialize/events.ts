@@ -3,9 +3,10 @@ import type {
   BlockDisconnected,
   ChainEvent,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { hexOf } from '../chain/hash.js'
 import type { Chain } from '../chain/network.js'
 import type { LogRecord } from '../log/port.js'
-import { type ConnectedBlock, hexOf } from './apply/decode.js'
+import type { ConnectedBlock } from './apply/decode.js'
 import { PoisonEvent } from './poison.js'
 import { asChain } from './working-chain.js'
 

@@ -9,6 +9,7 @@ import {
   NodeRefusedError,
   NodeRpcError,
   RPC_IN_WARMUP,
+  RPC_INVALID_PARAMETER,
   RPC_NOT_FOUND,
 } from './errors.js'
 import * as replies from './replies.js'
@@ -77,25 +78,26 @@ export class NodeClient {
     return this.call('getblockhash', [height], replies.blockHashReply, signal)
   }
 
+  /** Returns the hash at a height, undefined above the node's tip. */
+  async hashAt(height: number, signal?: AbortSignal): Promise<string | undefined> {
+    return this.blockHash(height, signal).catch((error: unknown) => {
+      if (isRpcError(error, RPC_INVALID_PARAMETER)) return undefined
+      throw error
+    })
+  }
+
   /** Hashes of `count` heights in one request. @throws NodeRpcError -8 where one is above the node's tip. */
   blockHashes(from: number, count: number, signal?: AbortSignal): Promise<string[]> {
-    const heights = Array.from({ length: count }, (_, i) => [from + i])
-    return this.callMany('getblockhash', heights, replies.blockHashReply, signal)
+    const heights = Array.from({ length: count }, (_, i) => from + i)
+    return this.hashesAt(heights, signal)
   }
 
   /** Hashes of any heights in one request. Throws as `blockHashes` does. */
   hashesAt(heights: readonly number[], signal?: AbortSignal): Promise<string[]> {
-    return this.callMany(
-      'getblockhash',
-      heights.map((height) => [height]),
-      replies.blockHashReply,
-      signal,
+    const params = heights.map((height) => [height])
+    return this.#batch('getblockhash', params, signal, (answer) =>
+      checked('getblockhash', resultOf('getblockhash', answer), replies.blockHashReply),
     )
-  }
-
-  /** @throws NodeRpcError -5 where the node has never seen it. */
-  header(hash: string, signal?: AbortSignal): Promise<replies.NodeHeader> {
-    return this.call('getblockheader', [hash, true], replies.headerReply, signal)
   }
 
   /** With every transaction's hex and what each input spends (verbosity 3). @throws NodeRpcError -5 where it has none such. */
@@ -144,13 +146,13 @@ export class NodeClient {
     signal?: AbortSignal,
   ): Promise<(replies.NodePoolEntry | undefined)[]> {
     const params = txids.map((txid) => [txid])
-    return this.callFound('getmempoolentry', params, replies.poolEntryReply, signal)
+    return this.#found('getmempoolentry', params, replies.poolEntryReply, signal)
   }
 
   /** Serialised transactions in one request; undefined for each that is not in the mempool. */
   async rawTransactions(txids: readonly string[], signal?: AbortSignal): Promise<(Buffer | undefined)[]> {
     const params = txids.map((txid) => [txid, 0])
-    const found = await this.callFound('getrawtransaction', params, replies.rawHexReply, signal)
+    const found = await this.#found('getrawtransaction', params, replies.rawHexReply, signal)
     return found.map((hex) => (hex === undefined ? undefined : Buffer.from(hex, 'hex')))
   }
 
@@ -170,18 +172,8 @@ export class NodeClient {
     )
   }
 
-  /** One request for many calls of a method; the answers in the order of the parameters. Throws as `call` does. */
-  async callMany<T extends TSchema>(
-    method: string,
-    params: readonly Params[],
-    reply: replies.Reply<T>,
-    signal?: AbortSignal,
-  ): Promise<Static<T>[]> {
-    return this.#batch(method, params, signal, (answer) => checked(method, resultOf(method, answer), reply))
-  }
-
-  /** As `callMany`, with undefined for each call that the node answers with "not found" (-5). */
-  async callFound<T extends TSchema>(
+  /** One request for many calls of a method, with undefined for each that the node answers with "not found" (-5). */
+  #found<T extends TSchema>(
     method: string,
     params: readonly Params[],
     reply: replies.Reply<T>,
@@ -197,6 +189,7 @@ export class NodeClient {
     })
   }
 
+  /** One request for many calls of a method; the answers in the order of the parameters. Throws as `call` does. */
   async #batch<R>(
     method: string,
     params: readonly Params[],

@@ -51,20 +51,6 @@ const PoolInfo = Type.Object({
 
 const NetworkInfo = Type.Object({ connections: Count, connections_in: Count, connections_out: Count })
 
-const headerFields = {
-  hash: Hash,
-  height: Height,
-  version: Type.Integer(),
-  merkleroot: Hash,
-  time: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
-  mediantime: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
-  nonce: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
-  bits: Type.String({ pattern: '^[0-9a-f]{8}$' }),
-  chainwork: Hash,
-  /** Absent at block 0. */
-  previousblockhash: Type.Optional(Hash),
-}
-
 const Prevout = Type.Object({
   value: Coins,
   height: Height,
@@ -78,7 +64,21 @@ const BlockTx = Type.Object({
   vin: Type.Array(Type.Object({ txid: Type.Optional(Hash), prevout: Type.Optional(Prevout) })),
 })
 
-const Block = Type.Object({ ...headerFields, tx: Type.Array(BlockTx, { minItems: 1 }) })
+/** getblock with verbosity 3. */
+const Block = Type.Object({
+  hash: Hash,
+  height: Height,
+  version: Type.Integer(),
+  merkleroot: Hash,
+  time: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
+  mediantime: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
+  nonce: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
+  bits: Type.String({ pattern: '^[0-9a-f]{8}$' }),
+  chainwork: Hash,
+  /** Absent at block 0. */
+  previousblockhash: Type.Optional(Hash),
+  tx: Type.Array(BlockTx, { minItems: 1 }),
+})
 
 const PoolEntry = Type.Object({
   /** Of the whole transaction: never less than its size in bytes. */
@@ -105,9 +105,6 @@ export type NodeChainInfo = Static<typeof ChainInfo>
 export type NodeBlock = Static<typeof Block>
 export type NodeBlockTx = Static<typeof BlockTx>
 export type NodePoolEntry = Static<typeof PoolEntry>
-export type NodeHeader = Static<typeof Header>
-
-const Header = Type.Object(headerFields)
 
 export const chainInfoReply = new Reply(ChainInfo)
 /** gettxoutsetinfo. */
@@ -120,7 +117,6 @@ export const poolInfoReply = new Reply(PoolInfo)
 export const networkInfoReply = new Reply(NetworkInfo)
 /** Seconds. */
 export const uptimeReply = new Reply(Count)
-export const headerReply = new Reply(Header)
 export const blockReply = new Reply(Block)
 export const blockHashReply = new Reply(Hash)
 /** getmempoolentry. */

@@ -266,15 +266,8 @@ export class Poller {
       ownTip: own.height,
       nodeTip: target.height,
       ownHash: async (height) => (await own.at(height)).hash,
-      nodeHash: async (height) => {
-        if (height === target.height) return target.hash
-        try {
-          return await this.#options.node.blockHash(height, signal)
-        } catch (error) {
-          if (isRpcError(error, RPC_INVALID_PARAMETER)) return undefined
-          throw error
-        }
-      },
+      nodeHash: async (height) =>
+        height === target.height ? target.hash : this.#options.node.hashAt(height, signal),
     })
     if (fork >= 0 || own.tip === undefined) return fork
     throw new WrongChainError(

@@ -1,5 +1,6 @@
 import type { Database } from './clickhouse.js'
 import type { Head } from './head.js'
+import { hashSet } from './keys.js'
 
 /** The state that a head shows: which rows are of its chain. Never changes; the next head makes the next view. */
 export class ChainView {
@@ -59,15 +60,10 @@ export function chainFilter(
   heightColumn: string,
   hashColumn: string,
 ): string {
-  const [above, below] = [hashSet(tail), hashSet(stale)]
-  const final = `${heightColumn} <= ${String(finalHeight)}${below === '' ? '' : ` AND ${hashColumn} NOT IN ${below}`}`
-  return above === '' ? `(${final})` : `((${final}) OR ${hashColumn} IN ${above})`
-}
-
-/** One literal for all: parsing hundreds of them costs the server more than comparing with them. */
-function hashSet(hashes: Iterable<string>): string {
-  const list = [...hashes].join(',')
-  return list === '' ? '' : `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', '${list}'))), 32))`
+  const [above, below] = [[...tail].join(','), [...stale].join(',')]
+  const notStale = below === '' ? '' : ` AND ${hashColumn} NOT IN ${hashSet(`'${below}'`)}`
+  const final = `${heightColumn} <= ${String(finalHeight)}${notStale}`
+  return above === '' ? `(${final})` : `((${final}) OR ${hashColumn} IN ${hashSet(`'${above}'`)})`
 }
 
 interface Link {

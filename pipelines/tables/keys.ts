@@ -8,8 +8,19 @@ interface Queried {
   query<T>(sql: string, params?: Readonly<Record<string, unknown>>): Promise<T[]>
 }
 
-/** The 32-byte keys that `queryByKeys` gives, as the right side of an IN: parsing many literals costs more than finding them. */
-export const KEYS = `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', {keys:String}))), 32))`
+/**
+ * Returns a set of 32-byte hashes as the right side of an IN: one literal, for parsing many costs the server more than comparing.
+ * @param list SQL of a string: hashes as lower-case hex, joined by commas; one at least.
+ */
+export function hashSet(list: string): string {
+  return `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', ${list}))), 32))`
+}
+
+/** The keys that `queryByKeys` gives, as the right side of an IN. */
+export const KEYS = hashSet('{keys:String}')
+
+/** The heights of a parameter `heights`, joined by commas, as the right side of an IN. */
+export const HEIGHTS = "(SELECT toUInt32(arrayJoin(splitByChar(',', {heights:String}))))"
 
 /**
  * Asks for rows by any number of keys: the one way, since no parameter may grow with the data.

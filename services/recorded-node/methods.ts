@@ -1,5 +1,6 @@
 import { decodeAddress } from '../../pipelines/chain/address.js'
 import { baseUnitsToCoins } from '../../pipelines/chain/amount.js'
+import { serializeBlock } from '../../pipelines/chain/block.js'
 import { CHAINS } from '../../pipelines/chain/network.js'
 import type { Playback, PlayedBlock } from './playback.js'
 import { INVALID_PARAMETER, METHOD_NOT_FOUND, NOT_FOUND, RpcError, TYPE_ERROR } from './rpc-error.js'
@@ -54,8 +55,10 @@ export function callMethod(node: Playback, method: string, params: Params): unkn
 }
 
 function getBlock(node: Playback, { block, header }: PlayedBlock, verbosity: number): unknown {
-  if (verbosity === 0)
-    return `${header}${compactSize(block.tx.length)}${block.tx.map((tx) => tx.hex).join('')}`
+  if (verbosity === 0) {
+    const txs = block.tx.map((tx) => Buffer.from(tx.hex, 'hex'))
+    return serializeBlock(Buffer.from(header, 'hex'), txs).toString('hex')
+  }
   const whole = shown(node, block)
   if (verbosity === 1) return { ...whole, tx: block.tx.map((tx) => tx.txid) }
   if (verbosity >= 3) return whole
@@ -176,12 +179,4 @@ function integer(value: unknown): number {
 function text(value: unknown): string {
   if (typeof value === 'string') return value
   throw new RpcError(TYPE_ERROR, 'JSON value is not a string as expected')
-}
-
-function compactSize(count: number): string {
-  const bytes = Buffer.alloc(3, count)
-  if (count < 0xfd) return bytes.toString('hex', 0, 1)
-  bytes[0] = 0xfd
-  bytes.writeUInt16LE(count, 1)
-  return bytes.toString('hex')
 }

@@ -1,4 +1,5 @@
 import { type Block, parseBlock } from '../../chain/block.js'
+import { hexOf } from '../../chain/hash.js'
 import type { Prevout } from '../../chain/prevout.js'
 import type { LogRecord } from '../../log/port.js'
 import type { BlockConnected, ChainEvent } from '../../../proto/gen/headwater/events/v1/events_pb.js'
@@ -57,10 +58,6 @@ function parse(position: number, event: BlockConnected): Block {
   } catch (error) {
     throw new PoisonEvent('chain', position, `block ${hexOf(event.hash)} cannot be read: ${String(error)}`)
   }
-}
-
-export function hexOf(bytes: Uint8Array): string {
-  return asBuffer(bytes).toString('hex')
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

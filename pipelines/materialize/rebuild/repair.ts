@@ -1,12 +1,14 @@
 import type { ChainEvent } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { hexOf } from '../../chain/hash.js'
 import { isBlock } from '../../chain/block.js'
 import { generationOf, offsetOf } from '../../events/positions.js'
 import type { EventLog, LogRecord } from '../../log/port.js'
+import { batchesBack } from '../../log/records.js'
 import type { Logger } from '../../logger.js'
 import type { Database } from '../../tables/clickhouse.js'
 import type { Head } from '../../tables/head.js'
 import type { BlockWriter } from '../apply/block-writer.js'
-import { type ConnectedBlock, decodeBlock, decodeEvent, hexOf } from '../apply/decode.js'
+import { type ConnectedBlock, decodeBlock, decodeEvent } from '../apply/decode.js'
 import { LogShrank } from '../poison.js'
 import { sumsOf, type WorkingChain } from '../working-chain.js'
 
@@ -119,22 +121,23 @@ type ChainEnd = Pick<Head, 'position' | 'tipHeight' | 'tipHash'>
 async function heldPositions(log: EventLog, head: ChainEnd, wantedCount: number): Promise<number[]> {
   const found: number[] = []
   let wanted = head.tipHash
-  const first = await log.first('chain')
-  for (let end = offsetOf(head.position); end >= first && found.length < wantedCount; end -= CHUNK) {
-    const start = Math.max(first, end - CHUNK + 1)
-    const records = (await log.read('chain', start, end - start + 1)).filter(
-      ({ position }) => position <= end,
-    )
-    for (const record of records.reverse()) {
-      const event = readableEvent(record)?.event
-      if (found.length >= wantedCount || event?.case !== 'blockConnected') continue
-      const prevHash = hexOf(event.value.prevHash)
-      if (hexOf(event.value.hash) !== wanted || !isBlock(event.value.raw, wanted, prevHash)) continue
-      found.push(record.position)
+  for await (const links of batchesBack(log, 'chain', offsetOf(head.position), linkIn, { atOnce: CHUNK })) {
+    for (const { position, hash, prevHash } of links.reverse()) {
+      if (found.length >= wantedCount) return found.reverse()
+      if (hash !== wanted) continue
+      found.push(position)
       wanted = prevHash
     }
   }
   return found.reverse()
+}
+
+/** Returns which block an event connected to which; undefined where it is another event, or the bytes are another block. */
+function linkIn(record: LogRecord): { position: number; hash: string; prevHash: string } | undefined {
+  const event = readableEvent(record)?.event
+  if (event?.case !== 'blockConnected') return undefined
+  const [hash, prevHash] = [hexOf(event.value.hash), hexOf(event.value.prevHash)]
+  return isBlock(event.value.raw, hash, prevHash) ? { position: record.position, hash, prevHash } : undefined
 }
 
 /** Undefined for a record that is no event. */

@@ -1,7 +1,9 @@
 import type { ChainEvent, Resume } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { isBlock } from '../../chain/block.js'
+import { hexOf } from '../../chain/hash.js'
 import { decodeChainEvent } from '../../events/chain-event.js'
-import type { EventLog } from '../../log/port.js'
+import type { EventLog, LogRecord } from '../../log/port.js'
+import { batchesBack, recordsOf } from '../../log/records.js'
 import { LogLostError } from '../errors.js'
 
 /** A block of our own chain: what is kept in memory of it. */
@@ -44,14 +46,14 @@ export type ChainNote = {
   | { readonly kind: 'disconnect'; readonly height: number; readonly hash: string; readonly prevHash: string }
 )
 
-/** Records asked for at once when reading backwards. */
+/** Records asked for at once: they hold whole blocks. */
 const CHUNK = 32
 
 /**
  * Undefined for a record that is no event that we know: no poller wrote it, so it changes nothing here. The materializer is the
  * one that stops for it.
  */
-function decodeChain(value: Uint8Array): ChainEvent | undefined {
+function decodeChain({ value }: LogRecord): ChainEvent | undefined {
   try {
     const event = decodeChainEvent(value)
     const { case: kind, value: told } = event.event
@@ -96,13 +98,11 @@ function resumedAt(resume: Resume | undefined): Resumed | undefined {
 
 /** The events from a position back to the first, newest first. */
 export async function* backwards(log: EventLog, from: number): AsyncGenerator<ChainNote> {
-  const first = await log.first('chain')
-  for (let end = from; end >= first; end -= CHUNK) {
-    const start = Math.max(first, end - CHUNK + 1)
-    const notes: ChainNote[] = []
-    for await (const event of forwards(log, start, end)) notes.push(noteOf(event.position, event.event))
-    yield* notes.reverse()
+  const keep = (record: LogRecord): ChainNote | undefined => {
+    const event = decodeChain(record)
+    return event && noteOf(record.position, event)
   }
+  for await (const notes of batchesBack(log, 'chain', from, keep, { atOnce: CHUNK })) yield* notes.reverse()
 }
 
 /** The events between two positions, both included. */
@@ -111,15 +111,9 @@ export async function* forwards(
   start: number,
   end: number,
 ): AsyncGenerator<{ readonly position: number; readonly event: ChainEvent }> {
-  for (let next = start; next <= end;) {
-    const records = await log.read('chain', next, Math.min(CHUNK, end - next + 1))
-    const last = records.at(-1)
-    if (last === undefined) return
-    for (const { position, value } of records) {
-      const event = position > end ? undefined : decodeChain(value)
-      if (event !== undefined) yield { position, event }
-    }
-    next = last.position + 1
+  for await (const record of recordsOf(log, 'chain', start, end, CHUNK)) {
+    const event = decodeChain(record)
+    if (event !== undefined) yield { position: record.position, event }
   }
 }
 
@@ -135,8 +129,4 @@ export async function findConnected(log: EventLog, hash: string, from: number): 
   throw new LogLostError(
     `block ${hash} is on the log's chain, but no event at or before position ${String(from)} connects it`,
   )
-}
-
-export function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }

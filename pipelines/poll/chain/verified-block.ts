@@ -1,5 +1,5 @@
 import { coinsToBaseUnits } from '../../chain/amount.js'
-import { blockHash, merkleRoot, serializeHeader } from '../../chain/block.js'
+import { blockHash, merkleRoot, serializeBlock, serializeHeader } from '../../chain/block.js'
 import { parseTx, type Tx } from '../../chain/transaction.js'
 import type { Prevout } from '../../chain/prevout.js'
 import type { NodeBlock, NodeBlockTx } from '../../node/replies.js'
@@ -49,7 +49,7 @@ export function verifiedBlock(reply: NodeBlock): VerifiedBlock {
     prevHash,
     medianTime: reply.mediantime,
     work: reply.chainwork,
-    raw: Buffer.concat([header, compactSize(raws.length), ...raws]),
+    raw: serializeBlock(header, raws),
     prevouts: txs.flatMap((tx, i) => prevoutsOf(reply.hash, tx, reply.tx[i])),
   }
 }
@@ -86,15 +86,4 @@ function prevoutsOf(hash: string, tx: Tx, told: NodeBlockTx | undefined): Prevou
     const { value, height, scriptPubKey } = vin.prevout
     return { value: coinsToBaseUnits(value), script: Buffer.from(scriptPubKey.hex, 'hex'), height }
   })
-}
-
-/** The number of transactions as the block's serialisation has it. */
-function compactSize(count: number): Buffer {
-  if (count < 0xfd) return Buffer.from([count])
-  const long = count > 0xffff
-  const bytes = Buffer.alloc(long ? 5 : 3)
-  bytes[0] = long ? 0xfe : 0xfd
-  if (long) bytes.writeUInt32LE(count, 1)
-  else bytes.writeUInt16LE(count, 1)
-  return bytes
 }

@@ -1,13 +1,15 @@
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { create, toBinary } from '@bufbuild/protobuf'
 import {
   type CommittedEvent,
   CommittedEventSchema,
   type HeadCommitted,
   NodeEventSchema,
 } from '../../../proto/gen/headwater/events/v1/events_pb.js'
-import type { EventLog } from '../../log/port.js'
+import { hexOf } from '../../chain/hash.js'
+import type { EventLog, LogRecord } from '../../log/port.js'
+import { batchesBack, messageIn, recordsOf } from '../../log/records.js'
 import { backoffMs } from '../../node/backoff.js'
-import { forwards, hexOf, noteOf } from '../chain/chain-log.js'
+import { forwards, noteOf } from '../chain/chain-log.js'
 
 /** What a materializer that stands at damage has reported. */
 export interface DamageReport {
@@ -35,7 +37,6 @@ export interface DamageReport {
 
 /** Events of topic `committed` that are looked back at: one that stands at damage reports it again and again. */
 const LOOK_BACK = 500
-const READ_AT_ONCE = 500
 /** Between repairs that have not brought the index any further: each writes the same blocks again. */
 const REPAIR_BACKOFF = { firstMs: 1_000, mostMs: 3_600_000 }
 
@@ -97,19 +98,12 @@ export class DamageReports {
       this.#next = Math.max(0, last - LOOK_BACK)
       this.#answered = -1
     }
-    for (;;) {
-      const records = await this.#log.read('committed', this.#next, READ_AT_ONCE)
-      const end = records.at(-1)
-      if (end === undefined) return
-      for (const { position, value } of records) this.#take(position, value)
-      this.#next = end.position + 1
+    for await (const record of recordsOf(this.#log, 'committed', this.#next)) {
+      const event = messageIn(CommittedEventSchema, record)?.event
+      if (event?.case === 'alert') this.#standing = reportOf(record.position, event.value)
+      else if (event?.case !== undefined) this.#standing = undefined
+      this.#next = record.position + 1
     }
-  }
-
-  #take(position: number, value: Uint8Array): void {
-    const event = decoded(value)
-    if (event?.case === 'alert') this.#standing = reportOf(position, event.value)
-    else if (event?.case !== undefined) this.#standing = undefined
   }
 
   /** Whether an epoch that resumes was written after what the materializer had seen. */
@@ -130,25 +124,13 @@ const tipOf = ({ chain }: DamageReport): string => chain.at(-1) ?? ''
 
 /** Returns the head that was published last, as far as topic `committed` holds it. */
 export async function newestHead(log: EventLog): Promise<HeadCommitted | undefined> {
-  const first = await log.first('committed')
-  for (let end = (await log.last('committed')) + 1; end > first; end -= READ_AT_ONCE) {
-    const from = Math.max(first, end - READ_AT_ONCE)
-    let newest: HeadCommitted | undefined
-    for (const { position, value } of await log.read('committed', from, end - from)) {
-      const event = position < end ? decoded(value) : undefined
-      if (event?.case === 'head') newest = event.value
-    }
-    if (newest !== undefined) return newest
+  const keep = (record: LogRecord): HeadCommitted | undefined => {
+    const event = messageIn(CommittedEventSchema, record)?.event
+    return event?.case === 'head' ? event.value : undefined
   }
+  for await (const heads of batchesBack(log, 'committed', await log.last('committed'), keep))
+    if (heads.length > 0) return heads.at(-1)
   return undefined
-}
-
-function decoded(value: Uint8Array): CommittedEvent['event'] | undefined {
-  try {
-    return fromBinary(CommittedEventSchema, value).event
-  } catch {
-    return undefined
-  }
 }
 
 function reportOf(

@@ -1,8 +1,8 @@
+import { hexOf } from '../../chain/hash.js'
 import type { EventLog } from '../../log/port.js'
 import type { NodeClient } from '../../node/client.js'
-import { isRpcError, RPC_INVALID_PARAMETER } from '../../node/errors.js'
 import type { NodeChainInfo } from '../../node/replies.js'
-import { findConnected, hexOf, type Link } from '../chain/chain-log.js'
+import { findConnected, type Link } from '../chain/chain-log.js'
 import type { Identity, Repair } from '../chain/chain-writer.js'
 import { type DamageReport, newestHead } from './damage-reports.js'
 import { LogLostError, PrunedNodeError, UnsteadyNodeError, WrongChainError } from '../errors.js'
@@ -160,14 +160,9 @@ function forkWithNode(
   info: NodeChainInfo,
   sources: Sources,
 ): Promise<number> {
-  const nodeHash = async (height: number): Promise<string | undefined> => {
-    try {
-      return await hashOnNode(height, info, sources)
-    } catch (error) {
-      if (isRpcError(error, RPC_INVALID_PARAMETER)) return undefined
-      throw error
-    }
-  }
+  const { node, signal } = sources
+  const nodeHash = async (height: number): Promise<string | undefined> =>
+    height === info.blocks ? info.bestblockhash : node.hashAt(height, signal)
   return findFork({ ownTip, nodeTip: info.blocks, ownHash, nodeHash })
 }
 

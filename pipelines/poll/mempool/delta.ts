@@ -1,15 +1,4 @@
-/** A transaction of the pool as the poller holds it. */
-export interface PoolTx {
-  readonly txid: string
-  /** The serialised transaction with witnesses. */
-  readonly raw: Buffer
-  /** Base units. */
-  readonly fee: bigint
-  /** Unix seconds. */
-  readonly firstSeen: number
-  /** What it spends, as txid:vout. */
-  readonly spends: readonly string[]
-}
+import type { MempoolTx } from '../../mempool/mempool-tx.js'
 
 /** What a block, connected since the last look at the pool, did to a transaction of the pool. */
 export interface BlockEffect {
@@ -39,7 +28,7 @@ export function poolChange(known: ReadonlyMap<string, unknown>, listed: readonly
 }
 
 /** The order in which the node saw transactions; those of one second by their ids. */
-export function bySeen(one: PoolTx, other: PoolTx): number {
+export function bySeen(one: MempoolTx, other: MempoolTx): number {
   return one.firstSeen - other.firstSeen || (one.txid < other.txid ? -1 : 1)
 }
 
@@ -49,12 +38,12 @@ export function bySeen(one: PoolTx, other: PoolTx): number {
  * @param spenderOf which other transaction of the pool as it is now spends an output
  */
 export function reasonLeft(
-  tx: PoolTx,
+  tx: MempoolTx,
   effect: BlockEffect | undefined,
   spenderOf: (outpoint: string) => string | undefined,
 ): Left {
   if (effect?.kind === 'confirmed') return { txid: tx.txid, reason: 'confirmed', block: effect.block }
-  for (const outpoint of tx.spends) {
+  for (const outpoint of tx.outpoints) {
     const by = spenderOf(outpoint)
     if (by !== undefined && by !== tx.txid) return { txid: tx.txid, reason: 'replaced', by }
   }

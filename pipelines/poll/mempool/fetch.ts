@@ -1,10 +1,10 @@
 import { coinsToBaseUnits } from '../../chain/amount.js'
 import type { Logger } from '../../logger.js'
+import { mempoolTx, type MempoolTx } from '../../mempool/mempool-tx.js'
 import type { NodeClient } from '../../node/client.js'
 import type { NodePoolEntry } from '../../node/replies.js'
 import { FetchInOrder } from '../fetch-in-order.js'
-import { poolTx } from './mempool.js'
-import { bySeen, type PoolTx } from './delta.js'
+import { bySeen } from './delta.js'
 import { slicesOf } from '../slices.js'
 
 /** Calls of one request; the node answers a batch with one of its threads. */
@@ -28,9 +28,9 @@ export async function fetchPoolTxs(
   txids: readonly string[],
   { node, inFlight, logger }: PoolFetchSources,
   signal: AbortSignal,
-): Promise<PoolTx[]> {
+): Promise<MempoolTx[]> {
   const chunks = [...slicesOf(txids, () => 1, CALLS_AT_ONCE)]
-  const fetches = new FetchInOrder<PoolTx[]>(
+  const fetches = new FetchInOrder<MempoolTx[]>(
     {
       ...{ from: 0, to: chunks.length - 1, inFlight, maxBytes: MAX_WAITING_BYTES },
       fetch: async (i, stop) => {
@@ -40,7 +40,7 @@ export async function fetchPoolTxs(
     },
     signal,
   )
-  const found: PoolTx[] = []
+  const found: MempoolTx[] = []
   try {
     for (let next = await fetches.next(); next.length > 0; next = await fetches.next())
       for (const txs of next) found.push(...txs)
@@ -54,13 +54,13 @@ async function fetchChunk(
   txids: readonly string[],
   { node, logger }: Pick<PoolFetchSources, 'node' | 'logger'>,
   signal: AbortSignal,
-): Promise<PoolTx[]> {
+): Promise<MempoolTx[]> {
   const entries = await node.poolEntries(txids, signal)
   const there = txids.flatMap((txid, i) => {
     const entry = entries[i]
     return entry === undefined ? [] : [{ txid, entry }]
   })
-  const found: PoolTx[] = []
+  const found: MempoolTx[] = []
   for (const slice of slicesOf(there, ({ entry }) => entry.weight, BYTES_AT_ONCE)) {
     const raws = await node.rawTransactions(
       slice.map(({ txid }) => txid),
@@ -80,10 +80,10 @@ function parsed(
   raw: Buffer | undefined,
   { fees, time }: NodePoolEntry,
   logger: Logger,
-): PoolTx | undefined {
+): MempoolTx | undefined {
   if (raw === undefined) return undefined
   try {
-    return poolTx(txid, raw, coinsToBaseUnits(fees.base), time)
+    return mempoolTx({ txid, raw, fee: coinsToBaseUnits(fees.base), firstSeen: time })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     logger.warn({ txid }, `${error.message}; left out until the next poll`)

@@ -1,8 +1,9 @@
 import type { EventLog } from '../../log/port.js'
+import type { MempoolTx } from '../../mempool/mempool-tx.js'
 import type { ChainWriter } from '../chain/chain-writer.js'
 import type { NodeWriter } from './node-writer.js'
 import type { Pool } from './mempool.js'
-import { type Left, poolChange, type PoolChange, type PoolTx } from './delta.js'
+import { type Left, poolChange, type PoolChange } from './delta.js'
 import { fetchPoolTxs, type PoolFetchSources } from './fetch.js'
 import { readPool, type PoolState } from './log.js'
 
@@ -120,7 +121,7 @@ export class PoolFollower {
     return change
   }
 
-  async #write(entered: readonly PoolTx[], left: readonly Left[]): Promise<void> {
+  async #write(entered: readonly MempoolTx[], left: readonly Left[]): Promise<void> {
     if (entered.length + left.length === 0 && !this.#hasLeft) return
     const { writer } = this.#sources
     this.#deltas += await writer.delta(this.#snapshotPosition, this.pool.entered, { entered, left })

@@ -1,11 +1,11 @@
-import type { PoolEntry } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { offsetOf } from '../../events/positions.js'
 import type { EventLog } from '../../log/port.js'
 import type { Logger } from '../../logger.js'
-import { PoolEvents, type PoolStep } from '../../mempool/mempool-events.js'
-import { forwards, hexOf } from '../chain/chain-log.js'
-import { Pool, poolTx } from './mempool.js'
-import type { PoolTx } from './delta.js'
+import { hexOf } from '../../chain/hash.js'
+import { MempoolEvents, type MempoolStep } from '../../mempool/mempool-events.js'
+import { mempoolTx } from '../../mempool/mempool-tx.js'
+import { forwards } from '../chain/chain-log.js'
+import { Pool } from './mempool.js'
 
 /** Where the pool stands in the log. */
 export interface PoolState {
@@ -20,40 +20,30 @@ export interface PoolState {
   readonly chainPosition: number
 }
 
-const CHUNK = 64
-
 /**
  * Rebuilds the pool from the last whole snapshot in the log and what came after, and what the blocks since have done to it.
  */
 export async function readPool(log: EventLog, logger: Logger): Promise<PoolState> {
   const pool = new Pool()
   let state: PoolState = { pool, snapshotPosition: undefined, snapshotTime: 0, deltas: 0, chainPosition: -1 }
-  const events = new PoolEvents(log, logger)
-  const { from, last } = await events.findStart(Number.MAX_SAFE_INTEGER)
-  for (let next = from; next <= last;) {
-    const records = await log.read('node', next, Math.min(CHUNK, last - next + 1))
-    const end = records.at(-1)
-    if (end === undefined) break
-    for (const step of events.steps(records)) state = applied(state, step)
-    next = end.position + 1
-  }
+  for await (const step of new MempoolEvents(log, logger).stored()) state = applied(state, step)
   await applyBlocks(log, pool, state.chainPosition)
   return state
 }
 
-function applied(state: PoolState, step: PoolStep): PoolState {
+function applied(state: PoolState, step: MempoolStep): PoolState {
   const { pool } = state
   const chainPosition = step.seenAt
   if (step.kind === 'snapshot') {
     pool.reset(BigInt(step.enteredBefore))
-    for (const each of step.entries) pool.put(txOf(each))
+    for (const entry of step.entries) pool.put(mempoolTx(entry))
     return { pool, snapshotPosition: step.position, snapshotTime: step.time, deltas: 0, chainPosition }
   }
   // Of a snapshot that retention has dropped.
   if (state.snapshotPosition === undefined) return state
   for (const { left, entered } of step.deltas) {
-    for (const { txid } of left) pool.leave(hexOf(txid))
-    for (const each of entered) pool.enter(txOf(each))
+    for (const { txid } of left) pool.leave(txid)
+    for (const entry of entered) pool.enter(mempoolTx(entry))
   }
   return { ...state, deltas: state.deltas + step.deltas.length, chainPosition }
 }
@@ -66,9 +56,4 @@ async function applyBlocks(log: EventLog, pool: Pool, chainPosition: number): Pr
       pool.blockConnected(hexOf(event.event.value.hash), event.event.value.raw)
     if (event.event.case === 'blockDisconnected') pool.blockDisconnected(hexOf(event.event.value.hash))
   }
-}
-
-/** The bytes are copied: a view would keep the whole record in memory. */
-function txOf({ txid, raw, fee, firstSeen }: PoolEntry): PoolTx {
-  return poolTx(hexOf(txid), Buffer.from(raw), fee, firstSeen)
 }

@@ -1,10 +1,11 @@
 import { parseBlock } from '../../chain/block.js'
-import { parseTx, type Tx } from '../../chain/transaction.js'
-import { reasonLeft, type BlockEffect, type Left, type PoolTx } from './delta.js'
+import { outpointsOf } from '../../chain/prevout.js'
+import type { MempoolTx } from '../../mempool/mempool-tx.js'
+import { reasonLeft, type BlockEffect, type Left } from './delta.js'
 
 /** The pool as the log tells it, and what blocks did to it since. */
 export class Pool {
-  readonly #txs = new Map<string, PoolTx>()
+  readonly #txs = new Map<string, MempoolTx>()
   /** Which transaction of the pool spends an output. */
   readonly #spender = new Map<string, string>()
   readonly #effects = new Map<string, BlockEffect>()
@@ -16,7 +17,7 @@ export class Pool {
     return this.#bytes
   }
 
-  get txs(): ReadonlyMap<string, PoolTx> {
+  get txs(): ReadonlyMap<string, MempoolTx> {
     return this.#txs
   }
 
@@ -33,16 +34,16 @@ export class Pool {
     this.#entered = entered
   }
 
-  enter(tx: PoolTx): void {
+  enter(tx: MempoolTx): void {
     this.put(tx)
     this.#entered++
   }
 
   /** As part of a snapshot, which counts it already. */
-  put(tx: PoolTx): void {
+  put(tx: MempoolTx): void {
     this.#bytes += tx.raw.length - (this.#txs.get(tx.txid)?.raw.length ?? 0)
     this.#txs.set(tx.txid, tx)
-    for (const outpoint of tx.spends) this.#spender.set(outpoint, tx.txid)
+    for (const outpoint of tx.outpoints) this.#spender.set(outpoint, tx.txid)
   }
 
   leave(txid: string): void {
@@ -51,13 +52,14 @@ export class Pool {
     this.#txs.delete(txid)
     this.#bytes -= tx.raw.length
     this.#effects.delete(txid)
-    for (const outpoint of tx.spends) if (this.#spender.get(outpoint) === txid) this.#spender.delete(outpoint)
+    for (const outpoint of tx.outpoints)
+      if (this.#spender.get(outpoint) === txid) this.#spender.delete(outpoint)
   }
 
   /** Why each of these, which the node does not list any more, has left, given what enters together. */
-  reasons(left: readonly string[], entering: readonly PoolTx[]): Left[] {
+  reasons(left: readonly string[], entering: readonly MempoolTx[]): Left[] {
     const gone = new Set(left)
-    const newSpender = new Map(entering.flatMap((tx) => tx.spends.map((outpoint) => [outpoint, tx.txid])))
+    const newSpender = new Map(entering.flatMap((tx) => tx.outpoints.map((outpoint) => [outpoint, tx.txid])))
     const spenderOf = (outpoint: string): string | undefined => {
       const old = this.#spender.get(outpoint)
       return newSpender.get(outpoint) ?? (old === undefined || gone.has(old) ? undefined : old)
@@ -73,7 +75,7 @@ export class Pool {
     // Backfill passes here with every block of the chain.
     if (this.#txs.size === 0) return
     for (const tx of parseBlock(raw).txs) {
-      for (const outpoint of spendsOf(tx)) {
+      for (const outpoint of outpointsOf(tx)) {
         const loser = this.#spender.get(outpoint)
         if (loser !== undefined) this.#effects.set(loser, { kind: 'conflict', block: hash, txid: tx.txid })
       }
@@ -85,15 +87,4 @@ export class Pool {
   blockDisconnected(hash: string): void {
     for (const [txid, { block }] of this.#effects) if (block === hash) this.#effects.delete(txid)
   }
-}
-
-/** @throws where the bytes are no transaction, or another one. */
-export function poolTx(txid: string, raw: Buffer, fee: bigint, firstSeen: number): PoolTx {
-  const tx = parseTx(raw)
-  if (tx.txid !== txid) throw new Error(`the bytes given for pool transaction ${txid} hash to ${tx.txid}`)
-  return { txid, raw, fee, firstSeen, spends: spendsOf(tx) }
-}
-
-function spendsOf(tx: Tx): string[] {
-  return tx.isCoinbase ? [] : tx.inputs.map((input) => `${input.prevTxid}:${String(input.prevVout)}`)
 }

@@ -1,11 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
-import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf'
-import { NodeEventSchema, PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf'
+import {
+  NodeEventSchema,
+  type PoolEntrySchema,
+  PoolLeft_Reason,
+  type PoolLeftSchema,
+} from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../../chain/hash.js'
-import type { EventLog, LogRecord } from '../../log/port.js'
+import type { EventLog } from '../../log/port.js'
+import { messageIn, recordsOf } from '../../log/records.js'
+import type { MempoolTx } from '../../mempool/mempool-tx.js'
 import { MAX_BATCH_BYTES, type ChainWriter, type Target } from '../chain/chain-writer.js'
 import { LogMovedError } from '../errors.js'
-import type { Left, PoolTx } from './delta.js'
+import type { Left } from './delta.js'
 import { slicesOf } from '../slices.js'
 
 type Payload = NonNullable<MessageInitShape<typeof NodeEventSchema>['event']>
@@ -45,7 +52,7 @@ export class NodeWriter {
    * again. Delivery: as long as it is not whole readers keep to the one before.
    * @returns the position of the snapshot's first part. @throws LogMovedError where another wrote in the midst of it.
    */
-  async snapshot(chainPosition: number, enteredBefore: bigint, txs: Iterable<PoolTx>): Promise<number> {
+  async snapshot(chainPosition: number, enteredBefore: bigint, txs: Iterable<MempoolTx>): Promise<number> {
     const slices = [...slicesOf(txs, txBytes, MAX_EVENT_BYTES)]
     const parts = slices.length
     function* payloads(): Generator<Payload> {
@@ -62,7 +69,7 @@ export class NodeWriter {
   async delta(
     snapshotPosition: number,
     enteredBefore: bigint,
-    change: { readonly entered: readonly PoolTx[]; readonly left: readonly Left[] },
+    change: { readonly entered: readonly MempoolTx[]; readonly left: readonly Left[] },
   ): Promise<number> {
     let before = enteredBefore
     const deltas = [...slicesOf(change.entered, txBytes, MAX_EVENT_BYTES)].map((slice, i): Payload => {
@@ -111,14 +118,11 @@ export class NodeWriter {
   async #check(before: number): Promise<void> {
     const last = this.#last ?? before
     if (before < last) this.#moved = new LogMovedError(`topic node has lost events after ${String(before)}`)
-    for (let position = last + 1; position <= before;) {
-      const records = await this.#log.read('node', position, before - position + 1)
-      if (records.some((record) => epochOf(record) === this.#chain.epoch))
+    for await (const record of recordsOf(this.#log, 'node', last + 1, before))
+      if (messageIn(NodeEventSchema, record)?.epoch === this.#chain.epoch)
         this.#moved = new LogMovedError(
           'topic node holds an event of this epoch that this poller did not write',
         )
-      position = (records.at(-1)?.position ?? before) + 1
-    }
     if (this.#moved !== undefined) throw this.#moved
   }
 
@@ -130,27 +134,13 @@ export class NodeWriter {
   }
 }
 
-/** Undefined for a record that is no event that we know. */
-function epochOf({ value }: LogRecord): number | undefined {
-  try {
-    return fromBinary(NodeEventSchema, value).epoch
-  } catch {
-    return undefined
-  }
-}
+const txBytes = ({ raw }: MempoolTx): number => raw.length + ENTRY_BYTES
 
-const txBytes = ({ raw }: PoolTx): number => raw.length + ENTRY_BYTES
-
-function entry({ txid, raw, fee, firstSeen }: PoolTx): {
-  txid: Buffer
-  raw: Buffer
-  fee: bigint
-  firstSeen: number
-} {
+function entry({ txid, raw, fee, firstSeen }: MempoolTx): MessageInitShape<typeof PoolEntrySchema> {
   return { txid: displayBytes(txid), raw, fee, firstSeen }
 }
 
-function leaving(left: Left): { txid: Buffer; reason: PoolLeft_Reason; by: Buffer } {
+function leaving(left: Left): MessageInitShape<typeof PoolLeftSchema> {
   const txid = displayBytes(left.txid)
   switch (left.reason) {
     case 'confirmed':

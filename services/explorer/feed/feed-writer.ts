@@ -1,5 +1,5 @@
 import type { Head } from '../../../pipelines/tables/head.js'
-import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
+import { HEIGHTS, KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
 import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
 import type { Channel, Feed } from './feed.js'
 import { statsSummary } from '../reads/statistics/summary.js'
@@ -112,14 +112,11 @@ export class FeedWriter {
     for (let at = 0; at < connected.length; at += BLOCKS_AT_ONCE) {
       const some = connected.slice(at, at + BLOCKS_AT_ONCE)
       const sql = `SELECT lower(hex(hash)) AS id, tx_count AS txs FROM blocks
-        WHERE height IN (SELECT toUInt32(arrayJoin(splitByChar(',', {heights:String}))))
-        AND hash IN ${KEYS}`
+        WHERE height IN ${HEIGHTS} AND hash IN ${KEYS}`
       const heights = [...new Set(some.map(({ height }) => height))].join(',')
       const hashes = some.map(({ hash }) => hash)
-      for (const { id, txs } of await queryByKeys<{ id: string; txs: number }>(tables, sql, hashes, {
-        heights,
-      }))
-        counts.set(id, txs)
+      const rows = await queryByKeys<{ id: string; txs: number }>(tables, sql, hashes, { heights })
+      for (const { id, txs } of rows) counts.set(id, txs)
     }
     return connected.map(({ seq, height, hash }) => {
       return { channel: 'blocks', seq, data: { height, hash, tx_count: counts.get(hash) ?? 0 } }

@@ -1,6 +1,6 @@
 import type { Definitions } from '../definitions/definitions.js'
 import type { Feed } from './feed.js'
-import type { PoolTx } from '../mempool/mempool-tx.js'
+import type { ShownTx } from '../mempool/shown-tx.js'
 import type { WhaleAlert } from '../reads/shapes.js'
 import { confirmedAlerts, type Naming, pooledAlert } from '../reads/mempool/whale-rows.js'
 import type { State } from '../state/state.js'
@@ -31,7 +31,7 @@ export class WhaleWatch {
   }
 
   /** Call in the turn in which these are in the pool, or are known whole there. */
-  pooled(txs: readonly PoolTx[]): void {
+  pooled(txs: readonly ShownTx[]): void {
     const { feed, state, threshold } = this.#parts
     const naming = this.#naming()
     if (naming === undefined) return

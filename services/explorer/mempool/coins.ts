@@ -1,5 +1,6 @@
+import { outpointOf } from '../../../pipelines/chain/prevout.js'
 import { parseTx } from '../../../pipelines/chain/transaction.js'
-import { type Coin, isResolved, outpointOf, poolTx, type PoolTx } from './mempool-tx.js'
+import { type Coin, isResolved, shownTx, type ShownTx } from './shown-tx.js'
 import type { Tables } from '../tables/tables.js'
 
 /**
@@ -9,10 +10,10 @@ import type { Tables } from '../tables/tables.js'
  * @throws Unavailable.
  */
 export async function resolveCoins(
-  txs: readonly PoolTx[],
-  pool: (txid: string) => PoolTx | undefined,
+  txs: readonly ShownTx[],
+  pool: (txid: string) => ShownTx | undefined,
   tables: Pick<Tables, 'bodies'>,
-): Promise<PoolTx[]> {
+): Promise<ShownTx[]> {
   const open = txs.filter((tx) => !isResolved(tx))
   const own = new Map(txs.map((tx) => [tx.txid, tx]))
   const parents = new Set(
@@ -27,11 +28,13 @@ export async function resolveCoins(
   }
   for (const [txid, { body }] of await tables.bodies.getAll(elsewhere)) serialised.set(txid, body)
   const coins = coinsOf(serialised)
-  return open.map((tx) => fill(tx, coins)).filter((tx, index) => missing(tx) < missing(open[index] as PoolTx))
+  return open
+    .map((tx) => fill(tx, coins))
+    .filter((tx, index) => missing(tx) < missing(open[index] as ShownTx))
 }
 
 const txidOf = (outpoint: string): string => outpoint.slice(0, 64)
-const missing = (tx: PoolTx): number => tx.coins.filter((coin) => coin === undefined).length
+const missing = (tx: ShownTx): number => tx.coins.filter((coin) => coin === undefined).length
 
 function coinsOf(serialised: ReadonlyMap<string, Buffer>): Map<string, Coin> {
   const coins = new Map<string, Coin>()
@@ -42,8 +45,7 @@ function coinsOf(serialised: ReadonlyMap<string, Buffer>): Map<string, Coin> {
   return coins
 }
 
-function fill(tx: PoolTx, coins: ReadonlyMap<string, Coin>): PoolTx {
-  const { raw, fee, firstSeen } = tx
+function fill(tx: ShownTx, coins: ReadonlyMap<string, Coin>): ShownTx {
   const found = tx.outpoints.map((outpoint, index) => tx.coins[index] ?? coins.get(outpoint))
-  return poolTx({ raw, fee, firstSeen }, found)
+  return shownTx(tx, found)
 }

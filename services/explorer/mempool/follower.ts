@@ -1,9 +1,4 @@
-import {
-  type Heartbeat,
-  type PoolDelta,
-  type PoolEntry,
-  PoolLeft_Reason,
-} from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { type Heartbeat, PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import { lastHeartbeat } from '../../../pipelines/log/heartbeat.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
@@ -14,8 +9,13 @@ import { resolveCoins } from './coins.js'
 import type { Feed } from '../feed/feed.js'
 import { overlayBySearch, type Span } from './overlay.js'
 import type { Overlay } from './mempool.js'
-import { PoolEvents, type PoolStep } from '../../../pipelines/mempool/mempool-events.js'
-import { isResolved, poolTx, type PoolTx } from './mempool-tx.js'
+import {
+  type MempoolDelta,
+  MempoolEvents,
+  type MempoolStep,
+} from '../../../pipelines/mempool/mempool-events.js'
+import type { MempoolEntry } from '../../../pipelines/mempool/mempool-tx.js'
+import { isResolved, shownTx, type ShownTx } from './shown-tx.js'
 import { endsBefore, pause, retrying } from '../state/retry.js'
 import type { State } from '../state/state.js'
 import type { Tables } from '../tables/tables.js'
@@ -42,7 +42,7 @@ const WAIT_MS = 1_000
  */
 export class PoolFollower {
   readonly #parts: PoolFollowerParts
-  #events: PoolEvents
+  #events: MempoolEvents
   #next = 0
   /** The pool holds an overlay for each head beyond this position. */
   #overlaidFrom = -1
@@ -55,7 +55,7 @@ export class PoolFollower {
 
   constructor(parts: PoolFollowerParts) {
     this.#parts = parts
-    this.#events = new PoolEvents(parts.log, parts.logger)
+    this.#events = new MempoolEvents(parts.log, parts.logger)
   }
 
   /** Position of the next event of topic `node` that is looked at. */
@@ -88,7 +88,7 @@ export class PoolFollower {
         if ((await retrying(isAll, reading)) === true) await this.#finishLoading(signal)
         await log.wait('node', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
         if (await endsBefore(log, 'node', this.#next)) {
-          this.#events = new PoolEvents(log, logger)
+          this.#events = new MempoolEvents(log, logger)
           this.#next =
             (await retrying(() => this.#events.findStart(state.chain.position), reading))?.from ?? 0
         }
@@ -120,7 +120,7 @@ export class PoolFollower {
     whales.pooled(found)
   }
 
-  async #take(step: PoolStep, signal: AbortSignal): Promise<void> {
+  async #take(step: MempoolStep, signal: AbortSignal): Promise<void> {
     const { state, feed, whales } = this.#parts
     const { seenAt } = step
     if (state.chain.position < seenAt) {
@@ -146,24 +146,23 @@ export class PoolFollower {
       let next = 0
       for (const delta of step.deltas) {
         const some = entered.slice(next, (next += delta.entered.length))
-        const left = delta.left.map(({ txid }) => hex(txid))
-        const back = delta.left.filter(({ by }) => passedOver.has(hex(by))).map(({ txid }) => hex(txid))
-        const known = back.map((txid) => state.pool.known(txid)).filter((tx) => tx !== undefined)
+        const left = delta.left.map(({ txid }) => txid)
+        const back = delta.left.filter(({ by }) => passedOver.has(by))
+        const known = back.map(({ txid }) => state.pool.known(txid)).filter((tx) => tx !== undefined)
         state.pool.change(some, left, seenAt)
         if (known.length > 0) state.pool.giveBack(known)
-        const before = Number(delta.enteredBefore)
         for (const [index, { txid, fee, vsize }] of some.entries())
-          feed.publish('mempool', { txid, fee: fee.toString(), vsize }, before + index + 1)
+          feed.publish('mempool', { txid, fee: fee.toString(), vsize }, delta.enteredBefore + index + 1)
       }
       whales.pooled(entered)
     })
   }
 
   /** Blocks that confirmed some of these and are not of the chain that is shown by now; one that came and went left no row. */
-  async #passedOver(deltas: readonly PoolDelta[], signal: AbortSignal): Promise<Set<string>> {
+  async #passedOver(deltas: readonly MempoolDelta[], signal: AbortSignal): Promise<Set<string>> {
     const { state, tables, logger, onDefect } = this.#parts
     const left = deltas.flatMap((delta) => delta.left)
-    const blocks = left.filter(({ reason }) => reason === PoolLeft_Reason.CONFIRMED).map(({ by }) => hex(by))
+    const blocks = left.filter(({ reason }) => reason === PoolLeft_Reason.CONFIRMED).map(({ by }) => by)
     const passed = new Set(blocks)
     for (const hash of passed) {
       const look = () => heightOf(tables, hash)
@@ -192,12 +191,12 @@ export class PoolFollower {
   }
 
   /** Entries with what their inputs spend, as far as that is found now. */
-  async #resolved(entries: readonly PoolEntry[]): Promise<PoolTx[]> {
+  async #resolved(entries: readonly MempoolEntry[]): Promise<ShownTx[]> {
     const { state, tables, logger } = this.#parts
-    const txs = entries.map(({ txid, raw, fee, firstSeen }) => {
-      const known = state.pool.known(hex(txid))
-      if (known?.fee === fee && known.firstSeen === firstSeen) return known
-      return poolTx({ raw: Buffer.from(raw), fee, firstSeen }, known?.coins)
+    const txs = entries.map((entry) => {
+      const known = state.pool.known(entry.txid)
+      if (known?.fee === entry.fee && known.firstSeen === entry.firstSeen) return known
+      return shownTx(entry, known?.coins)
     })
     const found = await resolveCoins(txs, (txid) => state.pool.known(txid), tables).catch(
       (error: unknown) => {
@@ -217,7 +216,7 @@ export class PoolFollower {
    */
   async #apply(
     seenAt: number,
-    entered: readonly PoolTx[],
+    entered: readonly ShownTx[],
     signal: AbortSignal,
     make: () => void,
   ): Promise<void> {
@@ -247,7 +246,7 @@ export class PoolFollower {
    * Lays the overlay of heads that were adopted without one.
    * @returns whether it could be: not where another head was adopted meanwhile without one.
    */
-  async #layBySearch(txs: readonly PoolTx[], span: Span, signal: AbortSignal): Promise<boolean> {
+  async #layBySearch(txs: readonly ShownTx[], span: Span, signal: AbortSignal): Promise<boolean> {
     const { state, tables, logger, onDefect } = this.#parts
     if (state.chain.view === undefined) return true
     const search = async (): Promise<Overlay> => {
@@ -270,5 +269,3 @@ export class PoolFollower {
     return true
   }
 }
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

@@ -1,4 +1,4 @@
-import type { PoolTx } from './mempool-tx.js'
+import type { ShownTx } from './shown-tx.js'
 
 /** What the blocks of a head that is ahead of the pool do to it. */
 export interface Overlay {
@@ -9,24 +9,24 @@ export interface Overlay {
   /** Outpoints that these blocks spend, `txid:vout`. */
   readonly spent: ReadonlySet<string>
   /** Transactions of disconnected blocks that may confirm again, in the order of the chain. */
-  readonly returned: readonly PoolTx[]
+  readonly returned: readonly ShownTx[]
 }
 
 /** What answers may ask of the pool. */
 export interface PoolView {
   readonly size: number
-  get(txid: string): PoolTx | undefined
-  values(): Iterable<PoolTx>
+  get(txid: string): ShownTx | undefined
+  values(): Iterable<ShownTx>
   /** Newest first; those of the same second by txid. */
-  newest(): readonly PoolTx[]
+  newest(): readonly ShownTx[]
   /** Those that pay to or spend from a script, newest first. */
-  ofScript(scriptHash: string): PoolTx[]
+  ofScript(scriptHash: string): ShownTx[]
 }
 
 /** Overlays are few unless the pool's events lag far behind the heads; then they are joined. */
 const MOST_OVERLAYS = 32
 
-const byAge = (one: PoolTx, other: PoolTx): number =>
+const byAge = (one: ShownTx, other: ShownTx): number =>
   other.firstSeen - one.firstSeen || (one.txid < other.txid ? -1 : 1)
 
 /**
@@ -35,14 +35,14 @@ const byAge = (one: PoolTx, other: PoolTx): number =>
  * on the head's chain or here, and never in both.
  */
 export class Pool implements PoolView {
-  readonly #entries = new Map<string, PoolTx>()
+  readonly #entries = new Map<string, ShownTx>()
   /** Of the entries those that blocks have confirmed or contradicted, which the poller has not told yet. */
   readonly #hidden = new Set<string>()
   readonly #byScript = new Map<string, Set<string>>()
   #overlays: Overlay[] = []
   #version = 0
-  #visible: ReadonlyMap<string, PoolTx> | undefined
-  #newest: readonly PoolTx[] | undefined
+  #visible: ReadonlyMap<string, ShownTx> | undefined
+  #newest: readonly ShownTx[] | undefined
 
   /** Changes with whatever is visible. */
   get version(): number {
@@ -58,25 +58,25 @@ export class Pool implements PoolView {
     return this.#entries.size === 0 && this.#overlays.every((overlay) => overlay.returned.length === 0)
   }
 
-  get(txid: string): PoolTx | undefined {
+  get(txid: string): ShownTx | undefined {
     return this.#shown().get(txid)
   }
 
   /** Also one that a head has confirmed since the pool was told. */
-  known(txid: string): PoolTx | undefined {
+  known(txid: string): ShownTx | undefined {
     return this.#entries.get(txid) ?? this.get(txid)
   }
 
-  values(): Iterable<PoolTx> {
+  values(): Iterable<ShownTx> {
     return this.#shown().values()
   }
 
-  newest(): readonly PoolTx[] {
+  newest(): readonly ShownTx[] {
     this.#newest ??= [...this.values()].sort(byAge)
     return this.#newest
   }
 
-  ofScript(scriptHash: string): PoolTx[] {
+  ofScript(scriptHash: string): ShownTx[] {
     const shown = this.#shown()
     const txids = new Set(this.#byScript.get(scriptHash))
     for (const overlay of this.#overlays)
@@ -88,12 +88,12 @@ export class Pool implements PoolView {
   }
 
   /** All that the poller told, shown or hidden. */
-  entries(): Iterable<PoolTx> {
+  entries(): Iterable<ShownTx> {
     return this.#entries.values()
   }
 
   /** The whole pool as it was beside the chain up to `position`. */
-  replace(entries: Iterable<PoolTx>, position: number): void {
+  replace(entries: Iterable<ShownTx>, position: number): void {
     this.#entries.clear()
     this.#hidden.clear()
     this.#byScript.clear()
@@ -103,7 +103,7 @@ export class Pool implements PoolView {
   }
 
   /** What changed, as it was beside the chain up to `position`. */
-  change(entered: Iterable<PoolTx>, left: Iterable<string>, position: number): void {
+  change(entered: Iterable<ShownTx>, left: Iterable<string>, position: number): void {
     this.#settle(position)
     for (const txid of left) this.#remove(txid)
     for (const tx of entered) this.#add(tx)
@@ -111,7 +111,7 @@ export class Pool implements PoolView {
   }
 
   /** Puts transactions whose inputs have been found in the place of the same ones without. */
-  update(resolved: Iterable<PoolTx>): void {
+  update(resolved: Iterable<ShownTx>): void {
     for (const tx of resolved) {
       const hidden = this.#hidden.has(tx.txid)
       if (this.#entries.has(tx.txid)) this.#add(tx)
@@ -133,7 +133,7 @@ export class Pool implements PoolView {
    * These left with a block that the head, which is ahead, has passed over: in its state they are unconfirmed again, unless
    * its blocks hold or contradict them. So it stays until an event of the pool that knows the head.
    */
-  giveBack(txs: readonly PoolTx[]): void {
+  giveBack(txs: readonly ShownTx[]): void {
     const last = this.#overlays.at(-1)
     if (last === undefined) return
     const confirmed = new Set(this.#overlays.flatMap((overlay) => [...overlay.confirmed]))
@@ -164,7 +164,7 @@ export class Pool implements PoolView {
   }
 
   /** A copy of what the poller told, less what is hidden. */
-  #base(): Map<string, PoolTx> {
+  #base(): Map<string, ShownTx> {
     const base = new Map(this.#entries)
     for (const txid of this.#hidden) base.delete(txid)
     return base
@@ -176,13 +176,13 @@ export class Pool implements PoolView {
     this.#newest = undefined
   }
 
-  #shown(): ReadonlyMap<string, PoolTx> {
+  #shown(): ReadonlyMap<string, ShownTx> {
     if (this.#overlays.length === 0 && this.#hidden.size === 0) return this.#entries
     this.#visible ??= this.#overlays.reduce(applyOverlay, this.#base())
     return this.#visible
   }
 
-  #add(tx: PoolTx): void {
+  #add(tx: ShownTx): void {
     this.#remove(tx.txid)
     this.#entries.set(tx.txid, tx)
     for (const hash of tx.changes.keys()) {
@@ -206,7 +206,7 @@ export class Pool implements PoolView {
 }
 
 /** Applies in place. */
-function applyOverlay(pool: Map<string, PoolTx>, overlay: Overlay): Map<string, PoolTx> {
+function applyOverlay(pool: Map<string, ShownTx>, overlay: Overlay): Map<string, ShownTx> {
   for (const txid of overlay.confirmed) pool.delete(txid)
   const gone = new Set<string>()
   if (overlay.spent.size > 0) {
@@ -218,7 +218,7 @@ function applyOverlay(pool: Map<string, PoolTx>, overlay: Overlay): Map<string, 
   return pool
 }
 
-function removeWithDescendants(pool: Map<string, PoolTx>, gone: Set<string>): void {
+function removeWithDescendants(pool: Map<string, ShownTx>, gone: Set<string>): void {
   for (let before = 0; before !== gone.size;) {
     before = gone.size
     for (const tx of pool.values()) {
@@ -233,7 +233,7 @@ function removeWithDescendants(pool: Map<string, PoolTx>, gone: Set<string>): vo
 function joinOverlays(overlays: readonly Overlay[]): Overlay {
   const confirmed = new Set<string>()
   const spent = new Set<string>()
-  let returned = new Map<string, PoolTx>()
+  let returned = new Map<string, ShownTx>()
   for (const overlay of overlays) {
     returned = applyOverlay(returned, overlay)
     for (const tx of overlay.returned) {
@@ -247,7 +247,7 @@ function joinOverlays(overlays: readonly Overlay[]): Overlay {
 }
 
 export interface ChainedTx {
-  readonly tx: PoolTx
+  readonly tx: ShownTx
   readonly isCoinbase: boolean
 }
 
@@ -259,9 +259,9 @@ export interface ChainedTx {
 export function returnable(
   disconnected: readonly ChainedTx[],
   { confirmed, spent }: Pick<Overlay, 'confirmed' | 'spent'>,
-): PoolTx[] {
+): ShownTx[] {
   const gone = new Set<string>()
-  const returned: PoolTx[] = []
+  const returned: ShownTx[] = []
   for (const { tx, isCoinbase } of disconnected) {
     if (confirmed.has(tx.txid)) continue
     const contradicted = tx.outpoints.some((each) => spent.has(each) || gone.has(each.slice(0, 64)))

@@ -1,10 +1,10 @@
-import { decodePrevouts } from '../../../pipelines/chain/prevout.js'
+import { decodePrevouts, outpointOf, outpointsOf } from '../../../pipelines/chain/prevout.js'
 import { parseBody, parseTx, serializeTx } from '../../../pipelines/chain/transaction.js'
 import type { ChainView } from '../../../pipelines/tables/chain-view.js'
 import type { Head } from '../../../pipelines/tables/head.js'
 import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
 import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
-import { outpointOf, poolTx, type PoolTx } from './mempool-tx.js'
+import { shownTx, type ShownTx } from './shown-tx.js'
 import { type ChainedTx, type Overlay, type Pool, returnable } from './mempool.js'
 import { placesOfBlock, type Tables } from '../tables/tables.js'
 
@@ -87,7 +87,7 @@ export interface Span {
  * @throws Unavailable.
  */
 export async function overlayBySearch(
-  txs: readonly PoolTx[],
+  txs: readonly ShownTx[],
   span: Span,
   view: ChainView,
   pool: Pool,
@@ -156,7 +156,7 @@ async function spentBy(txids: ReadonlySet<string>, pool: Pool, tables: Tables): 
     else for (const outpoint of known.outpoints) spent.add(outpoint)
   }
   for (const { body } of (await tables.bodies.getAll(unknown)).values())
-    for (const input of parseTx(body).inputs) spent.add(outpointOf(input.prevTxid, input.prevVout))
+    for (const outpoint of outpointsOf(parseTx(body))) spent.add(outpoint)
   return spent
 }
 
@@ -176,7 +176,7 @@ async function txsOf(block: BlockRef, pool: Pool, tables: Tables): Promise<Chain
     const outputs = tx.outputs.reduce((sum, output) => sum + output.value, 0n)
     const firstSeen = pool.known(place.txid)?.firstSeen ?? place.time
     const facts = { raw: serializeTx(tx, true), fee: tx.isCoinbase ? 0n : inputs - outputs, firstSeen }
-    txs.push({ tx: poolTx(facts, coins), isCoinbase: tx.isCoinbase })
+    txs.push({ tx: shownTx(facts, coins), isCoinbase: tx.isCoinbase })
   }
   return txs
 }

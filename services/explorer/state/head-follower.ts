@@ -1,4 +1,3 @@
-import { fromBinary } from '@bufbuild/protobuf'
 import {
   Alert_Kind,
   CommittedEventSchema,
@@ -6,8 +5,10 @@ import {
   type CommittedEvent,
   type HeartbeatApplied,
 } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { hexOf } from '../../../pipelines/chain/hash.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import type { EventLog, LogRecord } from '../../../pipelines/log/port.js'
+import { batchesBack, messageIn } from '../../../pipelines/log/records.js'
 import type { Database } from '../../../pipelines/tables/clickhouse.js'
 import { type ChainView, loadChainView, nextChainView } from '../../../pipelines/tables/chain-view.js'
 import { type Head, headsAfter, latestHead } from '../../../pipelines/tables/head.js'
@@ -126,28 +127,24 @@ export class HeadFollower {
   /** Takes the last heartbeat that was applied, and begins after the events that are there now. */
   async #lookBack(): Promise<void> {
     const { log } = this.#parts
-    const [first, last] = await Promise.all([log.first('committed'), log.last('committed')])
+    const last = await log.last('committed')
     this.#next = last + 1
     const found: LogRecord[] = []
-    let hasBeat = false
-    for (let end = last + 1; end > first && !hasBeat; end -= READ_AT_ONCE) {
-      const from = Math.max(first, end - READ_AT_ONCE)
-      const records = (await log.read('committed', from, end - from)).filter(({ position }) => position < end)
-      hasBeat = records.some(
-        ({ position, value }) => this.#decode(position, value)?.event.case === 'heartbeat',
-      )
+    for await (const records of batchesBack(log, 'committed', last, (record) => record)) {
       found.unshift(...records)
+      if (records.some((record) => this.#decode(record)?.event.case === 'heartbeat')) break
     }
     for (const record of found) this.#take(record)
   }
 
-  #take({ position, value }: LogRecord): void {
-    const { event } = this.#decode(position, value) ?? { event: undefined }
+  #take(record: LogRecord): void {
+    const { event } = this.#decode(record) ?? { event: undefined }
     if (event?.case !== undefined) this.#takeDamage(event.case === 'alert' ? event.value : undefined)
     if (event?.case === 'alert') {
       this.#parts.state.alert = inWords(event.value)
       // What was said before this start was counted then.
-      if (event.value.kind === Alert_Kind.DEFECT && position >= this.#next) this.#parts.onIndexerDefect?.()
+      if (event.value.kind === Alert_Kind.DEFECT && record.position >= this.#next)
+        this.#parts.onIndexerDefect?.()
     }
     if (event?.case === 'head') {
       this.#announced = Math.max(this.#announced, Number(event.value.position))
@@ -170,16 +167,8 @@ export class HeadFollower {
     if (before === 'none' && state.logDamage !== 'none') state.logDamages++
   }
 
-  #decode(position: number, value: Uint8Array): CommittedEvent | undefined {
-    try {
-      return fromBinary(CommittedEventSchema, value)
-    } catch (error) {
-      this.#parts.logger.error(
-        { err: error, topic: 'committed', position },
-        'an event that cannot be decoded',
-      )
-      return undefined
-    }
+  #decode(record: LogRecord): CommittedEvent | undefined {
+    return messageIn(CommittedEventSchema, record, { logger: this.#parts.logger, topic: 'committed' })
   }
 
   /** The first look at the tables. Adopts nothing where another writer began meanwhile. */
@@ -361,7 +350,7 @@ function appliedHeartbeat({ heartbeat, appliedMs }: HeartbeatApplied): AppliedHe
   return {
     timeMs: Number(heartbeat.timeMs),
     nodeHeight: heartbeat.nodeHeight,
-    nodeHash: Buffer.from(heartbeat.nodeHash).toString('hex'),
+    nodeHash: hexOf(heartbeat.nodeHash),
     pollIntervalMs: heartbeat.pollIntervalMs,
     appliedMs: Number(appliedMs),
   }

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { isDilithiumScript } from '../../../../pipelines/chain/address.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
 import { unspentPage } from '../../../../pipelines/tables/unspent.js'
-import type { PoolTx } from '../../mempool/mempool-tx.js'
+import type { ShownTx } from '../../mempool/shown-tx.js'
 import type { ScriptRow } from '../../tables/tables.js'
 import { address, limit, offset, page } from '../arguments.js'
 import { isoTime } from '../chain/block-rows.js'
@@ -134,7 +134,7 @@ export function slotsOf(asked: {
   }
 }
 
-const changeOf = (tx: PoolTx, scriptHash: string): bigint => tx.changes.get(scriptHash) ?? 0n
+const changeOf = (tx: ShownTx, scriptHash: string): bigint => tx.changes.get(scriptHash) ?? 0n
 
 function confirmedItem(address: string, row: ScriptRow): AddressTransaction {
   return {
@@ -147,7 +147,7 @@ function confirmedItem(address: string, row: ScriptRow): AddressTransaction {
   }
 }
 
-function pooledItem(address: string, tx: PoolTx, change: bigint): AddressTransaction {
+function pooledItem(address: string, tx: ShownTx, change: bigint): AddressTransaction {
   return {
     address,
     txid: tx.txid,

@@ -3,7 +3,7 @@ import type { Chain } from '../../../../pipelines/chain/network.js'
 import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
 import { parseBody, parseTx, type Tx, vsizeOf } from '../../../../pipelines/chain/transaction.js'
-import type { Coin, PoolTx } from '../../mempool/mempool-tx.js'
+import type { Coin, ShownTx } from '../../mempool/shown-tx.js'
 import type { Body, Place, Spend } from '../../tables/tables.js'
 import { isoTime } from './block-rows.js'
 import { NotFound, type ReadContext } from '../read.js'
@@ -118,7 +118,7 @@ function confirmed(
 }
 
 /** An unconfirmed transaction; what its outputs are spent by counts only when it is confirmed. */
-function unconfirmed(pooled: PoolTx, chain: Chain): Transaction {
+function unconfirmed(pooled: ShownTx, chain: Chain): Transaction {
   const tx = parseTx(pooled.raw)
   const standing: Standing = {
     block_hash: null,

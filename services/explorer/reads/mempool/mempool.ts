@@ -1,5 +1,5 @@
 import { feeHistogram, feeRate } from '../../../../pipelines/chain/feerate.js'
-import type { PoolTx } from '../../mempool/mempool-tx.js'
+import type { ShownTx } from '../../mempool/shown-tx.js'
 import { limit } from '../arguments.js'
 import { isoTime } from '../chain/block-rows.js'
 import { declareRead } from '../read.js'
@@ -34,7 +34,7 @@ export const mempoolTransactions = declareRead({
   resolve: ({ pool }, { limit }) => ({ items: pool.newest().slice(0, limit).map(toItem), limit }),
 })
 
-function toItem(tx: PoolTx): MempoolTransaction {
+function toItem(tx: ShownTx): MempoolTransaction {
   return {
     txid: tx.txid,
     fee: tx.fee.toString(),

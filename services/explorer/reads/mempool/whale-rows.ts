@@ -5,7 +5,7 @@ import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
 import { parseBody, parseTx, type Tx } from '../../../../pipelines/chain/transaction.js'
 import type { Labels } from '../../definitions/labels.js'
-import type { Coin, PoolTx } from '../../mempool/mempool-tx.js'
+import type { Coin, ShownTx } from '../../mempool/shown-tx.js'
 import type { Place } from '../../tables/tables.js'
 import { isoTime } from '../chain/block-rows.js'
 import type { ReadContext } from '../read.js'
@@ -20,7 +20,7 @@ export interface Naming {
 type Standing = Pick<WhaleAlert, 'block_height' | 'timestamp' | 'is_dilithium'>
 
 /** @param pooled with all its coins. */
-export function pooledAlert(pooled: PoolTx, naming: Naming): WhaleAlert {
+export function pooledAlert(pooled: ShownTx, naming: Naming): WhaleAlert {
   const { firstSeen, isDilithium, coins } = pooled
   const standing = { block_height: null, timestamp: isoTime(firstSeen), is_dilithium: isDilithium }
   const known = coins.filter((coin) => coin !== undefined)

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { poolChange, reasonLeft, type PoolTx } from '../../../../pipelines/poll/mempool/delta.js'
+import type { MempoolTx } from '../../../../pipelines/mempool/mempool-tx.js'
+import { poolChange, reasonLeft } from '../../../../pipelines/poll/mempool/delta.js'
 
 const none = (): undefined => undefined
 
-function entry(txid: string, ...spends: string[]): PoolTx {
-  return { txid, raw: Buffer.alloc(0), fee: 1n, firstSeen: 1, spends }
+function entry(txid: string, ...outpoints: string[]): MempoolTx {
+  return { txid, raw: Buffer.alloc(0), fee: 1n, firstSeen: 1, outpoints }
 }
 
 describe('poolChange', () => {

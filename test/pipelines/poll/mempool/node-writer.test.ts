@@ -8,12 +8,10 @@ import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
 import { ChainWriter } from '../../../../pipelines/poll/chain/chain-writer.js'
 import { NodeWriter } from '../../../../pipelines/poll/mempool/node-writer.js'
-import { poolTx } from '../../../../pipelines/poll/mempool/mempool.js'
-import type { PoolTx } from '../../../../pipelines/poll/mempool/delta.js'
 import { readPool } from '../../../../pipelines/poll/mempool/log.js'
-import { PoolEvents } from '../../../../pipelines/mempool/mempool-events.js'
+import { MempoolEvents } from '../../../../pipelines/mempool/mempool-events.js'
+import { mempoolTx, type MempoolTx } from '../../../../pipelines/mempool/mempool-tx.js'
 import { NONE } from '../fake-chain.js'
-import { hex } from '../read-log.js'
 
 const logger = pino({ level: 'silent' })
 const MB = 2 ** 20
@@ -21,13 +19,13 @@ const MB = 2 ** 20
 const MOST_AT_ONCE = 9 * MB
 
 /** A transaction of a megabyte. */
-function large(salt: number): PoolTx {
+function large(salt: number): MempoolTx {
   const inputs = [{ prevTxid: NONE, prevVout: salt, scriptSig: Buffer.alloc(0), sequence: 0, witness: [] }]
   const raw = serializeTx(
     { version: 2, locktime: salt, inputs, outputs: [{ value: 1n, script: Buffer.alloc(MB, salt) }] },
     false,
   )
-  return poolTx(parseTx(raw).txid, raw, BigInt(salt), salt)
+  return mempoolTx({ txid: parseTx(raw).txid, raw, fee: BigInt(salt), firstSeen: salt })
 }
 
 const txs = Array.from({ length: 30 }, (_, salt) => large(salt))
@@ -64,13 +62,13 @@ describe('a pool that is larger than what a log takes at once', () => {
 
   /** As an explorer has it that starts now. */
   async function shownPool(): Promise<Set<string>> {
-    const events = new PoolEvents(log, logger)
+    const events = new MempoolEvents(log, logger)
     const { from } = await events.findStart(Number.MAX_SAFE_INTEGER)
     const pool = new Set<string>()
     for (const step of events.steps(await log.read('node', from, 1000, 1000 * MB))) {
       if (step.kind === 'snapshot') pool.clear()
       for (const { txid } of step.kind === 'snapshot' ? step.entries : step.deltas.flatMap((d) => d.entered))
-        pool.add(hex(txid))
+        pool.add(txid)
     }
     return pool
   }

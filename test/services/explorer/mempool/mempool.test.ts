@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { serializeTx, type TxParts } from '../../../../pipelines/chain/transaction.js'
-import { outpointOf, poolTx, type PoolTx } from '../../../../services/explorer/mempool/mempool-tx.js'
+import { outpointOf } from '../../../../pipelines/chain/prevout.js'
+import { shownTx, type ShownTx } from '../../../../services/explorer/mempool/shown-tx.js'
 import { type Overlay, Pool, returnable } from '../../../../services/explorer/mempool/mempool.js'
 
 const SCRIPT = Buffer.from('76a914' + '11'.repeat(20) + '88ac', 'hex')
 let serial = 0
 
 /** A transaction that spends these outpoints (a new one for none) and has one output. */
-function tx(...outpoints: readonly string[]): PoolTx {
+function tx(...outpoints: readonly string[]): ShownTx {
   serial++
   const spends = outpoints.length > 0 ? outpoints : [outpointOf(serial.toString(16).padStart(64, '0'), 0)]
   const parts: TxParts = {
@@ -23,12 +24,12 @@ function tx(...outpoints: readonly string[]): PoolTx {
     outputs: [{ value: 1000n, script: SCRIPT }],
   }
   const coins = spends.map(() => ({ value: 1100n, script: SCRIPT }))
-  return poolTx({ raw: serializeTx(parts, true), fee: 100n, firstSeen: 1_700_000_000 + serial }, coins)
+  return shownTx({ raw: serializeTx(parts, true), fee: 100n, firstSeen: 1_700_000_000 + serial }, coins)
 }
 
 function overlay(
   position: number,
-  parts: { confirmed?: PoolTx[]; returned?: PoolTx[]; spent?: string[] },
+  parts: { confirmed?: ShownTx[]; returned?: ShownTx[]; spent?: string[] },
 ): Overlay {
   const { confirmed = [], returned = [], spent = [] } = parts
   return {
@@ -40,7 +41,7 @@ function overlay(
 }
 
 const shown = (pool: Pool): string[] => [...pool.values()].map((each) => each.txid).sort()
-const ids = (...txs: readonly PoolTx[]): string[] => txs.map((each) => each.txid).sort()
+const ids = (...txs: readonly ShownTx[]): string[] => txs.map((each) => each.txid).sort()
 
 describe('the pool beside the head', () => {
   it('lets a transaction leave with the head that confirms it, before the poller says so', () => {
@@ -147,7 +148,7 @@ describe('the pool beside the head', () => {
     pool.replace(txs, 0)
     const expected = new Set(ids(...txs))
     for (let position = 1; position <= 100; position++) {
-      const one = txs[(position * 7) % txs.length] as PoolTx
+      const one = txs[(position * 7) % txs.length] as ShownTx
       const inChain = !expected.has(one.txid)
       pool.advance(overlay(position, inChain ? { returned: [one] } : { confirmed: [one] }))
       if (inChain) expected.add(one.txid)

@@ -1,0 +1,56 @@
+import { inputShowsDilithium } from '../../../pipelines/chain/dilithium.js'
+import { movedBy } from '../../../pipelines/chain/moved.js'
+import { outpointsOf, type Prevout } from '../../../pipelines/chain/prevout.js'
+import { scriptHash } from '../../../pipelines/chain/script.js'
+import { parseTx, type Tx } from '../../../pipelines/chain/transaction.js'
+import type { MempoolEntry, MempoolTx } from '../../../pipelines/mempool/mempool-tx.js'
+
+/** An output that an input spends. */
+export type Coin = Omit<Prevout, 'height'>
+
+/** An unconfirmed transaction with what answers say of it. */
+export interface ShownTx extends MempoolTx, Pick<Tx, 'size' | 'vsize' | 'weight'> {
+  /** Σ outputs, base units. */
+  readonly value: bigint
+  /** By input, undefined where what it spends was not found yet. */
+  readonly coins: readonly (Coin | undefined)[]
+  readonly isDilithium: boolean
+  /** What leaves its owners, base units; undefined while an owner is not known. */
+  readonly moved: bigint | undefined
+  /** By script hash: received minus sent. */
+  readonly changes: ReadonlyMap<string, bigint>
+}
+
+/** @throws RangeError for bytes that are no transaction. */
+export function shownTx(
+  { raw, fee, firstSeen }: Omit<MempoolEntry, 'txid'>,
+  coins: readonly (Coin | undefined)[] = [],
+): ShownTx {
+  const tx = parseTx(raw)
+  const { txid, size, vsize, weight } = tx
+  const known = tx.inputs.map((_, index) => coins[index])
+  return {
+    ...{ raw, fee, firstSeen, txid, size, vsize, weight },
+    value: tx.outputs.reduce((sum, output) => sum + output.value, 0n),
+    outpoints: outpointsOf(tx),
+    coins: known,
+    isDilithium: tx.inputs.some((input, index) => inputShowsDilithium(input, known[index]?.script)),
+    changes: changesOf(tx, known),
+    moved: known.includes(undefined) ? undefined : movedBy(tx, known),
+  }
+}
+
+export function isResolved(tx: ShownTx): boolean {
+  return tx.coins.every((coin) => coin !== undefined)
+}
+
+function changesOf(tx: Tx, coins: readonly (Coin | undefined)[]): Map<string, bigint> {
+  const changes = new Map<string, bigint>()
+  const add = ({ script, value }: Coin, sign: bigint): void => {
+    const hash = scriptHash(script)
+    changes.set(hash, (changes.get(hash) ?? 0n) + sign * value)
+  }
+  for (const coin of coins) if (coin !== undefined) add(coin, -1n)
+  for (const output of tx.outputs) add(output, 1n)
+  return changes
+}
