@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { NOT_FOUND, RpcError } from '../services/json-rpc.js'
 import { Faults } from '../services/simnode/faults.js'
 import { Rpc } from '../services/simnode/rpc/methods.js'
-import { NOT_FOUND, RpcError } from '../services/simnode/rpc/error.js'
-import { RpcServer } from '../services/simnode/rpc/server.js'
+import { serveMethods } from '../services/simnode/rpc/server.js'
 import { buildChain } from '../services/simnode/chain/sim-chain.js'
 import { Simulation } from '../services/simnode/simulation.js'
 
@@ -57,26 +57,24 @@ function rawOf(txid: unknown): Buffer {
 }
 
 for (let i = 0; i < count; i++) arrive()
-const rpc = new Rpc(new Simulation(buildChain({ seed: 'mempool', blocks: 1 })), () => process.uptime())
-await RpcServer.listen({
+const rpc = new Rpc(new Simulation(buildChain({ seed: 'mempool', blocks: 1 })))
+await serveMethods({
   ...{ port, faults: new Faults(), control: () => undefined },
-  rpc: {
-    call: (method, params) => {
-      switch (method) {
-        case 'getmempoolinfo':
-          return info()
-        case 'getrawmempool':
-          return params[0] === true
-            ? `{${[...raws].map(([txid, raw]) => `"${txid}":${entry(raw)}`).join(',')}}`
-            : `["${[...raws.keys()].join('","')}"]`
-        case 'getmempoolentry':
-          return entry(rawOf(params[0]))
-        case 'getrawtransaction':
-          return `"${rawOf(params[0]).toString('hex')}"`
-        default:
-          return rpc.call(method, params)
-      }
-    },
+  callMethod(method, params) {
+    switch (method) {
+      case 'getmempoolinfo':
+        return info()
+      case 'getrawmempool':
+        return params[0] === true
+          ? `{${[...raws].map(([txid, raw]) => `"${txid}":${entry(raw)}`).join(',')}}`
+          : `["${[...raws.keys()].join('","')}"]`
+      case 'getmempoolentry':
+        return entry(rawOf(params[0]))
+      case 'getrawtransaction':
+        return `"${rawOf(params[0]).toString('hex')}"`
+      default:
+        return rpc.call(method, params)
+    }
   },
 })
 for (;;) {

@@ -2,11 +2,17 @@ import { decodeAddress } from '../../pipelines/chain/address.js'
 import { baseUnitsToCoins } from '../../pipelines/chain/amount.js'
 import { serializeBlock } from '../../pipelines/chain/block.js'
 import { CHAINS } from '../../pipelines/chain/network.js'
+import {
+  INVALID_PARAMETER,
+  METHOD_NOT_FOUND,
+  NOT_FOUND,
+  type Params,
+  RpcError,
+  TYPE_ERROR,
+} from '../json-rpc.js'
 import type { Playback, PlayedBlock } from './playback.js'
-import { INVALID_PARAMETER, METHOD_NOT_FOUND, NOT_FOUND, RpcError, TYPE_ERROR } from './rpc-error.js'
 import type { RecordedBlock, RecordedTx } from './timeline.js'
 
-type Params = readonly unknown[]
 type Method = (node: Playback, params: Params) => unknown
 
 const METHODS: Readonly<Record<string, Method>> = {

@@ -3,7 +3,7 @@ import type { Simulation } from './simulation.js'
 
 export interface LifeOptions {
   readonly blockIntervalMs: number
-  readonly txsPerBlock: number
+  readonly txsPerBlock?: number
   /** Chance of a reorganisation instead of the next block. */
   readonly reorgRate?: number
   readonly reorgDepth?: number
@@ -31,7 +31,7 @@ export function live(simulation: () => Simulation, options: LifeOptions): () => 
 
 /** One step between blocks; every fifth one ends with a block or a reorganisation. */
 export function beat(simulation: Simulation, options: LifeOptions, tick: number): void {
-  const { txsPerBlock, reorgRate = 0, reorgDepth = 3, bigBlock = 0 } = options
+  const { txsPerBlock = 5, reorgRate = 0, reorgDepth = 3, bigBlock = 0 } = options
   const { chain, pool } = simulation
   const random = Random.of(chain.seed, 'life', chain.tip.hash, tick)
   simulation.enter(random.around((txsPerBlock * 1.1) / TICKS))

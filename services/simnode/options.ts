@@ -65,7 +65,7 @@ export function readCommandLine(args: readonly string[], defaultChain: Chain = '
     reorgDepth: Math.max(1, Math.floor(number('reorg-depth', 3))),
     blockMs: number('block-ms', 0),
     bigBlock: number('big-block', 0),
-    traffic: { ownersPerBlock: Math.max(1, txsPerBlock / 5) },
+    ownersPerBlock: Math.max(1, txsPerBlock / 5),
     ...(values['data-dir'] === undefined ? {} : { dataDir: values['data-dir'] }),
   }
   if (faults.length > 0) throw new UsageError(`${faults.join('; ')} (${SEE})`)

@@ -1,15 +1,16 @@
-import { type ChainOptions, type Move, type SimChain } from './chain/sim-chain.js'
+import type { Move, SimChain } from './chain/sim-chain.js'
 import type { Coin } from './chain/coin-set.js'
 import { GENESIS_TIME } from './chain/genesis.js'
 import { Pool, type PoolEntry, rateOf } from './mempool/mempool.js'
 import { Random } from './random.js'
 import type { SimBlock } from './chain/sim-block.js'
-import { type Spendable, Traffic, type TrafficOptions } from './mempool/traffic.js'
+import { type Spendable, Traffic } from './mempool/traffic.js'
 
-export interface SimulationOptions extends Omit<ChainOptions, 'store'> {
+export interface SimulationOptions {
   /** Mean number of transactions a block, besides the coinbase. */
   readonly txsPerBlock?: number
-  readonly traffic?: Omit<TrafficOptions, 'keyring'>
+  /** New owners a block. */
+  readonly ownersPerBlock?: number
 }
 
 export interface MineOptions {
@@ -33,10 +34,10 @@ export class Simulation {
   readonly #unwatch: () => void
   #turns = 0
 
-  constructor(chain: SimChain, { txsPerBlock = 5, traffic }: SimulationOptions = {}) {
+  constructor(chain: SimChain, { txsPerBlock = 5, ownersPerBlock = 2 }: SimulationOptions = {}) {
     this.chain = chain
     this.#txsPerBlock = txsPerBlock
-    this.traffic = new Traffic({ keyring: chain.keyring, ...traffic })
+    this.traffic = new Traffic(chain.keyring, ownersPerBlock)
     this.pool = new Pool(chain.coins)
     this.traffic.meet(chain.tip.height)
     this.#setClock()

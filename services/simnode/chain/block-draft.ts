@@ -89,9 +89,8 @@ export class BlockDraft {
       bits: BITS,
       nonce: 0,
     })
-    const count = new ByteWriter()
-    count.compactSize(txs.length)
-    const raw = Buffer.concat([header.bytes, count.finish(), ...txs.map((tx) => tx.raw)])
+    const count = new ByteWriter().compactSize(txs.length).finish()
+    const raw = Buffer.concat([header.bytes, count, ...txs.map((tx) => tx.raw)])
     return { hash: header.hash, raw, txs }
   }
 

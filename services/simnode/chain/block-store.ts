@@ -10,11 +10,7 @@ export interface StoredBlock {
   readonly undo: Buffer
 }
 
-export interface StoredHead {
-  readonly hash: string
-  readonly parent: number
-  readonly height: number
-  readonly time: number
+export interface StoredHead extends Pick<StoredBlock, 'hash' | 'parent' | 'height' | 'time'> {
   readonly txCount: number
 }
 
@@ -22,8 +18,7 @@ export interface StoredHead {
 export interface BlockStore {
   /** Bytes of all blocks. */
   readonly bytes: number
-  /** @returns the number of the block. */
-  append(block: StoredBlock): number
+  append(block: StoredBlock): void
   read(number: number): { readonly raw: Buffer; readonly undo: Buffer }
   /** The 80 bytes of its header. */
   header(number: number): Buffer
@@ -40,9 +35,9 @@ export class MemoryStore implements BlockStore {
   readonly #blocks: { raw: Buffer; undo: Buffer }[] = []
   bytes = 0
 
-  append(block: StoredBlock): number {
+  append(block: StoredBlock): void {
     this.bytes += block.raw.length
-    return this.#blocks.push({ raw: block.raw, undo: block.undo }) - 1
+    this.#blocks.push({ raw: block.raw, undo: block.undo })
   }
 
   read(number: number): { raw: Buffer; undo: Buffer } {

@@ -5,8 +5,10 @@ import { internalBytes, reverseHex } from '../../../pipelines/chain/hash.js'
 import { Coin } from './coin-set.js'
 import { FileStore } from './file-store.js'
 import { type ChainOptions, SimChain } from './sim-chain.js'
+import { readCoin, writeCoin } from './undo.js'
 
-const MAGIC = 0x48575331
+/** Another one for another form of the snapshot. */
+const MAGIC = 0x48575332
 
 /** Thrown for a folder that holds another chain. */
 export class ForeignChain extends Error {
@@ -39,32 +41,25 @@ export function eraseChain(directory: string): void {
 }
 
 /** Writes down the coins of the tip, and the transaction index. */
-export function writeSnapshot(chain: SimChain, directory: string): void {
-  chain.store.flush()
-  const writer = new ByteWriter(1024 + chain.coins.size * 80)
-  const index = chain.txIndex.dump()
-  writer.u32(MAGIC).u32(chain.tip.number).bytes(internalBytes(chain.tip.hash)).u32(chain.coins.size)
-  for (const coin of chain.coins.coins) {
+export function writeSnapshot({ store, tip, coins, txIndex }: SimChain, directory: string): void {
+  store.flush()
+  const writer = new ByteWriter(1024 + coins.size * 80)
+  writer.u32(MAGIC).u32(tip.number).bytes(internalBytes(tip.hash)).u32(coins.size)
+  for (const coin of coins.coins) {
     writer.bytes(internalBytes(coin.txid)).compactSize(coin.vout)
-    writer
-      .compactSize((coin.height ?? 0) * 2 + (coin.coinbase ? 1 : 0))
-      .u64(coin.value)
-      .sized(coin.script)
+    writeCoin(writer, coin)
   }
-  writer.u32(index.count).u32(index.firsts.length).u32(index.marks.length)
+  writer.u32(txIndex.blocks)
+  for (const [mark, block] of txIndex.entries()) writer.u32(mark).u32(block)
   const draft = join(directory, 'snapshot.new')
-  writeFileSync(
-    draft,
-    [writer.finish(), index.firsts, index.marks, index.ordinals].reduce(joined, Buffer.alloc(0)),
-  )
+  writeFileSync(draft, writer.finish())
   renameSync(draft, join(directory, 'snapshot.dat'))
 }
 
 function readSnapshot(chain: SimChain, directory: string): void {
   const file = join(directory, 'snapshot.dat')
   if (!existsSync(file)) return
-  const bytes = readFileSync(file)
-  const reader = new ByteReader(bytes)
+  const reader = new ByteReader(readFileSync(file))
   if (reader.u32() !== MAGIC) return
   const number = reader.u32()
   const hash = reverseHex(reader.bytes(32))
@@ -73,20 +68,11 @@ function readSnapshot(chain: SimChain, directory: string): void {
   for (let left = reader.u32(); left > 0; left--) {
     const txid = reverseHex(reader.bytes(32))
     const vout = reader.compactSize()
-    const code = reader.compactSize()
-    const value = reader.u64()
-    const script = chain.keyring.keep(reader.bytes(reader.compactSize()))
-    chain.coins.add(new Coin(txid, vout, value, script, Math.floor(code / 2), code % 2 === 1))
+    const { value, script, height, coinbase } = readCoin(reader)
+    chain.coins.add(new Coin(txid, vout, value, chain.keyring.keep(script), height, coinbase))
   }
-  const count = reader.u32()
-  const blocks = reader.u32()
-  const slots = reader.u32()
-  const words = (length: number): Uint32Array<ArrayBuffer> => {
-    // Copied: a typed array may not begin at any byte.
-    const copy = new Uint8Array(reader.bytes(length * 4))
-    return new Uint32Array(copy.buffer)
-  }
-  chain.txIndex.restore({ count, firsts: words(blocks), marks: words(slots), ordinals: words(slots) })
+  chain.txIndex.blocks = reader.u32()
+  while (reader.remaining > 0) chain.txIndex.put(reader.u32(), reader.u32())
   chain.adopt(chain.numbered(number))
 }
 
@@ -100,8 +86,4 @@ function claim(directory: string, identity: string): void {
       `${directory} holds another chain (${held.trim()}, wanted ${wanted.trim()}): take another folder, or empty it`,
     )
   }
-}
-
-function joined(before: Buffer, part: Buffer | Uint32Array): Buffer {
-  return Buffer.concat([before, Buffer.from(part.buffer, part.byteOffset, part.byteLength)])
 }

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
+import { appendFileSync, closeSync, fstatSync, ftruncateSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BlockStore, StoredBlock, StoredHead } from './block-store.js'
 
@@ -22,9 +22,7 @@ interface Place {
 export class FileStore implements BlockStore {
   readonly #blocks: number
   readonly #index: number
-  #offsets = new Float64Array(1024)
-  #lengths = new Uint32Array(2048)
-  #count = 0
+  readonly #places: Place[] = []
   #end = 0
   #pending: Buffer[] = []
   #pendingStart = 0
@@ -34,13 +32,12 @@ export class FileStore implements BlockStore {
   bytes = 0
 
   constructor(directory: string) {
-    mkdirSync(directory, { recursive: true })
     this.#blocks = openSync(join(directory, 'blocks.dat'), 'a+')
     this.#index = openSync(join(directory, 'index.dat'), 'a+')
     this.#load()
   }
 
-  append(block: StoredBlock): number {
+  append(block: StoredBlock): void {
     const record = Buffer.alloc(RECORD)
     record.write(block.hash, 0, 'hex')
     record.writeInt32LE(block.parent, 32)
@@ -54,7 +51,6 @@ export class FileStore implements BlockStore {
     this.#records.push(record)
     this.#place(this.#end, block.raw.length, block.undo.length)
     if (this.#end - this.#pendingStart > PENDING_LIMIT) this.flush()
-    return this.#count - 1
   }
 
   read(number: number): { raw: Buffer; undo: Buffer } {
@@ -79,8 +75,8 @@ export class FileStore implements BlockStore {
   }
 
   flush(): void {
-    if (this.#pending.length > 0) writeFully(this.#blocks, Buffer.concat(this.#pending))
-    if (this.#records.length > 0) writeFully(this.#index, Buffer.concat(this.#records))
+    if (this.#pending.length > 0) appendFileSync(this.#blocks, Buffer.concat(this.#pending))
+    if (this.#records.length > 0) appendFileSync(this.#index, Buffer.concat(this.#records))
     this.#pending = []
     this.#records = []
     this.#pendingStart = this.#end
@@ -94,11 +90,9 @@ export class FileStore implements BlockStore {
 
   #load(): void {
     const size = fstatSync(this.#blocks).size
-    const whole = fstatSync(this.#index).size - (fstatSync(this.#index).size % RECORD)
-    const records = Buffer.alloc(whole)
-    readFully(this.#index, records, 0)
+    const records = readFully(this.#index, 0, fstatSync(this.#index).size)
     let at = 0
-    for (; at < whole; at += RECORD) {
+    for (; at + RECORD <= records.length; at += RECORD) {
       const parent = records.readInt32LE(at + 32)
       const height = records.readUInt32LE(at + 36)
       if (parent === TIP) {
@@ -117,62 +111,36 @@ export class FileStore implements BlockStore {
       })
       this.#place(records.readDoubleLE(at + 48), raw, undo)
     }
-    if (this.#foundTip >= this.#count) this.#foundTip = this.#count - 1
+    this.#foundTip = Math.min(this.#foundTip, this.#places.length - 1)
     ftruncateSync(this.#index, at)
     ftruncateSync(this.#blocks, this.#end)
     this.#pendingStart = this.#end
   }
 
   #place(offset: number, rawLength: number, undoLength: number): void {
-    if (this.#count === this.#offsets.length) {
-      const offsets = new Float64Array(this.#count * 2)
-      const lengths = new Uint32Array(this.#count * 4)
-      offsets.set(this.#offsets)
-      lengths.set(this.#lengths)
-      this.#offsets = offsets
-      this.#lengths = lengths
-    }
-    this.#offsets[this.#count] = offset
-    this.#lengths[this.#count * 2] = rawLength
-    this.#lengths[this.#count * 2 + 1] = undoLength
-    this.#count++
     this.#end = offset + rawLength + undoLength
     this.bytes += rawLength
+    this.#places.push({ offset, rawLength, undoLength })
   }
 
   #placeOf(number: number): Place {
-    const offset = this.#offsets[number]
-    const rawLength = this.#lengths[number * 2]
-    const undoLength = this.#lengths[number * 2 + 1]
-    if (
-      number >= this.#count ||
-      offset === undefined ||
-      rawLength === undefined ||
-      undoLength === undefined
-    ) {
-      throw new RangeError(`no block number ${String(number)}`)
-    }
-    return { offset, rawLength, undoLength }
+    const place = this.#places[number]
+    if (place === undefined) throw new RangeError(`no block number ${String(number)}`)
+    return place
   }
 
   #bytesAt(offset: number, length: number): Buffer {
     if (offset >= this.#pendingStart) this.flush()
-    const bytes = Buffer.allocUnsafe(length)
-    readFully(this.#blocks, bytes, offset)
-    return bytes
+    return readFully(this.#blocks, offset, length)
   }
 }
 
-function readFully(file: number, into: Buffer, position: number): void {
-  let done = 0
-  while (done < into.length) {
-    const read = readSync(file, into, done, into.length - done, position + done)
+function readFully(file: number, position: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length)
+  for (let done = 0; done < length;) {
+    const read = readSync(file, bytes, done, length - done, position + done)
     if (read === 0) throw new Error('the block file ends too early')
     done += read
   }
-}
-
-function writeFully(file: number, bytes: Buffer): void {
-  let done = 0
-  while (done < bytes.length) done += writeSync(file, bytes, done)
+  return bytes
 }

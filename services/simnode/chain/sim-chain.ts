@@ -2,7 +2,7 @@ import { parseBlock } from '../../../pipelines/chain/block.js'
 import { type Chain, subsidy } from '../../../pipelines/chain/network.js'
 import type { TxOutput } from '../../../pipelines/chain/transaction.js'
 import { addOutputs, BlockDraft, revert } from './block-draft.js'
-import { type BlockStore, MemoryStore } from './block-store.js'
+import { type BlockStore, MemoryStore, type StoredBlock } from './block-store.js'
 import { Coin, CoinSet } from './coin-set.js'
 import { BLOCK_SPACING, GENESIS_HASH, GENESIS_RAW, GENESIS_TIME, GENESIS_TXID } from './genesis.js'
 import { Keyring, type Mix } from '../wallet/keyring.js'
@@ -45,6 +45,8 @@ export interface Move {
   readonly confirmed: () => readonly SimTx[]
 }
 
+type NewBlock = Pick<SimBlock, 'hash' | 'parent' | 'height' | 'time' | 'txCount'>
+
 export interface BlockContent {
   readonly raw: Buffer
   readonly strippedSize: number
@@ -71,6 +73,8 @@ export class SimChain {
   readonly #pools: readonly MiningPool[]
   readonly #watchers = new Set<(move: Move) => void>()
   #payments = 0
+  /** While several blocks are mined as one change. */
+  #isQuiet = false
 
   constructor({
     chain = 'regtest',
@@ -83,23 +87,11 @@ export class SimChain {
     this.keyring = new Keyring(seed, mix)
     this.#pools = miningPools(this.keyring)
     this.store = store
-    const genesis = { hash: GENESIS_HASH, parent: -1, height: 0, time: GENESIS_TIME, txids: [GENESIS_TXID] }
-    for (const head of store.heads().blocks) {
-      this.#enter(
-        new SimBlock(
-          this.#byNumber.length,
-          head.hash,
-          this.#byNumber[head.parent],
-          head.height,
-          head.time,
-          head.txCount,
-        ),
-      )
-    }
+    for (const { parent, ...head } of store.heads().blocks)
+      this.#enter({ ...head, parent: this.#byNumber[parent] })
     if (this.#byNumber.length === 0) {
-      const number = store.append({ ...genesis, raw: GENESIS_RAW, undo: Buffer.alloc(0) })
-      this.#enter(new SimBlock(number, genesis.hash, undefined, 0, genesis.time, 1))
-      this.txIndex.add(genesis.txids)
+      const header = { hash: GENESIS_HASH, height: 0, time: GENESIS_TIME }
+      this.#append({ ...header, txids: [GENESIS_TXID], raw: GENESIS_RAW, undo: Buffer.alloc(0) }, undefined)
     }
     this.#active.push(this.numbered(0))
   }
@@ -163,11 +155,14 @@ export class SimChain {
     const before = this.tip
     const left = this.#moveTo(parent)
     const mined: SimBlock[] = []
+    this.#isQuiet = true
     try {
-      for (const spec of specs) mined.push(this.#quietly(() => this.mine(spec)))
+      for (const spec of specs) mined.push(this.mine(spec))
     } catch (error) {
       this.#moveTo(before)
       throw error
+    } finally {
+      this.#isQuiet = false
     }
     if (activate) this.#tell(this.#move(left.disconnected, [...left.connected, ...mined]))
     else this.#moveTo(before)
@@ -203,23 +198,14 @@ export class SimChain {
         spec.coinbaseOutputs ??
         payout(spec.payTo === undefined ? pool : { ...pool, script: spec.payTo }, reward),
     })
-    const time = closed.raw.readUInt32LE(68)
-    const { height } = draft
+    const { hash, raw } = closed
     const txids = closed.txs.map((tx) => tx.txid)
-    const number = this.store.append({
-      hash: closed.hash,
-      parent: parent.number,
-      height,
-      time,
-      txids,
-      raw: closed.raw,
-      undo,
-    })
-    this.txIndex.add(txids)
-    const block = new SimBlock(number, closed.hash, parent, height, time, txids.length)
-    this.#enter(block)
+    const block = this.#append(
+      { hash, height: draft.height, time: raw.readUInt32LE(68), txids, raw, undo },
+      parent,
+    )
     this.#active.push(block)
-    this.store.markTip(number)
+    this.store.markTip(block.number)
     this.#tell({ disconnected: [], connected: [block], confirmed: () => draft.txs })
     return block
   }
@@ -228,15 +214,7 @@ export class SimChain {
   read(block: SimBlock): BlockContent {
     const { raw, undo } = this.store.read(block.number)
     const { txs, strippedSize } = parseBlock(raw)
-    let end = raw.length
-    // Transactions end where the block does; from the back, their places follow from their sizes.
-    const whole: SimTx[] = txs.toReversed().map((tx) => {
-      const start = end - tx.size
-      const sim = { ...tx, raw: raw.subarray(start, end) }
-      end = start
-      return sim
-    })
-    return { raw, strippedSize, txs: whole.reverse(), spent: decodeUndo(undo) }
+    return { raw, strippedSize, txs, spent: decodeUndo(undo) }
   }
 
   /** The transaction and its block, on the best chain if it is there, else on any branch. */
@@ -244,12 +222,13 @@ export class SimChain {
     txid: string,
   ): { readonly block: SimBlock; readonly index: number; readonly content: BlockContent } | undefined {
     let elsewhere
-    for (const place of this.txIndex.candidates(txid)) {
-      const block = this.numbered(place.block)
+    for (const number of this.txIndex.candidates(txid)) {
+      const block = this.numbered(number)
       const content = this.read(block)
-      if (content.txs[place.index]?.txid !== txid) continue
-      if (this.isActive(block)) return { block, index: place.index, content }
-      elsewhere = { block, index: place.index, content }
+      const index = content.txs.findIndex((tx) => tx.txid === txid)
+      if (index < 0) continue
+      if (this.isActive(block)) return { block, index, content }
+      elsewhere = { block, index, content }
     }
     return elsewhere
   }
@@ -285,26 +264,23 @@ export class SimChain {
     this.#active.reverse()
   }
 
-  #enter(block: SimBlock): void {
+  #append(stored: Omit<StoredBlock, 'parent'>, parent: SimBlock | undefined): SimBlock {
+    this.store.append({ ...stored, parent: parent?.number ?? -1 })
+    this.txIndex.add(stored.txids)
+    return this.#enter({ ...stored, parent, txCount: stored.txids.length })
+  }
+
+  #enter({ hash, parent, height, time, txCount }: NewBlock): SimBlock {
+    const block = new SimBlock(this.#byNumber.length, hash, parent, height, time, txCount)
     this.#byNumber.push(block)
-    this.blocks.set(block.hash, block)
-    if (block.parent !== undefined) {
-      this.#children.set(block.parent.hash, (this.#children.get(block.parent.hash) ?? 0) + 1)
-    }
+    this.blocks.set(hash, block)
+    if (parent !== undefined) this.#children.set(parent.hash, (this.#children.get(parent.hash) ?? 0) + 1)
+    return block
   }
 
   #tell(move: Move): void {
+    if (this.#isQuiet) return
     for (const watcher of this.#watchers) watcher(move)
-  }
-
-  #quietly<T>(action: () => T): T {
-    const watchers = [...this.#watchers]
-    this.#watchers.clear()
-    try {
-      return action()
-    } finally {
-      for (const watcher of watchers) this.#watchers.add(watcher)
-    }
   }
 
   #move(disconnected: readonly SimTx[], connected: readonly SimBlock[]): Move {

@@ -40,19 +40,7 @@ export function sealTx({ version, locktime, inputs, outputs }: TxParts): SimTx {
 
 /** What a transaction of these inputs and output scripts will weigh, before its values are known. */
 export function plannedWeight(inputs: readonly TxInput[], scripts: readonly Buffer[]): number {
-  let stripped = 8 + sizeOfSize(inputs.length) + sizeOfSize(scripts.length)
-  let witness = 0
-  let witnesses = 0
-  for (const input of inputs) {
-    stripped += 40 + sizeOfSize(input.scriptSig.length) + input.scriptSig.length
-    witness += sizeOfSize(input.witness.length)
-    witnesses += input.witness.length
-    for (const item of input.witness) witness += sizeOfSize(item.length) + item.length
-  }
-  for (const script of scripts) stripped += 8 + sizeOfSize(script.length) + script.length
-  return weightOf(stripped, witnesses > 0 ? stripped + witness + 2 : stripped)
-}
-
-function sizeOfSize(size: number): number {
-  return size < 253 ? 1 : size < 0x10000 ? 3 : 5
+  const outputs = scripts.map((script) => ({ value: 0n, script }))
+  const parts = { version: 2, locktime: 0, inputs, outputs }
+  return weightOf(serializeTx(parts, false).length, serializeTx(parts, true).length)
 }

@@ -9,30 +9,31 @@ export interface Spent {
   readonly coinbase: boolean
 }
 
-/** The coins that a block's inputs spent, in the order of the inputs: (height × 2 + coinbase), value, script. */
+/** The coins that a block's inputs spent, in the order of the inputs. */
 export function encodeUndo(spent: readonly Coin[]): Buffer {
   const writer = new ByteWriter()
-  for (const coin of spent) {
-    writer
-      .compactSize((coin.height ?? 0) * 2 + (coin.coinbase ? 1 : 0))
-      .u64(coin.value)
-      .sized(coin.script)
-  }
+  for (const coin of spent) writeCoin(writer, coin)
   return writer.finish()
 }
 
 export function decodeUndo(bytes: Buffer): Spent[] {
   const reader = new ByteReader(bytes)
   const spent: Spent[] = []
-  while (reader.remaining > 0) {
-    const code = reader.compactSize()
-    const value = reader.u64()
-    spent.push({
-      value,
-      script: reader.bytes(reader.compactSize()),
-      height: Math.floor(code / 2),
-      coinbase: code % 2 === 1,
-    })
-  }
+  while (reader.remaining > 0) spent.push(readCoin(reader))
   return spent
+}
+
+/** Writes (height × 2 + coinbase), value and script. */
+export function writeCoin(writer: ByteWriter, { height = 0, coinbase, value, script }: Coin): void {
+  writer
+    .compactSize(height * 2 + Number(coinbase))
+    .u64(value)
+    .sized(script)
+}
+
+export function readCoin(reader: ByteReader): Spent {
+  const code = reader.compactSize()
+  const value = reader.u64()
+  const script = reader.bytes(reader.compactSize())
+  return { value, script, height: Math.floor(code / 2), coinbase: code % 2 === 1 }
 }

@@ -17,18 +17,12 @@ export interface Spendable {
   readonly height: number
 }
 
-export interface TrafficOptions {
-  readonly keyring: Keyring
-  /** How many unspent outputs there shall be in the long run; above it traffic gathers more than it scatters. */
-  readonly coinTarget?: number
-  /** New owners a block. */
-  readonly ownersPerBlock?: number
-}
-
 /** Younger coinbases are left alone. Less than the 100 of real nodes, so that short chains have transactions. */
 const MATURITY = 10
 /** Of these blocks, three in four coinbases are kept for the first whales to gather. */
 const TREASURY = { from: 100, to: 1200 }
+/** Unspent outputs in the long run: above it traffic gathers more than it scatters. */
+const COIN_TARGET = 100_000
 const MAX_OWNERS = 50_000
 const DUST = 1000n
 /** Many coins are too small to pay for many bytes. */
@@ -42,19 +36,15 @@ const PRESENCE = [
 
 /** Makes transactions as the people of a chain do. All choices come from the random numbers given. */
 export class Traffic {
-  readonly #keyring: Keyring
-  readonly #coinTarget: number
-  readonly #ownersPerBlock: number
-
-  constructor({ keyring, coinTarget = 100_000, ownersPerBlock = 2 }: TrafficOptions) {
-    this.#keyring = keyring
-    this.#coinTarget = coinTarget
-    this.#ownersPerBlock = ownersPerBlock
-  }
+  constructor(
+    readonly keyring: Keyring,
+    /** New ones. */
+    readonly ownersPerBlock: number,
+  ) {}
 
   /** Makes itself known to the owners whom a chain of this height has paid: after reading a chain from disk. */
   meet(height: number): void {
-    this.#keyring.find(Buffer.alloc(0), SHOWCASE + this.#population(height))
+    this.keyring.find(Buffer.alloc(0), SHOWCASE + this.#population(height))
   }
 
   /** The next transaction, or undefined where there is nothing (or too little) to spend. */
@@ -75,7 +65,7 @@ export class Traffic {
   whale(from: Spendable, random: Random): SimTx | undefined {
     const whale = [...from.coins.whales].filter((coin) => this.#mayWhale(coin, from))
     if (whale.length > 0) {
-      const to = this.#keyring.ownerOf(
+      const to = this.keyring.ownerOf(
         random.pick(['p2wpkh', 'p2tr', 'dilithium-pubkeyhash', 'p2mr']),
         random.below(3),
       )
@@ -88,7 +78,7 @@ export class Traffic {
       gathered.push(coin)
       sum += coin.value
       if (sum > WHALE_COIN + 10_000_000n) {
-        return this.#compose(gathered, [this.#keyring.ownerOf('p2wpkh', 2).script], [], 5, random)
+        return this.#compose(gathered, [this.keyring.ownerOf('p2wpkh', 2).script], [], 5, random)
       }
     }
     return undefined
@@ -107,7 +97,7 @@ export class Traffic {
   #stuffed(coin: Coin, bytes: number, random: Random): SimTx | undefined {
     // A data output's byte costs sixteen times an inscription's, more than most coins are worth.
     const least = BigInt(bytes) * 2n + DUST
-    if (this.#keyring.find(coin.script, 0)?.kind === 'p2tr') {
+    if (this.keyring.find(coin.script, 0)?.kind === 'p2tr') {
       if (coin.value < least / 16n) return undefined
       return fund(
         [coin],
@@ -128,7 +118,7 @@ export class Traffic {
   #attempt(from: Spendable, random: Random): SimTx | undefined {
     const inputs = this.#inputs(from, random)
     if (inputs.length === 0) return undefined
-    const crowd = from.coins.size / this.#coinTarget
+    const crowd = from.coins.size / COIN_TARGET
     const place = random.fraction()
     const data = random.chance(0.08) ? [dataScript(payload(random))] : []
     const rate = feeRate(random)
@@ -145,7 +135,7 @@ export class Traffic {
 
   /** One coin mostly; more the more coins there are; now and then a consolidation of many. */
   #inputs(from: Spendable, random: Random): Coin[] {
-    const crowd = Math.min(1.5, from.coins.size / this.#coinTarget)
+    const crowd = Math.min(1.5, from.coins.size / COIN_TARGET)
     const many = random.chance(0.02)
       ? 5 + random.below(20)
       : random.chance(0.15 + crowd * 0.35)
@@ -180,16 +170,16 @@ export class Traffic {
   /** Scripts of owners: one in two (`rich`) or fifty (`cheap`) a showcase owner, else by popularity. */
   #scripts(count: number, height: number, random: Random): Buffer[] {
     const population = this.#population(height)
-    const showcase = this.#keyring.mix === 'rich' ? 0.4 : 0.004
+    const showcase = this.keyring.mix === 'rich' ? 0.4 : 0.004
     return Array.from({ length: count }, () => {
-      if (random.chance(showcase)) return this.#keyring.owner(random.below(SHOWCASE)).script
+      if (random.chance(showcase)) return this.keyring.owner(random.below(SHOWCASE)).script
       const place = random.fraction()
-      return this.#keyring.owner(SHOWCASE + Math.floor(population * place * place * place)).script
+      return this.keyring.owner(SHOWCASE + Math.floor(population * place * place * place)).script
     })
   }
 
   #population(height: number): number {
-    return Math.min(MAX_OWNERS, 30 + Math.floor(height * this.#ownersPerBlock))
+    return Math.min(MAX_OWNERS, 30 + Math.floor(height * this.ownersPerBlock))
   }
 
   #compose(
@@ -200,7 +190,7 @@ export class Traffic {
     random: Random,
   ): SimTx | undefined {
     const inputs = coins.map((coin): TxInput => {
-      return inputFor(coin, unlock(this.#keyring, this.#keyring.find(coin.script, 0), random))
+      return inputFor(coin, unlock(this.keyring, this.keyring.find(coin.script, 0), random))
     })
     return fund(coins, inputs, scripts, data, rate, random)
   }

@@ -1,15 +1,21 @@
 import { decodeAddress } from '../../../pipelines/chain/address.js'
 import { workOf } from '../../../pipelines/chain/difficulty.js'
+import {
+  INVALID_PARAMETER,
+  METHOD_NOT_FOUND,
+  NOT_FOUND,
+  type Params,
+  RpcError,
+  TYPE_ERROR,
+} from '../../json-rpc.js'
 import { blockJson, chainwork, coins, DIFFICULTY, openHeaderJson, openTxJson, spentBy } from './block-json.js'
 import { blockStatsJson } from './block-stats.js'
 import { BITS } from '../chain/genesis.js'
 import { entryJson, poolIdsJson, poolInfoJson, poolJson } from './mempool-json.js'
-import { BAD_PARAMETER, METHOD_NOT_FOUND, NOT_FOUND, RpcError, WRONG_TYPE } from './error.js'
 import { ScriptJson } from './script-json.js'
 import type { SimBlock } from '../chain/sim-block.js'
 import type { Simulation } from '../simulation.js'
 
-export type Params = readonly unknown[]
 type Method = (params: Params) => string
 
 /** The node's methods over a simulation. Every reply is JSON text, ready to send. */
@@ -17,10 +23,7 @@ export class Rpc {
   readonly #methods: ReadonlyMap<string, Method>
   readonly #scripts: ScriptJson
 
-  constructor(
-    private readonly simulation: Simulation,
-    private readonly uptimeSeconds: () => number,
-  ) {
+  constructor(readonly simulation: Simulation) {
     this.#scripts = new ScriptJson(simulation.chain.chain)
     this.#methods = new Map<string, Method>([
       ['getblockchaininfo', () => this.#chainInfo()],
@@ -43,14 +46,14 @@ export class Rpc {
       ['getconnectioncount', () => '0'],
       ['getdifficulty', () => DIFFICULTY],
       ['getnetworkhashps', (params) => this.#hashRate(params)],
-      ['uptime', () => String(this.uptimeSeconds())],
+      ['uptime', () => String(Math.floor(process.uptime()))],
     ])
   }
 
   /** @returns the result as JSON; throws RpcError. */
   call(method: string, params: Params): string {
     const found = this.#methods.get(method)
-    if (found === undefined) throw new RpcError(METHOD_NOT_FOUND, 'Method not found', 404)
+    if (found === undefined) throw new RpcError(METHOD_NOT_FOUND, 'Method not found')
     return found(params)
   }
 
@@ -74,9 +77,9 @@ export class Rpc {
 
   #blockAt(height: unknown): SimBlock {
     if (typeof height !== 'number')
-      throw new RpcError(WRONG_TYPE, 'JSON value of type string is not of expected type number')
+      throw new RpcError(TYPE_ERROR, 'JSON value of type string is not of expected type number')
     const block = this.#chain.at(height)
-    if (block === undefined) throw new RpcError(BAD_PARAMETER, 'Block height out of range')
+    if (block === undefined) throw new RpcError(INVALID_PARAMETER, 'Block height out of range')
     return block
   }
 
@@ -84,7 +87,7 @@ export class Rpc {
     if (typeof which === 'number') return this.#blockAt(which)
     if (typeof which !== 'string' || !/^[0-9a-f]{64}$/.test(which)) {
       throw new RpcError(
-        BAD_PARAMETER,
+        INVALID_PARAMETER,
         `blockhash must be of length 64 (not ${String(String(which).length)}, for '${String(which)}')`,
       )
     }
@@ -124,7 +127,7 @@ export class Rpc {
   }
 
   #transaction([txid, verbosity = 0]: Params): string {
-    if (typeof txid !== 'string') throw new RpcError(WRONG_TYPE, 'JSON value is not of expected type string')
+    if (typeof txid !== 'string') throw new RpcError(TYPE_ERROR, 'JSON value is not of expected type string')
     const level = Number(verbosity)
     const entry = this.#pool.get(txid)
     if (entry !== undefined) {
@@ -173,7 +176,7 @@ export class Rpc {
   #scan([action, objects]: Params): string {
     if (action !== 'start') return action === 'status' ? 'null' : 'false'
     if (!Array.isArray(objects))
-      throw new RpcError(BAD_PARAMETER, 'scanobjects argument is required for the start action')
+      throw new RpcError(INVALID_PARAMETER, 'scanobjects argument is required for the start action')
     const wanted = new Map(objects.map((each) => [this.#scriptOf(each).toString('latin1'), true]))
     const { tip, coins: set } = this.#chain
     const unspents: string[] = []

@@ -1,3 +1,4 @@
+import { ByteWriter } from '../../../pipelines/chain/bytes.js'
 import { hash160, sha256 } from '../../../pipelines/chain/hash.js'
 import { Random } from '../random.js'
 
@@ -68,11 +69,13 @@ export type Mix = 'rich' | 'cheap'
 const SHOWCASE_EACH = 3
 export const SHOWCASE = OWNER_KINDS.length * SHOWCASE_EACH
 
+/** The indexes from here on are of owners that are asked for by kind. */
+const TEST_OWNERS = 1_000_000_000
+
 /** All owners of a simulated chain: keys and scripts follow from seed and index, so nothing needs to be kept. */
 export class Keyring {
   readonly #owners: (Owner | undefined)[] = []
   readonly #byScript = new Map<string, Owner>()
-  readonly #small = new WeakMap<Owner, OwnerSecrets>()
   #known = 0
 
   constructor(
@@ -86,14 +89,14 @@ export class Keyring {
     if (present !== undefined) return present
     const kind = index < SHOWCASE ? OWNER_KINDS[index % OWNER_KINDS.length] : this.#commonKind(index)
     if (kind === undefined) throw new RangeError(`no owner ${String(index)}`)
-    return this.#keep({ kind, index, script: scriptFor(kind, this.#secrets(kind, index)) })
+    return this.#make(kind, index)
   }
 
   /** The n-th (from 0) owner of a kind, one of its own for tests: not among those that traffic pays by share. */
   ownerOf(kind: OwnerKind, n = 0): Owner {
     if (n < SHOWCASE_EACH) return this.owner(OWNER_KINDS.indexOf(kind) + n * OWNER_KINDS.length)
-    const index = 1_000_000_000 + n * OWNER_KINDS.length + OWNER_KINDS.indexOf(kind)
-    return this.#keep({ kind, index, script: scriptFor(kind, this.#secrets(kind, index)) })
+    const index = TEST_OWNERS + n * OWNER_KINDS.length + OWNER_KINDS.indexOf(kind)
+    return this.#make(kind, index)
   }
 
   /** Whose script this is, among the first `population` owners and those asked for by kind. */
@@ -107,24 +110,21 @@ export class Keyring {
     return this.find(script, 0)?.script ?? unpooled(script)
   }
 
-  secretsOf(owner: Owner): OwnerSecrets {
-    const kept = this.#small.get(owner)
-    if (kept !== undefined) return kept
-    const secrets = this.#secrets(owner.kind, owner.index)
-    // A Dilithium key is 1,312 bytes: cheaper to make again than to keep for thousands of owners.
-    if (secrets.keys[0]?.length === DILITHIUM_KEY) return secrets
-    const small = { keys: secrets.keys.map(unpooled), inner: unpooled(secrets.inner) }
-    this.#small.set(owner, small)
-    return small
+  /** Made again each time: a Dilithium key is 1,312 bytes, too much to keep for thousands of owners. */
+  secretsOf({ kind, index }: Pick<Owner, 'kind' | 'index'>): OwnerSecrets {
+    const random = Random.of(this.seed, 'key', index)
+    const keys = secretKeys(kind, random)
+    return { keys, inner: innerScript(kind, keys, random) }
   }
 
-  #keep(fresh: Owner): Owner {
-    const owner = { ...fresh, script: unpooled(fresh.script) }
-    const key = owner.script.toString('latin1')
+  #make(kind: OwnerKind, index: number): Owner {
+    const script = unpooled(scriptFor(kind, this.secretsOf({ kind, index })))
+    const key = script.toString('latin1')
     const present = this.#byScript.get(key)
     if (present !== undefined) return present
+    const owner = { kind, index, script }
     this.#byScript.set(key, owner)
-    if (owner.index < 1_000_000_000) this.#owners[owner.index] = owner
+    if (index < TEST_OWNERS) this.#owners[index] = owner
     return owner
   }
 
@@ -135,12 +135,6 @@ export class Keyring {
       place -= share
     }
     return 'p2wpkh'
-  }
-
-  #secrets(kind: OwnerKind, index: number): OwnerSecrets {
-    const random = Random.of(this.seed, 'key', index)
-    const keys = secretKeys(kind, random)
-    return { keys, inner: innerScript(kind, keys, random) }
   }
 }
 
@@ -249,18 +243,17 @@ const LEAF_TAG = sha256(Buffer.from('TapLeaf'))
 
 /** The root of a one-leaf P2MR tree, as the recorded node computes it: a tap leaf hash of version 0xc0. */
 function leafHash(leaf: Buffer): Buffer {
-  const size =
-    leaf.length < 253 ? Buffer.from([leaf.length]) : Buffer.from([253, leaf.length & 255, leaf.length >> 8])
-  return sha256(Buffer.concat([LEAF_TAG, LEAF_TAG, Buffer.from([0xc0]), size, leaf]))
+  const sized = new ByteWriter().sized(leaf).finish()
+  return sha256(Buffer.concat([LEAF_TAG, LEAF_TAG, Buffer.from([0xc0]), sized]))
 }
 
 /** A push of these bytes with the shortest opcode that takes their length. */
 export function pushData(data: Buffer): Buffer {
-  if (data.length < 0x4c) return Buffer.concat([Buffer.from([data.length]), data])
-  if (data.length < 0x100) return Buffer.concat([Buffer.from([0x4c, data.length]), data])
-  if (data.length < 0x10000)
-    return Buffer.concat([Buffer.from([0x4d, data.length & 255, data.length >> 8]), data])
-  const size = Buffer.alloc(5, 0x4e)
-  size.writeUInt32LE(data.length, 1)
-  return Buffer.concat([size, data])
+  const { length } = data
+  const writer = new ByteWriter(length + 5)
+  if (length < 0x4c) writer.u8(length)
+  else if (length < 0x100) writer.u8(0x4c).u8(length)
+  else if (length < 0x10000) writer.u8(0x4d).u16(length)
+  else writer.u8(0x4e).u32(length)
+  return writer.bytes(data).finish()
 }

@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+export const NOT_FOUND = -5
+export const INVALID_PARAMETER = -8
+export const TYPE_ERROR = -3
+export const METHOD_NOT_FOUND = -32601
+const INVALID_REQUEST = -32600
+const PARSE_ERROR = -32700
+
+/** An error as Bitcoin Core returns it. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError'
+
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message)
+  }
+
+  /** The HTTP status that goes with it. */
+  get status(): number {
+    if (this.code === METHOD_NOT_FOUND) return 404
+    return this.code === INVALID_REQUEST ? 400 : 500
+  }
+}
+
+export type Params = readonly unknown[]
+
+/** Returns the result of a method as JSON. May throw an RpcError. */
+export type CallMethod = (method: string, params: Params) => string
+
+interface Call {
+  readonly method: unknown
+  readonly params: unknown
+  readonly id: unknown
+}
+
+/** One call, or a batch of them; not yet checked. */
+export interface RpcRequest {
+  readonly calls: readonly Call[]
+  readonly isBatch: boolean
+}
+
+export interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+export interface NodeServerOptions {
+  /** 0 or left out: a free one. */
+  readonly port?: number | undefined
+  /** Answers a POST to `/`; undefined where it has closed the socket instead. */
+  readonly answer: (request: RpcRequest, socket: Socket) => Answer | undefined | Promise<Answer | undefined>
+  /** Answers any other request. */
+  readonly control: (method: string, url: URL) => Answer
+}
+
+export interface NodeServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Serves JSON-RPC 1.0 over HTTP on loopback, as Bitcoin Core does, for any credentials. Rejects where the port is taken. */
+export async function serveNode(options: NodeServerOptions): Promise<NodeServer> {
+  const server = createServer((request, response) => {
+    answerHttp(request, options).then(
+      (answer) => {
+        if (answer === undefined) return
+        const body = Buffer.from(`${answer.body}\n`)
+        const headers = { 'content-type': 'application/json', 'content-length': body.length }
+        response.writeHead(answer.status, headers).end(body)
+      },
+      (error: unknown) => response.destroy(error as Error),
+    )
+  })
+  // Longer than any client keeps a connection: closing must not race with the next request.
+  server.keepAliveTimeout = 120_000
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port ?? 0, '127.0.0.1', resolve)
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve()
+        })
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function answerHttp(
+  request: IncomingMessage,
+  { answer, control }: NodeServerOptions,
+): Promise<Answer | undefined> {
+  const { method = 'GET', socket } = request
+  const url = new URL(request.url ?? '/', 'http://node')
+  if (method !== 'POST' || url.pathname !== '/') return control(method, url)
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part as Buffer)
+  const parsed = parseRequest(Buffer.concat(parts).toString())
+  return parsed instanceof RpcError ? failure(parsed, null) : answer(parsed, socket)
+}
+
+function parseRequest(text: string): RpcRequest | RpcError {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    const isBatch = Array.isArray(parsed)
+    return { calls: (isBatch ? parsed : [parsed]).map(callOf), isBatch }
+  } catch {
+    return new RpcError(PARSE_ERROR, 'Parse error')
+  }
+}
+
+function callOf(given: unknown): Call {
+  const { method, params = [], id = null } = (given ?? {}) as Partial<Call>
+  return { method, params, id }
+}
+
+/** Answers each call of a request; a batch as a whole is 200, whatever its calls return. */
+export function answerCalls({ calls, isBatch }: RpcRequest, callMethod: CallMethod): Answer {
+  const answers = calls.map(({ method, params, id }): Answer => {
+    try {
+      if (typeof method !== 'string') throw new RpcError(INVALID_REQUEST, 'Method must be a string')
+      if (!Array.isArray(params)) throw new RpcError(INVALID_REQUEST, 'Params must be an array')
+      const result = callMethod(method, params)
+      return { status: 200, body: `{"result":${result},"error":null,"id":${JSON.stringify(id)}}` }
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      return failure(error instanceof RpcError ? error : new RpcError(-1, message), id)
+    }
+  })
+  const [only] = answers
+  if (!isBatch && only !== undefined) return only
+  return { status: 200, body: `[${answers.map(({ body }) => body).join(',')}]` }
+}
+
+function failure({ status, code, message }: RpcError, id: unknown): Answer {
+  return { status, body: JSON.stringify({ result: null, error: { code, message }, id }) }
+}
