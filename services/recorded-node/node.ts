@@ -25,21 +25,21 @@ export interface RecordedNode {
 /** Serves a recording as the node it was taken from. Rejects where the recording cannot be read or the port is taken. */
 export async function startRecordedNode(options: RecordedNodeOptions): Promise<RecordedNode> {
   const node = new Playback(Timeline.open(options.timeline), options.frame ?? 0)
-  const { port, close } = await serveNode({
+  const server = await serveNode({
     port: options.port,
     answer: (request) =>
       answerCalls(request, (method, params) => JSON.stringify(callMethod(node, method, params))),
     control: (method, url) => control(node, method, url),
   })
   return {
-    url: `http://127.0.0.1:${String(port)}`,
+    url: `http://127.0.0.1:${String(server.port)}`,
     frames: node.frames,
     frame: () => node.frame,
     step: (n) => {
       node.step(n)
       return node.frame
     },
-    close,
+    close: () => server.close(),
   }
 }
 

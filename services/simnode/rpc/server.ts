@@ -47,7 +47,7 @@ export function serveMethods(options: RpcServerOptions): Promise<NodeServer> {
         const body = control(method, url)
         return body === undefined ? { status: 404, body: '{"error":"Not found"}' } : { status: 200, body }
       } catch (error) {
-        return { status: 400, body: JSON.stringify({ error: String((error as Error).message) }) }
+        return { status: 400, body: JSON.stringify({ error: (error as Error).message }) }
       }
     },
   })
