@@ -10,6 +10,7 @@ const SOURCES = [
   'services',
   'pipelines',
   'proto',
+  'deploy/reads-proto.ts',
   'bench',
   'test',
   'tsconfig.json',

@@ -1,6 +1,7 @@
 /**
- * `npm run proto`: proto/ as the declarations and the .proto files give it. reads.proto is written from the explorer's reads;
- * all of it is linted, compared with what was ever there (breaking-baseline.binpb), and turned into TypeScript.
+ * `npm run proto`: proto/ as the declarations and the .proto files give it. reads.proto is written from the explorer's reads,
+ * with the numbers of reads.lock.json, which gets those of new fields; all of it is linted, compared with what was ever there
+ * (breaking-baseline.binpb), and turned into TypeScript.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,12 +9,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const READS = 'proto/headwater/reads/v1/reads.proto'
+const LOCK = 'proto/headwater/reads/v1/reads.lock.json'
 const BASELINE = 'proto/breaking-baseline.binpb'
 
 /** Writes everything, unless that breaks what clients know: then the baseline stays, and so does the complaint. */
 export async function writeProto() {
-  const { readsProto } = await import('../dist/services/explorer/rpc/proto-text.js')
-  writeFileSync(READS, readsProto(existsSync(READS) ? readFileSync(READS, 'utf8') : ''))
+  const { readsProto } = await import('../dist/deploy/reads-proto.js')
+  const { text, lock } = readsProto(JSON.parse(readFileSync(LOCK, 'utf8')))
+  writeFileSync(READS, text)
+  writeFileSync(LOCK, `${JSON.stringify(lock, null, 2)}\n`)
   const steps = [
     ['lint'],
     ['format', '--diff', '--exit-code'],

@@ -80,9 +80,10 @@ function compiled(pattern: string): RegExp {
   return found
 }
 
-function literals(schema: TSchema): string[] | undefined {
-  const { anyOf } = schema as { anyOf?: { const: string }[] }
-  return anyOf?.map((each) => each.const)
+/** Returns the strings that a schema names; undefined where it is of another kind. */
+export function literals(schema: TSchema): string[] | undefined {
+  const { anyOf, const: only } = schema as { anyOf?: { const: string }[]; const?: string }
+  return only === undefined ? anyOf?.map((each) => each.const) : [only]
 }
 
 /** What a value may be, in words. */

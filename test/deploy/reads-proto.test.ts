@@ -2,16 +2,18 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { fromBinary } from '@bufbuild/protobuf'
+import { type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { Type } from '@sinclair/typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { READS } from '../../../../services/explorer/reads/index.js'
-import { declareRead, type Read } from '../../../../services/explorer/reads/read.js'
-import { declaredFile } from '../../../../services/explorer/rpc/declared-file.js'
-import { readsProto } from '../../../../services/explorer/rpc/proto-text.js'
+import { EMPTY_LOCK, type Lock, readsProto } from '../../deploy/reads-proto.js'
+import { READS } from '../../services/explorer/reads/index.js'
+import { declareRead, type Read } from '../../services/explorer/reads/read.js'
 
-const ROOT = resolve(import.meta.dirname, '../../../..')
+const ROOT = resolve(import.meta.dirname, '../..')
 const PROTO = join(ROOT, 'proto')
 const READS_PROTO = join(PROTO, 'headwater/reads/v1/reads.proto')
+const LOCK = join(PROTO, 'headwater/reads/v1/reads.lock.json')
 const BASELINE = join(PROTO, 'breaking-baseline.binpb')
 
 const node = (...args: string[]): { status: number | null; stdout: string } =>
@@ -20,8 +22,18 @@ const buf = (...args: string[]) => node(join('node_modules', '@bufbuild', 'buf',
 
 describe('reads.proto', () => {
   it('is what the declarations give: npm run proto', () => {
-    const written = readFileSync(READS_PROTO, 'utf8')
-    expect(readsProto(written)).toBe(written)
+    const locked = readFileSync(LOCK, 'utf8')
+    const { text, lock } = readsProto(JSON.parse(locked) as Lock)
+    expect(text).toBe(readFileSync(READS_PROTO, 'utf8'))
+    expect(`${JSON.stringify(lock, null, 2)}\n`).toBe(locked)
+  })
+
+  it('has the numbers that were ever published', () => {
+    const { numbers } = JSON.parse(readFileSync(LOCK, 'utf8')) as Lock
+    const { file } = fromBinary(FileDescriptorSetSchema, readFileSync(BASELINE))
+    const published = file.find(({ name }) => name.endsWith('reads.proto'))!
+    expect(Object.keys(numbers).length).toBeGreaterThan(100)
+    expect(Object.fromEntries(numbersOf(published))).toEqual(numbers)
   })
 
   it.each(['--generated', '--breaking'])('gave what %s compares it with: npm run proto', (what) => {
@@ -34,6 +46,19 @@ describe('reads.proto', () => {
     expect(written).toContain('rpc Subscribe(SubscribeRequest) returns (stream ChannelEvent);')
   })
 })
+
+/** Numbers by the path of each message and enum. */
+function* numbersOf(
+  { messageType: messages, enumType: enums }: Pick<FileDescriptorProto, 'messageType' | 'enumType'>,
+  within = '',
+): Generator<[string, Record<string, number>]> {
+  for (const { name, value } of enums)
+    yield [within + name, Object.fromEntries(value.map((each) => [each.name, each.number]))]
+  for (const { name, field, nestedType, enumType } of messages) {
+    yield [within + name, Object.fromEntries(field.map((each) => [each.name, each.number]))]
+    yield* numbersOf({ messageType: nestedType, enumType }, `${within}${name}.`)
+  }
+}
 
 const readOf = (fields: Parameters<typeof Type.Object>[0], about = 'Things.'): Read =>
   declareRead({
@@ -48,20 +73,26 @@ const responseIn = (proto: string): string =>
     ?.replace(/\n? *\/\/ .*\n/g, '\n')
     .trim() ?? ''
 const responses = (...versions: Parameters<typeof Type.Object>[0][]): string[] => {
-  let before = ''
-  return versions.map((fields) => responseIn((before = readsProto(before, declaredFile([readOf(fields)])))))
+  let before = EMPTY_LOCK
+  return versions.map((fields) => {
+    const { text, lock } = readsProto(before, [readOf(fields)])
+    // As npm run proto writes it, and reads it again.
+    before = JSON.parse(JSON.stringify(lock)) as Lock
+    return responseIn(text)
+  })
 }
 
 describe('a read that changes', () => {
   const [a, b, c] = [text('a'), text('b'), Type.Integer({ description: 'c' })]
 
   it('keeps the numbers of its fields, gives new ones the next, and never gives one again', () => {
-    const versions = responses({ a, b }, { c, b, a }, { c, a }, { a, b })
+    const versions = responses({ a, b }, { c, b, a }, { c, a }, { a, b }, { a })
     expect(versions.map((each) => each.split(/\n\s*/))).toEqual([
       ['string a = 1;', 'string b = 2;'],
       ['int64 c = 3;', 'string b = 2;', 'string a = 1;'],
       ['reserved 2;', 'reserved "b";', 'int64 c = 3;', 'string a = 1;'],
       ['reserved 2, 3;', 'reserved "c";', 'string a = 1;', 'string b = 4;'],
+      ['reserved 2, 3, 4;', 'reserved "b", "c";', 'string a = 1;'],
     ])
   })
 
@@ -77,16 +108,18 @@ describe('a read that changes', () => {
         { description: 'in' },
       ),
     })
-    const before = readsProto('', declaredFile([readOf(ofKinds('old', 'good'))]))
-    const after = readsProto(before, declaredFile([readOf(ofKinds('new', 'good'))]))
-    expect(after).toMatch(
+    const before = readsProto(EMPTY_LOCK, [readOf(ofKinds('old', 'good'))])
+    const after = readsProto(before.lock, [readOf(ofKinds('new', 'good'))])
+    expect(after.text).toMatch(
       /enum Kind \{\s+reserved 1;\s+reserved "KIND_OLD";\s+KIND_UNSPECIFIED = 0;\s+KIND_NEW = 3;\s+KIND_GOOD = 2;/,
     )
   })
 
   it('must be documented, field by field', () => {
-    expect(() => declaredFile([readOf({ a }, '')])).toThrow(/things does not say/)
-    expect(() => declaredFile([readOf({ a: Type.String() })])).toThrow(/ThingsResponse.a has no description/)
+    expect(() => readsProto(EMPTY_LOCK, [readOf({ a }, '')])).toThrow(/things has no description/)
+    expect(() => readsProto(EMPTY_LOCK, [readOf({ a: Type.String() })])).toThrow(
+      /ThingsResponse.a has no description/,
+    )
   })
 })
 
