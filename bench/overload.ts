@@ -1,5 +1,6 @@
 import { NodeClient } from '../pipelines/node/client.js'
-import { MOST_UNDER_WAY, OVERLOADED } from '../services/explorer/answering/reader.js'
+import { OVERLOADED } from '../services/explorer/answering/failure.js'
+import { MOST_UNDER_WAY } from '../services/explorer/answering/reader.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
 import { startBareServer } from './bare-server.js'
 import { LoadGenerator, type LoadResult } from './load-generator.js'
@@ -37,7 +38,7 @@ const REFUSAL = {
     ['content-type', 'application/json; charset=utf-8'],
     ['retry-after', '1'],
   ],
-  body: Buffer.from(JSON.stringify({ error: OVERLOADED })),
+  body: Buffer.from(JSON.stringify({ error: OVERLOADED.message })),
 } as const
 /** More than are under way: each that was refused is asked again. */
 const REFUSED_REQUESTS = 50_000

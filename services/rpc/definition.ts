@@ -14,7 +14,9 @@ function methodDefinition(method: DescMethod): MethodDefinition<Message, Message
     responseStream: methodKind === 'server_streaming' || methodKind === 'bidi_streaming',
     requestSerialize: (message) => Buffer.from(toBinary(input, message)),
     requestDeserialize: (bytes) => fromBinary(input, bytes),
-    responseSerialize: (message) => Buffer.from(toBinary(output, message)),
+    // An answer may come as bytes already.
+    responseSerialize: (message: Message | Buffer) =>
+      Buffer.isBuffer(message) ? message : Buffer.from(toBinary(output, message)),
     responseDeserialize: (bytes) => fromBinary(output, bytes),
     originalName: method.name,
   }

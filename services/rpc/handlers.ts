@@ -91,14 +91,15 @@ export function implementation(
 }
 
 type Init = Record<string, unknown>
-type UnaryHandler = (request: Message, call: Call) => Init | Promise<Init>
+/** An answer may be a message as bytes already. */
+type UnaryHandler = (request: Message, call: Call) => Init | Buffer | Promise<Init | Buffer>
 type StreamHandler = (request: Message, call: Call) => AsyncIterable<Init>
 
 function unary(
   method: DescMethod,
   handler: UnaryHandler,
   { logger, observe }: Calls,
-): handleUnaryCall<Message, Message> {
+): handleUnaryCall<Message, Message | Buffer> {
   return (call, callback) => {
     const began = performance.now()
     const opened = new OpenedCall(call)
@@ -106,7 +107,10 @@ function unary(
       opened.over()
       observe(method.name, code, (performance.now() - began) / 1000)
     }
-    const answer = async (): Promise<Message> => create(method.output, await handler(call.request, opened))
+    const answer = async (): Promise<Message | Buffer> => {
+      const made = await handler(call.request, opened)
+      return Buffer.isBuffer(made) ? made : create(method.output, made)
+    }
     answer().then(
       (message) => {
         over(Code.OK)

@@ -36,7 +36,7 @@ interface Unavailable {
 }
 
 const UPGRADING = 'Index is upgrading'
-const WHILE_IT_STARTS = [UPGRADING, 'Index is syncing', 'Database unavailable']
+const WHILE_IT_STARTS = [UPGRADING, 'Index is syncing', 'Not ready yet', 'Database unavailable']
 
 describe.skipIf(COMMIT === '')(`a data directory that ${COMMIT} wrote`, () => {
   let folder = ''

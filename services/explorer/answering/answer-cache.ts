@@ -1,10 +1,23 @@
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Freshness } from '../reads/read.js'
 
-/** The bytes of a good answer and the tag that names them. */
-export interface CachedAnswer {
+/** The bytes of an answer. */
+export interface Encoded {
   readonly body: Buffer
+  /** Names them; empty where the transport has no use for it. */
   readonly etag: string
+}
+
+/** How a transport writes answers. */
+export interface Encoding {
+  readonly name: 'json' | 'protobuf'
+  /** @param tipHash of the state that the answer is of. */
+  readonly encode: (answer: unknown, tipHash: string) => Encoded
+}
+
+/** A good answer as one encoding has it. */
+export interface CachedAnswer extends Encoded {
   /** As the read's `emptyFrom` has it. */
   readonly emptyFrom?: number | undefined
 }
@@ -19,43 +32,34 @@ export interface Moment {
   readonly definitions: number
 }
 
-const MOST_BYTES = 24 * 2 ** 20
+/** Of all answers of one freshness. */
+const MOST_BYTES = 12 * 2 ** 20
+const MOST_ENTRY_BYTES = 3 * 2 ** 20
 /** What an entry takes beside its body. */
 const ENTRY_BYTES = 300
 
-interface Shelf {
-  readonly answers: Map<string, CachedAnswer>
-  bytes: number
-}
+const emptyShelf = () =>
+  new LRUCache<string, CachedAnswer>({
+    maxSize: MOST_BYTES,
+    maxEntrySize: MOST_ENTRY_BYTES,
+    sizeCalculation: ({ body }, key) => body.length + key.length * 2 + ENTRY_BYTES,
+  })
 
 /** Keeps the bytes of answers for as long as they are true: head-fresh ones until the next head, pool-fresh ones until either changes. */
 export class AnswerCache {
-  readonly #shelves: Readonly<Record<'head' | 'pool', Shelf>> = {
-    head: { answers: new Map(), bytes: 0 },
-    pool: { answers: new Map(), bytes: 0 },
-  }
+  readonly #shelves = { head: emptyShelf(), pool: emptyShelf() }
   #moment: Moment = { position: -1, tipHash: '', poolVersion: -1, definitions: -1 }
 
   get(fresh: Freshness, key: string, now: Moment): CachedAnswer | undefined {
-    this.#advance(now)
-    return !isKept(fresh) ? undefined : this.#shelves[fresh].answers.get(key)
+    if (!isSame('head', now, this.#moment)) this.#shelves.head.clear()
+    if (!isSame('pool', now, this.#moment)) this.#shelves.pool.clear()
+    this.#moment = now
+    return isKept(fresh) ? this.#shelves[fresh].get(key) : undefined
   }
 
   /** Keeps an answer made of `then`, unless that is over. */
   keep(fresh: Freshness, key: string, answer: CachedAnswer, then: Moment): void {
-    if (!isKept(fresh) || !isSame(fresh, then, this.#moment)) return
-    const shelf = this.#shelves[fresh]
-    const bytes = answer.body.length + key.length * 2 + ENTRY_BYTES
-    if (bytes > MOST_BYTES / 8 || shelf.answers.has(key)) return
-    if (shelf.bytes + bytes > MOST_BYTES / 2) empty(shelf)
-    shelf.answers.set(key, answer)
-    shelf.bytes += bytes
-  }
-
-  #advance(now: Moment): void {
-    if (!isSame('head', now, this.#moment)) empty(this.#shelves.head)
-    if (!isSame('pool', now, this.#moment)) empty(this.#shelves.pool)
-    this.#moment = now
+    if (isKept(fresh) && isSame(fresh, then, this.#moment)) this.#shelves[fresh].set(key, answer)
   }
 }
 
@@ -67,16 +71,14 @@ function isSame(fresh: 'head' | 'pool', one: Moment, other: Moment): boolean {
   return fresh === 'head' || one.poolVersion === other.poolVersion
 }
 
-function empty(shelf: Shelf): void {
-  shelf.answers.clear()
-  shelf.bytes = 0
-}
-
-/** Serialises an answer; its tag names the state that it is of as well as its bytes. */
-export function toBytes(answer: unknown, tipHash: string): CachedAnswer {
-  const body = Buffer.from(JSON.stringify(answer))
-  const digest = createHash('sha256').update(body).digest('base64url').slice(0, 16)
-  return { body, etag: `"${tipHash.slice(-16)}-${digest}"` }
+/** JSON; the tag names the state that the answer is of as well as its bytes. */
+export const JSON_ENCODING: Encoding = {
+  name: 'json',
+  encode: (answer, tipHash) => {
+    const body = Buffer.from(JSON.stringify(answer))
+    const digest = createHash('sha256').update(body).digest('base64url').slice(0, 16)
+    return { body, etag: `"${tipHash.slice(-16)}-${digest}"` }
+  },
 }
 
 /** Whether a client's If-None-Match holds the tag; `*` and weak tags match as RFC 9110 has it. */

@@ -1,9 +1,8 @@
-import { AnswerCache, type CachedAnswer, type Moment, toBytes } from './answer-cache.js'
-import { Unavailable } from '../tables/availability.js'
 import type { Origin } from '../../client-address.js'
-import type { Upgrade } from '../../../pipelines/tables/migrate.js'
-import type { Definitions } from '../definitions/definitions.js'
 import type { RateLimit } from '../../rate-limit.js'
+import type { Token } from '../../token.js'
+import type { Definitions } from '../definitions/definitions.js'
+import { NodeUnavailable } from '../health/node-health.js'
 import { parseArguments } from '../reads/arguments.js'
 import {
   BadArgument,
@@ -13,11 +12,22 @@ import {
   type Read,
   type ReadContext,
 } from '../reads/read.js'
-import { SharedAnswer, type WhenGone } from './shared-answer.js'
 import type { ChainState, State } from '../state/state.js'
-import { type Syncing, syncing } from './syncing.js'
+import { Unavailable } from '../tables/availability.js'
 import type { Tables } from '../tables/tables.js'
-import type { Token } from '../../token.js'
+import { AnswerCache, type CachedAnswer, type Encoding, type Moment } from './answer-cache.js'
+import {
+  DATABASE_UNAVAILABLE,
+  type Failure,
+  NODE_UNAVAILABLE,
+  NOT_READY,
+  OVERLOADED,
+  overLimit,
+  UNAUTHORIZED,
+  upgrading,
+} from './failure.js'
+import { SharedAnswer, type WhenGone } from './shared-answer.js'
+import { type Syncing, syncing } from './syncing.js'
 
 export interface ReaderParts {
   readonly state: State
@@ -32,7 +42,7 @@ export interface ReaderParts {
   readonly lookForHeads?: () => void
 }
 
-/** What a client asks of a read, whatever transport brought it. */
+/** A request for a read, whatever transport brought it. */
 export interface Question {
   /** Text of an argument, undefined where it was not given. */
   readonly argument: (name: string) => string | undefined
@@ -41,51 +51,18 @@ export interface Question {
   readonly whenGone: WhenGone
   /** Of the header; asked before the first wait, never after it. */
   readonly authorization: () => string
+  readonly encoding: Encoding
 }
-
-/** A good answer, or the reason for which there is none of what was asked for, or that this is not known yet, or not looked for. */
-export type Outcome = Made | Refused
-
-type Made = Good | Missing | Unknown
 
 export interface Good {
   readonly answer: CachedAnswer
-  /** The state that it is of; undefined of a read from outside, whose tag is empty too. */
+  /** The state that it is of; undefined of a read from outside. */
   readonly chain: ChainState | undefined
 }
 
-export interface Missing {
-  readonly missing: string
-  /** The height from which on an index would have it. */
-  readonly from: number
-  readonly chain: ChainState
-}
+/** A good answer, or why there is none. */
+export type Outcome = Good | Failure
 
-export interface Unknown {
-  readonly syncing: Syncing
-  readonly chain: ChainState
-}
-
-/** More is asked for than can be answered soon. No error: throwing one costs more than all else of a refusal. */
-export interface Refused {
-  readonly refused: 'overload'
-}
-
-/** The read wants a token that was not said. */
-export class Unauthorized extends Error {
-  override readonly name = 'Unauthorized'
-}
-
-const REFUSED: Refused = { refused: 'overload' }
-/** What clients of a `Refused` one are told, and when they may ask again. */
-export const OVERLOADED = 'Overloaded, try again later'
-export const OVERLOADED_RETRY_SECONDS = 1
-/** What clients are told of an `Unknown` outcome, and when they may ask again. */
-export const SYNCING = 'Index is syncing'
-export const SYNCING_RETRY_SECONDS = 5
-/** What clients are told instead of `Unavailable` while the database, or the log, is on its way to this version's format. */
-export const UPGRADING = 'Index is upgrading'
-export const UPGRADING_RETRY_SECONDS = 5
 /** Of one answer; then it is Unavailable, and what it asked of the database ends. */
 const ANSWER_DEADLINE_MS = 5_000
 /**
@@ -97,21 +74,27 @@ export const MOST_UNDER_WAY = 288
 /** How long a request waits for the height that it asks for. */
 const HEIGHT_WAIT_MS = 2_000
 
+type Arguments = Readonly<Record<string, unknown>>
+
+/** An answer that is to be made. */
+interface Wanted {
+  readonly read: Read
+  readonly args: Arguments
+  /** Names it in the cache. */
+  readonly key: string
+  readonly encoding: Encoding
+}
+
 /** Answers reads for all transports: checks what is asked, keeps answers that are still true, shares those on their way. */
 export class Reader {
   readonly #parts: ReaderParts
   readonly #cache = new AnswerCache()
   /** Answers on their way: the same question of the same moment is asked once. */
-  readonly #pending = new Map<string, SharedAnswer<Made>>()
+  readonly #pending = new Map<string, SharedAnswer<Outcome>>()
   #answersUnderWay = 0
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
-  }
-
-  /** How far an upgrade is that may be why the database cannot answer; undefined where there is none. */
-  get upgrade(): Upgrade | undefined {
-    return this.#parts.tables.isReachable ? this.#parts.state.upgrade : undefined
   }
 
   /** Answers that are being made from the tables, at most `MOST_UNDER_WAY`. */
@@ -119,23 +102,30 @@ export class Reader {
     return this.#answersUnderWay
   }
 
-  /** @throws Unavailable until head and mempool were read once: neither an answer nor what a client of the feed has missed is known before. */
-  mustBeReady(): void {
-    if (!this.#parts.state.ready) throw new Unavailable('the chain was not read yet')
+  /** Returns why neither an answer nor what a client of the feed has missed can be known yet; undefined once it can. */
+  get notReady(): Failure | undefined {
+    return this.#parts.state.ready ? undefined : this.#unavailable()
   }
 
-  /** Counts a request. @returns milliseconds until its client may ask again, undefined where it may now. */
-  overLimit(origin: () => Origin): number | undefined {
-    return this.#parts.limit?.take(origin())
+  /** Counts a request. @returns the failure of one that is over its client's limit. */
+  overLimit(origin: () => Origin): Failure | undefined {
+    const retryMs = this.#parts.limit?.take(origin())
+    return retryMs === undefined ? undefined : overLimit(retryMs)
   }
 
-  /**
-   * At once where the answer is in memory.
-   * @throws Unauthorized, BadArgument, Unavailable, NodeUnavailable; all else is a fault of ours. In a promise or not.
-   */
+  /** Answers at once where the answer is in memory. @throws errors of our own only, in a promise or not. */
   ask(read: Read, question: Question): Outcome | Promise<Outcome> {
+    try {
+      const outcome = this.#ask(read, question)
+      return outcome instanceof Promise ? outcome.catch((error: unknown) => this.#failureOf(error)) : outcome
+    } catch (error) {
+      return this.#failureOf(error)
+    }
+  }
+
+  #ask(read: Read, question: Question): Outcome | Promise<Outcome> {
     if (read.needsToken === true && this.#parts.token?.isIn(question.authorization()) === false)
-      throw new Unauthorized('Unauthorized')
+      return UNAUTHORIZED
     const args = parseArguments(read.args, question.argument)
     const height = minHeight(question.minChainHeight)
     const { state, tables } = this.#parts
@@ -143,22 +133,37 @@ export class Reader {
     if (height > state.chain.height && read.fresh !== 'outside' && tables.isReachable)
       return state
         .until(() => state.chain.height >= height, HEIGHT_WAIT_MS)
-        .then(() => this.#now(read, args, question.whenGone))
-    return this.#now(read, args, question.whenGone)
+        .then(() => this.#now(read, args, question))
+    return this.#now(read, args, question)
   }
 
-  #now(read: Read, args: Record<string, unknown>, whenGone: WhenGone): Outcome | Promise<Outcome> {
+  /** @throws the error where it is one of our own. */
+  #failureOf(error: unknown): Failure {
+    if (error instanceof BadArgument) return { kind: 'argument', message: error.message }
+    if (error instanceof NodeUnavailable) return NODE_UNAVAILABLE
+    if (error instanceof Unavailable) return this.#unavailable()
+    throw error
+  }
+
+  #unavailable(): Failure {
+    const { state, tables } = this.#parts
+    if (!tables.isReachable) return DATABASE_UNAVAILABLE
+    if (state.upgrade !== undefined) return upgrading({ ...state.upgrade })
+    return state.ready ? DATABASE_UNAVAILABLE : NOT_READY
+  }
+
+  #now(read: Read, args: Arguments, { encoding, whenGone }: Question): Outcome | Promise<Outcome> {
     const { state } = this.#parts
-    if (read.fresh === 'outside') return this.#outside(read, args, whenGone)
-    this.mustBeReady()
+    if (read.fresh === 'outside') return this.#outside(read, args, encoding, whenGone)
+    if (this.notReady !== undefined) return this.notReady
     const moment = this.#moment()
-    const key = `${read.name} ${JSON.stringify(args)}`
+    const key = `${encoding.name} ${read.name} ${JSON.stringify(args)}`
     const cached = this.#cache.get(read.fresh, key, moment)
     if (cached !== undefined) return this.#believed({ answer: cached, chain: state.chain })
     return (
-      this.#underWay(read, args, key, moment)
+      this.#underWay({ read, args, key, encoding }, moment)
         ?.join(whenGone)
-        .then((outcome) => this.#believed(outcome)) ?? REFUSED
+        .then((outcome) => this.#believed(outcome)) ?? OVERLOADED
     )
   }
 
@@ -172,38 +177,33 @@ export class Reader {
     }
   }
 
-  /** What says that there is nothing is not believed of an index that may only not have got there. */
-  #believed(outcome: Made): Outcome {
-    if ('syncing' in outcome) return outcome
+  /** Turns what says that there is nothing into a failure where the index may only not have got there. */
+  #believed(outcome: Outcome): Outcome {
     const { chain } = outcome
-    const from = 'missing' in outcome ? outcome.from : outcome.answer.emptyFrom
+    const from = 'answer' in outcome ? outcome.answer.emptyFrom : outcome.from
     if (from === undefined || chain === undefined) return outcome
     const behind = syncing(chain, this.#parts.state.nodeHeight, from)
-    return behind === undefined ? outcome : { syncing: behind, chain }
+    return behind === undefined ? outcome : syncingFailure(behind, chain)
   }
 
-  async #outside(read: Read, args: Record<string, unknown>, whenGone: WhenGone): Promise<Good> {
-    const make = async (signal: AbortSignal): Promise<Buffer> =>
-      Buffer.from(JSON.stringify(await read.resolve(this.#context(signal), args as never)))
-    const body = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(whenGone)
-    return { answer: { body, etag: '' }, chain: undefined }
+  async #outside(read: Read, args: Arguments, encoding: Encoding, whenGone: WhenGone): Promise<Good> {
+    const make = async (signal: AbortSignal): Promise<CachedAnswer> =>
+      encoding.encode(await read.resolve(this.#context(signal), args as never), '')
+    const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(whenGone)
+    return { answer, chain: undefined }
   }
 
   /** @returns undefined where no further answer is begun. */
-  #underWay(
-    read: Read,
-    args: Record<string, unknown>,
-    key: string,
-    moment: Moment,
-  ): SharedAnswer<Made> | undefined {
+  #underWay(wanted: Wanted, moment: Moment): SharedAnswer<Outcome> | undefined {
+    const { read, key } = wanted
     const { position, tipHash, poolVersion, definitions } = moment
     const pendingKey = `${key} ${String(position)} ${tipHash} ${String(poolVersion)} ${String(definitions)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
     if (this.#answersUnderWay >= MOST_UNDER_WAY || this.#parts.tables.isOverloaded) return undefined
     this.#answersUnderWay++
-    const make = (signal: AbortSignal): Promise<Made> => this.#make(read, args, key, signal)
-    const making = new SharedAnswer<Made>(make, ANSWER_DEADLINE_MS, () => {
+    const make = (signal: AbortSignal): Promise<Outcome> => this.#make(wanted, signal)
+    const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {
       this.#answersUnderWay--
       if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)
     })
@@ -212,7 +212,7 @@ export class Reader {
   }
 
   /** Makes an answer of the state of now; again where that state was not the tables' until the last row was read. */
-  async #make(read: Read, args: Record<string, unknown>, key: string, signal: AbortSignal): Promise<Made> {
+  async #make({ read, args, key, encoding }: Wanted, signal: AbortSignal): Promise<Outcome> {
     const { state, lookForHeads } = this.#parts
     for (;;) {
       const context = this.#context(signal)
@@ -225,7 +225,7 @@ export class Reader {
       if (!tables.hasRead || (await tables.fence()) === chain.fence) {
         if (made.status === 'rejected') return without(made.reason, chain, state.nodeHeight)
         const emptyFrom = read.emptyFrom?.(args as never, made.value as never)
-        const answer = { ...toBytes(made.value, moment.tipHash), emptyFrom }
+        const answer = { ...encoding.encode(made.value, moment.tipHash), emptyFrom }
         this.#cache.keep(read.fresh, key, answer, moment)
         return { answer, chain }
       }
@@ -248,12 +248,16 @@ export class Reader {
   }
 }
 
-/** @throws the error, unless it is that nothing was found, or is not built yet. */
-function without(error: unknown, chain: ChainState, nodeHeight: number | undefined): Missing | Unknown {
+/** Returns the failure of a read that found nothing, or not yet all that it needs. @throws any other error. */
+function without(error: unknown, chain: ChainState, nodeHeight: number | undefined): Failure {
   if (error instanceof NotBuiltYet)
-    return { syncing: { indexedHeight: chain.height, nodeHeight: nodeHeight ?? null }, chain }
-  if (error instanceof NotFound) return { missing: error.message, from: error.from, chain }
+    return syncingFailure({ indexedHeight: chain.height, nodeHeight: nodeHeight ?? null }, chain)
+  if (error instanceof NotFound) return { kind: 'missing', message: error.message, from: error.from, chain }
   throw error
+}
+
+function syncingFailure(behind: Syncing, chain: ChainState): Failure {
+  return { kind: 'syncing', message: 'Index is syncing', retryMs: 5_000, details: { ...behind }, chain }
 }
 
 /** @throws BadArgument. @returns -1 where none is asked for. */

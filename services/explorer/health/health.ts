@@ -1,7 +1,7 @@
 import type { AvailableDatabase } from '../tables/availability.js'
 import type { AuditResult } from './audit-watch.js'
 import type { Upgrade } from '../../../pipelines/tables/migrate.js'
-import { UPGRADING } from '../answering/reader.js'
+import { DATABASE_UNAVAILABLE, NOT_READY, UPGRADING } from '../answering/failure.js'
 import type { State } from '../state/state.js'
 
 /** What /health tells; `error` stands there only where the service is degraded. */
@@ -36,7 +36,7 @@ export function healthOf({ state, database, audit }: HealthParts, wsClients: num
   const connected = database.connected
   const ok = connected && state.ready
   const upgrade = connected ? state.upgrade : undefined
-  const why = upgrade === undefined ? 'Not ready yet' : UPGRADING
+  const why = upgrade === undefined ? NOT_READY.message : UPGRADING
   return {
     status: ok ? 'ok' : 'degraded',
     service: 'headwater-explorer',
@@ -48,6 +48,6 @@ export function healthOf({ state, database, audit }: HealthParts, wsClients: num
     ...(state.alert === undefined ? {} : { indexerError: state.alert }),
     ...(state.logDamage === 'healing' ? { indexerHealing: true as const } : {}),
     ...(upgrade === undefined ? {} : { upgrade }),
-    ...(ok ? {} : { error: connected ? why : 'Database unavailable' }),
+    ...(ok ? {} : { error: connected ? why : DATABASE_UNAVAILABLE.message }),
   }
 }

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '../../prometheus.js'
+import type { FailureKind } from '../answering/failure.js'
 import type { AuditResult } from './audit-watch.js'
 
 /** What the gauges are read from when somebody looks. */
@@ -23,14 +24,11 @@ export interface MetricSources {
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
 }
 
-/** Why an answer is 503: what passes by itself, or with more explorers, is told apart from what is out of order. */
-export type Reason = 'database' | 'node' | 'overload' | 'syncing' | 'upgrading'
-
 /** What metrics tell of an answer. */
 export interface Observed {
   readonly status: number
-  /** Of 503. */
-  readonly reason?: Reason
+  /** Of 503: what passes by itself, or with more explorers, is told apart from what is out of order. */
+  readonly reason?: FailureKind
 }
 
 /** Where an error of our own was met. */

@@ -1,23 +1,12 @@
-import { matchesTag } from '../answering/answer-cache.js'
-import { Unavailable } from '../tables/availability.js'
+import { JSON_ENCODING, matchesTag } from '../answering/answer-cache.js'
+import { type Failure, type FailureKind, OVERLOADED } from '../answering/failure.js'
 import type { Origin } from '../../client-address.js'
 import type { Health } from '../health/health.js'
 import type { Metrics, Observed } from '../health/metrics.js'
 import type { Logger } from '../../../pipelines/logger.js'
-import { NodeUnavailable } from '../health/node-health.js'
-import {
-  type Outcome,
-  OVERLOADED,
-  OVERLOADED_RETRY_SECONDS,
-  Reader,
-  type ReaderParts,
-  SYNCING,
-  SYNCING_RETRY_SECONDS,
-  Unauthorized,
-  UPGRADING,
-  UPGRADING_RETRY_SECONDS,
-} from '../answering/reader.js'
-import { BadArgument, type Read } from '../reads/read.js'
+import { type Outcome, Reader, type ReaderParts } from '../answering/reader.js'
+import type { Read } from '../reads/read.js'
+import type { ChainState } from '../state/state.js'
 import { API, type Matched, Router } from './router.js'
 import type { WhenGone } from '../answering/shared-answer.js'
 
@@ -64,7 +53,18 @@ const PREFLIGHT: Answer = {
   ],
   body: Buffer.alloc(0),
 }
-const UNAVAILABLE = 'Database unavailable'
+const STATUS: Readonly<Record<FailureKind, number>> = {
+  argument: 400,
+  token: 401,
+  missing: 404,
+  limit: 429,
+  overload: 503,
+  starting: 503,
+  upgrading: 503,
+  syncing: 503,
+  database: 503,
+  node: 503,
+}
 
 /** Turns an HTTP request into its answer. Never rejects. */
 export class Dispatcher {
@@ -84,26 +84,21 @@ export class Dispatcher {
     try {
       return this.refusal(request) ?? this.#answer(request)
     } catch (error) {
-      return this.#failed(error, request.method)
+      return this.#failed(error, request)
     }
   }
 
   /** Counts a request. @returns the answer of one that is over its client's limit. */
   refusal({ method, path, origin }: Request): Answer | undefined {
     if (method === 'OPTIONS' || !isUnder(API, path)) return undefined
-    const waitMs = this.reader.overLimit(origin)
-    return waitMs === undefined ? undefined : limitAnswer(waitMs)
+    const failure = this.reader.overLimit(origin)
+    return failure === undefined ? undefined : failureAnswer(failure)
   }
 
   /** @returns the answer of a request for a socket that is not to have one: a client that comes back would hear resync for no reason. */
   socketRefusal(request: Request): Answer | undefined {
-    try {
-      const refusal = this.refusal(request)
-      if (refusal === undefined) this.reader.mustBeReady()
-      return refusal
-    } catch (error) {
-      return this.#failed(error, request.method)
-    }
+    const { notReady } = this.reader
+    return this.refusal(request) ?? (notReady === undefined ? undefined : failureAnswer(notReady))
   }
 
   #answer(request: Request): Answer | Promise<Answer> {
@@ -116,11 +111,7 @@ export class Dispatcher {
     if (target === 'health') return this.#health()
     if (target === 'metrics') return this.#metrics()
     if (target === 'socket') return errorAnswer(426, 'Upgrade Required', [['upgrade', 'websocket']])
-    try {
-      return this.#read(target, matched, request)
-    } catch (error) {
-      return this.#failed(error, matched.route.pattern)
-    }
+    return this.#read(target, matched.params, request)
   }
 
   /** The pattern that a path falls under, for metrics: a path itself would make a label without end. */
@@ -128,43 +119,31 @@ export class Dispatcher {
     return this.#router.match(path)?.route.pattern ?? 'unknown'
   }
 
-  #read(read: Read, { route, params }: Matched, request: Request): Answer | Promise<Answer> {
+  #read(read: Read, params: Matched['params'], request: Request): Answer | Promise<Answer> {
     const given = request.query === '' ? undefined : new URLSearchParams(request.query)
     const argument = (name: string): string | undefined => {
       const inPath = params[name]
       return inPath === undefined ? (given?.get(name) ?? undefined) : decodeSegment(inPath)
     }
     const { minChainHeight, whenGone, authorization } = request
-    const outcome = this.reader.ask(read, { argument, minChainHeight, whenGone, authorization })
+    const encoding = JSON_ENCODING
+    const outcome = this.reader.ask(read, { argument, minChainHeight, whenGone, authorization, encoding })
     if (!(outcome instanceof Promise)) return toAnswer(outcome, request)
     return outcome.then(
       (made) => toAnswer(made, request),
-      (error: unknown) => this.#failed(error, route.pattern),
+      (error: unknown) => this.#failed(error, request),
     )
   }
 
-  #failed(error: unknown, what: string): Answer {
-    if (error instanceof BadArgument) return errorAnswer(400, error.message)
-    if (error instanceof Unauthorized)
-      return errorAnswer(401, error.message, [['www-authenticate', 'Bearer']])
-    if (error instanceof NodeUnavailable) return { ...errorAnswer(503, 'Node unavailable'), reason: 'node' }
-    if (error instanceof Unavailable) return this.#unavailable()
+  #failed(error: unknown, { path }: Request): Answer {
     this.#parts.metrics.defect('http')
-    this.#parts.logger.error({ err: error, what }, 'a read failed')
+    this.#parts.logger.error({ err: error, what: this.patternOf(path) }, 'a read failed')
     return errorAnswer(500, 'Internal Server Error')
-  }
-
-  #unavailable(): Answer {
-    const { upgrade } = this.reader
-    if (upgrade === undefined) return { ...errorAnswer(503, UNAVAILABLE), reason: 'database' }
-    const headers: Headers = [JSON_TYPE, NO_STORE, ['retry-after', String(UPGRADING_RETRY_SECONDS)]]
-    return { status: 503, reason: 'upgrading', headers, body: jsonBytes({ error: UPGRADING, ...upgrade }) }
   }
 
   #health(): Answer {
     const health = this.#parts.health()
-    const status = health.status === 'ok' ? 200 : 503
-    return { status, headers: [JSON_TYPE, NO_STORE], body: jsonBytes(health) }
+    return jsonAnswer(health.status === 'ok' ? 200 : 503, health, [NO_STORE])
   }
 
   async #metrics(): Promise<Answer> {
@@ -190,31 +169,18 @@ function decodeSegment(text: string): string {
 
 type Headers = readonly (readonly [string, string])[]
 
-function chainHeaders(chain: { readonly height: number; readonly tipHash: string }): Headers {
-  return [
-    ['x-chain-height', String(chain.height)],
-    ['x-chain-tip', chain.tipHash],
-  ]
-}
+const chainHeaders = ({ height, tipHash }: ChainState): Headers => [
+  ['x-chain-height', String(height)],
+  ['x-chain-tip', tipHash],
+]
 
 function toAnswer(outcome: Outcome, { ifNoneMatch }: Request): Answer {
-  if ('refused' in outcome) return REFUSAL
+  if (outcome === OVERLOADED) return REFUSAL
+  if (!('answer' in outcome)) return failureAnswer(outcome)
   const { chain } = outcome
-  const stateHeaders = chain === undefined ? [] : chainHeaders(chain)
-  if ('missing' in outcome) return errorAnswer(404, outcome.missing, stateHeaders)
-  if ('syncing' in outcome) {
-    const headers: Headers = [
-      JSON_TYPE,
-      NO_STORE,
-      ...stateHeaders,
-      ['retry-after', String(SYNCING_RETRY_SECONDS)],
-    ]
-    const body = jsonBytes({ error: SYNCING, ...outcome.syncing })
-    return { status: 503, reason: 'syncing', headers, body }
-  }
   const { body, etag } = outcome.answer
   if (chain === undefined) return { status: 200, headers: [JSON_TYPE, NO_STORE], body }
-  const headers: Headers = [...stateHeaders, ['etag', etag], ['cache-control', 'no-cache']]
+  const headers: Headers = [...chainHeaders(chain), ['etag', etag], ['cache-control', 'no-cache']]
   if (ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag)) return { status: 304, headers, body }
   return { status: 200, headers: [JSON_TYPE, ...headers], body }
 }
@@ -227,33 +193,36 @@ function isBroadcast({ method, path }: Request): boolean {
 /** In the words of Fastify, which the live service runs on. */
 function unknownRoute({ method, path, query }: Request): Answer {
   const url = query === '' ? path : `${path}?${query}`
-  const body = { error: 'Not Found', message: `Route ${method}:${url} not found`, statusCode: 404 }
-  return { status: 404, headers: [JSON_TYPE], body: jsonBytes(body) }
+  const message = `Route ${method}:${url} not found`
+  return jsonAnswer(404, { error: 'Not Found', message, statusCode: 404 })
 }
 
 function wrongMethod({ method, path }: Request): Answer {
   const message = `Method ${method} is not allowed for ${path}`
-  const body = jsonBytes({ error: 'Method Not Allowed', message, statusCode: 405 })
-  return { status: 405, headers: [JSON_TYPE, ['allow', METHODS]], body }
+  return jsonAnswer(405, { error: 'Method Not Allowed', message, statusCode: 405 }, [['allow', METHODS]])
 }
 
 const isUnder = (folder: string, path: string): boolean =>
   path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
 
-function limitAnswer(waitMs: number): Answer {
-  const headers: Headers = [JSON_TYPE, ['retry-after', String(Math.ceil(waitMs / 1000))]]
-  const body = jsonBytes({ error: 'Rate limit exceeded', retry_after_ms: waitMs })
-  return { status: 429, headers, body }
+/** What a client gets for a request without an answer. */
+export function failureAnswer({ kind, message, retryMs, details, chain }: Failure): Answer {
+  const status = STATUS[kind]
+  const answer = jsonAnswer(status, { error: message, ...details }, [
+    ...(details === undefined ? [] : [NO_STORE]),
+    ...(chain === undefined ? [] : chainHeaders(chain)),
+    ...(retryMs === undefined ? [] : [['retry-after', String(Math.ceil(retryMs / 1000))] as const]),
+    ...(status === 401 ? [['www-authenticate', 'Bearer'] as const] : []),
+  ])
+  return status === 503 ? { ...answer, reason: kind } : answer
 }
 
-function errorAnswer(status: number, error: string, headers: Headers = []): Answer {
-  return { status, headers: [JSON_TYPE, ...headers], body: jsonBytes({ error }) }
-}
+const errorAnswer = (status: number, error: string, headers?: Headers): Answer =>
+  jsonAnswer(status, { error }, headers)
 
-const jsonBytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
+  return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }
+}
 
 /** Made once: what is refused in a flood must cost next to nothing. */
-const REFUSAL: Answer = {
-  ...errorAnswer(503, OVERLOADED, [['retry-after', String(OVERLOADED_RETRY_SECONDS)]]),
-  reason: 'overload',
-}
+const REFUSAL = failureAnswer(OVERLOADED)

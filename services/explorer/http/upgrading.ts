@@ -1,7 +1,7 @@
 import type { Logger } from '../../../pipelines/logger.js'
 import type { UpgradeProgress } from '../../../pipelines/log/embedded/embedded.js'
-import type { Answer } from './dispatch.js'
-import { UPGRADING, UPGRADING_RETRY_SECONDS } from '../answering/reader.js'
+import { upgrading } from '../answering/failure.js'
+import { type Answer, failureAnswer } from './dispatch.js'
 import { Server } from './server.js'
 
 /** Answers every request with 503 on the explorer's port while the log of an earlier version is converted, before it can start. */
@@ -40,15 +40,7 @@ export class UpgradeAnswers {
 
   #answer(): Answer {
     const { done, total } = this.#progress
-    const body = {
-      ...{ error: UPGRADING, recordsConverted: done, recordsTotal: total },
-      ...{ status: 'degraded', service: 'headwater-explorer' },
-    }
-    const headers = [
-      ['content-type', 'application/json; charset=utf-8'],
-      ['cache-control', 'no-store'],
-      ['retry-after', String(UPGRADING_RETRY_SECONDS)],
-    ] as const
-    return { status: 503, headers, body: Buffer.from(JSON.stringify(body)) }
+    const health = { status: 'degraded', service: 'headwater-explorer' }
+    return failureAnswer(upgrading({ recordsConverted: done, recordsTotal: total, ...health }))
   }
 }

@@ -104,7 +104,7 @@ it('knows of no upgrade where nothing is there yet', async () => {
   try {
     expect(await explorer.upgraded).toBeUndefined()
     const { status, body } = await getAnswer(`${explorer.url}/api/v1/blocks/tip`)
-    expect([status, body.error]).toEqual([503, 'Database unavailable'])
+    expect([status, body.error]).toEqual([503, 'Not ready yet'])
   } finally {
     await explorer.close()
     await log.close()

@@ -1,0 +1,70 @@
+import { pino } from 'pino'
+import { afterEach, describe, expect, it } from 'vitest'
+import { AvailableDatabase } from '../../../../services/explorer/tables/availability.js'
+import { READS } from '../../../../services/explorer/reads/index.js'
+import { State } from '../../../../services/explorer/state/state.js'
+import { Tables } from '../../../../services/explorer/tables/tables.js'
+import { Code } from '../../../../services/rpc/error.js'
+import { getAnswer } from '../../../harness/pipeline.js'
+import { SOCKET_REQUEST, sendRaw, startBare } from '../bare-server.js'
+import { failureOf, startBareRpc } from '../rpc/bare-rpc.js'
+
+const upgrade = { migrationsDone: 1, migrationsTotal: 3, migration: '0002_statistics.sql', partsLeft: 4 }
+
+describe('an explorer that has read neither head nor mempool', () => {
+  const closing: (() => void | Promise<void>)[] = []
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close()
+  })
+
+  /** What REST and gRPC answer, and the reason that metrics name. */
+  async function failures(isReachable: boolean, state: State) {
+    const db = { query: () => Promise.resolve([]), ping: () => Promise.resolve(isReachable) }
+    const available = new AvailableDatabase(db, pino({ level: 'silent' }))
+    await available.ping()
+    const parts = { state, tables: new Tables(available) }
+    const bare = await startBare({ ...parts, reads: READS })
+    const rpc = await startBareRpc(parts)
+    closing.push(() => bare.close(), rpc.close)
+    const { status, body } = await getAnswer(`${bare.url}/api/v1/blocks`)
+    const socket = await sendRaw(bare.port, SOCKET_REQUEST, { answers: 1 })
+    const call = (await failureOf(rpc.client.blocks({}))) as { code: Code; details: string }
+    const { trailers } = call as { trailers?: Readonly<Record<string, string>> }
+    const subscription = rpc.client.subscribe({ channel: 1 })[Symbol.asyncIterator]()
+    const subscribed = (await failureOf(subscription.next())) as { details: string }
+    const metrics = await (await fetch(`${bare.url}/metrics`)).text()
+    const reason = /_count\{route="\/api\/v1\/blocks",status="503",reason="(\w+)"\} 1/.exec(metrics)?.[1]
+    expect([call.code, call.details, subscribed.details]).toEqual([
+      Code.UNAVAILABLE,
+      ...[body.error, body.error],
+    ])
+    expect(socket.text).toContain(`"error":"${String(body.error)}"`)
+    return { status, body: body as unknown, reason, trailers }
+  }
+
+  it('is not ready where its database is there: what it waits for is the log', async () => {
+    expect(await failures(true, new State())).toMatchObject({
+      ...{ status: 503, body: { error: 'Not ready yet' }, reason: 'starting' },
+    })
+  })
+
+  it('has no database where that is unreachable, whatever else is missing', async () => {
+    const state = new State()
+    state.upgrades(upgrade)
+    expect(await failures(false, state)).toMatchObject({
+      ...{ status: 503, body: { error: 'Database unavailable' }, reason: 'database' },
+    })
+  })
+
+  it('says how far an upgrade is, by REST and by gRPC', async () => {
+    const state = new State()
+    state.upgrades(upgrade)
+    const { body, reason, trailers } = await failures(true, state)
+    expect(body).toEqual({ error: 'Index is upgrading', ...upgrade })
+    expect(reason).toBe('upgrading')
+    expect(trailers).toMatchObject({
+      ...{ 'migrations-done': '1', 'migrations-total': '3', migration: '0002_statistics.sql' },
+      ...{ 'parts-left': '4', 'retry-after-ms': '5000' },
+    })
+  })
+})
