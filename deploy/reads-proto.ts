@@ -258,7 +258,7 @@ class ProtoFile {
 }
 
 function argumentDoc(schema: TSchema): string {
-  const { title, default: fallback } = schema as { readonly title?: string; readonly default?: unknown }
+  const { title, default: fallback } = schema as { title?: string; default?: string | number | boolean }
   const range = `${title === undefined ? '' : `${title}: `}${rangeOf(schema)}`
   return fallback === undefined ? range : `${range}; ${String(fallback)} where left out`
 }

@@ -86,11 +86,11 @@ function encodingOf({ answer }: Read, output: DescMessage): Encoding {
 
 /** The trailers say what REST has in headers and body. */
 function rpcError({ kind, message, retryMs, details = {}, chain }: Failure): RpcError {
-  const told = { ...details, 'retry-after-ms': retryMs }
-  const trailers = Object.entries(told).flatMap(([name, value]) =>
-    value === null || value === undefined ? [] : [[kebab(name), String(value)]],
-  )
-  return new RpcError(CODE[kind], message, { ...stateOf(chain), ...Object.fromEntries(trailers) })
+  const trailers = stateOf(chain)
+  if (retryMs !== undefined) trailers['retry-after-ms'] = String(retryMs)
+  for (const [name, value] of Object.entries(details))
+    if (value !== null) trailers[kebab(name)] = String(value)
+  return new RpcError(CODE[kind], message, trailers)
 }
 
 /** migrationsDone, retry_after_ms → migrations-done, retry-after-ms. */

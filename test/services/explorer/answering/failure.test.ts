@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
+import { Channel } from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { AvailableDatabase } from '../../../../services/explorer/tables/availability.js'
 import { READS } from '../../../../services/explorer/reads/index.js'
 import { State } from '../../../../services/explorer/state/state.js'
@@ -25,12 +26,15 @@ describe('an explorer that has read neither head nor mempool', () => {
     const parts = { state, tables: new Tables(available) }
     const bare = await startBare({ ...parts, reads: READS })
     const rpc = await startBareRpc(parts)
-    closing.push(() => bare.close(), rpc.close)
+    closing.push(
+      () => bare.close(),
+      () => rpc.close(),
+    )
     const { status, body } = await getAnswer(`${bare.url}/api/v1/blocks`)
     const socket = await sendRaw(bare.port, SOCKET_REQUEST, { answers: 1 })
     const call = (await failureOf(rpc.client.blocks({}))) as { code: Code; details: string }
     const { trailers } = call as { trailers?: Readonly<Record<string, string>> }
-    const subscription = rpc.client.subscribe({ channel: 1 })[Symbol.asyncIterator]()
+    const subscription = rpc.client.subscribe({ channel: Channel.BLOCKS })[Symbol.asyncIterator]()
     const subscribed = (await failureOf(subscription.next())) as { details: string }
     const metrics = await (await fetch(`${bare.url}/metrics`)).text()
     const reason = /_count\{route="\/api\/v1\/blocks",status="503",reason="(\w+)"\} 1/.exec(metrics)?.[1]
