@@ -1,29 +1,29 @@
--- Every row of a block carries (height, block_hash): readers take the rows of the blocks that the head's chain holds,
--- so a row of a branch that is being written, or that was replaced, is never seen. A row is a pure function of its
--- block's hash: writing it again changes nothing (ReplacingMergeTree folds the copies, readers do not need it to).
+-- Every row of a block contains (height, block_hash): readers take the rows of the blocks on the head's chain, so a row of
+-- a branch that is being written, or that was replaced, is never visible. A row is a pure function of its block's hash:
+-- writing it again changes nothing (ReplacingMergeTree merges the copies, but readers do not depend on it).
 -- Hashes are 32 bytes in display order.
 
--- One row makes a state visible: the newest by position is the head.
+-- One row makes a state visible: the row with the highest position is the head.
 CREATE TABLE heads
 (
-    position      Int64,                        -- of topic `chain`: the last event folded into this state
+    position      Int64,                        -- of topic `chain`: the last event applied to this state
     previous      Int64,                        -- position of the head before this one, -1 for none
     chain         LowCardinality(String),       -- main, test, signet, regtest
-    tip_height    Int64,                        -- -1: no block
+    tip_height    Int64,                        -- -1 for a chain without blocks
     tip_hash      FixedString(32),
-    final_height  Int64,                        -- at and below it only blocks listed as stale are filtered out
-    epoch         UInt32,                       -- of the poller whose event was the last
+    final_height  Int64,                        -- at and below it readers leave out only stale blocks
+    epoch         UInt32,                       -- epoch of the last event
     sequence      UInt64,
     disconnected  Array(FixedString(32)),       -- highest first
     connected     Array(FixedString(32)),       -- lowest first
-    blocks_before UInt64,                       -- blocks that all heads before this one connected: numbers the feed
-    reorgs_before UInt64,                       -- reorganisations before this one
+    blocks_before UInt64,                       -- blocks connected by all previous heads: numbers the feed
+    reorgs_before UInt64,                       -- reorganisations of all previous heads
     written_at    DateTime64(3, 'UTC')
 )
 ENGINE = ReplacingMergeTree ORDER BY (position, written_at)
 SETTINGS fsync_after_insert = 1;
 
--- Written before every other row of its block, so that a block that ever left a row is known by its hash.
+-- Written before every other row of its block, so that every block that left a row is known by its hash.
 CREATE TABLE blocks
 (
     height        UInt32,
@@ -39,16 +39,16 @@ CREATE TABLE blocks
     stripped_size UInt32,
     weight        UInt32,
     tx_count      UInt32,
-    input_count   UInt32,                       -- coinbase left out
+    input_count   UInt32,                       -- without the coinbase
     output_count  UInt32,
     total_fees    UInt64,
-    total_output  UInt64,                       -- of all transactions, coinbase left out
+    total_output  UInt64,                       -- of all transactions except the coinbase
     subsidy       UInt64,
-    miner_script  String,                       -- the coinbase's first output with an address, empty for none
+    miner_script  String,                       -- the first coinbase output with an address, empty for none
     coinbase_script String,
     chainwork     FixedString(32),              -- big endian
     dilithium_tx_count UInt32,
-    -- the fold of the chain up to and with this block
+    -- totals of the chain up to and including this block
     sum_txs       UInt64,
     sum_dilithium_txs UInt64,
     supply        UInt64,                       -- Σ unspent outputs
@@ -64,7 +64,8 @@ SETTINGS index_granularity = 256, fsync_after_insert = 1;
 CREATE TABLE block_heights (hash FixedString(32), height UInt32)
 ENGINE = EmbeddedRocksDB PRIMARY KEY hash;
 
--- The transactions of a block, in order. What a witness decides is here, for two blocks may hold one txid with other witnesses.
+-- The transactions of a block, in order. Columns that depend on the witness are here, because two blocks may contain the same
+-- txid with different witnesses.
 CREATE TABLE block_txs
 (
     height        UInt32,
@@ -80,7 +81,7 @@ CREATE TABLE block_txs
 ENGINE = ReplacingMergeTree ORDER BY (height, block_hash, tx_index)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1;
 
--- The same rows by txid: where a transaction is.
+-- The same rows by txid: the location of a transaction.
 CREATE TABLE tx_places
 (
     txid          FixedString(32),
@@ -96,7 +97,7 @@ CREATE TABLE tx_places
 ENGINE = ReplacingMergeTree ORDER BY (txid, height, block_hash)
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
 
--- What a txid fixes for ever: the transaction without its witnesses, and what its inputs spend.
+-- The data that a txid determines: the transaction without its witnesses, and the outputs that its inputs spend.
 CREATE TABLE tx_bodies
 (
     txid          FixedString(32),
@@ -105,7 +106,7 @@ CREATE TABLE tx_bodies
 )
 ENGINE = EmbeddedRocksDB PRIMARY KEY txid;
 
--- What a wtxid fixes: the witnesses (only of transactions that have one).
+-- The data that a wtxid determines: the witnesses (only for transactions that have one).
 CREATE TABLE tx_witnesses
 (
     wtxid         FixedString(32),
@@ -113,7 +114,7 @@ CREATE TABLE tx_witnesses
 )
 ENGINE = EmbeddedRocksDB PRIMARY KEY wtxid;
 
--- Which input spends an output.
+-- The input that spends an output.
 CREATE TABLE spends
 (
     prev_txid     FixedString(32),
@@ -127,7 +128,7 @@ ENGINE = ReplacingMergeTree ORDER BY (prev_txid, prev_vout, height, block_hash)
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
 
 -- One row per script and transaction, numbered along the chain (`ordinal`, from 1), with the script's totals after it:
--- a summary is its last visible row, a page a range of ordinals, however long the history. script_hash = sha256(script).
+-- a summary is the last visible row, a page is a range of ordinals, however long the history. script_hash = sha256(script).
 CREATE TABLE script_txs
 (
     script_hash   FixedString(32),
@@ -144,13 +145,13 @@ CREATE TABLE script_txs
     unspent_count UInt64,
     first_height  UInt32,
     first_time    UInt32,
-    shows_dilithium UInt8                       -- a spend so far has shown a Dilithium signature or redeem script
+    shows_dilithium UInt8                       -- has spent with a Dilithium signature or redeem script
 )
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, ordinal, height, block_hash)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
--- The outputs of a script in the order in which they are listed (height descending by its complement), and their spends as
--- rows of their own: an output is unspent where no visible row with spent = 1 stands beside its visible row with spent = 0.
+-- The outputs of a script in the order in which they are listed (height descending, by its complement), and their spends as
+-- separate rows: an output is unspent if it has a visible row with spent = 0 and none with spent = 1.
 CREATE TABLE script_outputs
 (
     script_hash   FixedString(32),
@@ -158,13 +159,13 @@ CREATE TABLE script_outputs
     txid          FixedString(32),
     vout          UInt32,
     spent         UInt8,
-    height        UInt32,                       -- of the block of this row: the creating or the spending one
+    height        UInt32,                       -- of the creating or the spending block
     block_hash    FixedString(32),
     value         UInt64
 )
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, depth, txid, vout, spent, height, block_hash)
 SETTINGS index_granularity = 512, fsync_after_insert = 1;
 
--- The scripts themselves, for what starts from a hash.
+-- Scripts by their hash.
 CREATE TABLE scripts (script_hash FixedString(32), script String)
 ENGINE = EmbeddedRocksDB PRIMARY KEY script_hash;

@@ -1,5 +1,5 @@
--- Statistics, whale alerts and OP_RETURN. The columns are folds of the chain like all others, so what was folded without
--- them is dropped and folded again from the log, which keeps blocks for ever.
+-- Statistics, whale alerts and OP_RETURN. The columns are cumulative like all others, so rows without them are dropped and
+-- computed again from the log, which retains blocks indefinitely.
 TRUNCATE TABLE heads;
 TRUNCATE TABLE blocks;
 TRUNCATE TABLE block_heights;
@@ -15,16 +15,16 @@ ALTER TABLE blocks
     ADD COLUMN IF NOT EXISTS difficulty Float64,
     ADD COLUMN IF NOT EXISTS active_addresses UInt32,     -- touched for the first time on this block's UTC day
     ADD COLUMN IF NOT EXISTS new_addresses UInt32,        -- touched for the first time ever
-    ADD COLUMN IF NOT EXISTS sum_op_returns UInt64,       -- rows of op_returns up to and with this block
+    ADD COLUMN IF NOT EXISTS sum_op_returns UInt64,       -- rows of op_returns up to and including this block
     ADD INDEX IF NOT EXISTS by_time time TYPE minmax GRANULARITY 1;
 
--- What left its owners: outputs that return to a script among the inputs do not count. 0 for a coinbase.
+-- The value that left its owners: outputs that return to a script among the inputs do not count. 0 for a coinbase.
 ALTER TABLE block_txs
     ADD COLUMN IF NOT EXISTS moved UInt64,
     ADD INDEX IF NOT EXISTS by_moved moved TYPE minmax GRANULARITY 1;
 
--- UTC days (since 1970) on which the script was touched and which a later block can still have: times are not in order, but
--- no block's is at or before the median of the eleven before it.
+-- UTC days (since 1970) on which the script was touched and which a later block can still have: block times are not ordered,
+-- but the time of a block is always after the median of the previous eleven.
 ALTER TABLE script_txs ADD COLUMN IF NOT EXISTS open_days Array(UInt16);
 
 -- The balance of each script with an address after each block that touches it, and before it.
@@ -42,8 +42,8 @@ CREATE TABLE script_balances
 ENGINE = ReplacingMergeTree ORDER BY (height, block_hash, script_hash)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1;
 
--- All funded addresses, ranked, as of a block: a pure function of that block's hash, true as long as the block is of the
--- chain. What was touched since is laid over it from script_balances.
+-- All funded addresses, ranked, as of a block: a pure function of that block's hash, valid as long as the block is part of the
+-- chain. Readers apply later changes from script_balances.
 CREATE TABLE ranked_balances
 (
     at_height     UInt32,
@@ -58,7 +58,7 @@ CREATE TABLE ranked_balances
 ENGINE = ReplacingMergeTree ORDER BY rank PARTITION BY (at_height, at_hash)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1;
 
--- Written when all rows of a ranking are.
+-- Written after all rows of a ranking.
 CREATE TABLE rankings
 (
     height        UInt32,
@@ -69,7 +69,7 @@ CREATE TABLE rankings
 ENGINE = ReplacingMergeTree ORDER BY (height, block_hash)
 SETTINGS fsync_after_insert = 1;
 
--- Numbered along the chain (`ordinal`, from 1), so that a page is a range, however deep. Without the witness commitments.
+-- Numbered along the chain (`ordinal`, from 1), so that a page is a range, however deep. Does not include witness commitments.
 CREATE TABLE op_returns
 (
     ordinal       UInt64,

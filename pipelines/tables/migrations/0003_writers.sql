@@ -1,8 +1,8 @@
--- One row for each materializer that took over: from its position on only its heads count, and those of later ones. What an
--- older one writes beyond it, woken from the dead, is never visible.
+-- One row for each takeover by a materializer: from its position on, only its heads and those of later writers count. What an
+-- older writer writes beyond it, after it resumes, is never visible.
 CREATE TABLE writers
 (
-    writer        UInt64,                       -- grows from one to the next
+    writer        UInt64,                       -- higher than all before
     position      Int64,                        -- of the newest head when it took over, -1 for none
     claimed_at    DateTime64(3, 'UTC')
 )

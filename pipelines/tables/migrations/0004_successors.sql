@@ -1,5 +1,5 @@
--- Another database that was built from the same log can take a database's place (`npm run replay -- --into`): one row does
--- it, since it is a claim as well: from its position on nothing of this database counts, and who reads it finds the next one.
+-- A database can hand over to another one that was built from the same log (`npm run replay -- --into`), by one row that is a
+-- takeover as well: from its position on, no head of this database counts, and readers of this row find the successor.
 ALTER TABLE writers
-    ADD COLUMN IF NOT EXISTS successor String,            -- the database that serves from here on; empty for none
-    ADD COLUMN IF NOT EXISTS replaces String;             -- of one that is being built: the database whose place it is to take
+    ADD COLUMN IF NOT EXISTS successor String,            -- the database that serves from this position on; empty for none
+    ADD COLUMN IF NOT EXISTS replaces String;             -- during a build: the database that this one will replace

@@ -1,9 +1,9 @@
--- It also filled script_spends at first:
+-- An earlier form of this migration also filled script_spends:
 -- formerly 6be8f1d45869e6eb50bdd233839bd09baf7456de761dd26d812844d7e5393b27
 
--- The spends of a script's outputs by the block that spends, newest last: what changed above a height is a range. The same
--- facts as the rows of script_outputs with spent = 1, which stand beside the outputs. Of blocks that an earlier version wrote
--- there are none, and nobody asks for them: this table is read above a list only, and no list is older than this table.
+-- The spends of a script's outputs by the spending block, newest last: the changes above a height are a range. They equal the
+-- rows of script_outputs with spent = 1, which are ordered by output. There are none for blocks that an earlier version wrote,
+-- and none are needed: this table is read only above a list, and no list is older than this table.
 CREATE TABLE script_spends
 (
     script_hash   FixedString(32),
@@ -16,8 +16,8 @@ CREATE TABLE script_spends
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, height, block_hash, depth, txid, vout)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
--- All unspent outputs of a script that has spent many, as of a block, numbered in the order in which they are listed: true as
--- long as that block is of the chain. What was spent and created since is laid over it.
+-- All unspent outputs of a script that has spent many, as of a block, numbered in the order in which they are listed: valid as
+-- long as that block is part of the chain. Readers apply later changes.
 CREATE TABLE unspent_outputs
 (
     script_hash   FixedString(32),
@@ -32,7 +32,7 @@ CREATE TABLE unspent_outputs
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, at_height, at_hash, place)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
--- Written when all rows of a list are.
+-- Written after all rows of a list.
 CREATE TABLE unspent_lists
 (
     script_hash   FixedString(32),

@@ -2,7 +2,7 @@
 // @generated from file headwater/events/v1/events.proto (package headwater.events.v1, syntax proto3)
 /* eslint-disable */
 
-// What the log carries. Hashes are 32 bytes in display order (the order of the hex that people read).
+// The events of the log. Hashes are 32 bytes in display order (the order of their usual hex form).
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -15,13 +15,13 @@ export const file_headwater_events_v1_events: GenFile = /*@__PURE__*/
   fileDesc("CiBoZWFkd2F0ZXIvZXZlbnRzL3YxL2V2ZW50cy5wcm90bxITaGVhZHdhdGVyLmV2ZW50cy52MSKvAgoKQ2hhaW5FdmVudBINCgVlcG9jaBgBIAEoDRIQCghzZXF1ZW5jZRgCIAEoBBIPCgdzZXR0bGVkGAMgASgIEjoKDWVwb2NoX3N0YXJ0ZWQYBCABKAsyIS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkVwb2NoU3RhcnRlZEgAEj4KD2Jsb2NrX2Nvbm5lY3RlZBgFIAEoCzIjLmhlYWR3YXRlci5ldmVudHMudjEuQmxvY2tDb25uZWN0ZWRIABJEChJibG9ja19kaXNjb25uZWN0ZWQYBiABKAsyJi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkJsb2NrRGlzY29ubmVjdGVkSAASEgoKZ2VuZXJhdGlvbhgHIAEoDRIQCghjaGVja3N1bRgIIAEoB0IHCgVldmVudCJgCgxFcG9jaFN0YXJ0ZWQSDQoFY2hhaW4YASABKAkSFAoMZ2VuZXNpc19oYXNoGAIgASgMEisKBnJlc3VtZRgDIAEoCzIbLmhlYWR3YXRlci5ldmVudHMudjEuUmVzdW1lIlYKBlJlc3VtZRIOCgZoZWlnaHQYASABKAMSDAoEaGFzaBgCIAEoDBIUCgxzZXR0bGVkX3dvcmsYAyABKAwSGAoQZGFtYWdlZF9wb3NpdGlvbhgEIAEoAyKmAQoOQmxvY2tDb25uZWN0ZWQSDgoGaGVpZ2h0GAEgASgNEgwKBGhhc2gYAiABKAwSEQoJcHJldl9oYXNoGAMgASgMEhMKC21lZGlhbl90aW1lGAQgASgNEhEKCWNoYWlud29yaxgFIAEoDBILCgNyYXcYBiABKAwSLgoIcHJldm91dHMYByADKAsyHC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlByZXZvdXQiOAoHUHJldm91dBINCgV2YWx1ZRgBIAEoBBIOCgZzY3JpcHQYAiABKAwSDgoGaGVpZ2h0GAMgASgNIkQKEUJsb2NrRGlzY29ubmVjdGVkEg4KBmhlaWdodBgBIAEoDRIMCgRoYXNoGAIgASgMEhEKCXByZXZfaGFzaBgDIAEoDCKyAgoJTm9kZUV2ZW50Eg0KBWVwb2NoGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEhYKDmNoYWluX3Bvc2l0aW9uGAMgASgDEjMKCWhlYXJ0YmVhdBgEIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0SAASNAoKcG9vbF9kZWx0YRgFIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbERlbHRhSAASOgoNcG9vbF9zbmFwc2hvdBgGIAEoCzIhLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbFNuYXBzaG90SAASPAoOcmVwYWlyX3JlZnVzZWQYByABKAsyIi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlJlcGFpclJlZnVzZWRIAEIHCgVldmVudCI3Cg1SZXBhaXJSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIWCg5hbGVydF9wb3NpdGlvbhgCIAEoAyJeCglIZWFydGJlYXQSDwoHdGltZV9tcxgBIAEoAxITCgtub2RlX2hlaWdodBgCIAEoDRIRCglub2RlX2hhc2gYAyABKAwSGAoQcG9sbF9pbnRlcnZhbF9tcxgEIAEoDSKcAQoJUG9vbERlbHRhEhkKEXNuYXBzaG90X3Bvc2l0aW9uGAEgASgDEhYKDmVudGVyZWRfYmVmb3JlGAIgASgEEi8KB2VudGVyZWQYAyADKAsyHi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlBvb2xFbnRyeRIrCgRsZWZ0GAQgAygLMh0uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sTGVmdCJ0CgxQb29sU25hcHNob3QSDAoEcGFydBgBIAEoDRINCgVwYXJ0cxgCIAEoDRIWCg5lbnRlcmVkX2JlZm9yZRgDIAEoBBIvCgdlbnRyaWVzGAQgAygLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sRW50cnkiRwoJUG9vbEVudHJ5EgwKBHR4aWQYASABKAwSCwoDcmF3GAIgASgMEgsKA2ZlZRgDIAEoBBISCgpmaXJzdF9zZWVuGAQgASgNIrsBCghQb29sTGVmdBIMCgR0eGlkGAEgASgMEjQKBnJlYXNvbhgCIAEoDjIkLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbExlZnQuUmVhc29uEgoKAmJ5GAMgASgMIl8KBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIUChBSRUFTT05fQ09ORklSTUVEEAESEwoPUkVBU09OX1JFUExBQ0VEEAISEgoOUkVBU09OX0VWSUNURUQQAyK2AQoOQ29tbWl0dGVkRXZlbnQSMgoEaGVhZBgBIAEoCzIiLmhlYWR3YXRlci5ldmVudHMudjEuSGVhZENvbW1pdHRlZEgAEjoKCWhlYXJ0YmVhdBgCIAEoCzIlLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0QXBwbGllZEgAEisKBWFsZXJ0GAMgASgLMhouaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydEgAQgcKBWV2ZW50IpACCgVBbGVydBItCgRraW5kGAEgASgOMh8uaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydC5LaW5kEg0KBXRvcGljGAIgASgJEhEKCXBhcnRpdGlvbhgDIAEoBRIQCghwb3NpdGlvbhgEIAEoAxIOCgZyZWFzb24YBSABKAkSLgoFaW5kZXgYBiABKAsyHy5oZWFkd2F0ZXIuZXZlbnRzLnYxLkluZGV4U3RhdGUSDwoHcmVmdXNlZBgHIAEoCCJTCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIPCgtLSU5EX1BPSVNPThABEhMKD0tJTkRfTE9HX1NIUkFOSxACEg8KC0tJTkRfREVGRUNUEAMi1QEKCkluZGV4U3RhdGUSFAoMZ2VuZXNpc19oYXNoGAEgASgMEg0KBWNoYWluGAIgAygMEhQKDGZpcnN0X2hlaWdodBgDIAEoDRIMCgR3b3JrGAQgASgMEhUKDWhlYWRfcG9zaXRpb24YBSABKAMSDQoFZXBvY2gYBiABKA0SFQoNZ29vZF9wb3NpdGlvbhgHIAEoAxIVCg1zZWVuX3Bvc2l0aW9uGAggASgDEhkKDG5lZWRlZF9hYm92ZRgJIAEoA0gAiAEBQg8KDV9uZWVkZWRfYWJvdmUicAoKRGVhZExldHRlchINCgV0b3BpYxgBIAEoCRIRCglwYXJ0aXRpb24YAiABKAUSEAoIcG9zaXRpb24YAyABKAMSDgoGcmVhc29uGAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDQoFdmFsdWUYBiABKAwicwoNSGVhZENvbW1pdHRlZBIQCghwb3NpdGlvbhgBIAEoAxISCgp0aXBfaGVpZ2h0GAIgASgNEhAKCHRpcF9oYXNoGAMgASgMEhUKDWxvd2VzdF9oZWlnaHQYBCABKA0SEwoLbG93ZXN0X2hhc2gYBSABKAwiWQoQSGVhcnRiZWF0QXBwbGllZBIxCgloZWFydGJlYXQYASABKAsyHi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkhlYXJ0YmVhdBISCgphcHBsaWVkX21zGAIgASgDYgZwcm90bzM");
 
 /**
- * An event of the topic `chain`: the node's best chain as it grew and shrank, in order, kept for ever.
+ * An event of the topic `chain`: a change of the node's best chain, in order, retained indefinitely.
  *
  * @generated from message headwater.events.v1.ChainEvent
  */
 export type ChainEvent = Message<"headwater.events.v1.ChainEvent"> & {
   /**
-   * Start number of the poller that wrote this; consumers drop events of an epoch older than the newest seen.
+   * Number of the start of the poller that wrote this; consumers drop events of an epoch older than the newest seen.
    *
    * @generated from field: uint32 epoch = 1;
    */
@@ -35,7 +35,7 @@ export type ChainEvent = Message<"headwater.events.v1.ChainEvent"> & {
   sequence: bigint;
 
   /**
-   * True where the state after this event may be shown; false within a reorganisation that is not whole yet.
+   * Whether the state after this event may be published; false during an incomplete reorganisation.
    *
    * @generated from field: bool settled = 3;
    */
@@ -46,7 +46,7 @@ export type ChainEvent = Message<"headwater.events.v1.ChainEvent"> & {
    */
   event: {
     /**
-     * The poller of this epoch begins; the chain is as before.
+     * The poller of this epoch has started; the chain is unchanged.
      *
      * @generated from field: headwater.events.v1.EpochStarted epoch_started = 4;
      */
@@ -62,7 +62,7 @@ export type ChainEvent = Message<"headwater.events.v1.ChainEvent"> & {
     case: "blockConnected";
   } | {
     /**
-     * The tip is gone.
+     * The tip was disconnected.
      *
      * @generated from field: headwater.events.v1.BlockDisconnected block_disconnected = 6;
      */
@@ -71,14 +71,14 @@ export type ChainEvent = Message<"headwater.events.v1.ChainEvent"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Grows when the log was replaced by one that ends lower: ranks its events above all of the log before. Mostly 0.
+   * Grows when the log was replaced by one that ends lower: ranks its events above all events of the old log. Usually 0.
    *
    * @generated from field: uint32 generation = 7;
    */
   generation: number;
 
   /**
-   * CRC-32 of the event without this field, which is its last; 0 in events of earlier versions, which have none.
+   * CRC-32 of the event without this field, which is its last; 0 in events of earlier versions, which have no checksum.
    *
    * @generated from field: fixed32 checksum = 8;
    */
@@ -113,7 +113,7 @@ export type EpochStarted = Message<"headwater.events.v1.EpochStarted"> & {
   genesisHash: Uint8Array;
 
   /**
-   * Set where this epoch repairs the log.
+   * Set if this epoch repairs the log.
    *
    * @generated from field: headwater.events.v1.Resume resume = 3;
    */
@@ -128,35 +128,34 @@ export const EpochStartedSchema: GenMessage<EpochStarted> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 1);
 
 /**
- * The chain is again what it was up to a block. All that the log holds between the event that connected that block and this
- * epoch is superseded.
+ * The chain is reset to a block. All events between the one that connected that block and this epoch are superseded.
  *
  * @generated from message headwater.events.v1.Resume
  */
 export type Resume = Message<"headwater.events.v1.Resume"> & {
   /**
-   * Of the last block that stays; -1 for none: the chain is written again from block 0.
+   * Height of the last block that stays; -1 for none: the chain is written again from block 0.
    *
    * @generated from field: int64 height = 1;
    */
   height: bigint;
 
   /**
-   * Of the same block; 32 zero bytes for none.
+   * Hash of the same block; 32 zero bytes for none.
    *
    * @generated from field: bytes hash = 2;
    */
   hash: Uint8Array;
 
   /**
-   * Total work of the tip that the index publishes meanwhile, 32 bytes, big endian; empty for none. Nothing with less is settled.
+   * Total work of the tip that the index publishes meanwhile, 32 bytes, big endian; empty for none. No state with less is settled.
    *
    * @generated from field: bytes settled_work = 3;
    */
   settledWork: Uint8Array;
 
   /**
-   * Position in topic `chain` of the first event that was found invalid; -1 where the log lacks what was indexed.
+   * Position in topic `chain` of the first invalid event; -1 if the log lacks indexed events.
    *
    * @generated from field: int64 damaged_position = 4;
    */
@@ -177,7 +176,7 @@ export const ResumeSchema: GenMessage<Resume> = /*@__PURE__*/
  */
 export type BlockConnected = Message<"headwater.events.v1.BlockConnected"> & {
   /**
-   * One more than the tip's before; 0 for the first block.
+   * Height of the previous tip plus 1; 0 for the first block.
    *
    * @generated from field: uint32 height = 1;
    */
@@ -191,7 +190,7 @@ export type BlockConnected = Message<"headwater.events.v1.BlockConnected"> & {
   hash: Uint8Array;
 
   /**
-   * Of the tip before; 32 zero bytes for block 0.
+   * Hash of the previous tip; 32 zero bytes for block 0.
    *
    * @generated from field: bytes prev_hash = 3;
    */
@@ -205,7 +204,7 @@ export type BlockConnected = Message<"headwater.events.v1.BlockConnected"> & {
   medianTime: number;
 
   /**
-   * Total work up to and with this block, 32 bytes, big endian.
+   * Total work up to and including this block, 32 bytes, big endian.
    *
    * @generated from field: bytes chainwork = 5;
    */
@@ -219,7 +218,7 @@ export type BlockConnected = Message<"headwater.events.v1.BlockConnected"> & {
   raw: Uint8Array;
 
   /**
-   * What each input spends, coinbase left out, in the order of the block.
+   * The output that each input spends, without the coinbase, in the order of the block.
    *
    * @generated from field: repeated headwater.events.v1.Prevout prevouts = 7;
    */
@@ -269,27 +268,27 @@ export const PrevoutSchema: GenMessage<Prevout> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 4);
 
 /**
- * The tip left the best chain; the tip is prev_hash again.
+ * The tip left the best chain; prev_hash is the tip again.
  *
  * @generated from message headwater.events.v1.BlockDisconnected
  */
 export type BlockDisconnected = Message<"headwater.events.v1.BlockDisconnected"> & {
   /**
-   * Of the block that left.
+   * Height of the disconnected block.
    *
    * @generated from field: uint32 height = 1;
    */
   height: number;
 
   /**
-   * Of the block that left.
+   * Hash of the disconnected block.
    *
    * @generated from field: bytes hash = 2;
    */
   hash: Uint8Array;
 
   /**
-   * Of its parent; 32 zero bytes for block 0.
+   * Hash of its parent; 32 zero bytes for block 0.
    *
    * @generated from field: bytes prev_hash = 3;
    */
@@ -304,28 +303,28 @@ export const BlockDisconnectedSchema: GenMessage<BlockDisconnected> = /*@__PURE_
   messageDesc(file_headwater_events_v1_events, 5);
 
 /**
- * An event of the topic `node`: what the node shows beside its chain, kept for a day.
+ * An event of the topic `node`: the node's state apart from its chain, retained for a day.
  *
  * @generated from message headwater.events.v1.NodeEvent
  */
 export type NodeEvent = Message<"headwater.events.v1.NodeEvent"> & {
   /**
-   * That of the poller in topic `chain`; consumers drop events of an epoch older than the newest seen.
+   * Epoch of the poller in topic `chain`; consumers drop events of an epoch older than the newest seen.
    *
    * @generated from field: uint32 epoch = 1;
    */
   epoch: number;
 
   /**
-   * Grows within an epoch, from 0, counted apart from topic `chain`; one that is not larger than the last is a duplicate. A
-   * number is missing where writing failed.
+   * Grows within an epoch, from 0, independent of topic `chain`; a number that is not higher than the last is a duplicate.
+   * Numbers of failed writes are missing.
    *
    * @generated from field: uint64 sequence = 2;
    */
   sequence: bigint;
 
   /**
-   * The last position of topic `chain` that the poller had written when it saw this, plus 2^40 times its generation; -1 for none.
+   * The last position of topic `chain` that the poller had written when it observed this, plus 2^40 times its generation; -1 for none.
    *
    * @generated from field: int64 chain_position = 3;
    */
@@ -344,7 +343,7 @@ export type NodeEvent = Message<"headwater.events.v1.NodeEvent"> & {
     case: "heartbeat";
   } | {
     /**
-     * The pool has changed.
+     * The mempool has changed.
      *
      * @generated from field: headwater.events.v1.PoolDelta pool_delta = 5;
      */
@@ -352,7 +351,7 @@ export type NodeEvent = Message<"headwater.events.v1.NodeEvent"> & {
     case: "poolDelta";
   } | {
     /**
-     * A part of the pool as it is.
+     * A part of the complete mempool.
      *
      * @generated from field: headwater.events.v1.PoolSnapshot pool_snapshot = 6;
      */
@@ -360,7 +359,7 @@ export type NodeEvent = Message<"headwater.events.v1.NodeEvent"> & {
     case: "poolSnapshot";
   } | {
     /**
-     * The poller does not repair the log. Its epoch is 0, since it has started none.
+     * The poller does not repair the log. The epoch is 0, because it has started none.
      *
      * @generated from field: headwater.events.v1.RepairRefused repair_refused = 7;
      */
@@ -377,20 +376,20 @@ export const NodeEventSchema: GenMessage<NodeEvent> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 6);
 
 /**
- * The poller cannot replace what a materializer reported as damaged, and stops.
+ * The poller cannot replace the events that a materializer reported as damaged, and stops.
  *
  * @generated from message headwater.events.v1.RepairRefused
  */
 export type RepairRefused = Message<"headwater.events.v1.RepairRefused"> & {
   /**
-   * In words, for the operator: what does not belong together, and what to do.
+   * Message for the operator: what does not match, and what to do.
    *
    * @generated from field: string reason = 1;
    */
   reason: string;
 
   /**
-   * Position in topic `committed` of the alert.
+   * Position of the alert in topic `committed`.
    *
    * @generated from field: int64 alert_position = 2;
    */
@@ -405,34 +404,34 @@ export const RepairRefusedSchema: GenMessage<RepairRefused> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 7);
 
 /**
- * Written at every poll that the node answered, and while one takes long, also at each new tip and every half interval.
+ * Written at every poll that the node answered, and during a long poll also at each new tip and every half interval.
  *
  * @generated from message headwater.events.v1.Heartbeat
  */
 export type Heartbeat = Message<"headwater.events.v1.Heartbeat"> & {
   /**
-   * Unix milliseconds of the poller's clock.
+   * Time of the poller's clock, in Unix milliseconds.
    *
    * @generated from field: int64 time_ms = 1;
    */
   timeMs: bigint;
 
   /**
-   * Of the node's best block, which the log may not hold yet.
+   * Height of the node's best block, which the log may not contain yet.
    *
    * @generated from field: uint32 node_height = 2;
    */
   nodeHeight: number;
 
   /**
-   * Of the same block.
+   * Hash of the same block.
    *
    * @generated from field: bytes node_hash = 3;
    */
   nodeHash: Uint8Array;
 
   /**
-   * How often this poller polls, in milliseconds.
+   * Poll interval of this poller, in milliseconds.
    *
    * @generated from field: uint32 poll_interval_ms = 4;
    */
@@ -447,36 +446,36 @@ export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 8);
 
 /**
- * What changed in the pool since the last delta or snapshot. Sets of the last whole snapshot plus all later deltas = the pool.
- * Written with nothing in it when a block has left the chain and the pool is still what it was, and at a poller's start: whoever
- * holds the transactions of lost blocks to be unconfirmed learns that they are not.
+ * The changes of the mempool since the last delta or snapshot. The last complete snapshot plus all later deltas is the mempool.
+ * Written empty when a block has left the chain and the mempool is unchanged, and at the start of a poller: consumers that treat
+ * the transactions of disconnected blocks as unconfirmed learn that they are not in the mempool.
  *
  * @generated from message headwater.events.v1.PoolDelta
  */
 export type PoolDelta = Message<"headwater.events.v1.PoolDelta"> & {
   /**
-   * Position in topic `node` of the first part of the last whole snapshot, where a new reader begins.
+   * Position in topic `node` of the first part of the last complete snapshot, where a new reader starts.
    *
    * @generated from field: int64 snapshot_position = 1;
    */
   snapshotPosition: bigint;
 
   /**
-   * How many entries had ever entered before this delta: numbers the feed's events without a memory.
+   * Number of entries that had ever entered before this delta: numbers the events of the feed without stored state.
    *
    * @generated from field: uint64 entered_before = 2;
    */
   enteredBefore: bigint;
 
   /**
-   * What is new, in the order in which the node first saw it; cut into several deltas at about 512 KiB.
+   * New entries, in the order in which the node first saw them; split into several deltas at about 512 KiB.
    *
    * @generated from field: repeated headwater.events.v1.PoolEntry entered = 3;
    */
   entered: PoolEntry[];
 
   /**
-   * What is gone; where a change is cut, all of it is in the first delta.
+   * Entries that left; if a change is split, all of them are in the first delta.
    *
    * @generated from field: repeated headwater.events.v1.PoolLeft left = 4;
    */
@@ -491,34 +490,34 @@ export const PoolDeltaSchema: GenMessage<PoolDelta> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 9);
 
 /**
- * The whole pool, in parts so that no event grows without bound. They stand in a row; until the last is there, it does not count.
+ * The complete mempool, in parts so that no event grows without bound. The parts are consecutive; a snapshot is valid only with its last part.
  *
  * @generated from message headwater.events.v1.PoolSnapshot
  */
 export type PoolSnapshot = Message<"headwater.events.v1.PoolSnapshot"> & {
   /**
-   * From 0.
+   * Number of this part, from 0.
    *
    * @generated from field: uint32 part = 1;
    */
   part: number;
 
   /**
-   * How many there are: at least one, also of an empty pool.
+   * Number of parts: at least one, also for an empty mempool.
    *
    * @generated from field: uint32 parts = 2;
    */
   parts: number;
 
   /**
-   * How many entries had ever entered, those of the snapshot included; the same in all parts.
+   * Number of entries that had ever entered, including those of the snapshot; the same in all parts.
    *
    * @generated from field: uint64 entered_before = 3;
    */
   enteredBefore: bigint;
 
   /**
-   * Those of this part, about 512 KiB, in the order in which they entered.
+   * The entries of this part, about 512 KiB, in the order in which they entered.
    *
    * @generated from field: repeated headwater.events.v1.PoolEntry entries = 4;
    */
@@ -533,13 +532,13 @@ export const PoolSnapshotSchema: GenMessage<PoolSnapshot> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 10);
 
 /**
- * A transaction of the pool.
+ * A transaction of the mempool.
  *
  * @generated from message headwater.events.v1.PoolEntry
  */
 export type PoolEntry = Message<"headwater.events.v1.PoolEntry"> & {
   /**
-   * Of `raw`.
+   * Txid of `raw`.
    *
    * @generated from field: bytes txid = 1;
    */
@@ -553,14 +552,14 @@ export type PoolEntry = Message<"headwater.events.v1.PoolEntry"> & {
   raw: Uint8Array;
 
   /**
-   * Base units, as the pool tells it.
+   * Fee in base units, as the node reports it.
    *
    * @generated from field: uint64 fee = 3;
    */
   fee: bigint;
 
   /**
-   * Unix seconds at which the node first saw it.
+   * Time at which the node first saw it, in Unix seconds.
    *
    * @generated from field: uint32 first_seen = 4;
    */
@@ -575,20 +574,20 @@ export const PoolEntrySchema: GenMessage<PoolEntry> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 11);
 
 /**
- * A transaction that is not in the pool any more.
+ * A transaction that left the mempool.
  *
  * @generated from message headwater.events.v1.PoolLeft
  */
 export type PoolLeft = Message<"headwater.events.v1.PoolLeft"> & {
   /**
-   * Of the transaction that left.
+   * Txid of the transaction.
    *
    * @generated from field: bytes txid = 1;
    */
   txid: Uint8Array;
 
   /**
-   * Why, as far as the poller can tell.
+   * The reason, as far as the poller can determine it.
    *
    * @generated from field: headwater.events.v1.PoolLeft.Reason reason = 2;
    */
@@ -621,21 +620,21 @@ export enum PoolLeft_Reason {
   UNSPECIFIED = 0,
 
   /**
-   * A block of the chain holds it.
+   * A block of the chain contains it.
    *
    * @generated from enum value: REASON_CONFIRMED = 1;
    */
   CONFIRMED = 1,
 
   /**
-   * Another transaction, of the pool or of a block, spends one of its inputs.
+   * Another transaction, of the mempool or of a block, spends one of its inputs.
    *
    * @generated from enum value: REASON_REPLACED = 2;
    */
   REPLACED = 2,
 
   /**
-   * Anything else: its age, its fee, or a parent that left.
+   * Any other reason: its age, its fee, or a parent that left.
    *
    * @generated from enum value: REASON_EVICTED = 3;
    */
@@ -649,7 +648,7 @@ export const PoolLeft_ReasonSchema: GenEnum<PoolLeft_Reason> = /*@__PURE__*/
   enumDesc(file_headwater_events_v1_events, 12, 0);
 
 /**
- * An event of the topic `committed`: what the materializer has made visible. Kept for a day.
+ * An event of the topic `committed`: what the materializer has made visible. Retained for a day.
  *
  * @generated from message headwater.events.v1.CommittedEvent
  */
@@ -659,7 +658,7 @@ export type CommittedEvent = Message<"headwater.events.v1.CommittedEvent"> & {
    */
   event: {
     /**
-     * The chain is visible up to here. At least once for each head.
+     * The chain is visible up to this head. Published at least once for each head.
      *
      * @generated from field: headwater.events.v1.HeadCommitted head = 1;
      */
@@ -667,7 +666,7 @@ export type CommittedEvent = Message<"headwater.events.v1.CommittedEvent"> & {
     case: "head";
   } | {
     /**
-     * The fold goes on: the newest heartbeat, once.
+     * The materializer makes progress: the newest heartbeat, once.
      *
      * @generated from field: headwater.events.v1.HeartbeatApplied heartbeat = 2;
      */
@@ -675,7 +674,7 @@ export type CommittedEvent = Message<"headwater.events.v1.CommittedEvent"> & {
     case: "heartbeat";
   } | {
     /**
-     * The fold stands still.
+     * The materializer has stopped.
      *
      * @generated from field: headwater.events.v1.Alert alert = 3;
      */
@@ -692,55 +691,55 @@ export const CommittedEventSchema: GenMessage<CommittedEvent> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 13);
 
 /**
- * The materializer cannot go on by itself; said again now and then, and over with the next head or heartbeat.
+ * The materializer cannot continue by itself. Repeated at intervals; resolved by the next head or heartbeat.
  *
  * @generated from message headwater.events.v1.Alert
  */
 export type Alert = Message<"headwater.events.v1.Alert"> & {
   /**
-   * What it is that stops it.
+   * The kind of the problem.
    *
    * @generated from field: headwater.events.v1.Alert.Kind kind = 1;
    */
   kind: Alert_Kind;
 
   /**
-   * Where in the log: `chain`, or `dead-letters` for a record there that is none.
+   * Topic of the event: `chain`, or `dead-letters` for a record there that is not a dead letter.
    *
    * @generated from field: string topic = 2;
    */
   topic: string;
 
   /**
-   * Always 0: topics have one.
+   * Always 0: topics have one partition.
    *
    * @generated from field: int32 partition = 3;
    */
   partition: number;
 
   /**
-   * Of the event that is wrong; -1 for KIND_LOG_SHRANK and KIND_DEFECT.
+   * Position of the invalid event; -1 for KIND_LOG_SHRANK and KIND_DEFECT.
    *
    * @generated from field: int64 position = 4;
    */
   position: bigint;
 
   /**
-   * In words, for the operator.
+   * Message for the operator.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
 
   /**
-   * Set where the poller can repair the log: what it has to join.
+   * Set if the poller can repair the log: the state that it must continue.
    *
    * @generated from field: headwater.events.v1.IndexState index = 6;
    */
   index?: IndexState | undefined;
 
   /**
-   * The poller has published that it does not; the reason names why.
+   * The poller has published that it does not repair the log; the reason contains its message.
    *
    * @generated from field: bool refused = 7;
    */
@@ -766,21 +765,21 @@ export enum Alert_Kind {
   UNSPECIFIED = 0,
 
   /**
-   * An event that is wrong at its right position.
+   * An event that is invalid at its position.
    *
    * @generated from enum value: KIND_POISON = 1;
    */
   POISON = 1,
 
   /**
-   * The log does not hold the event that the newest head was made of.
+   * The log does not hold the event that the newest head was made from.
    *
    * @generated from enum value: KIND_LOG_SHRANK = 2;
    */
   LOG_SHRANK = 2,
 
   /**
-   * An error of the materializer's own: it ends, and is started again.
+   * An internal error of the materializer: it exits, and is restarted.
    *
    * @generated from enum value: KIND_DEFECT = 3;
    */
@@ -794,13 +793,13 @@ export const Alert_KindSchema: GenEnum<Alert_Kind> = /*@__PURE__*/
   enumDesc(file_headwater_events_v1_events, 14, 0);
 
 /**
- * The state that the index publishes, and how much of the log it has read.
+ * The published state of the index, and how far it has read the log.
  *
  * @generated from message headwater.events.v1.IndexState
  */
 export type IndexState = Message<"headwater.events.v1.IndexState"> & {
   /**
-   * Of block 0; empty for an index without blocks.
+   * Hash of block 0; empty for an index without blocks.
    *
    * @generated from field: bytes genesis_hash = 1;
    */
@@ -815,7 +814,7 @@ export type IndexState = Message<"headwater.events.v1.IndexState"> & {
   chain: Uint8Array[];
 
   /**
-   * Of the first of them.
+   * Height of the first of them.
    *
    * @generated from field: uint32 first_height = 3;
    */
@@ -829,35 +828,35 @@ export type IndexState = Message<"headwater.events.v1.IndexState"> & {
   work: Uint8Array;
 
   /**
-   * Of the published head, as `NodeEvent.chain_position`; -1 for none.
+   * Position of the published head, as in `NodeEvent.chain_position`; -1 for none.
    *
    * @generated from field: int64 head_position = 5;
    */
   headPosition: bigint;
 
   /**
-   * Of the poller whose event was applied last.
+   * Epoch of the event that was applied last.
    *
    * @generated from field: uint32 epoch = 6;
    */
   epoch: number;
 
   /**
-   * Of the last event of topic `chain` before the damage; -1 where the log lacks what was indexed.
+   * Position of the last event of topic `chain` before the damage; -1 if the log lacks indexed events.
    *
    * @generated from field: int64 good_position = 7;
    */
   goodPosition: bigint;
 
   /**
-   * Up to this position of topic `chain` no epoch repairs the damage.
+   * No epoch up to this position of topic `chain` repairs the damage.
    *
    * @generated from field: int64 seen_position = 8;
    */
   seenPosition: bigint;
 
   /**
-   * Set where the log lacks blocks above this height that the index needs again; -1 for all blocks.
+   * Set if the log lacks blocks above this height that the index needs again; -1 for all blocks.
    *
    * @generated from field: optional int64 needed_above = 9;
    */
@@ -872,48 +871,48 @@ export const IndexStateSchema: GenMessage<IndexState> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 15);
 
 /**
- * A record of the topic `dead-letters`: an event that was laid aside because the operator said so. Kept for ever.
+ * A record of the topic `dead-letters`: an event that was dead-lettered because the operator allowed it. Retained indefinitely.
  *
  * @generated from message headwater.events.v1.DeadLetter
  */
 export type DeadLetter = Message<"headwater.events.v1.DeadLetter"> & {
   /**
-   * Which the event is of: `chain`, or `dead-letters` for a record there that was none.
+   * Topic of the event: `chain`, or `dead-letters` for a record there that was not a dead letter.
    *
    * @generated from field: string topic = 1;
    */
   topic: string;
 
   /**
-   * Always 0: topics have one.
+   * Always 0: topics have one partition.
    *
    * @generated from field: int32 partition = 2;
    */
   partition: number;
 
   /**
-   * Of the event in its topic, where it still is.
+   * Position of the event in its topic, where it remains.
    *
    * @generated from field: int64 position = 3;
    */
   position: bigint;
 
   /**
-   * What was wrong with it, in words.
+   * Why the event is invalid.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
 
   /**
-   * Unix milliseconds at which the event was appended to its topic.
+   * Time at which the event was appended to its topic, in Unix milliseconds.
    *
    * @generated from field: int64 time_ms = 5;
    */
   timeMs: bigint;
 
   /**
-   * The record as it was.
+   * The unchanged record.
    *
    * @generated from field: bytes value = 6;
    */
@@ -928,7 +927,7 @@ export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 16);
 
 /**
- * A head row was written: read the table `heads` for what it holds.
+ * A head was written: its contents are in the table `heads`.
  *
  * @generated from message headwater.events.v1.HeadCommitted
  */
@@ -941,28 +940,28 @@ export type HeadCommitted = Message<"headwater.events.v1.HeadCommitted"> & {
   position: bigint;
 
   /**
-   * Of the tip; 0 for a chain without blocks.
+   * Height of the tip; 0 for a chain without blocks.
    *
    * @generated from field: uint32 tip_height = 2;
    */
   tipHeight: number;
 
   /**
-   * Of the tip; 32 zero bytes for a chain without blocks.
+   * Hash of the tip; 32 zero bytes for a chain without blocks.
    *
    * @generated from field: bytes tip_hash = 3;
    */
   tipHash: Uint8Array;
 
   /**
-   * Of the lowest block that is not final. Where a node has it, that node is of the index's chain.
+   * Height of the lowest block that is not final. A node that has this block is on the index's chain.
    *
    * @generated from field: uint32 lowest_height = 4;
    */
   lowestHeight: number;
 
   /**
-   * Of the same block; empty for a chain without blocks.
+   * Hash of the same block; empty for a chain without blocks.
    *
    * @generated from field: bytes lowest_hash = 5;
    */
@@ -983,14 +982,14 @@ export const HeadCommittedSchema: GenMessage<HeadCommitted> = /*@__PURE__*/
  */
 export type HeartbeatApplied = Message<"headwater.events.v1.HeartbeatApplied"> & {
   /**
-   * As the poller wrote it.
+   * The heartbeat of the poller, unchanged.
    *
    * @generated from field: headwater.events.v1.Heartbeat heartbeat = 1;
    */
   heartbeat?: Heartbeat | undefined;
 
   /**
-   * Unix milliseconds of the materializer's clock at which it was passed on.
+   * Time of the materializer's clock at which it was published, in Unix milliseconds.
    *
    * @generated from field: int64 applied_ms = 2;
    */

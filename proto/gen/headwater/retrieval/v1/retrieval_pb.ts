@@ -2,7 +2,7 @@
 // @generated from file headwater/retrieval/v1/retrieval.proto (package headwater.retrieval.v1, syntax proto3)
 /* eslint-disable */
 
-// What the docs service asks of the retrieval worker. Texts are Unicode; positions in them count UTF-16 units, as JavaScript does.
+// The interface between the docs service and the retrieval worker. Text is Unicode; positions count UTF-16 units, as in JavaScript.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -21,21 +21,21 @@ export const file_headwater_retrieval_v1_retrieval: GenFile = /*@__PURE__*/
  */
 export type SearchRequest = Message<"headwater.retrieval.v1.SearchRequest"> & {
   /**
-   * As it was typed, of which the first 2,000 characters are read.
+   * The query as typed; only the first 2,000 characters are used.
    *
    * @generated from field: string query = 1;
    */
   query: string;
 
   /**
-   * Most pages and hits together, as the items of the answer are counted, up to 200; 0 takes 60.
+   * Maximum number of pages and hits together, up to 200; 0 means 60.
    *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
-   * Only pages whose frontmatter names this tag; empty takes all.
+   * Only pages whose frontmatter contains this tag; empty means all.
    *
    * @generated from field: string tag = 3;
    */
@@ -63,7 +63,7 @@ export type SearchResponse = Message<"headwater.retrieval.v1.SearchResponse"> & 
   pages: PageHits[];
 
   /**
-   * By what they are ranked.
+   * How they are ranked.
    *
    * @generated from field: headwater.retrieval.v1.Ranking ranking = 2;
    */
@@ -78,7 +78,7 @@ export const SearchResponseSchema: GenMessage<SearchResponse> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 1);
 
 /**
- * A page that was found.
+ * A page of the result.
  *
  * @generated from message headwater.retrieval.v1.PageHits
  */
@@ -91,7 +91,7 @@ export type PageHits = Message<"headwater.retrieval.v1.PageHits"> & {
   url: string;
 
   /**
-   * As the page names itself.
+   * Title of the page.
    *
    * @generated from field: string title = 2;
    */
@@ -105,21 +105,21 @@ export type PageHits = Message<"headwater.retrieval.v1.PageHits"> & {
   breadcrumbs: string[];
 
   /**
-   * Sum of weight / (60 + rank) over the rankings that are fused; only the order within one answer means anything.
+   * Sum of weight / (60 + rank) over the fused rankings; meaningful only within one answer.
    *
    * @generated from field: double score = 4;
    */
   score: number;
 
   /**
-   * Where the title matches.
+   * Matches in the title.
    *
    * @generated from field: repeated headwater.retrieval.v1.Span title_marks = 5;
    */
   titleMarks: Span[];
 
   /**
-   * Of up to three passages, the best first: the heading where it matches, then the text.
+   * Hits in up to three passages, best first: the heading if it matches, then the text.
    *
    * @generated from field: repeated headwater.retrieval.v1.Hit hits = 6;
    */
@@ -140,28 +140,28 @@ export const PageHitsSchema: GenMessage<PageHits> = /*@__PURE__*/
  */
 export type Hit = Message<"headwater.retrieval.v1.Hit"> & {
   /**
-   * Which of a passage's parts it is.
+   * The part of the passage.
    *
    * @generated from field: headwater.retrieval.v1.Hit.Kind kind = 1;
    */
   kind: Hit_Kind;
 
   /**
-   * Of the heading itself, or of the one that the text stands under; empty above the first.
+   * Id of the heading itself, or of the heading above the text; empty before the first heading.
    *
    * @generated from field: string heading_id = 2;
    */
   headingId: string;
 
   /**
-   * The heading, or 280 characters at most of the text, with "… " before and " …" after where it is cut.
+   * The heading, or at most 280 characters of the text, with "… " before and " …" after if it is truncated.
    *
    * @generated from field: string text = 3;
    */
   text: string;
 
   /**
-   * Where `text` matches, from its beginning on, none over another.
+   * Matches in `text`, in order, not overlapping.
    *
    * @generated from field: repeated headwater.retrieval.v1.Span marks = 4;
    */
@@ -187,14 +187,14 @@ export enum Hit_Kind {
   UNSPECIFIED = 0,
 
   /**
-   * The heading that the passage stands under.
+   * The heading above the passage.
    *
    * @generated from enum value: KIND_HEADING = 1;
    */
   HEADING = 1,
 
   /**
-   * The block of the passage that has most of the query's words.
+   * The block of the passage that contains most words of the query.
    *
    * @generated from enum value: KIND_TEXT = 2;
    */
@@ -208,20 +208,20 @@ export const Hit_KindSchema: GenEnum<Hit_Kind> = /*@__PURE__*/
   enumDesc(file_headwater_retrieval_v1_retrieval, 3, 0);
 
 /**
- * A stretch of a text.
+ * A range of a text.
  *
  * @generated from message headwater.retrieval.v1.Span
  */
 export type Span = Message<"headwater.retrieval.v1.Span"> & {
   /**
-   * Of its first UTF-16 unit, from 0.
+   * Index of its first UTF-16 unit, from 0.
    *
    * @generated from field: uint32 start = 1;
    */
   start: number;
 
   /**
-   * Of the unit after its last.
+   * Index of the unit after its last.
    *
    * @generated from field: uint32 end = 2;
    */
@@ -242,14 +242,14 @@ export const SpanSchema: GenMessage<Span> = /*@__PURE__*/
  */
 export type PassagesRequest = Message<"headwater.retrieval.v1.PassagesRequest"> & {
   /**
-   * As it was typed, of which the first 2,000 characters are read.
+   * The query as typed; only the first 2,000 characters are used.
    *
    * @generated from field: string query = 1;
    */
   query: string;
 
   /**
-   * Most passages, up to 100; 0 takes 8.
+   * Maximum number of passages, up to 100; 0 means 8.
    *
    * @generated from field: uint32 limit = 2;
    */
@@ -264,7 +264,7 @@ export const PassagesRequestSchema: GenMessage<PassagesRequest> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 5);
 
 /**
- * What was found.
+ * The passages found.
  *
  * @generated from message headwater.retrieval.v1.PassagesResponse
  */
@@ -277,14 +277,14 @@ export type PassagesResponse = Message<"headwater.retrieval.v1.PassagesResponse"
   passages: Passage[];
 
   /**
-   * By what they are ranked.
+   * How they are ranked.
    *
    * @generated from field: headwater.retrieval.v1.Ranking ranking = 2;
    */
   ranking: Ranking;
 
   /**
-   * Names in the query that no page has: of settings, functions, options, products. What is asked of them cannot be answered.
+   * Names in the query that no page contains: of settings, functions, options, products. Questions about them cannot be answered.
    *
    * @generated from field: repeated string unknown_names = 3;
    */
@@ -299,13 +299,13 @@ export const PassagesResponseSchema: GenMessage<PassagesResponse> = /*@__PURE__*
   messageDesc(file_headwater_retrieval_v1_retrieval, 6);
 
 /**
- * A part of a page that stands under one heading.
+ * A part of a page under one heading.
  *
  * @generated from message headwater.retrieval.v1.Passage
  */
 export type Passage = Message<"headwater.retrieval.v1.Passage"> & {
   /**
-   * Names the passage as long as its page, its place and its text are the same.
+   * Identifies the passage as long as its page, its position and its text are the same.
    *
    * @generated from field: string id = 1;
    */
@@ -319,14 +319,14 @@ export type Passage = Message<"headwater.retrieval.v1.Passage"> & {
   pageUrl: string;
 
   /**
-   * As the page names itself.
+   * Title of the page.
    *
    * @generated from field: string page_title = 3;
    */
   pageTitle: string;
 
   /**
-   * Of the heading that it stands under; empty above the first.
+   * Id of the heading above it; empty before the first heading.
    *
    * @generated from field: string heading_id = 4;
    */
@@ -340,28 +340,28 @@ export type Passage = Message<"headwater.retrieval.v1.Passage"> & {
   headingPath: string[];
 
   /**
-   * As the page has it, code blocks included.
+   * Markdown of the page, including code blocks.
    *
    * @generated from field: string markdown = 6;
    */
   markdown: string;
 
   /**
-   * As PageHits has it.
+   * As in PageHits.
    *
    * @generated from field: double score = 7;
    */
   score: number;
 
   /**
-   * Cosine of the passage's and the query's embeddings; absent without a model, and where 128 others are nearer.
+   * Cosine of the embeddings of passage and query; absent without a model, and if 128 others are nearer.
    *
    * @generated from field: optional double similarity = 8;
    */
   similarity?: number | undefined;
 
   /**
-   * How much of the query's weight in rare words the passage holds, 0 to 1.
+   * Share of the query's weight in rare words that the passage contains, 0 to 1.
    *
    * @generated from field: double coverage = 9;
    */
@@ -376,7 +376,7 @@ export const PassageSchema: GenMessage<Passage> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 7);
 
 /**
- * Nothing to say.
+ * Has no fields.
  *
  * @generated from message headwater.retrieval.v1.StatusRequest
  */
@@ -391,48 +391,48 @@ export const StatusRequestSchema: GenMessage<StatusRequest> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 8);
 
 /**
- * The index that answers now.
+ * The current index.
  *
  * @generated from message headwater.retrieval.v1.StatusResponse
  */
 export type StatusResponse = Message<"headwater.retrieval.v1.StatusResponse"> & {
   /**
-   * How many it holds.
+   * Number of pages.
    *
    * @generated from field: uint32 pages = 1;
    */
   pages: number;
 
   /**
-   * How many passages they are cut into.
+   * Number of passages.
    *
    * @generated from field: uint32 chunks = 2;
    */
   chunks: number;
 
   /**
-   * Whether searches are by meaning too.
+   * Whether searches use meaning too.
    *
    * @generated from field: headwater.retrieval.v1.StatusResponse.Semantic semantic = 3;
    */
   semantic: StatusResponse_Semantic;
 
   /**
-   * Why semantic is not ready; empty where it is.
+   * Why semantic is not ready; empty if it is.
    *
    * @generated from field: string semantic_reason = 4;
    */
   semanticReason: string;
 
   /**
-   * Unix milliseconds; 0 before the first index.
+   * Time at which the index was built, in Unix milliseconds; 0 before the first index.
    *
    * @generated from field: int64 index_built_ms = 5;
    */
   indexBuiltMs: bigint;
 
   /**
-   * The content has changed since, and its index is not built yet.
+   * Whether the content has changed since, and its index is not built yet.
    *
    * @generated from field: bool index_stale = 6;
    */
@@ -465,14 +465,14 @@ export enum StatusResponse_Semantic {
   LOADING = 1,
 
   /**
-   * They are.
+   * Searches use words and meaning.
    *
    * @generated from enum value: SEMANTIC_READY = 2;
    */
   READY = 2,
 
   /**
-   * There is no model at the moment.
+   * No model is available.
    *
    * @generated from enum value: SEMANTIC_UNAVAILABLE = 3;
    */
@@ -486,7 +486,7 @@ export const StatusResponse_SemanticSchema: GenEnum<StatusResponse_Semantic> = /
   enumDesc(file_headwater_retrieval_v1_retrieval, 9, 0);
 
 /**
- * By what the results are ranked.
+ * How the results are ranked.
  *
  * @generated from enum headwater.retrieval.v1.Ranking
  */
@@ -499,7 +499,7 @@ export enum Ranking {
   UNSPECIFIED = 0,
 
   /**
-   * BM25 alone: the model is not there (yet).
+   * BM25 alone: the model is not available (yet).
    *
    * @generated from enum value: RANKING_LEXICAL = 1;
    */
@@ -524,7 +524,7 @@ export const RankingSchema: GenEnum<Ranking> = /*@__PURE__*/
  */
 export const RetrievalService: GenService<{
   /**
-   * Pages, best first, each with the places in it that match.
+   * Returns pages, best first, each with the matching places in it.
    *
    * @generated from rpc headwater.retrieval.v1.RetrievalService.Search
    */
@@ -534,7 +534,7 @@ export const RetrievalService: GenService<{
     output: typeof SearchResponseSchema;
   },
   /**
-   * Passages, best first, as evidence for an answer.
+   * Returns passages, best first, as evidence for an answer.
    *
    * @generated from rpc headwater.retrieval.v1.RetrievalService.Passages
    */
@@ -544,7 +544,7 @@ export const RetrievalService: GenService<{
     output: typeof PassagesResponseSchema;
   },
   /**
-   * What the worker holds, and how fresh it is.
+   * Returns the contents of the index, and how fresh it is.
    *
    * @generated from rpc headwater.retrieval.v1.RetrievalService.Status
    */
