@@ -3,9 +3,10 @@ export class Defect extends Error {
   override readonly name: string = 'Defect'
 }
 
-const PROGRAMMING_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError]
+/** What the language throws at an error of the program. */
+export const PROGRAMMING_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
-/** Whether an error is our own: a `Defect`, or one that the language throws at a programming error. */
+/** Whether an error is our own: a `Defect`, or one of `PROGRAMMING_ERRORS`. */
 export function isDefect(error: unknown): boolean {
   return error instanceof Defect || PROGRAMMING_ERRORS.some((kind) => error instanceof kind)
 }

@@ -120,7 +120,7 @@ function mayImport(from: string, to: string): boolean {
   if (outside) return true
   if (top === 'proto') return toTop === 'proto'
   if (top === 'pipelines') {
-    if (toTop === 'proto' || to === 'pipelines/logger.ts' || to === 'pipelines/defect.ts') return true
+    if (toTop === 'proto' || /^pipelines\/[a-z-]+\.ts$/.test(to)) return true
     return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
   }
   if (toTop === 'services')

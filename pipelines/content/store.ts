@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../logger.js'
-import { Bounded } from './bounded.js'
+import { BoundedThread } from '../worker-thread.js'
 import type { DocumentJob } from './document-thread.js'
 import { listFiles, readListed, type Listed } from './files.js'
 import { ContentError, hashOf, type Draft, type Fault, type Page } from './page.js'
@@ -63,7 +63,9 @@ class Watched implements Content {
   readonly #folder: string
   readonly #options: ContentOptions
   readonly #listeners = new Set<() => void>()
-  readonly #thread = new Bounded<DocumentJob, Draft>('pipelines/content/document-thread')
+  readonly #thread = new BoundedThread<DocumentJob, Draft>('pipelines/content/document-thread', [
+    ContentError,
+  ])
   #known = new Map<string, Known>()
   #snapshot: Snapshot = { pages: [], byUrl: new Map(), faults: [], version: hashOf([]) }
   /** Why the folder as a whole cannot be read. */
@@ -167,7 +169,7 @@ class Watched implements Content {
   async #readFile(listed: Listed, lastGood: Draft | undefined): Promise<Known> {
     const { file, stamp } = listed
     try {
-      const draft = await this.#thread.do([await readListed(listed), file])
+      const draft = await this.#thread.run([await readListed(listed), file])
       return { stamp, draft, fault: undefined }
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)

@@ -1,13 +1,8 @@
 import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
-import {
-  DIMENSIONS,
-  type EmbeddingJob,
-  type EmbeddingReply,
-  type ThreadOptions,
-} from './embedding-messages.js'
-import type { ModelFiles } from './files.js'
+import { WorkerThread } from '../../worker-thread.js'
 import { isUnit } from '../meaning/vector.js'
+import { DIMENSIONS, type ThreadOptions } from './embedding-messages.js'
+import type { ModelFiles } from './files.js'
 
 /** The model cannot be used (any more): its thread has ended, or its files are no such model. */
 export class ModelLost extends Error {
@@ -36,26 +31,18 @@ interface Wanted {
  * before passages.
  */
 export class Embedder {
-  readonly #thread: Worker
+  readonly #thread: WorkerThread<readonly string[], Float32Array>
   readonly #questions: Wanted[] = []
   readonly #passages: Wanted[] = []
-  readonly #underWay = new Map<number, readonly Wanted[]>()
-  #nextId = 0
+  /** Batches in the thread. */
+  #underWay = 0
   #scheduled = false
-  #lost: ModelLost | undefined
-  /** Told once, when it is of no use any more and was not closed. */
-  onLost: (error: ModelLost) => void = () => undefined
 
-  private constructor(thread: Worker) {
-    this.#thread = thread
-    thread.on('message', (reply: EmbeddingReply) => {
-      this.#answer(reply)
-    })
-    thread.on('error', (error) => {
-      this.#lose(new ModelLost(error instanceof Error ? error.message : String(error)))
-    })
-    thread.on('exit', (code) => {
-      this.#lose(new ModelLost(`the model's thread ended with ${String(code)}`))
+  private constructor(options: ThreadOptions) {
+    this.#thread = new WorkerThread('pipelines/retrieval/model/embedding-thread', {
+      workerData: options,
+      // Word pieces are short-lived and few: more room would only be held.
+      resourceLimits: { maxYoungGenerationSizeMb: 8 },
     })
   }
 
@@ -64,24 +51,24 @@ export class Embedder {
     { onnx, tokenizer }: ModelFiles,
     threads = Math.max(1, availableParallelism() - 1),
   ): Promise<Embedder> {
-    const thread = new Worker(threadScript(), {
-      workerData: { onnx, tokenizer, threads } satisfies ThreadOptions,
-      // Word pieces are short-lived and few: more room would only be held.
-      resourceLimits: { maxYoungGenerationSizeMb: 8 },
-    })
-    const embedder = new Embedder(thread)
+    const embedder = new Embedder({ onnx, tokenizer, threads })
     const timer = setTimeout(() => {
-      embedder.#lose(new ModelLost(`the model was not loaded in ${String(LOAD_MS / 1000)} s`))
+      void embedder.#thread.close(new Error(`the model was not loaded in ${String(LOAD_MS / 1000)} s`))
     }, LOAD_MS)
     try {
       await embedder.question('word')
       return embedder
     } catch (error) {
       await embedder.close()
-      throw error instanceof ModelLost ? error : new ModelLost(String(error))
+      throw error
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** Resolves with the reason when it can be used no more. */
+  get lost(): Promise<Error> {
+    return this.#thread.ended
   }
 
   /** @returns a vector of length 1. @throws ModelLost */
@@ -94,18 +81,12 @@ export class Embedder {
     return this.#enqueue(this.#passages, text)
   }
 
-  async close(): Promise<void> {
-    this.onLost = () => undefined
-    this.#lose(new ModelLost('closed'))
-    await this.#thread.terminate()
+  close(): Promise<void> {
+    return this.#thread.close()
   }
 
   #enqueue(queue: Wanted[], text: string): Promise<Float32Array> {
     return new Promise((resolve, reject) => {
-      if (this.#lost !== undefined) {
-        reject(this.#lost)
-        return
-      }
       queue.push({ text, resolve, reject })
       if (this.#scheduled) return
       this.#scheduled = true
@@ -118,13 +99,12 @@ export class Embedder {
   }
 
   #dispatch(): void {
-    while (this.#lost === undefined && this.#underWay.size < IN_FLIGHT) {
+    while (this.#underWay < IN_FLIGHT) {
       const batch = this.#questions.splice(0, MOST_QUESTIONS)
-      if (batch.length === 0 && this.#underWay.size === 0) batch.push(...this.#takePassages())
+      if (batch.length === 0 && this.#underWay === 0) batch.push(...this.#takePassages())
       if (batch.length === 0) return
-      const id = this.#nextId++
-      this.#underWay.set(id, batch)
-      this.#thread.postMessage({ id, texts: batch.map(({ text }) => text) } satisfies EmbeddingJob)
+      this.#underWay++
+      void this.#embed(batch)
     }
   }
 
@@ -134,30 +114,18 @@ export class Embedder {
     return this.#passages.splice(0, fit < 0 ? this.#passages.length : Math.max(1, fit))
   }
 
-  #answer({ id, vectors, error }: EmbeddingReply): void {
-    const batch = this.#underWay.get(id)
-    this.#underWay.delete(id)
+  async #embed(batch: readonly Wanted[]): Promise<void> {
+    const texts = batch.map(({ text }) => text)
+    const vectors = await this.#thread.run(texts).catch((error: unknown) => error as Error)
+    this.#underWay--
     this.#dispatch()
-    for (const [index, { resolve, reject }] of (batch ?? []).entries()) {
-      const vector = vectors?.slice(index * DIMENSIONS, (index + 1) * DIMENSIONS)
-      if (vector !== undefined && isUnit(vector)) resolve(vector)
-      else reject(new ModelLost(error ?? 'the model gave what is no vector'))
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      if (vectors instanceof Error) reject(new ModelLost(vectors.message, { cause: vectors }))
+      else {
+        const vector = vectors.slice(index * DIMENSIONS, (index + 1) * DIMENSIONS)
+        if (isUnit(vector)) resolve(vector)
+        else reject(new ModelLost('the model returned an invalid vector'))
+      }
     }
   }
-
-  #lose(error: ModelLost): void {
-    if (this.#lost !== undefined) return
-    this.#lost = error
-    const waiting = [...this.#underWay.values()].flat().concat(this.#questions, this.#passages)
-    this.#underWay.clear()
-    this.#questions.length = this.#passages.length = 0
-    for (const { reject } of waiting) reject(error)
-    this.onLost(error)
-  }
-}
-
-/** A thread is plain JavaScript: started out of the sources (tests), the built one is taken. */
-function threadScript(): URL {
-  const built = import.meta.url.endsWith('.ts') ? '../../../dist/pipelines/retrieval/model/' : './'
-  return new URL(`${built}embedding-thread.js`, import.meta.url)
 }

@@ -8,15 +8,3 @@ export interface ThreadOptions {
   /** Cores that it may use. */
   readonly threads: number
 }
-
-export interface EmbeddingJob {
-  readonly id: number
-  readonly texts: readonly string[]
-}
-
-/** `vectors` has those of the job's texts, one after the other; a reply with neither vectors nor error says that the model is loaded. */
-export interface EmbeddingReply {
-  readonly id: number
-  readonly vectors?: Float32Array<ArrayBuffer>
-  readonly error?: string
-}

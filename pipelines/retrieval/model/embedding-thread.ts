@@ -1,17 +1,13 @@
 /**
- * The model's own thread: word pieces, the network, mean pooling and length 1. A message names texts and is answered with their
- * vectors, one after the other, or with what went wrong. The only place that knows the runtime and the tokenizer.
+ * The model's own thread: word pieces, the network, mean pooling and length 1. A job is texts, the reply their vectors, one
+ * after the other. The only place that knows the runtime and the tokenizer.
  */
 import { readFileSync } from 'node:fs'
-import { parentPort, workerData } from 'node:worker_threads'
+import { workerData } from 'node:worker_threads'
 import { Tokenizer } from '@huggingface/tokenizers'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
-import {
-  DIMENSIONS,
-  type EmbeddingJob,
-  type EmbeddingReply,
-  type ThreadOptions,
-} from './embedding-messages.js'
+import { answerJobs } from '../../worker-thread.js'
+import { DIMENSIONS, type ThreadOptions } from './embedding-messages.js'
 
 /** As far as the model was trained to read, its first and last sign included. */
 const MOST_PIECES = 256
@@ -21,9 +17,6 @@ const MOST_CHARACTERS = 8_000
 const ALIKE = 0.7
 
 const { onnx, tokenizer: tokenizerFile, threads } = workerData as ThreadOptions
-const port = parentPort
-if (port === null) throw new Error('this is a thread, not a process')
-
 const session = await InferenceSession.create(onnx, {
   intraOpNumThreads: threads,
   interOpNumThreads: 1,
@@ -34,23 +27,7 @@ const session = await InferenceSession.create(onnx, {
 })
 const tokenizer = new Tokenizer(JSON.parse(readFileSync(tokenizerFile, 'utf8')) as object, {})
 
-let last = Promise.resolve()
-port.on('message', (job: EmbeddingJob) => {
-  last = last.then(() => answer(job))
-})
-port.postMessage({ id: -1 } satisfies EmbeddingReply)
-
-async function answer({ id, texts }: EmbeddingJob): Promise<void> {
-  try {
-    const vectors = await embed(texts)
-    port?.postMessage({ id, vectors } satisfies EmbeddingReply, [vectors.buffer])
-  } catch (error) {
-    port?.postMessage({
-      id,
-      error: error instanceof Error ? error.message : String(error),
-    } satisfies EmbeddingReply)
-  }
-}
+answerJobs(embed, ({ buffer }) => [buffer])
 
 async function embed(texts: readonly string[]): Promise<Float32Array<ArrayBuffer>> {
   const vectors = new Float32Array(texts.length * DIMENSIONS)

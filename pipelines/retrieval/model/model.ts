@@ -104,18 +104,14 @@ export class Model implements ModelSource {
     }
   }
 
-  /** @returns what tells when the model is lost again. */
-  async #load(): Promise<{ lost: Promise<Error> }> {
+  async #load(): Promise<Embedder> {
     const files = await this.#locate()
     const embedder = await Embedder.start(files)
-    const lost = new Promise<Error>((resolve) => {
-      embedder.onLost = resolve
-    })
     this.#loaded = { embedder, checksum: files.checksum }
     this.#reason = ''
     this.#options.logger.info({ model: files.onnx, checksum: files.checksum }, 'embedding model loaded')
     this.onLoaded()
-    return { lost }
+    return embedder
   }
 
   async #locate(): Promise<ModelFiles> {

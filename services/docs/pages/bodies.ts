@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { Bounded, TooMuch } from '../../../pipelines/content/bounded.js'
 import type { Page } from '../../../pipelines/content/page.js'
 import type { Logger } from '../../../pipelines/logger.js'
+import { BoundedThread, TooMuch } from '../../../pipelines/worker-thread.js'
 import { html, Html } from './html.js'
 import type { Rendered } from './render.js'
 
@@ -10,7 +10,7 @@ const MOST_BYTES = 8 * 2 ** 20
 /** The pages' HTML, kept while it is asked for; the same for all who ask, wherever they reach us. */
 export class Bodies {
   readonly #logger: Logger
-  readonly #thread = new Bounded<Rendered, string>('services/docs/pages/render-thread')
+  readonly #thread = new BoundedThread<Rendered, string>('services/docs/pages/render-thread')
   readonly #kept = new LRUCache<string, Html, Page>({
     maxSize: MOST_BYTES,
     sizeCalculation: ({ text }) => 2 * text.length + 100,
@@ -33,7 +33,7 @@ export class Bodies {
   async #render(page: Page): Promise<Html> {
     const { file, markdown, title, toc } = page
     try {
-      return new Html(await this.#thread.do({ markdown, title, toc }))
+      return new Html(await this.#thread.run({ markdown, title, toc }))
     } catch (error) {
       if (!(error instanceof TooMuch)) throw error
       this.#logger.warn({ file }, `shown as plain Markdown: ${error.message}`)

@@ -1,5 +1,5 @@
 /** The thread in which pages become HTML. */
-import { answerJobs } from '../../../pipelines/content/bounded.js'
+import { answerJobs } from '../../../pipelines/worker-thread.js'
 import { renderMarkdown, type Rendered } from './render.js'
 
-answerJobs((page: Rendered): string => renderMarkdown(page).text)
+answerJobs((page: Rendered) => renderMarkdown(page).text)

@@ -1,53 +1,39 @@
-import { Worker } from 'node:worker_threads'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { afterEach, describe, expect, it } from 'vitest'
 import { MovesMaker } from '../../../../pipelines/materialize/apply/script-changes-maker.js'
-
-const ended = (thread: Worker): Promise<unknown> =>
-  new Promise((resolve) => {
-    thread.once('exit', resolve)
-  })
+import { PoisonEvent } from '../../../../pipelines/materialize/poison.js'
+import { ChainEventSchema } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
 
 describe('the thread that decodes blocks', () => {
   let maker: MovesMaker | undefined
+  const start = (): MovesMaker => (maker = new MovesMaker())
 
-  afterEach(async () => {
-    vi.restoreAllMocks()
-    await maker?.close()
-  })
+  afterEach(() => maker?.close())
 
-  /** A maker that has answered once, with nothing under way, and its thread. */
-  async function idle(): Promise<{ readonly maker: MovesMaker; readonly thread: Worker }> {
-    const post = vi.spyOn(Worker.prototype, 'postMessage')
-    const made = new MovesMaker()
-    await made.make([], 'regtest')
-    const thread: unknown = post.mock.contexts[0]
-    if (!(thread instanceof Worker)) throw new Error('nothing was asked of a thread')
-    return { maker: made, thread }
-  }
-
-  it('refuses calls after it has died while nothing was asked of it, instead of letting them wait', async () => {
-    const { thread, ...rest } = await idle()
-    ;({ maker } = rest)
-    const gone = ended(thread)
-    await thread.terminate()
-    await gone
-    for (let call = 0; call < 2; call++)
-      await expect(maker.make([], 'regtest')).rejects.toThrow('the thread that decodes blocks ended with 1')
-  })
-
-  it('refuses calls after an error has ended it, with that error', async () => {
-    const { thread, ...rest } = await idle()
-    ;({ maker } = rest)
-    const gone = ended(thread)
-    const noBlock = [{ position: 0, value: new Uint8Array() }]
-    await expect(maker.make(noBlock, 'regtest')).rejects.toThrow('not a block')
-    await gone
-    await expect(maker.make([], 'regtest')).rejects.toThrow('not a block')
+  it('names an event that does not hold its block, leaves the events as they are, and goes on', async () => {
+    const event = {
+      case: 'blockConnected' as const,
+      value: { raw: Buffer.alloc(90), hash: Buffer.alloc(32) },
+    }
+    const value = toBinary(ChainEventSchema, create(ChainEventSchema, { event }))
+    const bytes = Buffer.concat([Buffer.from('before'), value])
+    const events = [{ position: 7, value: bytes.subarray(6) }]
+    const poison = await start()
+      .make(events, 'regtest')
+      .catch((error: unknown) => error)
+    expect(poison).toBeInstanceOf(PoisonEvent)
+    expect(poison).toMatchObject({ topic: 'chain', position: 7 })
+    expect((poison as PoisonEvent).message).toMatch(/^topic chain, partition 0, offset 7: (?!topic)/)
+    expect(bytes.toString('latin1', 0, 6)).toBe('before')
+    await expect(maker?.make([{ position: 0, value: new Uint8Array() }], 'regtest')).rejects.toThrow(
+      'not a block',
+    )
+    expect(await maker?.make([], 'regtest')).toMatchObject({ moves: { blocks: [], txids: [] } })
   })
 
   it('refuses calls after it was closed', async () => {
-    ;({ maker } = await idle())
-    await maker.close()
-    await expect(maker.make([], 'regtest')).rejects.toThrow('the thread that decodes blocks ended')
+    await start().make([], 'regtest')
+    await maker?.close()
+    for (let call = 0; call < 2; call++) await expect(maker?.make([], 'regtest')).rejects.toThrow('closed')
   })
 })

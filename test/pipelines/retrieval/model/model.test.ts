@@ -2,7 +2,7 @@ import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Embedder, ModelLost } from '../../../../pipelines/retrieval/model/embedder.js'
+import { Embedder } from '../../../../pipelines/retrieval/model/embedder.js'
 import { modelIn } from '../../../../pipelines/retrieval/model/files.js'
 import { Model } from '../../../../pipelines/retrieval/model/model.js'
 import { modelFolder } from '../../../harness/model.js'
@@ -97,7 +97,7 @@ describe.skipIf(MODEL === undefined)('Model', () => {
       expect([loads, model.reason, model.loaded?.checksum]).toEqual([1, '', files.checksum])
       const { embedder } = model.loaded!
       if (!(embedder instanceof Embedder)) throw new Error('the model is another one')
-      embedder.onLost(new ModelLost('the thread died'))
+      await embedder.close()
       await until('it is loaded again', () => loads === 2 && model.loaded !== undefined)
       expect(await model.loaded!.embedder.question('word')).toHaveLength(384)
     } finally {
