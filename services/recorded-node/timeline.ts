@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
 
 /** The parts of a node's JSON that are read here; everything else is passed on as it was recorded. */
 export interface RecordedTx {
@@ -48,7 +49,10 @@ const KEEP = 64
 /** A recording: its lines in memory, each parsed when it is asked for. */
 export class Timeline {
   readonly #lines: readonly Buffer[]
-  readonly #parsed = new Map<number, RecordedFrame>()
+  readonly #parsed = new LRUCache<number, RecordedFrame>({
+    max: KEEP,
+    memoMethod: (index) => this.#parse(index),
+  })
 
   private constructor(lines: readonly Buffer[]) {
     this.#lines = lines
@@ -74,17 +78,12 @@ export class Timeline {
   }
 
   frame(index: number): RecordedFrame {
-    let frame = this.#parsed.get(index)
-    if (frame === undefined) {
-      const line = this.#lines[index]
-      if (line === undefined) throw new RangeError(`the recording has no frame ${String(index)}`)
-      frame = JSON.parse(line.toString()) as RecordedFrame
-      this.#parsed.set(index, frame)
-      for (const oldest of this.#parsed.keys()) {
-        if (this.#parsed.size <= KEEP) break
-        this.#parsed.delete(oldest)
-      }
-    }
-    return frame
+    return this.#parsed.memo(index)
+  }
+
+  #parse(index: number): RecordedFrame {
+    const line = this.#lines[index]
+    if (line === undefined) throw new RangeError(`the recording has no frame ${String(index)}`)
+    return JSON.parse(line.toString()) as RecordedFrame
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { Logger } from '../../logger.js'
 import { backoffMs, NODE_BACKOFF } from '../../node/backoff.js'
 import type { NodeClient } from '../../node/client.js'
@@ -20,7 +21,8 @@ export class BlockSource {
   readonly #node: NodeClient
   readonly #to: number
   readonly #logger: Logger
-  readonly #hashes = new Map<number, Promise<string[]>>()
+  /** By the lowest height: of the requests at hand. */
+  readonly #hashes = new LRUCache<number, Promise<string[]>>({ max: 5 })
 
   constructor(node: NodeClient, to: number, logger: Logger) {
     this.#node = node
@@ -69,7 +71,6 @@ export class BlockSource {
       // Each fetch that awaits it is told; the promise itself has no other listener.
       hashes.catch(() => undefined)
       this.#hashes.set(first, hashes)
-      this.#hashes.delete(first - 4 * HASHES_AT_ONCE)
     }
     const hash = (await hashes)[height - first]
     if (hash === undefined)

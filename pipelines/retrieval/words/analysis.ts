@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import PorterStemmer from 'natural/lib/natural/stemmers/porter_stemmer.js'
 import { RegexpTokenizer } from 'natural/lib/natural/tokenizers/regexp_tokenizer.js'
 import stopwords from 'natural/lib/natural/util/stopwords.js'
@@ -45,7 +46,7 @@ const LONGEST = 200
 const RUNS_KEPT = 20_000
 
 const STOP = new Set(stopwords.words)
-const runs = new Map<string, readonly Token[]>()
+const runs = new LRUCache<string, readonly Token[]>({ max: RUNS_KEPT })
 
 /** Words that say nothing about the subject of a question. */
 export const isStopWord = (word: string): boolean => STOP.has(word.toLowerCase())
@@ -70,7 +71,6 @@ function tokensOf(run: string): readonly Token[] {
   const made: Token[] = []
   if (IS_UNSPACED.test(run)) analyseUnspaced(run, made)
   else analyseRun(run, 0, made)
-  if (runs.size >= RUNS_KEPT) runs.clear()
   if (run.length <= LONGEST) runs.set(run, made)
   return made
 }

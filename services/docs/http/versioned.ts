@@ -12,9 +12,13 @@ interface Kept {
 /** Answers that hold until the content changes. */
 export class Versioned {
   readonly #content: Content
-  readonly #kept = new LRUCache<string, Kept>({
+  readonly #kept = new LRUCache<string, Kept, () => string>({
     maxSize: MOST_BYTES,
     sizeCalculation: ({ body }, key) => 2 * (body.length + key.length) + 100,
+    memoMethod: (_key, _stale, { context: make }) => {
+      const body = make()
+      return { body, etag: etagOf(body) }
+    },
   })
   #version = ''
 
@@ -28,12 +32,7 @@ export class Versioned {
       this.#version = this.#content.version
       this.#kept.clear()
     }
-    let kept = this.#kept.get(key)
-    if (kept === undefined) {
-      const body = make()
-      kept = { body, etag: etagOf(body) }
-      this.#kept.set(key, kept)
-    }
-    return [kept.body, { etag: kept.etag }]
+    const { body, etag } = this.#kept.memo(key, { context: make })
+    return [body, { etag }]
   }
 }

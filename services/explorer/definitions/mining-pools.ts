@@ -6,6 +6,7 @@ import {
   type ParseError,
   printParseErrorCode,
 } from 'jsonc-parser'
+import { LRUCache } from 'lru-cache'
 import { scriptHash } from '../../../pipelines/chain/script.js'
 import { FileFault, lineAt } from './file.js'
 import { isWebUrl, scriptsOf } from './labels.js'
@@ -36,8 +37,11 @@ const MOST_REMEMBERED = 50_000
 export class MiningPools {
   readonly #byScript = new Map<string, MiningPool>()
   readonly #tags: (readonly [string, MiningPool])[] = []
-  /** A block's pool, which for these definitions never changes. */
-  readonly #known = new Map<string, MiningPool | undefined>()
+  /** By block hash; for these definitions it never changes. */
+  readonly #known = new LRUCache<string, { readonly pool: MiningPool | undefined }, MinedBlock>({
+    max: MOST_REMEMBERED,
+    memoMethod: (_hash, _stale, { context }) => ({ pool: this.#find(context) }),
+  })
 
   constructor(pools: readonly MiningPool[] = []) {
     for (const pool of pools) {
@@ -50,17 +54,12 @@ export class MiningPools {
 
   /** By payout address, then by the first tag of the file that the coinbase script holds, whatever its case. */
   ofBlock(block: MinedBlock): MiningPool | undefined {
-    if (this.#known.has(block.hash)) return this.#known.get(block.hash)
-    const pool =
-      this.#byScript.get(scriptHash(Buffer.from(block.minerScript, 'hex'))) ??
-      this.#byTag(block.coinbaseScript)
-    if (this.#known.size >= MOST_REMEMBERED) this.#known.clear()
-    this.#known.set(block.hash, pool)
-    return pool
+    return this.#known.memo(block.hash, { context: block }).pool
   }
 
-  #byTag(coinbaseScript: string): MiningPool | undefined {
-    if (this.#tags.length === 0) return undefined
+  #find({ minerScript, coinbaseScript }: MinedBlock): MiningPool | undefined {
+    const payee = this.#byScript.get(scriptHash(Buffer.from(minerScript, 'hex')))
+    if (payee !== undefined || this.#tags.length === 0) return payee
     const bytes = Buffer.from(coinbaseScript, 'hex')
     // Tags are mostly ASCII; others are UTF-8 in the script.
     const text = `${bytes.toString('latin1')}\n${bytes.toString('utf8')}`.toLowerCase()

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Definitions } from '../definitions/definitions.js'
 import type { Feed } from './feed.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
@@ -24,7 +25,7 @@ const MOST_TOLD = 50_000
  */
 export class WhaleWatch {
   readonly #parts: WhaleWatchParts
-  readonly #told = new Set<string>()
+  readonly #told = new LRUCache<string, true>({ max: MOST_TOLD })
 
   constructor(parts: WhaleWatchParts) {
     this.#parts = parts
@@ -59,11 +60,7 @@ export class WhaleWatch {
 
   #isFirst(txid: string): boolean {
     if (this.#told.has(txid)) return false
-    this.#told.add(txid)
-    if (this.#told.size > MOST_TOLD) {
-      const oldest = this.#told.values().next()
-      if (oldest.done !== true) this.#told.delete(oldest.value)
-    }
+    this.#told.set(txid, true)
     return true
   }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import type { Asked } from './availability.js'
@@ -100,7 +101,7 @@ export class Tables {
   #gatherers: Gatherers
   #hasRead = false
   /** Scripts known to have a long history. */
-  #long: Set<string>
+  #long: LRUCache<string, true>
 
   constructor(
     private db: Asked,
@@ -108,7 +109,7 @@ export class Tables {
     whole?: Tables,
   ) {
     this.#gatherers = whole === undefined ? this.#newGatherers() : whole.#gatherers
-    this.#long = whole === undefined ? new Set() : whole.#long
+    this.#long = whole === undefined ? new LRUCache({ max: MOST_LONG_SCRIPTS }) : whole.#long
   }
 
   /** Whether anything was looked up here that depends on which blocks are of the chain. */
@@ -219,7 +220,7 @@ export class Tables {
   ): Promise<ScriptRow | undefined> {
     const isVisible = (row: ScriptRow): boolean => visible(row.height, row.blockHash)
     this.#hasRead = true
-    const rows = this.#long.has(scriptHash)
+    const rows = this.#long.get(scriptHash)
       ? await this.#scriptEnd(scriptHash, LAST_ROWS, '1')
       : ((await this.#gatherers.scriptEnds.get(scriptHash, this.signal)) ?? [])
     const last = rows.find(isVisible)
@@ -284,7 +285,7 @@ export class Tables {
     const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash IN ${KEYS}
       ORDER BY script_hash DESC, script_txs.ordinal DESC LIMIT ${String(LAST_ROWS)} BY script_hash`
     const found = groupByKey(await queryByKeys<RawScriptRow>(this.#until(signal), sql, keys), toScriptRow)
-    for (const [key, rows] of found) if ((rows[0]?.ordinal ?? 0) > LONG_HISTORY) this.#rememberLong(key)
+    for (const [key, rows] of found) if ((rows[0]?.ordinal ?? 0) > LONG_HISTORY) this.#long.set(key, true)
     return found
   }
 
@@ -292,11 +293,6 @@ export class Tables {
     const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
       ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`
     return (await this.query<RawScriptRow>(sql, { script: scriptHash })).map(toScriptRow)
-  }
-
-  #rememberLong(scriptHash: string): void {
-    if (this.#long.size >= MOST_LONG_SCRIPTS) this.#long.clear()
-    this.#long.add(scriptHash)
   }
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { addressOf } from '../../../pipelines/chain/address.js'
 import type { Chain } from '../../../pipelines/chain/network.js'
 import { opcodes, readScript, scriptType } from '../../../pipelines/chain/script.js'
@@ -30,24 +31,22 @@ const NAMES: Readonly<Record<number, string>> = {
   0xbe: 'OP_CHECKMULTISIGDILITHIUMVERIFY',
 }
 
-/** How many scripts' JSON is kept; more than that, and all is worked out anew. */
+/** How many scripts' JSON is kept. */
 const KEPT = 60_000
 
 /** The node's JSON of scripts, of one network, remembered: an address costs more to print than the rest of an output. */
 export class ScriptJson {
-  readonly #kept = new Map<string, string>()
+  /** By their bytes as latin1. */
+  readonly #kept = new LRUCache<string, string>({
+    max: KEPT,
+    memoMethod: (script) => this.#scriptPubKey(Buffer.from(script, 'latin1')),
+  })
 
   constructor(private readonly chain: Chain) {}
 
   /** The value of a `scriptPubKey` key. */
   scriptPubKey(script: Buffer): string {
-    const key = script.toString('latin1')
-    const present = this.#kept.get(key)
-    if (present !== undefined) return present
-    const json = this.#scriptPubKey(script)
-    if (this.#kept.size >= KEPT) this.#kept.clear()
-    this.#kept.set(key, json)
-    return json
+    return this.#kept.memo(script.toString('latin1'))
   }
 
   /** The descriptor that the node infers for a script. */
