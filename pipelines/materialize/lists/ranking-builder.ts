@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../logger.js'
 import type { ChainView } from '../../tables/chain-view.js'
 import { type Database, DatabaseUnavailable, QueryRefused } from '../../tables/clickhouse.js'
@@ -20,6 +19,7 @@ import {
   STEP_TABLES,
 } from '../../tables/ranking-steps.js'
 import { mustBeNewest } from '../../tables/writers.js'
+import { ListBuilder } from './list-builder.js'
 
 /** Rows of balances above a ranking from which on a new one is built, at least: what a reader of the rich list lays over it. */
 const RANKING_TAIL = 25_000
@@ -32,14 +32,6 @@ const KEPT_MS = 600_000
 const CLEANING_MS = 60_000
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
-/**
- * Of what is built beside the fold, so that nothing has to wait for it: other queries go first, for a moment at each block of
- * rows, and it has one core at most.
- */
-export const STEP_SETTINGS = {
-  ...{ priority: '2', low_priority_query_wait_time_ms: 50 },
-  ...{ max_threads: 1, max_insert_threads: 1, max_memory_usage: '1000000000' },
-}
 
 export interface RankingBuilderOptions {
   /** The number under which the chain is written; left out for a database that nobody has claimed. */
@@ -59,15 +51,9 @@ export interface RankingBuilderOptions {
   readonly afterStep?: () => void | Promise<void>
 }
 
-/**
- * Builds rankings beside the fold, never in its way: in steps, on connections of its own, resting after each step as long as
- * it took. A ranking is true of its block whatever is folded meanwhile, so a build goes on when the head moves and after a
- * restart, and is dropped where its block leaves the chain. None is built while the chain is filled.
- */
-export class RankingBuilder {
-  readonly #db: Database
+/** Builds rankings in steps that are noted, so that a build goes on after a restart, and is dropped where its block leaves the chain. */
+export class RankingBuilder extends ListBuilder {
   readonly #options: Required<Omit<RankingBuilderOptions, 'settings' | 'tail'>> & { readonly tail: number }
-  #view: ChainView | undefined
   /** Undefined until it was looked for. */
   #newest: Ranking | undefined
   /** Rows above the newest ranking. */
@@ -77,33 +63,19 @@ export class RankingBuilder {
   /** Whether those that an earlier process left were looked for. */
   #knowsBuild = false
   #stepRows: number
-  #mayRun = true
-  #isFilling = false
-  #isClosed = false
   #failures = 0
-  #retryAt = Number.NEGATIVE_INFINITY
   #cleanAt: number | undefined = Number.NEGATIVE_INFINITY
   /** Rankings that no reader chooses, by hash, since when; partitions without entry that the last cleaning saw. */
   #unused = new Map<string, number>()
   #forgotten = new Set<string>()
-  #running: Promise<void> | undefined
 
-  constructor(
-    db: Database,
-    private readonly logger: Logger,
-    options: RankingBuilderOptions = {},
-  ) {
-    this.#db = db.sibling(db.name, { ...STEP_SETTINGS, ...options.settings })
+  constructor(db: Database, logger: Logger, options: RankingBuilderOptions = {}) {
+    const { onFailure = () => undefined, settings } = options
+    super({ db, logger, name: 'the ranking', onFailure, settings })
     this.#options = {
-      writer: options.writer ?? (() => 0n),
-      onFailure: options.onFailure ?? (() => undefined),
-      tail: options.tail ?? RANKING_TAIL,
-      stepRows: options.stepRows ?? STEP_ROWS,
-      keptMs: options.keptMs ?? KEPT_MS,
-      cleaningMs: options.cleaningMs ?? CLEANING_MS,
-      firstRetryMs: options.firstRetryMs ?? FIRST_RETRY_MS,
-      rest: options.rest ?? 1,
-      afterStep: options.afterStep ?? (() => undefined),
+      ...{ writer: () => 0n, stepRows: STEP_ROWS, keptMs: KEPT_MS, cleaningMs: CLEANING_MS },
+      ...{ firstRetryMs: FIRST_RETRY_MS, rest: 1, afterStep: () => undefined },
+      ...{ ...options, onFailure, tail: options.tail ?? RANKING_TAIL },
     }
     this.#stepRows = this.#options.stepRows
   }
@@ -114,104 +86,78 @@ export class RankingBuilder {
    * @param isFilling the index is far behind the node.
    */
   consider(view: ChainView, written: number, isFilling: boolean): void {
-    this.#view = view
     this.#rows += written
-    this.#isFilling = isFilling
     const newest = this.#newest
     if (newest !== undefined && newest.size > 0 && !view.isCanonical(newest.height, newest.hash))
       this.#newest = undefined
-    if (this.#running !== undefined || !this.#canGoOn() || view.head.tipHeight < 0) return
-    const now = performance.now()
-    if (now < this.#retryAt || !(this.#isDue() || now >= (this.#cleanAt ?? Number.POSITIVE_INFINITY))) return
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined
-    })
-  }
-
-  /** Resolves when no build is under way. */
-  async idle(): Promise<void> {
-    await this.#running
-  }
-
-  /** Ends after the step that is under way. */
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.#running
-    await this.#db.close()
+    this.goOn(view, isFilling)
   }
 
   /** Drops a build of a block above this height. Call before rows are written that its steps would take for final. */
   async abandonAbove(height: number): Promise<void> {
-    this.#mayRun = false
-    try {
-      await this.#running
-      const builds = await openBuilds(this.#db)
+    await this.pause(async () => {
+      const builds = await openBuilds(this.db)
       for (const build of builds.filter((each) => each.height > height)) await this.#drop(build)
       this.#build = undefined
       this.#knowsBuild = false
-    } finally {
-      this.#mayRun = true
-    }
+    })
   }
 
-  #canGoOn(): boolean {
-    return this.#mayRun && !this.#isClosed && !this.#isFilling
+  protected override isDue(): boolean {
+    return this.#isBuildDue() || performance.now() >= (this.#cleanAt ?? Number.POSITIVE_INFINITY)
   }
 
-  #isDue(): boolean {
+  #isBuildDue(): boolean {
     if (this.#newest === undefined || !this.#knowsBuild || this.#build !== undefined) return true
     // Grows with what a build costs, and slower than that, for each page of the rich list costs this much.
     const { tail } = this.#options
     return this.#rows >= Math.max(tail, Math.sqrt((tail / 5) * this.#newest.size))
   }
 
-  async #run(): Promise<void> {
-    try {
-      await this.#db.rely()
-      await this.#look()
-      for (let build = this.#build; build !== undefined && this.#canGoOn(); build = this.#build) {
-        const began = performance.now()
-        await this.#step(build)
-        await this.#options.afterStep()
-        await sleep((performance.now() - began) * this.#options.rest)
-      }
-      if (this.#canGoOn()) await this.#clean()
-      this.#failures = 0
-    } catch (error) {
-      await this.#failed(error)
+  protected override async work(): Promise<void> {
+    const { afterStep, rest } = this.#options
+    await this.#look()
+    for (let build = this.#build; build !== undefined && this.canGoOn; build = this.#build) {
+      const open = build
+      await this.rested(async () => {
+        await this.#step(open)
+        await afterStep()
+      }, rest)
     }
+    if (this.canGoOn) await this.#clean()
+    this.#failures = 0
   }
 
   /** Looks for an open build and for the newest ranking, and begins a build where it is time for one. */
   async #look(): Promise<void> {
-    const view = this.#theView()
+    const view = this.view
     if (!this.#knowsBuild) {
-      const builds = await openBuilds(this.#db)
+      const builds = await openBuilds(this.db)
       this.#build = builds.findLast(({ height, hash }) => view.isCanonical(height, hash))
       for (const each of builds) if (each !== this.#build) await this.#drop(each)
       this.#knowsBuild = true
     }
     const filter = filterOf(view)
     if (this.#newest === undefined) {
-      const newest = await newestRanking(this.#db, filter)
-      this.#rows = await rowsAbove(this.#db, newest, filter)
+      const newest = await newestRanking(this.db, filter)
+      this.#rows = await rowsAbove(this.db, newest, filter)
       this.#newest = newest
       this.#cleanAt ??= performance.now()
     }
     // Announced, and its steps not dropped.
     if (this.#build?.hash === this.#newest.hash) await this.#dropOpen(this.#build)
-    if (this.#build !== undefined || !this.#isDue()) return
+    if (this.#build !== undefined || !this.#isBuildDue()) return
     const { tipHeight: height, tipHash: hash } = view.head
     if (hash === this.#newest.hash) return
-    this.#build = await beginBuild(this.#db, filter, { height, hash }, this.#options.writer())
+    this.#build = await beginBuild(this.db, filter, { height, hash }, this.#options.writer())
     this.#rows = 0
   }
 
   async #step(build: Build): Promise<void> {
-    const view = this.#theView()
+    const view = this.view
     if (!view.isCanonical(build.height, build.hash)) return this.#dropOpen(build)
     const { writer } = this.#options
-    const next = await buildStep(this.#db, filterOf(view), build, this.#stepRows, writer())
+    const next = await buildStep(this.db, filterOf(view), build, this.#stepRows, writer())
     if (!isFinished(next)) {
       this.#build = next
       return
@@ -219,7 +165,7 @@ export class RankingBuilder {
     this.logger.info(next, 'ranking built')
     this.#newest = next
     this.#stepRows = this.#options.stepRows
-    this.#rows = await rowsAbove(this.#db, next, filterOf(this.#theView()))
+    this.#rows = await rowsAbove(this.db, next, filterOf(this.view))
     this.#cleanAt = performance.now()
     await this.#dropOpen(build)
   }
@@ -232,24 +178,21 @@ export class RankingBuilder {
   /** Takes the rows of a build's steps away; its ranks, where it was not finished, go with the next cleaning. */
   async #drop({ height, hash }: Build): Promise<void> {
     for (const table of STEP_TABLES) {
-      for (const part of await rankingParts(this.#db, table))
-        if (part.height === height && part.hash === hash) await dropRankingPart(this.#db, table, part)
+      for (const part of await rankingParts(this.db, table))
+        if (part.height === height && part.hash === hash) await dropRankingPart(this.db, table, part)
     }
     this.#cleanAt = performance.now()
   }
 
   /** Never again at once: a build that fails at each head would have all of the database's time. */
-  async #failed(error: unknown): Promise<void> {
-    const retryMs = Math.min(this.#options.firstRetryMs * 2 ** this.#failures++, LONGEST_RETRY_MS)
-    this.logger.warn({ err: error, retryMs }, 'the ranking could not be built')
-    this.#options.onFailure(error)
+  protected override async recover(error: unknown): Promise<number> {
     const isDatabase = error instanceof DatabaseUnavailable || error instanceof QueryRefused
     if (isDatabase) this.#stepRows = Math.max(LEAST_STEP_ROWS, Math.floor(this.#stepRows / 2))
     else if (this.#build !== undefined) await this.#drop(this.#build).catch(() => undefined)
     // A step may have been noted although it failed.
     this.#build = undefined
     this.#knowsBuild = false
-    this.#retryAt = performance.now() + retryMs
+    return Math.min(this.#options.firstRetryMs * 2 ** this.#failures++, LONGEST_RETRY_MS)
   }
 
   /**
@@ -259,30 +202,25 @@ export class RankingBuilder {
    */
   async #clean(): Promise<void> {
     const now = performance.now()
-    const view = this.#theView()
+    const view = this.view
     const { keptMs, cleaningMs, writer } = this.#options
     // To one that was superseded those of the chain would seem unused.
-    await mustBeNewest(this.#db, writer())
-    const announced = await announcedRankings(this.#db)
+    await mustBeNewest(this.db, writer())
+    const announced = await announcedRankings(this.db)
     const canonical = announced.filter(({ height, hash }) => view.isCanonical(height, hash))
     const used = [canonical[0], canonical.find(({ height }) => height <= view.head.finalHeight)]
     const unused = announced.filter((each) => !used.includes(each))
     this.#unused = new Map(unused.map(({ hash }) => [hash, this.#unused.get(hash) ?? now]))
     const over = unused.filter(({ hash }) => now - (this.#unused.get(hash) ?? now) >= keptMs)
-    await forgetRankings(this.#db, over)
+    await forgetRankings(this.db, over)
     const kept = new Set(announced.filter((each) => !over.includes(each)).map(({ hash }) => hash))
-    const parts = await rankingParts(this.#db, 'ranked_balances')
+    const parts = await rankingParts(this.db, 'ranked_balances')
     const orphans = parts.filter(({ hash }) => !kept.has(hash))
     const doomed = orphans.filter(({ id }) => this.#forgotten.has(id))
-    for (const part of doomed) await dropRankingPart(this.#db, 'ranked_balances', part)
+    for (const part of doomed) await dropRankingPart(this.db, 'ranked_balances', part)
     this.#forgotten = new Set(orphans.filter((each) => !doomed.includes(each)).map(({ id }) => id))
     const isDone = this.#forgotten.size === 0 && unused.length === over.length
     this.#cleanAt = isDone ? undefined : now + cleaningMs
-  }
-
-  #theView(): ChainView {
-    if (this.#view === undefined) throw new Error('there is no head yet')
-    return this.#view
   }
 }
 

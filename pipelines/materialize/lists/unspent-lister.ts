@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from '../../logger.js'
 import type { ChainView } from '../../tables/chain-view.js'
@@ -13,7 +12,7 @@ import {
   SCRIPT_RANGES,
 } from '../../tables/unspent.js'
 import { mustBeNewest } from '../../tables/writers.js'
-import { STEP_SETTINGS } from './ranking-builder.js'
+import { ListBuilder } from './list-builder.js'
 
 /** Changes of a script's outputs above a list from which on a new one is built: what a reader lays over it. */
 const LIST_TAIL = 1_000
@@ -39,35 +38,20 @@ export interface UnspentListerOptions {
   readonly afterList?: () => void | Promise<void>
 }
 
-/**
- * Builds lists of unspent outputs beside the fold, never in its way: of scripts whose outputs change much, so that no page of
- * them reads what was spent long ago. A list is true of its block whatever is folded meanwhile. None is built while a chain is
- * filled.
- */
-export class UnspentLister {
-  readonly #db: Database
+/** Builds lists of unspent outputs of scripts whose outputs change much, so that no page of them reads what was spent long ago. */
+export class UnspentLister extends ListBuilder {
   readonly #options: Required<Omit<UnspentListerOptions, 'tail'>> & { readonly tail: number }
   /** Changes by script hash since its list was looked at. */
   readonly #changes = new LRUCache<string, number>({ max: COUNTED_SCRIPTS })
   readonly #due = new Set<string>()
-  #view: ChainView | undefined
   /** Ranges of scripts that were searched: what was counted before this start is not known any more. */
   #searched = 0
-  #mayRun = true
-  #isFilling = false
-  #isClosed = false
-  #retryAt = Number.NEGATIVE_INFINITY
   #cleanAt = Number.NEGATIVE_INFINITY
   /** Whether a build may have been cut off. */
   #hasUnfinished = true
-  #running: Promise<void> | undefined
 
-  constructor(
-    db: Database,
-    private readonly logger: Logger,
-    options: UnspentListerOptions,
-  ) {
-    this.#db = db.sibling(db.name, STEP_SETTINGS)
+  constructor(db: Database, logger: Logger, options: UnspentListerOptions) {
+    super({ db, logger, name: 'lists of unspent outputs', onFailure: options.onFailure })
     const { tail = LIST_TAIL, searchedRows = SEARCHED_ROWS, retryMs = RETRY_MS } = options
     this.#options = { afterList: () => undefined, ...options, tail, searchedRows, retryMs }
   }
@@ -83,72 +67,39 @@ export class UnspentLister {
 
   /** Begins or goes on with what is due. Call when a head was shown, and now and then without one. @param isFilling the index is far behind the node. */
   consider(view: ChainView, isFilling: boolean): void {
-    this.#view = view
-    this.#isFilling = isFilling
-    if (this.#running !== undefined || !this.#canGoOn() || view.head.tipHeight < 0) return
-    const now = performance.now()
-    const isDue = this.#searched < SCRIPT_RANGES || this.#due.size > 0 || now >= this.#cleanAt
-    if (now < this.#retryAt || !isDue) return
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined
-    })
+    this.goOn(view, isFilling)
   }
 
-  /** Resolves when no build is under way. */
-  async idle(): Promise<void> {
-    await this.#running
+  protected override isDue(): boolean {
+    return this.#searched < SCRIPT_RANGES || this.#due.size > 0 || performance.now() >= this.#cleanAt
   }
 
-  /** Ends after the list that is under way. */
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.#running
-    await this.#db.close()
-  }
-
-  /** Ends after the list that is under way, and goes on when it is considered again. Call before rows are written that a list would take for final. */
-  async pause(): Promise<void> {
-    this.#mayRun = false
-    try {
-      await this.#running
-    } finally {
-      this.#mayRun = true
-    }
-  }
-
-  #canGoOn(): boolean {
-    return this.#mayRun && !this.#isClosed && !this.#isFilling
-  }
-
-  async #run(): Promise<void> {
-    try {
-      await this.#db.rely()
-      await mustBeNewest(this.#db, this.#options.writer())
+  protected override async work(): Promise<void> {
+    await mustBeNewest(this.db, this.#options.writer())
+    await this.#buildDue()
+    while (this.#searched < SCRIPT_RANGES && this.canGoOn) {
+      await this.rested(() => this.#search())
       await this.#buildDue()
-      while (this.#searched < SCRIPT_RANGES && this.#canGoOn()) {
-        await this.#rested(() => this.#search())
-        await this.#buildDue()
-      }
-      if (this.#hasUnfinished && this.#canGoOn()) {
-        await dropUnfinishedLists(this.#db)
-        this.#hasUnfinished = false
-      }
-      if (performance.now() < this.#cleanAt || !this.#canGoOn()) return
-      const isAll = await dropOldLists(this.#db)
-      this.#cleanAt = isAll ? Number.POSITIVE_INFINITY : performance.now() + CLEANING_MS
-    } catch (error) {
-      this.logger.warn({ err: error }, 'lists of unspent outputs could not be built')
-      this.#options.onFailure(error)
-      this.#hasUnfinished = true
-      this.#retryAt = performance.now() + this.#options.retryMs
     }
+    if (this.#hasUnfinished && this.canGoOn) {
+      await dropUnfinishedLists(this.db)
+      this.#hasUnfinished = false
+    }
+    if (performance.now() < this.#cleanAt || !this.canGoOn) return
+    const isAll = await dropOldLists(this.db)
+    this.#cleanAt = isAll ? Number.POSITIVE_INFINITY : performance.now() + CLEANING_MS
+  }
+
+  protected override recover(): number {
+    this.#hasUnfinished = true
+    return this.#options.retryMs
   }
 
   /** Scripts that have changed much, whenever that was, of as many rows as one look takes. */
   async #search(): Promise<void> {
     const { tail, searchedRows } = this.#options
     const range = { from: this.#searched, rows: searchedRows, tail, most: MOST_SCRIPTS }
-    const { scripts, to } = await busyScripts(this.#db, range)
+    const { scripts, to } = await busyScripts(this.db, range)
     for (const script of scripts) this.#due.add(script)
     this.#searched = to
   }
@@ -156,31 +107,23 @@ export class UnspentLister {
   /** One whose list cannot be built is due again when it has changed as much once more, and is not in the way of others. */
   async #buildDue(): Promise<void> {
     for (const script of this.#due) {
-      if (!this.#canGoOn()) return
+      if (!this.canGoOn) return
       this.#due.delete(script)
       this.#changes.delete(script)
-      await this.#rested(() => this.#build(script))
+      await this.rested(() => this.#build(script))
     }
   }
 
   async #build(scriptHash: string): Promise<void> {
-    const view = this.#view
-    if (view === undefined) return
+    const { view } = this
     const { writer, tail, afterList } = this.#options
     const of = { scriptHash, filter: view.sqlFilter('height', 'block_hash') }
     const { tipHeight: height, tipHash: hash } = view.head
-    const base = await newestList(this.#db, of)
-    if ((await changesAbove(this.#db, of, base)) < Math.max(tail, base.size / ROWS_PER_CHANGE)) return
-    const { size } = await buildList(this.#db, of, base, { height, hash }, writer())
+    const base = await newestList(this.db, of)
+    if ((await changesAbove(this.db, of, base)) < Math.max(tail, base.size / ROWS_PER_CHANGE)) return
+    const { size } = await buildList(this.db, of, base, { height, hash }, writer())
     this.logger.info({ height, hash, script: scriptHash, size }, 'unspent outputs listed')
     this.#cleanAt = Math.min(this.#cleanAt, performance.now() + CLEANING_MS)
     await afterList()
-  }
-
-  /** Rests as long as the work took. */
-  async #rested(work: () => Promise<void>): Promise<void> {
-    const began = performance.now()
-    await work()
-    await sleep(performance.now() - began)
   }
 }
