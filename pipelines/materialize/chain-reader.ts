@@ -9,23 +9,28 @@ import { decodeChainEvent, isChecked } from '../events/chain-event.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog, LogRecord } from '../log/port.js'
 import { batchesBack } from '../log/records.js'
+import type { Head } from '../tables/head.js'
 import { decodeBlock, decodeEvent } from './apply/decode.js'
-import { chainOf, isNew, mustConnect, mustDisconnect, type Place, type PlacedEvent } from './events.js'
+import {
+  chainOf,
+  isNew,
+  mustConnect,
+  mustDisconnect,
+  type Place,
+  type PlacedEvent,
+  type Tip,
+} from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 
 /** Where a reader begins. */
-export interface ReaderStart extends Place {
+export interface ReaderStart {
   readonly log: EventLog
+  /** The state that was applied last; undefined for none. A log that replaces a lost one must have its final block, too. */
+  readonly head:
+    | Pick<Head, 'position' | 'epoch' | 'sequence' | 'chain' | 'tipHeight' | 'tipHash' | 'finalHeight'>
+    | undefined
   /** Positions of topic `chain` in the dead-letter topic: skipped. */
   readonly aside: ReadonlySet<number>
-  /** Position of the last event that was applied, with its generation; -1 for none. */
-  readonly position: number
-  readonly chain: Chain | undefined
-  readonly tipHeight: number
-  /** Empty for a chain without blocks. */
-  readonly tipHash: string
-  /** Height of the last block that a log which replaces a lost one must have, too; -1 for none. */
-  readonly finalHeight: number
   /** Returns the hash of a block of the chain that is in the tables; `most` is the highest height that may be asked for soon. */
   readonly hashAt: (height: number, most: number) => Promise<string | undefined>
   /** Whether blocks are decoded here; those of events without a checksum always are. */
@@ -44,12 +49,14 @@ const KEPT = 8192
  */
 export class ChainReader {
   readonly #start: ReaderStart
+  /** Of the last event that was applied before the start, with its generation. */
+  readonly #position: number
   /** The last position that was read. */
   #cursor: number
   #place: Place
   #chain: Chain | undefined
   #genesis = ''
-  #tip: { height: number; hash: string }
+  #tip: Tip
   /** Hashes by height above `#low`: up to there no event that is not in the tables yet has changed the chain. */
   readonly #hashes = new Map<number, string>()
   #low: number
@@ -63,11 +70,13 @@ export class ChainReader {
 
   constructor(start: ReaderStart) {
     this.#start = start
-    this.#cursor = offsetOf(start.position)
-    this.#place = { epoch: start.epoch, sequence: start.sequence }
-    this.#chain = start.chain
-    this.#tip = { height: start.tipHeight, hash: start.tipHash }
-    this.#low = start.tipHeight
+    const { position = -1, epoch = 0, sequence = -1n, chain, tipHeight = -1, tipHash = '' } = start.head ?? {}
+    this.#position = position
+    this.#cursor = offsetOf(position)
+    this.#place = { epoch, sequence }
+    this.#chain = chain
+    this.#tip = { height: tipHeight, hash: tipHash }
+    this.#low = tipHeight
     this.#damage = start.lost
     if (start.lost?.below !== undefined) this.#seen = this.#cursor
   }
@@ -230,7 +239,7 @@ export class ChainReader {
   }
 
   /** The block that the next event has to join. */
-  async #at(): Promise<{ readonly height: number; readonly hash: string }> {
+  async #at(): Promise<Tip> {
     if (this.#repeated === undefined) return this.#tip
     return { height: this.#repeated, hash: (await this.hashAt(this.#repeated)) ?? '' }
   }
@@ -264,7 +273,8 @@ export class ChainReader {
 
   /** @throws PoisonEvent where what replaces a lost log leads to another chain: it may have been repaired for another index. */
   #mustKeepFinal(position: number, to: number): void {
-    const { lost, finalHeight } = this.#start
+    const { lost, head } = this.#start
+    const finalHeight = head?.finalHeight ?? -1
     if (lost === undefined || to >= Math.min(finalHeight, this.#tip.height)) return
     const reason = `leads to a chain without the index's final block ${String(finalHeight)}`
     throw new PoisonEvent('chain', position, reason)
@@ -307,7 +317,7 @@ export class ChainReader {
     try {
       const { epoch, generation, event } = decodeChainEvent(value)
       // One that ends lower than what is published was written for another index, or for none: its heads would count for nothing.
-      const isAbove = epoch > this.#place.epoch && positionOf(generation, position) > this.#start.position
+      const isAbove = epoch > this.#place.epoch && positionOf(generation, position) > this.#position
       const resume = isAbove && event.case === 'epochStarted' ? event.value.resume : undefined
       return resume && { position, resume }
     } catch {

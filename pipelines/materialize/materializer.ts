@@ -1,7 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BlockDisconnected } from '../../proto/gen/headwater/events/v1/events_pb.js'
-import { hexOf } from '../chain/hash.js'
-import type { Chain } from '../chain/network.js'
 import { isDefect } from '../defect.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog } from '../log/port.js'
@@ -24,12 +21,12 @@ import { ChainReader } from './chain-reader.js'
 import { DamageReporter } from './damage.js'
 import { readAside, writeAside } from './dead-letters.js'
 import type { ConnectedBlock } from './apply/decode.js'
-import { chainOf, headsOf, mustConnect, mustDisconnect, type PlacedEvent } from './events.js'
+import { headsOf, type PlacedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 import { RankingBuilder } from './lists/ranking-builder.js'
 import { lostHead, repair } from './rebuild/repair.js'
 import { UnspentLister } from './lists/unspent-lister.js'
-import { hashesOf, WorkingChain } from './working-chain.js'
+import { type Change, hashesOf, WorkingChain } from './working-chain.js'
 
 /** Events folded at once: enough to make inserts large, few enough for memory. */
 const BATCH_EVENTS = 100
@@ -78,12 +75,17 @@ export interface MaterializerHooks {
   readonly repairs?: boolean
 }
 
+/** What a head has of the one before. */
+type Succession = Pick<
+  Head,
+  'previous' | 'blocksBefore' | 'reorgsBefore' | 'writtenAt' | 'writer' | 'reached'
+>
+
 /** What is folded and not yet shown. */
 interface Pending {
   position: number
   epoch: number
   sequence: bigint
-  chain: Chain | undefined
   disconnected: string[]
   connected: string[]
   /** Whether a block has left since the last head. */
@@ -102,7 +104,7 @@ export class Materializer {
   readonly #rankings: RankingBuilder
   readonly #lister: UnspentLister
   #view: ChainView | undefined
-  #working = new WorkingChain(undefined)
+  #working = new WorkingChain()
   #pending: Pending = fresh(undefined)
   #unwritten: ConnectedBlock[] = []
   readonly #damage: DamageReporter
@@ -256,9 +258,9 @@ export class Materializer {
     const aside = await readAside(log)
     const lost = head && (await lostHead(log, head))
     if (head !== undefined && this.#view !== undefined) {
-      const by = { writer: this.#writer, chain: this.#working, number: this.#number }
+      const rewriting = { db, log, writer: this.#writer, chain: this.#working, number: () => this.#number }
       const repairs = lost === undefined && this.#options.hooks?.repairs !== false
-      if (repairs) await repair(this.#options, head, by)
+      if (repairs) await repair(rewriting, head, logger)
       await this.#announcer.head(this.#view)
       // What stood before that in topic `committed` counts no more.
       this.#damage.reportAgain()
@@ -273,14 +275,8 @@ export class Materializer {
   /** A reader behind the head. */
   #readerAt(lost: LogShrank | undefined, aside: ReadonlySet<number> = new Set()): ChainReader {
     const { db, log } = this.#options
-    const { head } = this
-    return new ChainReader({
-      ...{ log, aside, lost, chain: head?.chain, decodes: true },
-      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, position: head?.position ?? -1 },
-      ...{ tipHeight: this.#working.tipHeight, tipHash: this.#working.tipHash },
-      finalHeight: head?.finalHeight ?? -1,
-      hashAt: hashesOf(db, () => this.#working),
-    })
+    const hashAt = hashesOf(db, () => this.#working)
+    return new ChainReader({ log, aside, lost, head: this.head, decodes: true, hashAt })
   }
 
   /** Looks now and then whether another has taken over, or rows were lost: nothing else tells one that has nothing to write. */
@@ -320,63 +316,37 @@ export class Materializer {
     await this.#writeBlocks()
   }
 
-  #foldEvent({ position, event, block }: PlacedEvent): void {
-    const pending = this.#pending
-    pending.position = positionOf(event.generation, position)
-    pending.epoch = event.epoch
-    pending.sequence = event.sequence
-    switch (event.event.case) {
-      case 'epochStarted':
-        pending.chain = chainOf(position, event.event.value.chain, pending.chain)
-        return
-      case 'blockConnected':
-        mustConnect(position, event.event.value, this.#tip())
-        if (block === undefined) throw new Error('the reader did not decode a block')
-        this.#unwritten.push(block)
-        this.counts.connected++
-        return
-      case 'blockDisconnected':
-        return this.#disconnect(position, event.event.value)
-      case undefined:
-        return
-    }
+  #foldEvent(placed: PlacedEvent): void {
+    const { position, block, event } = placed
+    this.#pending.position = positionOf(event.generation, position)
+    this.#pending.epoch = event.epoch
+    this.#pending.sequence = event.sequence
+    const change = this.#working.apply(placed)
+    if (change?.kind === 'disconnected') this.#disconnect(change)
+    if (change?.kind !== 'connected') return
+    if (block === undefined) throw new Error('the reader did not decode a block')
+    this.#unwritten.push(block)
+    this.counts.connected++
   }
 
-  #disconnect(position: number, event: BlockDisconnected): void {
-    const hash = mustDisconnect(position, event, this.#tip())
+  #disconnect({ hash, prevHash }: Change): void {
     this.counts.disconnected++
     this.#pending.isReorganising = true
     // Connected and disconnected within a batch: it leaves no row.
     if (this.#unwritten.pop() !== undefined) return
     if (this.#pending.connected.pop() === undefined) this.#pending.disconnected.push(hash)
-    this.#writer.disconnected(this.#working.tipHeight)
-    this.#working.disconnect(hexOf(event.prevHash))
-  }
-
-  #tip(): { readonly height: number; readonly hash: string } {
-    const last = this.#unwritten.at(-1)
-    return last ?? { height: this.#working.tipHeight, hash: this.#working.tipHash }
+    this.#writer.disconnected(this.#working.written.height)
+    this.#working.leave(prevHash)
   }
 
   async #writeBlocks(): Promise<void> {
     const blocks = this.#unwritten
     const [first] = blocks
-    const { chain } = this.#pending
-    if (first === undefined || chain === undefined) return
+    if (first === undefined) return
     await this.#lowerFinality(first.height - 1)
-    const { db } = this.#options
-    const ground = {
-      filter: this.#working.filter(this.#working.tipHeight),
-      sums: await this.#working.sums(db),
-      writer: this.#number,
-    }
-    const sums = await this.#writer.write(blocks, chain, ground, true)
-    for (const [index, { hash }] of blocks.entries()) {
-      const after = sums[index]
-      if (after === undefined) throw new Error('a block was not folded')
-      this.#working.connect(hash, after)
-      this.#pending.connected.push(hash)
-    }
+    const parent = await this.#working.parentState(this.#options.db, this.#number)
+    this.#working.write(blocks, await this.#writer.write(blocks, parent, true))
+    this.#pending.connected.push(...blocks.map(({ hash }) => hash))
     this.#unwritten = []
   }
 
@@ -419,14 +389,21 @@ export class Materializer {
   #again(head: Head, change: Partial<Pick<Head, 'finalHeight' | 'reached'>>): Head {
     return {
       ...head,
-      disconnected: [],
-      connected: [],
-      blocksBefore: head.blocksBefore + head.connected.length,
-      reorgsBefore: head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0),
-      previous: head.position,
-      writtenAt: Math.max(Date.now(), head.writtenAt + 1),
-      writer: this.#number,
+      ...{ disconnected: [], connected: [] },
+      ...this.#after(head),
       ...change,
+    }
+  }
+
+  #after(head: Head | undefined): Succession {
+    return {
+      previous: head?.position ?? -1,
+      blocksBefore: (head?.blocksBefore ?? 0) + (head?.connected.length ?? 0),
+      reorgsBefore:
+        (head?.reorgsBefore ?? 0) + (head === undefined || head.disconnected.length === 0 ? 0 : 1),
+      writtenAt: Math.max(Date.now(), (head?.writtenAt ?? 0) + 1),
+      writer: this.#number,
+      reached: head?.reached ?? false,
     }
   }
 
@@ -460,24 +437,19 @@ export class Materializer {
   }
 
   #nextHead(finalityDepth: number): Head | undefined {
-    const { position, epoch, sequence, chain, disconnected, connected } = this.#pending
+    const { position, epoch, sequence, disconnected, connected } = this.#pending
+    const { chain, written } = this.#working
     if (chain === undefined) return undefined
     // A block that left and came back is where it was.
     while (disconnected.length > 0 && disconnected.at(-1) === connected[0]) {
       disconnected.pop()
       connected.shift()
     }
-    const before = this.head
-    const { tipHeight, tipHash } = this.#working
     return {
-      ...{ position, previous: before?.position ?? -1, chain, tipHeight, tipHash },
-      finalHeight: Math.max(-1, tipHeight - finalityDepth),
+      ...{ position, chain, tipHeight: written.height, tipHash: written.hash },
+      finalHeight: Math.max(-1, written.height - finalityDepth),
       ...{ epoch, sequence, disconnected, connected },
-      blocksBefore: (before?.blocksBefore ?? 0) + (before?.connected.length ?? 0),
-      reorgsBefore: (before?.reorgsBefore ?? 0) + ((before?.disconnected.length ?? 0) > 0 ? 1 : 0),
-      writtenAt: Math.max(Date.now(), (before?.writtenAt ?? 0) + 1),
-      writer: this.#number,
-      reached: before?.reached ?? false,
+      ...this.#after(this.head),
     }
   }
 }
@@ -487,7 +459,6 @@ function fresh(head: Head | undefined): Pending {
     position: head?.position ?? -1,
     epoch: head?.epoch ?? 0,
     sequence: head?.sequence ?? -1n,
-    chain: head?.chain,
     disconnected: [],
     connected: [],
     isReorganising: false,

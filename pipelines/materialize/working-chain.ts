@@ -1,48 +1,87 @@
 import type { Chain } from '../chain/network.js'
 import { chainFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
+import type { ParentState } from './apply/block-writer.js'
+import { hexOf } from '../chain/hash.js'
 import { NO_SUMS, type Sums } from './apply/sums.js'
+import { chainOf, mustConnect, mustDisconnect, type PlacedEvent, type Tip } from './events.js'
+
+/** What an event does to the chain: a block comes onto its tip, or its tip leaves. */
+export interface Change {
+  readonly kind: 'connected' | 'disconnected'
+  readonly hash: string
+  readonly prevHash: string
+}
 
 /**
- * The chain that is being folded: what the last head shows, and what was folded since. Its rows above the head are written
- * but visible to nobody.
+ * The chain that events are being applied to: what the last head shows, and what was applied since. A block is written when its
+ * rows are, or are on their way; they are visible to nobody until a head names the block.
  */
 export class WorkingChain {
-  tipHeight: number
-  tipHash: string
+  /** Undefined before the first epoch. */
+  chain: Chain | undefined
+  /** After the last event that was applied. */
+  #tip: Tip
+  #written: Tip
   #finalHeight: number
   readonly #tail: Map<number, string>
   readonly #stale: Set<string>
-  /** Of the tip; nothing where they must be read. */
+  /** Of the last block that is written; undefined where they must be read. */
   #sums: Sums | undefined
 
-  constructor(view: ChainView | undefined) {
-    this.tipHeight = view?.head.tipHeight ?? -1
-    this.tipHash = view?.head.tipHash ?? ''
-    this.#finalHeight = view?.head.finalHeight ?? -1
+  constructor(view?: ChainView) {
+    const { chain, tipHeight = -1, tipHash = '', finalHeight = -1 } = view?.head ?? {}
+    this.chain = chain
+    this.#tip = { height: tipHeight, hash: tipHash }
+    this.#written = this.#tip
+    this.#finalHeight = finalHeight
     this.#tail = new Map(view?.tail ?? [])
     this.#stale = new Set(view?.stale ?? [])
   }
 
-  connect(hash: string, sums: Sums): void {
-    this.tipHeight++
-    this.tipHash = hash
-    this.#tail.set(this.tipHeight, hash)
-    this.#stale.delete(hash)
-    this.#sums = sums
+  /** The last block that is written. */
+  get written(): Tip {
+    return this.#written
   }
 
-  /** The tip leaves the chain. */
-  disconnect(prevHash: string): void {
-    this.#tail.delete(this.tipHeight)
-    this.#stale.add(this.tipHash)
-    this.tipHeight--
-    this.tipHash = prevHash
-    this.#finalHeight = Math.min(this.#finalHeight, this.tipHeight)
+  /** Applies an event. @returns what it does to the chain. @throws PoisonEvent where it does not follow the one before. */
+  apply({ position, event: { event } }: PlacedEvent): Change | undefined {
+    if (event.case === 'epochStarted') this.chain = chainOf(position, event.value.chain, this.chain)
+    if (event.case !== 'blockConnected' && event.case !== 'blockDisconnected') return undefined
+    const [hash, prevHash] = [hexOf(event.value.hash), hexOf(event.value.prevHash)]
+    const { height } = this.#tip
+    if (event.case === 'blockConnected') {
+      mustConnect(position, event.value, this.#tip)
+      this.#tip = { height: height + 1, hash }
+      return { kind: 'connected', hash, prevHash }
+    }
+    mustDisconnect(position, event.value, this.#tip)
+    this.#tip = { height: height - 1, hash: prevHash }
+    return { kind: 'disconnected', hash, prevHash }
+  }
+
+  /** Notes that these blocks are written. @param sums after each of them. */
+  write(blocks: readonly { readonly hash: string }[], sums: readonly Sums[]): void {
+    if (sums.length !== blocks.length) throw new Error('a block was not folded')
+    for (const { hash } of blocks) {
+      this.#written = { height: this.#written.height + 1, hash }
+      this.#tail.set(this.#written.height, hash)
+      this.#stale.delete(hash)
+    }
+    this.#sums = sums.at(-1)
+  }
+
+  /** Notes that the last block that was written leaves the chain. */
+  leave(prevHash: string): void {
+    const { height, hash } = this.#written
+    this.#tail.delete(height)
+    this.#stale.add(hash)
+    this.#written = { height: height - 1, hash: prevHash }
+    this.#finalHeight = Math.min(this.#finalHeight, height - 1)
     this.#sums = undefined
   }
 
-  /** From here on the blocks up to this height are told by their heights, less those that left. */
+  /** From here on the blocks up to this height are known by their heights, less those that left. */
   settle(finalHeight: number): void {
     for (let height = this.#finalHeight + 1; height <= finalHeight; height++) this.#tail.delete(height)
     this.#finalHeight = Math.max(this.#finalHeight, finalHeight)
@@ -54,10 +93,12 @@ export class WorkingChain {
     return chainFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale, 'height', hashColumn)
   }
 
-  /** The cumulative columns of the tip's row. */
-  async sums(db: Database): Promise<Sums> {
-    this.#sums ??= await sumsOf(db, this.tipHeight, this.tipHash)
-    return this.#sums
+  /** Returns what blocks stand on that come onto a block of this chain. @param writer of these blocks. */
+  async parentState(db: Database, writer: bigint, parent = this.#written): Promise<ParentState> {
+    const { chain } = this
+    if (chain === undefined) throw new Error('a block before any epoch')
+    const known = parent === this.#written ? this.#sums : undefined
+    return { chain, filter: this.filter(parent.height), sums: known ?? (await sumsOf(db, parent)), writer }
   }
 }
 
@@ -74,19 +115,19 @@ export function hashesOf(
   let knownTip = ''
   return async (height, most) => {
     const chain = working()
-    if (chain.tipHash === knownTip && known.has(height)) return known.get(height)
-    knownTip = chain.tipHash
+    if (chain.written.hash === knownTip && known.has(height)) return known.get(height)
+    knownTip = chain.written.hash
     const to = Math.min(most, height + HASHES_AT_ONCE - 1)
     const sql = `SELECT height, lower(hex(hash)) AS id FROM blocks
-      WHERE height >= {height:UInt32} AND height <= {to:UInt32} AND ${chain.filter(chain.tipHeight, 'hash')}`
+      WHERE height >= {height:UInt32} AND height <= {to:UInt32} AND ${chain.filter(chain.written.height, 'hash')}`
     const rows = await db.query<{ height: number; id: string }>(sql, { height, to })
     known = new Map(rows.map(({ height: at, id }) => [at, id]))
     return known.get(height)
   }
 }
 
-/** The cumulative columns of a block's row, zeroes before the first block. */
-export async function sumsOf(db: Database, height: number, hash: string): Promise<Sums> {
+/** Returns the cumulative columns of a block's row, zeroes before the first block. */
+async function sumsOf(db: Database, { height, hash }: Tip): Promise<Sums> {
   if (height < 0) return NO_SUMS
   const columns = Object.keys(NO_SUMS).join(', ')
   const sql = `SELECT ${columns} FROM blocks FINAL WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`
@@ -96,9 +137,4 @@ export async function sumsOf(db: Database, height: number, hash: string): Promis
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, BigInt(value)]),
   ) as unknown as Sums
-}
-
-/** The chain's parameters are those of the node that the log was written from. */
-export function asChain(name: string): Chain | undefined {
-  return name === 'main' || name === 'test' || name === 'signet' || name === 'regtest' ? name : undefined
 }

@@ -26,8 +26,9 @@ const LONG_HISTORY = 1_000
 /** Scripts that are looked up alone at once. */
 const ALONE_AT_ONCE = 8
 
-/** What the blocks stand on: a filter for rows up to them, and the sums of the block below. */
-export interface Ground {
+/** What blocks stand on: a filter for rows of the chain below them, and the sums of the block below. */
+export interface ParentState {
+  readonly chain: Chain
   readonly filter: string
   readonly sums: Sums
   /** Of whoever writes: nothing is written once another has taken over. */
@@ -42,7 +43,13 @@ export class BlockWriter {
   /** By script hash: the totals that were used last. The tables have all of them. */
   readonly #cache: LRUCache<string, Totals>
   /** By their hashes: the scripts that were met last. */
-  readonly #scripts = new LRUCache<string, KnownScript>({ max: KNOWN_SCRIPTS })
+  readonly #scripts = new LRUCache<string, KnownScript, { script: () => Buffer; chain: Chain }>({
+    max: KNOWN_SCRIPTS,
+    memoMethod: (hash, _stale, { context: { script, chain } }) => {
+      const bytes = script()
+      return { hash, address: addressOf(bytes, chain), isDilithium: isDilithiumScript(bytes) }
+    },
+  })
   readonly #hashes = new ScriptHashes()
   /** Totals of blocks from this height on are of blocks that have left the chain. */
   #leftFrom = Number.POSITIVE_INFINITY
@@ -81,16 +88,11 @@ export class BlockWriter {
    * @param cached false for blocks below the tip, whose totals are not those of the cache.
    * @returns the sums after each block.
    */
-  async write(
-    blocks: readonly ConnectedBlock[],
-    chain: Chain,
-    ground: Ground,
-    cached: boolean,
-  ): Promise<Sums[]> {
-    const { own, moves } = movesOf(blocks, chain, this.#hashes)
+  async write(blocks: readonly ConnectedBlock[], parent: ParentState, cached: boolean): Promise<Sums[]> {
+    const { own, moves } = movesOf(blocks, parent.chain, this.#hashes)
     const folded = new FoldedRows()
-    const { sums } = await this.fold(folded, moves, chain, ground, cached)
-    await this.insert(folded, own, ground.writer)
+    const { sums } = await this.fold(folded, moves, parent, cached)
+    await this.insert(folded, own, parent.writer)
     this.onChanges?.(own.changes)
     return sums
   }
@@ -104,18 +106,20 @@ export class BlockWriter {
   async fold(
     rows: FoldedRows,
     moves: Moves,
-    chain: Chain,
-    ground: Ground,
+    parent: ParentState,
     cached: boolean,
   ): Promise<{ readonly sums: Sums[]; readonly scripts: number }> {
     const { hashes } = moves
-    const { found, unknown } = await this.#totals(hashes, ground.filter, cached)
+    const { chain } = parent
+    const { found, unknown } = await this.#totals(hashes, parent.filter, cached)
     const totals = hashes.map((hash) => found.get(hash) ?? noTotals())
     const bytes = Buffer.from(moves.scripts.buffer)
     const script = (place: number): Buffer =>
       bytes.subarray(moves.scriptEnds[place - 1] ?? 0, moves.scriptEnds[place])
-    const scripts = hashes.map((hash, place) => this.#known(hash, () => script(place), chain))
-    const folder = new BlockFolder(rows, moves, scripts, totals, ground.sums)
+    const scripts = hashes.map((hash, place) =>
+      this.#scripts.memo(hash, { context: { script: () => script(place), chain } }),
+    )
+    const folder = new BlockFolder(rows, moves, scripts, totals, parent.sums)
     const balanceRows = rows.scriptBalances.length
     const sums: Sums[] = []
     for (const block of moves.blocks) {
@@ -137,16 +141,6 @@ export class BlockWriter {
     await this.db.insert(blocks, whileNewest(writer))
     const others: readonly EncodedRows[] = [...Object.values(folded), ...Object.values(own.tables)]
     await Promise.all(others.map((rows) => this.db.insert(rows)))
-  }
-
-  #known(hash: string, script: () => Buffer, chain: Chain): KnownScript {
-    let known = this.#scripts.get(hash)
-    if (known === undefined) {
-      const bytes = script()
-      known = { hash, address: addressOf(bytes, chain), isDilithium: isDilithiumScript(bytes) }
-      this.#scripts.set(hash, known)
-    }
-    return known
   }
 
   /** The totals of scripts before the blocks, and which of them have never been written. */

@@ -10,14 +10,14 @@ import type { Head } from '../../tables/head.js'
 import type { BlockWriter } from '../apply/block-writer.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent } from '../apply/decode.js'
 import { LogShrank } from '../poison.js'
-import { sumsOf, type WorkingChain } from '../working-chain.js'
+import type { WorkingChain } from '../working-chain.js'
 
 /** Records read at once on the way back. */
 const CHUNK = 16
 /** Blocks written again on every start, whatever the tables say. */
 const ALWAYS = 50
 /** Blocks written at once. */
-const BATCH = 100
+const BATCH = 50
 /** Blocks whose point rows are looked for: more than a backfill writes before the system has flushed them. */
 const LOOKED_AT = 5000
 
@@ -45,13 +45,20 @@ function isEventOf({ epoch, sequence, generation, event }: ChainEvent, head: Hea
   return event.case !== 'blockDisconnected' || event.value.height === head.tipHeight + 1
 }
 
+/** What blocks are written again with. */
+export interface Rewriting {
+  readonly db: Database
+  readonly log: EventLog
+  readonly writer: BlockWriter
+  readonly chain: WorkingChain
+  /** Returns the number of whoever writes the chain. */
+  readonly number: () => bigint | Promise<bigint>
+}
+
 /** Writes the last blocks of a head's chain again, and those from which on a power cut took something. */
-export async function repair(
-  { db, log, logger }: { readonly db: Database; readonly log: EventLog; readonly logger: Logger },
-  head: Head,
-  by: { readonly writer: BlockWriter; readonly chain: WorkingChain; readonly number: bigint },
-): Promise<void> {
+export async function repair(rewriting: Rewriting, head: Head, logger: Logger): Promise<void> {
   if (head.tipHeight < 0) return
+  const { db, log } = rewriting
   const lost = await lowestLost(db, head)
   const wanted = head.tipHeight - Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, lost)) + 1
   let positions = await heldPositions(log, head, wanted)
@@ -61,14 +68,27 @@ export async function repair(
   const from = head.tipHeight - positions.length + 1
   if (lost < from)
     throw new LogShrank(`topic chain does not hold block ${String(from - 1)} of the head's chain`, lost - 1)
-  if (positions.length > BATCH)
+  if (positions.length > ALWAYS)
     logger.warn({ from, to: head.tipHeight }, 'rows are missing: writing them again')
+  await rewrite(rewriting, positions, from)
+}
+
+/**
+ * Writes the rows of consecutive blocks of a chain again.
+ * @param positions of the events that connected them, those of the block at height `from` first.
+ * @param onWritten called when the blocks up to a height are written.
+ */
+export async function rewrite(
+  { db, log, writer, chain, number }: Rewriting,
+  positions: readonly number[],
+  from: number,
+  onWritten?: (height: number) => Promise<void>,
+): Promise<void> {
   for (let at = 0; at < positions.length; at += BATCH) {
     const blocks = await blocksAt(log, positions.slice(at, at + BATCH))
-    const below = from + at - 1
-    const sums = await sumsOf(db, below, blocks[0]?.header.prevHash ?? '')
-    const ground = { filter: by.chain.filter(below), sums, writer: by.number }
-    await by.writer.write(blocks, head.chain, ground, false)
+    const parent = { height: from + at - 1, hash: blocks[0]?.header.prevHash ?? '' }
+    await writer.write(blocks, await chain.parentState(db, await number(), parent), false)
+    await onWritten?.(parent.height + blocks.length)
   }
 }
 
@@ -149,8 +169,8 @@ function readableEvent(record: LogRecord): ChainEvent | undefined {
   }
 }
 
-/** The blocks that the events at these positions connected. */
-export async function blocksAt(log: EventLog, positions: readonly number[]): Promise<ConnectedBlock[]> {
+/** Returns the blocks that the events at these positions connected. */
+async function blocksAt(log: EventLog, positions: readonly number[]): Promise<ConnectedBlock[]> {
   const blocks: ConnectedBlock[] = []
   for (const position of positions) {
     const [record] = await log.read('chain', position, 1)

@@ -8,8 +8,8 @@ import { BLOCK_TABLES } from '../../tables/visible.js'
 import { newestClaim, newestWriter, SHOWN_HEADS } from '../../tables/writers.js'
 import { BlockWriter } from '../apply/block-writer.js'
 import { LogShrank } from '../poison.js'
-import { blocksAt, positionsFrom } from './repair.js'
-import { sumsOf, WorkingChain } from '../working-chain.js'
+import { positionsFrom, rewrite } from './repair.js'
+import { WorkingChain } from '../working-chain.js'
 
 /** What was asked cannot be replayed: said in words for the operator. */
 export class CannotReplay extends Error {
@@ -23,9 +23,6 @@ export interface ReplayOptions {
   /** Called when the blocks up to a height are written again. */
   readonly progress: (height: number) => void | Promise<void>
 }
-
-/** Blocks written at once. */
-const BATCH = 50
 
 /**
  * Writes the rows of the chain's blocks between two heights again, from the log, while everything goes on: a row is a pure
@@ -43,22 +40,15 @@ export async function replay(
   if (head === undefined) throw new CannotReplay('nothing is indexed yet')
   if (from > to || to > head.tipHeight)
     throw new CannotReplay(`heights must be from 0 to ${String(head.tipHeight)}, the lower one first`)
-  const writer = new BlockWriter(db)
   const view = await loadChainView(db, head)
   const positions = await positionsBetween(db, log, view, from, to)
-  for (let at = 0; at < positions.length; at += BATCH) {
-    const blocks = await blocksAt(log, positions.slice(at, at + BATCH))
-    const below = from + at - 1
-    const ground = {
-      // A reorganisation meanwhile leaves these blocks stale, and their rows what they were.
-      filter: new WorkingChain(view).filter(below),
-      sums: await sumsOf(db, below, blocks[0]?.header.prevHash ?? ''),
-      writer: await newestWriter(db),
-    }
-    await writer.write(blocks, head.chain, ground, false)
+  // A reorganisation meanwhile leaves these blocks stale, and their rows what they were.
+  const chain = new WorkingChain(view)
+  const number = (): Promise<bigint> => newestWriter(db)
+  await rewrite({ db, log, writer: new BlockWriter(db), chain, number }, positions, from, async (height) => {
     await db.mustBeWhole()
-    await progress(below + blocks.length)
-  }
+    await progress(height)
+  })
 }
 
 /**

@@ -1,5 +1,3 @@
-import { hexOf } from '../../chain/hash.js'
-import type { Chain } from '../../chain/network.js'
 import { positionOf } from '../../events/positions.js'
 import type { EventLog } from '../../log/port.js'
 import type { Logger } from '../../logger.js'
@@ -12,13 +10,13 @@ import { FoldedRows } from './block-folder.js'
 import { BlockWriter } from '../apply/block-writer.js'
 import { readAside } from '../dead-letters.js'
 import { ChainReader } from '../chain-reader.js'
-import { chainOf, mustConnect, mustDisconnect, type PlacedEvent } from '../events.js'
+import type { PlacedEvent } from '../events.js'
 import { type BlockEvent, type Made, MovesMaker } from '../apply/script-changes-maker.js'
 import { OwnRows } from './own-rows.js'
-import { LogShrank, PoisonEvent } from '../poison.js'
+import { LogShrank } from '../poison.js'
 import { RankingBuilder } from '../lists/ranking-builder.js'
 import { mustHold, repair } from './repair.js'
-import { hashesOf, WorkingChain } from '../working-chain.js'
+import { type Change, hashesOf, WorkingChain } from '../working-chain.js'
 
 /** Larger than the materializer's: nobody waits for a head of these, and an insert's own cost is the largest part of it. */
 const BATCH_EVENTS = 1000
@@ -47,7 +45,6 @@ export interface SuccessorOptions {
 
 /** An event that connects a block. */
 interface Connecting extends BlockEvent {
-  readonly height: number
   readonly hash: string
 }
 
@@ -67,8 +64,7 @@ export class Successor {
   readonly #writer: BlockWriter
   readonly #maker = new MovesMaker()
   #number = 0n
-  #working = new WorkingChain(undefined)
-  #chain: Chain | undefined
+  #working = new WorkingChain()
   #reader: ChainReader | undefined
   /** Events that were read and are not applied yet. */
   #events: readonly PlacedEvent[] = []
@@ -130,22 +126,12 @@ export class Successor {
     if (head !== undefined) {
       await mustHold(log, head)
       this.#working = new WorkingChain(await loadChainView(db, head))
-      this.#chain = head.chain
       this.#shown = head
     }
-    this.#reader = new ChainReader({
-      ...{ log, aside: await readAside(log), chain: head?.chain, decodes: false },
-      ...{ epoch: head?.epoch ?? 0, sequence: head?.sequence ?? -1n, position: head?.position ?? -1 },
-      ...{ tipHeight: this.#working.tipHeight, tipHash: this.#working.tipHash },
-      finalHeight: head?.finalHeight ?? -1,
-      hashAt: hashesOf(db, () => this.#working),
-    })
-    if (head === undefined) return
-    await repair({ db, log, logger }, head, {
-      writer: this.#writer,
-      chain: this.#working,
-      number: this.#number,
-    })
+    const hashAt = hashesOf(db, () => this.#working)
+    this.#reader = new ChainReader({ log, aside: await readAside(log), head, decodes: false, hashAt })
+    const rewriting = { db, log, writer: this.#writer, chain: this.#working, number: () => this.#number }
+    if (head !== undefined) await repair(rewriting, head, logger)
   }
 
   async #alterMerges(change: string): Promise<void> {
@@ -162,17 +148,18 @@ export class Successor {
     for (;;) {
       let tip = (await latestHead(old))?.tipHeight ?? -1
       while (await this.#foldBatch()) {
-        tip = Math.max(tip, this.#working.tipHeight)
-        progress(this.#working.tipHeight, tip)
+        const { height } = this.#working.written
+        tip = Math.max(tip, height)
+        progress(height, tip)
       }
       await this.#inserting
       await mustBeNewest(db, this.#number)
       const [theirs, ours] = await Promise.all([latestHead(old), latestHead(db)])
       if (theirs === undefined || ours === undefined) throw new LogShrank('there is no head to be level with')
       if (theirs.position !== ours.position || theirs.writtenAt !== ours.writtenAt) continue
-      const { tipHeight, tipHash } = this.#working
-      if (ours.tipHeight !== tipHeight || (tipHeight >= 0 && ours.tipHash !== tipHash))
-        throw new LogShrank(`the log leads to block ${tipHash}, and ${old.name} shows ${ours.tipHash}`)
+      const { height, hash } = this.#working.written
+      if (ours.tipHeight !== height || (height >= 0 && ours.tipHash !== hash))
+        throw new LogShrank(`the log leads to block ${hash}, and ${old.name} shows ${ours.tipHash}`)
       return ours
     }
   }
@@ -230,22 +217,11 @@ export class Successor {
     await this.#foldAll()
   }
 
-  async #foldEvent({ position, value, event: { event } }: PlacedEvent): Promise<void> {
-    switch (event.case) {
-      case 'epochStarted':
-        this.#chain = chainOf(position, event.value.chain, this.#chain)
-        return
-      case 'blockConnected':
-        mustConnect(position, event.value, this.#tip())
-        return this.#connect({ position, value, height: event.value.height, hash: hexOf(event.value.hash) })
-      case 'blockDisconnected':
-        return this.#disconnect(
-          mustDisconnect(position, event.value, this.#tip()),
-          hexOf(event.value.prevHash),
-        )
-      case undefined:
-        return
-    }
+  async #foldEvent(placed: PlacedEvent): Promise<void> {
+    const { position, value } = placed
+    const change = this.#working.apply(placed)
+    if (change?.kind === 'connected') await this.#connect({ position, value, hash: change.hash })
+    if (change?.kind === 'disconnected') await this.#disconnect(change)
   }
 
   async #connect(block: Connecting): Promise<void> {
@@ -256,7 +232,7 @@ export class Successor {
     while (this.#asked.length > ASKED_AHEAD) await this.#foldNext()
   }
 
-  async #disconnect(hash: string, prevHash: string): Promise<void> {
+  async #disconnect({ hash, prevHash }: Change): Promise<void> {
     // What no head names leaves no row, as in the first database.
     if (this.#unasked.length > 0 && !this.#named.has(hash)) {
       this.#unasked.pop()
@@ -264,21 +240,15 @@ export class Successor {
     }
     await this.#foldAll()
     await this.#arrived()
-    this.#writer.disconnected(this.#working.tipHeight)
-    this.#working.disconnect(prevHash)
-  }
-
-  #tip(): { readonly height: number; readonly hash: string } {
-    const last = this.#unasked.at(-1) ?? this.#asked.at(-1)?.blocks.at(-1)
-    return last ?? { height: this.#working.tipHeight, hash: this.#working.tipHash }
+    this.#writer.disconnected(this.#working.written.height)
+    this.#working.leave(prevHash)
   }
 
   #ask(): void {
     const blocks = this.#unasked
-    if (blocks.length === 0) return
-    if (this.#chain === undefined)
-      throw new PoisonEvent('chain', blocks[0]?.position ?? -1, 'a block before any epoch')
-    this.#asked.push({ blocks, made: this.#maker.make(blocks, this.#chain) })
+    const { chain } = this.#working
+    if (blocks.length === 0 || chain === undefined) return
+    this.#asked.push({ blocks, made: this.#maker.make(blocks, chain) })
     this.#unasked = []
   }
 
@@ -291,19 +261,13 @@ export class Successor {
 
   async #foldNext(): Promise<void> {
     const [next] = this.#asked
-    if (next === undefined || this.#chain === undefined) return
+    if (next === undefined) return
     const { rows, moves } = await next.made
     await this.#makeRoom()
-    const filter = this.#working.filter(this.#working.tipHeight)
-    const ground = { filter, sums: await this.#working.sums(this.#options.db), writer: this.#number }
+    const parent = await this.#working.parentState(this.#options.db, this.#number)
     this.#rows.own.take(rows)
-    const { folded } = this.#rows
-    const { sums, scripts } = await this.#writer.fold(folded, moves, this.#chain, ground, true)
-    for (const [index, { hash }] of next.blocks.entries()) {
-      const after = sums[index]
-      if (after === undefined) throw new Error('a block was not folded')
-      this.#working.connect(hash, after)
-    }
+    const { sums, scripts } = await this.#writer.fold(this.#rows.folded, moves, parent, true)
+    this.#working.write(next.blocks, sums)
     this.#scripts.folded += scripts
     this.#asked.shift()
   }

@@ -66,8 +66,11 @@ describe('a reader of topic chain', () => {
   /** Of an index that has applied up to an event at `position`, and holds the chain up to `TIP`, 5 of it final. */
   function reader(position: number, start: Partial<ReaderStart> = {}): ChainReader {
     return new ChainReader({
-      ...{ log, aside: new Set(), chain: 'regtest', decodes: false, epoch: 1, sequence: -1n, position },
-      ...{ tipHeight: TIP, tipHash: hash(TIP).toString('hex'), finalHeight: 5 },
+      ...{ log, aside: new Set(), decodes: false },
+      head: {
+        ...{ chain: 'regtest', epoch: 1, sequence: -1n, position },
+        ...{ tipHeight: TIP, tipHash: hash(TIP).toString('hex'), finalHeight: 5 },
+      },
       hashAt: (height) => Promise.resolve(hash(height).toString('hex')),
       ...start,
     })
