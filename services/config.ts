@@ -59,45 +59,55 @@ function text(
   return { env, type: shape.type, fallback: shape.fallback, secret: false, doc, parse }
 }
 
-function word(env: string, doc: string): Setting<string | undefined> {
-  return { env, type: 'string', fallback: '', secret: false, doc, parse: (value) => value }
-}
-
 function path(env: string, fallback: string, doc: string): Setting<string> {
   return { env, type: 'path', fallback, secret: false, doc, parse: (value) => resolve(value ?? fallback) }
 }
 
-function optionalPath(env: string, doc: string): Setting<string | undefined> {
-  const parse = (value: string | undefined): string | undefined =>
-    value === undefined ? undefined : resolve(value)
-  return { env, type: 'path', fallback: '', secret: false, doc, parse }
+/** A setting without a default. @param read returns the value. @throws Fault, as `parse`. */
+function optional(
+  { env, type, secret = false }: { env: string; type: string; secret?: boolean },
+  doc: string,
+  read: (given: string) => string = (given) => given,
+): Setting<string | undefined> {
+  const parse = (given: string | undefined): string | undefined =>
+    given === undefined ? undefined : read(given)
+  return { env, type, fallback: '', secret, doc, parse }
 }
 
-function secret(env: string, doc: string): Setting<string | undefined> {
-  return { env, type: 'secret', fallback: '', secret: true, doc, parse: (value) => value }
-}
+const optionalPath = (env: string, doc: string): Setting<string | undefined> =>
+  optional({ env, type: 'path' }, doc, (given) => resolve(given))
+
+const secret = (env: string, doc: string): Setting<string | undefined> =>
+  optional({ env, type: 'secret', secret: true }, doc)
 
 /** One that comes back in a header, where other characters have no encoding that both sides agree on. */
 function headerSecret(env: string, doc: string): Setting<string | undefined> {
   const type = 'secret (printable ASCII)'
-  const parse = (value: string | undefined): string | undefined => {
-    if (value !== undefined && !/^[ -~]+$/.test(value)) throw new Fault(`must be a ${type}`)
-    return value
-  }
-  return { env, type, fallback: '', secret: true, doc, parse }
+  return optional({ env, type, secret: true }, doc, (given) => {
+    if (!/^[ -~]+$/.test(given)) throw new Fault(`must be a ${type}`)
+    return given
+  })
 }
 
 /** A URL may carry credentials, so its value is never repeated in a fault, and describe() blanks them. */
 function url(env: string, protocols: readonly string[], doc: string): Setting<string | undefined> {
   const type = `URL (${protocols.join(', ')})`
-  const parse = (value: string | undefined): string | undefined => {
-    if (value === undefined) return undefined
-    const protocol = URL.canParse(value) ? new URL(value).protocol : undefined
-    if (protocol === undefined || !protocols.includes(protocol.slice(0, -1)))
-      throw new Fault(`must be a ${type}`)
-    return value
-  }
-  return { env, type, fallback: '', secret: false, doc, parse }
+  return optional({ env, type }, doc, (given) => {
+    const protocol = URL.canParse(given) ? new URL(given).protocol.slice(0, -1) : ''
+    if (!protocols.includes(protocol)) throw new Fault(`must be a ${type}`)
+    return given
+  })
+}
+
+function logUrl(env: string, doc: string): Setting<string | undefined> {
+  return optional({ env, type: 'URL (sqlite, kafka)' }, doc, (given) => {
+    try {
+      parseLogUrl(given)
+    } catch (error) {
+      throw new Fault(error instanceof Error ? error.message : String(error))
+    }
+    return given
+  })
 }
 
 function choice<T extends string>(env: string, values: readonly T[], doc: string): Setting<T | undefined>
@@ -116,20 +126,6 @@ function choice<T extends string>(
     return found
   }
   return { env, type, fallback: fallback ?? '', secret: false, doc, parse }
-}
-
-function logUrl(env: string, doc: string): Setting<string | undefined> {
-  const type = 'URL (sqlite, kafka)'
-  const parse = (value: string | undefined): string | undefined => {
-    if (value === undefined) return undefined
-    try {
-      parseLogUrl(value)
-    } catch (error) {
-      throw new Fault(error instanceof Error ? error.message : String(error))
-    }
-    return value
-  }
-  return { env, type, fallback: '', secret: false, doc, parse }
 }
 
 const SETTINGS = {
@@ -191,8 +187,8 @@ const SETTINGS = {
     'The SASL mechanism for authentication with the brokers. Used only if `KAFKA_USERNAME` is set.',
     'scram-sha-512',
   ),
-  kafkaUsername: word(
-    'KAFKA_USERNAME',
+  kafkaUsername: optional(
+    { env: 'KAFKA_USERNAME', type: 'string' },
     'The user name for authentication with the brokers. Not set: no authentication.',
   ),
   kafkaPassword: secret('KAFKA_PASSWORD', 'The password for `KAFKA_USERNAME`.'),

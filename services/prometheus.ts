@@ -1,11 +1,93 @@
-/** Prometheus' client, for all services. The only place that names it. */
-export { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Buckets of what takes from a millisecond to half a minute. */
-export const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** Buckets of how many things are handled at once. */
-export const BATCH_SIZES = [1, 2, 5, 10, 25, 50, 100, 250, 1000, 10_000, 100_000]
+const BATCH_SIZES = [1, 2, 5, 10, 25, 50, 100, 250, 1000, 10_000, 100_000]
+
+type LabelledValues<L extends string> = readonly (readonly [labels: Record<L, string>, value: number])[]
+
+/** The metrics of a process: those of Node, and those that a subclass adds. The only place that names Prometheus' client. */
+export class MetricSet {
+  readonly #prefix: string
+  readonly #registry = new Registry()
+
+  /** @param prefix of every name. */
+  constructor(prefix: string) {
+    this.#prefix = prefix
+    collectDefaultMetrics({ register: this.#registry, prefix })
+  }
+
+  private named(name: string, help: string): { name: string; help: string; registers: Registry[] } {
+    return { name: this.#prefix + name, help, registers: [this.#registry] }
+  }
+
+  protected count<L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> {
+    return new Counter({ ...this.named(name, help), labelNames })
+  }
+
+  /** Adds a counter that is read when somebody looks. */
+  protected counted(name: string, help: string, read: () => number): void {
+    new Counter({
+      ...this.named(name, help),
+      collect() {
+        this.reset()
+        this.inc(read())
+      },
+    })
+  }
+
+  /** Returns a histogram of durations. */
+  protected seconds<L extends string>(name: string, help: string, ...labelNames: L[]): Histogram<L> {
+    return new Histogram({ ...this.named(name, help), labelNames, buckets: SECONDS })
+  }
+
+  /** Returns a histogram of how many things are handled at once. */
+  protected sizes<L extends string>(name: string, help: string, ...labelNames: L[]): Histogram<L> {
+    return new Histogram({ ...this.named(name, help), labelNames, buckets: BATCH_SIZES })
+  }
+
+  /** Adds a gauge that is read when somebody looks; without a value where there is none. */
+  protected gauge(
+    name: string,
+    help: string,
+    read: () => number | undefined | Promise<number | undefined>,
+  ): void {
+    new Gauge({
+      ...this.named(name, help),
+      async collect() {
+        const value = await read()
+        if (value === undefined) this.remove()
+        else this.set(value)
+      },
+    })
+  }
+
+  /** Adds a gauge of several series, which are read when somebody looks. */
+  protected gauges<L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    read: () => LabelledValues<L> | Promise<LabelledValues<L>>,
+  ): void {
+    new Gauge({
+      ...this.named(name, help),
+      labelNames,
+      async collect() {
+        for (const [labels, value] of await read()) this.set(labels, value)
+      },
+    })
+  }
+
+  async text(): Promise<{ text: string; type: string }> {
+    return { text: await this.#registry.metrics(), type: this.#registry.contentType }
+  }
+
+  close(): void {
+    this.#registry.clear()
+  }
+}
 
 /** A label for an error that is one of a few: the name of its class. */
 export function kindOf(error: unknown): string {

@@ -25,52 +25,25 @@ export function fuse(legs: readonly Leg[]): Ranked[] {
 
 const byScore = (a: Ranked, b: Ranked): number => b.score - a.score || a.document - b.document
 
-/** The `most` documents with the highest scores above zero, best first; ties by number. A heap: sorting all would cost more than scoring. */
+/** Returns the `most` documents with the highest scores above zero, best first; ties by number. */
 export function best(
   scores: Float64Array,
   most: number,
   accept: (document: number) => boolean = () => true,
 ): Ranked[] {
-  const heap: Ranked[] = []
+  const found: Ranked[] = []
+  // Sorting all would cost more than scoring: what cannot be among the best any more is left out.
+  let least = 0
   for (let document = 0; document < scores.length; document++) {
     const score = scores[document] ?? 0
-    if (score <= 0 || most === 0) continue
     // Documents come by number: of equals the one that is there stays.
-    if (heap.length === most && score <= (heap[0]?.score ?? 0)) continue
-    if (!accept(document)) continue
-    if (heap.length < most) rise(heap, { document, score })
-    else sink(heap, { document, score })
+    if (score <= least || !accept(document)) continue
+    found.push({ document, score })
+    if (found.length < 2 * most) continue
+    found.sort(byScore).length = most
+    least = found.at(-1)?.score ?? Infinity
   }
-  return heap.sort(byScore)
-}
-
-/** Puts one more into the heap, whose top is the worst. */
-function rise(heap: Ranked[], added: Ranked): void {
-  let at = heap.push(added) - 1
-  while (at > 0) {
-    const parent = (at - 1) >> 1
-    const above = heap[parent]
-    if (above === undefined || byScore(above, added) > 0) break
-    heap[at] = above
-    at = parent
-  }
-  heap[at] = added
-}
-
-/** Puts one in the place of the worst. */
-function sink(heap: Ranked[], added: Ranked): void {
-  let at = 0
-  for (;;) {
-    let child = 2 * at + 1
-    const [left, right] = [heap[child], heap[child + 1]]
-    if (left === undefined) break
-    if (right !== undefined && byScore(right, left) > 0) child++
-    const lower = heap[child]
-    if (lower === undefined || byScore(lower, added) < 0) break
-    heap[at] = lower
-    at = child
-  }
-  heap[at] = added
+  return found.sort(byScore).slice(0, most)
 }
 
 /** The first of each group, in the order of the ranking. */
