@@ -21,7 +21,7 @@ export async function rankingQuality(
     }),
   )
   const view = await index.prepare(snapshot.chunks)
-  const vectors = snapshot.chunks.map(({ hash }) => index.vectors.get(hash) ?? new Float32Array())
+  const vectors = view.labels.map((label) => view.graph.vector(label) ?? new Float32Array())
   const rankings: Record<'bm25' | 'dense' | 'hybrid', Ranked[][]> = { bm25: [], dense: [], hybrid: [] }
   let found = 0
   for (const { text } of questions) {

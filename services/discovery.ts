@@ -84,10 +84,12 @@ function parseEndpoint(content: string): Endpoint | undefined {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Whether there is a process with this number. */
+export function isAlive(pid: number): boolean {
+  // 0 and below name groups of processes.
+  if (!(Number.isInteger(pid) && pid > 0)) return false
   try {
-    process.kill(pid, 0)
-    return true
+    return process.kill(pid, 0)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }

@@ -26,10 +26,12 @@ export async function assertPortFree(port: number, host: string, what: string): 
   }
 }
 
-/** Whether somebody on this machine listens there and takes connections. */
-export function isPortOpen(port: number): Promise<boolean> {
+/** Whether somebody listens there and takes connections: on a port of this machine, or on a socket's path. */
+export function isOpen(
+  at: { readonly port: number; readonly host: string } | { readonly path: string },
+): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
+    const socket = connect(at)
     socket.once('connect', () => {
       socket.destroy()
       resolve(true)
@@ -38,6 +40,15 @@ export function isPortOpen(port: number): Promise<boolean> {
       resolve(false)
     })
   })
+}
+
+/** A host as URLs have it. */
+export const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host)
+
+/** The host in URLs by which this machine reaches a server of its own that listens on `host`. */
+export function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  return hostInUrl(host === '::' ? '::1' : host)
 }
 
 function listenOnce(port: number, host: string): Promise<number> {

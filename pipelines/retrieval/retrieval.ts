@@ -224,7 +224,7 @@ export class Retrieval {
     const view = await index.prepare(snapshot.chunks)
     this.#switch({ snapshot, view, model: loaded.checksum }, artefact)
     index.settle(snapshot.chunks)
-    if (artefact?.content !== snapshot.version) await this.#save(loaded, snapshot, view, index)
+    if (artefact?.content !== snapshot.version) await this.#save(loaded, snapshot, view)
   }
 
   /** The vectors of a model: those in memory, else those on disk, else none. */
@@ -291,29 +291,16 @@ export class Retrieval {
     )
   }
 
-  async #save(
-    { checksum }: LoadedModel,
-    snapshot: Snapshot,
-    view: SemanticView,
-    index: SemanticIndex,
-  ): Promise<void> {
+  async #save({ checksum }: LoadedModel, snapshot: Snapshot, { graph, labels }: SemanticView): Promise<void> {
     const { folder, logger } = this.#options
     const chunks = snapshot.chunks.map(({ id, hash }, chunk) => ({
       id,
       hash,
-      label: view.labels[chunk] ?? -1,
+      label: labels[chunk] ?? -1,
     }))
-    const { vectors } = index
-    const { graph } = view
+    const { version: content } = snapshot
     try {
-      await writeArtefact(folder, {
-        model: checksum,
-        content: snapshot.version,
-        builtAtMs: this.#builtAtMs,
-        chunks,
-        vectors,
-        graph,
-      })
+      await writeArtefact(folder, { model: checksum, content, builtAtMs: this.#builtAtMs, chunks, graph })
     } catch (error) {
       // What is in memory is right; the next start has more to do.
       logger.error({ folder, err: error }, `the index was not kept: ${String(error)}`)

@@ -1,5 +1,6 @@
 import { type Content, openContent } from '../../pipelines/content/store.js'
 import type { Logger } from '../../pipelines/logger.js'
+import { hostInUrl } from '../ports.js'
 import { RateLimit } from '../rate-limit.js'
 import { Token } from '../token.js'
 import type { Answerer } from './ask/answerer.js'
@@ -135,7 +136,7 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
   }
   try {
     const port = await server.listen(host, options.port)
-    return { port, url: `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`, close }
+    return { port, url: `http://${hostInUrl(host)}:${String(port)}`, close }
   } catch (error) {
     content.close()
     retrieval.close()

@@ -1,6 +1,7 @@
 import { type Config } from '../config.js'
 import { runService, untilAborted } from '../lifecycle.js'
 import type { Logger } from '../logger.js'
+import { reachable } from '../ports.js'
 import type { Answerer } from './ask/answerer.js'
 import { startDocs } from './docs.js'
 
@@ -10,7 +11,7 @@ await runService('docs', async ({ config, logger, signal }) => {
     host: config.host,
     port: config.docsPort,
     contentDir: config.contentDir,
-    retrievalAddress: retrievalAddress(config),
+    retrievalAddress: `${reachable(config.host)}:${String(config.retrievalGrpcPort)}`,
     logger,
     answerer: await answererOf(config, logger),
     siteUrl: config.siteUrl,
@@ -24,12 +25,6 @@ await runService('docs', async ({ config, logger, signal }) => {
   await untilAborted(signal)
   await docs.close()
 })
-
-/** Where the worker of this machine listens; 0.0.0.0 is no address to connect to. */
-function retrievalAddress({ host, retrievalGrpcPort }: Config): string {
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `${reachable.includes(':') ? `[${reachable}]` : reachable}:${String(retrievalGrpcPort)}`
-}
 
 async function answererOf(config: Config, logger: Logger): Promise<Answerer | undefined> {
   const { geminiApiKey: apiKey, geminiBaseUrl: baseUrl, geminiModel: model } = config

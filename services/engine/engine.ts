@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { get } from 'node:http'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +17,7 @@ const STOP_DEADLINE_MS = 25_000
 const LOOK_AGAIN_MS = 30
 const PORT_ATTEMPTS = 5
 const LOOK_FOR_LOST_MS = 500
+const ANSWER_MS = 2_000
 
 export interface EngineOptions {
   /** The engine's own folder; made where it is missing, kept at stop. */
@@ -164,29 +164,18 @@ function servedFolder(url: string): Promise<string | undefined> {
 }
 
 /** Undefined where none comes. */
-function answerTo(url: string, query: string): Promise<string | undefined> {
-  return new Promise((done) => {
-    // Without an agent: a connection kept alive would delay the engine's end.
-    const request = get(
-      `${url}/?query=${encodeURIComponent(query)}`,
-      { agent: false, timeout: 2000 },
-      (response) => {
-        let body = ''
-        response.setEncoding('utf8')
-        response.on('data', (text: string) => (body += text))
-        response.on('error', () => {
-          done(undefined)
-        })
-        response.on('end', () => {
-          done(response.statusCode === 200 ? body.trim() : undefined)
-        })
-      },
-    )
-    request.on('timeout', () => request.destroy())
-    request.on('error', () => {
-      done(undefined)
+async function answerTo(url: string, query: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${url}/?query=${encodeURIComponent(query)}`, {
+      // A connection kept alive would delay the engine's end.
+      headers: { connection: 'close' },
+      signal: AbortSignal.timeout(ANSWER_MS),
     })
-  })
+    const body = await response.text()
+    return response.ok ? body.trim() : undefined
+  } catch {
+    return undefined
+  }
 }
 
 async function stopChild(child: ChildProcess, exited: Promise<string>): Promise<void> {

@@ -33,16 +33,12 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
 /** On the port of the last start if it is free, so that whoever talked to it then finds it again. */
 async function startWhereItWas(options: EngineOptions, portFile: string): Promise<Engine> {
   const before = Number(await readFile(portFile, 'utf8').catch(() => ''))
-  const engine = await (before > 0 ? startOnPort(options, before) : startEngine(options))
+  const engine = await startEngine(before > 0 ? { ...options, httpPort: before } : options).catch(
+    (error: unknown) => {
+      if (error instanceof PortTaken) return startEngine(options)
+      throw error
+    },
+  )
   await writeFile(portFile, new URL(engine.url).port)
   return engine
-}
-
-async function startOnPort(options: EngineOptions, httpPort: number): Promise<Engine> {
-  try {
-    return await startEngine({ ...options, httpPort })
-  } catch (error) {
-    if (error instanceof PortTaken) return startEngine(options)
-    throw error
-  }
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { KafkaClient } from '../../pipelines/log/kafka/client.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { runService, StartRefused, untilAborted, type ServiceContext } from '../lifecycle.js'
-import { freePort, isPortOpen } from '../ports.js'
+import { freePort, isOpen } from '../ports.js'
 import { Broker, type BrokerPlan } from './broker.js'
 import { kafkaLibraries, NoKafka } from './libraries.js'
 
@@ -96,7 +96,7 @@ async function cluster(folder: string, count: number): Promise<Cluster> {
 /** @throws StartRefused when a broker does not open its port. */
 async function untilOpen(port: number, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + START_MS
-  while (!signal.aborted && !(await isPortOpen(port))) {
+  while (!signal.aborted && !(await isOpen({ port, host: '127.0.0.1' }))) {
     if (performance.now() > deadline)
       throw new StartRefused(`the broker on port ${String(port)} does not start: see its broker.log`)
     await sleep(LOOK_MS)

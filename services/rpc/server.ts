@@ -1,7 +1,7 @@
 import { Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js'
 import { Health } from '../../proto/gen/health/v1/health_pb.js'
 import type { Logger } from '../../pipelines/logger.js'
-import { assertPortFree } from '../ports.js'
+import { assertPortFree, hostInUrl } from '../ports.js'
 import { serviceDefinition } from './definition.js'
 import { Code, RpcError } from './error.js'
 import { type Calls, implementation, type RpcService } from './handlers.js'
@@ -74,7 +74,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
 }
 
 function listen(server: Server, host: string, port: number): Promise<number> {
-  const address = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`
+  const address = `${hostInUrl(host)}:${String(port)}`
   return new Promise((resolve, reject) => {
     server.bindAsync(address, ServerCredentials.createInsecure(), (error, taken) => {
       if (error === null) resolve(taken)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { childEnvironment, type Config } from '../config.js'
 import { runService, StartRefused, untilAborted, type ServiceContext } from '../lifecycle.js'
-import { assertPortFree, freePort } from '../ports.js'
+import { assertPortFree, freePort, hostInUrl, reachable } from '../ports.js'
 import { holdFolder } from './only-one.js'
 import { Supervised } from './supervised.js'
 
@@ -44,11 +44,12 @@ async function run(context: ServiceContext): Promise<void> {
   const over = AbortSignal.any([signal, refused.signal])
   for (const service of services) service.start()
   try {
-    const host = config.host.includes(':') ? `[${config.host}]` : config.host
+    const host = hostInUrl(config.host)
     const [explorer, docs] = [ports.http, ports.docs].map((port) => `http://${host}:${String(port)}`)
+    const local = `http://${reachable(config.host)}`
     const ready = await Promise.all([
-      becomesReady(reachable(config.host), ports.http, over),
-      answers(`http://${reachable(config.host)}:${String(ports.docs)}/api/search?query=headwater`, over),
+      answers(`${local}:${String(ports.http)}/health`, over, liveSoon()),
+      answers(`${local}:${String(ports.docs)}/api/search?query=headwater`, over, () => true),
     ])
     if (ready.every(Boolean)) {
       process.stdout.write(`ready explorer=${explorer ?? ''} docs=${docs ?? ''}\n`)
@@ -69,16 +70,26 @@ async function portFor({ host }: Config, port: number, what: string): Promise<nu
   return port
 }
 
-/** True when anything good is answered. */
-async function answers(url: string, over: AbortSignal): Promise<boolean> {
+/** Asks until a good answer is what is waited for: true; false when it is over before. */
+async function answers(url: string, over: AbortSignal, isReady: (body: string) => boolean): Promise<boolean> {
   while (!over.aborted) {
-    const timeout = AbortSignal.any([over, AbortSignal.timeout(5000)])
-    const response = await fetch(url, { signal: timeout }).catch(() => undefined)
-    await response?.body?.cancel()
-    if (response?.ok === true) return true
+    const body = await fetch(url, { signal: AbortSignal.any([over, AbortSignal.timeout(5000)]) })
+      .then((response) => (response.ok ? response.text() : undefined))
+      .catch(() => undefined)
+    if (body !== undefined && isReady(body)) return true
     await sleep(LOOK_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
   }
   return false
+}
+
+/** Takes /health with living data, and any where that takes too long. */
+function liveSoon(): (health: string) => boolean {
+  let answeredAt: number | undefined
+  return (health) => {
+    answeredAt ??= Date.now()
+    const { indexerStatus } = JSON.parse(health) as { readonly indexerStatus?: string }
+    return indexerStatus === 'live' || Date.now() - answeredAt > LIVE_WAIT_MS
+  }
 }
 
 /** The processes, in the order of their start. */
@@ -119,29 +130,4 @@ function plan(
     service('retrieval'),
     service('docs', [], SERVICE_STOP_MS, DOCS_MEMORY),
   ]
-}
-
-/** True when /health answers well, with living data unless that takes too long; false when it is over before. */
-async function becomesReady(host: string, port: number, over: AbortSignal): Promise<boolean> {
-  let answeredAt: number | undefined
-  while (!over.aborted) {
-    const timeout = AbortSignal.any([over, AbortSignal.timeout(5000)])
-    const response = await fetch(`http://${host}:${String(port)}/health`, { signal: timeout }).catch(
-      () => undefined,
-    )
-    const health = (await response?.json().catch(() => undefined)) as { indexerStatus?: string } | undefined
-    if (response?.ok === true) {
-      answeredAt ??= Date.now()
-      if (health?.indexerStatus === 'live' || Date.now() - answeredAt > LIVE_WAIT_MS) return true
-    }
-    await sleep(LOOK_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
-  }
-  return false
-}
-
-/** Where a server that listens on the host answers from here. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
-  return host.includes(':') ? `[${host}]` : host
 }

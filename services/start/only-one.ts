@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { holdFile } from '../../pipelines/log/embedded/record-file.js'
+import { isAlive } from '../discovery.js'
 import { StartRefused } from '../lifecycle.js'
+import { isOpen } from '../ports.js'
 
 /** How long the holder's number is waited for: it writes it as soon as it has the lock. */
 const HOLDER_MS = 2_000
@@ -49,26 +50,8 @@ async function holderOf(dataDir: string): Promise<number | undefined> {
   return undefined
 }
 
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
 /** Versions up to 0.1 held a folder by listening on a socket. */
 function isHeldByOlderVersion(dataDir: string): Promise<boolean> {
   const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
-  return new Promise((resolve) => {
-    const socket = connect(join(tmpdir(), `headwater-${name}.sock`))
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => {
-      resolve(false)
-    })
-  })
+  return isOpen({ path: join(tmpdir(), `headwater-${name}.sock`) })
 }

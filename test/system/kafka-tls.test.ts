@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { kafkaLibraries } from '../../services/kafka/libraries.js'
-import { freePort, isPortOpen } from '../../services/ports.js'
+import { freePort, isOpen } from '../../services/ports.js'
 import { KAFKA_LIBRARIES } from '../harness/kafka.js'
 import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 import { until } from '../harness/until.js'
@@ -81,7 +81,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
       },
     )
     broker = spawn('java', java('kafka.Kafka', file), { stdio: 'ignore' })
-    await until('the broker listens', () => isPortOpen(port))
+    await until('the broker listens', () => isOpen({ port, host: '127.0.0.1' }))
   })
   afterAll(async () => {
     broker?.kill('SIGKILL')

@@ -11,19 +11,22 @@ import { isUnit } from '../meaning/vector.js'
 /** Of the folder: another one is not read. */
 const FORMAT = 1
 const POINTER = 'current'
-const VECTORS = 'vectors.f32'
 const GRAPH = 'graph.hnsw'
 
 /** What the index consists of that takes long to make: the rest is made of the content in a second. */
-export interface Artefact {
+export interface Artefact extends Written {
+  /** By the hash of the chunk's text. */
+  readonly vectors: ReadonlyMap<string, Float32Array>
+}
+
+/** What is written of an index: the vectors are in the graph. */
+interface Written {
   /** Of the model that made the vectors. */
   readonly model: string
   /** Of the content that it is of. */
   readonly content: string
   readonly builtAtMs: number
   readonly chunks: readonly StoredChunk[]
-  /** By the hash of the chunk's text. */
-  readonly vectors: ReadonlyMap<string, Float32Array>
   readonly graph: Neighbours
 }
 
@@ -44,9 +47,8 @@ interface Manifest {
   readonly content: string
   readonly built_at: string
   readonly graph: { readonly next_label: number; readonly removed: number }
-  /** SHA-256 of the other files. */
+  /** SHA-256 of the other file. */
   readonly files: Readonly<Record<string, string>>
-  /** A row of the vectors each, in this order. */
   readonly chunks: readonly (readonly [id: string, hash: string, label: number])[]
 }
 
@@ -59,17 +61,13 @@ export class ArtefactUnusable extends Error {
  * Writes an index into a folder of its own and then names it in the pointer, each synced: whoever dies on the way leaves the one
  * before. Afterwards folders that nobody needs are taken away.
  */
-export async function writeArtefact(folder: string, artefact: Artefact): Promise<void> {
+export async function writeArtefact(folder: string, artefact: Written): Promise<void> {
   const name = `${String(artefact.builtAtMs)}-${String(process.pid)}-${randomBytes(4).toString('hex')}`
   const target = join(folder, name)
   await mkdir(target, { recursive: true })
   await artefact.graph.write(join(target, GRAPH))
-  await writeFile(join(target, VECTORS), rows(artefact))
-  const files: Record<string, string> = {}
-  for (const file of [GRAPH, VECTORS]) {
-    await sync(join(target, file))
-    files[file] = await checksumOf(join(target, file))
-  }
+  await sync(join(target, GRAPH))
+  const files = { [GRAPH]: await checksumOf(join(target, GRAPH)) }
   await writeFile(join(target, 'manifest.json'), JSON.stringify(manifestOf(artefact, files)))
   await sync(join(target, 'manifest.json'))
   await sync(target)
@@ -106,16 +104,18 @@ async function readNamed(folder: string, name: string, model: string): Promise<A
   const from = join(folder, name)
   const manifest = await readManifest(from)
   if (manifest.model !== model) throw new ArtefactUnusable('it is of another model')
-  for (const file of [GRAPH, VECTORS]) {
-    const sum = await checksumOf(join(from, file)).catch(() => undefined)
-    if (sum !== manifest.files[file]) throw new ArtefactUnusable(`${file} is not as it was written`)
-  }
+  const sum = await checksumOf(join(from, GRAPH)).catch(() => 'none')
+  if (sum !== manifest.files[GRAPH]) throw new ArtefactUnusable(`${GRAPH} is not as it was written`)
   const chunks = manifest.chunks.map(([id, hash, label]) => ({ id, hash, label }))
-  const vectors = vectorsOf(chunks, await readFile(join(from, VECTORS)))
   const { next_label: nextLabel, removed } = manifest.graph
   const graph = new Neighbours({ path: join(from, GRAPH), nextLabel, removed })
-  if (!chunks.every(({ hash, label }) => graph.is(label, vectors.get(hash) ?? new Float32Array())))
-    throw new ArtefactUnusable('its graph is of other vectors')
+  if (graph.size !== chunks.length) throw new ArtefactUnusable('its graph has other chunks')
+  const vectors = new Map<string, Float32Array>()
+  for (const { hash, label } of chunks) {
+    const vector = graph.vector(label)
+    if (vector === undefined || !isUnit(vector)) throw new ArtefactUnusable('its graph lacks a vector')
+    vectors.set(hash, vector)
+  }
   return {
     model,
     content: manifest.content,
@@ -139,7 +139,7 @@ export async function describeArtefact(
 }
 
 function manifestOf(
-  { model, content, builtAtMs, chunks, graph }: Artefact,
+  { model, content, builtAtMs, chunks, graph }: Written,
   files: Record<string, string>,
 ): Manifest {
   return {
@@ -190,32 +190,6 @@ function isManifest(manifest: Partial<Manifest> | null): manifest is Manifest {
     )
   )
 }
-
-function rows({ chunks, vectors }: Artefact): Uint8Array {
-  const all = new Float32Array(chunks.length * DIMENSIONS)
-  for (const [row, { hash }] of chunks.entries()) {
-    const vector = vectors.get(hash)
-    if (vector === undefined) throw new Error(`chunk ${hash} has no vector`)
-    all.set(vector, row * DIMENSIONS)
-  }
-  return new Uint8Array(all.buffer)
-}
-
-function vectorsOf(chunks: readonly StoredChunk[], bytes: Buffer): Map<string, Float32Array> {
-  if (bytes.length !== chunks.length * DIMENSIONS * 4)
-    throw new ArtefactUnusable('its vectors are not as many as its chunks')
-  // Where the read bytes begin between two floats, of a copy.
-  const { buffer, byteOffset } = byteOffsetFits(bytes) ? bytes : Uint8Array.from(bytes)
-  const vectors = new Map<string, Float32Array>()
-  for (const [row, { hash }] of chunks.entries()) {
-    const vector = new Float32Array(buffer, byteOffset + row * DIMENSIONS * 4, DIMENSIONS)
-    if (!isUnit(vector)) throw new ArtefactUnusable('one of its vectors is none')
-    vectors.set(hash, vector)
-  }
-  return vectors
-}
-
-const byteOffsetFits = ({ byteOffset }: Buffer): boolean => byteOffset % 4 === 0
 
 async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r')

@@ -60,23 +60,18 @@ export class Neighbours {
     this.#removed++
   }
 
-  /** Whether what the label names is this vector. */
-  is(label: number, vector: Float32Array): boolean {
+  /** Returns what the label names; undefined where that has been removed, or never was. */
+  vector(label: number): Float32Array | undefined {
     try {
-      const point = this.#graph.getPoint(label)
-      return point.length === vector.length && point.every((value, at) => value === vector[at])
-    } catch {
-      return false
-    }
-  }
-
-  /** The cosine with what the label names; undefined where that has been removed. */
-  similarity(label: number, vector: Float32Array): number | undefined {
-    try {
-      return this.#graph.getPoint(label).reduce((sum, value, at) => sum + value * (vector[at] ?? 0), 0)
+      return Float32Array.from(this.#graph.getPoint(label))
     } catch {
       return undefined
     }
+  }
+
+  /** Returns the cosine with what the label names; undefined as of `vector`. */
+  similarity(label: number, vector: Float32Array): number | undefined {
+    return this.vector(label)?.reduce((sum, value, at) => sum + value * (vector[at] ?? 0), 0)
   }
 
   /** The `most` nearest, nearest first. @throws RangeError where it is no vector of length 1. */

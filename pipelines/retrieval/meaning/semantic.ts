@@ -71,10 +71,6 @@ export class SemanticIndex {
     this.#labels = new Map(kept.labels)
   }
 
-  get vectors(): ReadonlyMap<string, Float32Array> {
-    return this.#vectors
-  }
-
   /** Chunks whose text has no vector yet, each text once. */
   missing(chunks: readonly Chunk[]): Chunk[] {
     const wanted = new Map<string, Chunk>()

@@ -1,3 +1,4 @@
+import { hostInUrl } from '../../ports.js'
 import type { Incoming } from './incoming.js'
 
 /** A host name or address with its port, as a Host header may have it; nothing else comes near a page. */
@@ -29,7 +30,7 @@ export class Site {
     const isSecure = trustedHops > 0 && /^https\b/i.test(header('x-forwarded-proto'))
     const host = header('host')
     const { localAddress = '127.0.0.1', localPort = 80 } = req.socket
-    const own = `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${String(localPort)}`
+    const own = `${hostInUrl(localAddress)}:${String(localPort)}`
     return `${isSecure ? 'https' : 'http'}://${HOST.test(host) ? host.toLowerCase() : own}`
   }
 

@@ -311,7 +311,6 @@ describe('the index on disk', () => {
   })
 
   it.each([
-    ['cut off vectors', async (): Promise<void> => truncate(join(await current(), 'vectors.f32'), 5_000)],
     ['a cut off graph', async (): Promise<void> => truncate(join(await current(), 'graph.hnsw'), 5_000)],
     ['a missing graph', async (): Promise<void> => rm(join(await current(), 'graph.hnsw'))],
     ['a cut off manifest', async (): Promise<void> => truncate(join(await current(), 'manifest.json'), 100)],
@@ -332,7 +331,19 @@ describe('the index on disk', () => {
       'a manifest of other chunks',
       async (): Promise<void> => alterManifest((manifest) => ({ ...manifest, chunks: [] })),
     ],
-    ['altered vectors', async (): Promise<void> => alter('vectors.f32', (bytes) => bytes.fill(255, 0, 4))],
+    [
+      'a manifest of labels that the graph does not have',
+      async (): Promise<void> =>
+        alter('manifest.json', (bytes) => {
+          const manifest = JSON.parse(bytes.toString()) as { chunks: [string, string, number][] }
+          const chunks = manifest.chunks.map(([id, hash]) => [id, hash, 99_999])
+          return Buffer.from(JSON.stringify({ ...manifest, chunks }))
+        }),
+    ],
+    [
+      'an altered graph',
+      async (): Promise<void> => alter('graph.hnsw', (bytes) => bytes.fill(255, bytes.length - 8)),
+    ],
     ['a pointer to nowhere', async (): Promise<void> => writeFile(join(folder, 'current'), 'nowhere')],
     ['a pointer elsewhere', async (): Promise<void> => writeFile(join(folder, 'current'), '../..')],
     ['an empty pointer', async (): Promise<void> => writeFile(join(folder, 'current'), '')],
