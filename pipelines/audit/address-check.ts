@@ -1,7 +1,8 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
-import { scannedSetReply } from '../node/replies.js'
+import { outpointOf } from '../chain/prevout.js'
+import { type NodeScannedSet, scannedSetReply } from '../node/replies.js'
 import { KEYS, queryByKeys } from '../tables/keys.js'
-import { type AuditContext, type CheckResult, filterUpTo, Findings, persisting, shownWith } from './audit.js'
+import { type AuditContext, filterUpTo, type Findings, persisting, shownWith } from './audit.js'
 
 /** Scripts that are scanned for at once: the node walks through all outputs for each request. */
 const AT_ONCE = 500
@@ -9,24 +10,19 @@ const AT_ONCE = 500
 const RICHEST = 20
 
 /** Balance and unspent outputs of some scripts, as scantxoutset has them, at the very block that it names. */
-export async function addressCheck(context: AuditContext): Promise<CheckResult> {
+export async function addressCheck(context: AuditContext, all: Findings): Promise<void> {
   const { node, signal, progress } = context
   const scripts = await sampleOf(context)
-  let done = 0
-  const found = new Findings('addresses')
   for (let from = 0; from < scripts.length; from += AT_ONCE) {
     const some = scripts.slice(from, from + AT_ONCE)
-    const result = await persisting(context, async () => {
+    await persisting(context, all, async (found) => {
       const descriptors = some.map(({ script }) => `raw(${script})`)
       const set = await node.call('scantxoutset', ['start', descriptors], scannedSetReply, signal)
-      return compare(context, some, set)
+      await compare(context, some, set, found)
+      found.checked = some.length
     })
-    for (const { what, indexed, expected } of result.differences) found.expect(what, indexed, expected)
-    done += some.length
-    progress(done, scripts.length)
+    progress(all.checked, scripts.length)
   }
-  found.checked = done
-  return found.result()
 }
 
 interface Sampled {
@@ -52,37 +48,20 @@ async function sampleOf({ db, view, sample, seed }: AuditContext): Promise<Sampl
   )
 }
 
-interface Scanned {
-  readonly height: number
-  readonly bestblock: string
-  readonly unspents: readonly {
-    readonly txid: string
-    readonly vout: number
-    readonly scriptPubKey: string
-    readonly amount: number
-  }[]
-}
-
 /** The node may have gone on meanwhile: the state that it scanned is then not indexed yet, or not of this view. */
 async function compare(
   context: AuditContext,
   scripts: readonly Sampled[],
-  set: Scanned,
-): Promise<CheckResult> {
+  set: NodeScannedSet,
+  found: Findings,
+): Promise<void> {
+  const { db } = context
   const view = await shownWith(context, { height: set.height, hash: set.bestblock })
-  if (view !== undefined) return compareRows(context.db, filterUpTo(view, set.height), scripts, set)
-  const found = new Findings('addresses')
-  found.expect('block that the node scanned at', 'not indexed', set.bestblock)
-  return found.result()
-}
-
-async function compareRows(
-  db: AuditContext['db'],
-  filter: string,
-  scripts: readonly Sampled[],
-  set: Scanned,
-): Promise<CheckResult> {
-  const found = new Findings('addresses')
+  if (view === undefined) {
+    found.expect('block that the node scanned at', 'not indexed', set.bestblock)
+    return
+  }
+  const filter = filterUpTo(view, set.height)
   const hashes = scripts.map(({ hash }) => hash)
   const outputs = await queryByKeys<{ hash: string; outpoint: string; amount: string }>(
     db,
@@ -103,7 +82,7 @@ async function compareRows(
     const told = new Map(
       set.unspents
         .filter(({ scriptPubKey }) => scriptPubKey === script)
-        .map(({ txid, vout, amount }) => [`${txid}:${String(vout)}`, coinsToBaseUnits(amount).toString()]),
+        .map(({ txid, vout, amount }) => [outpointOf(txid, vout), coinsToBaseUnits(amount).toString()]),
     )
     const indexed = new Map(
       outputs.filter((row) => row.hash === hash).map((row) => [row.outpoint, row.amount]),
@@ -118,6 +97,4 @@ async function compareRows(
         told.get(outpoint) ?? 'not unspent',
       )
   }
-  found.checked = scripts.length
-  return found.result()
 }

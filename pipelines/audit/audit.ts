@@ -1,3 +1,4 @@
+import type { BlockId } from '../chain/block.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import type { NodeClient } from '../node/client.js'
@@ -26,7 +27,7 @@ export interface CheckResult {
 }
 
 export interface AuditReport {
-  readonly tip: { readonly height: number; readonly hash: string }
+  readonly tip: BlockId
   readonly seed: string
   readonly checks: readonly CheckResult[]
   readonly differences: number
@@ -57,29 +58,27 @@ export interface AuditContext extends AuditParts {
 
 /** Gathers what a check finds; names the first ones and counts the rest. */
 export class Findings {
-  readonly #differences: Difference[] = []
-  #more = 0
+  readonly differences: Difference[] = []
+  unnamed = 0
   checked = 0
-
-  constructor(private readonly name: string) {}
 
   /** Notes a difference, unless there is none. */
   expect(what: string, indexed: unknown, expected: unknown): void {
     const [is, must] = [String(indexed), String(expected)]
     if (is === must) return
-    if (this.#differences.length < MOST_NAMED) this.#differences.push({ what, indexed: is, expected: must })
-    else this.#more++
+    if (this.differences.length < MOST_NAMED) this.differences.push({ what, indexed: is, expected: must })
+    else this.unnamed++
   }
 
-  result(): CheckResult {
-    return { name: this.name, checked: this.checked, differences: this.#differences, unnamed: this.#more }
+  get isSound(): boolean {
+    return this.differences.length === 0
   }
 }
 
 /** Of a check: enough for whoever mends them, and no gigabyte where all is wrong. */
 const MOST_NAMED = 1_000
 
-export type Check = (context: AuditContext) => Promise<CheckResult>
+export type Check = (context: AuditContext, found: Findings) => Promise<void>
 
 /** There is nothing to audit yet. */
 export class NothingIndexed extends Error {
@@ -114,18 +113,16 @@ export async function audit(parts: AuditParts, options: AuditOptions): Promise<A
       const { head, view } = await stateNow(parts)
       const progress = (done: number, total: number): void => options.progress?.(name, done, total)
       const { sample, seed } = options
-      const result = await check({ ...parts, head, view, sample, seed, progress }).catch((error: unknown) =>
-        unknownToNode(name, error),
-      )
+      const found = await findingsOf(check, { ...parts, head, view, sample, seed, progress })
       tip = { height: head.tipHeight, hash: head.tipHash }
-      const sound = result.differences.length === 0
-      if (!sound && tries < MOST_TRIES && !isApart) {
+      if (!found.isSound && tries < MOST_TRIES && !isApart) {
         // Under a newer writer rows of two branches may have been added up.
         const now = (await newestFence(parts.db)) === fence ? await stateOf(parts, head) : 'moved'
         if (now === 'moved') continue
         isApart = now === 'apart'
       }
-      checks.push(result)
+      const { checked, differences, unnamed } = found
+      checks.push({ name, checked, differences, unnamed })
       break
     }
   }
@@ -133,15 +130,17 @@ export async function audit(parts: AuditParts, options: AuditOptions): Promise<A
   return { tip, seed: options.seed, checks, differences }
 }
 
-/** That the node has no such block is a difference. @throws every other error. */
-function unknownToNode(name: string, error: unknown): CheckResult {
-  if (!isRpcError(error, RPC_NOT_FOUND, RPC_INVALID_PARAMETER)) throw error
-  const difference = {
-    what: 'a block that the node was asked for',
-    indexed: 'there',
-    expected: error.message,
+/** Makes a check. That the node does not have a block that it asks for is a difference, and ends it. */
+async function findingsOf(check: Check, context: AuditContext): Promise<Findings> {
+  const [found, unknown] = [new Findings(), new Findings()]
+  try {
+    await check(context, found)
+    return found
+  } catch (error) {
+    if (!isRpcError(error, RPC_NOT_FOUND, RPC_INVALID_PARAMETER)) throw error
+    unknown.expect('a block that the node was asked for', 'there', error.message)
+    return unknown
   }
-  return { name, checked: 0, differences: [difference], unnamed: 0 }
 }
 
 async function stateNow(parts: AuditParts): Promise<{ head: Head; view: ChainView }> {
@@ -177,21 +176,16 @@ async function stateOf(parts: AuditParts, head: Head): Promise<'same' | 'moved' 
   return follows ? 'moved' : 'apart'
 }
 
-interface BlockPlace {
-  readonly height: number
-  readonly hash: string
-}
-
 /** Whether a block is of the node's chain, as it is now. */
 export async function isOfNode(
   { node, signal }: Pick<AuditParts, 'node' | 'signal'>,
-  { height, hash }: BlockPlace,
+  { height, hash }: BlockId,
 ): Promise<boolean> {
   return (await node.hashAt(height, signal)) === hash
 }
 
 /** The index as soon as it shows a block of the node; nothing where it does not for a while, or the node leaves the block. */
-export async function shownWith(parts: AuditParts, block: BlockPlace): Promise<ChainView | undefined> {
+export async function shownWith(parts: AuditParts, block: BlockId): Promise<ChainView | undefined> {
   let shown: ChainView | undefined
   await patiently(parts, async () => {
     const { view } = await stateNow(parts)
@@ -219,17 +213,23 @@ export function filterUpTo({ head, tail, stale }: ChainView, height: number, col
   return chainFilter(Math.min(head.finalHeight, height), hashes, stale, 'height', column)
 }
 
-/** Looks again for a while at what moves by itself, until it is as it must be. A look is told what the one before has found. */
+/**
+ * Looks again for a while at what moves by itself, until it is as it must be. Each look gathers its own findings, of which the
+ * last ones count, and has those of the look before.
+ */
 export async function persisting(
   patience: Patience,
-  look: (before: CheckResult | undefined) => Promise<CheckResult>,
-): Promise<CheckResult> {
-  let result = await look(undefined)
-  const isSound = (): boolean => result.differences.length === 0
-  if (isSound()) return result
-  await patiently(patience, async () => {
-    result = await look(result)
-    return isSound()
-  })
-  return result
+  found: Findings,
+  look: (found: Findings, before: Findings | undefined) => Promise<void>,
+): Promise<void> {
+  let last: Findings | undefined
+  const again = async (): Promise<boolean> => {
+    const next = new Findings()
+    await look(next, last)
+    last = next
+    return next.isSound
+  }
+  if (!(await again())) await patiently(patience, again)
+  found.checked += last?.checked ?? 0
+  for (const { what, indexed, expected } of last?.differences ?? []) found.expect(what, indexed, expected)
 }

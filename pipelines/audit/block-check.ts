@@ -1,31 +1,30 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
 import { decodePrevouts } from '../chain/prevout.js'
-import { type Block, parseBlock } from '../chain/block.js'
+import { type Block, type BlockId, parseBlock } from '../chain/block.js'
 import { parseBody } from '../chain/transaction.js'
 import type { NodeBlock } from '../node/replies.js'
+import { readBodies } from '../tables/bodies.js'
 import { KEYS, queryByKeys } from '../tables/keys.js'
-import { type AuditContext, type CheckResult, Findings } from './audit.js'
+import type { AuditContext, Findings } from './audit.js'
 import { sampleHeights } from './chain-checks.js'
 
 type Parts = Pick<AuditContext, 'db' | 'node' | 'signal' | 'view'>
 
 /** Some blocks with all their transactions: header, counts, sums, bodies and what inputs spend, as getblock tells them. */
-export async function blockCheck(context: AuditContext): Promise<CheckResult> {
+export async function blockCheck(context: AuditContext, found: Findings): Promise<void> {
   const { head, sample, seed, progress } = context
-  const found = new Findings('blocks')
   for (const height of sampleHeights(head.tipHeight, sample, seed)) {
     await compareBlock(context, height, found)
     found.checked++
     progress(found.checked, Math.min(sample, head.tipHeight + 1))
   }
-  return found.result()
 }
 
 /** What a block adds up to, by the node. Amounts in base units. */
 export interface BlockSums {
-  readonly txs: number
-  readonly fees: bigint
-  readonly output: bigint
+  txs: number
+  fees: bigint
+  output: bigint
 }
 
 export function sumsOf({ tx }: NodeBlock, parsed: Block): BlockSums {
@@ -94,7 +93,7 @@ export async function compareBlock(parts: Parts, height: number, found: Findings
 
 async function compareTransactions(
   db: Parts['db'],
-  at: { readonly height: number; readonly hash: string },
+  at: BlockId,
   block: NodeBlock,
   parsed: Block,
   found: Findings,
@@ -102,7 +101,7 @@ async function compareTransactions(
   const places = await db.query<{ txid: string; wtxid: string }>(
     `SELECT lower(hex(block_txs.txid)) AS txid, lower(hex(block_txs.wtxid)) AS wtxid FROM block_txs
      WHERE height = {height:UInt32} AND block_hash = unhex({hash:String}) ORDER BY tx_index LIMIT 1 BY tx_index`,
-    at,
+    { ...at },
   )
   const ids = places.map(({ txid, wtxid }) => `${txid}/${wtxid}`).join(' ')
   found.expect(
@@ -110,17 +109,15 @@ async function compareTransactions(
     ids,
     parsed.txs.map(({ txid, wtxid }) => `${txid}/${wtxid}`).join(' '),
   )
-  const bodies = await queryByKeys<{ id: string; bytes: string; coins: string }>(
+  const bodies = await readBodies(
     db,
-    `SELECT lower(hex(txid)) AS id, hex(body) AS bytes, hex(prevouts) AS coins FROM tx_bodies WHERE txid IN ${KEYS}`,
     parsed.txs.map(({ txid }) => txid),
   )
-  const byTxid = new Map(bodies.map((row) => [row.id, row]))
   for (const [index, { txid }] of parsed.txs.entries()) {
-    const stored = byTxid.get(txid)
-    found.expect(`body of transaction ${txid}`, txidOf(stored?.bytes), txid)
+    const stored = bodies.get(txid)
+    found.expect(`body of transaction ${txid}`, txidOf(stored?.body), txid)
     if (stored === undefined || index === 0) continue
-    const coins = decodePrevouts(Buffer.from(stored.coins, 'hex'))
+    const coins = decodePrevouts(stored.prevouts)
     const told = block.tx[index]?.vin ?? []
     found.expect(
       `what ${txid} spends`,
@@ -140,7 +137,7 @@ async function compareTransactions(
     `SELECT uniqExact(prev_txid, prev_vout) AS rows FROM spends WHERE prev_txid IN ${KEYS}
      AND height = {height:UInt32} AND block_hash = unhex({hash:String})`,
     spent,
-    at,
+    { ...at },
   )
   found.expect(
     `spends of block ${String(at.height)}`,
@@ -149,10 +146,10 @@ async function compareTransactions(
   )
 }
 
-function txidOf(body: string | undefined): string {
+function txidOf(body: Buffer | undefined): string {
   if (body === undefined) return 'missing'
   try {
-    return parseBody(Buffer.from(body, 'hex')).txid
+    return parseBody(body).txid
   } catch {
     return 'not a transaction'
   }

@@ -1,9 +1,10 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
+import type { BlockId } from '../chain/block.js'
 import { sha256 } from '../chain/hash.js'
 import { txOutSetReply } from '../node/replies.js'
 import { latestHead } from '../tables/head.js'
 import { HEIGHTS } from '../tables/keys.js'
-import { type AuditContext, type CheckResult, Findings, isOfNode, persisting, shownWith } from './audit.js'
+import { type AuditContext, type Findings, isOfNode, persisting, shownWith } from './audit.js'
 
 /** Heights whose hashes are all compared with the node's; of a longer chain the newest and a sample are. */
 const ALL_HEIGHTS = 20_000
@@ -11,25 +12,22 @@ const NEWEST = 2_000
 const AT_ONCE = 1_000
 
 /** The index follows the same chain as the node, and is where it is. It may lag for a moment: what persists counts. */
-export async function tipCheck(context: AuditContext): Promise<CheckResult> {
+export async function tipCheck(context: AuditContext, found: Findings): Promise<void> {
   const { db, node, signal } = context
-  const found = new Findings('tip')
   const info = await node.chainInfo(signal)
   const view = await shownWith(context, { height: info.blocks, hash: info.bestblockhash })
   const head = view?.head ?? (await latestHead(db)) ?? context.head
   const place = { height: head.tipHeight, hash: head.tipHash }
   found.checked = 1
   found.expect('chain', head.chain, info.chain)
-  if (view !== undefined && (await isOfNode(context, place))) return found.result()
+  if (view !== undefined && (await isOfNode(context, place))) return
   found.expect('height of the tip', place.height, info.blocks)
   found.expect('hash of the tip', place.hash, info.bestblockhash)
-  return found.result()
 }
 
 /** Every height has one block, each stands on the one below, and the node has the same. */
-export async function chainCheck(context: AuditContext): Promise<CheckResult> {
+export async function chainCheck(context: AuditContext, found: Findings): Promise<void> {
   const { db, view, head, node, signal, sample, seed, progress } = context
-  const found = new Findings('chain')
   const filter = view.sqlFilter('height', 'hash')
   const [counted] = await db.query<{ heights: string; blocks: string }>(
     `SELECT uniqExact(height) AS heights, uniqExact(height, hash) AS blocks FROM blocks WHERE height <= {tip:Int64} AND ${filter}`,
@@ -65,7 +63,6 @@ export async function chainCheck(context: AuditContext): Promise<CheckResult> {
     found.checked += some.length
     progress(found.checked, heights.length)
   }
-  return found.result()
 }
 
 function comparedHeights(tip: number, sample: number, seed: string): number[] {
@@ -90,20 +87,26 @@ export function sampleHeights(last: number, count: number, seed: string): number
 }
 
 /** Supply and number of unspent outputs as gettxoutsetinfo has them, at the very block that it names. */
-export function supplyCheck(context: AuditContext): Promise<CheckResult> {
+export function supplyCheck(context: AuditContext, all: Findings): Promise<void> {
   const { db, node, signal } = context
-  return persisting(context, async () => {
-    const found = new Findings('supply')
+  return persisting(context, all, async (found) => {
     const set = await node.call('gettxoutsetinfo', [], txOutSetReply, signal)
-    await shownWith(context, { height: set.height, hash: set.bestblock })
-    const [row] = await db.query<{ total: string; outputs: string }>(
-      `SELECT supply AS total, utxo_count AS outputs FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`,
-      { height: set.height, hash: set.bestblock },
-    )
+    const block = { height: set.height, hash: set.bestblock }
+    await shownWith(context, block)
+    const row = await supplyAfter(db, block)
     found.checked = 1
     const at = `at block ${String(set.height)}`
     found.expect(`supply ${at}`, row?.total ?? 'not indexed', coinsToBaseUnits(set.total_amount))
     found.expect(`unspent outputs ${at}`, row?.outputs ?? 'not indexed', set.txouts)
-    return found.result()
   })
+}
+
+/** Reads the supply (base units) and the number of unspent outputs after a block; undefined where it is not indexed. */
+export async function supplyAfter(
+  db: AuditContext['db'],
+  block: BlockId,
+): Promise<{ readonly total: string; readonly outputs: string } | undefined> {
+  const sql =
+    'SELECT supply AS total, utxo_count AS outputs FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1'
+  return (await db.query<{ total: string; outputs: string }>(sql, { ...block }))[0]
 }

@@ -1,9 +1,9 @@
 import { dateOf, DAY_SECONDS } from '../chain/day.js'
 import { decodePrevouts } from '../chain/prevout.js'
 import { parseBody } from '../chain/transaction.js'
-import { KEYS, queryByKeys } from '../tables/keys.js'
-import { type AuditContext, type CheckResult, Findings } from './audit.js'
-import { nodeBlock, sumsOf } from './block-check.js'
+import { readBodies } from '../tables/bodies.js'
+import type { AuditContext, Findings } from './audit.js'
+import { type BlockSums, nodeBlock, sumsOf } from './block-check.js'
 import { sampleHeights } from './chain-checks.js'
 
 type Parts = Pick<AuditContext, 'db' | 'view' | 'head'>
@@ -19,14 +19,12 @@ const SUMMED_AT_ONCE = 100
  * Every day's counts, made again from transactions and histories, every block's sums, made again from its transactions, and
  * some days by the node's own blocks.
  */
-export async function dayCheck(context: AuditContext): Promise<CheckResult> {
-  const found = new Findings('days')
+export async function dayCheck(context: AuditContext, found: Findings): Promise<void> {
   const days = await countDays(context, found)
   await sumBlocks(context, found)
   for (const at of sampleHeights(days.length - 1, 1, context.seed))
     await sumDayByNode(context, days[at] ?? 0, found)
   found.checked = days.length
-  return found.result()
 }
 
 /** @returns the days. */
@@ -113,26 +111,24 @@ async function sumSomeBlocks({ db, view }: Parts, from: number, to: number, foun
      AND ${view.sqlFilter('height', 'block_hash')} LIMIT 1 BY height, tx_index`,
     span,
   )
-  const bodies = await queryByKeys<{ id: string; bytes: string; coins: string }>(
+  const bodies = await readBodies(
     db,
-    `SELECT lower(hex(txid)) AS id, base64Encode(body) AS bytes, base64Encode(prevouts) AS coins FROM tx_bodies WHERE txid IN ${KEYS}`,
     places.map(({ id }) => id),
   )
-  const byTxid = new Map(bodies.map((row) => [row.id, row]))
-  const sums = new Map<number, { txs: number; fees: bigint; output: bigint }>()
+  const sums = new Map<number, BlockSums>()
   for (const { height, id } of places) {
     const sum = sums.get(height) ?? { txs: 0, fees: 0n, output: 0n }
     sums.set(height, sum)
     sum.txs++
-    const stored = byTxid.get(id)
+    const stored = bodies.get(id)
     if (stored === undefined) {
       found.expect(`body of transaction ${id}`, 'missing', 'there')
       continue
     }
-    const tx = parseBody(Buffer.from(stored.bytes, 'base64'))
+    const tx = parseBody(stored.body)
     if (tx.isCoinbase) continue
     const output = tx.outputs.reduce((total, { value }) => total + value, 0n)
-    const coins = decodePrevouts(Buffer.from(stored.coins, 'base64'))
+    const coins = decodePrevouts(stored.prevouts)
     sum.output += output
     sum.fees += coins.reduce((total, { value }) => total + value, 0n) - output
   }
@@ -153,7 +149,7 @@ async function sumDayByNode(context: AuditContext, day: number, found: Findings)
      ORDER BY height LIMIT 1 BY height LIMIT ${String(MOST_FETCHED)}`,
     { from: day * DAY_SECONDS, to: (day + 1) * DAY_SECONDS - 1, tip: head.tipHeight },
   )
-  const told = { txs: 0, fees: 0n, output: 0n }
+  const told: BlockSums = { txs: 0, fees: 0n, output: 0n }
   let next = 0
   const worker = async (): Promise<void> => {
     for (let at = next++; at < blocks.length; at = next++) {

@@ -1,16 +1,15 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
 import { MempoolEvents } from '../mempool/mempool-events.js'
-import { type AuditContext, type CheckResult, Findings, persisting } from './audit.js'
+import { type AuditContext, type Findings, persisting } from './audit.js'
 
 /**
  * The unconfirmed transactions and their fees, as the log's events add up, are the node's. Transactions come and go all the
  * time: what counts is one that differs at every look.
  */
-export function poolCheck(context: AuditContext): Promise<CheckResult> {
+export function poolCheck(context: AuditContext, all: Findings): Promise<void> {
   const { node, signal } = context
-  return persisting(context, async (before) => {
+  return persisting(context, all, async (found, before) => {
     const suspected = before && new Set(before.differences.map(({ what }) => what))
-    const found = new Findings('mempool')
     const told = await node.pool(signal)
     const indexed = await poolOf(context)
     found.checked = Object.keys(told).length
@@ -20,7 +19,6 @@ export function poolCheck(context: AuditContext): Promise<CheckResult> {
       const what = `fee of unconfirmed ${txid}`
       if (suspected?.has(what) !== false) found.expect(what, indexed.get(txid) ?? 'missing', fee)
     }
-    return found.result()
   })
 }
 

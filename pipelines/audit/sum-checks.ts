@@ -1,4 +1,5 @@
-import { type AuditContext, type CheckResult, Findings } from './audit.js'
+import type { AuditContext, Findings } from './audit.js'
+import { supplyAfter } from './chain-checks.js'
 
 /** Rows of a script's end, and what its outputs add up to, by script; those that do not agree. */
 const SCRIPTS_THAT_DIFFER = (filter: string): string => `
@@ -23,20 +24,18 @@ const SCRIPTS_THAT_DIFFER = (filter: string): string => `
   ORDER BY script LIMIT 100`
 
 /** Every script's history, outputs and place in the rich list tell one balance, and all of them together the supply. */
-export async function balanceCheck({ db, view, head, progress }: AuditContext): Promise<CheckResult> {
-  const found = new Findings('balances')
+export async function balanceCheck(
+  { db, view, head, progress }: AuditContext,
+  found: Findings,
+): Promise<void> {
   const filter = view.sqlFilter('height', 'block_hash')
-  const tip = { height: head.tipHeight, hash: head.tipHash }
   const [sums] = await db.query<{ scripts: string; total: string; outputs: string }>(
     `SELECT count() AS scripts, toString(sum(toInt128(got) - toInt128(gave))) AS total, toString(sum(unspent)) AS outputs FROM (
        SELECT argMax(script_txs.total_received, script_txs.ordinal) AS got, argMax(script_txs.total_sent, script_txs.ordinal) AS gave,
          argMax(unspent_count, script_txs.ordinal) AS unspent FROM script_txs WHERE ${filter} GROUP BY script_hash)`,
   )
   progress(1, 4)
-  const [row] = await db.query<{ total: string; outputs: string }>(
-    'SELECT supply AS total, utxo_count AS outputs FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1',
-    tip,
-  )
+  const row = await supplyAfter(db, { height: head.tipHeight, hash: head.tipHash })
   found.checked = Number(sums?.scripts ?? 0)
   found.expect('supply of the tip, as Σ balances', row?.total ?? 'missing', sums?.total)
   found.expect('unspent outputs of the tip, as Σ of scripts', row?.outputs ?? 'missing', sums?.outputs)
@@ -74,7 +73,6 @@ export async function balanceCheck({ db, view, head, progress }: AuditContext): 
     tip: head.tipHeight,
   })
   progress(4, 4)
-  return found.result()
 }
 
 type Db = Pick<AuditContext, 'db'> & { readonly filter: string }

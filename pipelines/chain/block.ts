@@ -14,6 +14,12 @@ export interface BlockHeader {
   readonly nonce: number
 }
 
+/** Names a block. */
+export interface BlockId {
+  readonly height: number
+  readonly hash: string
+}
+
 export interface Block {
   readonly header: BlockHeader
   readonly hash: string

@@ -104,6 +104,7 @@ export type NodeChainInfo = Static<typeof ChainInfo>
 /** getblock with verbosity 3. */
 export type NodeBlock = Static<typeof Block>
 export type NodeBlockTx = Static<typeof BlockTx>
+export type NodeScannedSet = Static<typeof ScannedSet>
 export type NodePoolEntry = Static<typeof PoolEntry>
 
 export const chainInfoReply = new Reply(ChainInfo)

@@ -4,7 +4,7 @@ import { Defect } from '../defect.js'
 const MOST_KEYS = 5_000
 
 /** What can be asked: a database, or what stands before one. */
-interface Queried {
+export interface Queried {
   query<T>(sql: string, params?: Readonly<Record<string, unknown>>): Promise<T[]>
 }
 

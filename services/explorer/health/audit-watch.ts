@@ -100,8 +100,8 @@ export class AuditWatch {
     if (!state.ready || !database.connected || view === undefined || tip === undefined)
       return this.#failed('nothing is indexed, or the database is away')
     const { signal } = this.#stop
-    const found = new Findings('explorer')
-    const moving = new Findings('moving')
+    const found = new Findings()
+    const moving = new Findings()
     const height = this.#height(tip.height)
     await compareBlock({ db, node, signal, view }, height, found)
     const day = recent[Math.floor(Math.random() * recent.length)]?.time ?? tip.time
@@ -114,8 +114,8 @@ export class AuditWatch {
     // A reorganisation meanwhile: what was looked at is no longer of the chain.
     const isOfChain = state.chain.view?.isCanonical(view.head.tipHeight, view.head.tipHash) === true
     const isStill = isOfChain && (await newestFence(db)) === fence
-    const persisting = this.#persisting(moving.result().differences)
-    const differences = [...(isStill ? found.result().differences : []), ...persisting]
+    const persisting = this.#persisting(moving.differences)
+    const differences = [...(isStill ? found.differences : []), ...persisting]
     for (const difference of differences) logger.error(difference, 'the audit found a difference')
     const checks = this.#result.checks + 4
     this.#result = { checkedAt: new Date().toISOString(), checks, differences: differences.length }

@@ -65,15 +65,16 @@ export class PoolFollower {
 
   /** Follows until the signal aborts. The state is told when all that was there at the start is in. */
   async run(signal: AbortSignal): Promise<void> {
-    const { state, log, logger, onDefect } = this.#parts
-    const reading = { what: 'the pool in the log', logger, signal, onDefect }
+    const { state, log, logger } = this.#parts
+    const reading = <T>(read: () => Promise<T>): Promise<T | undefined> =>
+      retrying('the pool in the log', read, this.#parts, signal)
     await state.until(() => state.chainLoaded, undefined, signal)
     this.#overlaidFrom = Math.max(this.#overlaidFrom, state.chain.position)
-    const start = await retrying(() => this.#events.findStart(state.chain.position), reading)
+    const start = await reading(() => this.#events.findStart(state.chain.position))
     this.#next = start?.from ?? 0
     while (!signal.aborted) {
       if (this.#next > (start?.last ?? -1)) await this.#finishLoading(signal)
-      const records = await retrying(() => log.read('node', this.#next, READ_AT_ONCE, READ_BYTES), reading)
+      const records = await reading(() => log.read('node', this.#next, READ_AT_ONCE, READ_BYTES))
       if (records === undefined) return
       const steps = this.#events.steps(records)
       this.#see(this.#events.heartbeat)
@@ -85,12 +86,11 @@ export class PoolFollower {
         // Brokers that have just chosen a leader may hand out less than there is.
         const isAll = async (): Promise<boolean> =>
           state.isPoolLoaded || this.#next > (await log.last('node'))
-        if ((await retrying(isAll, reading)) === true) await this.#finishLoading(signal)
+        if ((await reading(isAll)) === true) await this.#finishLoading(signal)
         await log.wait('node', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
         if (await endsBefore(log, 'node', this.#next)) {
           this.#events = new MempoolEvents(log, logger)
-          this.#next =
-            (await retrying(() => this.#events.findStart(state.chain.position), reading))?.from ?? 0
+          this.#next = (await reading(() => this.#events.findStart(state.chain.position)))?.from ?? 0
         }
       }
     }
@@ -160,13 +160,13 @@ export class PoolFollower {
 
   /** Blocks that confirmed some of these and are not of the chain that is shown by now; one that came and went left no row. */
   async #passedOver(deltas: readonly MempoolDelta[], signal: AbortSignal): Promise<Set<string>> {
-    const { state, tables, logger, onDefect } = this.#parts
+    const { state, tables } = this.#parts
     const left = deltas.flatMap((delta) => delta.left)
     const blocks = left.filter(({ reason }) => reason === PoolLeft_Reason.CONFIRMED).map(({ by }) => by)
     const passed = new Set(blocks)
     for (const hash of passed) {
       const look = () => heightOf(tables, hash)
-      const height = await retrying(look, { what: 'a block that confirmed', logger, signal, onDefect })
+      const height = await retrying('a block that confirmed', look, this.#parts, signal)
       if (height !== undefined && state.chain.view?.isCanonical(height, hash) === true) passed.delete(hash)
     }
     return passed
@@ -247,7 +247,7 @@ export class PoolFollower {
    * @returns whether it could be: not where another head was adopted meanwhile without one.
    */
   async #layBySearch(txs: readonly ShownTx[], span: Span, signal: AbortSignal): Promise<boolean> {
-    const { state, tables, logger, onDefect } = this.#parts
+    const { state, tables } = this.#parts
     if (state.chain.view === undefined) return true
     const search = async (): Promise<Overlay> => {
       const { view, fence } = state.chain
@@ -256,12 +256,7 @@ export class PoolFollower {
       if ((await tables.fence()) === fence) return overlay
       throw new Unavailable('another writer began while the chain was searched')
     }
-    const overlay = await retrying(search, {
-      what: 'the blocks since the pool was told',
-      logger,
-      signal,
-      onDefect,
-    })
+    const overlay = await retrying('the blocks since the pool was told', search, this.#parts, signal)
     if (overlay === undefined || this.#overlaidFrom > span.to) return false
     state.pool.advance(overlay)
     this.#searchedTo = Math.max(this.#searchedTo, span.to)

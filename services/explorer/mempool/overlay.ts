@@ -1,3 +1,4 @@
+import type { BlockId } from '../../../pipelines/chain/block.js'
 import { decodePrevouts, outpointOf, outpointsOf } from '../../../pipelines/chain/prevout.js'
 import { parseBody, parseTx, serializeTx } from '../../../pipelines/chain/transaction.js'
 import type { ChainView } from '../../../pipelines/tables/chain-view.js'
@@ -8,15 +9,10 @@ import { shownTx, type ShownTx } from './shown-tx.js'
 import { type ChainedTx, type Overlay, type Pool, returnable } from './mempool.js'
 import { placesOfBlock, type Tables } from '../tables/tables.js'
 
-export interface BlockRef {
-  readonly height: number
-  readonly hash: string
-}
-
 /** What consecutive heads did together: blocks that came and went between are in neither list. Both lowest first. */
 export function foldHeads(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
-  connected: BlockRef[]
-  disconnected: BlockRef[]
+  connected: BlockId[]
+  disconnected: BlockId[]
 } {
   const connected = new Map<string, number>()
   const disconnected = new Map<string, number>()
@@ -32,7 +28,7 @@ export function foldHeads(heads: readonly Pick<Head, 'tipHeight' | 'connected' |
   return { connected: byHeight(connected), disconnected: byHeight(disconnected) }
 }
 
-function byHeight(blocks: ReadonlyMap<string, number>): BlockRef[] {
+function byHeight(blocks: ReadonlyMap<string, number>): BlockId[] {
   return [...blocks]
     .map(([hash, height]) => ({ hash, height }))
     .sort((one, other) => one.height - other.height)
@@ -111,7 +107,7 @@ export async function overlayBySearch(
 }
 
 /** Blocks that heads of a span disconnected and that are not of the chain, lowest first. */
-async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: Tables): Promise<BlockRef[]> {
+async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: Tables): Promise<BlockId[]> {
   const sql = `SELECT tip_height AS tip, length(connected) AS grown, arrayMap(each -> lower(hex(each)), disconnected) AS gone
     FROM heads WHERE position > {from:Int64} AND position <= {to:Int64} AND notEmpty(disconnected) AND ${SHOWN_HEADS}
     ORDER BY position LIMIT 1 BY position LIMIT 1000`
@@ -124,7 +120,7 @@ async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: T
   return byHeight(blocks).filter(({ height, hash }) => !view.isCanonical(height, hash))
 }
 
-async function txsOfAll(blocks: readonly BlockRef[], pool: Pool, tables: Tables): Promise<ChainedTx[]> {
+async function txsOfAll(blocks: readonly BlockId[], pool: Pool, tables: Tables): Promise<ChainedTx[]> {
   const chained: ChainedTx[] = []
   for (const block of blocks) {
     if (chained.length < MOST_RETURNED) chained.push(...(await txsOf(block, pool, tables)))
@@ -132,7 +128,7 @@ async function txsOfAll(blocks: readonly BlockRef[], pool: Pool, tables: Tables)
   return chained
 }
 
-async function txidsOf(blocks: readonly BlockRef[], tables: Tables): Promise<Set<string>> {
+async function txidsOf(blocks: readonly BlockId[], tables: Tables): Promise<Set<string>> {
   const txids = new Set<string>()
   for (let at = 0; at < blocks.length; at += BLOCKS_AT_ONCE) {
     const some = blocks.slice(at, at + BLOCKS_AT_ONCE)
@@ -160,7 +156,7 @@ async function spentBy(txids: ReadonlySet<string>, pool: Pool, tables: Tables): 
   return spent
 }
 
-async function txsOf(block: BlockRef, pool: Pool, tables: Tables): Promise<ChainedTx[]> {
+async function txsOf(block: BlockId, pool: Pool, tables: Tables): Promise<ChainedTx[]> {
   const places = await placesOfBlock(tables, block, 0, 0xffff_ffff)
   const [bodies, witnesses] = await Promise.all([
     tables.bodies.getAll(places.map((place) => place.txid)),

@@ -95,24 +95,19 @@ export class HeadFollower {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { log, logger, state, onDefect } = this.#parts
+    const { log, state } = this.#parts
+    const reading = <T>(what: string, read: () => Promise<T>): Promise<T | undefined> =>
+      retrying(what, read, this.#parts, signal)
     this.#signal = signal
-    await retrying(() => this.#lookBack(), {
-      what: 'the last heartbeat in the log',
-      logger,
-      signal,
-      onDefect,
-    })
-    while (!signal.aborted && !state.chainLoaded)
-      await retrying(() => this.#load(), { what: 'the head', logger, signal, onDefect })
+    await reading('the last heartbeat in the log', () => this.#lookBack())
+    while (!signal.aborted && !state.chainLoaded) await reading('the head', () => this.#load())
     while (!signal.aborted) {
-      const read = () => log.read('committed', this.#next, READ_AT_ONCE)
-      const records = await retrying(read, { what: 'the log', logger, signal, onDefect })
+      const records = await reading('the log', () => log.read('committed', this.#next, READ_AT_ONCE))
       if (records === undefined) break
       if (records.length === 0) {
         await log.wait('committed', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
         if (await endsBefore(log, 'committed', this.#next)) {
-          await retrying(() => this.#lookBack(), { what: 'the last heartbeat in the log', logger, signal })
+          await reading('the last heartbeat in the log', () => this.#lookBack())
           this.#isBehind = true
         }
       }
@@ -202,17 +197,11 @@ export class HeadFollower {
 
   /** One at a time; heartbeats go on meanwhile. */
   #catchUp(signal: AbortSignal): void {
-    const { logger, onDefect } = this.#parts
     if (this.#catchingUp !== undefined) return
     this.#catchingUp = (async () => {
       while (this.#isBehind && !signal.aborted) {
         this.#isBehind = false
-        await retrying(() => this.#advance(), {
-          what: 'the heads that were announced',
-          logger,
-          signal,
-          onDefect,
-        })
+        await retrying('the heads that were announced', () => this.#advance(), this.#parts, signal)
       }
     })().finally(() => {
       this.#catchingUp = undefined

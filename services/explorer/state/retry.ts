@@ -13,22 +13,23 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined)
 }
 
-export interface RetryOptions {
-  /** What is read, in words. */
-  readonly what: string
+/** Who is told of failures. */
+export interface RetryReport {
   readonly logger: Logger
-  readonly signal: AbortSignal
   /** Called at each failure that is an error of our own, which no waiting helps. */
   readonly onDefect?: (() => void) | undefined
 }
 
 /**
  * Does what may fail as long as a server is away until it succeeds. An error of our own is tried again too, since the rest of
- * the explorer can go on, but never in silence. @returns undefined when the signal aborts first.
+ * the explorer can go on, but never in silence.
+ * @param what is read, in words. @returns undefined when the signal aborts first.
  */
 export async function retrying<T>(
+  what: string,
   attempt: () => Promise<T>,
-  { what, logger, signal, onDefect }: RetryOptions,
+  { logger, onDefect }: RetryReport,
+  signal: AbortSignal,
 ): Promise<T | undefined> {
   let saidAt = Number.NEGATIVE_INFINITY
   for (let wait = FIRST_PAUSE_MS; !signal.aborted; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {

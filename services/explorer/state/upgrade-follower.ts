@@ -21,7 +21,7 @@ export async function followUpgrade(
   const look = (): Promise<Upgrade | MigrationMismatch | undefined> => lookAt(named)
   let saidAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
-    const found = await retrying(look, { what: 'the migrations that have run', logger, signal })
+    const found = await retrying('the migrations that have run', look, { logger }, signal)
     if (found instanceof MigrationMismatch) return found
     state.upgrades(found)
     if (found === undefined) return undefined

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { type Body, readBodies } from '../../../pipelines/tables/bodies.js'
 import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import type { Asked } from './availability.js'
@@ -15,12 +16,6 @@ export interface Place {
   readonly size: number
   readonly weight: number
   readonly isDilithium: boolean
-}
-
-/** What a txid fixes for ever. */
-export interface Body {
-  readonly body: Buffer
-  readonly prevouts: Buffer
 }
 
 /** An input that spends an output, as a row of the block that holds the spender. */
@@ -128,7 +123,7 @@ export class Tables {
   #newGatherers(): Gatherers {
     return {
       places: new Gatherer({ load: (...keys) => this.#loadPlaces(...keys) }),
-      bodies: new Gatherer({ load: (...keys) => this.#loadBodies(...keys) }),
+      bodies: new Gatherer({ load: (keys, signal) => readBodies(this.#until(signal), keys) }),
       witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(...keys) }),
       ownWitnesses: new Gatherer({ load: (...keys) => this.#loadOwnWitnesses(...keys) }),
       spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys) }),
@@ -243,21 +238,6 @@ export class Tables {
   async #loadPlaces(...[keys, signal]: Keys): Promise<Map<string, Place[]>> {
     const sql = `SELECT ${PLACE} FROM tx_places WHERE txid IN ${KEYS}`
     return groupByKey(await queryByKeys<RawPlace>(this.#until(signal), sql, keys), toPlace)
-  }
-
-  async #loadBodies(...[keys, signal]: Keys): Promise<Map<string, Body>> {
-    const sql = `SELECT lower(hex(txid)) AS key, base64Encode(body) AS encodedBody, base64Encode(prevouts) AS encodedPrevouts
-      FROM tx_bodies WHERE txid IN ${KEYS}`
-    const rows = await queryByKeys<{ key: string; encodedBody: string; encodedPrevouts: string }>(
-      this.#until(signal),
-      sql,
-      keys,
-    )
-    const bodies = rows.map(({ key, encodedBody, encodedPrevouts }) => {
-      const body = Buffer.from(encodedBody, 'base64')
-      return [key, { body, prevouts: Buffer.from(encodedPrevouts, 'base64') }] as const
-    })
-    return new Map(bodies)
   }
 
   async #loadWitnesses(...[keys, signal]: Keys): Promise<Map<string, Buffer>> {

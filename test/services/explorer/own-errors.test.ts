@@ -109,7 +109,7 @@ describe('what is tried again', () => {
       return error === undefined ? Promise.resolve('read') : Promise.reject(error)
     }
     const onDefect = (): void => void counted++
-    const read = await retrying(attempt, { what: 'a head', logger: silent, signal: stop.signal, onDefect })
+    const read = await retrying('a head', attempt, { logger: silent, onDefect }, stop.signal)
     expect([read, counted]).toEqual(['read', 2])
   })
 })
