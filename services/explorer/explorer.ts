@@ -79,19 +79,13 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const database = new AvailableDatabase(db, logger)
   const tables = new ServingTables(new Tables(database))
   const state = new State()
-  const feed = new Feed((channel, message) => {
-    server.publish(channel, message)
-  })
+  const feed = new Feed((channel, message) => server.publish(channel, message))
   const definitions = new Definitions(options.definitions ?? {}, logger)
   const threshold = options.whaleMinValue ?? WHALE_VALUE
   const whales = new WhaleWatch({ feed, state, tables, definitions, threshold })
   const writer = new FeedWriter(feed, state, tables, whales)
-  const onDefect = (): void => {
-    metrics.defect('follower')
-  }
-  const onIndexerDefect = (): void => {
-    metrics.defect('materializer')
-  }
+  const onDefect = (): void => metrics.defect('follower')
+  const onIndexerDefect = (): void => metrics.defect('materializer')
   const pool = new PoolFollower({ state, feed, log, tables, whales, logger, onDefect })
   const tablesOf = (other: Database): Tables => new Tables(database.on(other))
   const heads = new HeadFollower({
@@ -109,21 +103,10 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   })
   let rpc: RpcServer | undefined
   const metrics: Metrics = new Metrics({
-    connections: () => (database.connected ? Math.max(1, database.running) : 0),
+    ...{ state, database, tables, definitions, audit },
     wsClients: () => server.clients,
     grpcStreams: () => rpc?.streams ?? 0,
-    tipHeight: () => state.chain.height,
-    nodeHeight: () => state.heartbeat?.nodeHeight ?? -1,
-    heartbeatApplied: () => state.heartbeat?.appliedMs ?? 0,
-    reorgs: () => state.chain.reorgs,
-    logDamage: () => state.logDamage,
-    logDamages: () => state.logDamages,
-    poolSize: () => state.pool.size,
-    refusedFiles: () => definitions.refused(),
-    audit: () => audit.result,
     answersUnderWay: () => dispatcher.reader.answersUnderWay,
-    lookupsWaiting: () => tables.lookupsWaiting,
-    lookedUp: () => tables.lookedUp,
     consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: pool.next - 1 }),
   })
   const health = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
@@ -132,26 +115,13 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const node = new NodeWatch({ locate, dataDir, logger })
   const token = healthToken === undefined ? undefined : new Token(healthToken)
   const dispatcher: Dispatcher = new Dispatcher({
-    reads: READS,
-    state,
-    tables,
-    node,
-    definitions,
-    health,
-    metrics,
-    logger,
-    limit,
-    token,
-    lookForHeads: () => {
-      heads.look()
-    },
+    ...{ reads: READS, state, tables, node, definitions, health, metrics, logger, limit, token },
+    lookForHeads: () => heads.look(),
   })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
     refusal: (request) => dispatcher.socketRefusal(request),
-    observe: (path, answer, seconds) => {
-      metrics.observe(dispatcher.patternOf(path), answer, seconds)
-    },
+    observe: (path, answer, seconds) => metrics.observe(dispatcher.patternOf(path), answer, seconds),
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
   })
 

@@ -24,7 +24,7 @@ export interface MiningPool {
 export const UNKNOWN: MiningPool = { name: 'Unknown', slug: 'unknown', link: null, addresses: [], tags: [] }
 
 interface MinedBlock {
-  readonly hash: string
+  readonly blockHash: string
   /** Hex; empty for a coinbase that pays no address. */
   readonly minerScript: string
   /** Hex. */
@@ -54,7 +54,7 @@ export class MiningPools {
 
   /** By payout address, then by the first tag of the file that the coinbase script holds, whatever its case. */
   ofBlock(block: MinedBlock): MiningPool | undefined {
-    return this.#known.memo(block.hash, { context: block }).pool
+    return this.#known.memo(block.blockHash, { context: block }).pool
   }
 
   #find({ minerScript, coinbaseScript }: MinedBlock): MiningPool | undefined {

@@ -1,25 +1,21 @@
 import { MetricSet } from '../../prometheus.js'
 import type { FailureKind } from '../answering/failure.js'
-import type { AuditResult } from './audit-watch.js'
+import type { Definitions } from '../definitions/definitions.js'
+import type { State } from '../state/state.js'
+import type { AvailableDatabase } from '../tables/availability.js'
+import type { Tables } from '../tables/tables.js'
+import type { AuditWatch } from './audit-watch.js'
 
-/** What the gauges are read from when somebody looks. */
-export interface MetricSources {
-  readonly connections: () => number
+/** What gauges and counters are read from when they are scraped. */
+export interface MetricParts {
+  readonly state: State
+  readonly database: Pick<AvailableDatabase, 'connected' | 'running'>
+  readonly tables: Pick<Tables, 'lookupsWaiting' | 'lookedUp'>
+  readonly definitions: Pick<Definitions, 'refused'>
+  readonly audit: Pick<AuditWatch, 'result'>
   readonly wsClients: () => number
   readonly grpcStreams: () => number
-  readonly tipHeight: () => number
-  readonly nodeHeight: () => number
-  /** Unix milliseconds, 0 before any. */
-  readonly heartbeatApplied: () => number
-  readonly reorgs: () => number
-  readonly logDamage: () => 'none' | 'healing' | 'refused'
-  readonly logDamages: () => number
-  readonly poolSize: () => number
-  readonly refusedFiles: () => readonly { readonly file: string; readonly isRefused: boolean }[]
-  readonly audit: () => AuditResult
   readonly answersUnderWay: () => number
-  readonly lookupsWaiting: () => number
-  readonly lookedUp: () => number
   /** Events of a topic that a consumer has not finished, by consumer; what cannot be read now is left out. */
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
 }
@@ -58,70 +54,73 @@ export class Metrics extends MetricSet {
     'where',
   )
 
-  constructor(sources: MetricSources) {
+  constructor(parts: MetricParts) {
     super('headwater_')
+    const { state, database, tables, audit } = parts
+    const nodeHeight = (): number => state.heartbeat?.nodeHeight ?? -1
     // From 0 on, so that the first one is an increase.
     for (const where of DEFECTIVE) this.#defects.inc({ where }, 0)
-    this.gauge('api_db_pool_total', 'Connections to the database in use.', sources.connections)
+    this.gauge('api_db_pool_total', 'Connections to the database in use.', () =>
+      database.connected ? Math.max(1, database.running) : 0,
+    )
     this.gauge(
       'api_answers_under_way',
       'Answers that are being made from the database; beyond a limit none is begun.',
-      sources.answersUnderWay,
+      parts.answersUnderWay,
     )
     this.gauge(
       'api_lookups_waiting',
       'Keys that wait for a batch of lookups in the database.',
-      sources.lookupsWaiting,
+      () => tables.lookupsWaiting,
     )
-    this.gauge('api_ws_clients', 'Connected WebSocket clients.', sources.wsClients)
-    this.gauge('grpc_streams', 'Open streams of gRPC.', sources.grpcStreams)
-    this.gauge('tip_height', 'Height of the head, -1 for none.', sources.tipHeight)
-    this.gauge('node_height', 'Height in the last applied heartbeat, -1 for none.', sources.nodeHeight)
+    this.gauge('api_ws_clients', 'Connected WebSocket clients.', parts.wsClients)
+    this.gauge('grpc_streams', 'Open streams of gRPC.', parts.grpcStreams)
+    this.gauge('tip_height', 'Height of the head, -1 for none.', () => state.chain.height)
+    this.gauge('node_height', 'Height in the last applied heartbeat, -1 for none.', nodeHeight)
     this.gauge(
       'heartbeat_applied_timestamp_seconds',
       'When the last heartbeat came through: poller, node, log and materializer were well then. 0 for never.',
-      () => sources.heartbeatApplied() / 1000,
+      () => (state.heartbeat?.appliedMs ?? 0) / 1000,
     )
     this.gauge('tip_lag_blocks', 'Blocks that the head is behind the node.', () =>
-      Math.max(0, sources.nodeHeight() - sources.tipHeight()),
+      Math.max(0, nodeHeight() - state.chain.height),
     )
     this.gauge('log_damage', 'Damage in the log: 0 none, 1 the poller repairs it, 2 it refuses to.', () =>
-      ['none', 'healing', 'refused'].indexOf(sources.logDamage()),
+      ['none', 'healing', 'refused'].indexOf(state.logDamage),
     )
-    this.gauge('pool_transactions', 'Unconfirmed transactions.', sources.poolSize)
+    this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.pool.size)
     this.gauge(
       'audit_differences',
       "Differences between index and node that the explorer's last own audit found.",
-      () => sources.audit().differences,
+      () => audit.result.differences,
     )
     this.gauge('audit_last_run_timestamp_seconds', 'When that audit ended, 0 for never.', () =>
-      Math.floor(Date.parse(sources.audit().checkedAt ?? new Date(0).toISOString()) / 1000),
+      Math.floor(Date.parse(audit.result.checkedAt ?? new Date(0).toISOString()) / 1000),
     )
     this.gauge(
       'audit_checks',
-      'Blocks, days and pools that it has looked at since the start.',
-      () => sources.audit().checks,
+      'Blocks, days and mempools that it has looked at since the start.',
+      () => audit.result.checks,
     )
     this.gauges(
       'definition_file_refused',
-      'Whether a file of definitions has a fault as it is now, so that the ones read before stay.',
+      'Whether a file of definitions has an error as it is now, so that the ones read before stay.',
       ['file'],
-      () => sources.refusedFiles().map(({ file, isRefused }) => [{ file }, Number(isRefused)]),
+      () => parts.definitions.refused().map(({ file, isRefused }) => [{ file }, Number(isRefused)]),
     )
     this.gauges(
       'consumer_lag',
       'Events of a topic of the log that a consumer has not finished.',
       ['topic', 'consumer'],
-      async () =>
-        (await sources.consumerLags()).map(({ topic, consumer, lag }) => [{ topic, consumer }, lag]),
+      async () => (await parts.consumerLags()).map(({ topic, consumer, lag }) => [{ topic, consumer }, lag]),
     )
-    this.counted('reorgs_total', 'Reorganisations of the indexed chain.', sources.reorgs)
+    this.counted('reorgs_total', 'Reorganisations of the indexed chain.', () => state.chain.reorgs)
     this.counted(
       'api_lookups_total',
       'Keys that were looked up in the database; those of clients that left while they waited are not.',
-      sources.lookedUp,
+      () => tables.lookedUp,
     )
-    this.counted('log_damages_total', 'Damages of the log that were reported.', sources.logDamages)
+    this.counted('log_damages_total', 'Damages of the log that were reported.', () => state.logDamages)
   }
 
   observe(route: string, { status, reason }: Observed, seconds: number): void {

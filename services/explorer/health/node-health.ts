@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDefect } from '../../../pipelines/defect.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
 import type { NodeNetworkInfo, NodePoolInfo } from '../../../pipelines/node/replies.js'
@@ -104,18 +105,11 @@ export class NodeWatch {
   async #dataDir(): Promise<DataDir | undefined> {
     const { dataDir } = this.#options
     if (dataDir === undefined) return undefined
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => {
-        resolve(undefined)
-      }, STATFS_DEADLINE_MS)
-    })
+    const late = sleep(STATFS_DEADLINE_MS, undefined, { ref: false })
     const read = statfs(dataDir).then(
       ({ bavail, blocks, bsize }) => ({ freeBytes: bavail * bsize, totalBytes: blocks * bsize }),
       () => undefined,
     )
-    return Promise.race([read, late]).finally(() => {
-      clearTimeout(timer)
-    })
+    return Promise.race([read, late])
   }
 }

@@ -17,11 +17,6 @@ export interface Matched {
   readonly params: Readonly<Record<string, string>>
 }
 
-interface Entry {
-  readonly segments: readonly string[]
-  readonly route: Route
-}
-
 const SERVICES: readonly Route[] = [
   { pattern: '/health', target: 'health' },
   { pattern: '/metrics', target: 'metrics' },
@@ -32,17 +27,16 @@ const SERVICES: readonly Route[] = [
 /** Finds the route of a path: those without parameters first, so that /blocks/tip is no /blocks/:x. */
 export class Router {
   readonly #fixed = new Map<string, Matched>()
-  readonly #bySize = new Map<number, Entry[]>()
+  readonly #patterns: (readonly [RegExp, Route])[] = []
   /** The path asked last, which is asked again when its answer is observed. */
   #last: { readonly path: string; readonly matched: Matched | undefined } | undefined
 
   constructor(reads: readonly Read[]) {
     const routes = [...SERVICES, ...reads.map((read) => ({ pattern: API + read.path, target: read }))]
     for (const route of routes) {
-      const segments = route.pattern.split('/')
-      if (!route.pattern.includes(':')) this.#fixed.set(route.pattern, { route, params: {} })
-      else
-        this.#bySize.set(segments.length, [...(this.#bySize.get(segments.length) ?? []), { segments, route }])
+      const { pattern } = route
+      if (!pattern.includes(':')) this.#fixed.set(pattern, { route, params: {} })
+      else this.#patterns.push([new RegExp(`^${pattern.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`, 's'), route])
     }
   }
 
@@ -54,26 +48,10 @@ export class Router {
   #find(path: string): Matched | undefined {
     const fixed = this.#fixed.get(path)
     if (fixed !== undefined) return fixed
-    const given = path.split('/')
-    for (const { segments, route } of this.#bySize.get(given.length) ?? []) {
-      const params = matchSegments(segments, given)
-      if (params !== undefined) return { route, params }
+    for (const [pattern, route] of this.#patterns) {
+      const found = pattern.exec(path)
+      if (found !== null) return { route, params: found.groups ?? {} }
     }
     return undefined
   }
-}
-
-function matchSegments(
-  declared: readonly string[],
-  given: readonly string[],
-): Record<string, string> | undefined {
-  const fits = declared.every((segment, index) =>
-    segment.startsWith(':') ? given[index] !== '' : segment === given[index],
-  )
-  if (!fits) return undefined
-  const params: Record<string, string> = {}
-  declared.forEach((segment, index) => {
-    if (segment.startsWith(':')) params[segment.slice(1)] = given[index] ?? ''
-  })
-  return params
 }

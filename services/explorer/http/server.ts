@@ -1,4 +1,5 @@
 import './header-limit.js'
+import { STATUS_CODES } from 'node:http'
 import uWS, {
   type HttpRequest,
   type HttpResponse,
@@ -31,21 +32,6 @@ const MOST_MESSAGE_BYTES = 16 * 1024
 /** LIBUS_LISTEN_EXCLUSIVE_PORT; the types have it in an enum that does not exist at run time. */
 const EXCLUSIVE_PORT = 1
 const IDLE_SECONDS = 120
-
-const REASONS: Readonly<Record<number, string>> = {
-  200: '200 OK',
-  204: '204 No Content',
-  304: '304 Not Modified',
-  400: '400 Bad Request',
-  401: '401 Unauthorized',
-  404: '404 Not Found',
-  405: '405 Method Not Allowed',
-  414: '414 URI Too Long',
-  426: '426 Upgrade Required',
-  429: '429 Too Many Requests',
-  500: '500 Internal Server Error',
-  503: '503 Service Unavailable',
-}
 
 /**
  * What every answer says besides its own: a page of any origin may read it and these of its headers, and nothing may take it
@@ -261,7 +247,7 @@ function write(res: HttpResponse, { status, headers, body }: Answer, { isHead, i
     res.close()
     return
   }
-  res.writeStatus(REASONS[status] ?? String(status))
+  res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
   res.writeHeader('access-control-allow-origin', COMMON_HEADERS)
   for (const [name, value] of headers) res.writeHeader(name, value)
   if (hasBody) {

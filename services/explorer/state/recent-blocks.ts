@@ -4,7 +4,7 @@ import type { Tables } from '../tables/tables.js'
 /** What the figures of the last days are made of. */
 export interface RecentBlock {
   readonly height: number
-  readonly hash: string
+  readonly blockHash: string
   /** Unix seconds. */
   readonly time: number
   readonly bits: number
@@ -45,7 +45,7 @@ export function commonLength(blocks: RecentBlocks, view: ChainView): number {
     if (
       block !== undefined &&
       block.height <= view.head.tipHeight &&
-      view.isCanonical(block.height, block.hash)
+      view.isCanonical(block.height, block.blockHash)
     )
       break
   }
@@ -53,20 +53,9 @@ export function commonLength(blocks: RecentBlocks, view: ChainView): number {
 }
 
 async function blocksOf(tables: Queries, view: ChainView, from: number, to: number): Promise<RecentBlock[]> {
-  const sql = `SELECT height, lower(hex(hash)) AS id, time, bits, lower(hex(blocks.chainwork)) AS work,
-      lower(hex(miner_script)) AS miner, lower(hex(coinbase_script)) AS coinbase FROM blocks
+  const sql = `SELECT height, lower(hex(hash)) AS blockHash, time, bits, lower(hex(blocks.chainwork)) AS chainwork,
+      lower(hex(miner_script)) AS minerScript, lower(hex(coinbase_script)) AS coinbaseScript FROM blocks
     WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND ${view.sqlFilter('height', 'hash')}
     ORDER BY height LIMIT 1 BY height`
-  type Row = {
-    height: number
-    id: string
-    time: number
-    bits: number
-    work: string
-    miner: string
-    coinbase: string
-  }
-  return (await tables.query<Row>(sql, { from, to })).map(({ id, work, miner, coinbase, ...rest }) => {
-    return { ...rest, hash: id, chainwork: work, minerScript: miner, coinbaseScript: coinbase }
-  })
+  return tables.query<RecentBlock>(sql, { from, to })
 }

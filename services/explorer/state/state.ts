@@ -42,18 +42,14 @@ export const NO_CHAIN: ChainState = {
 /** The node as a heartbeat of the poller tells of it; the time by the poller's clock, unix milliseconds. */
 export type SeenNode = Pick<AppliedHeartbeat, 'timeMs' | 'nodeHeight'>
 
-interface Waiter {
-  readonly isDone: () => boolean
-  readonly done: () => void
-}
-
 /** What the explorer holds: the chain of its head, the pool beside it, the last heartbeat. Changes in one turn, never between. */
 export class State {
   readonly pool = new Pool()
   #chain: ChainState = NO_CHAIN
   #chainLoaded = false
   #poolLoaded = false
-  #waiters: Waiter[] = []
+  /** Each looks whether what somebody waits for has come. */
+  readonly #waiting = new Set<() => void>()
   #upgrade: Upgrade | undefined
   heartbeat: AppliedHeartbeat | undefined
   /** The poller's last heartbeat in the log, which the materializer may not have applied. */
@@ -117,33 +113,27 @@ export class State {
     this.#wake()
   }
 
-  /** Resolves true when the condition holds, false after the time or when the signal aborts. */
+  /** Resolves true when the condition holds; after the time, or when the signal aborts, whether it does. */
   until(isDone: () => boolean, timeoutMs?: number, signal?: AbortSignal): Promise<boolean> {
     if (isDone()) return Promise.resolve(true)
     if (signal?.aborted === true) return Promise.resolve(false)
     return new Promise((resolve) => {
-      const end = (held: boolean): void => {
+      const end = (): void => {
         clearTimeout(timer)
-        signal?.removeEventListener('abort', giveUp)
-        this.#waiters = this.#waiters.filter((each) => each !== waiter)
-        resolve(held)
+        signal?.removeEventListener('abort', end)
+        this.#waiting.delete(look)
+        resolve(isDone())
       }
-      const giveUp = (): void => {
-        end(false)
+      const look = (): void => {
+        if (isDone()) end()
       }
-      const waiter: Waiter = {
-        isDone,
-        done: () => {
-          end(true)
-        },
-      }
-      const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs)
-      signal?.addEventListener('abort', giveUp, { once: true })
-      this.#waiters.push(waiter)
+      const timer = timeoutMs === undefined ? undefined : setTimeout(end, timeoutMs)
+      signal?.addEventListener('abort', end)
+      this.#waiting.add(look)
     })
   }
 
   #wake(): void {
-    for (const waiter of this.#waiters) if (waiter.isDone()) waiter.done()
+    for (const look of this.#waiting) look()
   }
 }

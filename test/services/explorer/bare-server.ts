@@ -23,32 +23,24 @@ const NO_DATABASE = { query: () => Promise.reject(new Error('none')), ping: () =
 /** A server with a dispatcher behind it and neither database nor log: of an empty chain. */
 export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<BareServer> {
   const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
-  const state = new State()
-  state.adopt(NO_CHAIN)
-  state.poolLoaded()
+  const state = parts.state ?? new State()
+  if (parts.state === undefined) {
+    state.adopt(NO_CHAIN)
+    state.poolLoaded()
+  }
+  const database = new AvailableDatabase(NO_DATABASE, logger)
+  const tables = parts.tables ?? new Tables(database)
+  const definitions = parts.definitions ?? new Definitions({}, logger)
   const metrics: Metrics = new Metrics({
-    connections: () => 0,
+    ...{ state, database, tables, definitions },
+    audit: { result: { checkedAt: null, checks: 0, differences: 0 } },
     wsClients: () => 0,
     grpcStreams: () => 0,
-    tipHeight: () => -1,
-    nodeHeight: () => -1,
-    heartbeatApplied: () => 0,
-    reorgs: () => 0,
-    logDamage: () => 'none',
-    logDamages: () => 0,
-    poolSize: () => 0,
-    refusedFiles: () => [],
-    audit: () => ({ checkedAt: null, checks: 0, differences: 0 }),
     answersUnderWay: () => dispatcher.reader.answersUnderWay,
-    lookupsWaiting: () => 0,
-    lookedUp: () => 0,
     consumerLags: () => Promise.resolve([]),
   })
   const dispatcher: Dispatcher = new Dispatcher({
-    reads: [],
-    state,
-    tables: new Tables(new AvailableDatabase(NO_DATABASE, logger)),
-    definitions: new Definitions({}, logger),
+    ...{ reads: [], state, tables, definitions },
     node: { health: () => Promise.reject(new NodeUnavailable('there is none')) },
     health: () => ({ status: 'ok' }) as Health,
     metrics,

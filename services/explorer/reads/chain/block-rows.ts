@@ -57,12 +57,11 @@ async function wasReplaced(tables: Queries, chain: ChainState, hash: string): Pr
 
 /** Who mined a block, as far as the operator's definitions tell: its pool, or the label of the address that it pays. */
 function minerLabel(row: BlockRow, { labels, pools }: ReadContext['definitions']): string | null {
-  const pool = pools.ofBlock({
-    hash: row.blockHash,
-    minerScript: row.minerScript,
-    coinbaseScript: row.coinbaseScript,
-  })
-  return pool?.name ?? labels.ofScript(scriptHash(Buffer.from(row.minerScript, 'hex')))?.label ?? null
+  return (
+    pools.ofBlock(row)?.name ??
+    labels.ofScript(scriptHash(Buffer.from(row.minerScript, 'hex')))?.label ??
+    null
+  )
 }
 
 export function toBlock(

@@ -41,8 +41,8 @@ describe('labels', () => {
 })
 
 const pools = (...list: object[]): string => JSON.stringify(list, null, 1)
-const mined = (hash: string, text: string) => ({
-  hash,
+const mined = (blockHash: string, text: string) => ({
+  blockHash,
   minerScript: '',
   coinbaseScript: Buffer.from(`\u0003abc${text}`).toString('hex'),
 })
