@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { REGTEST } from '../pipelines/chain/networks.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent } from '../pipelines/materialize/apply/decode.js'
 import { openEmbeddedLog } from '../pipelines/log/embedded/embedded.js'
 
@@ -42,7 +43,7 @@ export async function* blocksOf(folder: string): AsyncGenerator<{ block: Connect
       for (const record of records) {
         const { event } = decodeEvent(record)
         if (event.case === 'blockConnected')
-          yield { block: decodeBlock(record.position, event.value), bytes: record.value.length }
+          yield { block: decodeBlock(record.position, event.value, REGTEST), bytes: record.value.length }
       }
       const last = records.at(-1)
       if (last === undefined) return

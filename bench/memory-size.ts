@@ -4,6 +4,7 @@ import type { Day } from '../services/explorer/state/days.js'
 import { Pool } from '../services/explorer/mempool/mempool.js'
 import { shownTx, type ShownTx } from '../services/explorer/mempool/shown-tx.js'
 import { blocksOf } from './log-size.js'
+import { REGTEST } from '../pipelines/chain/networks.js'
 
 /** Enough that what is not theirs is lost among them. */
 const POOL_TXS = 20_000
@@ -49,7 +50,10 @@ async function* transactionsOf(logFolder: string): AsyncGenerator<ShownTx> {
       const own = coins.map((coin) =>
         coin === undefined ? undefined : { value: coin.value, script: Buffer.from(coin.script) },
       )
-      yield shownTx({ raw: Buffer.from(tx.raw), fee: 1000n, firstSeen: block.header.time }, own)
+      yield shownTx(
+        { raw: Buffer.from(tx.raw), fee: 1000n, firstSeen: block.header.time, network: REGTEST },
+        own,
+      )
     }
   }
 }

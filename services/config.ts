@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { NETWORKS } from '../pipelines/chain/networks.js'
 import { parseLogUrl } from '../pipelines/log/address.js'
 
 /** What a setting is, once: its parser, its line in the README and its redaction come from here. */
@@ -128,6 +129,9 @@ function choice<T extends string>(
   return { env, type, fallback: fallback ?? '', secret: false, doc, parse }
 }
 
+/** The largest supply of any chain. */
+const MOST_BASE_UNITS = Math.max(...[...NETWORKS.values()].map(({ maxSupply }) => Number(maxSupply)))
+
 const SETTINGS = {
   host: text(
     'HOST',
@@ -173,7 +177,7 @@ const SETTINGS = {
   ),
   chain: choice(
     'CHAIN',
-    ['main', 'test', 'signet', 'regtest'],
+    [...NETWORKS.keys()],
     'The chain that the node must be on. Not set: any; the chain that the node reports is used.',
   ),
   logUrl: logUrl(
@@ -242,7 +246,7 @@ const SETTINGS = {
   ),
   whaleMinValue: integer(
     'WHALE_MIN_VALUE',
-    { least: 0, most: 2_100_000_000_000_000, fallback: 100_000_000_000 },
+    { least: 0, most: MOST_BASE_UNITS, fallback: 100_000_000_000 },
     'The channel `whale-alerts` publishes transactions that move more than this, in base units.',
   ),
   contentDir: path(

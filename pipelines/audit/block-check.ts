@@ -1,6 +1,7 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
 import { decodePrevouts } from '../chain/prevout.js'
 import { type Block, type BlockId, parseBlock } from '../chain/block.js'
+import { networkNamed } from '../chain/networks.js'
 import { parseBody } from '../chain/transaction.js'
 import type { NodeBlock } from '../node/replies.js'
 import { readBodies } from '../tables/bodies.js'
@@ -41,11 +42,11 @@ export function sumsOf({ tx }: NodeBlock, parsed: Block): BlockSums {
 
 /** The block's bytes, put together from the node's own transactions. */
 export async function nodeBlock(
-  { node, signal }: Pick<Parts, 'node' | 'signal'>,
+  { node, signal, view }: Pick<Parts, 'node' | 'signal' | 'view'>,
   hash: string,
 ): Promise<{ block: NodeBlock; parsed: Block }> {
   const [block, raw] = await Promise.all([node.block(hash, signal), node.rawBlock(hash, signal)])
-  return { block, parsed: parseBlock(raw) }
+  return { block, parsed: parseBlock(raw, networkNamed(view.head.chain)) }
 }
 
 /** Compares the index's block at a height with the node's block of that hash. */

@@ -1,6 +1,7 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
 import type { BlockId } from '../chain/block.js'
 import { sha256 } from '../chain/hash.js'
+import { networkNamed } from '../chain/networks.js'
 import { txOutSetReply } from '../node/replies.js'
 import { latestHead } from '../tables/head.js'
 import { HEIGHTS } from '../tables/keys.js'
@@ -19,7 +20,7 @@ export async function tipCheck(context: AuditContext, found: Findings): Promise<
   const head = view?.head ?? (await latestHead(db)) ?? context.head
   const place = { height: head.tipHeight, hash: head.tipHash }
   found.checked = 1
-  found.expect('chain', head.chain, info.chain)
+  found.expect('chain', networkNamed(head.chain).nodeName, info.chain)
   if (view !== undefined && (await isOfNode(context, place))) return
   found.expect('height of the tip', place.height, info.blocks)
   found.expect('hash of the tip', place.hash, info.bestblockhash)

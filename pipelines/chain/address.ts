@@ -1,6 +1,6 @@
 import { bech32, bech32m, createBase58check } from '@scure/base'
 import { sha256 } from './hash.js'
-import { type Chain, NETWORKS, type Network } from './network.js'
+import type { Network } from './networks.js'
 import { OP, scriptType, witnessProgram } from './script.js'
 
 const base58check = createBase58check((bytes: Uint8Array) => Uint8Array.from(sha256(bytes)))
@@ -15,16 +15,15 @@ export interface DecodedAddress {
 }
 
 /** The address of a script as the node prints it, or nothing for scripts that have none. */
-export function addressOf(script: Buffer, chain: Chain): string | undefined {
-  const network = NETWORKS[chain]
-  switch (scriptType(script)) {
+export function addressOf(script: Buffer, network: Network): string | undefined {
+  const { dilithium } = network
+  switch (scriptType(script, network)) {
     case 'pubkeyhash':
       return base58(network.p2pkh, script.subarray(3, 23))
     case 'dilithium_pubkeyhash':
-      return base58(network.dilithiumP2pkh, script.subarray(3, 23))
+      return dilithium && base58(dilithium.p2pkh, script.subarray(3, 23))
     case 'scripthash':
-      // The node's matcher takes every P2SH output for a Dilithium one and prints that version; wallets know both.
-      return base58(network.dilithiumP2sh, script.subarray(2, 22))
+      return base58((dilithium?.claimsP2sh === true ? dilithium : network).p2sh, script.subarray(2, 22))
     case 'witness_v0_keyhash':
     case 'witness_v0_scripthash':
     case 'witness_v1_taproot':
@@ -37,20 +36,19 @@ export function addressOf(script: Buffer, chain: Chain): string | undefined {
 }
 
 /** Whether a script has an address, without spelling it. */
-export function hasAddress(script: Buffer): boolean {
-  const type = scriptType(script)
+export function hasAddress(script: Buffer, network: Network): boolean {
+  const type = scriptType(script, network)
   return type.startsWith('witness_') || type === 'scripthash' || type.endsWith('pubkeyhash')
 }
 
 /** The script that an address pays, in any of its spellings; nothing where it is malformed or of another network. */
-export function decodeAddress(address: string, chain: Chain): DecodedAddress | undefined {
-  const network = NETWORKS[chain]
+export function decodeAddress(address: string, network: Network): DecodedAddress | undefined {
   return decodeSegwit(address, network) ?? decodeBase58(address, network)
 }
 
 /** Whether every spend of a script must carry a Dilithium signature, or may (P2MR). */
-export function isDilithiumScript(script: Buffer): boolean {
-  const type = scriptType(script)
+export function isDilithiumScript(script: Buffer, network: Network): boolean {
+  const type = scriptType(script, network)
   return type.startsWith('dilithium_') || type === 'witness_v2_p2mr'
 }
 
@@ -65,17 +63,17 @@ function segwit(script: Buffer, hrp: string): string | undefined {
   return coder.encode(hrp, [parts.version, ...coder.toWords(Uint8Array.from(parts.program))], BECH32_LIMIT)
 }
 
-function decodeSegwit(address: string, { hrp, dilithiumHrp }: Network): DecodedAddress | undefined {
+function decodeSegwit(address: string, { hrp, dilithium }: Network): DecodedAddress | undefined {
   for (const coder of [bech32, bech32m]) {
     const decoded = coder.decodeUnsafe(address, BECH32_LIMIT)
-    if (decoded === undefined || (decoded.prefix !== hrp && decoded.prefix !== dilithiumHrp)) continue
+    if (decoded === undefined || (decoded.prefix !== hrp && decoded.prefix !== dilithium?.hrp)) continue
     const [version, ...words] = decoded.words
     const program = coder.fromWordsUnsafe(words)
     if (version === undefined || program === undefined || !isProgram(version, program.length))
       return undefined
     if ((version === 0) !== (coder === bech32)) return undefined
     const script = Buffer.from([version === 0 ? 0 : 0x50 + version, program.length, ...program])
-    return { script, askedAsDilithium: decoded.prefix === dilithiumHrp }
+    return { script, askedAsDilithium: decoded.prefix === dilithium?.hrp }
   }
   return undefined
 }
@@ -97,9 +95,10 @@ function decodeBase58(address: string, network: Network): DecodedAddress | undef
   const key = (last: number): Buffer => Buffer.from([OP.DUP, OP.HASH160, 20, ...hash, OP.EQUALVERIFY, last])
   const scriptHash = (): Buffer => Buffer.from([OP.HASH160, 20, ...hash, OP.EQUAL])
   if (version === network.p2pkh) return { script: key(OP.CHECKSIG), askedAsDilithium: false }
-  if (version === network.dilithiumP2pkh)
-    return { script: key(OP.CHECKSIGDILITHIUM), askedAsDilithium: false }
   if (version === network.p2sh) return { script: scriptHash(), askedAsDilithium: false }
-  if (version === network.dilithiumP2sh) return { script: scriptHash(), askedAsDilithium: false }
+  const { dilithium } = network
+  if (dilithium === undefined) return undefined
+  if (version === dilithium.p2pkh) return { script: key(dilithium.opcodes.checkSig), askedAsDilithium: false }
+  if (version === dilithium.p2sh) return { script: scriptHash(), askedAsDilithium: false }
   return undefined
 }

@@ -1,15 +1,15 @@
 const BASE_UNITS = 100_000_000n
 
-/** Beyond this a double no longer tells neighbouring base units apart. */
-const MOST_COINS = 21_000_000
+/** From here on a double no longer tells neighbouring base units apart. */
+const MOST_COINS = 2 ** 26
 
 /**
- * A node's JSON amount as base units, exactly: the double nearest to a decimal of eight places is, up to 21 million coins,
- * less than half a base unit away from it, so its own eight places are the decimal's.
+ * A node's JSON amount as base units, exactly: the double nearest to a decimal of eight places is, below 2²⁶ coins, less than
+ * half a base unit away from it, so its own eight places are the decimal's.
  * @throws RangeError for what is no amount.
  */
 export function coinsToBaseUnits(coins: number): bigint {
-  if (!(coins >= 0 && coins <= MOST_COINS)) throw new RangeError(`not an amount of coins: ${String(coins)}`)
+  if (!(coins >= 0 && coins < MOST_COINS)) throw new RangeError(`not an amount of coins: ${String(coins)}`)
   const text = coins.toFixed(8)
   if (Number(text) !== coins) throw new RangeError(`more than eight decimals: ${String(coins)}`)
   return BigInt(text.replace('.', ''))

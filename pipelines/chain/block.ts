@@ -1,5 +1,6 @@
 import { ByteReader, ByteWriter } from './bytes.js'
-import { internalBytes, reverseHex, sha256d } from './hash.js'
+import { digest, hexOf, internalBytes, reverseHex, sha256d } from './hash.js'
+import type { Network } from './networks.js'
 import { readTx, type SerializedTx, weightOf } from './transaction.js'
 
 export const HEADER_SIZE = 80
@@ -58,19 +59,23 @@ export function serializeBlock(header: Uint8Array, txs: readonly Uint8Array[]): 
 }
 
 /** The hash of a header's 80 bytes, as displayed. */
-export function blockHash(header: Uint8Array): string {
-  return reverseHex(sha256d(header.subarray(0, HEADER_SIZE)))
+export function blockHash(header: Uint8Array, { blockHash: digests }: Network): string {
+  return reverseHex(digest(header.subarray(0, HEADER_SIZE), digests))
 }
 
-/** Whether a raw block is, by its header, the one of a hash and a parent. */
-export function isBlock(raw: Uint8Array, hash: string, prevHash: string): boolean {
-  return raw.length >= HEADER_SIZE && blockHash(raw) === hash && parseHeader(raw).prevHash === prevHash
+/** Whether a raw block is, by its header, the one of a hash and a parent, both in the order in which they are displayed. */
+export function isBlock(
+  { raw, hash, prevHash }: Readonly<Record<'raw' | 'hash' | 'prevHash', Uint8Array>>,
+  network: Network,
+): boolean {
+  if (raw.length < HEADER_SIZE || blockHash(raw, network) !== hexOf(hash)) return false
+  return parseHeader(raw).prevHash === hexOf(prevHash)
 }
 
-/** @throws RangeError for bytes that are not exactly one block. */
-export function parseBlock(raw: Uint8Array): Block {
+/** Parses what is the same on every chain: all but hash and weight. @throws as `parseBlock`. */
+export function readBlock(raw: Uint8Array): Omit<Block, 'hash' | 'weight'> {
   const reader = new ByteReader(raw)
-  const head = reader.bytes(HEADER_SIZE)
+  const header = parseHeader(reader.bytes(HEADER_SIZE))
   const count = reader.compactSize()
   const overhead = reader.offset
   const txs: SerializedTx[] = []
@@ -81,15 +86,13 @@ export function parseBlock(raw: Uint8Array): Block {
     txs.push(tx)
   }
   if (reader.remaining > 0) throw new RangeError(`${String(reader.remaining)} bytes after the block`)
-  const size = raw.length
-  return {
-    header: parseHeader(head),
-    hash: blockHash(head),
-    txs,
-    size,
-    strippedSize,
-    weight: weightOf(strippedSize, size),
-  }
+  return { header, txs, size: raw.length, strippedSize }
+}
+
+/** @throws RangeError for bytes that are not exactly one block. */
+export function parseBlock(raw: Uint8Array, network: Network): Block {
+  const block = readBlock(raw)
+  return { ...block, hash: blockHash(raw, network), weight: weightOf(block, network) }
 }
 
 /** The merkle root of txids (or wtxids) in block order; with an odd count the last is paired with itself. */

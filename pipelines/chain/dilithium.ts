@@ -1,6 +1,6 @@
-import type { Prevout } from './prevout.js'
-import { DILITHIUM_KEY_SIZE, OP, opcodes, readScript, scriptType, witnessProgram } from './script.js'
-import type { TxInput, TxParts } from './transaction.js'
+import type { Network } from './networks.js'
+import { DILITHIUM_KEY_SIZE, opcodes, readScript, scriptType, witnessProgram } from './script.js'
+import type { TxInput } from './transaction.js'
 
 /** A Dilithium2 signature, and the same with its sighash byte. */
 const SIGNATURE_SIZES: readonly number[] = [2420, 2421]
@@ -12,15 +12,15 @@ const P2MR_LEAF_VERSION = 0xc0
  * Whether an input carries a Dilithium signature: in the scriptSig, in a v0 witness, or by a P2MR leaf that checks one.
  * @param prevScript scriptPubKey of the output that it spends; nothing for a coinbase, which carries none.
  */
-export function inputShowsDilithium(input: TxInput, prevScript: Buffer | undefined): boolean {
-  if (prevScript === undefined) return false
-  if (scriptType(prevScript) === 'witness_v2_p2mr') return leafChecksDilithium(input.witness)
-  return pushesShowDilithium(input.scriptSig) || witnessShowsDilithium(input, prevScript)
-}
-
-/** Whether some input carries a Dilithium signature; prevouts are in the order of the inputs, none for a coinbase. */
-export function isDilithiumTx(tx: TxParts, prevouts: readonly Pick<Prevout, 'script'>[]): boolean {
-  return tx.inputs.some((input, index) => inputShowsDilithium(input, prevouts[index]?.script))
+export function inputShowsDilithium(
+  input: TxInput,
+  prevScript: Buffer | undefined,
+  network: Network,
+): boolean {
+  if (prevScript === undefined || network.dilithium === undefined) return false
+  if (scriptType(prevScript, network) === 'witness_v2_p2mr')
+    return leafChecksDilithium(input.witness, network)
+  return pushesShowDilithium(input.scriptSig) || witnessShowsDilithium(input, prevScript, network)
 }
 
 function isSignature(data: Buffer | undefined): boolean {
@@ -34,43 +34,47 @@ function pushesShowDilithium(scriptSig: Buffer): boolean {
   return false
 }
 
-function witnessShowsDilithium({ witness, scriptSig }: TxInput, prevScript: Buffer): boolean {
+function witnessShowsDilithium(
+  { witness, scriptSig }: TxInput,
+  prevScript: Buffer,
+  network: Network,
+): boolean {
   if (witness.length < 2) return false
   const last = witness.at(-1)
-  const type = witnessTypeOf(prevScript, scriptSig)
+  const type = witnessTypeOf(prevScript, scriptSig, network)
   if (type === 'witness_v0_keyhash') return isSignature(witness[0]) && last?.length === DILITHIUM_KEY_SIZE
   if (type !== 'witness_v0_scripthash' || last === undefined) return false
-  return checksDilithium(last) && witness.slice(0, -1).some(isSignature)
+  return checksDilithium(last, network) && witness.slice(0, -1).some(isSignature)
 }
 
 /** The v0 program that a witness satisfies: the output's own, or the one its P2SH redeem script holds. */
-function witnessTypeOf(prevScript: Buffer, scriptSig: Buffer): string {
-  const type = scriptType(prevScript)
+function witnessTypeOf(prevScript: Buffer, scriptSig: Buffer, network: Network): string {
+  const type = scriptType(prevScript, network)
   if (type !== 'scripthash') return type
   const redeem = readScript(scriptSig)?.at(-1)?.data
-  return redeem !== undefined && witnessProgram(redeem) !== undefined ? scriptType(redeem) : type
+  return redeem !== undefined && witnessProgram(redeem) !== undefined ? scriptType(redeem, network) : type
 }
 
-function leafChecksDilithium(witness: readonly Buffer[]): boolean {
+function leafChecksDilithium(witness: readonly Buffer[], network: Network): boolean {
   const control = witness.at(-1)
   const leaf = witness.at(-2)
   if (control === undefined || leaf === undefined || control.length === 0) return false
-  return (control.readUInt8(0) & 0xfe) === P2MR_LEAF_VERSION && checksDilithium(leaf)
+  return (control.readUInt8(0) & 0xfe) === P2MR_LEAF_VERSION && checksDilithium(leaf, network)
 }
 
 /** Whether a script has one of the four opcodes that check a Dilithium signature (bytes inside pushes are no opcodes). */
-export function checksDilithium(script: Buffer): boolean {
+function checksDilithium(script: Buffer, { dilithium }: Network): boolean {
+  const checking = Object.values(dilithium?.opcodes ?? {})
   for (const instruction of opcodes(script)) {
     if (instruction === undefined) return false
-    if (instruction.opcode >= OP.CHECKSIGDILITHIUM && instruction.opcode <= OP.CHECKMULTISIGDILITHIUMVERIFY)
-      return true
+    if (checking.includes(instruction.opcode)) return true
   }
   return false
 }
 
 /** Whether a spend reveals that a P2SH output is a Dilithium one: its redeem script checks a Dilithium signature. */
-export function redeemsDilithium(input: TxInput, prevScript: Buffer | undefined): boolean {
-  if (prevScript === undefined || scriptType(prevScript) !== 'scripthash') return false
+export function redeemsDilithium(input: TxInput, prevScript: Buffer, network: Network): boolean {
+  if (scriptType(prevScript, network) !== 'scripthash') return false
   const redeem = readScript(input.scriptSig)?.at(-1)?.data
-  return redeem !== undefined && checksDilithium(redeem)
+  return redeem !== undefined && checksDilithium(redeem, network)
 }

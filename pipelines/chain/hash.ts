@@ -4,6 +4,11 @@ export function sha256(bytes: Uint8Array): Buffer {
   return hash('sha256', bytes, 'buffer')
 }
 
+/** The result of some digests of node:crypto, one applied to that of the other. */
+export function digest(bytes: Uint8Array, names: readonly string[]): Uint8Array {
+  return names.reduce((data, name) => hash(name, data, 'buffer'), bytes)
+}
+
 /** Bitcoin's double SHA-256. */
 export function sha256d(bytes: Uint8Array): Buffer {
   return sha256(sha256(bytes))

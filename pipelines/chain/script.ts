@@ -1,4 +1,5 @@
 import { sha256 } from './hash.js'
+import type { Dilithium, Network } from './networks.js'
 
 /** As the node names them, but P2SH is `scripthash`: its `dilithium_scripthash` says nothing of what it holds. */
 export type ScriptType =
@@ -25,10 +26,6 @@ export const OP = {
   HASH160: 0xa9,
   CHECKSIG: 0xac,
   CHECKMULTISIG: 0xae,
-  CHECKSIGDILITHIUM: 0xbb,
-  CHECKSIGDILITHIUMVERIFY: 0xbc,
-  CHECKMULTISIGDILITHIUM: 0xbd,
-  CHECKMULTISIGDILITHIUMVERIFY: 0xbe,
 } as const
 
 /** Size of a Dilithium2 public key. */
@@ -85,33 +82,33 @@ export function witnessProgram(
   return { version: first === 0 ? 0 : first - 0x50, program: script.subarray(2) }
 }
 
-export function scriptType(script: Buffer): ScriptType {
+export function scriptType(script: Buffer, { dilithium }: Network): ScriptType {
   if (isScriptHash(script)) return 'scripthash'
   const program = witnessProgram(script)
-  if (program !== undefined) return witnessType(program.version, program.program.length)
-  const keyHash = keyHashType(script)
+  if (program !== undefined) return witnessType(program.version, program.program.length, dilithium)
+  const keyHash = keyHashType(script, dilithium)
   if (keyHash !== undefined) return keyHash
   const instructions = readScript(script)
   if (script.length > 0 && script.readUInt8(0) === OP.RETURN) {
     return instructions?.slice(1).every(({ opcode }) => opcode <= 0x60) === true ? 'nulldata' : 'nonstandard'
   }
-  return instructions === undefined ? 'nonstandard' : keyType(instructions)
+  return instructions === undefined ? 'nonstandard' : keyType(instructions, dilithium)
 }
 
 function isScriptHash(script: Buffer): boolean {
   return script.length === 23 && script[0] === OP.HASH160 && script[1] === 20 && script[22] === OP.EQUAL
 }
 
-function witnessType(version: number, length: number): ScriptType {
+function witnessType(version: number, length: number, dilithium: Dilithium | undefined): ScriptType {
   if (version === 0) {
     return length === 20 ? 'witness_v0_keyhash' : length === 32 ? 'witness_v0_scripthash' : 'nonstandard'
   }
   if (version === 1 && length === 32) return 'witness_v1_taproot'
-  if (version === 2 && length === 32) return 'witness_v2_p2mr'
+  if (version === 2 && length === 32 && dilithium !== undefined) return 'witness_v2_p2mr'
   return 'witness_unknown'
 }
 
-function keyHashType(script: Buffer): ScriptType | undefined {
+function keyHashType(script: Buffer, dilithium: Dilithium | undefined): ScriptType | undefined {
   const shaped =
     script.length === 25 &&
     script[0] === OP.DUP &&
@@ -120,7 +117,7 @@ function keyHashType(script: Buffer): ScriptType | undefined {
     script[23] === OP.EQUALVERIFY
   if (!shaped) return undefined
   if (script[24] === OP.CHECKSIG) return 'pubkeyhash'
-  return script[24] === OP.CHECKSIGDILITHIUM ? 'dilithium_pubkeyhash' : undefined
+  return script[24] === dilithium?.opcodes.checkSig ? 'dilithium_pubkeyhash' : undefined
 }
 
 function isPlainKey(data: Buffer | undefined): boolean {
@@ -133,16 +130,16 @@ function isDilithiumKey(data: Buffer | undefined): boolean {
   return data?.length === DILITHIUM_KEY_SIZE
 }
 
-function keyType(instructions: readonly Instruction[]): ScriptType {
+function keyType(instructions: readonly Instruction[], dilithium: Dilithium | undefined): ScriptType {
+  const { checkSig, checkMultisig } = dilithium?.opcodes ?? {}
   const last = instructions.at(-1)?.opcode
   const [first] = instructions
   if (instructions.length === 2) {
     if (last === OP.CHECKSIG && isPlainKey(first?.data)) return 'pubkey'
-    if (last === OP.CHECKSIGDILITHIUM && isDilithiumKey(first?.data)) return 'dilithium_pubkey'
+    if (last === checkSig && isDilithiumKey(first?.data)) return 'dilithium_pubkey'
   }
   if (last === OP.CHECKMULTISIG && isMultisig(instructions, isPlainKey)) return 'multisig'
-  if (last === OP.CHECKMULTISIGDILITHIUM && isMultisig(instructions, isDilithiumKey))
-    return 'dilithium_multisig'
+  if (last === checkMultisig && isMultisig(instructions, isDilithiumKey)) return 'dilithium_multisig'
   return 'nonstandard'
 }
 

@@ -1,8 +1,6 @@
 import { ByteReader, ByteWriter } from './bytes.js'
 import { internalBytes, reverseHex, sha256d } from './hash.js'
-
-/** This chain counts a witness byte a sixteenth of another (Bitcoin: a quarter). */
-export const WITNESS_SCALE_FACTOR = 16
+import type { Network } from './networks.js'
 
 export interface TxInput {
   readonly prevTxid: string
@@ -28,21 +26,22 @@ export interface Tx {
   readonly hasWitness: boolean
   readonly size: number
   readonly strippedSize: number
-  readonly weight: number
-  readonly vsize: number
 }
 
 export type TxParts = Pick<Tx, 'version' | 'locktime' | 'inputs' | 'outputs'>
 
 const NO_TXID = '00'.repeat(32)
 
-/** Weight in the chain's units from the sizes without and with witnesses. */
-export function weightOf(strippedSize: number, size: number): number {
-  return (WITNESS_SCALE_FACTOR - 1) * strippedSize + size
+/** The weight of a transaction or block, from its sizes without and with witnesses. */
+export function weightOf(
+  { strippedSize, size }: Pick<Tx, 'strippedSize' | 'size'>,
+  { witnessScale }: Network,
+): number {
+  return (witnessScale - 1) * strippedSize + size
 }
 
-export function vsizeOf(weight: number): number {
-  return Math.ceil(weight / WITNESS_SCALE_FACTOR)
+export function vsizeOf(weight: number, { witnessScale }: Network): number {
+  return Math.ceil(weight / witnessScale)
 }
 
 /** Named fields rather than a spread: this is the hot path of a backfill. */
@@ -91,7 +90,6 @@ export function readTx(reader: ByteReader): SerializedTx {
   const txid = reverseHex(sha256d(stripped))
   const wtxid = hasWitness ? reverseHex(sha256d(raw)) : txid
   const size = hasWitness ? raw.length : stripped.length
-  const weight = weightOf(stripped.length, size)
   const first = inputs[0]
   const isCoinbase = inputs.length === 1 && first?.prevTxid === NO_TXID && first.prevVout === 0xffff_ffff
   return {
@@ -105,8 +103,6 @@ export function readTx(reader: ByteReader): SerializedTx {
     hasWitness,
     size,
     strippedSize: stripped.length,
-    weight,
-    vsize: vsizeOf(weight),
     raw,
     body: stripped,
     witness,

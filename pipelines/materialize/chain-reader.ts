@@ -4,7 +4,7 @@ import type {
   Resume,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { hexOf } from '../chain/hash.js'
-import type { Chain } from '../chain/network.js'
+import { type Network, networkNamed } from '../chain/networks.js'
 import { decodeChainEvent, isChecked } from '../events/chain-event.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog, LogRecord } from '../log/port.js'
@@ -54,7 +54,7 @@ export class ChainReader {
   /** The last position that was read. */
   #cursor: number
   #place: Place
-  #chain: Chain | undefined
+  #network: Network | undefined
   #genesis = ''
   #tip: Tip
   /** Hashes by height above `#low`: up to there no event that is not in the tables yet has changed the chain. */
@@ -74,7 +74,7 @@ export class ChainReader {
     this.#position = position
     this.#cursor = offsetOf(position)
     this.#place = { epoch, sequence }
-    this.#chain = chain
+    this.#network = chain === undefined ? undefined : networkNamed(chain)
     this.#tip = { height: tipHeight, hash: tipHash }
     this.#low = tipHeight
     this.#damage = start.lost
@@ -159,16 +159,16 @@ export class ChainReader {
     switch (event.event.case) {
       case 'epochStarted': {
         const { chain, genesisHash, resume } = event.event.value
-        const named = chainOf(position, chain, this.#chain)
+        const network = chainOf(position, chain, this.#network)
         await this.#mustBegin(position, hexOf(genesisHash))
         if (resume !== undefined) await this.#rewind(position, resume)
-        this.#chain = named
+        this.#network = network
         // A part of the chain is nothing to publish: another index, which is not as far, may have asked for this epoch.
         return [this.#repeated === undefined ? placed : { ...placed, event: { ...event, settled: false } }]
       }
       case 'blockConnected':
-        if (this.#chain === undefined) throw new PoisonEvent('chain', position, 'a block before any epoch')
-        return this.#connect(placed, event.event.value)
+        if (this.#network === undefined) throw new PoisonEvent('chain', position, 'a block before any epoch')
+        return this.#connect(placed, event.event.value, this.#network)
       case 'blockDisconnected':
         return this.#disconnect(placed, event.event.value)
       case undefined:
@@ -202,7 +202,7 @@ export class ChainReader {
     return height < 0n || (await this.hashAt(Number(height))) === hexOf(hash)
   }
 
-  async #connect(placed: PlacedEvent, block: BlockConnected): Promise<PlacedEvent[]> {
+  async #connect(placed: PlacedEvent, block: BlockConnected, network: Network): Promise<PlacedEvent[]> {
     const { position } = placed
     const hash = hexOf(block.hash)
     const at = await this.#at()
@@ -221,7 +221,7 @@ export class ChainReader {
       return this.#unrepeat(placed, true)
     }
     const decodes = this.#start.decodes || !isChecked(placed.event)
-    const decoded = decodes ? { ...placed, block: decodeBlock(position, block) } : placed
+    const decoded = decodes ? { ...placed, block: decodeBlock(position, block, network) } : placed
     const gone = await this.#unrepeat(placed, false)
     this.#raise(block.height, hash)
     return [...gone, decoded]

@@ -4,7 +4,7 @@ import type {
   ChainEvent,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { hexOf } from '../chain/hash.js'
-import type { Chain } from '../chain/network.js'
+import { type Network, NETWORKS } from '../chain/networks.js'
 import type { LogRecord } from '../log/port.js'
 import type { ConnectedBlock } from './apply/decode.js'
 import { PoisonEvent } from './poison.js'
@@ -54,12 +54,12 @@ export function headsOf(events: readonly PlacedEvent[], isReorganising: boolean)
 }
 
 /** The chain that an epoch is of. @throws PoisonEvent where it is another than before. */
-export function chainOf(position: number, name: string, before: Chain | undefined): Chain {
-  if (name !== 'main' && name !== 'test' && name !== 'signet' && name !== 'regtest')
-    throw new PoisonEvent('chain', position, `unknown chain ${name}`)
-  if (before !== undefined && before !== name)
-    throw new PoisonEvent('chain', position, `chain ${name} after ${before}`)
-  return name
+export function chainOf(position: number, name: string, before: Network | undefined): Network {
+  const network = NETWORKS.get(name)
+  if (network === undefined) throw new PoisonEvent('chain', position, `unknown chain ${name}`)
+  if (before !== undefined && before !== network)
+    throw new PoisonEvent('chain', position, `chain ${name} after ${before.name}`)
+  return network
 }
 
 /** @throws PoisonEvent where the block does not stand on the tip. */

@@ -438,15 +438,15 @@ export class Materializer {
 
   #nextHead(finalityDepth: number): Head | undefined {
     const { position, epoch, sequence, disconnected, connected } = this.#pending
-    const { chain, written } = this.#working
-    if (chain === undefined) return undefined
+    const { network, written } = this.#working
+    if (network === undefined) return undefined
     // A block that left and came back is where it was.
     while (disconnected.length > 0 && disconnected.at(-1) === connected[0]) {
       disconnected.pop()
       connected.shift()
     }
     return {
-      ...{ position, chain, tipHeight: written.height, tipHash: written.hash },
+      ...{ position, chain: network.name, tipHeight: written.height, tipHash: written.hash },
       finalHeight: Math.max(-1, written.height - finalityDepth),
       ...{ epoch, sequence, disconnected, connected },
       ...this.#after(this.head),

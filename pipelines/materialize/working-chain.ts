@@ -1,8 +1,8 @@
-import type { Chain } from '../chain/network.js'
 import { chainFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import type { ParentState } from './apply/block-writer.js'
 import { hexOf } from '../chain/hash.js'
+import { type Network, networkNamed } from '../chain/networks.js'
 import { NO_SUMS, type Sums } from './apply/sums.js'
 import { chainOf, mustConnect, mustDisconnect, type PlacedEvent, type Tip } from './events.js'
 
@@ -19,7 +19,7 @@ export interface Change {
  */
 export class WorkingChain {
   /** Undefined before the first epoch. */
-  chain: Chain | undefined
+  network: Network | undefined
   /** After the last event that was applied. */
   #tip: Tip
   #written: Tip
@@ -31,7 +31,7 @@ export class WorkingChain {
 
   constructor(view?: ChainView) {
     const { chain, tipHeight = -1, tipHash = '', finalHeight = -1 } = view?.head ?? {}
-    this.chain = chain
+    this.network = chain === undefined ? undefined : networkNamed(chain)
     this.#tip = { height: tipHeight, hash: tipHash }
     this.#written = this.#tip
     this.#finalHeight = finalHeight
@@ -46,7 +46,7 @@ export class WorkingChain {
 
   /** Applies an event. @returns what it does to the chain. @throws PoisonEvent where it does not follow the one before. */
   apply({ position, event: { event } }: PlacedEvent): Change | undefined {
-    if (event.case === 'epochStarted') this.chain = chainOf(position, event.value.chain, this.chain)
+    if (event.case === 'epochStarted') this.network = chainOf(position, event.value.chain, this.network)
     if (event.case !== 'blockConnected' && event.case !== 'blockDisconnected') return undefined
     const [hash, prevHash] = [hexOf(event.value.hash), hexOf(event.value.prevHash)]
     const { height } = this.#tip
@@ -95,10 +95,10 @@ export class WorkingChain {
 
   /** Returns what blocks stand on that come onto a block of this chain. @param writer of these blocks. */
   async parentState(db: Database, writer: bigint, parent = this.#written): Promise<ParentState> {
-    const { chain } = this
-    if (chain === undefined) throw new Error('a block before any epoch')
+    const { network } = this
+    if (network === undefined) throw new Error('a block before any epoch')
     const known = parent === this.#written ? this.#sums : undefined
-    return { chain, filter: this.filter(parent.height), sums: known ?? (await sumsOf(db, parent)), writer }
+    return { network, filter: this.filter(parent.height), sums: known ?? (await sumsOf(db, parent)), writer }
   }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chain } from '../chain/network.js'
+import { networkOfNode } from '../chain/networks.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import { backoffMs } from '../node/backoff.js'
@@ -28,8 +28,8 @@ import { NO_HASH, type VerifiedBlock } from './chain/verified-block.js'
 export interface PollerOptions {
   readonly node: NodeClient
   readonly log: EventLog
-  /** The chain that the node must be on; any where left out. */
-  readonly chain?: Chain | undefined
+  /** Name of the network that the node must be on; any where left out. */
+  readonly chain?: string | undefined
   readonly pollIntervalMs: number
   readonly logger: Logger
   /** Block requests at the same time; a node has four threads for them unless told otherwise. */
@@ -187,14 +187,19 @@ export class Poller {
     if (this.#session !== undefined) return this.#session
     const { node, log, logger, inFlight, now = () => performance.now() } = this.#options
     const info = await node.chainInfo(signal)
-    this.#refuseOtherChain(info)
-    const identity = { chain: info.chain, genesisHash: await node.blockHash(0, signal) }
+    const identity = await this.#identify(info, signal)
     const chain = await this.#startEpoch(identity, info, signal)
     const writer = new NodeWriter(log, chain)
     const pool = await PoolFollower.start({ node, log, chain, writer, inFlight, logger, now })
     const height = chain.chain.height
     logger.info(
-      { node: node.address, chain: info.chain, epoch: chain.epoch, height, nodeHeight: info.blocks },
+      {
+        node: node.address,
+        chain: identity.network.name,
+        epoch: chain.epoch,
+        height,
+        nodeHeight: info.blocks,
+      },
       'following',
     )
     this.#session = { chain, writer, pool, beatAt: 0, beatHash: '', damage: undefined }
@@ -229,7 +234,8 @@ export class Poller {
   async #look(session: Session, signal: AbortSignal): Promise<NodeChainInfo> {
     const { node, pollIntervalMs } = this.#options
     const info = await node.chainInfo(signal)
-    this.#refuseOtherChain(info, session)
+    const { nodeName } = session.chain.identity.network
+    if (info.chain !== nodeName) throw this.#wrongChain(info.chain, nodeName)
     this.#nodeHeight = info.blocks
     const report = await this.#reports.standing()
     if (report !== undefined) session.damage = new LogDamagedError(report.reason)
@@ -283,7 +289,7 @@ export class Poller {
       if ((await chain.chain.at(fork)).hash === target.hash) await this.#disconnect(session, fork, target)
       return
     }
-    const source = new BlockSource(node, target.height, logger)
+    const source = new BlockSource(node, target.height, logger, chain.identity.network)
     const blocks = new FetchInOrder<VerifiedBlock>(
       {
         from: fork + 1,
@@ -350,11 +356,19 @@ export class Poller {
     }
   }
 
-  #refuseOtherChain({ chain }: NodeChainInfo, session?: Session): void {
-    const wanted = this.#options.chain ?? session?.chain.identity.chain
-    if (wanted === undefined || wanted === chain) return
-    throw new WrongChainError(
-      `the node at ${this.#options.node.address} follows chain ${chain}, not ${wanted}: mend NODE_RPC_URL or CHAIN`,
+  /** @throws WrongChainError where the node is on another network than CHAIN says, or on one that this version does not know. */
+  async #identify({ chain: name }: NodeChainInfo, signal: AbortSignal): Promise<Identity> {
+    const { node, chain } = this.#options
+    const genesisHash = await node.blockHash(0, signal)
+    const network = networkOfNode(name, genesisHash)
+    if (network === undefined) throw this.#wrongChain(name, 'one that this version knows')
+    if (chain !== undefined && chain !== network.name) throw this.#wrongChain(network.name, chain)
+    return { network, genesisHash }
+  }
+
+  #wrongChain(followed: string, wanted: string): WrongChainError {
+    return new WrongChainError(
+      `the node at ${this.#options.node.address} follows chain ${followed}, not ${wanted}: correct NODE_RPC_URL or CHAIN`,
     )
   }
 }

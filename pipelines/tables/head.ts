@@ -1,4 +1,3 @@
-import type { Chain } from '../chain/network.js'
 import { HEADS } from './chain-tables.js'
 import type { Database } from './clickhouse.js'
 import { EncodedRows } from './rowbinary.js'
@@ -10,7 +9,8 @@ export interface Head {
   readonly position: number
   /** Position of the head before, -1 for none. */
   readonly previous: number
-  readonly chain: Chain
+  /** Name of its network. */
+  readonly chain: string
   /** -1 for a chain without blocks. */
   readonly tipHeight: number
   readonly tipHash: string
@@ -35,7 +35,7 @@ export interface Head {
 interface RawHead {
   position: string
   previous: string
-  chain: Chain
+  chain: string
   tipHeight: string
   tipHash: string
   finalHeight: string

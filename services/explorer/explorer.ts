@@ -1,4 +1,3 @@
-import type { Chain } from '../../pipelines/chain/network.js'
 import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
@@ -41,7 +40,6 @@ export interface ExplorerOptions {
   readonly rateLimitPerMinute?: number
   /** Proxies of our own that add to X-Forwarded-For. */
   readonly trustedProxyHops?: number
-  readonly chain?: Chain | undefined
   /** Finds the node's RPC, undefined where there is none now. Without it, nobody knows how the node is. */
   readonly locateNode?: () => Promise<string | undefined>
   /** Between two rounds of the explorer's own audit, milliseconds; 0 for none. */

@@ -13,10 +13,10 @@ await runService('explorer', async ({ config, logger, signal }) => {
   const log = await openEventLog(config, logger, (progress) => {
     upgrade.report(progress)
   }).finally(() => upgrade.close())
-  const { rateLimitPerMinute, trustedProxyHops, chain, whaleMinValue } = config
+  const { rateLimitPerMinute, trustedProxyHops, whaleMinValue } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
   const explorer = await startExplorer({
-    ...{ host, port, grpcPort, db, log, logger, rateLimitPerMinute, trustedProxyHops, chain, definitions },
+    ...{ host, port, grpcPort, db, log, logger, rateLimitPerMinute, trustedProxyHops, definitions },
     whaleMinValue: BigInt(whaleMinValue),
     locateNode: () => presentNodeUrl(config),
     nodeDataDir: config.nodeDataDir,

@@ -1,7 +1,6 @@
 import { decodeAddress } from '../../pipelines/chain/address.js'
 import { baseUnitsToCoins } from '../../pipelines/chain/amount.js'
 import { serializeBlock } from '../../pipelines/chain/block.js'
-import { CHAINS } from '../../pipelines/chain/network.js'
 import {
   INVALID_PARAMETER,
   METHOD_NOT_FOUND,
@@ -10,6 +9,7 @@ import {
   RpcError,
   TYPE_ERROR,
 } from '../json-rpc.js'
+import { NETWORKS } from '../../pipelines/chain/networks.js'
 import type { Playback, PlayedBlock } from './playback.js'
 import type { RecordedBlock, RecordedTx } from './timeline.js'
 
@@ -153,8 +153,8 @@ function scriptOf(node: Playback, object: unknown): string {
   const named = typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
   const [, kind, inside = ''] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#[0-9a-z]{8})?$/.exec(String(named)) ?? []
   if (kind === 'raw') return inside.toLowerCase()
-  const chain = CHAINS.find((each) => each === node.state.chaininfo.chain)
-  const decoded = kind === 'addr' && chain !== undefined ? decodeAddress(inside, chain) : undefined
+  const network = NETWORKS.get(node.state.chaininfo.chain)
+  const decoded = kind === 'addr' && network !== undefined ? decodeAddress(inside, network) : undefined
   if (decoded === undefined)
     throw new RpcError(NOT_FOUND, `'${String(named)}' is not a descriptor that can be scanned for`)
   return decoded.script.toString('hex')

@@ -1,4 +1,4 @@
-import type { Chain } from '../../pipelines/chain/network.js'
+import { type Network, REGTEST } from '../../pipelines/chain/networks.js'
 import type { NodeServer } from '../json-rpc.js'
 import { eraseChain, openChain, writeSnapshot } from './chain/chain-files.js'
 import { type ChainOptions, SimChain } from './chain/sim-chain.js'
@@ -13,7 +13,7 @@ import type { Mix } from './wallet/keyring.js'
 export interface SimnodeOptions extends SimulationOptions, Partial<LifeOptions> {
   /** A chain to serve (without dataDir); by default one is made from network, seed and mix. */
   readonly chain?: SimChain
-  readonly network?: Chain
+  readonly network?: Network
   readonly seed?: string
   readonly mix?: Mix
   /** 0 or left out: a free one. */
@@ -38,8 +38,8 @@ export class Simnode {
 
   constructor(options: SimnodeOptions) {
     this.#options = options
-    const { chain, network = 'regtest', seed = 'headwater', mix = 'rich', dataDir } = options
-    this.#rpc = this.#rpcOf(chain ?? openOrMake(dataDir, { chain: network, seed, mix }))
+    const { chain, network = REGTEST, seed = 'headwater', mix = 'rich', dataDir } = options
+    this.#rpc = this.#rpcOf(chain ?? openOrMake(dataDir, { network, seed, mix }))
   }
 
   get simulation(): Simulation {
@@ -81,13 +81,13 @@ export class Simnode {
 
   /** Begins again with nothing but genesis, as a node that lost its data; with the same seed unless told another. */
   empty(seed = this.chain.seed): void {
-    const { chain, store, keyring } = this.chain
+    const { network, store, keyring } = this.chain
     const { dataDir } = this.#options
     if (dataDir !== undefined) {
       store.close()
       eraseChain(dataDir)
     }
-    this.serve(openOrMake(dataDir, { chain, seed, mix: keyring.mix }))
+    this.serve(openOrMake(dataDir, { network, seed, mix: keyring.mix }))
   }
 
   /** Stops listening and living; the chain is written down if it is kept. */

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type Chain, CHAINS } from '../../pipelines/chain/network.js'
+import { NETWORKS } from '../../pipelines/chain/networks.js'
 import type { SimnodeOptions } from './node.js'
 
 /** Above so many transactions of history, few are Dilithium ones, so that the chain stays small. */
@@ -20,7 +20,7 @@ export class UsageError extends Error {
 
 export const USAGE = `npm run simnode -- [options]
   --seed TEXT              which chain (default headwater)
-  --chain NAME             main, test, signet or regtest (default regtest)
+  --chain NAME             ${[...NETWORKS.keys()].join(', ')} (default regtest)
   --port N                 0 (default) for a free one
   --blocks N               history: made before the node listens (default 200)
   --txs-per-block K        mean number of transactions a block (default 8)
@@ -36,7 +36,7 @@ export const USAGE = `npm run simnode -- [options]
 const SEE = 'npm run simnode -- --help tells the options'
 
 /** Reads the command line. Throws UsageError. */
-export function readCommandLine(args: readonly string[], defaultChain: Chain = 'regtest'): CommandLine {
+export function readCommandLine(args: readonly string[], defaultChain = 'regtest'): CommandLine {
   const values = parsed(args)
   const faults: string[] = []
   const number = (name: NumberOption, otherwise: number, most = 1_000_000_000): number => {
@@ -47,15 +47,15 @@ export function readCommandLine(args: readonly string[], defaultChain: Chain = '
     }
     return value
   }
-  const network = CHAINS.find((chain) => chain === (values.chain ?? defaultChain))
-  if (network === undefined) faults.push(`--chain is one of ${CHAINS.join(', ')}`)
+  const network = NETWORKS.get(values.chain ?? defaultChain)
+  if (network === undefined) faults.push(`--chain is one of ${[...NETWORKS.keys()].join(', ')}`)
   const blocks = Math.floor(number('blocks', 200))
   const txsPerBlock = number('txs-per-block', 8)
   const mix = values.mix ?? (blocks * txsPerBlock > RICH_LIMIT ? 'cheap' : 'rich')
   if (mix !== 'rich' && mix !== 'cheap') faults.push('--mix is rich or cheap')
   const node: SimnodeOptions = {
     seed: values.seed ?? 'headwater',
-    network: network ?? 'regtest',
+    ...(network === undefined ? {} : { network }),
     port: number('port', 0, 65_535),
     blocks,
     txsPerBlock,

@@ -1,3 +1,4 @@
+import { weightOf } from '../../pipelines/chain/transaction.js'
 import type { Move, SimChain } from './chain/sim-chain.js'
 import type { Coin } from './chain/coin-set.js'
 import { GENESIS_TIME } from './chain/genesis.js'
@@ -24,6 +25,8 @@ export interface MineOptions {
 /** Unconfirmed transactions build on each other at most this far, as the node's default has it. */
 const MAX_ANCESTORS = 25
 const BULK = 100_000
+/** More than header and coinbase weigh. */
+const COINBASE = 20_000
 
 /** A living chain: blocks, a pool and the people who fill it. Everything happens by call; time is the chain's own. */
 export class Simulation {
@@ -38,7 +41,7 @@ export class Simulation {
     this.chain = chain
     this.#txsPerBlock = txsPerBlock
     this.traffic = new Traffic(chain.keyring, ownersPerBlock)
-    this.pool = new Pool(chain.coins)
+    this.pool = new Pool(chain.coins, chain.network)
     this.traffic.meet(chain.tip.height)
     this.#setClock()
     this.#unwatch = chain.watch((move) => {
@@ -145,12 +148,15 @@ export class Simulation {
       const tx = this.traffic.next(from, random)
       if (tx !== undefined) draft.add(tx)
     }
+    const { network } = this.chain
     let size = draft.txs.reduce((sum, tx) => sum + tx.size, 0)
+    let room = draft.txs.reduce((left, tx) => left - weightOf(tx, network), network.maxBlockWeight - COINBASE)
     while (size < bytes) {
-      const tx = this.traffic.bulky(from, Math.min(BULK, bytes - size), random)
+      const tx = this.traffic.bulky(from, Math.min(BULK, bytes - size), room, random)
       if (tx === undefined) break
       draft.add(tx)
       size += tx.size
+      room -= weightOf(tx, network)
     }
     this.chain.close(draft, random)
   }
@@ -179,7 +185,7 @@ export class Simulation {
   #replace(entry: PoolEntry, random: Random): boolean {
     const gone = this.pool.withDescendants(entry)
     const paid = [...gone].reduce((sum, each) => sum + each.fee, 0n)
-    const rate = Math.max(rateOf(entry) * 1.5, Number(paid) / entry.tx.vsize) + 2
+    const rate = Math.max(rateOf(entry) * 1.5, Number(paid) / entry.vsize) + 2
     const tx = this.traffic.respend(entry.spends, rate, this.chain.tip.height + 1, random)
     if (tx === undefined || tx.txid === entry.tx.txid) return false
     this.pool.drop(entry)

@@ -1,3 +1,4 @@
+import { REGTEST } from '../../pipelines/chain/networks.js'
 import { addressOf } from '../../pipelines/chain/address.js'
 import { type ChainView, loadChainView } from '../../pipelines/tables/chain-view.js'
 import { latestHead } from '../../pipelines/tables/head.js'
@@ -152,7 +153,7 @@ async function answersOf(
   await expect(`/blocks?limit=${String(PAGE)}`, { total: height + 1 })
   for (let i = 0; i < SAMPLE; i++) {
     const [script, balance] = random.pick(Object.entries(balances))
-    const address = addressOf(Buffer.from(script, 'hex'), 'regtest')
+    const address = addressOf(Buffer.from(script, 'hex'), REGTEST)
     if (address !== undefined) await expect(`/address/${address}`, { balance })
     const at = random.below(height + 1)
     await expect(`/block/${String(at)}`, { hash: hashes[at] })

@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { audit, type AuditReport } from '../../pipelines/audit/audit.js'
 import { CHECKS } from '../../pipelines/audit/checks.js'
+import { SIGNET } from '../../pipelines/chain/networks.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { startSimnode } from '../../services/simnode/node.js'
@@ -362,7 +363,7 @@ describe('the command', () => {
   })
 
   it('names what differs where the node follows another chain, and a shorter one, and leaves with 1', async () => {
-    const other = await startSimnode({ seed: 'other', blocks: 40, network: 'signet' })
+    const other = await startSimnode({ seed: 'other', blocks: 40, network: SIGNET })
     try {
       const checks = ['tip', 'chain', 'blocks', 'days'].flatMap((name) => ['--check', name])
       const patience = ['--patience', '1']

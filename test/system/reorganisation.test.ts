@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, inject, it } from 'vitest'
+import { REGTEST } from '../../pipelines/chain/networks.js'
 import { addressOf } from '../../pipelines/chain/address.js'
 import { Fold } from '../../services/simnode/chain/fold.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
@@ -40,7 +41,7 @@ class World {
     expect((await this.pipeline.get('/stats/summary')).body.totalTransactions).toBe(fold.transactions)
     const balances = fold.balances()
     const check = async (script: string): Promise<void> => {
-      const address = addressOf(Buffer.from(script, 'hex'), 'regtest')
+      const address = addressOf(Buffer.from(script, 'hex'), REGTEST)
       if (address === undefined) return
       const summary = await this.pipeline.get(`/address/${address}`)
       const history = fold.history(script)

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { addressOf, isDilithiumScript } from '../../chain/address.js'
-import type { Chain } from '../../chain/network.js'
+import type { Network } from '../../chain/networks.js'
 import type { Database } from '../../tables/clickhouse.js'
 import { KEYS, queryByKeys } from '../../tables/keys.js'
 import type { EncodedRows } from '../../tables/rowbinary.js'
@@ -28,7 +28,7 @@ const ALONE_AT_ONCE = 8
 
 /** What blocks stand on: a filter for rows of the chain below them, and the sums of the block below. */
 export interface ParentState {
-  readonly chain: Chain
+  readonly network: Network
   readonly filter: string
   readonly sums: Sums
   /** Of whoever writes: nothing is written once another has taken over. */
@@ -43,11 +43,12 @@ export class BlockWriter {
   /** By script hash: the totals that were used last. The tables have all of them. */
   readonly #cache: LRUCache<string, Totals>
   /** By their hashes: the scripts that were met last. */
-  readonly #scripts = new LRUCache<string, KnownScript, { script: () => Buffer; chain: Chain }>({
+  readonly #scripts = new LRUCache<string, KnownScript, { script: () => Buffer; network: Network }>({
     max: KNOWN_SCRIPTS,
-    memoMethod: (hash, _stale, { context: { script, chain } }) => {
+    memoMethod: (hash, _stale, { context: { script, network } }) => {
       const bytes = script()
-      return { hash, address: addressOf(bytes, chain), isDilithium: isDilithiumScript(bytes) }
+      const isDilithium = isDilithiumScript(bytes, network)
+      return { hash, address: addressOf(bytes, network), isDilithium }
     },
   })
   readonly #hashes = new ScriptHashes()
@@ -89,7 +90,7 @@ export class BlockWriter {
    * @returns the sums after each block.
    */
   async write(blocks: readonly ConnectedBlock[], parent: ParentState, cached: boolean): Promise<Sums[]> {
-    const { own, moves } = movesOf(blocks, parent.chain, this.#hashes)
+    const { own, moves } = movesOf(blocks, parent.network, this.#hashes)
     const folded = new FoldedRows()
     const { sums } = await this.fold(folded, moves, parent, cached)
     await this.insert(folded, own, parent.writer)
@@ -110,14 +111,14 @@ export class BlockWriter {
     cached: boolean,
   ): Promise<{ readonly sums: Sums[]; readonly scripts: number }> {
     const { hashes } = moves
-    const { chain } = parent
+    const { network } = parent
     const { found, unknown } = await this.#totals(hashes, parent.filter, cached)
     const totals = hashes.map((hash) => found.get(hash) ?? noTotals())
     const bytes = Buffer.from(moves.scripts.buffer)
     const script = (place: number): Buffer =>
       bytes.subarray(moves.scriptEnds[place - 1] ?? 0, moves.scriptEnds[place])
     const scripts = hashes.map((hash, place) =>
-      this.#scripts.memo(hash, { context: { script: () => script(place), chain } }),
+      this.#scripts.memo(hash, { context: { script: () => script(place), network } }),
     )
     const folder = new BlockFolder(rows, moves, scripts, totals, parent.sums)
     const balanceRows = rows.scriptBalances.length

@@ -1,5 +1,6 @@
 import { type Block, parseBlock } from '../../chain/block.js'
 import { hexOf } from '../../chain/hash.js'
+import type { Network } from '../../chain/networks.js'
 import type { Prevout } from '../../chain/prevout.js'
 import type { LogRecord } from '../../log/port.js'
 import type { BlockConnected, ChainEvent } from '../../../proto/gen/headwater/events/v1/events_pb.js'
@@ -25,8 +26,8 @@ export function decodeEvent({ position, value }: LogRecord): ChainEvent {
 }
 
 /** @throws PoisonEvent where the bytes are not the block that the event names, or its inputs and prevouts do not match. */
-export function decodeBlock(position: number, event: BlockConnected): ConnectedBlock {
-  const block = parse(position, event)
+export function decodeBlock(position: number, event: BlockConnected, network: Network): ConnectedBlock {
+  const block = parse(position, event, network)
   const hash = hexOf(event.hash)
   if (block.hash !== hash)
     throw new PoisonEvent('chain', position, `says block ${hash} and holds ${block.hash}`)
@@ -52,9 +53,9 @@ export function decodeBlock(position: number, event: BlockConnected): ConnectedB
   }
 }
 
-function parse(position: number, event: BlockConnected): Block {
+function parse(position: number, event: BlockConnected, network: Network): Block {
   try {
-    return parseBlock(event.raw)
+    return parseBlock(event.raw, network)
   } catch (error) {
     throw new PoisonEvent('chain', position, `block ${hexOf(event.hash)} cannot be read: ${String(error)}`)
   }

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { inputShowsDilithium } from '../../chain/dilithium.js'
+import type { Network } from '../../chain/networks.js'
 import type { Prevout } from '../../chain/prevout.js'
 import { isUnspendable, scriptHash } from '../../chain/script.js'
-import type { SerializedTx, TxOutput } from '../../chain/transaction.js'
+import { type SerializedTx, type TxOutput, weightOf } from '../../chain/transaction.js'
 import type { ConnectedBlock } from './decode.js'
 
 /** Scripts that are met again without being hashed again: some 20 MB. */
@@ -47,6 +48,7 @@ export class ScriptBook {
 /** A transaction with the scripts that it touches. */
 export interface PreparedTx {
   readonly tx: SerializedTx
+  readonly weight: number
   /** What its inputs spend; none for the coinbase. */
   readonly prevouts: readonly Prevout[]
   /** Which inputs show a Dilithium signature. */
@@ -64,7 +66,7 @@ export interface PreparedBlock {
 }
 
 /** Splits a block's prevouts by transaction and notes every script that its totals are needed of. */
-export function prepareBlock(block: ConnectedBlock, book: ScriptBook): PreparedBlock {
+export function prepareBlock(block: ConnectedBlock, book: ScriptBook, network: Network): PreparedBlock {
   let at = 0
   const txs = block.txs.map((tx) => {
     const prevouts = tx.isCoinbase ? [] : block.prevouts.slice(at, (at += tx.inputs.length))
@@ -72,8 +74,9 @@ export function prepareBlock(block: ConnectedBlock, book: ScriptBook): PreparedB
       block.height === 0 || isUnspendable(script) ? undefined : book.of(script)
     return {
       tx,
+      weight: weightOf(tx, network),
       prevouts,
-      shown: tx.inputs.map((input, vin) => inputShowsDilithium(input, prevouts[vin]?.script)),
+      shown: tx.inputs.map((input, vin) => inputShowsDilithium(input, prevouts[vin]?.script, network)),
       spent: prevouts.map(({ script }) => book.of(script)),
       paid: tx.outputs.map(paid),
     }

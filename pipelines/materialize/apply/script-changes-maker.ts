@@ -1,4 +1,4 @@
-import type { Chain } from '../../chain/network.js'
+import type { Network } from '../../chain/networks.js'
 import { WorkerThread } from '../../worker-thread.js'
 import { PoisonEvent } from '../poison.js'
 import type { MadeRows } from '../rebuild/own-rows.js'
@@ -12,7 +12,7 @@ export interface BlockEvent {
 
 /** What the thread is given. */
 export interface BlockEvents {
-  readonly chain: Chain
+  readonly network: Network
   readonly events: readonly BlockEvent[]
 }
 
@@ -35,11 +35,11 @@ export class MovesMaker {
   )
 
   /** @throws PoisonEvent where an event does not hold its block, Error where the thread ends or has ended. */
-  make(events: readonly BlockEvent[], chain: Chain): Promise<Made> {
+  make(events: readonly BlockEvent[], network: Network): Promise<Made> {
     // Copies: the log may have read the events into one buffer.
     const copies = events.map(({ position, value }) => ({ position, value: new Uint8Array(value) }))
     const made = this.#thread.run(
-      { chain, events: copies },
+      { network, events: copies },
       copies.map(({ value }) => value.buffer),
     )
     // Handled by whoever awaits it.

@@ -15,12 +15,12 @@ answerJobs(make, ({ rows, moves }) =>
     .map(({ buffer }) => buffer as ArrayBuffer),
 )
 
-function make({ chain, events }: BlockEvents): Made {
+function make({ network, events }: BlockEvents): Made {
   const blocks = events.map(({ position, value }) => {
     const { event } = fromBinary(ChainEventSchema, value)
     if (event.case !== 'blockConnected') throw new TypeError(`not a block: ${String(event.case)}`)
-    return decodeBlock(position, event.value)
+    return decodeBlock(position, event.value, network)
   })
-  const { own, moves } = movesOf(blocks, chain, hashes)
+  const { own, moves } = movesOf(blocks, network, hashes)
   return { rows: own.made, moves }
 }

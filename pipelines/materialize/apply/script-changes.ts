@@ -1,7 +1,7 @@
 import { hasAddress } from '../../chain/address.js'
 import { redeemsDilithium } from '../../chain/dilithium.js'
 import { difficultyOf, workOf } from '../../chain/difficulty.js'
-import { type Chain, subsidy } from '../../chain/network.js'
+import { type Network, subsidy } from '../../chain/networks.js'
 import { isWitnessCommitment, opReturnPayload } from '../../chain/script.js'
 import type { BlockRow } from '../../tables/chain-tables.js'
 import type { ConnectedBlock } from './decode.js'
@@ -57,17 +57,17 @@ export interface Moves {
 /** What consecutive blocks make by themselves: rows, and what the fold goes on from. */
 export function movesOf(
   blocks: readonly ConnectedBlock[],
-  chain: Chain,
+  network: Network,
   hashes: ScriptHashes,
 ): { readonly own: OwnRows; readonly moves: Moves } {
   const book = new ScriptBook(hashes)
   const own = new OwnRows()
-  const touches = new Touches()
+  const touches = new Touches(network)
   const moved = blocks.map((block) => {
-    const prepared = prepareBlock(block, book)
+    const prepared = prepareBlock(block, book, network)
     own.add(prepared)
     for (const tx of prepared.txs) touches.add(tx)
-    return movedBlock(prepared, chain)
+    return movedBlock(prepared, network)
   })
   return { own, moves: { blocks: moved, ...touches.finish(), ...scriptsOf(book) } }
 }
@@ -92,6 +92,8 @@ class Touches {
   /** Of each script, its last touch. */
   readonly #places = new Map<number, number>()
 
+  constructor(private readonly network: Network) {}
+
   add({ tx, prevouts, shown, spent, paid }: PreparedTx): void {
     const from = this.#touched.length
     for (const [vin, { number }] of spent.entries()) {
@@ -100,7 +102,7 @@ class Touches {
       const at = this.#of(number, from)
       this.#sent[at] = (this.#sent[at] ?? 0n) + prevout.value
       this.#unspent[at] = (this.#unspent[at] ?? 0) - 1
-      if (shown[vin] === true || redeemsDilithium(input, prevout.script)) this.#shows[at] = 1
+      if (shown[vin] === true || redeemsDilithium(input, prevout.script, this.network)) this.#shows[at] = 1
     }
     for (const [vout, { value }] of tx.outputs.entries()) {
       const known = paid[vout]
@@ -139,9 +141,10 @@ class Touches {
   }
 }
 
-function movedBlock({ block, txs }: PreparedBlock, chain: Chain): MovedBlock {
+function movedBlock({ block, txs }: PreparedBlock, network: Network): MovedBlock {
   const { header, height } = block
   const coinbase = block.txs[0]
+  const miner = coinbase?.outputs.find(({ script }) => hasAddress(script, network))
   const paying = txs.filter(({ tx }) => !tx.isCoinbase)
   const output = sumOf(paying.flatMap(({ tx }) => tx.outputs))
   const row: OwnBlockRow = {
@@ -162,8 +165,8 @@ function movedBlock({ block, txs }: PreparedBlock, chain: Chain): MovedBlock {
     output_count: block.txs.reduce((count, tx) => count + tx.outputs.length, 0),
     total_fees: sumOf(block.prevouts) - output,
     total_output: output,
-    subsidy: subsidy(height, chain),
-    miner_script: Uint8Array.from(coinbase?.outputs.find(({ script }) => hasAddress(script))?.script ?? []),
+    subsidy: subsidy(height, network),
+    miner_script: Uint8Array.from(miner?.script ?? []),
     coinbase_script: Uint8Array.from(coinbase?.inputs[0]?.scriptSig ?? []),
     chainwork: block.chainwork,
     dilithium_tx_count: txs.filter(({ shown }) => shown.includes(true)).length,

@@ -62,8 +62,8 @@ export class OwnRows {
     }
   }
 
-  #addTx(block: ConnectedBlock, index: number, { tx, prevouts, shown }: PreparedTx): void {
-    const { txid, wtxid, size, weight } = tx
+  #addTx(block: ConnectedBlock, index: number, { tx, weight, prevouts, shown }: PreparedTx): void {
+    const { txid, wtxid, size } = tx
     const row = {
       height: block.height,
       block_hash: block.hash,

@@ -1,6 +1,7 @@
 import type { ChainEvent } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { hexOf } from '../../chain/hash.js'
 import { isBlock } from '../../chain/block.js'
+import { type Network, networkNamed } from '../../chain/networks.js'
 import { generationOf, offsetOf } from '../../events/positions.js'
 import type { EventLog, LogRecord } from '../../log/port.js'
 import { batchesBack } from '../../log/records.js'
@@ -84,8 +85,10 @@ export async function rewrite(
   from: number,
   onWritten?: (height: number) => Promise<void>,
 ): Promise<void> {
+  const { network } = chain
+  if (network === undefined) return
   for (let at = 0; at < positions.length; at += BATCH) {
-    const blocks = await blocksAt(log, positions.slice(at, at + BATCH))
+    const blocks = await blocksAt(log, positions.slice(at, at + BATCH), network)
     const parent = { height: from + at - 1, hash: blocks[0]?.header.prevHash ?? '' }
     await writer.write(blocks, await chain.parentState(db, await number(), parent), false)
     await onWritten?.(parent.height + blocks.length)
@@ -135,14 +138,15 @@ export async function positionsFrom(log: EventLog, head: ChainEnd, height: numbe
   throw new LogShrank(`topic chain does not hold block ${String(missing)} of the head's chain`)
 }
 
-type ChainEnd = Pick<Head, 'position' | 'tipHeight' | 'tipHash'>
+export type ChainEnd = Pick<Head, 'position' | 'chain' | 'tipHeight' | 'tipHash'>
 
 /** Returns the same for the highest blocks of a chain: as many as wanted, fewer where the log does not hold them in a row. */
 async function heldPositions(log: EventLog, head: ChainEnd, wantedCount: number): Promise<number[]> {
   const found: number[] = []
   let wanted = head.tipHash
-  for await (const links of batchesBack(log, 'chain', offsetOf(head.position), linkIn, { atOnce: CHUNK })) {
-    for (const { position, hash, prevHash } of links.reverse()) {
+  const links = linksOf(networkNamed(head.chain))
+  for await (const batch of batchesBack(log, 'chain', offsetOf(head.position), links, { atOnce: CHUNK })) {
+    for (const { position, hash, prevHash } of batch.reverse()) {
       if (found.length >= wantedCount) return found.reverse()
       if (hash !== wanted) continue
       found.push(position)
@@ -153,11 +157,11 @@ async function heldPositions(log: EventLog, head: ChainEnd, wantedCount: number)
 }
 
 /** Returns which block an event connected to which; undefined where it is another event, or the bytes are another block. */
-function linkIn(record: LogRecord): { position: number; hash: string; prevHash: string } | undefined {
+const linksOf = (network: Network) => (record: LogRecord) => {
   const event = readableEvent(record)?.event
-  if (event?.case !== 'blockConnected') return undefined
-  const [hash, prevHash] = [hexOf(event.value.hash), hexOf(event.value.prevHash)]
-  return isBlock(event.value.raw, hash, prevHash) ? { position: record.position, hash, prevHash } : undefined
+  if (event?.case !== 'blockConnected' || !isBlock(event.value, network)) return undefined
+  const { hash, prevHash } = event.value
+  return { position: record.position, hash: hexOf(hash), prevHash: hexOf(prevHash) }
 }
 
 /** Undefined for a record that is no event. */
@@ -170,14 +174,18 @@ function readableEvent(record: LogRecord): ChainEvent | undefined {
 }
 
 /** Returns the blocks that the events at these positions connected. */
-async function blocksAt(log: EventLog, positions: readonly number[]): Promise<ConnectedBlock[]> {
+async function blocksAt(
+  log: EventLog,
+  positions: readonly number[],
+  network: Network,
+): Promise<ConnectedBlock[]> {
   const blocks: ConnectedBlock[] = []
   for (const position of positions) {
     const [record] = await log.read('chain', position, 1)
     const event = record?.position === position ? decodeEvent(record).event : undefined
     if (event?.case !== 'blockConnected')
       throw new LogShrank(`position ${String(position)} of topic chain changed`)
-    blocks.push(decodeBlock(position, event.value))
+    blocks.push(decodeBlock(position, event.value, network))
   }
   return blocks
 }

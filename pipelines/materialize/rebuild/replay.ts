@@ -8,7 +8,7 @@ import { BLOCK_TABLES } from '../../tables/visible.js'
 import { newestClaim, newestWriter, SHOWN_HEADS } from '../../tables/writers.js'
 import { BlockWriter } from '../apply/block-writer.js'
 import { LogShrank } from '../poison.js'
-import { positionsFrom, rewrite } from './repair.js'
+import { type ChainEnd, positionsFrom, rewrite } from './repair.js'
 import { WorkingChain } from '../working-chain.js'
 
 /** What was asked cannot be replayed: said in words for the operator. */
@@ -75,17 +75,14 @@ async function positionsBetween(
 }
 
 /** The chain's block at a height and the position of the newest head that connected it, undefined where the tables lack either. */
-async function topAt(
-  db: Database,
-  view: ChainView,
-  height: number,
-): Promise<{ readonly position: number; readonly tipHeight: number; readonly tipHash: string } | undefined> {
+async function topAt(db: Database, view: ChainView, height: number): Promise<ChainEnd | undefined> {
   const block = `SELECT hash FROM blocks WHERE height = ${String(height)} AND ${view.sqlFilter('height', 'hash')} LIMIT 1`
   const sql = `SELECT lower(hex((${block}) AS top)) AS hash, toString(max(position)) AS newest, count() AS heads
     FROM heads WHERE has(connected, assumeNotNull(top)) AND ${SHOWN_HEADS}`
   const [row] = await db.query<{ hash: string; newest: string; heads: string }>(sql)
   if (row === undefined || row.heads === '0') return undefined
-  return { position: Number(row.newest), tipHeight: height, tipHash: row.hash }
+  const { chain } = view.head
+  return { position: Number(row.newest), chain, tipHeight: height, tipHash: row.hash }
 }
 
 /**

@@ -246,9 +246,9 @@ export class Successor {
 
   #ask(): void {
     const blocks = this.#unasked
-    const { chain } = this.#working
-    if (blocks.length === 0 || chain === undefined) return
-    this.#asked.push({ blocks, made: this.#maker.make(blocks, chain) })
+    const { network } = this.#working
+    if (blocks.length === 0 || network === undefined) return
+    this.#asked.push({ blocks, made: this.#maker.make(blocks, network) })
     this.#unasked = []
   }
 

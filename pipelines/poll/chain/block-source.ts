@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import type { Network } from '../../chain/networks.js'
 import type { Logger } from '../../logger.js'
 import { backoffMs, NODE_BACKOFF } from '../../node/backoff.js'
 import type { NodeClient } from '../../node/client.js'
@@ -21,13 +22,15 @@ export class BlockSource {
   readonly #node: NodeClient
   readonly #to: number
   readonly #logger: Logger
+  readonly #network: Network
   /** By the lowest height: of the requests at hand. */
   readonly #hashes = new LRUCache<number, Promise<string[]>>({ max: 5 })
 
-  constructor(node: NodeClient, to: number, logger: Logger) {
+  constructor(node: NodeClient, to: number, logger: Logger, network: Network) {
     this.#node = node
     this.#to = to
     this.#logger = logger
+    this.#network = network
   }
 
   /**
@@ -38,7 +41,7 @@ export class BlockSource {
     const hash = await this.#hashAt(height, signal)
     for (let attempt = 1; ; attempt++) {
       try {
-        const block = verifiedBlock(await this.#block(hash, height, signal))
+        const block = verifiedBlock(await this.#block(hash, height, signal), this.#network)
         if (block.hash !== hash) throw new BlockFaultError(hash, `the node gave block ${block.hash} instead`)
         if (block.height !== height)
           throw new BlockFaultError(hash, `it is at height ${String(block.height)}`)

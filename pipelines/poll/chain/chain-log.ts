@@ -1,6 +1,7 @@
 import type { ChainEvent, Resume } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { isBlock } from '../../chain/block.js'
 import { hexOf } from '../../chain/hash.js'
+import type { Network } from '../../chain/networks.js'
 import { decodeChainEvent } from '../../events/chain-event.js'
 import type { EventLog, LogRecord } from '../../log/port.js'
 import { batchesBack, recordsOf } from '../../log/records.js'
@@ -53,14 +54,13 @@ const CHUNK = 32
  * Undefined for a record that is no event that we know: no poller wrote it, so it changes nothing here. The materializer is the
  * one that stops for it.
  */
-function decodeChain({ value }: LogRecord): ChainEvent | undefined {
+function decodeChain({ value }: LogRecord, network: Network | undefined): ChainEvent | undefined {
   try {
     const event = decodeChainEvent(value)
     const { case: kind, value: told } = event.event
     if (kind === undefined) return undefined
-    if (kind === 'blockConnected' && !isBlock(told.raw, hexOf(told.hash), hexOf(told.prevHash)))
-      return undefined
-    return event
+    if (kind !== 'blockConnected' || network === undefined) return event
+    return isBlock(told, network) ? event : undefined
   } catch {
     return undefined
   }
@@ -97,22 +97,23 @@ function resumedAt(resume: Resume | undefined): Resumed | undefined {
 }
 
 /** The events from a position back to the first, newest first. */
-export async function* backwards(log: EventLog, from: number): AsyncGenerator<ChainNote> {
+export async function* backwards(log: EventLog, from: number, network: Network): AsyncGenerator<ChainNote> {
   const keep = (record: LogRecord): ChainNote | undefined => {
-    const event = decodeChain(record)
+    const event = decodeChain(record, network)
     return event && noteOf(record.position, event)
   }
   for await (const notes of batchesBack(log, 'chain', from, keep, { atOnce: CHUNK })) yield* notes.reverse()
 }
 
-/** The events between two positions, both included. */
+/** The events between two positions, both included. @param network undefined where blocks do not matter: they are not checked. */
 export async function* forwards(
   log: EventLog,
   start: number,
   end: number,
+  network: Network | undefined,
 ): AsyncGenerator<{ readonly position: number; readonly event: ChainEvent }> {
   for await (const record of recordsOf(log, 'chain', start, end, CHUNK)) {
-    const event = decodeChain(record)
+    const event = decodeChain(record, network)
     if (event !== undefined) yield { position: record.position, event }
   }
 }
@@ -122,8 +123,13 @@ export async function* forwards(
  * names is the same in all of them.
  * @throws LogLostError where it is not there: the log has lost its middle.
  */
-export async function findConnected(log: EventLog, hash: string, from: number): Promise<Link> {
-  for await (const note of backwards(log, from)) {
+export async function findConnected(
+  log: EventLog,
+  hash: string,
+  from: number,
+  network: Network,
+): Promise<Link> {
+  for await (const note of backwards(log, from, network)) {
     if (note.kind === 'connect' && note.link.hash === hash) return note.link
   }
   throw new LogLostError(

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ChainEventSchema, ResumeSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../../chain/hash.js'
+import type { Network } from '../../chain/networks.js'
 import { encodeChainEvent } from '../../events/chain-event.js'
 import { generationAbove, positionOf } from '../../events/positions.js'
 import type { EventLog } from '../../log/port.js'
@@ -11,8 +12,7 @@ import { OwnChain } from './own-chain.js'
 import { NO_HASH, type VerifiedBlock } from './verified-block.js'
 
 export interface Identity {
-  /** As getblockchaininfo names it. */
-  readonly chain: string
+  readonly network: Network
   readonly genesisHash: string
 }
 
@@ -72,7 +72,7 @@ export class ChainWriter {
     this.#offset = from.offset
     this.#lookedTo = from.offset
     this.#settledWork = from.settledWork
-    this.chain = new OwnChain(log, from.tip)
+    this.chain = new OwnChain(log, from.tip, identity.network)
   }
 
   /**
@@ -82,8 +82,9 @@ export class ChainWriter {
    * builds on.
    */
   static async start(log: EventLog, identity: Identity, repair?: Repair): Promise<ChainWriter> {
+    const { network } = identity
     for (;;) {
-      const end = repair === undefined ? await readLogEnd(log) : await readLogPlace(log)
+      const end = await (repair === undefined ? readLogEnd(log, network) : readLogPlace(log, network))
       refuseOther(end, identity)
       const offset = end.position + 1
       const from: Start = {
@@ -94,7 +95,7 @@ export class ChainWriter {
         settledWork: (repair ?? end).settledWork,
       }
       const value = {
-        chain: identity.chain,
+        chain: network.name,
         genesisHash: displayBytes(identity.genesisHash),
         ...(repair === undefined ? {} : { resume: resumeOf(repair) }),
       }
@@ -192,7 +193,8 @@ export class ChainWriter {
 
   /** Looks at what others wrote, up to a position. @throws as `exclusively`. */
   async #lookTo(last: number): Promise<void> {
-    for await (const { position, event } of forwards(this.#log, this.#lookedTo + 1, last)) {
+    const written = forwards(this.#log, this.#lookedTo + 1, last, this.identity.network)
+    for await (const { position, event } of written) {
       const { epoch, kind } = noteOf(position, event)
       if (epoch > this.#epoch) throw new SupersededError(this.#epoch, epoch)
       // Two that start at once may both take one number; the one that wrote later notices and takes the next.
@@ -263,10 +265,10 @@ function linkOf({ height, hash, prevHash, work }: VerifiedBlock, position: numbe
 
 function refuseOther({ identity }: LogEnd, node: Identity): void {
   if (identity === undefined) return
-  const isSame = identity.chain === '' || identity.chain === node.chain
+  const isSame = identity.chain === '' || identity.chain === node.network.name
   if (isSame && identity.genesisHash === node.genesisHash) return
   throw new WrongChainError(
-    `the log holds chain ${identity.chain} (block 0 ${identity.genesisHash}), the node follows ${node.chain} (block 0 ${node.genesisHash}): ` +
+    `the log holds chain ${identity.chain} (block 0 ${identity.genesisHash}), the node follows ${node.network.name} (block 0 ${node.genesisHash}): ` +
       'set NODE_RPC_URL to a node of the same chain, or use another DATA_DIR or LOG_URL',
   )
 }

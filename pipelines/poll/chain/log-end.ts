@@ -1,3 +1,4 @@
+import type { Network } from '../../chain/networks.js'
 import type { EventLog } from '../../log/port.js'
 import {
   backwards,
@@ -56,25 +57,29 @@ type Change = Exclude<ChainNote, { kind: 'epoch' }> | Resuming
 type Resuming = Omit<Extract<ChainNote, { kind: 'epoch' }>, 'resume'> & { readonly resume: Resumed }
 
 /** Reads the end of topic `chain`, as far back as needed. @throws LogLostError where the log does not hold what its end builds on. */
-export async function readLogEnd(log: EventLog): Promise<LogEnd> {
+export async function readLogEnd(log: EventLog, network: Network): Promise<LogEnd> {
   const position = await log.last('chain')
   if (position < 0) return EMPTY
-  const fold = await foldBack(log, position)
+  const fold = await foldBack(log, position, network)
   const { change, settledChange } = fold
   return {
     ...placeOf(position, fold),
-    tip: await tipAfter(log, change),
+    tip: await tipAfter(log, change, network),
     settled: change === undefined || change.settled,
-    settledWork: fold.settledWork ?? (await tipAfter(log, settledChange))?.work ?? '',
-    identity: await identityOf(log),
+    settledWork: fold.settledWork ?? (await tipAfter(log, settledChange, network))?.work ?? '',
+    identity: await identityOf(log, network),
   }
 }
 
 /** The same without the chain, of which the log may have lost what its end builds on. */
-export async function readLogPlace(log: EventLog): Promise<LogEnd> {
+export async function readLogPlace(log: EventLog, network: Network): Promise<LogEnd> {
   const position = await log.last('chain')
   if (position < 0) return EMPTY
-  return { ...EMPTY, ...placeOf(position, await foldBack(log, position)), identity: await identityOf(log) }
+  return {
+    ...EMPTY,
+    ...placeOf(position, await foldBack(log, position, network)),
+    identity: await identityOf(log, network),
+  }
 }
 
 function placeOf(
@@ -85,10 +90,10 @@ function placeOf(
 }
 
 /** Reads back until the last change and the last one that could be shown are certain. */
-async function foldBack(log: EventLog, position: number): Promise<Fold> {
+async function foldBack(log: EventLog, position: number, network: Network): Promise<Fold> {
   const newestFirst: ChainNote[] = []
   let lookAt = 2 * MAX_BATCH
-  for await (const note of backwards(log, position)) {
+  for await (const note of backwards(log, position, network)) {
     newestFirst.push(note)
     if (newestFirst.length < lookAt) continue
     const fold = foldForward(newestFirst)
@@ -144,17 +149,21 @@ function tipHashAfter(change: Change): string {
   return change.kind === 'disconnect' ? change.prevHash : change.resume.hash
 }
 
-async function tipAfter(log: EventLog, change: Change | undefined): Promise<Link | undefined> {
+async function tipAfter(
+  log: EventLog,
+  change: Change | undefined,
+  network: Network,
+): Promise<Link | undefined> {
   if (change === undefined) return undefined
   if (change.kind === 'connect') return change.link
   const height = change.kind === 'disconnect' ? change.height - 1 : change.resume.height
-  return height < 0 ? undefined : findConnected(log, tipHashAfter(change), change.position)
+  return height < 0 ? undefined : findConnected(log, tipHashAfter(change), change.position, network)
 }
 
 /** Told by the first start of an epoch that the log still holds; by block 0 alone where that comes first. */
-async function identityOf(log: EventLog): Promise<LogEnd['identity']> {
+async function identityOf(log: EventLog, network: Network): Promise<LogEnd['identity']> {
   const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
-  for await (const { position, event } of forwards(log, first, last)) {
+  for await (const { position, event } of forwards(log, first, last, network)) {
     const note = noteOf(position, event)
     if (note.kind === 'epoch') return { chain: note.chain, genesisHash: note.genesisHash }
     if (note.kind === 'connect' && note.link.height === 0) return { chain: '', genesisHash: note.link.hash }

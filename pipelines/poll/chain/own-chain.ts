@@ -1,3 +1,4 @@
+import type { Network } from '../../chain/networks.js'
 import type { EventLog } from '../../log/port.js'
 import { backwards, type Link } from './chain-log.js'
 import { LogLostError } from '../errors.js'
@@ -11,11 +12,13 @@ const KEEP = 2048
  */
 export class OwnChain {
   readonly #log: EventLog
+  readonly #network: Network
   /** Ascending heights without a gap; the last one is the tip. */
   #links: Link[]
 
-  constructor(log: EventLog, tip: Link | undefined) {
+  constructor(log: EventLog, tip: Link | undefined, network: Network) {
     this.#log = log
+    this.#network = network
     this.#links = tip === undefined ? [] : [tip]
   }
 
@@ -59,7 +62,7 @@ export class OwnChain {
   async #readBack(lowest: Link, height: number): Promise<void> {
     const found: Link[] = []
     let wanted = lowest.prevHash
-    for await (const note of backwards(this.#log, lowest.position - 1)) {
+    for await (const note of backwards(this.#log, lowest.position - 1, this.#network)) {
       if (note.kind !== 'connect' || note.link.hash !== wanted) continue
       found.push(note.link)
       wanted = note.link.prevHash

@@ -1,6 +1,7 @@
 import { coinsToBaseUnits } from '../../chain/amount.js'
 import { blockHash, merkleRoot, serializeBlock, serializeHeader } from '../../chain/block.js'
-import { parseTx, type Tx } from '../../chain/transaction.js'
+import type { Network } from '../../chain/networks.js'
+import { parseTx, type Tx, weightOf } from '../../chain/transaction.js'
 import type { Prevout } from '../../chain/prevout.js'
 import type { NodeBlock, NodeBlockTx } from '../../node/replies.js'
 import { BlockFaultError } from '../errors.js'
@@ -23,10 +24,10 @@ export interface VerifiedBlock {
 
 /**
  * Builds the block of a getblock reply of verbosity 3 and checks it: header → hash, transactions → txids → merkle root,
- * inputs ↔ prevouts. Height, median time, work and prevouts are the node's word: they are not under the hash.
+ * inputs ↔ prevouts, weight ≤ limit. Height, median time, work and prevouts are the node's word: they are not under the hash.
  * @throws BlockFaultError
  */
-export function verifiedBlock(reply: NodeBlock): VerifiedBlock {
+export function verifiedBlock(reply: NodeBlock, network: Network): VerifiedBlock {
   const prevHash = reply.previousblockhash ?? NO_HASH
   const header = serializeHeader({
     version: reply.version,
@@ -36,20 +37,28 @@ export function verifiedBlock(reply: NodeBlock): VerifiedBlock {
     bits: Number.parseInt(reply.bits, 16),
     nonce: reply.nonce,
   })
-  const computed = blockHash(header)
+  const computed = blockHash(header, network)
   if (computed !== reply.hash) throw new BlockFaultError(reply.hash, `its header hashes to ${computed}`)
   const raws = reply.tx.map((tx) => bytesOf(reply.hash, tx))
   const txs = raws.map((raw, i) => parsed(reply.hash, raw, reply.tx[i]))
   const root = merkleRoot(txs.map((tx) => tx.txid))
   if (root !== reply.merkleroot)
     throw new BlockFaultError(reply.hash, `its transactions have merkle root ${root}`)
+  const raw = serializeBlock(header, raws)
+  const strippedSize = txs.reduce((left, tx) => left - (tx.size - tx.strippedSize), raw.length)
+  const weight = weightOf({ strippedSize, size: raw.length }, network)
+  if (weight > network.maxBlockWeight)
+    throw new BlockFaultError(
+      reply.hash,
+      `its weight is ${String(weight)}, a block of ${network.name} has ${String(network.maxBlockWeight)} at most`,
+    )
   return {
     height: reply.height,
     hash: reply.hash,
     prevHash,
     medianTime: reply.mediantime,
     work: reply.chainwork,
-    raw: serializeBlock(header, raws),
+    raw,
     prevouts: txs.flatMap((tx, i) => prevoutsOf(reply.hash, tx, reply.tx[i])),
   }
 }

@@ -108,11 +108,8 @@ export class DamageReports {
 
   /** Whether an epoch that resumes was written after what the materializer had seen. */
   async #isRepaired({ seenPosition }: DamageReport): Promise<boolean> {
-    for await (const { position, event } of forwards(
-      this.#log,
-      seenPosition + 1,
-      await this.#log.last('chain'),
-    )) {
+    const last = await this.#log.last('chain')
+    for await (const { position, event } of forwards(this.#log, seenPosition + 1, last, undefined)) {
       const note = noteOf(position, event)
       if (note.kind === 'epoch' && note.resume !== undefined) return true
     }

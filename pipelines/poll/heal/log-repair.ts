@@ -1,4 +1,5 @@
 import { hexOf } from '../../chain/hash.js'
+import type { Network } from '../../chain/networks.js'
 import type { EventLog } from '../../log/port.js'
 import type { NodeClient } from '../../node/client.js'
 import type { NodeChainInfo } from '../../node/replies.js'
@@ -39,7 +40,7 @@ export async function repairOf(
 ): Promise<Repair> {
   await refuseForeign(report, identity, info, sources)
   const common = Math.min(await highestOnNode(report, info, sources), report.neededAbove ?? Infinity)
-  const link = await linkInLog(report, common, info, sources)
+  const link = await linkInLog(report, common, identity.network, info, sources)
   const next = (link?.height ?? -1) + 1
   if (info.pruneheight !== undefined && info.pruneheight > next && next <= info.blocks)
     throw new PrunedNodeError(sources.node.address, next)
@@ -77,7 +78,7 @@ async function refuseForeign(
   if (final === undefined) return
   if (genesisHash !== identity.genesisHash)
     throw new WrongChainError(
-      `the index holds a chain with block 0 ${genesisHash}, the node at ${sources.node.address} follows ${identity.chain} with block 0 ${identity.genesisHash}: ${ADVICE}`,
+      `the index holds a chain with block 0 ${genesisHash}, the node at ${sources.node.address} follows ${identity.network.name} with block 0 ${identity.genesisHash}: ${ADVICE}`,
     )
   await refuseOther(firstHeight, final, info, sources)
 }
@@ -120,6 +121,7 @@ async function highestOnNode(
 async function linkInLog(
   report: DamageReport,
   common: number,
+  network: Network,
   info: NodeChainInfo,
   sources: Sources,
 ): Promise<Link | undefined> {
@@ -128,13 +130,13 @@ async function linkInLog(
   try {
     if (report.goodPosition >= 0) {
       const hash = report.chain[common - report.firstHeight] ?? ''
-      return await findConnected(log, hash, report.goodPosition)
+      return await findConnected(log, hash, report.goodPosition, network)
     }
   } catch (error) {
     if (!(error instanceof LogLostError)) throw error
   }
   try {
-    const own = new OwnChain(log, (await readLogEnd(log)).tip)
+    const own = new OwnChain(log, (await readLogEnd(log, network)).tip, network)
     const fork = await forkWithNode(own.height, async (height) => (await own.at(height)).hash, info, sources)
     refuseForeignLog(report, own, fork, sources)
     const height = Math.min(fork, common)

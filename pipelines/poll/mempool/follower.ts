@@ -64,7 +64,7 @@ export class PoolFollower {
 
   /** Goes on from the pool that the log holds. */
   static async start(sources: PoolSources): Promise<PoolFollower> {
-    const state = await readPool(sources.log, sources.logger)
+    const state = await readPool(sources.log, sources.logger, sources.chain.identity.network)
     if (state.snapshotPosition !== undefined) return new PoolFollower(sources, state, state.snapshotPosition)
     const position = await sources.writer.snapshot(-1, 0n, [])
     return new PoolFollower(sources, { ...state, snapshotTime: Date.now() }, position)

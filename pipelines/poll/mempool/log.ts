@@ -1,3 +1,4 @@
+import type { Network } from '../../chain/networks.js'
 import { offsetOf } from '../../events/positions.js'
 import type { EventLog } from '../../log/port.js'
 import type { Logger } from '../../logger.js'
@@ -23,11 +24,11 @@ export interface PoolState {
 /**
  * Rebuilds the pool from the last whole snapshot in the log and what came after, and what the blocks since have done to it.
  */
-export async function readPool(log: EventLog, logger: Logger): Promise<PoolState> {
+export async function readPool(log: EventLog, logger: Logger, network: Network): Promise<PoolState> {
   const pool = new Pool()
   let state: PoolState = { pool, snapshotPosition: undefined, snapshotTime: 0, deltas: 0, chainPosition: -1 }
   for await (const step of new MempoolEvents(log, logger).stored()) state = applied(state, step)
-  await applyBlocks(log, pool, state.chainPosition)
+  await applyBlocks(log, pool, state.chainPosition, network)
   return state
 }
 
@@ -49,9 +50,15 @@ function applied(state: PoolState, step: MempoolStep): PoolState {
 }
 
 /** Blocks that were written after the last look at the pool, by a poller that then ended. */
-async function applyBlocks(log: EventLog, pool: Pool, chainPosition: number): Promise<void> {
+async function applyBlocks(
+  log: EventLog,
+  pool: Pool,
+  chainPosition: number,
+  network: Network,
+): Promise<void> {
   if (pool.txs.size === 0) return
-  for await (const { event } of forwards(log, offsetOf(chainPosition) + 1, await log.last('chain'))) {
+  const [from, last] = [offsetOf(chainPosition) + 1, await log.last('chain')]
+  for await (const { event } of forwards(log, from, last, network)) {
     if (event.event.case === 'blockConnected')
       pool.blockConnected(hexOf(event.event.value.hash), event.event.value.raw)
     if (event.event.case === 'blockDisconnected') pool.blockDisconnected(hexOf(event.event.value.hash))

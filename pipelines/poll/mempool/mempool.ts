@@ -1,4 +1,4 @@
-import { parseBlock } from '../../chain/block.js'
+import { readBlock } from '../../chain/block.js'
 import { outpointsOf } from '../../chain/prevout.js'
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
 import { reasonLeft, type BlockEffect, type Left } from './delta.js'
@@ -74,7 +74,7 @@ export class Pool {
   blockConnected(hash: string, raw: Uint8Array): void {
     // Backfill passes here with every block of the chain.
     if (this.#txs.size === 0) return
-    for (const tx of parseBlock(raw).txs) {
+    for (const tx of readBlock(raw).txs) {
       for (const outpoint of outpointsOf(tx)) {
         const loser = this.#spender.get(outpoint)
         if (loser !== undefined) this.#effects.set(loser, { kind: 'conflict', block: hash, txid: tx.txid })

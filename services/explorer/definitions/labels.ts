@@ -1,5 +1,5 @@
 import { decodeAddress } from '../../../pipelines/chain/address.js'
-import { CHAINS } from '../../../pipelines/chain/network.js'
+import { NETWORKS } from '../../../pipelines/chain/networks.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
 import { FileFault } from './file.js'
 
@@ -88,8 +88,8 @@ function parseObject(line: string, number: number): Record<string, unknown> {
 
 /** Hashes of the scripts that an address pays: one, but that base58 versions of test networks are the same. */
 export function scriptsOf(address: string): string[] {
-  const scripts = CHAINS.flatMap((chain) => {
-    const decoded = decodeAddress(address, chain)
+  const scripts = [...NETWORKS.values()].flatMap((network) => {
+    const decoded = decodeAddress(address, network)
     return decoded === undefined ? [] : [scriptHash(decoded.script)]
   })
   return [...new Set(scripts)]

@@ -66,7 +66,7 @@ export class WhaleWatch {
 
   #naming(): Naming | undefined {
     const { state, definitions } = this.#parts
-    const { chain } = state.chain
-    return chain === undefined ? undefined : { chain, labels: definitions.labels }
+    const { network } = state.chain
+    return network === undefined ? undefined : { network, labels: definitions.labels }
   }
 }

@@ -193,10 +193,12 @@ export class PoolFollower {
   /** Entries with what their inputs spend, as far as that is found now. */
   async #resolved(entries: readonly MempoolEntry[]): Promise<ShownTx[]> {
     const { state, tables, logger } = this.#parts
+    const { network } = state.chain
+    if (network === undefined) return []
     const txs = entries.map((entry) => {
       const known = state.pool.known(entry.txid)
       if (known?.fee === entry.fee && known.firstSeen === entry.firstSeen) return known
-      return shownTx(entry, known?.coins)
+      return shownTx({ ...entry, network }, known?.coins)
     })
     const found = await resolveCoins(txs, (txid) => state.pool.known(txid), tables).catch(
       (error: unknown) => {

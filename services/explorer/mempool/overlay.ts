@@ -1,4 +1,5 @@
 import type { BlockId } from '../../../pipelines/chain/block.js'
+import { type Network, networkNamed } from '../../../pipelines/chain/networks.js'
 import { decodePrevouts, outpointOf, outpointsOf } from '../../../pipelines/chain/prevout.js'
 import { parseBody, parseTx, serializeTx } from '../../../pipelines/chain/transaction.js'
 import type { ChainView } from '../../../pipelines/tables/chain-view.js'
@@ -53,8 +54,10 @@ async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tables): Pr
     connected.length <= MOST_BLOCKS_SEARCHED_FOR_CONFLICTS
       ? await spentBy(confirmed, pool, tables)
       : new Set<string>()
-  const chained = await txsOfAll(disconnected, pool, tables)
-  const position = heads.at(-1)?.position ?? -1
+  const last = heads.at(-1)
+  const chained =
+    last === undefined ? [] : await txsOfAll(disconnected, networkNamed(last.chain), pool, tables)
+  const position = last?.position ?? -1
   return { position, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
 }
 
@@ -90,7 +93,7 @@ export async function overlayBySearch(
   tables: Tables,
 ): Promise<Overlay> {
   const blocks = await disconnectedWithin(span, view, tables)
-  const chained = await txsOfAll(blocks, pool, tables)
+  const chained = await txsOfAll(blocks, networkNamed(view.head.chain), pool, tables)
   const all = [...txs, ...chained.map(({ tx }) => tx)]
   const [places, spends] = await Promise.all([
     tables.places.getAll(all.map((tx) => tx.txid)),
@@ -120,10 +123,15 @@ async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: T
   return byHeight(blocks).filter(({ height, hash }) => !view.isCanonical(height, hash))
 }
 
-async function txsOfAll(blocks: readonly BlockId[], pool: Pool, tables: Tables): Promise<ChainedTx[]> {
+async function txsOfAll(
+  blocks: readonly BlockId[],
+  network: Network,
+  pool: Pool,
+  tables: Tables,
+): Promise<ChainedTx[]> {
   const chained: ChainedTx[] = []
   for (const block of blocks) {
-    if (chained.length < MOST_RETURNED) chained.push(...(await txsOf(block, pool, tables)))
+    if (chained.length < MOST_RETURNED) chained.push(...(await txsOf(block, network, pool, tables)))
   }
   return chained
 }
@@ -156,7 +164,7 @@ async function spentBy(txids: ReadonlySet<string>, pool: Pool, tables: Tables): 
   return spent
 }
 
-async function txsOf(block: BlockId, pool: Pool, tables: Tables): Promise<ChainedTx[]> {
+async function txsOf(block: BlockId, network: Network, pool: Pool, tables: Tables): Promise<ChainedTx[]> {
   const places = await placesOfBlock(tables, block, 0, 0xffff_ffff)
   const [bodies, witnesses] = await Promise.all([
     tables.bodies.getAll(places.map((place) => place.txid)),
@@ -171,8 +179,9 @@ async function txsOf(block: BlockId, pool: Pool, tables: Tables): Promise<Chaine
     const inputs = coins.reduce((sum, coin) => sum + coin.value, 0n)
     const outputs = tx.outputs.reduce((sum, output) => sum + output.value, 0n)
     const firstSeen = pool.known(place.txid)?.firstSeen ?? place.time
-    const facts = { raw: serializeTx(tx, true), fee: tx.isCoinbase ? 0n : inputs - outputs, firstSeen }
-    txs.push({ tx: shownTx(facts, coins), isCoinbase: tx.isCoinbase })
+    const fee = tx.isCoinbase ? 0n : inputs - outputs
+    const entry = { raw: serializeTx(tx, true), fee, firstSeen, network }
+    txs.push({ tx: shownTx(entry, coins), isCoinbase: tx.isCoinbase })
   }
   return txs
 }

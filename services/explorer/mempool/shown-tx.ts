@@ -1,15 +1,20 @@
 import { inputShowsDilithium } from '../../../pipelines/chain/dilithium.js'
 import { movedBy } from '../../../pipelines/chain/moved.js'
+import type { Network } from '../../../pipelines/chain/networks.js'
 import { outpointsOf, type Prevout } from '../../../pipelines/chain/prevout.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
-import { parseTx, type Tx } from '../../../pipelines/chain/transaction.js'
+import { parseTx, type Tx, vsizeOf, weightOf } from '../../../pipelines/chain/transaction.js'
 import type { MempoolEntry, MempoolTx } from '../../../pipelines/mempool/mempool-tx.js'
 
 /** An output that an input spends. */
 export type Coin = Omit<Prevout, 'height'>
 
 /** An unconfirmed transaction with what answers say of it. */
-export interface ShownTx extends MempoolTx, Pick<Tx, 'size' | 'vsize' | 'weight'> {
+export interface ShownTx extends MempoolTx {
+  readonly network: Network
+  readonly size: number
+  readonly vsize: number
+  readonly weight: number
   /** Σ outputs, base units. */
   readonly value: bigint
   /** By input, undefined where what it spends was not found yet. */
@@ -23,18 +28,19 @@ export interface ShownTx extends MempoolTx, Pick<Tx, 'size' | 'vsize' | 'weight'
 
 /** @throws RangeError for bytes that are no transaction. */
 export function shownTx(
-  { raw, fee, firstSeen }: Omit<MempoolEntry, 'txid'>,
+  { raw, fee, firstSeen, network }: Omit<MempoolEntry, 'txid'> & Pick<ShownTx, 'network'>,
   coins: readonly (Coin | undefined)[] = [],
 ): ShownTx {
   const tx = parseTx(raw)
-  const { txid, size, vsize, weight } = tx
+  const { txid, size } = tx
+  const weight = weightOf(tx, network)
   const known = tx.inputs.map((_, index) => coins[index])
   return {
-    ...{ raw, fee, firstSeen, txid, size, vsize, weight },
+    ...{ raw, fee, firstSeen, network, txid, size, vsize: vsizeOf(weight, network), weight },
     value: tx.outputs.reduce((sum, output) => sum + output.value, 0n),
     outpoints: outpointsOf(tx),
     coins: known,
-    isDilithium: tx.inputs.some((input, index) => inputShowsDilithium(input, known[index]?.script)),
+    isDilithium: tx.inputs.some((input, index) => inputShowsDilithium(input, known[index]?.script, network)),
     changes: changesOf(tx, known),
     moved: known.includes(undefined) ? undefined : movedBy(tx, known),
   }

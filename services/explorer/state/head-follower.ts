@@ -6,6 +6,7 @@ import {
   type HeartbeatApplied,
 } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { hexOf } from '../../../pipelines/chain/hash.js'
+import { networkNamed } from '../../../pipelines/chain/networks.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import type { EventLog, LogRecord } from '../../../pipelines/log/port.js'
 import { batchesBack, messageIn } from '../../../pipelines/log/records.js'
@@ -323,8 +324,9 @@ async function stateOf(
     nextRecentBlocks(tables, before.recent, view),
     nextDays(tables, before.days, view, fork),
   ])
-  const { position, chain } = head
-  return { view, position, fence, chain, height, tipHash, tip, reorgs, recent, days }
+  const network = networkNamed(head.chain)
+  const { position } = head
+  return { view, position, fence, network, height, tipHash, tip, reorgs, recent, days }
 }
 
 function inWords({ topic, partition, position, reason, index, refused }: Alert): string {

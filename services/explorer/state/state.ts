@@ -1,4 +1,4 @@
-import type { Chain } from '../../../pipelines/chain/network.js'
+import type { Network } from '../../../pipelines/chain/networks.js'
 import type { ChainView } from '../../../pipelines/tables/chain-view.js'
 import type { Upgrade } from '../../../pipelines/tables/migrate.js'
 import { type Overlay, Pool } from '../mempool/mempool.js'
@@ -15,7 +15,7 @@ export interface ChainState {
   readonly position: number
   /** The newest writer before the head was read: answers of this state are true as long as there is no newer one. */
   readonly fence: bigint
-  readonly chain: Chain | undefined
+  readonly network: Network | undefined
   /** -1 for a chain without blocks. */
   readonly height: number
   readonly tipHash: string
@@ -30,7 +30,7 @@ export const NO_CHAIN: ChainState = {
   view: undefined,
   position: -1,
   fence: 0n,
-  chain: undefined,
+  network: undefined,
   height: -1,
   tipHash: '',
   tip: undefined,

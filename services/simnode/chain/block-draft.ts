@@ -1,7 +1,7 @@
 import { type BlockHeader, blockHash, merkleRoot, serializeHeader } from '../../../pipelines/chain/block.js'
 import { ByteWriter } from '../../../pipelines/chain/bytes.js'
 import { internalBytes, sha256d } from '../../../pipelines/chain/hash.js'
-import { type Chain, subsidy } from '../../../pipelines/chain/network.js'
+import { type Network, subsidy } from '../../../pipelines/chain/networks.js'
 import type { TxOutput } from '../../../pipelines/chain/transaction.js'
 import { isUnspendable } from '../../../pipelines/chain/script.js'
 import { Coin, type CoinSet } from './coin-set.js'
@@ -40,7 +40,7 @@ export class BlockDraft {
   constructor(
     readonly coins: CoinSet,
     readonly height: number,
-    readonly chain: Chain,
+    readonly network: Network,
   ) {}
 
   /**
@@ -81,7 +81,7 @@ export class BlockDraft {
     const coinbase = this.#coinbase(closing)
     addOutputs(this.coins, coinbase, this.height)
     const txs = [coinbase, ...this.txs]
-    const header = mineHeader({
+    const header = mineHeader(this.network, {
       version: BLOCK_VERSION,
       prevHash: closing.prevHash,
       merkleRoot: merkleRoot(txs.map((tx) => tx.txid)),
@@ -95,7 +95,7 @@ export class BlockDraft {
   }
 
   #coinbase({ tag, extraNonce, payout }: Closing): SimTx {
-    const outputs = [...payout(subsidy(this.height, this.chain) + this.fees)]
+    const outputs = [...payout(subsidy(this.height, this.network) + this.fees)]
     const witness = this.txs.some((tx) => tx.hasWitness)
     if (witness) outputs.push({ value: 0n, script: this.#commitment() })
     return sealTx({
@@ -156,11 +156,11 @@ export function revert(
   }
 }
 
-function mineHeader(header: BlockHeader): { bytes: Buffer; hash: string } {
+function mineHeader(network: Network, header: BlockHeader): { bytes: Buffer; hash: string } {
   const bytes = Buffer.from(serializeHeader(header))
   for (let nonce = 0; ; nonce++) {
     bytes.writeUInt32LE(nonce, 76)
-    const hash = blockHash(bytes)
+    const hash = blockHash(bytes, network)
     if (hash.slice(0, 6) < TARGET) return { bytes, hash }
   }
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import { ByteReader, ByteWriter } from '../../../pipelines/chain/bytes.js'
 import { internalBytes, reverseHex } from '../../../pipelines/chain/hash.js'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { Coin } from './coin-set.js'
 import { FileStore } from './file-store.js'
 import { type ChainOptions, SimChain } from './sim-chain.js'
@@ -22,7 +23,7 @@ export class ForeignChain extends Error {
  */
 export function openChain(directory: string, options: Omit<ChainOptions, 'store'>): SimChain {
   mkdirSync(directory, { recursive: true })
-  claim(directory, `${options.chain ?? 'regtest'} ${options.seed ?? 'headwater'}`)
+  claim(directory, `${(options.network ?? REGTEST).name} ${options.seed ?? 'headwater'}`)
   const store = new FileStore(directory)
   const chain = new SimChain({ ...options, store })
   readSnapshot(chain, directory)

@@ -20,7 +20,8 @@ export interface FoldedRow {
 
 /**
  * The naive oracle: every block from genesis to a tip of any branch, one after the other, into plain maps. It reads the
- * serialised blocks only and shares nothing with the coins that the chain itself keeps.
+ * serialised blocks only and shares nothing with the coins that the chain itself keeps. What can be spent is written here once
+ * more, on purpose.
  */
 export class Fold {
   readonly #coins = new Map<string, FoldedCoin>()

@@ -1,7 +1,5 @@
-import { blockHash } from '../../../pipelines/chain/block.js'
-
 /**
- * The genesis block of the recorded regtest node. Its coinbase is in no UTXO set, so its coins are not in the supply.
+ * The genesis block of the recorded regtest node: the simulator begins with it on every network. Its coinbase is in no UTXO set, so its coins are not in the supply.
  */
 export const GENESIS_RAW = Buffer.from(
   '010000000000000000000000000000000000000000000000000000000000000000000000' +
@@ -15,10 +13,8 @@ export const GENESIS_RAW = Buffer.from(
   'hex',
 )
 
-export const GENESIS_HASH = blockHash(GENESIS_RAW.subarray(0, 80))
 export const GENESIS_TXID = 'ec88310bd306cf5f9554cc257db16b81147e4bd0efda75f11b38467a5d918db1'
 /** Unix seconds. */
 export const GENESIS_TIME = 1_771_804_800
-export const BLOCK_SPACING = 60
 /** Regtest's easiest target; the simulator finds a block in two tries. */
 export const BITS = 0x207fffff

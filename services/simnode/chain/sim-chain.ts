@@ -1,10 +1,10 @@
-import { parseBlock } from '../../../pipelines/chain/block.js'
-import { type Chain, subsidy } from '../../../pipelines/chain/network.js'
+import { blockHash, readBlock } from '../../../pipelines/chain/block.js'
+import { type Network, REGTEST, subsidy } from '../../../pipelines/chain/networks.js'
 import type { TxOutput } from '../../../pipelines/chain/transaction.js'
 import { addOutputs, BlockDraft, revert } from './block-draft.js'
 import { type BlockStore, MemoryStore, type StoredBlock } from './block-store.js'
 import { Coin, CoinSet } from './coin-set.js'
-import { BLOCK_SPACING, GENESIS_HASH, GENESIS_RAW, GENESIS_TIME, GENESIS_TXID } from './genesis.js'
+import { GENESIS_RAW, GENESIS_TIME, GENESIS_TXID } from './genesis.js'
 import { Keyring, type Mix } from '../wallet/keyring.js'
 import { drawPool, type MiningPool, miningPools, payout } from './mining-pools.js'
 import { type OutPoint, type Payment, payTx } from '../wallet/payment.js'
@@ -15,7 +15,7 @@ import { TxIndex } from './tx-index.js'
 import { decodeUndo, encodeUndo, type Spent } from './undo.js'
 
 export interface ChainOptions {
-  readonly chain?: Chain
+  readonly network?: Network
   readonly seed?: string
   /** Which owners there are: `cheap` has few Dilithium ones, so that blocks stay small. */
   readonly mix?: Mix
@@ -29,7 +29,7 @@ export interface BlockSpec {
   readonly payTo?: Buffer
   /** The pool's tag in the coinbase script. */
   readonly tag?: string
-  /** Unix seconds; by default a minute a block since genesis. */
+  /** Unix seconds; by default the network's spacing a block since genesis. */
   readonly time?: number
   /** Coinbase outputs in place of the payout; the sum is not checked. */
   readonly coinbaseOutputs?: readonly TxOutput[]
@@ -60,7 +60,7 @@ export interface BlockContent {
  * `forkAt` an earlier one, `setTip` to any block. The same calls with the same seed give the same hashes.
  */
 export class SimChain {
-  readonly chain: Chain
+  readonly network: Network
   readonly seed: string
   readonly keyring: Keyring
   readonly coins = new CoinSet()
@@ -77,20 +77,20 @@ export class SimChain {
   #isQuiet = false
 
   constructor({
-    chain = 'regtest',
+    network = REGTEST,
     seed = 'headwater',
     mix = 'rich',
     store = new MemoryStore(),
   }: ChainOptions = {}) {
-    this.chain = chain
+    this.network = network
     this.seed = seed
-    this.keyring = new Keyring(seed, mix)
+    this.keyring = new Keyring(seed, mix, network)
     this.#pools = miningPools(this.keyring)
     this.store = store
     for (const { parent, ...head } of store.heads().blocks)
       this.#enter({ ...head, parent: this.#byNumber[parent] })
     if (this.#byNumber.length === 0) {
-      const header = { hash: GENESIS_HASH, height: 0, time: GENESIS_TIME }
+      const header = { hash: blockHash(GENESIS_RAW, network), height: 0, time: GENESIS_TIME }
       this.#append({ ...header, txids: [GENESIS_TXID], raw: GENESIS_RAW, undo: Buffer.alloc(0) }, undefined)
     }
     this.#active.push(this.numbered(0))
@@ -181,7 +181,7 @@ export class SimChain {
 
   /** A block in the making on the tip. Until it is closed or abandoned, the chain's coins are those after its transactions. */
   draft(): BlockDraft {
-    return new BlockDraft(this.coins, this.tip.height + 1, this.chain)
+    return new BlockDraft(this.coins, this.tip.height + 1, this.network)
   }
 
   /** Closes a draft: the block is the new tip. */
@@ -190,7 +190,7 @@ export class SimChain {
     const pool = drawPool(this.#pools, random)
     const undo = encodeUndo(draft.spent)
     const closed = draft.close({
-      time: spec.time ?? GENESIS_TIME + draft.height * BLOCK_SPACING,
+      time: spec.time ?? GENESIS_TIME + draft.height * this.network.blockSpacing,
       prevHash: parent.hash,
       tag: spec.tag ?? pool.tag,
       extraNonce: random.bytes(8),
@@ -213,7 +213,7 @@ export class SimChain {
   /** Everything a block holds. */
   read(block: SimBlock): BlockContent {
     const { raw, undo } = this.store.read(block.number)
-    const { txs, strippedSize } = parseBlock(raw)
+    const { txs, strippedSize } = readBlock(raw)
     return { raw, strippedSize, txs, spent: decodeUndo(undo) }
   }
 
@@ -254,7 +254,7 @@ export class SimChain {
 
   /** What a miner may take at that height, besides fees. */
   subsidyAt(height: number): bigint {
-    return subsidy(height, this.chain)
+    return subsidy(height, this.network)
   }
 
   /** Makes the best chain that of `tip` without touching coins: for a chain whose coins were read from a snapshot. */

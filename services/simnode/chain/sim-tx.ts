@@ -1,12 +1,5 @@
 import { sha256d, reverseHex } from '../../../pipelines/chain/hash.js'
-import {
-  serializeTx,
-  type Tx,
-  type TxInput,
-  type TxParts,
-  vsizeOf,
-  weightOf,
-} from '../../../pipelines/chain/transaction.js'
+import { serializeTx, type Tx, type TxParts } from '../../../pipelines/chain/transaction.js'
 
 /** A transaction with its whole serialisation. */
 export type SimTx = Tx & { readonly raw: Buffer }
@@ -20,7 +13,6 @@ export function sealTx({ version, locktime, inputs, outputs }: TxParts): SimTx {
   const stripped = serializeTx(parts, false)
   const raw = hasWitness ? serializeTx(parts, true) : stripped
   const txid = reverseHex(sha256d(stripped))
-  const weight = weightOf(stripped.length, raw.length)
   return {
     version,
     locktime,
@@ -32,15 +24,6 @@ export function sealTx({ version, locktime, inputs, outputs }: TxParts): SimTx {
     hasWitness,
     size: raw.length,
     strippedSize: stripped.length,
-    weight,
-    vsize: vsizeOf(weight),
     raw,
   }
-}
-
-/** What a transaction of these inputs and output scripts will weigh, before its values are known. */
-export function plannedWeight(inputs: readonly TxInput[], scripts: readonly Buffer[]): number {
-  const outputs = scripts.map((script) => ({ value: 0n, script }))
-  const parts = { version: 2, locktime: 0, inputs, outputs }
-  return weightOf(serializeTx(parts, false).length, serializeTx(parts, true).length)
 }

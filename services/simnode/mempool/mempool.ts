@@ -1,9 +1,13 @@
+import type { Network } from '../../../pipelines/chain/networks.js'
+import { vsizeOf, weightOf } from '../../../pipelines/chain/transaction.js'
 import { addOutputs } from '../chain/block-draft.js'
 import { type Coin, CoinSet, outpoint } from '../chain/coin-set.js'
 import type { SimTx } from '../chain/sim-tx.js'
 
 export interface PoolEntry {
   readonly tx: SimTx
+  readonly weight: number
+  readonly vsize: number
   /** What it spends, in the order of its inputs. */
   spends: readonly Coin[]
   readonly fee: bigint
@@ -30,7 +34,10 @@ export class Pool {
   #arrivals = 0
 
   /** @param chainCoins the unspent outputs of the chain's tip. */
-  constructor(private readonly chainCoins: CoinSet) {}
+  constructor(
+    private readonly chainCoins: CoinSet,
+    private readonly network: Network,
+  ) {}
 
   get size(): number {
     return this.#entries.size
@@ -72,8 +79,11 @@ export class Pool {
       spends.reduce((sum, coin) => sum + coin.value, 0n) -
       tx.outputs.reduce((sum, output) => sum + output.value, 0n)
     if (fee < 0n) return undefined
+    const weight = weightOf(tx, this.network)
     const entry: PoolEntry = {
       tx,
+      weight,
+      vsize: vsizeOf(weight, this.network),
       spends,
       fee,
       time: this.#time,
@@ -192,7 +202,7 @@ export class Pool {
 
 /** Base units a vbyte. */
 export function rateOf(entry: PoolEntry): number {
-  return Number(entry.fee) / entry.tx.vsize
+  return Number(entry.fee) / entry.vsize
 }
 
 /** Everything reached from an entry, in the order of arrival: parents come before their children. */

@@ -1,8 +1,9 @@
-import { type TxInput, type TxOutput, vsizeOf } from '../../../pipelines/chain/transaction.js'
+import type { Network } from '../../../pipelines/chain/networks.js'
+import { type TxInput, type TxOutput, vsizeOf, weightOf } from '../../../pipelines/chain/transaction.js'
 import { type Coin, type CoinSet, WHALE_COIN } from '../chain/coin-set.js'
 import { type Keyring, pushData, SHOWCASE } from '../wallet/keyring.js'
 import type { Random } from '../random.js'
-import { plannedWeight, sealTx, type SimTx } from '../chain/sim-tx.js'
+import { sealTx, type SimTx } from '../chain/sim-tx.js'
 import { inscription, unlock, type Unlocking } from '../wallet/unlock.js'
 
 /** What traffic may spend. */
@@ -84,29 +85,23 @@ export class Traffic {
     return undefined
   }
 
-  /** A transaction of at least `bytes`: an inscription where a taproot coin is at hand, else data outputs. */
-  bulky(from: Spendable, bytes: number, random: Random): SimTx | undefined {
+  /** A transaction of at least `bytes`, and of less than `weight`: an inscription where a taproot coin is at hand, else data outputs. */
+  bulky(from: Spendable, bytes: number, weight: number, random: Random): SimTx | undefined {
     for (let tries = 0; tries < BULKY_TRIES; tries++) {
       const coin = this.#draw(from, random, [])
       const tx = coin === undefined ? undefined : this.#stuffed(coin, bytes, random)
-      if (tx !== undefined) return tx
+      if (tx !== undefined && weightOf(tx, this.keyring.network) < weight) return tx
     }
     return undefined
   }
 
   #stuffed(coin: Coin, bytes: number, random: Random): SimTx | undefined {
-    // A data output's byte costs sixteen times an inscription's, more than most coins are worth.
+    // A data output's byte costs as much as many of an inscription's, more than most coins are worth.
     const least = BigInt(bytes) * 2n + DUST
     if (this.keyring.find(coin.script, 0)?.kind === 'p2tr') {
-      if (coin.value < least / 16n) return undefined
-      return fund(
-        [coin],
-        [inputFor(coin, inscription(random.bytes(bytes), random))],
-        [coin.script],
-        [],
-        1,
-        random,
-      )
+      if (coin.value < least / BigInt(this.keyring.network.witnessScale)) return undefined
+      const input = inputFor(coin, inscription(random.bytes(bytes), random))
+      return fund(this.keyring.network, [coin], [input], [coin.script], [], 1, random)
     }
     if (coin.value < least) return undefined
     const payloads: Buffer[] = []
@@ -192,12 +187,13 @@ export class Traffic {
     const inputs = coins.map((coin): TxInput => {
       return inputFor(coin, unlock(this.keyring, this.keyring.find(coin.script, 0), random))
     })
-    return fund(coins, inputs, scripts, data, rate, random)
+    return fund(this.keyring.network, coins, inputs, scripts, data, rate, random)
   }
 }
 
 /** Shares what the coins are worth among the scripts, less the fee; undefined where it is too little. */
 function fund(
+  network: Network,
   coins: readonly Coin[],
   inputs: readonly TxInput[],
   scripts: readonly Buffer[],
@@ -205,8 +201,10 @@ function fund(
   rate: number,
   random: Random,
 ): SimTx | undefined {
-  const vsize = vsizeOf(plannedWeight(inputs, [...scripts, ...data]))
-  let left = coins.reduce((sum, coin) => sum + coin.value, 0n) - BigInt(Math.ceil(vsize * rate))
+  const planned = [...scripts, ...data].map((script) => ({ value: 0n, script }))
+  const weight = weightOf(sealTx({ version: 2, locktime: 0, inputs, outputs: planned }), network)
+  let left =
+    coins.reduce((sum, coin) => sum + coin.value, 0n) - BigInt(Math.ceil(vsizeOf(weight, network) * rate))
   const least = DUST * BigInt(scripts.length)
   if (left < least) return undefined
   const outputs: TxOutput[] = []

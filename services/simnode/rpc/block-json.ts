@@ -1,7 +1,7 @@
 import { difficultyOf } from '../../../pipelines/chain/difficulty.js'
 import { weightOf } from '../../../pipelines/chain/transaction.js'
 import { BITS } from '../chain/genesis.js'
-import { asm, type ScriptJson } from './script-json.js'
+import type { ScriptJson } from './script-json.js'
 import type { SimBlock } from '../chain/sim-block.js'
 import type { BlockContent, SimChain } from '../chain/sim-chain.js'
 import type { SimTx } from '../chain/sim-tx.js'
@@ -38,7 +38,7 @@ export function openTxJson(
     const scriptSig =
       input.scriptSig.length === 0
         ? '{"asm":"","hex":""}'
-        : `{"asm":"${asm(input.scriptSig, true)}","hex":"${input.scriptSig.toString('hex')}"}`
+        : `{"asm":"${scripts.asm(input.scriptSig, true)}","hex":"${input.scriptSig.toString('hex')}"}`
     const coin = withPrevouts ? spent?.[at] : undefined
     const prevout = coin === undefined ? '' : prevoutJson(coin, scripts)
     return `{"txid":"${input.prevTxid}","vout":${String(input.prevVout)},"scriptSig":${scriptSig},${witness}${prevout}${sequence}`
@@ -47,10 +47,11 @@ export function openTxJson(
     (output, n) =>
       `{"value":${coins(output.value)},"n":${String(n)},"scriptPubKey":${scripts.scriptPubKey(output.script)}}`,
   )
+  const weight = String(weightOf(tx, scripts.network))
   // The node really prints the weight as vsize here; only getrawmempool has it right.
   return (
     `{"txid":"${tx.txid}","hash":"${tx.wtxid}","version":${String(tx.version)},"size":${String(tx.size)},` +
-    `"vsize":${String(tx.weight)},"weight":${String(tx.weight)},"locktime":${String(tx.locktime)},` +
+    `"vsize":${weight},"weight":${weight},"locktime":${String(tx.locktime)},` +
     `"vin":[${vin.join(',')}],"vout":[${vout.join(',')}]${feeJson(tx, spent)},"hex":"${tx.raw.toString('hex')}"`
   )
 }
@@ -68,7 +69,7 @@ export function blockJson(
     verbosity === 1 ? txs.map((tx) => `"${tx.txid}"`) : txsJson(content, verbosity === 3, scripts)
   return (
     `${openHeaderJson(chain, block, raw)},"strippedsize":${String(strippedSize)},"size":${String(raw.length)},` +
-    `"weight":${String(weightOf(strippedSize, raw.length))},"tx":[${listed.join(',')}]}`
+    `"weight":${String(weightOf({ strippedSize, size: raw.length }, chain.network))},"tx":[${listed.join(',')}]}`
   )
 }
 

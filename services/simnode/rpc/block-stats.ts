@@ -1,5 +1,6 @@
 import { spentBy } from './block-json.js'
 import type { SimBlock } from '../chain/sim-block.js'
+import { weightOf } from '../../../pipelines/chain/transaction.js'
 import type { SimChain } from '../chain/sim-chain.js'
 
 /** The part of getblockstats that counts and sums. As in the node, sums leave the coinbase out, `txs` and `outs` do not. */
@@ -19,15 +20,16 @@ export function blockStatsJson(chain: SimChain, block: SimBlock): string {
   content.txs.forEach((tx, index) => {
     stats.outs += tx.outputs.length
     if (tx.isCoinbase) return
+    const weight = weightOf(tx, chain.network)
     stats.ins += tx.inputs.length
     stats.size += tx.size
-    stats.weight += tx.weight
+    stats.weight += weight
     for (const output of tx.outputs) stats.totalOut += output.value
     for (const coin of spentBy(content, index)) stats.totalIn += coin.value
     if (!tx.hasWitness) return
     stats.witnessTxs++
     stats.witnessSize += tx.size
-    stats.witnessWeight += tx.weight
+    stats.witnessWeight += weight
   })
   return JSON.stringify({
     blockhash: block.hash,

@@ -12,11 +12,11 @@ export function poolJson(pool: Pool): string {
 }
 
 export function entryJson(pool: Pool, entry: PoolEntry): string {
-  const { tx, fee } = entry
+  const { tx, weight, vsize, fee } = entry
   const ancestors = sumOf(pool.withAncestors(entry))
   const descendants = sumOf(pool.withDescendants(entry))
   return (
-    `{"vsize":${String(tx.vsize)},"weight":${String(tx.weight)},"time":${String(entry.time)},"height":${String(entry.height)},` +
+    `{"vsize":${String(vsize)},"weight":${String(weight)},"time":${String(entry.time)},"height":${String(entry.height)},` +
     `"descendantcount":${String(descendants.count)},"descendantsize":${String(descendants.vsize)},` +
     `"ancestorcount":${String(ancestors.count)},"ancestorsize":${String(ancestors.vsize)},"wtxid":"${tx.wtxid}",` +
     `"fees":{"base":${coins(fee)},"modified":${coins(fee)},"ancestor":${coins(ancestors.fee)},` +
@@ -45,7 +45,7 @@ function sumOf(entries: Iterable<PoolEntry>): { count: number; vsize: number; fe
   let fee = 0n
   for (const entry of entries) {
     count++
-    vsize += entry.tx.vsize
+    vsize += entry.vsize
     fee += entry.fee
   }
   return { count, vsize, fee }

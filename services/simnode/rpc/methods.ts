@@ -24,7 +24,7 @@ export class Rpc {
   readonly #scripts: ScriptJson
 
   constructor(readonly simulation: Simulation) {
-    this.#scripts = new ScriptJson(simulation.chain.chain)
+    this.#scripts = new ScriptJson(simulation.chain.network)
     this.#methods = new Map<string, Method>([
       ['getblockchaininfo', () => this.#chainInfo()],
       ['getblockcount', () => String(this.#chain.tip.height)],
@@ -66,9 +66,9 @@ export class Rpc {
   }
 
   #chainInfo(): string {
-    const { tip, chain, store } = this.#chain
+    const { tip, network, store } = this.#chain
     return (
-      `{"chain":"${chain}","blocks":${String(tip.height)},"headers":${String(tip.height)},"bestblockhash":"${tip.hash}",` +
+      `{"chain":"${network.nodeName}","blocks":${String(tip.height)},"headers":${String(tip.height)},"bestblockhash":"${tip.hash}",` +
       `"difficulty":${DIFFICULTY},"time":${String(tip.time)},"mediantime":${String(tip.medianTime)},"verificationprogress":1,` +
       `"initialblockdownload":${String(tip.height === 0)},"chainwork":"${chainwork(tip)}",` +
       `"size_on_disk":${String(store.bytes)},"pruned":false,"warnings":""}`
@@ -202,7 +202,7 @@ export class Rpc {
       typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
     const [, kind, inside] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#\w{8})?$/.exec(String(descriptor)) ?? []
     if (kind === 'raw' && inside !== undefined) return Buffer.from(inside, 'hex')
-    const decoded = inside === undefined ? undefined : decodeAddress(inside, this.#chain.chain)
+    const decoded = inside === undefined ? undefined : decodeAddress(inside, this.#chain.network)
     if (decoded === undefined) throw new RpcError(NOT_FOUND, `Invalid descriptor '${String(descriptor)}'`)
     return decoded.script
   }

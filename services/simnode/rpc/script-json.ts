@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { addressOf } from '../../../pipelines/chain/address.js'
-import type { Chain } from '../../../pipelines/chain/network.js'
+import type { Network } from '../../../pipelines/chain/networks.js'
 import { opcodes, readScript, scriptType } from '../../../pipelines/chain/script.js'
 
 /** Opcodes that simulated scripts hold; what is not here prints as OP_UNKNOWN, as in the node. */
@@ -25,10 +25,6 @@ const NAMES: Readonly<Record<number, string>> = {
   0xb1: 'OP_CHECKLOCKTIMEVERIFY',
   0xb2: 'OP_CHECKSEQUENCEVERIFY',
   0xba: 'OP_CHECKSIGADD',
-  0xbb: 'OP_CHECKSIGDILITHIUM',
-  0xbc: 'OP_CHECKSIGDILITHIUMVERIFY',
-  0xbd: 'OP_CHECKMULTISIGDILITHIUM',
-  0xbe: 'OP_CHECKMULTISIGDILITHIUMVERIFY',
 }
 
 /** How many scripts' JSON is kept. */
@@ -42,7 +38,14 @@ export class ScriptJson {
     memoMethod: (script) => this.#scriptPubKey(Buffer.from(script, 'latin1')),
   })
 
-  constructor(private readonly chain: Chain) {}
+  readonly #names: Readonly<Record<number, string>>
+
+  constructor(readonly network: Network) {
+    const own = Object.entries(network.dilithium?.opcodes ?? {})
+    const nameOf = (name: string): string => `OP_${name.toUpperCase().replace(/VERIFY$|$/, 'DILITHIUM$&')}`
+    const names = own.map(([name, opcode]) => [opcode, nameOf(name)] as const)
+    this.#names = { ...NAMES, ...Object.fromEntries(names) }
+  }
 
   /** The value of a `scriptPubKey` key. */
   scriptPubKey(script: Buffer): string {
@@ -51,9 +54,9 @@ export class ScriptJson {
 
   /** The descriptor that the node infers for a script. */
   descriptor(script: Buffer): string {
-    const type = scriptType(script)
+    const type = scriptType(script, this.network)
     const hex = script.toString('hex')
-    const address = addressOf(script, this.chain)
+    const address = addressOf(script, this.network)
     if (type === 'pubkey') return withChecksum(`pk(${hex.slice(2, -2)})`)
     if (type === 'witness_v1_taproot') return withChecksum(`rawtr(${hex.slice(4)})`)
     if (type === 'multisig') {
@@ -66,26 +69,32 @@ export class ScriptJson {
   }
 
   #scriptPubKey(script: Buffer): string {
-    const type = scriptType(script)
-    const address = addressOf(script, this.chain)
+    const type = scriptType(script, this.network)
+    const address = addressOf(script, this.network)
     const hex = script.toString('hex')
     const printed = address === undefined ? '' : `,"address":"${address}"`
-    // The node's matcher tries Dilithium P2SH first, so every P2SH output comes out under that name.
-    const name = type === 'scripthash' ? 'dilithium_scripthash' : type
-    return `{"asm":"${asm(script)}","desc":"${this.descriptor(script)}","hex":"${hex}"${printed},"type":"${name}"}`
+    const isClaimed = type === 'scripthash' && this.network.dilithium?.claimsP2sh === true
+    const name = isClaimed ? 'dilithium_scripthash' : type
+    return `{"asm":"${this.asm(script)}","desc":"${this.descriptor(script)}","hex":"${hex}"${printed},"type":"${name}"}`
   }
-}
 
-/** A script as the node writes it out; of pushes in a scriptSig that look like ECDSA signatures it tells the sighash type. */
-export function asm(script: Buffer, inScriptSig = false): string {
-  const words: string[] = []
-  for (const instruction of opcodes(script)) {
-    if (instruction === undefined) words.push('[error]')
-    else if (instruction.data === undefined || instruction.data.length === 0)
-      words.push(opcodeName(instruction.opcode))
-    else words.push(pushed(instruction.data, inScriptSig))
+  /** A script as the node writes it out; of pushes in a scriptSig that look like ECDSA signatures it names the sighash type. */
+  asm(script: Buffer, inScriptSig = false): string {
+    const words: string[] = []
+    for (const instruction of opcodes(script)) {
+      if (instruction === undefined) words.push('[error]')
+      else if (instruction.data === undefined || instruction.data.length === 0)
+        words.push(this.#opcodeName(instruction.opcode))
+      else words.push(pushed(instruction.data, inScriptSig))
+    }
+    return words.join(' ')
   }
-  return words.join(' ')
+
+  #opcodeName(opcode: number): string {
+    if (opcode > 0x50 && opcode <= 0x60) return String(opcode - 0x50)
+    if (opcode > 0 && opcode <= 0x4e) return '0'
+    return this.#names[opcode] ?? 'OP_UNKNOWN'
+  }
 }
 
 function pushed(data: Buffer, inScriptSig: boolean): string {
@@ -93,12 +102,6 @@ function pushed(data: Buffer, inScriptSig: boolean): string {
   return inScriptSig && isEcSignature(data)
     ? `${data.toString('hex', 0, data.length - 1)}[ALL]`
     : data.toString('hex')
-}
-
-function opcodeName(opcode: number): string {
-  if (opcode > 0x50 && opcode <= 0x60) return String(opcode - 0x50)
-  if (opcode > 0 && opcode <= 0x4e) return '0'
-  return NAMES[opcode] ?? 'OP_UNKNOWN'
 }
 
 function isEcSignature(data: Buffer): boolean {

@@ -1,5 +1,6 @@
 import { ByteWriter } from '../../../pipelines/chain/bytes.js'
 import { hash160, sha256 } from '../../../pipelines/chain/hash.js'
+import type { Network } from '../../../pipelines/chain/networks.js'
 import { Random } from '../random.js'
 
 /** How an owner is paid and how it spends; some share a script type and differ in what their spends reveal. */
@@ -40,6 +41,8 @@ export interface OwnerSecrets {
 }
 
 const DILITHIUM_KEY = 1312
+/** On a chain without Dilithium it stands for its opcodes: the scripts of such owners are nonstandard there. */
+const INVALID_OPCODE = 0xff
 
 /** Shares of the kinds among ordinary owners, in thousandths; the exotic ones are met among the showcase owners. */
 const COMMON: Readonly<Record<'rich' | 'cheap', readonly (readonly [OwnerKind, number])[]>> = {
@@ -80,7 +83,8 @@ export class Keyring {
 
   constructor(
     readonly seed: string,
-    readonly mix: Mix = 'rich',
+    readonly mix: Mix,
+    readonly network: Network,
   ) {}
 
   /** The owner with that index; below SHOWCASE the kind goes round, above it is by share. */
@@ -114,11 +118,11 @@ export class Keyring {
   secretsOf({ kind, index }: Pick<Owner, 'kind' | 'index'>): OwnerSecrets {
     const random = Random.of(this.seed, 'key', index)
     const keys = secretKeys(kind, random)
-    return { keys, inner: innerScript(kind, keys, random) }
+    return { keys, inner: innerScript(kind, keys, this.network, random) }
   }
 
   #make(kind: OwnerKind, index: number): Owner {
-    const script = unpooled(scriptFor(kind, this.secretsOf({ kind, index })))
+    const script = unpooled(scriptFor(kind, this.secretsOf({ kind, index }), this.network))
     const key = script.toString('latin1')
     const present = this.#byScript.get(key)
     if (present !== undefined) return present
@@ -164,7 +168,7 @@ function ecKey(random: Random): Buffer {
   return key
 }
 
-function innerScript(kind: OwnerKind, keys: readonly Buffer[], random: Random): Buffer {
+function innerScript(kind: OwnerKind, keys: readonly Buffer[], network: Network, random: Random): Buffer {
   switch (kind) {
     case 'p2sh-p2wpkh':
       return Buffer.concat([Buffer.from('0014', 'hex'), hash160(keyAt(keys, 0))])
@@ -173,7 +177,10 @@ function innerScript(kind: OwnerKind, keys: readonly Buffer[], random: Random): 
     case 'dilithium-p2sh':
     case 'dilithium-p2wsh':
     case 'p2mr':
-      return Buffer.concat([pushData(keyAt(keys, 0)), Buffer.from([0xbb])])
+      return Buffer.concat([
+        pushData(keyAt(keys, 0)),
+        Buffer.from([network.dilithium?.opcodes.checkSig ?? INVALID_OPCODE]),
+      ])
     case 'p2mr-plain':
       // <4 bytes> OP_DROP OP_TRUE: a leaf that asks for no signature.
       return Buffer.concat([pushData(random.bytes(4)), Buffer.from([0x75, 0x51])])
@@ -182,8 +189,9 @@ function innerScript(kind: OwnerKind, keys: readonly Buffer[], random: Random): 
   }
 }
 
-function scriptFor(kind: OwnerKind, { keys, inner }: OwnerSecrets): Buffer {
+function scriptFor(kind: OwnerKind, { keys, inner }: OwnerSecrets, { dilithium }: Network): Buffer {
   const key = keyAt(keys, 0)
+  const checkSig = (dilithium?.opcodes.checkSig ?? INVALID_OPCODE).toString(16).padStart(2, '0')
   switch (kind) {
     case 'p2wpkh':
     case 'dilithium-wpkh':
@@ -191,7 +199,7 @@ function scriptFor(kind: OwnerKind, { keys, inner }: OwnerSecrets): Buffer {
     case 'p2pkh':
       return framed('76a914', hash160(key), '88ac')
     case 'dilithium-pubkeyhash':
-      return framed('76a914', hash160(key), '88bb')
+      return framed('76a914', hash160(key), `88${checkSig}`)
     case 'p2tr':
       return framed('5120', key.subarray(1), '')
     case 'p2sh-p2wpkh':
@@ -203,11 +211,11 @@ function scriptFor(kind: OwnerKind, { keys, inner }: OwnerSecrets): Buffer {
     case 'p2pk':
       return framed('21', key, 'ac')
     case 'dilithium-pubkey':
-      return framed('4d2005', key, 'bb')
+      return framed('4d2005', key, checkSig)
     case 'multisig':
       return multisig(0x51, keys, 0x53, 0xae)
     case 'dilithium-multisig':
-      return multisig(0x51, keys, 0x52, 0xbd)
+      return multisig(0x51, keys, 0x52, dilithium?.opcodes.checkMultisig ?? INVALID_OPCODE)
     case 'p2mr':
     case 'p2mr-plain':
       return framed('5220', leafHash(inner), '')

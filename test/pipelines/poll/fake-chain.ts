@@ -1,3 +1,4 @@
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { baseUnitsToCoins } from '../../../pipelines/chain/amount.js'
 import { blockHash, merkleRoot, serializeHeader } from '../../../pipelines/chain/block.js'
 import { parseTx, serializeTx, type Tx } from '../../../pipelines/chain/transaction.js'
@@ -68,7 +69,7 @@ export function blockOn(chain: readonly FakeBlock[], txs: readonly FakeTx[] = []
   })
   const total = BigInt(`0x${parent?.work ?? '0'}`) + work
   return {
-    hash: blockHash(header),
+    hash: blockHash(header, REGTEST),
     height: chain.length,
     prevHash,
     header,

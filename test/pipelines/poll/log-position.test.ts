@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import type { EventLog, Topic } from '../../../pipelines/log/port.js'
 import { LogMovedError } from '../../../pipelines/poll/errors.js'
 import { readLogEnd } from '../../../pipelines/poll/chain/log-end.js'
@@ -56,7 +57,7 @@ describe.each(['chain', 'node'] as const)(
         const faulty = new FaultyLog(log, topic)
         const poller = newPoller({ log: faulty.log, pollIntervalMs: 1 })
         await poller.pollOnce()
-        const { epoch } = await readLogEnd(log)
+        const { epoch } = await readLogEnd(log, REGTEST)
         faulty.fault = fault
         // What is lost is noticed by the next append.
         const polls = async (): Promise<void> => {
@@ -68,7 +69,7 @@ describe.each(['chain', 'node'] as const)(
         await expect(polls()).rejects.toThrow(LogMovedError)
         expect(faulty.fault).toBeUndefined()
         await poller.pollOnce()
-        const end = await readLogEnd(log)
+        const end = await readLogEnd(log, REGTEST)
         expect(end.epoch).toBe(epoch + 1)
         expect(end.tip?.hash).toBe(node.chain.at(-1)?.hash)
       },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { parseBlock } from '../../../pipelines/chain/block.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
 import { NodeFaultError } from '../../../pipelines/node/errors.js'
@@ -52,7 +53,7 @@ describe('following a chain', () => {
     await level(newPoller())
     const last = (await chainEvents(log)).at(-1)?.event
     if (last?.case !== 'blockConnected') throw new Error('no block')
-    const block = parseBlock(last.value.raw)
+    const block = parseBlock(last.value.raw, REGTEST)
     expect(block.hash).toBe(node.chain[2]?.hash)
     expect(block.txs.map((each) => each.txid)).toEqual(node.chain[2]?.txs.map((each) => each.txid))
     expect(hex(last.value.chainwork)).toBe(node.chain[2]?.work)

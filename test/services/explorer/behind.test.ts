@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { addressOf } from '../../../pipelines/chain/address.js'
 import { openEmbeddedLog } from '../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
@@ -14,8 +15,8 @@ import { until } from '../../harness/until.js'
 
 const BLOCKS = 120
 const SCRIPT = Buffer.from(`76a914${'33'.repeat(20)}88ac`, 'hex')
-const ADDRESS = addressOf(SCRIPT, 'regtest') ?? ''
-const NOBODY = addressOf(Buffer.from(`76a914${'44'.repeat(20)}88ac`, 'hex'), 'regtest') ?? ''
+const ADDRESS = addressOf(SCRIPT, REGTEST) ?? ''
+const NOBODY = addressOf(Buffer.from(`76a914${'44'.repeat(20)}88ac`, 'hex'), REGTEST) ?? ''
 
 describe('an index behind its node', () => {
   let node: Simnode

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { addressOf } from '../../../pipelines/chain/address.js'
 import { openEmbeddedLog } from '../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
@@ -113,7 +114,7 @@ describe('a reorganisation below the final height', () => {
     await pipeline.poll()
     while (await materializer.step());
     await shows(chain.tip.hash)
-    const address = addressOf(owner, 'regtest') ?? ''
+    const address = addressOf(owner, REGTEST) ?? ''
     const block = chain.at(BLOCKS - 8)
     if (block === undefined) throw new Error('no such block')
     const txid = chain.read(block).txs[0]?.txid ?? ''

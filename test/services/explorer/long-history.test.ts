@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { addressOf } from '../../../pipelines/chain/address.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
 import { openEmbeddedLog } from '../../../pipelines/log/embedded/embedded.js'
@@ -21,10 +22,10 @@ const TXS = 200_000
 const TIP = TXS / 4 - 1
 const FINAL = TIP - 500
 const SCRIPT = Buffer.from(`76a914${'22'.repeat(20)}88ac`, 'hex')
-const ADDRESS = addressOf(SCRIPT, 'regtest') ?? ''
+const ADDRESS = addressOf(SCRIPT, REGTEST) ?? ''
 /** Of a million outputs, of which 990,000 are spent. */
 const BUSY_SCRIPT = Buffer.from(`76a914${'33'.repeat(20)}88ac`, 'hex')
-const BUSY_ADDRESS = addressOf(BUSY_SCRIPT, 'regtest') ?? ''
+const BUSY_ADDRESS = addressOf(BUSY_SCRIPT, REGTEST) ?? ''
 const hashAt = BUSY.hashAt
 
 /** Rows that the server may read for an answer, of 200,000: what makes it as quick as that of a short history. */

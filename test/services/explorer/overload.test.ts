@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { pino } from 'pino'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import { AvailableDatabase } from '../../../services/explorer/tables/availability.js'
 import { transaction } from '../../../services/explorer/reads/chain/transactions.js'
@@ -61,7 +62,7 @@ describe('more clients than the database keeps up with', () => {
     state.adopt({
       ...NO_CHAIN,
       view: { isCanonical: () => true, head: { reached: true } } as never,
-      chain: 'regtest',
+      network: REGTEST,
     })
     state.poolLoaded()
     const tables = new Tables(available)

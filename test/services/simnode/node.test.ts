@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, truncateSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { decodeAddress } from '../../../pipelines/chain/address.js'
 import { parseBlock } from '../../../pipelines/chain/block.js'
 import { Fold } from '../../../services/simnode/chain/fold.js'
@@ -69,7 +70,7 @@ describe('a simulated node', () => {
     const hash = await call<string>(node, 'getbestblockhash')
     expect(await call<number>(node, 'getblockcount')).toBe(60)
     expect(await call<string>(node, 'getblockhash', 60)).toBe(hash)
-    const parsed = parseBlock(Buffer.from(await call<string>(node, 'getblock', hash, 0), 'hex'))
+    const parsed = parseBlock(Buffer.from(await call<string>(node, 'getblock', hash, 0), 'hex'), REGTEST)
     const ids = await call<{ tx: string[]; nTx: number }>(node, 'getblock', hash)
     const block = await call<NodeBlock>(node, 'getblock', hash, 3)
     const header = await call<Record<string, unknown>>(node, 'getblockheader', hash)
@@ -109,7 +110,7 @@ describe('a simulated node', () => {
       `addr(${address?.address ?? ''})`,
     ])
     expect(baseUnits(scan.total_amount)).toBe(fold.balances().get(address?.hex ?? '') ?? 0n)
-    expect(decodeAddress(address?.address ?? '', 'regtest')?.script.toString('hex')).toBe(address?.hex)
+    expect(decodeAddress(address?.address ?? '', REGTEST)?.script.toString('hex')).toBe(address?.hex)
   })
 
   test('tells its pool', async () => {

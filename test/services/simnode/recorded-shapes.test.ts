@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { parseTx } from '../../../pipelines/chain/transaction.js'
 import { openTxJson } from '../../../services/simnode/rpc/block-json.js'
 import { ScriptJson } from '../../../services/simnode/rpc/script-json.js'
@@ -6,7 +7,7 @@ import { baseUnits } from '../../harness/node-json.js'
 import { readFrames } from '../../harness/recording.js'
 
 test('the JSON of every recorded transaction is what the real node made of the same bytes, key by key', () => {
-  const scripts = new ScriptJson('regtest')
+  const scripts = new ScriptJson(REGTEST)
   let compared = 0
   for (const { connected } of readFrames()) {
     for (const recorded of connected.flatMap(({ block }) => block.tx)) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { merkleRoot, parseBlock } from '../../../pipelines/chain/block.js'
 import { sha256d } from '../../../pipelines/chain/hash.js'
 import { scriptType } from '../../../pipelines/chain/script.js'
@@ -29,7 +30,7 @@ function expectStateToEqualFold({ chain }: Simulation): void {
 
 /** The pool is as one into which its transactions came one by one. */
 function expectPoolToBeSound({ chain, pool }: Simulation): void {
-  const fresh = new Pool(chain.coins)
+  const fresh = new Pool(chain.coins, chain.network)
   const links = (of: Pool): unknown =>
     [...of.entries()].map(({ tx, fee, parents, children, spends }) => ({
       txid: tx.txid,
@@ -66,7 +67,7 @@ describe('a simulated chain', () => {
     const { chain } = simulate('whole', 150, 8)
     for (const block of chain.tip.back()) {
       const { raw, spent } = chain.read(block)
-      const parsed = parseBlock(raw)
+      const parsed = parseBlock(raw, REGTEST)
       expect(parsed.hash).toBe(block.hash)
       expect(parsed.hash < '7fffff').toBe(true)
       expect(parsed.header.merkleRoot).toBe(merkleRoot(parsed.txs.map((tx) => tx.txid)))
@@ -94,9 +95,9 @@ describe('a simulated chain', () => {
     let whales = 0
     for (const block of chain.tip.back()) {
       const { txs, spent } = chain.read(block)
-      for (const { script } of spent) spentTypes.add(scriptType(script))
+      for (const { script } of spent) spentTypes.add(scriptType(script, REGTEST))
       for (const tx of txs) {
-        for (const { script } of tx.outputs) paid.add(scriptType(script))
+        for (const { script } of tx.outputs) paid.add(scriptType(script, REGTEST))
         if (tx.outputs.some(({ value }) => value > 100_000_000_000n)) whales++
       }
       tags.add(/\/.*\//.exec(txs[0]?.inputs[0]?.scriptSig.toString('latin1') ?? '')?.[0] ?? '')
@@ -189,7 +190,9 @@ describe('a simulated chain', () => {
   test('a block of a given size', () => {
     const simulation = simulate('big', 40, 5)
     const block = simulation.mine({ bytes: 1_000_000 })
-    expect(simulation.chain.read(block).raw.length).toBeGreaterThan(1_000_000)
+    const { raw, strippedSize } = simulation.chain.read(block)
+    expect(raw.length).toBeGreaterThan(1_000_000)
+    expect(15 * strippedSize + raw.length).toBeLessThanOrEqual(8_000_000)
     expectStateToEqualFold(simulation)
   })
 

@@ -20,6 +20,7 @@ export const addressSummary = declareRead({
   answer: AddressSummary,
   async resolve(context, { address }) {
     const asked = askedScript(context, address)
+    const { network } = asked
     const pooled = context.pool.ofScript(asked.scriptHash)
     const last = await lastOfScript(context, asked.scriptHash)
     if (last === undefined && pooled.length === 0) throw new NotFound('Address not found')
@@ -28,7 +29,7 @@ export const addressSummary = declareRead({
     const sent = last?.totalSent ?? 0n
     return {
       address,
-      script_type: scriptType(asked.script),
+      script_type: scriptType(asked.script, network),
       first_seen_height: last?.firstHeight ?? null,
       first_seen: last === undefined ? null : isoTime(last.firstTime),
       last_seen: last === undefined ? null : isoTime(last.time),
@@ -37,7 +38,8 @@ export const addressSummary = declareRead({
       total_sent: sent.toString(),
       balance: (received - sent).toString(),
       unspent_count: last?.unspentCount ?? 0,
-      isDilithium: isDilithiumScript(asked.script) || asked.askedAsDilithium || last?.showsDilithium === true,
+      isDilithium:
+        isDilithiumScript(asked.script, network) || asked.askedAsDilithium || last?.showsDilithium === true,
       unconfirmed: { balance_change: change.toString(), tx_count: pooled.length },
     }
   },
@@ -95,7 +97,8 @@ export const addressUtxos = declareRead({
       { scriptHash: asked.scriptHash, filter },
       { limit, offset, total },
     )
-    const script = { script_pub_key: asked.script.toString('hex'), script_type: scriptType(asked.script) }
+    const script_type = scriptType(asked.script, asked.network)
+    const script = { script_pub_key: asked.script.toString('hex'), script_type }
     const items = outputs.map(({ txid, vout, height, value }) => {
       return { txid, vout, block_height: height, value, ...script, spent_txid: null, spent_vin: null }
     })

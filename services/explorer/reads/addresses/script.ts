@@ -1,19 +1,20 @@
 import { type DecodedAddress, decodeAddress } from '../../../../pipelines/chain/address.js'
-import { CHAINS } from '../../../../pipelines/chain/network.js'
+import { type Network, NETWORKS } from '../../../../pipelines/chain/networks.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
 import type { ScriptRow } from '../../tables/tables.js'
 import { address as schema, badArgument } from '../arguments.js'
 import type { ReadContext } from '../read.js'
 
 export interface AskedScript extends DecodedAddress {
+  readonly network: Network
   readonly scriptHash: string
 }
 
 /** The script that an address names, undefined for a malformed one. Before the first head every chain's are well-formed. */
 export function scriptOf({ chain }: Pick<ReadContext, 'chain'>, address: string): AskedScript | undefined {
-  for (const network of chain.chain === undefined ? CHAINS : [chain.chain]) {
+  for (const network of chain.network === undefined ? NETWORKS.values() : [chain.network]) {
     const decoded = decodeAddress(address, network)
-    if (decoded !== undefined) return { ...decoded, scriptHash: scriptHash(decoded.script) }
+    if (decoded !== undefined) return { ...decoded, network, scriptHash: scriptHash(decoded.script) }
   }
   return undefined
 }

@@ -1,6 +1,6 @@
 import { addressOf } from '../../../../pipelines/chain/address.js'
 import { difficultyOf } from '../../../../pipelines/chain/difficulty.js'
-import type { Chain } from '../../../../pipelines/chain/network.js'
+import type { Network } from '../../../../pipelines/chain/networks.js'
 import { blockAt, type BlockRow, blocksBetween, heightOf } from '../../tables/blocks.js'
 import type { ChainState } from '../../state/state.js'
 import { SHOWN_HEADS } from '../../../../pipelines/tables/writers.js'
@@ -66,7 +66,7 @@ function minerLabel(row: BlockRow, { labels, pools }: ReadContext['definitions']
 
 export function toBlock(
   { row, canonical }: FoundBlock,
-  chain: Chain,
+  network: Network,
   definitions: ReadContext['definitions'],
 ): Block {
   return {
@@ -88,7 +88,7 @@ export function toBlock(
     total_fees: row.totalFees,
     subsidy: row.subsidy,
     miner_address:
-      row.minerScript === '' ? null : (addressOf(Buffer.from(row.minerScript, 'hex'), chain) ?? null),
+      row.minerScript === '' ? null : (addressOf(Buffer.from(row.minerScript, 'hex'), network) ?? null),
     miner_label: minerLabel(row, definitions),
     chainwork: row.chainwork,
   }

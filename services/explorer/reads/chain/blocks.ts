@@ -17,7 +17,7 @@ export const blocks = declareRead({
   async resolve({ chain, tables, definitions }, { page, limit }) {
     const total = chain.height + 1
     const to = chain.height - (page - 1) * limit
-    const { view, chain: network } = chain
+    const { view, network } = chain
     if (view === undefined || network === undefined || to < 0) return { items: [], total, page, limit }
     const rows = await blocksBetween(tables, Math.max(0, to - limit + 1), to)
     const visible = rows.filter((row) => view.isCanonical(row.height, row.blockHash))
@@ -38,8 +38,8 @@ export const tip = declareRead({
   args: {},
   answer: Block,
   resolve({ chain, definitions }) {
-    if (chain.tip === undefined || chain.chain === undefined) throw new NotFound('Block not found')
-    return toBlock({ row: chain.tip, canonical: true }, chain.chain, definitions)
+    if (chain.tip === undefined || chain.network === undefined) throw new NotFound('Block not found')
+    return toBlock({ row: chain.tip, canonical: true }, chain.network, definitions)
   },
 })
 
@@ -52,8 +52,8 @@ export const block = declareRead({
   answer: Block,
   async resolve({ chain, tables, definitions }, args) {
     const found = await findBlock(tables, chain, args.heightOrHash)
-    if (found === undefined || chain.chain === undefined) throw noBlock(args.heightOrHash)
-    return toBlock(found, chain.chain, definitions)
+    if (found === undefined || chain.network === undefined) throw noBlock(args.heightOrHash)
+    return toBlock(found, chain.network, definitions)
   },
 })
 

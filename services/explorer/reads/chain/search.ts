@@ -53,9 +53,8 @@ async function matchHash(hash: string, context: ReadContext): Promise<Match | un
 
 async function matchAddress(text: string, context: ReadContext): Promise<Match | undefined> {
   const asked = scriptOf(context, text)
-  const { chain } = context.chain
-  if (asked === undefined || chain === undefined) return undefined
+  if (asked === undefined || context.chain.network === undefined) return undefined
   const isPooled = context.pool.ofScript(asked.scriptHash).length > 0
   if (!isPooled && (await lastOfScript(context, asked.scriptHash)) === undefined) return undefined
-  return { type: 'address', value: addressOf(asked.script, chain) ?? text }
+  return { type: 'address', value: addressOf(asked.script, asked.network) ?? text }
 }

@@ -1,5 +1,5 @@
 import { addressOf } from '../../../../pipelines/chain/address.js'
-import type { Chain } from '../../../../pipelines/chain/network.js'
+import type { Network } from '../../../../pipelines/chain/networks.js'
 import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
 import { parseBody, parseTx, type Tx, vsizeOf } from '../../../../pipelines/chain/transaction.js'
@@ -29,7 +29,7 @@ interface Parts {
   readonly standing: Standing
   readonly coins: readonly (Coin | undefined)[]
   readonly spends: readonly Spend[]
-  readonly chain: Chain
+  readonly network: Network
   /** Whether inputs tell script_sig and witness. */
   readonly full: boolean
 }
@@ -65,9 +65,8 @@ export async function transactionsAt(
  */
 export async function transactionNow(asked: string, context: ReadContext): Promise<Transaction> {
   const txid = asked.toLowerCase()
-  const { chain } = context.chain
   const pooled = context.pool.get(txid)
-  if (pooled !== undefined && chain !== undefined) return unconfirmed(pooled, chain)
+  if (pooled !== undefined) return unconfirmed(pooled)
   const found = await transactionById(txid, context)
   if (found === undefined) throw new NotFound('Transaction not found')
   return found
@@ -96,10 +95,10 @@ async function transactionById(
 function confirmed(
   place: Place,
   own: { readonly body: Body; readonly spends: readonly Spend[]; readonly witness: Buffer | undefined },
-  { chain, view }: ReadContext['chain'],
+  { network, view }: ReadContext['chain'],
   full: boolean,
 ): Transaction {
-  if (chain === undefined) throw new Error('a transaction of no chain')
+  if (network === undefined) throw new Error('a transaction of no chain')
   const tx = parseBody(own.body.body, own.witness)
   const coins = decodePrevouts(own.body.prevouts)
   const paid = sum(coins) - sum(tx.outputs)
@@ -115,11 +114,11 @@ function confirmed(
     fee: tx.isCoinbase ? 0n : paid,
   }
   const spends = own.spends.filter((spend) => view?.isCanonical(spend.height, spend.blockHash))
-  return assemble({ tx, standing, coins, spends, chain, full })
+  return assemble({ tx, standing, coins, spends, network, full })
 }
 
 /** An unconfirmed transaction; what its outputs are spent by counts only when it is confirmed. */
-function unconfirmed(pooled: ShownTx, chain: Chain): Transaction {
+function unconfirmed(pooled: ShownTx): Transaction {
   const tx = parseTx(pooled.raw)
   const standing: Standing = {
     block_hash: null,
@@ -132,10 +131,11 @@ function unconfirmed(pooled: ShownTx, chain: Chain): Transaction {
     weight: pooled.weight,
     fee: pooled.fee,
   }
-  return assemble({ tx, standing, coins: pooled.coins, spends: [], chain, full: true })
+  const { coins, network } = pooled
+  return assemble({ tx, standing, coins, spends: [], network, full: true })
 }
 
-function assemble({ tx, standing, coins, spends, chain, full }: Parts): Transaction {
+function assemble({ tx, standing, coins, spends, network, full }: Parts): Transaction {
   const { block_hash, block_height, tx_index, size, weight, fee } = standing
   const spenders = new Map(spends.map((spend) => [spend.vout, spend]))
   return {
@@ -145,7 +145,7 @@ function assemble({ tx, standing, coins, spends, chain, full }: Parts): Transact
     tx_index,
     version: tx.version,
     size,
-    vsize: vsizeOf(weight),
+    vsize: vsizeOf(weight, network),
     weight,
     locktime: String(tx.locktime),
     is_coinbase: tx.isCoinbase,
@@ -157,12 +157,12 @@ function assemble({ tx, standing, coins, spends, chain, full }: Parts): Transact
     timestamp: standing.timestamp,
     has_witness: standing.has_witness,
     is_dilithium: standing.is_dilithium,
-    inputs: tx.inputs.map((_, vin) => inputOf({ tx, standing, coins, chain, full }, vin)),
-    outputs: tx.outputs.map((_, vout) => outputOf(tx, vout, spenders.get(vout), { chain, block_height })),
+    inputs: tx.inputs.map((_, vin) => inputOf({ tx, standing, coins, network, full }, vin)),
+    outputs: tx.outputs.map((_, vout) => outputOf(tx, vout, spenders.get(vout), { network, block_height })),
   }
 }
 
-function inputOf({ tx, standing, coins, chain, full }: Omit<Parts, 'spends'>, vin: number): Input {
+function inputOf({ tx, standing, coins, network, full }: Omit<Parts, 'spends'>, vin: number): Input {
   const input = tx.inputs[vin]
   if (input === undefined) throw new RangeError(`no input ${String(vin)}`)
   const coin = coins[vin]
@@ -176,7 +176,7 @@ function inputOf({ tx, standing, coins, chain, full }: Omit<Parts, 'spends'>, vi
     sequence: String(input.sequence),
     ...(full ? { witness: input.witness.map((item) => item.toString('hex')) } : {}),
     value: coin === undefined ? null : coin.value.toString(),
-    address: coin === undefined ? null : (addressOf(coin.script, chain) ?? null),
+    address: coin === undefined ? null : (addressOf(coin.script, network) ?? null),
   }
 }
 
@@ -184,18 +184,18 @@ function outputOf(
   tx: Tx,
   vout: number,
   spend: Spend | undefined,
-  { chain, block_height }: { readonly chain: Chain; readonly block_height: number | null },
+  { network, block_height }: { readonly network: Network; readonly block_height: number | null },
 ): Output {
   const output = tx.outputs[vout]
   if (output === undefined) throw new RangeError(`no output ${String(vout)}`)
-  const address = addressOf(output.script, chain)
+  const address = addressOf(output.script, network)
   return {
     txid: tx.txid,
     vout,
     block_height,
     value: output.value.toString(),
     script_pub_key: output.script.toString('hex'),
-    script_type: scriptType(output.script),
+    script_type: scriptType(output.script, network),
     spent_txid: spend?.txid ?? null,
     spent_vin: spend?.vin ?? null,
     addresses: address === undefined ? [] : [{ address, role: 'recipient' }],

@@ -1,6 +1,6 @@
 import { addressOf } from '../../../../pipelines/chain/address.js'
 import { movedOutputs } from '../../../../pipelines/chain/moved.js'
-import type { Chain } from '../../../../pipelines/chain/network.js'
+import type { Network } from '../../../../pipelines/chain/networks.js'
 import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
 import { parseBody, parseTx, type Tx } from '../../../../pipelines/chain/transaction.js'
@@ -13,7 +13,7 @@ import type { WhaleAlert, WhaleParty } from '../shapes.js'
 
 /** Where amounts have names: what addresses are spelled and labelled by. */
 export interface Naming {
-  readonly chain: Chain
+  readonly network: Network
   readonly labels: Labels
 }
 
@@ -60,7 +60,7 @@ function alertOf(tx: Tx, coins: readonly Coin[], standing: Standing, naming: Nam
 }
 
 /** Each script once with all that it paid or got, the largest first; those that got nothing are left out. */
-function parties(coins: readonly Coin[], { chain, labels }: Naming): WhaleParty[] {
+function parties(coins: readonly Coin[], { network, labels }: Naming): WhaleParty[] {
   const byScript = new Map<string, { readonly script: Buffer; value: bigint }>()
   for (const { script, value } of coins) {
     const hash = scriptHash(script)
@@ -72,7 +72,7 @@ function parties(coins: readonly Coin[], { chain, labels }: Naming): WhaleParty[
     .filter(([, { value }]) => value > 0n)
     .sort(([, one], [, other]) => (one.value < other.value ? 1 : one.value > other.value ? -1 : 0))
     .map(([hash, { script, value }]) => ({
-      address: addressOf(script, chain) ?? null,
+      address: addressOf(script, network) ?? null,
       label: labels.ofScript(hash)?.label ?? null,
       value: value.toString(),
     }))

@@ -16,9 +16,9 @@ export const whaleAlerts = declareRead({
   args: { limit: limit(20, 100), minValue: amount(WHALE_VALUE.toString()) },
   answer: listed(WhaleAlert),
   async resolve(context, { limit, minValue }) {
-    const { view, chain } = context.chain
-    if (view === undefined || chain === undefined) return { items: [], limit }
-    const naming = { chain, labels: context.definitions.labels }
+    const { view, network } = context.chain
+    if (view === undefined || network === undefined) return { items: [], limit }
+    const naming = { network, labels: context.definitions.labels }
     const least = BigInt(minValue)
     const pooled = context.pool
       .newest()

@@ -3,6 +3,7 @@ import { addressOf } from '../../../../pipelines/chain/address.js'
 import { DAY_SECONDS, dayOfDate } from '../../../../pipelines/chain/day.js'
 import { percentOf } from '../../../../pipelines/chain/decimal.js'
 import { decimalString, difficultyOf } from '../../../../pipelines/chain/difficulty.js'
+import type { Network } from '../../../../pipelines/chain/networks.js'
 import { type MiningPool, UNKNOWN } from '../../definitions/mining-pools.js'
 import type { RecentBlock } from '../../state/recent-blocks.js'
 import { date, limit } from '../arguments.js'
@@ -36,7 +37,7 @@ export const miningPools = declareRead({
     const pools = [...shares].map(([pool, { count, newest }]) => ({
       name: pool.name,
       slug: pool.slug,
-      address: pool === UNKNOWN || chain.chain === undefined ? null : paidAddress(newest, chain.chain),
+      address: pool === UNKNOWN || chain.network === undefined ? null : paidAddress(newest, chain.network),
       link: pool.link,
       blockCount: count,
       percentage: percentOf(BigInt(count), BigInt(blocks.length), 2),
@@ -46,11 +47,8 @@ export const miningPools = declareRead({
   },
 })
 
-function paidAddress(
-  { minerScript }: RecentBlock,
-  chain: NonNullable<ReadContext['chain']['chain']>,
-): string | null {
-  return minerScript === '' ? null : (addressOf(Buffer.from(minerScript, 'hex'), chain) ?? null)
+function paidAddress({ minerScript }: RecentBlock, network: Network): string | null {
+  return minerScript === '' ? null : (addressOf(Buffer.from(minerScript, 'hex'), network) ?? null)
 }
 
 export const miningDifficulty = declareRead({

@@ -1,6 +1,5 @@
 import { dateOf, dayOfDate } from '../../../../pipelines/chain/day.js'
 import { percentOf } from '../../../../pipelines/chain/decimal.js'
-import { MAX_SUPPLY } from '../../../../pipelines/chain/network.js'
 import { richest } from '../../../../pipelines/tables/ranking.js'
 import { date, limit, page } from '../arguments.js'
 import { daily } from './day-figures.js'
@@ -35,10 +34,10 @@ export const supply = declareRead({
   fresh: 'head',
   args: {},
   answer: Supply,
-  resolve: ({ chain: { tip } }) => ({
+  resolve: ({ chain: { tip, network } }) => ({
     circulatingSupply: tip?.supply ?? '0',
     utxoCount: Number(tip?.utxoCount ?? 0),
-    maxSupply: MAX_SUPPLY.toString(),
+    maxSupply: (network?.maxSupply ?? 0n).toString(),
   }),
 })
 

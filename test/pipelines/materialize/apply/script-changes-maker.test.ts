@@ -1,5 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterEach, describe, expect, it } from 'vitest'
+import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { MovesMaker } from '../../../../pipelines/materialize/apply/script-changes-maker.js'
 import { PoisonEvent } from '../../../../pipelines/materialize/poison.js'
 import { ChainEventSchema } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
@@ -19,21 +20,21 @@ describe('the thread that decodes blocks', () => {
     const bytes = Buffer.concat([Buffer.from('before'), value])
     const events = [{ position: 7, value: bytes.subarray(6) }]
     const poison = await start()
-      .make(events, 'regtest')
+      .make(events, REGTEST)
       .catch((error: unknown) => error)
     expect(poison).toBeInstanceOf(PoisonEvent)
     expect(poison).toMatchObject({ topic: 'chain', position: 7 })
     expect((poison as PoisonEvent).message).toMatch(/^topic chain, partition 0, offset 7: (?!topic)/)
     expect(bytes.toString('latin1', 0, 6)).toBe('before')
-    await expect(maker?.make([{ position: 0, value: new Uint8Array() }], 'regtest')).rejects.toThrow(
+    await expect(maker?.make([{ position: 0, value: new Uint8Array() }], REGTEST)).rejects.toThrow(
       'not a block',
     )
-    expect(await maker?.make([], 'regtest')).toMatchObject({ moves: { blocks: [], txids: [] } })
+    expect(await maker?.make([], REGTEST)).toMatchObject({ moves: { blocks: [], txids: [] } })
   })
 
   it('refuses calls after it was closed', async () => {
-    await start().make([], 'regtest')
+    await start().make([], REGTEST)
     await maker?.close()
-    for (let call = 0; call < 2; call++) await expect(maker?.make([], 'regtest')).rejects.toThrow('closed')
+    for (let call = 0; call < 2; call++) await expect(maker?.make([], REGTEST)).rejects.toThrow('closed')
   })
 })

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { addressOf } from '../../../../pipelines/chain/address.js'
 import { sha256 } from '../../../../pipelines/chain/hash.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
@@ -21,7 +22,7 @@ import { Pipeline } from '../../../harness/pipeline.js'
 it('lists the unspent outputs of a script that changes much; pages are right through blocks and a reorganisation', async () => {
   const chain = buildChain({ seed: 'listed', blocks: 3 })
   const script = chain.keyring.ownerOf('p2wpkh').script
-  const address = addressOf(script, 'regtest') ?? ''
+  const address = addressOf(script, REGTEST) ?? ''
   const paid = chain.mine({ coinbaseOutputs: [{ value: 100_000_000n, script }] })
   const from = [{ txid: chain.read(paid).txs[0]?.txid ?? '', vout: 0 }]
   const to = Array.from({ length: 40 }, () => ({ value: 1_000_000n, script }))

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { blockHash, parseHeader, serializeHeader } from '../../../../pipelines/chain/block.js'
 import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
@@ -35,16 +36,16 @@ const ZERO = '0'.repeat(64)
 function header(branch: string, height: number, parent = branch): Buffer {
   const known = headers.get(`${branch}${String(height)}`)
   if (known !== undefined) return known
-  const prevHash = height === 0 ? ZERO : blockHash(header(parent, height - 1))
+  const prevHash = height === 0 ? ZERO : blockHash(header(parent, height - 1), REGTEST)
   const merkleRoot = Buffer.from(`${branch}${String(height)}`.padStart(32)).toString('hex')
   const made = serializeHeader({ version: 1, prevHash, merkleRoot, time: 0, bits: 0, nonce: 0 })
   headers.set(`${branch}${String(height)}`, made)
-  names.set(blockHash(made), `${branch}${String(height)}`)
+  names.set(blockHash(made, REGTEST), `${branch}${String(height)}`)
   return made
 }
 
 const hash = (branch: string, height: number, parent?: string): Buffer =>
-  Buffer.from(blockHash(header(branch, height, parent)), 'hex')
+  Buffer.from(blockHash(header(branch, height, parent), REGTEST), 'hex')
 const name = (hashHex: string | undefined): string => names.get(hashHex ?? '') ?? ''
 
 const start: Payload = { case: 'epochStarted', value: { chain: 'regtest', genesisHash: hash('a', 0) } }
@@ -74,13 +75,13 @@ async function write(epoch: number, settled: boolean, ...events: Payload[]): Pro
 }
 
 async function summary(): Promise<{ epoch: number; tip: string; settled: boolean; work: number }> {
-  const { epoch, tip, settled, settledWork } = await readLogEnd(log)
+  const { epoch, tip, settled, settledWork } = await readLogEnd(log, REGTEST)
   return { epoch, tip: name(tip?.hash), settled, work: Number.parseInt(settledWork || '0', 16) }
 }
 
 describe('the end of the log', () => {
   it('is empty for an empty log', async () => {
-    expect(await readLogEnd(log)).toMatchObject({
+    expect(await readLogEnd(log, REGTEST)).toMatchObject({
       position: -1,
       epoch: 0,
       tip: undefined,
@@ -93,7 +94,7 @@ describe('the end of the log', () => {
     await write(1, true, start, connect('a', 0), connect('a', 1))
     for (let epoch = 2; epoch < 300; epoch++) await write(epoch, true, start)
     expect(await summary()).toEqual({ epoch: 299, tip: 'a1', settled: true, work: 2 })
-    expect((await readLogEnd(log)).identity).toEqual({
+    expect((await readLogEnd(log, REGTEST)).identity).toEqual({
       chain: 'regtest',
       genesisHash: hash('a', 0).toString('hex'),
     })
@@ -130,12 +131,12 @@ describe('the end of the log', () => {
 
   it('knows the chain of a log that has lost its beginning, by what is left', async () => {
     await write(1, true, connect('a', 0))
-    expect((await readLogEnd(log)).identity).toMatchObject({
+    expect((await readLogEnd(log, REGTEST)).identity).toMatchObject({
       chain: '',
       genesisHash: hash('a', 0).toString('hex'),
     })
     await write(2, true, start)
-    expect((await readLogEnd(log)).tip?.height).toBe(0)
+    expect((await readLogEnd(log, REGTEST)).tip?.height).toBe(0)
   })
 
   it('goes on at the block at which an epoch resumes, and settles nothing with less work than was published', async () => {

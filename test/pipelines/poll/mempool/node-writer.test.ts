@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { parseTx, serializeTx } from '../../../../pipelines/chain/transaction.js'
 import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
@@ -56,7 +57,7 @@ describe('a pool that is larger than what a log takes at once', () => {
     })
 
   const newWriter = async (): Promise<NodeWriter> => {
-    const chain = await ChainWriter.start(limited(), { chain: 'regtest', genesisHash: NONE })
+    const chain = await ChainWriter.start(limited(), { network: REGTEST, genesisHash: NONE })
     return new NodeWriter(limited(), chain)
   }
 
@@ -90,7 +91,7 @@ describe('a pool that is larger than what a log takes at once', () => {
     expect(appended.length).toBeGreaterThan(4)
     expect(await shownPool()).toEqual(txids)
     const position = await writer.snapshot(0, 30n, txs)
-    const state = await readPool(log, logger)
+    const state = await readPool(log, logger, REGTEST)
     expect(state).toMatchObject({ snapshotPosition: position, deltas: 0 })
     expect([state.pool.entered, new Set(state.pool.txs.keys())]).toEqual([30n, txids])
     expect(await shownPool()).toEqual(txids)
@@ -125,12 +126,12 @@ describe('a pool that is larger than what a log takes at once', () => {
     beforeAppend = () => undefined
     // The next one goes on from what is whole.
     const next = await newWriter()
-    const state = await readPool(log, logger)
+    const state = await readPool(log, logger, REGTEST)
     expect(state).toMatchObject({ snapshotPosition: before, deltas: 0 })
     expect(new Set(state.pool.txs.keys())).toEqual(some)
     await next.delta(before, 3n, { entered: txs.slice(3), left: [] })
     expect(await shownPool()).toEqual(txids)
-    expect(new Set((await readPool(log, logger)).pool.txs.keys())).toEqual(txids)
+    expect(new Set((await readPool(log, logger, REGTEST)).pool.txs.keys())).toEqual(txids)
   })
 
   it('is not taken for whole where another wrote in the midst of it', async () => {

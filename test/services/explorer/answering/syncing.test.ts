@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { ChainView } from '../../../../pipelines/tables/chain-view.js'
 import type { Head } from '../../../../pipelines/tables/head.js'
 import { READS } from '../../../../services/explorer/reads/index.js'
@@ -32,7 +33,7 @@ function stateOf(reached: boolean | undefined, nodeHeight?: number): State {
   else
     state.adopt({
       ...NO_CHAIN,
-      ...{ view: viewOf(reached), position: 7, chain: 'regtest', height: HEIGHT, tipHash: TIP },
+      ...{ view: viewOf(reached), position: 7, network: REGTEST, height: HEIGHT, tipHash: TIP },
     })
   state.poolLoaded()
   if (nodeHeight !== undefined) state.nodeSeen = { timeMs: 1, nodeHeight }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { serializeTx, type TxParts } from '../../../../pipelines/chain/transaction.js'
 import { outpointOf } from '../../../../pipelines/chain/prevout.js'
 import { shownTx, type ShownTx } from '../../../../services/explorer/mempool/shown-tx.js'
@@ -24,7 +25,10 @@ function tx(...outpoints: readonly string[]): ShownTx {
     outputs: [{ value: 1000n, script: SCRIPT }],
   }
   const coins = spends.map(() => ({ value: 1100n, script: SCRIPT }))
-  return shownTx({ raw: serializeTx(parts, true), fee: 100n, firstSeen: 1_700_000_000 + serial }, coins)
+  return shownTx(
+    { raw: serializeTx(parts, true), fee: 100n, firstSeen: 1_700_000_000 + serial, network: REGTEST },
+    coins,
+  )
 }
 
 function overlay(

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { inputShowsDilithium } from '../../../../pipelines/chain/dilithium.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
 import { Fold } from '../../../../services/simnode/chain/fold.js'
@@ -120,7 +121,11 @@ describe('a scripted chain', () => {
     const shown = OWNER_KINDS.map((kind, at) => {
       const [input] = spends[at]?.inputs ?? []
       const script = outputs[at]?.script ?? Buffer.alloc(0)
-      return [kind, scriptType(script), input !== undefined && inputShowsDilithium(input, script)]
+      return [
+        kind,
+        scriptType(script, REGTEST),
+        input !== undefined && inputShowsDilithium(input, script, REGTEST),
+      ]
     })
     expect(shown).toEqual([
       ['p2wpkh', 'witness_v0_keyhash', false],
