@@ -8,6 +8,8 @@ export interface ColumnTypes {
   readonly u64: bigint
   /** As u64, of what is counted: far below 2⁵³. */
   readonly count: number
+  /** As u64: a total of the chain up to and including the row's block. */
+  readonly sum: bigint
   /** Unsigned, 256 bits. */
   readonly u256: bigint
   readonly f64: number
@@ -30,6 +32,7 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   i32: 'Int32',
   u64: 'UInt64',
   count: 'UInt64',
+  sum: 'UInt64',
   i64: 'Int64',
   u256: 'UInt256',
   f64: 'Float64',
@@ -86,6 +89,7 @@ class RowWriter {
       case 'i32':
         return void this.#room(4).writeInt32LE(value as number, this.#took(4))
       case 'u64':
+      case 'sum':
         return this.#u64(value as bigint)
       case 'count':
         return this.#count(value as number)

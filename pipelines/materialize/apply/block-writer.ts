@@ -12,7 +12,7 @@ import { type Moves, movesOf } from './script-changes.js'
 import type { OwnRows } from '../rebuild/own-rows.js'
 import { ScriptHashes } from './script-book.js'
 import type { Sums } from './sums.js'
-import { noTotals, type Totals } from './totals.js'
+import { noTotals, type Totals, TOTALS_TUPLE, toTotals } from './totals.js'
 
 /** Totals of this many scripts are kept at hand: some 30 MB. */
 const CACHED_SCRIPTS = 80_000
@@ -175,8 +175,7 @@ export class BlockWriter {
   /** The totals after each script's last row. A branch numbers a script's rows without a gap, so most histories end below a bound. */
   async #load(hashes: readonly string[], filter: string, cached: boolean): Promise<Map<string, Totals>> {
     const lastWhere = (condition: string): string =>
-      `SELECT lower(hex(script_hash)) AS hash, argMax((script_txs.ordinal, script_txs.height, total_received, total_sent,
-        unspent_count, first_height, first_time, shows_dilithium, open_days), script_txs.ordinal) AS last
+      `SELECT lower(hex(script_hash)) AS hash, argMax(${TOTALS_TUPLE}, script_txs.ordinal) AS last
       FROM script_txs ${cached ? '' : 'FINAL'} WHERE ${condition} AND ${filter} GROUP BY script_hash`
     const within = lastWhere(`script_hash IN ${KEYS} AND script_txs.ordinal <= ${String(LONG_HISTORY)}`)
     const found = new Map<string, Totals>()
@@ -198,24 +197,5 @@ export class BlockWriter {
 
 interface TotalsRow {
   readonly hash: string
-  readonly last: TotalsTuple
-}
-type TotalsValues = [string, number, string, string, string, number, number, number, number[]]
-/** The server names the elements of a tuple or not, by its version. */
-type TotalsTuple = TotalsValues | Readonly<Record<string, unknown>>
-
-function toTotals(last: TotalsTuple): Totals {
-  const values = Object.values(last) as TotalsValues
-  const [ordinal, height, received, sent, unspent, firstHeight, firstTime, shows, openDays] = values
-  return {
-    ordinal: Number(ordinal),
-    height,
-    received: BigInt(received),
-    sent: BigInt(sent),
-    unspent: Number(unspent),
-    firstHeight,
-    firstTime,
-    showsDilithium: shows === 1,
-    openDays,
-  }
+  readonly last: Parameters<typeof toTotals>[0]
 }

@@ -1,11 +1,13 @@
-import type { BlockRow } from '../../tables/chain-tables.js'
+import { BLOCKS } from '../../tables/chain-tables.js'
 
-const COLUMNS = [
-  ...(['sum_txs', 'sum_dilithium_txs', 'supply', 'utxo_count', 'addresses', 'funded_addresses'] as const),
-  ...(['dilithium_addresses', 'dilithium_funded_addresses', 'sum_op_returns'] as const),
-]
+type BlockColumns = typeof BLOCKS.columns
 
-/** The fold of the chain up to and with a block: the cumulative columns of its row. */
-export type Sums = Pick<BlockRow, (typeof COLUMNS)[number]>
+/** The totals of the chain up to and including a block: the columns of its row that are declared as `sum`. */
+export type Sums = {
+  readonly [K in keyof BlockColumns as BlockColumns[K] extends 'sum' ? K : never]: bigint
+}
 
-export const NO_SUMS = Object.fromEntries(COLUMNS.map((name) => [name, 0n])) as Sums
+/** The totals of a chain without blocks. */
+export const NO_SUMS = Object.fromEntries(
+  Object.entries(BLOCKS.columns).flatMap(([name, type]) => (type === 'sum' ? [[name, 0n]] : [])),
+) as unknown as Sums

@@ -1,4 +1,7 @@
-/** A script's figures after its last transaction so far. */
+import type { Row } from '../../tables/rowbinary.js'
+import type { SCRIPT_TXS } from '../../tables/chain-tables.js'
+
+/** The totals of a script after its last transaction so far. */
 export interface Totals {
   /** How many transactions it has had. */
   ordinal: number
@@ -14,6 +17,15 @@ export interface Totals {
   openDays: readonly number[]
 }
 
+/** A transaction that touches a script: the changes of its totals. */
+interface Touch extends Pick<
+  Totals,
+  'height' | 'received' | 'sent' | 'unspent' | 'showsDilithium' | 'openDays'
+> {
+  /** Of the block, unix seconds. */
+  readonly time: number
+}
+
 export function noTotals(): Totals {
   return {
     ordinal: 0,
@@ -25,5 +37,62 @@ export function noTotals(): Totals {
     firstTime: 0,
     showsDilithium: false,
     openDays: [],
+  }
+}
+
+/** Applies a transaction to the totals of a script. */
+export function addTouch(totals: Totals, touch: Touch): void {
+  if (totals.ordinal === 0) {
+    totals.firstHeight = touch.height
+    totals.firstTime = touch.time
+  }
+  totals.ordinal++
+  totals.height = touch.height
+  totals.received += touch.received
+  totals.sent += touch.sent
+  totals.unspent += touch.unspent
+  totals.showsDilithium ||= touch.showsDilithium
+  totals.openDays = touch.openDays
+}
+
+type TotalsColumns = Omit<
+  Row<typeof SCRIPT_TXS.columns>,
+  'script_hash' | 'height' | 'block_hash' | 'tx_index' | 'txid' | 'time' | 'received' | 'sent'
+>
+
+/** Returns the columns of `script_txs` that hold the totals after a row's transaction. */
+export function columnsOf(totals: Totals): TotalsColumns {
+  return {
+    ordinal: totals.ordinal,
+    total_received: totals.received,
+    total_sent: totals.sent,
+    unspent_count: totals.unspent,
+    first_height: totals.firstHeight,
+    first_time: totals.firstTime,
+    shows_dilithium: totals.showsDilithium ? 1 : 0,
+    open_days: totals.openDays,
+  }
+}
+
+/** Selects the totals of a row of `script_txs` for `toTotals`. */
+export const TOTALS_TUPLE = `(script_txs.ordinal, script_txs.height, total_received, total_sent, unspent_count, first_height,
+  first_time, shows_dilithium, open_days)`
+
+type TotalsValues = [string, number, string, string, string, number, number, number, number[]]
+
+/** @param tuple `TOTALS_TUPLE` as the server returns it, with or without names of its elements, by its version. */
+export function toTotals(tuple: TotalsValues | Readonly<Record<string, unknown>>): Totals {
+  const values = Object.values(tuple) as TotalsValues
+  const [ordinal, height, received, sent, unspent, firstHeight, firstTime, shows, openDays] = values
+  return {
+    ordinal: Number(ordinal),
+    height,
+    received: BigInt(received),
+    sent: BigInt(sent),
+    unspent: Number(unspent),
+    firstHeight,
+    firstTime,
+    showsDilithium: shows === 1,
+    openDays,
   }
 }

@@ -3,7 +3,7 @@ import { BLOCKS, OP_RETURNS, SCRIPT_BALANCES, SCRIPT_TXS, SCRIPTS } from '../../
 import { EncodedRows } from '../../tables/rowbinary.js'
 import type { MovedBlock, Moves } from '../apply/script-changes.js'
 import type { Sums } from '../apply/sums.js'
-import type { Totals } from '../apply/totals.js'
+import { addTouch, columnsOf, type Totals } from '../apply/totals.js'
 
 /** Rows of some consecutive blocks, by table: what they are depends on the chain below them. */
 export class FoldedRows {
@@ -99,20 +99,11 @@ export class BlockFolder {
         isFunded: totals.received > totals.sent,
         isDilithium: known.isDilithium || totals.showsDilithium,
       }
-      if (totals.ordinal === 0) {
-        totals.firstHeight = height
-        totals.firstTime = time
-      }
       if (!changes.before.has(place)) changes.before.set(place, totals.received - totals.sent)
       const isActive = !totals.openDays.includes(day)
       const openDays = openDaysAfter(totals.openDays, block)
-      totals.openDays = openDays
-      totals.ordinal++
-      totals.height = height
-      totals.received += received
-      totals.sent += sent
-      totals.unspent += unspent
-      totals.showsDilithium ||= moves.showsDilithium[at] === 1
+      const showsDilithium = moves.showsDilithium[at] === 1
+      addTouch(totals, { height, time, received, sent, unspent, showsDilithium, openDays })
       changes.supply += received - sent
       changes.unspent += unspent
       if (known.address !== undefined) {
@@ -121,7 +112,6 @@ export class BlockFolder {
       }
       this.rows.scriptTxs.add({
         script_hash: known.hash,
-        ordinal: totals.ordinal,
         height,
         block_hash: hash,
         tx_index: index,
@@ -129,13 +119,7 @@ export class BlockFolder {
         time,
         received,
         sent,
-        total_received: totals.received,
-        total_sent: totals.sent,
-        unspent_count: totals.unspent,
-        first_height: totals.firstHeight,
-        first_time: totals.firstTime,
-        shows_dilithium: totals.showsDilithium ? 1 : 0,
-        open_days: openDays,
+        ...columnsOf(totals),
       })
     }
     this.#touch = end
