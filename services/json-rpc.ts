@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { decodeAddress } from '../pipelines/chain/address.js'
+import type { Network } from '../pipelines/chain/networks.js'
 
 export const NOT_FOUND = -5
 export const INVALID_PARAMETER = -8
@@ -141,4 +143,22 @@ export function answerCalls({ calls, isBatch }: RpcRequest, callMethod: CallMeth
 
 function failure({ status, code, message }: RpcError, id: unknown): Answer {
   return { status, body: JSON.stringify({ result: null, error: { code, message }, id }) }
+}
+
+/** Returns a parameter that names a block, in lower case. @throws RpcError */
+export function hashParameter(given: unknown): string {
+  if (typeof given !== 'string') throw new RpcError(TYPE_ERROR, 'JSON value is not of expected type string')
+  if (/^[0-9a-f]{64}$/i.test(given)) return given.toLowerCase()
+  const message = `blockhash must be of length 64 (not ${String(given.length)}, for '${given}')`
+  throw new RpcError(INVALID_PARAMETER, message)
+}
+
+/** Returns the script of a descriptor `addr(…)` or `raw(…)`, with or without its checksum. @throws RpcError */
+export function scriptToScan(object: unknown, network: Network | undefined): Buffer {
+  const named = typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
+  const [, kind, inside = ''] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#\w{8})?$/.exec(String(named)) ?? []
+  if (kind === 'raw') return Buffer.from(inside, 'hex')
+  const decoded = network === undefined ? undefined : decodeAddress(inside, network)
+  if (decoded === undefined) throw new RpcError(NOT_FOUND, `Invalid descriptor '${String(named)}'`)
+  return decoded.script
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { ConfigError, describe, loadConfig, type Config } from './config.js'
 import { createLogger, type Logger } from './logger.js'
 
@@ -58,17 +59,8 @@ export async function runService(
 }
 
 /** Resolves when the signal aborts. */
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    signal.addEventListener(
-      'abort',
-      () => {
-        resolve()
-      },
-      { once: true },
-    )
-  })
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }
 
 /** Tells the operator in plain words and ends. */

@@ -9,21 +9,7 @@ import { placePages } from './tree.js'
 export interface ContentOptions {
   readonly logger: Logger
   /** Milliseconds between two looks at the folder. */
-  readonly lookEveryMs?: number
-}
-
-/** The pages of a folder, as they are now. */
-export interface Content {
-  /** In the order of a table of contents. The same array until something changes, then another one: a reader never sees half a change. */
-  pages(): readonly Page[]
-  page(url: string): Page | undefined
-  /** Another one whenever any page is another one; the same for the same pages, here and in another process. */
-  readonly version: string
-  /** What could not be read as it is now. Where the file made a page before, that page stays. */
-  faults(): readonly Fault[]
-  /** Told after each change of the pages. @returns what ends that. */
-  onChange(listener: () => void): () => void
-  close(): void
+  readonly lookEveryMs?: number | undefined
 }
 
 const LOOK_EVERY_MS = 400
@@ -53,13 +39,14 @@ interface Snapshot {
  * away keeps its pages, as one file that is faulty keeps its own.
  */
 export async function openContent(folder: string, options: ContentOptions): Promise<Content> {
-  const content = new Watched(folder, options)
+  const content = new Content(folder, options)
   await content.look()
   content.again(0)
   return content
 }
 
-class Watched implements Content {
+/** The pages of a folder, as they are now. */
+export class Content {
   readonly #folder: string
   readonly #options: ContentOptions
   readonly #listeners = new Set<() => void>()
@@ -78,10 +65,12 @@ class Watched implements Content {
     this.#options = options
   }
 
+  /** Another one whenever any page is another one; the same for the same pages, here and in another process. */
   get version(): string {
     return this.#snapshot.version
   }
 
+  /** In the order of a table of contents. The same array until something changes, then another one: a reader never sees half a change. */
   pages(): readonly Page[] {
     return this.#snapshot.pages
   }
@@ -90,11 +79,13 @@ class Watched implements Content {
     return this.#snapshot.byUrl.get(url)
   }
 
+  /** What could not be read as it is now. Where the file made a page before, that page stays. */
   faults(): readonly Fault[] {
     const { faults } = this.#snapshot
     return this.#away === undefined ? faults : [this.#away, ...faults]
   }
 
+  /** Calls back after each change of the pages. @returns what ends that. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

@@ -56,10 +56,7 @@ export interface Docs {
 /** Reads the content and serves it. @throws PortTaken. */
 export async function startDocs(options: DocsOptions): Promise<Docs> {
   const { host, logger, contentDir, lookEveryMs, trustedProxyHops: trustedHops = 0 } = options
-  const content = await openContent(contentDir, {
-    logger,
-    ...(lookEveryMs === undefined ? {} : { lookEveryMs }),
-  })
+  const content = await openContent(contentDir, { logger, lookEveryMs })
   const retrieval = new Retrieval(options.retrievalAddress, logger)
   const metrics = new DocsMetrics({
     pages: () => content.pages().length,

@@ -1,17 +1,18 @@
-import { decodeAddress } from '../../pipelines/chain/address.js'
 import { baseUnitsToCoins } from '../../pipelines/chain/amount.js'
 import { serializeBlock } from '../../pipelines/chain/block.js'
+import { NETWORKS } from '../../pipelines/chain/networks.js'
 import {
+  hashParameter,
   INVALID_PARAMETER,
   METHOD_NOT_FOUND,
   NOT_FOUND,
   type Params,
   RpcError,
+  scriptToScan,
   TYPE_ERROR,
 } from '../json-rpc.js'
-import { NETWORKS } from '../../pipelines/chain/networks.js'
-import type { Playback, PlayedBlock } from './playback.js'
-import type { RecordedBlock, RecordedTx } from './timeline.js'
+import type { Playback, PlayedBlock, TxInBlock } from './playback.js'
+import type { RecordedBlock } from './timeline.js'
 
 type Method = (node: Playback, params: Params) => unknown
 
@@ -103,11 +104,7 @@ function rawTransaction(node: Playback, txid: string, verbosity: number, blockha
   return { ...tx, blockhash: block.hash, confirmations, time: block.time, blocktime: block.time }
 }
 
-function inBlock(
-  node: Playback,
-  txid: string,
-  hash: unknown,
-): { tx: RecordedTx; block: RecordedBlock } | undefined {
+function inBlock(node: Playback, txid: string, hash: unknown): TxInBlock | undefined {
   const { block } = blockOf(node, hash)
   const tx = block.tx.find((each) => each.txid === txid)
   return tx === undefined ? undefined : { tx, block }
@@ -134,7 +131,8 @@ function scanTxOutSet(node: Playback, [action, objects]: Params): unknown {
   if (!Array.isArray(objects)) {
     throw new RpcError(-1, 'scanobjects argument is required for the start action')
   }
-  const scripts = new Set(objects.map((object: unknown) => scriptOf(node, object)))
+  const network = NETWORKS.get(node.state.chaininfo.chain)
+  const scripts = new Set(objects.map((object: unknown) => scriptToScan(object, network).toString('hex')))
   const found = [...node.coins.coins.values()].filter(({ script }) => scripts.has(script))
   return {
     success: true,
@@ -148,27 +146,8 @@ function scanTxOutSet(node: Playback, [action, objects]: Params): unknown {
   }
 }
 
-/** Hex of the script that a descriptor addr(…) or raw(…) names. */
-function scriptOf(node: Playback, object: unknown): string {
-  const named = typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
-  const [, kind, inside = ''] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#[0-9a-z]{8})?$/.exec(String(named)) ?? []
-  if (kind === 'raw') return inside.toLowerCase()
-  const network = NETWORKS.get(node.state.chaininfo.chain)
-  const decoded = kind === 'addr' && network !== undefined ? decodeAddress(inside, network) : undefined
-  if (decoded === undefined)
-    throw new RpcError(NOT_FOUND, `'${String(named)}' is not a descriptor that can be scanned for`)
-  return decoded.script.toString('hex')
-}
-
 function blockOf(node: Playback, hash: unknown): PlayedBlock {
-  const asked = text(hash)
-  if (!/^[0-9a-f]{64}$/i.test(asked)) {
-    throw new RpcError(
-      INVALID_PARAMETER,
-      `blockhash must be of length 64 (not ${String(asked.length)}, for '${asked}')`,
-    )
-  }
-  const block = node.block(asked.toLowerCase())
+  const block = node.block(hashParameter(hash))
   if (block === undefined) throw new RpcError(NOT_FOUND, 'Block not found')
   return block
 }

@@ -4,7 +4,11 @@ import type { RecordedBlock, RecordedFrame, RecordedTx, Timeline } from './timel
 interface Place {
   readonly frame: number
   readonly index: number
-  readonly height: number
+}
+
+export interface TxInBlock {
+  readonly tx: RecordedTx
+  readonly block: RecordedBlock
 }
 
 export interface PlayedBlock {
@@ -69,25 +73,20 @@ export class Playback {
 
   poolTx(txid: string): RecordedTx | undefined {
     if (!Object.hasOwn(this.state.mempool, txid)) return undefined
-    return this.#poolTxs.get(txid) ?? this.#inAnyBlock(txid)
+    return this.#poolTxs.get(txid) ?? this.#inBlocks(txid)[0]?.tx
   }
 
   /** A transaction of the best chain and its block. */
-  confirmedTx(txid: string): { tx: RecordedTx; block: RecordedBlock } | undefined {
-    for (const hash of this.#blocksOf.get(txid) ?? []) {
-      const block = this.block(hash)?.block
-      const tx = block?.tx.find((each) => each.txid === txid)
-      if (block !== undefined && tx !== undefined && this.isOnChain(block)) return { tx, block }
-    }
-    return undefined
+  confirmedTx(txid: string): TxInBlock | undefined {
+    return this.#inBlocks(txid).find(({ block }) => this.isOnChain(block))
   }
 
-  #inAnyBlock(txid: string): RecordedTx | undefined {
-    for (const hash of this.#blocksOf.get(txid) ?? []) {
-      const tx = this.block(hash)?.block.tx.find((each) => each.txid === txid)
-      if (tx !== undefined) return tx
-    }
-    return undefined
+  #inBlocks(txid: string): TxInBlock[] {
+    return [...(this.#blocksOf.get(txid) ?? [])].flatMap((hash) => {
+      const block = this.block(hash)?.block
+      const tx = block?.tx.find((each) => each.txid === txid)
+      return block === undefined || tx === undefined ? [] : [{ tx, block }]
+    })
   }
 
   #show(number: number): void {
@@ -102,7 +101,7 @@ export class Playback {
       if (block.height !== this.#chain.length)
         throw new Error(`frame ${String(number)} connects ${block.hash} at the wrong height`)
       this.#chain.push(block.hash)
-      this.#places.set(block.hash, { frame: number, index, height: block.height })
+      this.#places.set(block.hash, { frame: number, index })
       for (const { txid } of block.tx)
         this.#blocksOf.set(txid, (this.#blocksOf.get(txid) ?? new Set()).add(block.hash))
       this.coins.connect(block)

@@ -1,5 +1,5 @@
 import { weightOf } from '../../pipelines/chain/transaction.js'
-import type { Move, SimChain } from './chain/sim-chain.js'
+import type { SimChain } from './chain/sim-chain.js'
 import type { Coin } from './chain/coin-set.js'
 import { GENESIS_TIME } from './chain/genesis.js'
 import { Pool, type PoolEntry, rateOf } from './mempool/mempool.js'
@@ -27,6 +27,8 @@ const MAX_ANCESTORS = 25
 const BULK = 100_000
 /** More than header and coinbase weigh. */
 const COINBASE = 20_000
+/** Blocks of a history that are made between two looks at anything else. */
+const BLOCKS_AT_ONCE = 20
 
 /** A living chain: blocks, a pool and the people who fill it. Everything happens by call; time is the chain's own. */
 export class Simulation {
@@ -44,8 +46,9 @@ export class Simulation {
     this.pool = new Pool(chain.coins, chain.network)
     this.traffic.meet(chain.tip.height)
     this.#setClock()
-    this.#unwatch = chain.watch((move) => {
-      this.#follow(move)
+    this.#unwatch = chain.watch((left) => {
+      this.#setClock()
+      this.pool.rebuild(left)
     })
   }
 
@@ -62,9 +65,9 @@ export class Simulation {
   }
 
   /** Mines a history up to that height, without flushing block by block; yields the height now and then. */
-  *history(height: number, blocksAtOnce = 20): Generator<number> {
+  *history(height: number): Generator<number> {
     while (this.chain.tip.height < height) {
-      const until = Math.min(height, this.chain.tip.height + blocksAtOnce)
+      const until = Math.min(height, this.chain.tip.height + BLOCKS_AT_ONCE)
       while (this.chain.tip.height < until) this.#mineOne(undefined, 0)
       yield this.chain.tip.height
     }
@@ -200,12 +203,6 @@ export class Simulation {
       ...(pool.size > 0 ? { isTaken: (coin: Coin) => pool.isSpent(coin) } : {}),
       ...(unconfirmed ? { unconfirmed: pool.coins } : {}),
     }
-  }
-
-  #follow({ disconnected, confirmed }: Move): void {
-    this.#setClock()
-    if (disconnected.length > 0) this.pool.rebuild(disconnected)
-    else if (this.pool.size > 0) this.pool.confirm(confirmed())
   }
 
   /** Random numbers for what happens between blocks; also moves the chain's clock on by a second. */

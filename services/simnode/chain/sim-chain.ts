@@ -35,15 +35,8 @@ export interface BlockSpec {
   readonly coinbaseOutputs?: readonly TxOutput[]
 }
 
-/** What changed when the best chain did. */
-export interface Move {
-  /** Transactions of the blocks that left, lowest block first, without coinbases. */
-  readonly disconnected: readonly SimTx[]
-  /** Blocks that joined, lowest first. */
-  readonly connected: readonly SimBlock[]
-  /** Transactions of the blocks that joined, lowest first, without coinbases. */
-  readonly confirmed: () => readonly SimTx[]
-}
+/** Receives the transactions of the blocks that left the best chain: lowest block first, without coinbases. */
+type Watcher = (left: readonly SimTx[]) => void
 
 type NewBlock = Pick<SimBlock, 'hash' | 'parent' | 'height' | 'time' | 'txCount'>
 
@@ -71,7 +64,7 @@ export class SimChain {
   readonly #active: SimBlock[] = []
   readonly #children = new Map<string, number>()
   readonly #pools: readonly MiningPool[]
-  readonly #watchers = new Set<(move: Move) => void>()
+  readonly #watchers = new Set<Watcher>()
   #payments = 0
   /** While several blocks are mined as one change. */
   #isQuiet = false
@@ -127,7 +120,7 @@ export class SimChain {
   }
 
   /** Calls back after every change of the best chain; the returned function ends that. */
-  watch(watcher: (move: Move) => void): () => void {
+  watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher)
     return () => this.#watchers.delete(watcher)
   }
@@ -164,19 +157,18 @@ export class SimChain {
     } finally {
       this.#isQuiet = false
     }
-    if (activate) this.#tell(this.#move(left.disconnected, [...left.connected, ...mined]))
+    if (activate) this.#tell(left)
     else this.#moveTo(before)
     this.store.markTip(this.tip.number)
     return mined
   }
 
   /** Makes any known block the tip of the best chain, with more work or less. */
-  setTip(hash: string): Move {
-    const move = this.#moveTo(this.block(hash))
+  setTip(hash: string): void {
+    const left = this.#moveTo(this.block(hash))
     this.store.markTip(this.tip.number)
     this.store.flush()
-    this.#tell(move)
-    return move
+    this.#tell(left)
   }
 
   /** A block in the making on the tip. Until it is closed or abandoned, the chain's coins are those after its transactions. */
@@ -206,7 +198,7 @@ export class SimChain {
     )
     this.#active.push(block)
     this.store.markTip(block.number)
-    this.#tell({ disconnected: [], connected: [block], confirmed: () => draft.txs })
+    this.#tell([])
     return block
   }
 
@@ -278,20 +270,13 @@ export class SimChain {
     return block
   }
 
-  #tell(move: Move): void {
+  #tell(left: readonly SimTx[]): void {
     if (this.#isQuiet) return
-    for (const watcher of this.#watchers) watcher(move)
+    for (const watcher of this.#watchers) watcher(left)
   }
 
-  #move(disconnected: readonly SimTx[], connected: readonly SimBlock[]): Move {
-    return {
-      disconnected,
-      connected,
-      confirmed: () => connected.flatMap((block) => this.read(block).txs.slice(1)),
-    }
-  }
-
-  #moveTo(target: SimBlock): Move {
+  /** @returns the transactions of the blocks that left, as watchers receive them. */
+  #moveTo(target: SimBlock): readonly SimTx[] {
     const fork = forkOf(this.tip, target)
     const left: (readonly SimTx[])[] = []
     while (this.tip !== fork) left.push(this.#disconnectTip())
@@ -300,9 +285,8 @@ export class SimChain {
       if (block === fork) break
       connected.push(block)
     }
-    connected.reverse()
-    for (const block of connected) this.#connect(block)
-    return this.#move(left.reverse().flat(), connected)
+    for (const block of connected.reverse()) this.#connect(block)
+    return left.reverse().flat()
   }
 
   /** @returns the transactions without the coinbase. */

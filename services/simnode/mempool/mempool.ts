@@ -9,7 +9,7 @@ export interface PoolEntry {
   readonly weight: number
   readonly vsize: number
   /** What it spends, in the order of its inputs. */
-  spends: readonly Coin[]
+  readonly spends: readonly Coin[]
   readonly fee: bigint
   /** Unix seconds on the chain's clock. */
   readonly time: number
@@ -127,16 +127,6 @@ export class Pool {
     return [...chosen].map((entry) => entry.tx)
   }
 
-  /** After blocks have joined the chain, and none has left it: takes out what they hold, and what conflicts with them. */
-  confirm(txs: readonly SimTx[]): void {
-    // Children before parents: what is left of a parent's children then is what stays in the pool.
-    for (const tx of txs.toReversed()) {
-      const entry = this.#entries.get(tx.txid)
-      if (entry === undefined) this.#dropConflicting(tx)
-      else this.#settle(entry)
-    }
-  }
-
   /**
    * After the chain has moved: everything is tried again, the transactions of blocks that left first, then what was here.
    * What the new chain holds, or conflicts with, no longer finds its inputs and falls out.
@@ -151,28 +141,6 @@ export class Pool {
       this.accept(entry.tx)
     }
     this.setClock(time, height)
-  }
-
-  #dropConflicting(tx: SimTx): void {
-    for (const { prevTxid, prevVout } of tx.inputs) {
-      const conflicting = this.#spenders.get(outpoint(prevTxid, prevVout))
-      if (conflicting !== undefined) this.drop(conflicting)
-    }
-  }
-
-  /** The entry is confirmed: it goes, and those that spend from it now spend coins of the chain. */
-  #settle(entry: PoolEntry): void {
-    const { txid } = entry.tx
-    entry.tx.outputs.forEach((_, vout) => this.coins.remove(txid, vout))
-    for (const coin of entry.spends) this.#spenders.delete(outpoint(coin.txid, coin.vout))
-    for (const parent of entry.parents) parent.children.delete(entry)
-    for (const child of entry.children) {
-      child.parents.delete(entry)
-      child.spends = child.spends.map((coin) =>
-        coin.txid === txid ? (this.chainCoins.get(txid, coin.vout) ?? coin) : coin,
-      )
-    }
-    this.#entries.delete(txid)
   }
 
   #clear(): void {

@@ -1,11 +1,12 @@
-import { decodeAddress } from '../../../pipelines/chain/address.js'
 import { workOf } from '../../../pipelines/chain/difficulty.js'
 import {
+  hashParameter,
   INVALID_PARAMETER,
   METHOD_NOT_FOUND,
   NOT_FOUND,
   type Params,
   RpcError,
+  scriptToScan,
   TYPE_ERROR,
 } from '../../json-rpc.js'
 import { blockJson, chainwork, coins, DIFFICULTY, openHeaderJson, openTxJson, spentBy } from './block-json.js'
@@ -85,13 +86,7 @@ export class Rpc {
 
   #blockBy(which: unknown): SimBlock {
     if (typeof which === 'number') return this.#blockAt(which)
-    if (typeof which !== 'string' || !/^[0-9a-f]{64}$/.test(which)) {
-      throw new RpcError(
-        INVALID_PARAMETER,
-        `blockhash must be of length 64 (not ${String(String(which).length)}, for '${String(which)}')`,
-      )
-    }
-    const block = this.#chain.get(which)
+    const block = this.#chain.get(hashParameter(which))
     if (block === undefined) throw new RpcError(NOT_FOUND, 'Block not found')
     return block
   }
@@ -177,7 +172,9 @@ export class Rpc {
     if (action !== 'start') return action === 'status' ? 'null' : 'false'
     if (!Array.isArray(objects))
       throw new RpcError(INVALID_PARAMETER, 'scanobjects argument is required for the start action')
-    const wanted = new Map(objects.map((each) => [this.#scriptOf(each).toString('latin1'), true]))
+    const wanted = new Map(
+      objects.map((each) => [scriptToScan(each, this.#chain.network).toString('latin1'), true]),
+    )
     const { tip, coins: set } = this.#chain
     const unspents: string[] = []
     let total = 0n
@@ -194,17 +191,6 @@ export class Rpc {
       `{"success":true,"txouts":${String(set.size)},"height":${String(tip.height)},"bestblock":"${tip.hash}",` +
       `"unspents":[${unspents.join(',')}],"total_amount":${coins(total)}}`
     )
-  }
-
-  /** The script of an `addr(…)` or `raw(…)` descriptor, with or without its checksum. */
-  #scriptOf(object: unknown): Buffer {
-    const descriptor =
-      typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
-    const [, kind, inside] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#\w{8})?$/.exec(String(descriptor)) ?? []
-    if (kind === 'raw' && inside !== undefined) return Buffer.from(inside, 'hex')
-    const decoded = inside === undefined ? undefined : decodeAddress(inside, this.#chain.network)
-    if (decoded === undefined) throw new RpcError(NOT_FOUND, `Invalid descriptor '${String(descriptor)}'`)
-    return decoded.script
   }
 
   /** Work of the last blocks over the time between the earliest and the latest of them and the one before. */
