@@ -96,6 +96,12 @@ describe('trying again', () => {
     expect(node.calls).toHaveLength(2)
   })
 
+  it('is not done for a height above the tip, which has no hash', async () => {
+    expect(await client.hashAt(9)).toBeUndefined()
+    expect(await client.hashAt(1)).toBe(node.chain[1]?.hash)
+    expect(node.calls).toHaveLength(2)
+  })
+
   it.each([
     ['in a request', { kind: 'hang' }, () => node.calls.length === 1],
     ['between two', { kind: 'status', status: 503, retryAfter: '3600' }, () => said.length === 1],

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { parseBlock, serializeBlock } from '../../../pipelines/chain/block.js'
+import { hexOf } from '../../../pipelines/chain/hash.js'
+import { outpointOf, outpointsOf } from '../../../pipelines/chain/prevout.js'
+import { parseTx, serializeTx } from '../../../pipelines/chain/transaction.js'
+
+const NO_TXID = '0'.repeat(64)
+
+function tx(prevTxid: string, prevVout: number): Buffer {
+  const input = { prevTxid, prevVout, scriptSig: Buffer.alloc(2), sequence: 0, witness: [] }
+  const parts = {
+    version: 2,
+    locktime: 0,
+    inputs: [input],
+    outputs: [{ value: 1n, script: Buffer.alloc(1) }],
+  }
+  return serializeTx(parts, false)
+}
+
+describe('serializeBlock', () => {
+  it.each([1, 0xfc, 0xfd, 0xffff, 0x1_0000])('is read again with %i transactions', (count) => {
+    const raw = tx('ab'.repeat(32), 3)
+    const header = Buffer.alloc(80, 7)
+    const block = serializeBlock(
+      header,
+      Array.from({ length: count }, () => raw),
+    )
+    expect(block.subarray(0, 80).equals(header)).toBe(true)
+    const { txs } = parseBlock(block)
+    expect([txs.length, txs.at(-1)?.raw.equals(raw)]).toEqual([count, true])
+  })
+})
+
+describe('outpointsOf', () => {
+  it('names what a transaction spends, and nothing for a coinbase', () => {
+    expect(outpointsOf(parseTx(tx('ab'.repeat(32), 3)))).toEqual([outpointOf('ab'.repeat(32), 3)])
+    expect(outpointsOf(parseTx(tx(NO_TXID, 0xffff_ffff)))).toEqual([])
+  })
+})
+
+describe('hexOf', () => {
+  it('is of the bytes of a view alone', () => {
+    const whole = Uint8Array.of(1, 2, 0xff, 4)
+    expect(hexOf(whole.subarray(1, 3))).toBe('02ff')
+    expect(hexOf(new Uint8Array())).toBe('')
+  })
+})

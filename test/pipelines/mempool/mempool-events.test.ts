@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { displayBytes } from '../../../pipelines/chain/hash.js'
+import { openEmbeddedLog } from '../../../pipelines/log/embedded/embedded.js'
+import type { EventLog } from '../../../pipelines/log/port.js'
+import { MempoolEvents } from '../../../pipelines/mempool/mempool-events.js'
+import { NodeEventSchema, PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+
+type Event = NonNullable<MessageInitShape<typeof NodeEventSchema>['event']>
+
+let folder: string
+let log: EventLog
+let sequence: bigint
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'headwater-mempool-events-'))
+  log = await openEmbeddedLog(folder)
+  sequence = 0n
+})
+afterEach(async () => {
+  await log.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const id = (digit: string): string => digit.repeat(64)
+const entry = (digit: string) => ({
+  txid: displayBytes(id(digit)),
+  raw: Buffer.from(digit, 'hex'),
+  fee: 5n,
+  firstSeen: 9,
+})
+
+/** @returns the position. */
+function write(event: Event, { epoch = 1, seenAt = 0 } = {}): Promise<number> {
+  const fields = { epoch, sequence: sequence++, chainPosition: BigInt(seenAt), event }
+  return log.append('node', [toBinary(NodeEventSchema, create(NodeEventSchema, fields))])
+}
+
+const snapshot = (part: number, parts: number, ...digits: string[]): Event => {
+  return { case: 'poolSnapshot', value: { part, parts, enteredBefore: 2n, entries: digits.map(entry) } }
+}
+const delta = (
+  snapshotPosition: number,
+  entered: readonly string[],
+  left: readonly string[] = [],
+): Event => ({
+  case: 'poolDelta',
+  value: {
+    ...{ snapshotPosition: BigInt(snapshotPosition), enteredBefore: 2n, entered: entered.map(entry) },
+    left: left.map((digit) => {
+      return { txid: displayBytes(id(digit)), reason: PoolLeft_Reason.REPLACED, by: displayBytes(id('f')) }
+    }),
+  },
+})
+
+/** Txids that the log holds now. */
+async function stored(): Promise<string[]> {
+  const txids = new Set<string>()
+  for await (const step of new MempoolEvents(log, pino({ level: 'silent' })).stored()) {
+    if (step.kind === 'snapshot') txids.clear()
+    const deltas = step.kind === 'snapshot' ? [{ entered: step.entries, left: [] }] : step.deltas
+    for (const { entered, left } of deltas) {
+      for (const { txid } of left) txids.delete(txid)
+      for (const { txid } of entered) txids.add(txid)
+    }
+  }
+  return [...txids].map((txid) => txid.charAt(0))
+}
+
+describe('the mempool that the log holds', () => {
+  it('is the last whole snapshot and what came after it', async () => {
+    expect(await stored()).toEqual([])
+    const first = await write(snapshot(0, 1, 'a', 'b'))
+    await write(delta(first, ['c'], ['a']))
+    expect(await stored()).toEqual(['b', 'c'])
+    const second = await write(snapshot(0, 2, 'd'))
+    expect(await stored()).toEqual(['b', 'c'])
+    await write(snapshot(1, 2, 'e'))
+    await write(delta(second, ['1']))
+    expect(await stored()).toEqual(['d', 'e', '1'])
+  })
+
+  it('leaves out events of a superseded poller, duplicates and what is no event', async () => {
+    const position = await write(snapshot(0, 1, 'a'), { epoch: 2 })
+    await write(delta(position, ['b']), { epoch: 1 })
+    await log.append('node', [Uint8Array.of(0xff)])
+    await write(delta(position, ['c']), { epoch: 2 })
+    sequence--
+    await write(delta(position, [], ['c']), { epoch: 2 })
+    expect(await stored()).toEqual(['a', 'c'])
+  })
+})
+
+describe('the steps of records', () => {
+  it('name transactions by hex and join deltas that were seen beside the same chain', async () => {
+    await write(snapshot(0, 1, 'a'), { seenAt: 1 })
+    await write(delta(0, ['b']), { seenAt: 2 })
+    await write(delta(0, [], ['b']), { seenAt: 2 })
+    await write(delta(0, ['c']), { seenAt: 3 })
+    const events = new MempoolEvents(log, pino({ level: 'silent' }))
+    const steps = events.steps(await log.read('node', 0, 10))
+    const told = (digit: string) => ({
+      ...{ txid: id(digit), raw: Buffer.from(digit, 'hex'), fee: 5n, firstSeen: 9 },
+    })
+    expect(steps).toMatchObject([
+      { kind: 'snapshot', seenAt: 1, position: 0, entries: [told('a')], enteredBefore: 2 },
+      {
+        ...{ kind: 'deltas', seenAt: 2 },
+        deltas: [
+          { entered: [told('b')], left: [], enteredBefore: 2 },
+          { entered: [], left: [{ txid: id('b'), reason: PoolLeft_Reason.REPLACED, by: id('f') }] },
+        ],
+      },
+      { kind: 'deltas', seenAt: 3, deltas: [{ entered: [told('c')] }] },
+    ])
+  })
+})
+
+describe('where a reader begins', () => {
+  it('is the last snapshot that was seen beside the chain that it has', async () => {
+    const first = await write(snapshot(0, 1, 'a'), { seenAt: 10 })
+    await write(delta(first, ['b']), { seenAt: 20 })
+    const second = await write(snapshot(0, 1, 'a', 'b'), { seenAt: 30 })
+    const events = new MempoolEvents(log, pino({ level: 'silent' }))
+    expect(await events.findStart(25)).toEqual({ from: first, last: second })
+    expect(await events.findStart(30)).toEqual({ from: second, last: second })
+  })
+})
