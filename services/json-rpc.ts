@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { decodeAddress } from '../pipelines/chain/address.js'
@@ -79,19 +80,14 @@ export async function serveNode(options: NodeServerOptions): Promise<NodeServer>
   })
   // Longer than any client keeps a connection: closing must not race with the next request.
   server.keepAliveTimeout = 120_000
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port ?? 0, '127.0.0.1', resolve)
-  })
+  await once(server.listen(options.port ?? 0, '127.0.0.1'), 'listening')
   return {
     port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve()
-        })
-        server.closeAllConnections()
-      }),
+    close: async () => {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
   }
 }
 

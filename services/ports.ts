@@ -1,4 +1,5 @@
-import { connect, createServer } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { StartRefused } from './lifecycle.js'
 
 /** Somebody else listens there. */
@@ -27,19 +28,16 @@ export async function assertPortFree(port: number, host: string, what: string): 
 }
 
 /** Whether somebody listens there and takes connections: on a port of this machine, or on a socket's path. */
-export function isOpen(
+export async function isOpen(
   at: { readonly port: number; readonly host: string } | { readonly path: string },
 ): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(at)
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => {
-      resolve(false)
-    })
-  })
+  const socket = connect(at)
+  const isOpened = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  return isOpened
 }
 
 /** A host as URLs have it. */
@@ -51,16 +49,11 @@ export function reachable(host: string): string {
   return hostInUrl(host === '::' ? '::1' : host)
 }
 
-function listenOnce(port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen({ port, host, exclusive: true }, () => {
-      const address = server.address()
-      const got = typeof address === 'object' && address !== null ? address.port : port
-      server.close(() => {
-        resolve(got)
-      })
-    })
-  })
+async function listenOnce(port: number, host: string): Promise<number> {
+  const server = createServer().listen({ port, host, exclusive: true })
+  await once(server, 'listening')
+  const taken = (server.address() as AddressInfo).port
+  server.close()
+  await once(server, 'close')
+  return taken
 }

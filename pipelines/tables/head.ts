@@ -32,23 +32,13 @@ export interface Head {
   readonly reached: boolean
 }
 
-interface RawHead {
-  position: string
-  previous: string
-  chain: string
-  tipHeight: string
-  tipHash: string
-  finalHeight: string
-  epoch: number
-  sequence: string
-  disconnectedHashes: string[]
-  connectedHashes: string[]
-  blocksBefore: string
-  reorgsBefore: string
-  writtenMs: string
-  writtenBy: string
-  hasReached: number
-}
+type RawHead = Record<
+  'position' | 'previous' | 'tipHeight' | 'tipHash' | 'finalHeight' | 'sequence',
+  string
+> &
+  Record<'blocksBefore' | 'reorgsBefore' | 'writtenMs' | 'writtenBy', string> &
+  Record<'disconnectedHashes' | 'connectedHashes', string[]> &
+  Pick<Head, 'chain' | 'epoch'> & { hasReached: number }
 
 const COLUMNS = `position, previous, chain, tip_height AS tipHeight, lower(hex(tip_hash)) AS tipHash,
   final_height AS finalHeight, epoch, sequence, arrayMap(x -> lower(hex(x)), disconnected) AS disconnectedHashes,

@@ -9,7 +9,7 @@ import { notePlace, servingDatabase } from '../../pipelines/tables/serving.js'
 import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
-import { runService, type ServiceContext, StartRefused } from '../lifecycle.js'
+import { runService, type ServiceContext, StartRefused, untilAborted } from '../lifecycle.js'
 import { serveObservation } from '../observation.js'
 import { MaterializerMetrics } from './metrics.js'
 import { standStill } from './stand-still.js'
@@ -158,10 +158,7 @@ async function successorOf(db: Database): Promise<string | undefined> {
 async function supersededOrRefuse(error: Superseded, { isExclusive, lost }: Lease): Promise<undefined> {
   if (!isExclusive) throw new StartRefused(error.message)
   const waited = AbortSignal.any([lost, AbortSignal.timeout(LEASE_ENDS_MS)])
-  if (!waited.aborted)
-    await new Promise((resolve) => {
-      waited.addEventListener('abort', resolve, { once: true })
-    })
+  await untilAborted(waited)
   if (!lost.aborted) throw new StartRefused(error.message)
   return undefined
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Logger } from '../../logger.js'
 import { type Admin, type KafkaAccess, KafkaClient } from './client.js'
 import { KafkaLease } from './lease.js'
@@ -79,15 +80,12 @@ class KafkaLog implements EventLog {
     if (signal?.aborted === true) return
     const waited = this.#reader(topic).then((reader) => reader.wait(position, timeoutMs))
     if (signal === undefined) return waited
-    await new Promise<void>((resolve, reject) => {
-      const done = (): void => {
-        resolve()
-      }
-      signal.addEventListener('abort', done, { once: true })
-      waited.then(done, reject).finally(() => {
-        signal.removeEventListener('abort', done)
-      })
-    })
+    const over = new AbortController()
+    try {
+      await Promise.race([waited, once(signal, 'abort', { signal: over.signal })])
+    } finally {
+      over.abort()
+    }
   }
 
   async lead(consumer: string, signal: AbortSignal): Promise<Lease> {

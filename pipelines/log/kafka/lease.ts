@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Consumer, KafkaClient } from './client.js'
 import { type Lease, PARTITION } from '../port.js'
@@ -105,16 +106,8 @@ export class KafkaLease implements Lease {
     await this.#consumer.connect()
     await this.#consumer.subscribe({ topic })
     await this.#consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve() })
-    await Promise.race([
-      this.#assigned,
-      new Promise<never>((_, reject) => {
-        const refuse = (): void => {
-          reject(gone.reason as Error)
-        }
-        if (gone.aborted) refuse()
-        gone.addEventListener('abort', refuse, { once: true })
-      }),
-    ])
+    if (!gone.aborted) await Promise.race([this.#assigned, once(gone, 'abort')])
+    gone.throwIfAborted()
   }
 
   #lose(): void {

@@ -1,4 +1,5 @@
 import { App } from '@tinyhttp/app'
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from '../../../pipelines/logger.js'
@@ -95,16 +96,14 @@ export class Server {
   }
 
   /** @returns the port. @throws PortTaken. */
-  listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#http.once('error', (error: NodeJS.ErrnoException) => {
-        const taken = error.code === 'EADDRINUSE'
-        reject(taken ? new PortTaken(port, host, 'the documentation (DOCS_PORT)') : error)
-      })
-      this.#http.listen({ host, port, exclusive: true }, () => {
-        resolve((this.#http.address() as AddressInfo).port)
-      })
-    })
+  async listen(host: string, port: number): Promise<number> {
+    try {
+      await once(this.#http.listen({ host, port, exclusive: true }), 'listening')
+      return (this.#http.address() as AddressInfo).port
+    } catch (error) {
+      const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+      throw isTaken ? new PortTaken(port, host, 'the documentation (DOCS_PORT)') : error
+    }
   }
 
   /** Takes no more requests, and waits a moment for those under way. */

@@ -65,23 +65,14 @@ interface Gatherers {
 /** What a gatherer asks. */
 type Keys = [keys: readonly string[], signal: AbortSignal]
 
-interface RawScriptRow {
-  key: string
-  ordinal: string
-  height: number
-  blockHash: string
-  txIndex: number
-  id: string
-  time: number
-  received: string
-  sent: string
-  totalReceived: string
-  totalSent: string
-  unspentCount: string
-  firstHeight: number
-  firstTime: number
-  dilithium: number
-}
+type RawScriptRow = Pick<
+  ScriptRow,
+  'height' | 'blockHash' | 'txIndex' | 'time' | 'firstHeight' | 'firstTime'
+> &
+  Record<'key' | 'id' | 'ordinal' | 'received' | 'sent' | 'totalReceived' | 'totalSent', string> & {
+    unspentCount: string
+    dilithium: number
+  }
 
 /** Rows of a script's end that are looked at first; of one that a reorganisation rewrote more may be stale. */
 const LAST_ROWS = 8
@@ -276,26 +267,10 @@ export class Tables {
   }
 }
 
-interface RawPlace {
-  key: string
-  height: number
-  blockHash: string
-  txIndex: number
-  witnessTxid: string
-  time: number
-  size: number
-  weight: number
-  dilithium: number
-}
+type RawPlace = Omit<Place, 'txid' | 'wtxid' | 'isDilithium'> &
+  Record<'key' | 'witnessTxid', string> & { dilithium: number }
 
-interface RawSpend {
-  key: string
-  vout: number
-  height: number
-  blockHash: string
-  spender: string
-  vin: number
-}
+type RawSpend = Omit<Spend, 'txid'> & Record<'key' | 'spender', string>
 
 function toPlace(row: RawPlace): Place {
   const { key, height, blockHash, txIndex, witnessTxid, time, size, weight, dilithium } = row

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseBlock, serializeBlock } from '../../../pipelines/chain/block.js'
+import { readBlock, serializeBlock } from '../../../pipelines/chain/block.js'
 import { hexOf } from '../../../pipelines/chain/hash.js'
 import { outpointOf, outpointsOf } from '../../../pipelines/chain/prevout.js'
 import { parseTx, serializeTx } from '../../../pipelines/chain/transaction.js'
@@ -26,7 +26,7 @@ describe('serializeBlock', () => {
       Array.from({ length: count }, () => raw),
     )
     expect(block.subarray(0, 80).equals(header)).toBe(true)
-    const { txs } = parseBlock(block)
+    const { txs } = readBlock(block)
     expect([txs.length, txs.at(-1)?.raw.equals(raw)]).toEqual([count, true])
   })
 })
