@@ -1,5 +1,5 @@
 import { parentPort, Worker, type WorkerOptions } from 'node:worker_threads'
-import { PROGRAMMING_ERRORS } from './defect.js'
+import { coded, PROGRAMMING_ERRORS } from './errors.js'
 
 /** Threads run the build, also where this module runs from its sources, as in tests. */
 const BUILD = new URL(import.meta.url.endsWith('.ts') ? '../dist/' : '../', import.meta.url)
@@ -131,9 +131,7 @@ export function answerJobs<Result>(
 }
 
 /** A job would take more memory or time than any may have. */
-export class TooMuch extends Error {
-  override readonly name = 'TooMuch'
-}
+export class TooMuch extends coded('HW_CONTENT_TOO_LARGE') {}
 
 /** Runs jobs on what others wrote in a thread of bounded memory and time: a job that is too much ends the thread, and the next job starts another one. */
 export class BoundedThread<Job, Result> {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { NETWORKS } from '../pipelines/chain/networks.js'
+import { coded, StartRefused, UsageError } from '../pipelines/errors.js'
 import { parseLogUrl } from '../pipelines/log/address.js'
 
 /** What a setting is, once: its parser, its line in the README and its redaction come from here. */
@@ -9,22 +10,16 @@ interface Setting<T> {
   readonly fallback: string
   readonly secret: boolean
   readonly doc: string
-  /** @throws Fault naming what is allowed. `text` is undefined where the variable is unset or empty. */
+  /** @throws UsageError naming what is allowed; it never repeats the value of a secret. `text` is undefined where the variable is unset or empty. */
   parse(text: string | undefined): T
 }
 
-/** Says what a value has to be; never repeats the value of a secret. */
-class Fault extends Error {}
-
-/** All faults of a configuration together, one line each. */
-export class ConfigError extends Error {
-  readonly faults: readonly string[]
-  constructor(faults: readonly string[]) {
+/** All errors of a configuration together, one line each. */
+export class ConfigError extends coded('HW_CONFIG_INVALID', StartRefused) {
+  constructor(readonly faults: readonly string[]) {
     super(
       `The configuration has ${String(faults.length)} fault(s):\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
     )
-    this.name = 'ConfigError'
-    this.faults = faults
   }
 }
 
@@ -38,7 +33,7 @@ function integer(
   const parse = (text: string | undefined): number => {
     if (text === undefined) return fallback
     const value = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-    if (!(value >= least && value <= most)) throw new Fault(`must be an ${type}, not '${text}'`)
+    if (!(value >= least && value <= most)) throw new UsageError(`must be an ${type}, not '${text}'`)
     return value
   }
   return { env, type, fallback: String(fallback), secret: false, doc, parse }
@@ -54,7 +49,7 @@ function text(
 ): Setting<string> {
   const parse = (value: string | undefined): string => {
     if (value === undefined) return shape.fallback
-    if (!shape.matches.test(value)) throw new Fault(`must be a ${shape.type}, not '${value}'`)
+    if (!shape.matches.test(value)) throw new UsageError(`must be a ${shape.type}, not '${value}'`)
     return value
   }
   return { env, type: shape.type, fallback: shape.fallback, secret: false, doc, parse }
@@ -85,7 +80,7 @@ const secret = (env: string, doc: string): Setting<string | undefined> =>
 function headerSecret(env: string, doc: string): Setting<string | undefined> {
   const type = 'secret (printable ASCII)'
   return optional({ env, type, secret: true }, doc, (given) => {
-    if (!/^[ -~]+$/.test(given)) throw new Fault(`must be a ${type}`)
+    if (!/^[ -~]+$/.test(given)) throw new UsageError(`must be a ${type}`)
     return given
   })
 }
@@ -95,7 +90,7 @@ function url(env: string, protocols: readonly string[], doc: string): Setting<st
   const type = `URL (${protocols.join(', ')})`
   return optional({ env, type }, doc, (given) => {
     const protocol = URL.canParse(given) ? new URL(given).protocol.slice(0, -1) : ''
-    if (!protocols.includes(protocol)) throw new Fault(`must be a ${type}`)
+    if (!protocols.includes(protocol)) throw new UsageError(`must be a ${type}`)
     return given
   })
 }
@@ -105,7 +100,7 @@ function logUrl(env: string, doc: string): Setting<string | undefined> {
     try {
       parseLogUrl(given)
     } catch (error) {
-      throw new Fault(error instanceof Error ? error.message : String(error))
+      throw new UsageError(error instanceof Error ? error.message : String(error))
     }
     return given
   })
@@ -123,7 +118,7 @@ function choice<T extends string>(
   const parse = (value: string | undefined): T | undefined => {
     if (value === undefined) return fallback
     const found = values.find((one) => one === value)
-    if (found === undefined) throw new Fault(`must be one of ${type}, not '${value}'`)
+    if (found === undefined) throw new UsageError(`must be one of ${type}, not '${value}'`)
     return found
   }
   return { env, type, fallback: fallback ?? '', secret: false, doc, parse }
@@ -331,7 +326,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
     try {
       values[field] = setting.parse(given === '' ? undefined : given)
     } catch (error) {
-      if (!(error instanceof Fault)) throw error
+      if (!(error instanceof UsageError)) throw error
       faults.push(`${setting.env} ${error.message}`)
     }
   }

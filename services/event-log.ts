@@ -1,10 +1,9 @@
+import { StartRefused } from '../pipelines/errors.js'
 import type { UpgradeProgress } from '../pipelines/log/embedded/embedded.js'
 import { openLog } from '../pipelines/log/open.js'
 import type { EventLog } from '../pipelines/log/port.js'
-import { LogFormatError } from '../pipelines/log/embedded/record-file.js'
 import type { Logger } from '../pipelines/logger.js'
 import type { Config } from './config.js'
-import { StartRefused } from './lifecycle.js'
 
 type LogSettings = Pick<
   Config,
@@ -14,7 +13,7 @@ type LogSettings = Pick<
 /**
  * Opens the event log that the settings name.
  * @param onUpgrade called now and then while a log of an earlier version is converted, which this waits for.
- * @throws StartRefused for credentials that are not whole, and for a log of a later version.
+ * @throws StartRefused for credentials that are not whole; LogFormatError for a log of a later version.
  */
 export async function openEventLog(
   config: LogSettings,
@@ -28,9 +27,5 @@ export async function openEventLog(
     username === undefined || password === undefined
       ? undefined
       : { mechanism: config.kafkaSaslMechanism, username, password }
-  try {
-    return await openLog({ url, dataDir, logger, ssl: kafkaSsl === 'true', sasl, onUpgrade })
-  } catch (error) {
-    throw error instanceof LogFormatError ? new StartRefused(error.message) : error
-  }
+  return openLog({ url, dataDir, logger, ssl: kafkaSsl === 'true', sasl, onUpgrade })
 }

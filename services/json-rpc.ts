@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { decodeAddress } from '../pipelines/chain/address.js'
 import type { Network } from '../pipelines/chain/networks.js'
+import { coded } from '../pipelines/errors.js'
 
 export const NOT_FOUND = -5
 export const INVALID_PARAMETER = -8
@@ -12,11 +13,9 @@ const INVALID_REQUEST = -32600
 const PARSE_ERROR = -32700
 
 /** An error as Bitcoin Core returns it. */
-export class RpcError extends Error {
-  override readonly name = 'RpcError'
-
+export class RpcError extends coded('HW_NODE_RPC') {
   constructor(
-    readonly code: number,
+    readonly rpcCode: number,
     message: string,
   ) {
     super(message)
@@ -24,8 +23,8 @@ export class RpcError extends Error {
 
   /** The HTTP status that goes with it. */
   get status(): number {
-    if (this.code === METHOD_NOT_FOUND) return 404
-    return this.code === INVALID_REQUEST ? 400 : 500
+    if (this.rpcCode === METHOD_NOT_FOUND) return 404
+    return this.rpcCode === INVALID_REQUEST ? 400 : 500
   }
 }
 
@@ -137,7 +136,7 @@ export function answerCalls({ calls, isBatch }: RpcRequest, callMethod: CallMeth
   return { status: 200, body: `[${answers.map(({ body }) => body).join(',')}]` }
 }
 
-function failure({ status, code, message }: RpcError, id: unknown): Answer {
+function failure({ status, rpcCode: code, message }: RpcError, id: unknown): Answer {
   return { status, body: JSON.stringify({ result: null, error: { code, message }, id }) }
 }
 

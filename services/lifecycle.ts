@@ -1,16 +1,12 @@
 import { once } from 'node:events'
-import { ConfigError, describe, loadConfig, type Config } from './config.js'
+import { codeOf, StartRefused } from '../pipelines/errors.js'
+import { describe, loadConfig, type Config } from './config.js'
 import { createLogger, type Logger } from './logger.js'
 
 /** Exit status that tells a supervisor that starting again would not help: a taken port, a wrong setting. */
 export const EXIT_REFUSED = 78
 
 const STOP_DEADLINE_MS = 15_000
-
-/** Thrown by a service that cannot run as it is set up; its message tells the operator what to change. */
-export class StartRefused extends Error {
-  override readonly name = 'StartRefused'
-}
 
 export interface ServiceContext {
   readonly config: Config
@@ -36,12 +32,17 @@ export async function runService(
   body: (context: ServiceContext) => Promise<void>,
   { stopDeadlineMs = STOP_DEADLINE_MS }: ServiceOptions = {},
 ): Promise<void> {
-  const config = configOrExit(name)
+  let config: Config
+  try {
+    config = loadConfig()
+  } catch (error) {
+    return refuse(name, error)
+  }
   const logger = createLogger(name, config.logLevel)
   const stop = new AbortController()
   stopOnSignals(stop, logger, stopDeadlineMs)
   const die = (error: unknown): never => {
-    if (error instanceof StartRefused) refuse(name, error.message)
+    if (error instanceof StartRefused) refuse(name, error)
     if (stop.signal.aborted && error instanceof Error && error.name === 'AbortError') process.exit(0)
     logger.fatal({ err: error }, error instanceof Error ? error.message : String(error))
     process.exit(1)
@@ -63,19 +64,36 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** Tells the operator in plain words and ends. */
-function refuse(name: string, message: string): never {
-  process.stderr.write(`${name}: ${message}\n`)
+/**
+ * Runs a command of the operator and ends the process with the status that it returns; with 2 where the command cannot be
+ * done as it was given, with `failed` where anything else fails.
+ */
+export async function runCommand(
+  name: string,
+  command: () => Promise<number>,
+  failed: number,
+): Promise<never> {
+  try {
+    process.exitCode = await command()
+  } catch (error) {
+    report(name, error)
+    process.exitCode = error instanceof StartRefused ? 2 : failed
+  }
+  // Connections that a driver left open would keep it for some seconds.
+  process.exit()
+}
+
+/** Reports to the operator in plain words and ends. */
+function refuse(name: string, error: unknown): never {
+  report(name, error)
   process.exit(process.connected ? EXIT_REFUSED : 1)
 }
 
-function configOrExit(name: string): Config {
-  try {
-    return loadConfig()
-  } catch (error) {
-    if (error instanceof ConfigError) refuse(name, error.message)
-    throw error
-  }
+/** What is refused is told whole; of other errors the first line is. */
+function report(name: string, error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error)
+  const text = error instanceof StartRefused ? message : (message.split('\n')[0] ?? '')
+  process.stderr.write(`${name}: ${codeOf(error)}: ${text}\n`)
 }
 
 function stopOnSignals(stop: AbortController, logger: Logger, deadlineMs: number): void {

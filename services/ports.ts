@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { StartRefused } from './lifecycle.js'
+import { coded, StartRefused } from '../pipelines/errors.js'
 
 /** Somebody else listens there. */
-export class PortTaken extends StartRefused {
+export class PortTaken extends coded('HW_PORT_IN_USE', StartRefused) {
   constructor(port: number, host: string, what: string) {
     super(
       `Port ${String(port)} on ${host}, wanted for ${what}, is taken: stop what listens there or choose another port`,

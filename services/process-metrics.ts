@@ -1,5 +1,6 @@
+import { codeOf } from '../pipelines/errors.js'
 import type { Topic } from '../pipelines/log/port.js'
-import { kindOf, MetricSet } from './prometheus.js'
+import { MetricSet } from './prometheus.js'
 import type { Vitals } from './vitals.js'
 
 export interface ProcessMetricsOptions {
@@ -26,12 +27,12 @@ export class ProcessMetrics extends MetricSet {
     super(prefix)
     this.vitals = vitals
     this.blocks = this.count('blocks_total', blocks, 'change')
-    this.errors = this.count('errors_total', errors, 'kind')
+    this.errors = this.count('errors_total', errors, 'code')
   }
 
   failed(error: unknown): void {
     this.vitals.failed(error)
-    this.errors.inc({ kind: kindOf(error) })
+    this.errors.inc({ code: codeOf(error) })
   }
 
   appended(topic: Topic, _events: number, seconds: number): void {

@@ -88,8 +88,3 @@ export class MetricSet {
     this.#registry.clear()
   }
 }
-
-/** A label for an error that is one of a few: the name of its class. */
-export function kindOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown'
-}

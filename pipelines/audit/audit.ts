@@ -1,4 +1,5 @@
 import type { BlockId } from '../chain/block.js'
+import { coded, StartRefused } from '../errors.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import type { NodeClient } from '../node/client.js'
@@ -81,9 +82,7 @@ const MOST_NAMED = 1_000
 export type Check = (context: AuditContext, found: Findings) => Promise<void>
 
 /** There is nothing to audit yet. */
-export class NothingIndexed extends Error {
-  override readonly name = 'NothingIndexed'
-}
+export class NothingIndexed extends coded('HW_NOTHING_INDEXED', StartRefused) {}
 
 export interface AuditOptions {
   readonly sample: number

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { coded } from '../errors.js'
 
 /** A page of the documentation, made of one Markdown or MDX file. */
 export interface Page {
@@ -67,8 +68,7 @@ export interface Fault {
 }
 
 /** A file that makes no page: names the line and what is wrong there. */
-export class ContentError extends Error {
-  override readonly name = 'ContentError'
+export class ContentError extends coded('HW_CONTENT_INVALID') {
   constructor(
     readonly line: number,
     message: string,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { codeOf } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { BoundedThread } from '../worker-thread.js'
 import type { DocumentJob } from './document-thread.js'
@@ -122,7 +123,8 @@ export class Content {
       return true
     } catch (error) {
       const message = `the folder cannot be read: ${error instanceof Error ? error.message : String(error)}`
-      if (this.#away?.message !== message) this.#options.logger.error({ folder: this.#folder }, message)
+      if (this.#away?.message !== message)
+        this.#options.logger.error({ code: codeOf(error), folder: this.#folder }, message)
       this.#away = { file: '.', line: 1, message }
       return false
     }
@@ -166,7 +168,7 @@ export class Content {
       const message = error instanceof Error ? error.message : String(error)
       const fault = { file, line: error instanceof ContentError ? error.line : 1, message }
       this.#options.logger.error(
-        { file, line: fault.line },
+        { code: codeOf(error), file, line: fault.line },
         `${lastGood === undefined ? 'not served' : 'served as it was before'}: ${message}`,
       )
       return { stamp, draft: lastGood, fault }
@@ -179,7 +181,7 @@ export class Content {
     const { pages, faults } = placePages(drafted)
     for (const { file, message } of faults)
       if (!this.#snapshot.faults.some((before) => before.message === message))
-        this.#options.logger.error({ file }, message)
+        this.#options.logger.error({ code: 'HW_CONTENT_INVALID', file }, message)
     const version = hashOf(pages.map(({ hash }) => hash))
     const all = [...known.flatMap(([, { fault }]) => fault ?? []), ...faults]
     const changed = version !== this.#snapshot.version

@@ -66,7 +66,7 @@ export class DamageReporter {
     if (refusal === this.#refusal && performance.now() < this.#repeatAt) return false
     const says =
       this.#refusal === '' ? 'the poller replaces it' : `the poller does not replace it: ${this.#refusal}`
-    logger.error({ damage: damage.name }, `the log is damaged, ${says}: ${damage.message}`)
+    logger.error({ code: damage.code }, `the log is damaged, ${says}: ${damage.message}`)
     const at = await announcer.alert(damage, await this.#stateOf(standing), this.#refusal)
     this.#alertedFrom = Math.min(this.#alertedFrom, at)
     this.#repeatAt = performance.now() + this.#waitMs

@@ -1,20 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDefect } from '../defect.js'
+import { isDefect, StartRefused } from '../errors.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import { type ChainView, loadChainView, nextChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead, writeHead } from '../tables/head.js'
-import { migrate, MigrationMismatch } from '../tables/migrate.js'
-import {
-  claimAgain,
-  claimWriting,
-  mustBeNewest,
-  newestWriter,
-  numberAfter,
-  Superseded,
-} from '../tables/writers.js'
+import { migrate } from '../tables/migrate.js'
+import { claimAgain, claimWriting, mustBeNewest, newestWriter, numberAfter } from '../tables/writers.js'
 import { Announcer } from './announce.js'
 import { BlockWriter } from './apply/block-writer.js'
 import { ChainReader } from './chain-reader.js'
@@ -36,8 +29,6 @@ const FILLING_BLOCKS = 10
 const IDLE_WAIT_MS = 250
 const LOOK_ROUND_MS = 1000
 const LONGEST_BACKOFF_MS = 2000
-/** Errors that trying again does not mend. */
-const ENDINGS = [PoisonEvent, Superseded, MigrationMismatch]
 
 export interface MaterializerOptions {
   readonly db: Database
@@ -158,7 +149,7 @@ export class Materializer {
         if (!moved) await this.#lookRound()
         if (!moved) await this.#options.log.wait('chain', this.#next, IDLE_WAIT_MS, signal)
       } catch (error) {
-        if (ENDINGS.some((ending) => error instanceof ending) || isDefect(error)) throw error
+        if (error instanceof PoisonEvent || error instanceof StartRefused || isDefect(error)) throw error
         // It may be rows that were lost.
         this.#reader = undefined
         this.#options.observer?.failed(error)
@@ -220,8 +211,8 @@ export class Materializer {
   }
 
   async #layAside(poison: PoisonEvent): Promise<boolean> {
-    const { topic, position, message } = poison
-    this.#options.logger.error({ topic, position }, `sent to topic dead-letters: ${message}`)
+    const { code, topic, position, message } = poison
+    this.#options.logger.error({ code, topic, position }, `sent to topic dead-letters: ${message}`)
     await writeAside(this.#options.log, poison)
     this.#damage.forget()
     this.#reader = undefined

@@ -268,7 +268,7 @@ export class NodeClient {
   /** At the 1st, 2nd, 4th, 8th … failure in a row: an outage of a day must not fill a disk. */
   #tell(method: string, failures: number, error: NodeFaultError): void {
     if ((failures & (failures - 1)) !== 0) return
-    this.#logger?.warn({ method, failures, kind: error.kind }, `${error.message}; trying again`)
+    this.#logger?.warn({ code: error.code, method, failures }, `${error.message}; trying again`)
   }
 }
 

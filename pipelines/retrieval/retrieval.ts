@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Page } from '../content/page.js'
+import { codeOf } from '../errors.js'
 import type { Logger } from '../logger.js'
 import {
   type Artefact,
@@ -245,7 +246,7 @@ export class Retrieval {
       return await readArtefact(folder, checksum)
     } catch (error) {
       const reason = error instanceof ArtefactUnusable ? error.message : String(error)
-      logger.warn({ folder, reason }, 'the index on disk is of no use: made anew')
+      logger.warn({ code: codeOf(error), folder, reason }, 'the index on disk is of no use: made anew')
       return undefined
     }
   }
@@ -273,7 +274,10 @@ export class Retrieval {
       return 'complete'
     } catch (error) {
       if (!(error instanceof ModelLost)) throw error
-      this.#options.logger.warn({ reason: error.message }, 'the model was lost while passages were embedded')
+      this.#options.logger.warn(
+        { code: error.code, reason: error.message },
+        'the model was lost while passages were embedded',
+      )
       return 'lost'
     } finally {
       this.#embedding = { done: 0, total: 0 }

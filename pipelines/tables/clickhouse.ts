@@ -1,21 +1,17 @@
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
-import { Defect, isDefect } from '../defect.js'
+import { coded, Defect, isDefect, type ErrorCode } from '../errors.js'
 import { RUN_AND_LOST, whileRunIsWhole } from './lost-writes.js'
 import { type Columns, type EncodedRows, structureOf } from './rowbinary.js'
 
 /** The server cannot be reached, did not answer as a server in order does, or refuses for now: try again later. */
-export class DatabaseUnavailable extends Error {
-  override readonly name = 'DatabaseUnavailable'
-}
+export class DatabaseUnavailable extends coded('HW_DATABASE_UNAVAILABLE') {}
 
 /** The server refused what it was asked: trying the same again would not help. */
-export class QueryRefused extends Defect {
-  override readonly name = 'QueryRefused'
-}
+export class QueryRefused extends coded<ErrorCode, Defect>('HW_QUERY_REFUSED', Defect) {}
 
 /** What was asked for has not been made yet: at a first start, or an upgrade, the tables are made while others look for them. */
-export class NotThere extends QueryRefused {}
+export class NotThere extends coded('HW_TABLE_MISSING', QueryRefused) {}
 
 /** Of a column, which a later migration adds, a table, and a database. */
 const UNKNOWN_CODES: readonly string[] = ['47', '60', '81']

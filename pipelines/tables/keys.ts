@@ -1,4 +1,4 @@
-import { Defect } from '../defect.js'
+import { Defect } from '../errors.js'
 
 /** Keys of one query, 325 kB of its text: a parameter in the URL holds 2,016 of them. */
 const MOST_KEYS = 5_000

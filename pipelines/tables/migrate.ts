@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { coded, StartRefused } from '../errors.js'
 import { type Database, NotThere, QueryRefused } from './clickhouse.js'
 import { hasReplicas, onAllReplicas } from './replicas.js'
 import { POINT_TABLES } from './visible.js'
@@ -16,9 +17,7 @@ interface Migration {
 }
 
 /** The database was made by other migrations than these: only a matching version may touch it. */
-export class MigrationMismatch extends Error {
-  override readonly name = 'MigrationMismatch'
-}
+export class MigrationMismatch extends coded('HW_SCHEMA_MISMATCH', StartRefused) {}
 
 /** How far a database is on its way to the schema of this version. */
 export interface Upgrade {

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
+import { coded, StartRefused } from '../errors.js'
 import { WRITERS } from './chain-tables.js'
 import { type Database, DatabaseUnavailable } from './clickhouse.js'
 import { EncodedRows } from './rowbinary.js'
 
 /** Another materializer has taken over: this one must stop. */
-export class Superseded extends Error {
-  override readonly name = 'Superseded'
+export class Superseded extends coded('HW_SUPERSEDED', StartRefused) {
   constructor(
     message: string,
     /** The database that has taken the place of this one, where that is what happened. */

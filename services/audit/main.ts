@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util'
-import { audit, NothingIndexed, type AuditReport } from '../../pipelines/audit/audit.js'
+import { audit, type AuditReport } from '../../pipelines/audit/audit.js'
 import { CHECKS } from '../../pipelines/audit/checks.js'
+import { StartRefused, UsageError } from '../../pipelines/errors.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { servingDatabase } from '../../pipelines/tables/serving.js'
-import { ConfigError, loadConfig } from '../config.js'
+import { loadConfig } from '../config.js'
 import { presentEngineUrl, presentNodeUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
+import { runCommand } from '../lifecycle.js'
 import { createLogger } from '../logger.js'
 import { Progress } from '../progress.js'
 
@@ -19,18 +21,7 @@ Compares what is indexed with what the node says. Exit status: 0 no difference, 
   --seed TEXT     which ones (default: others each time; the report names it)
   --check NAME    only this check (may be given again): ${Object.keys(CHECKS).join(', ')}`
 
-/** What keeps the audit from being made, in words for the operator. */
-class CannotAudit extends Error {}
-
-try {
-  process.exitCode = await main()
-} catch (error) {
-  const reason = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`audit: ${reason.split('\n')[0] ?? ''}\n`)
-  process.exit(2)
-}
-// The engine's and the node's connections would keep it for some seconds.
-process.exit()
+await runCommand('audit', main, 2)
 
 async function main(): Promise<number> {
   const options = { node: { type: 'string' }, json: { type: 'boolean' }, sample: { type: 'string' } } as const
@@ -51,13 +42,13 @@ async function main(): Promise<number> {
   }
   const sample = Number(values.sample ?? 200)
   if (!Number.isInteger(sample) || sample < 1 || sample > 100_000)
-    throw new CannotAudit('--sample is a number from 1 to 100000')
+    throw new UsageError('--sample is a number from 1 to 100000')
   const patience = Number(values.patience ?? 10)
-  if (!(patience >= 0 && patience <= 3600)) throw new CannotAudit('--patience is a number from 0 to 3600')
+  if (!(patience >= 0 && patience <= 3600)) throw new UsageError('--patience is a number from 0 to 3600')
   const names = values.check ?? Object.keys(CHECKS)
   const unknown = names.find((name) => !Object.hasOwn(CHECKS, name))
   if (unknown !== undefined)
-    throw new CannotAudit(`--check is one of ${Object.keys(CHECKS).join(', ')}, not '${unknown}'`)
+    throw new UsageError(`--check is one of ${Object.keys(CHECKS).join(', ')}, not '${unknown}'`)
   const checks = Object.fromEntries(Object.entries(CHECKS).filter(([name]) => names.includes(name)))
   const progress = new Progress(process.stderr)
   const report = await run({
@@ -75,14 +66,14 @@ async function run(given: {
   readonly patienceMs: number
   readonly options: Parameters<typeof audit>[1]
 }): Promise<AuditReport> {
-  const config = configOf()
+  const config = loadConfig()
   const logger = createLogger('audit', 'warn')
   const nodeUrl = given.nodeUrl ?? (await presentNodeUrl(config))
-  if (nodeUrl === undefined) throw new CannotAudit('no node: give --node URL, or set NODE_RPC_URL')
-  if (!URL.canParse(nodeUrl)) throw new CannotAudit('--node must be a URL, http://user:password@host:port')
+  if (nodeUrl === undefined) throw new StartRefused('no node: give --node URL, or set NODE_RPC_URL')
+  if (!URL.canParse(nodeUrl)) throw new UsageError('--node must be a URL, http://user:password@host:port')
   const url = await presentEngineUrl(config)
   if (url === undefined)
-    throw new CannotAudit('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
+    throw new StartRefused('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
   const named = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 600_000 })
   const db = named.sibling(await servingDatabase(named))
   const node = new NodeClient(nodeUrl, { maxAttempts: 3, timeoutMs: 120_000 })
@@ -91,21 +82,9 @@ async function run(given: {
   try {
     const { patienceMs } = given
     return await audit({ db, log, node, logger, signal, patienceMs }, given.options)
-  } catch (error) {
-    if (error instanceof NothingIndexed) throw new CannotAudit(error.message)
-    throw error
   } finally {
     node.close()
     await Promise.all([named.close(), db.close(), log.close()])
-  }
-}
-
-function configOf(): ReturnType<typeof loadConfig> {
-  try {
-    return loadConfig()
-  } catch (error) {
-    if (error instanceof ConfigError) throw new CannotAudit(error.faults.join('; '))
-    throw error
   }
 }
 

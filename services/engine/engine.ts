@@ -4,9 +4,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { FolderInUse } from '../../pipelines/errors.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { LOST_WRITES } from '../../pipelines/tables/lost-writes.js'
-import { StartRefused } from '../lifecycle.js'
 import { freePort, PortTaken } from '../ports.js'
 import { engineSettings, type Settings } from './settings.js'
 
@@ -40,13 +40,6 @@ export interface Engine {
   stop(): Promise<void>
   /** Resolves when the process is gone, for whatever reason, with what it said last. */
   readonly exited: Promise<string>
-}
-
-/** Another engine holds the folder. */
-export class FolderInUse extends StartRefused {
-  constructor(folder: string) {
-    super(`Another engine is running on ${folder}: stop it, or set DATA_DIR to another folder`)
-  }
 }
 
 /**
@@ -153,7 +146,10 @@ function outcome(child: ChildProcess, logger: Logger | undefined): Promise<strin
 }
 
 function startFailure(said: string, dataDir: string, httpPort: number): Error {
-  if (said.includes('Cannot lock file')) return new FolderInUse(dataDir)
+  if (said.includes('Cannot lock file'))
+    return new FolderInUse(
+      `Another engine is running on ${dataDir}: stop it, or set DATA_DIR to another folder`,
+    )
   if (said.includes('Address already in use')) return new PortTaken(httpPort, HOST, 'the engine')
   return new Error(`The engine on ${dataDir} did not start: ${said}`)
 }

@@ -1,7 +1,7 @@
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { engineUrl, presentNodeUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
-import { runService, StartRefused, untilAborted } from '../lifecycle.js'
+import { runService, untilAborted } from '../lifecycle.js'
 import { startExplorer } from './explorer.js'
 import { UpgradeAnswers } from './http/upgrading.js'
 
@@ -27,5 +27,5 @@ await runService('explorer', async ({ config, logger, signal }) => {
   if (refused === undefined) await untilAborted(signal)
   await explorer.close()
   await Promise.all([db.close(), log.close()])
-  if (refused !== undefined) throw new StartRefused(refused.message)
+  if (refused !== undefined) throw refused
 })

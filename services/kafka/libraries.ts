@@ -4,6 +4,7 @@ import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promis
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { coded, StartRefused } from '../../pipelines/errors.js'
 
 const POM = fileURLToPath(new URL('./pom.xml', import.meta.url))
 /** Of the dependency plugin: which Maven has by itself depends on Maven. */
@@ -13,9 +14,7 @@ const INSTALL_MS = 600_000
 const LEAST_JAVA = 17
 
 /** What this machine lacks to run Kafka. */
-export class NoKafka extends Error {
-  override readonly name = 'NoKafka'
-}
+export class NoKafka extends coded('HW_KAFKA_MISSING', StartRefused) {}
 
 /**
  * Kafka's libraries in a folder, fetched by Maven where they are not there yet.

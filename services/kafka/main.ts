@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { StartRefused, UsageError } from '../../pipelines/errors.js'
 import { KafkaClient } from '../../pipelines/log/kafka/client.js'
 import type { Logger } from '../../pipelines/logger.js'
-import { runService, StartRefused, untilAborted, type ServiceContext } from '../lifecycle.js'
+import { runService, untilAborted, type ServiceContext } from '../lifecycle.js'
 import { freePort, isOpen } from '../ports.js'
 import { Broker, type BrokerPlan } from './broker.js'
-import { kafkaLibraries, NoKafka } from './libraries.js'
+import { kafkaLibraries } from './libraries.js'
 
 const RESTART_MS = 1_000
 const LOOK_MS = 100
@@ -22,9 +23,7 @@ await runService('kafka', run, { stopDeadlineMs: 60_000 })
 async function run({ config, logger, signal, args }: ServiceContext): Promise<void> {
   const folder = join(config.dataDir, 'kafka')
   const { clusterId, plans } = await cluster(folder, brokerCount(args))
-  const libraries = await kafkaLibraries(join(config.dataDir, 'kafka-libraries')).catch((error: unknown) => {
-    throw error instanceof NoKafka ? new StartRefused(error.message) : error
-  })
+  const libraries = await kafkaLibraries(join(config.dataDir, 'kafka-libraries'))
   const say = (broker: Broker, { id, port }: BrokerPlan): void => {
     process.stdout.write(`broker ${String(id)} pid ${String(broker.pid)} port ${String(port)}\n`)
   }
@@ -63,7 +62,7 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
 function brokerCount(args: readonly string[]): number {
   const at = args.indexOf('--brokers')
   const given = at < 0 ? '1' : args[at + 1]
-  if (given !== '1' && given !== '3') throw new StartRefused(`--brokers is 1 or 3, not '${given ?? ''}'`)
+  if (given !== '1' && given !== '3') throw new UsageError(`--brokers is 1 or 3, not '${given ?? ''}'`)
   return Number(given)
 }
 

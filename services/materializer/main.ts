@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { StartRefused, UsageError } from '../../pipelines/errors.js'
 import { observedLog } from '../../pipelines/log/observed.js'
 import type { EventLog, Lease } from '../../pipelines/log/port.js'
 import { Materializer, type MaterializerHooks } from '../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
-import { MigrationMismatch } from '../../pipelines/tables/migrate.js'
 import { notePlace, servingDatabase } from '../../pipelines/tables/serving.js'
 import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
-import { runService, type ServiceContext, StartRefused, untilAborted } from '../lifecycle.js'
+import { runService, type ServiceContext, untilAborted } from '../lifecycle.js'
 import { serveObservation } from '../observation.js'
 import { MaterializerMetrics } from './metrics.js'
 import { standStill } from './stand-still.js'
@@ -129,7 +129,7 @@ async function foldInto(
     await materializer.run(signal)
   } catch (error) {
     if (error instanceof Superseded) return error.successor ?? (await supersededOrRefuse(error, lease))
-    if (error instanceof MigrationMismatch) throw new StartRefused(error.message)
+    if (error instanceof StartRefused) throw error
     if (!(error instanceof PoisonEvent || error instanceof LogShrank)) {
       // Started again it may meet the same: it ends with status 1, which the supervisor tells, and waits longer each time.
       if (error instanceof Error) await materializer.alert(error).catch(() => undefined)
@@ -154,12 +154,12 @@ async function successorOf(db: Database): Promise<string | undefined> {
   return successor === '' ? undefined : successor
 }
 
-/** @throws StartRefused where the other did not take over because this one's lease is lost: then they would do so in turns. */
+/** @throws Superseded where the other did not take over because this one's lease is lost: then they would do so in turns. */
 async function supersededOrRefuse(error: Superseded, { isExclusive, lost }: Lease): Promise<undefined> {
-  if (!isExclusive) throw new StartRefused(error.message)
+  if (!isExclusive) throw error
   const waited = AbortSignal.any([lost, AbortSignal.timeout(LEASE_ENDS_MS)])
   await untilAborted(waited)
-  if (!lost.aborted) throw new StartRefused(error.message)
+  if (!lost.aborted) throw error
   return undefined
 }
 
@@ -175,5 +175,5 @@ function crashAt(args: readonly string[]): MaterializerHooks {
   if (point === 'rows') return { beforeHead: die }
   if (point === 'head') return { afterHead: die }
   if (point === 'announcement') return { afterAnnouncement: die }
-  throw new StartRefused('--crash-at is followed by rows, head or announcement')
+  throw new UsageError('--crash-at is followed by rows, head or announcement')
 }

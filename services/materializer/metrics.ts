@@ -1,10 +1,10 @@
+import { codeOf } from '../../pipelines/errors.js'
 import { offsetOf } from '../../pipelines/events/positions.js'
 import type { LogObserver } from '../../pipelines/log/observed.js'
 import type { MaterializerObserver } from '../../pipelines/materialize/materializer.js'
 import type { Head } from '../../pipelines/tables/head.js'
 import type { Health } from '../observation.js'
 import { ProcessMetrics } from '../process-metrics.js'
-import { kindOf } from '../prometheus.js'
 import { Vitals } from '../vitals.js'
 
 export interface MaterializerSources {
@@ -28,7 +28,7 @@ export class MaterializerMetrics extends ProcessMetrics implements MaterializerO
       prefix: 'headwater_materializer_',
       vitals: new Vitals(),
       blocks: 'Blocks applied to the tables, by what was done: connected or disconnected.',
-      errors: 'Failed steps, by kind; each was tried again, or stopped it.',
+      errors: 'Failed steps, by code; each was tried again, or stopped it.',
     })
     this.#sources = sources
     const { head } = sources
@@ -71,7 +71,7 @@ export class MaterializerMetrics extends ProcessMetrics implements MaterializerO
   /** It stands still until someone does something. */
   stopped(why: Error): void {
     this.vitals.stopped(why.message)
-    this.errors.inc({ kind: kindOf(why) })
+    this.errors.inc({ code: codeOf(why) })
   }
 
   readonly inserted = (table: string, rows: number, seconds: number): void => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../pipelines/logger.js'
+import type { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
 
 const REMIND_MS = 30_000
 const LOOK_MS = 1_000
@@ -19,12 +20,12 @@ interface Standing {
  * @returns a database that took the place of the one at which it stopped; nothing when the signal aborts.
  */
 export async function standStill(
-  why: Error,
+  why: PoisonEvent | LogShrank,
   { logger, signal, tell, successor }: Standing,
 ): Promise<string | undefined> {
   for (let waited = 0; !signal.aborted; waited += LOOK_MS) {
     if (waited % REMIND_MS === 0) {
-      logger.error({ why: why.name }, `stopped, and stays so: ${why.message}`)
+      logger.error({ code: why.code }, `stopped, and stays so: ${why.message}`)
       await tell().catch((error: unknown) => {
         logger.warn({ err: error }, 'the explorers cannot be told')
       })

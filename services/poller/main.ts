@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { UsageError } from '../../pipelines/errors.js'
 import { observedLog } from '../../pipelines/log/observed.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { NodeClient } from '../../pipelines/node/client.js'
-import { isDefect } from '../../pipelines/defect.js'
-import { isFatal } from '../../pipelines/poll/errors.js'
 import { NO_STATE, Poller } from '../../pipelines/poll/poller.js'
 import { nodeUrl, readEndpoint } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
-import { runService, StartRefused, type ServiceContext } from '../lifecycle.js'
+import { runService, type ServiceContext } from '../lifecycle.js'
 import { serveObservation } from '../observation.js'
 import { PollerMetrics } from './metrics.js'
 
@@ -41,7 +40,6 @@ await runService('poller', async (context) => {
     while (!context.signal.aborted) await follow(context, parts)
   } catch (error) {
     if (context.signal.aborted) return
-    if (isFatal(error) && !isDefect(error) && error instanceof Error) throw new StartRefused(error.message)
     throw error
   } finally {
     await log.close()
@@ -85,12 +83,12 @@ async function follow(
   }
 }
 
-/** `--in-flight N` fetches so many blocks at once: with 1 each is a batch of its own in the log, for tests. @throws StartRefused. */
+/** `--in-flight N` fetches so many blocks at once: with 1 each is a batch of its own in the log, for tests. @throws UsageError. */
 function inFlightOf(args: readonly string[]): number {
   const at = args.indexOf('--in-flight')
   const inFlight = at < 0 ? IN_FLIGHT : Number(args[at + 1])
   if (Number.isInteger(inFlight) && inFlight > 0 && inFlight <= 64) return inFlight
-  throw new StartRefused('--in-flight is followed by a number from 1 to 64')
+  throw new UsageError('--in-flight is followed by a number from 1 to 64')
 }
 
 async function untilMoved(dataDir: string, url: string, signal: AbortSignal): Promise<void> {

@@ -23,7 +23,7 @@ export class PollerMetrics extends ProcessMetrics implements PollerObserver, Log
       prefix: 'headwater_poller_',
       vitals: new Vitals(pollIntervalMs),
       blocks: 'Blocks written to the log, as connected or as disconnected.',
-      errors: 'Failed requests to the node and failed polls, by kind; each was tried again.',
+      errors: 'Failed requests to the node and failed polls, by code; each was tried again.',
     })
     this.#state = state
     this.gauge('node_height', "Height of the node's tip, -1 while unknown.", () => state().nodeHeight)
@@ -54,7 +54,7 @@ export class PollerMetrics extends ProcessMetrics implements PollerObserver, Log
   readonly attempted = ({ method, outcome, seconds, error }: RpcAttempt): void => {
     this.#rpc.observe({ method, outcome }, seconds)
     if (error instanceof NodeFaultError) {
-      this.errors.inc({ kind: `node ${error.kind}` })
+      this.errors.inc({ code: error.code })
       this.vitals.failed(error)
     }
   }

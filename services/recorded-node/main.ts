@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { runService, StartRefused, untilAborted } from '../lifecycle.js'
+import { StartRefused, UsageError } from '../../pipelines/errors.js'
+import { runService, untilAborted } from '../lifecycle.js'
 import { startRecordedNode, type RecordedNodeOptions } from './node.js'
 
 const USAGE = 'npm run recorded-node -- --timeline FILE --port N [--frame K]'
@@ -28,7 +29,7 @@ function optionsOf(args: readonly string[]): RecordedNodeOptions {
       throw new Error('--timeline and --port are needed')
     return { timeline: values.timeline, port: number(values.port, 65_535), frame: number(values.frame, 1e9) }
   } catch (error) {
-    throw new StartRefused(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`)
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`)
   }
 }
 

@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { StartRefused, UsageError } from '../../pipelines/errors.js'
 import { CannotReplay, foldCopies, replay } from '../../pipelines/materialize/rebuild/replay.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { servingDatabase } from '../../pipelines/tables/serving.js'
-import { ConfigError, loadConfig } from '../config.js'
+import { loadConfig } from '../config.js'
 import { presentEngineUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
+import { runCommand } from '../lifecycle.js'
 import { createLogger } from '../logger.js'
 import { Progress } from '../progress.js'
 import { replayInto } from './into.js'
@@ -23,20 +25,9 @@ npm run replay -- --into NAME
 Builds a second database NAME from the whole log, while the first one serves and is written. When both are level, explorers
 and materializer go over to NAME in one step; the first one stays. Broken off, the same command goes on where it was.`
 
-try {
-  await main()
-} catch (error) {
-  const reason =
-    error instanceof ConfigError
-      ? error.faults.join('; ')
-      : String(error instanceof Error ? error.message : error)
-  process.stderr.write(`replay: ${reason.split('\n')[0] ?? ''}\n`)
-  process.exit(error instanceof CannotReplay || error instanceof ConfigError ? 2 : 1)
-}
-// The driver's connections would keep it for some seconds.
-process.exit()
+await runCommand('replay', main, 1)
 
-async function main(): Promise<void> {
+async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       'from-height': { type: 'string' },
@@ -47,15 +38,15 @@ async function main(): Promise<void> {
   })
   if (values.help === true) {
     process.stdout.write(`${USAGE}\n`)
-    return
+    return 0
   }
   const { into, ...others } = values
   if (into !== undefined && Object.keys(others).some((name) => name !== 'crash-at'))
-    throw new CannotReplay('--into builds all of a database: it goes with no other option')
+    throw new UsageError('--into builds all of a database: it goes with no other option')
   const config = loadConfig()
   const url = await presentEngineUrl(config)
   if (url === undefined)
-    throw new CannotReplay('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
+    throw new StartRefused('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
   const named = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 3_600_000 })
   const logger = createLogger('replay', 'warn')
   const log = await openEventLog(config, logger)
@@ -65,7 +56,7 @@ async function main(): Promise<void> {
     if (into !== undefined) {
       const parts = { named, serving: db, log, logger, progress }
       process.stdout.write(`${await replayInto(parts, into, values['crash-at'])}\n`)
-      return
+      return 0
     }
     const from = height('--from-height', values['from-height']) ?? 0
     const upTo = height('--to-height', values['to-height'])
@@ -96,6 +87,7 @@ async function main(): Promise<void> {
     progress.end()
     await state.forget()
     process.stdout.write(`blocks ${String(from)} to ${String(to)} are written again\n`)
+    return 0
   } finally {
     await Promise.all([named.close(), db.close(), log.close()])
   }
@@ -103,6 +95,6 @@ async function main(): Promise<void> {
 
 function height(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  if (!/^\d{1,10}$/.test(text)) throw new CannotReplay(`${option} is a block height, not '${text}'`)
+  if (!/^\d{1,10}$/.test(text)) throw new UsageError(`${option} is a block height, not '${text}'`)
   return Number(text)
 }

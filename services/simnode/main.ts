@@ -1,13 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { announceEndpoint, withdrawEndpoint } from '../discovery.js'
-import { runService, StartRefused, untilAborted } from '../lifecycle.js'
-import { ForeignChain } from './chain/chain-files.js'
+import { runService, untilAborted } from '../lifecycle.js'
 import { Simnode } from './node.js'
-import { readCommandLine, USAGE, UsageError } from './options.js'
+import { readCommandLine, USAGE } from './options.js'
 
 await runService('simnode', async ({ config, logger, signal, args }) => {
-  const { node: options, stateFile, help } = refusing(() => readCommandLine(args, config.chain))
+  const { node: options, stateFile, help } = readCommandLine(args, config.chain)
   if (help) {
     process.stdout.write(`${USAGE}\n`)
     return
@@ -19,7 +18,7 @@ await runService('simnode', async ({ config, logger, signal, args }) => {
     told = height
     logger.info({ height, of: options.blocks }, 'making history')
   }
-  const node = refusing(() => new Simnode({ ...options, signal, onHistory }))
+  const node = new Simnode({ ...options, signal, onHistory })
   await node.start()
   if (!signal.aborted) {
     await mkdir(dirname(file), { recursive: true })
@@ -30,12 +29,3 @@ await runService('simnode', async ({ config, logger, signal, args }) => {
   }
   await node.close()
 })
-
-function refusing<T>(action: () => T): T {
-  try {
-    return action()
-  } catch (error) {
-    if (error instanceof UsageError || error instanceof ForeignChain) throw new StartRefused(error.message)
-    throw error
-  }
-}

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { NETWORKS } from '../../pipelines/chain/networks.js'
+import { UsageError } from '../../pipelines/errors.js'
 import type { SimnodeOptions } from './node.js'
 
 /** Above so many transactions of history, few are Dilithium ones, so that the chain stays small. */
@@ -11,11 +12,6 @@ export interface CommandLine {
   readonly stateFile: string | undefined
   /** Only the options are asked for. */
   readonly help: boolean
-}
-
-/** Thrown with all that is wrong with a command line. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
 }
 
 export const USAGE = `npm run simnode -- [options]

@@ -3,9 +3,9 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FolderInUse } from '../../pipelines/errors.js'
 import { holdFile } from '../../pipelines/log/embedded/record-file.js'
 import { isAlive } from '../discovery.js'
-import { StartRefused } from '../lifecycle.js'
 import { isOpen } from '../ports.js'
 
 /** How long the holder's number is waited for: it writes it as soon as it has the lock. */
@@ -15,7 +15,7 @@ const LOOK_AGAIN_MS = 20
 /**
  * Makes sure that no other supervisor works on the folder: two pollers on one log would fight. A lock on a file in it, which
  * the operating system lets one process have and takes back when that ends, however it ends.
- * @returns what lets the folder go. @throws StartRefused where another one holds it.
+ * @returns what lets the folder go. @throws FolderInUse where another one holds it.
  */
 export async function holdFolder(dataDir: string): Promise<() => void> {
   const letGo = holdFile(join(dataDir, 'start.lock'))
@@ -29,9 +29,9 @@ export async function holdFolder(dataDir: string): Promise<() => void> {
   return letGo
 }
 
-function running(dataDir: string, pid: number | undefined): StartRefused {
+function running(dataDir: string, pid: number | undefined): FolderInUse {
   const who = pid === undefined ? '' : ` (process ${String(pid)})`
-  return new StartRefused(
+  return new FolderInUse(
     `Headwater is running on ${dataDir} already${who}: stop it, or set DATA_DIR to another folder`,
   )
 }

@@ -123,15 +123,24 @@ describe('replay', () => {
     expect(resumed).toMatchObject({ status: 0, output: `blocks 0 to ${String(tip)} are written again\n` })
     await expectSameRows(pipeline.db, clean.db)
     const refused = [
-      [['--from-height', 'x'], "--from-height is a block height, not 'x'"],
-      [['--from-height', '5', '--to-height', '3'], 'there is nothing from block 5 to block 3'],
-      [['--from-height', '9999'], `there is nothing from block 9999 to block ${String(tip)}`],
-      [['--to-height', '9999'], `heights must be from 0 to ${String(tip)}, the lower one first`],
+      [['--from-height', 'x'], "HW_USAGE: --from-height is a block height, not 'x'"],
+      [
+        ['--from-height', '5', '--to-height', '3'],
+        'HW_CANNOT_REPLAY: there is nothing from block 5 to block 3',
+      ],
+      [
+        ['--from-height', '9999'],
+        `HW_CANNOT_REPLAY: there is nothing from block 9999 to block ${String(tip)}`,
+      ],
+      [
+        ['--to-height', '9999'],
+        `HW_CANNOT_REPLAY: heights must be from 0 to ${String(tip)}, the lower one first`,
+      ],
       [
         ['--into', 'a', '--from-height', '3'],
-        '--into builds all of a database: it goes with no other option',
+        'HW_USAGE: --into builds all of a database: it goes with no other option',
       ],
-      [['--into', 'a', '--fold'], '--into builds all of a database: it goes with no other option'],
+      [['--into', 'a', '--fold'], 'HW_USAGE: --into builds all of a database: it goes with no other option'],
     ] as const
     const refusals = await Promise.all(refused.map(([args]) => run(...args)))
     for (const [index, [, said]] of refused.entries())

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite'
+import { coded, StartRefused } from '../../errors.js'
 import type { LogRecord } from '../port.js'
 
 /** "HWlg": tells a file of the log from any other SQLite database. */
@@ -44,9 +45,7 @@ const READ = `
   ) ORDER BY position`
 
 /** A file of the log holds something else, or was written by a later version: starting again does not help. */
-export class LogFormatError extends Error {
-  override readonly name = 'LogFormatError'
-}
+export class LogFormatError extends coded('HW_LOG_FORMAT', StartRefused) {}
 
 /** Whether another connection has the file locked just now, so that the same call may succeed a moment later. */
 export function isBusy(error: unknown): boolean {

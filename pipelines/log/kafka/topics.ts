@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { coded } from '../../errors.js'
 import { type Admin, ConfigResourceTypes } from './client.js'
 import { RETENTION_MS, type Topic, TOPICS } from '../port.js'
 
@@ -16,9 +17,7 @@ const MOST_LOOKS = 50
 const LOOK_AGAIN_MS = 100
 
 /** The topics of the broker cannot carry the log; the message says which setting to change. */
-class WrongTopic extends Error {
-  override readonly name = 'WrongTopic'
-}
+class WrongTopic extends coded('HW_TOPIC_INVALID') {}
 
 /**
  * Makes the topics that are missing: one partition each, for order is the point of the log; three replicas where there are

@@ -1,3 +1,4 @@
+import { coded, StartRefused } from '../../errors.js'
 import type { EventLog } from '../../log/port.js'
 import { type ChainView, loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
@@ -12,9 +13,7 @@ import { type ChainEnd, positionsFrom, rewrite } from './repair.js'
 import { WorkingChain } from '../working-chain.js'
 
 /** What was asked cannot be replayed: said in words for the operator. */
-export class CannotReplay extends Error {
-  override readonly name = 'CannotReplay'
-}
+export class CannotReplay extends coded('HW_CANNOT_REPLAY', StartRefused) {}
 
 export interface ReplayOptions {
   readonly from: number

@@ -49,7 +49,7 @@ export class BlockSource {
         return { value: block, bytes: block.raw.length + scripts }
       } catch (error) {
         if (!(error instanceof BlockFaultError) || attempt === ATTEMPTS) throw error
-        this.#logger.warn({ height, attempt }, `${error.message}; asking for it again`)
+        this.#logger.warn({ code: error.code, height, attempt }, `${error.message}; asking for it again`)
       }
       await sleep(backoffMs(NODE_BACKOFF, attempt), undefined, { signal })
     }

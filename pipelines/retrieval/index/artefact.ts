@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { coded } from '../../errors.js'
 import { ANALYSIS_VERSION } from '../words/analysis.js'
 import { CHUNKING_VERSION } from './chunk.js'
 import { DIMENSIONS } from '../model/embedding-messages.js'
@@ -53,9 +54,7 @@ interface Manifest {
 }
 
 /** The index on disk is of no use: the message tells why. */
-export class ArtefactUnusable extends Error {
-  override readonly name = 'ArtefactUnusable'
-}
+export class ArtefactUnusable extends coded('HW_RETRIEVAL_INDEX_INVALID') {}
 
 /**
  * Writes an index into a folder of its own and then names it in the pointer, each synced: whoever dies on the way leaves the one

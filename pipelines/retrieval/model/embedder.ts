@@ -1,13 +1,12 @@
 import { availableParallelism } from 'node:os'
+import { coded } from '../../errors.js'
 import { WorkerThread } from '../../worker-thread.js'
 import { isUnit } from '../meaning/vector.js'
 import { DIMENSIONS, type ThreadOptions } from './embedding-messages.js'
 import type { ModelFiles } from './files.js'
 
 /** The model cannot be used (any more): its thread has ended, or its files are no such model. */
-export class ModelLost extends Error {
-  override readonly name = 'ModelLost'
-}
+export class ModelLost extends coded('HW_MODEL_LOST') {}
 
 /**
  * Questions that go through the network together. Few: while some are in the network, others are answered, and more at a time are

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { coded } from '../../errors.js'
 
 /** A model in a folder: the network as ONNX, and the tokenizer as Hugging Face's tokenizer.json. */
 export interface ModelFiles {
@@ -13,9 +14,7 @@ export interface ModelFiles {
 }
 
 /** There is no model (yet): the message tells why. */
-export class ModelAway extends Error {
-  override readonly name = 'ModelAway'
-}
+export class ModelAway extends coded('HW_MODEL_MISSING') {}
 
 /** Where model repositories keep the network; the first that is there is taken. */
 const NETWORKS = ['model.onnx', 'onnx/model.onnx', 'onnx/model_quantized.onnx', 'model_quantized.onnx']

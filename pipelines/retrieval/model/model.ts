@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { codeOf } from '../../errors.js'
 import type { Logger } from '../../logger.js'
 import { Embedder } from './embedder.js'
 import { ModelAway, type ModelFiles, modelIn } from './files.js'
@@ -96,7 +97,7 @@ export class Model implements ModelSource {
         const message = error instanceof Error ? error.message : String(error)
         if (message !== this.#reason)
           logger.warn(
-            { reason: message },
+            { code: codeOf(error), reason: message },
             'no embedding model: searching by words alone, and looking for it again',
           )
         this.#reason = message

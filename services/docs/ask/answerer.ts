@@ -1,5 +1,6 @@
 import type { Turn } from './conversation.js'
 import type { Evidence, Source } from './evidence.js'
+import { Refusal } from './reply.js'
 
 /** A question with what the documentation has on it. */
 export interface Question {
@@ -31,13 +32,12 @@ const REASONS = {
 export type FailureReason = keyof typeof REASONS
 
 /** There is no answer. The message is ours, and fit for the client: nothing of what a provider says is in it. */
-export class AnswerFailed extends Error {
-  override readonly name = 'AnswerFailed'
+export class AnswerFailed extends Refusal {
   constructor(
     readonly reason: FailureReason,
     options?: ErrorOptions,
   ) {
-    super(REASONS[reason], options)
+    super('HW_ANSWER_FAILED', REASONS[reason], {}, {}, options)
   }
 }
 

@@ -13,9 +13,9 @@ const MOST_QUESTION = 1_000
 export function questionOf(body: unknown): string {
   const question = isRecord(body) ? body['question'] : undefined
   if (typeof question !== 'string' || question.trim() === '')
-    throw new Refusal(400, 'question must be a text that is not empty')
+    throw new Refusal('HW_INVALID_ARGUMENT', 'question must be a text that is not empty')
   if (lengthOf(question) > MOST_QUESTION)
-    throw new Refusal(400, `question must have at most ${String(MOST_QUESTION)} characters`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `question must have at most ${String(MOST_QUESTION)} characters`)
   return question
 }
 
@@ -26,32 +26,34 @@ export function questionOf(body: unknown): string {
 export function turnsOf(body: unknown): readonly Turn[] {
   const messages = isRecord(body) ? body['messages'] : undefined
   if (!Array.isArray(messages) || messages.length === 0)
-    throw new Refusal(400, 'messages must be a list that is not empty')
+    throw new Refusal('HW_INVALID_ARGUMENT', 'messages must be a list that is not empty')
   if (messages.length > MOST_MESSAGES)
-    throw new Refusal(400, `messages must be at most ${String(MOST_MESSAGES)}`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `messages must be at most ${String(MOST_MESSAGES)}`)
   const turns = messages.map(turnOf)
-  if (turns.at(-1)?.role !== 'user') throw new Refusal(400, "the last message must be the user's")
+  if (turns.at(-1)?.role !== 'user')
+    throw new Refusal('HW_INVALID_ARGUMENT', "the last message must be the user's")
   return turns
 }
 
 function turnOf(message: unknown, index: number): Turn {
   const place = `messages[${String(index)}]`
-  if (!isRecord(message)) throw new Refusal(400, `${place} must be an object`)
+  if (!isRecord(message)) throw new Refusal('HW_INVALID_ARGUMENT', `${place} must be an object`)
   const { role, parts } = message
   if (role !== 'user' && role !== 'assistant')
-    throw new Refusal(400, `${place}.role must be user or assistant`)
-  if (!Array.isArray(parts)) throw new Refusal(400, `${place}.parts must be a list`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `${place}.role must be user or assistant`)
+  if (!Array.isArray(parts)) throw new Refusal('HW_INVALID_ARGUMENT', `${place}.parts must be a list`)
   const text = parts.map((part, at) => textOf(part, `${place}.parts[${String(at)}]`)).join('')
-  if (role === 'user' && text.trim() === '') throw new Refusal(400, `${place} has no text`)
+  if (role === 'user' && text.trim() === '') throw new Refusal('HW_INVALID_ARGUMENT', `${place} has no text`)
   return { role, text }
 }
 
 /** Parts of other types are not ours to read. */
 function textOf(part: unknown, place: string): string {
   if (!isRecord(part) || typeof part['type'] !== 'string')
-    throw new Refusal(400, `${place}.type must be a text`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `${place}.type must be a text`)
   if (part['type'] !== 'text') return ''
-  if (typeof part['text'] !== 'string') throw new Refusal(400, `${place}.text must be a text`)
+  if (typeof part['text'] !== 'string')
+    throw new Refusal('HW_INVALID_ARGUMENT', `${place}.text must be a text`)
   return part['text']
 }
 

@@ -62,7 +62,7 @@ function serverOf({ content, retrieval }: McpParts, gone: AbortSignal): McpServe
         )
       } catch (error) {
         if (!(error instanceof RetrievalAway)) throw error
-        return { ...told('Search is not available now'), isError: true }
+        return { ...told(error.message), isError: true }
       }
     },
   )
@@ -105,5 +105,6 @@ function pageAt(content: Content, url: string): ReturnType<typeof findPage> {
 function refuseStrangers(site: Site, incoming: Incoming): void {
   const origin = incoming.header('origin')
   const own = site.ownOrigins(incoming)
-  if (origin !== '' && !own.includes(origin)) throw new Refusal(403, 'Requests of this origin are not taken')
+  if (origin !== '' && !own.includes(origin))
+    throw new Refusal('HW_FORBIDDEN', 'Requests of this origin are not taken')
 }

@@ -28,12 +28,8 @@ export async function ask(
   if (agentKey?.is(incoming.header('x-agent-key')) !== true) count(askLimit, incoming)
   refuseOtherSites(incoming)
   const question = questionOf(await readJson(incoming, MOST_BYTES))
-  try {
-    const { answer, sources, evidence } = await assistant.ask(question, incoming.gone)
-    return json({ answer, sources, question }, { ...NO_STORE, ...lexicalHeader(evidence.ranking) })
-  } catch (error) {
-    throw refusalOf(error)
-  }
+  const { answer, sources, evidence } = await assistant.ask(question, incoming.gone)
+  return json({ answer, sources, question }, { ...NO_STORE, ...lexicalHeader(evidence.ranking) })
 }
 
 /** `POST /api/chat`: a conversation; the answer streams in the AI SDK's UI message protocol, version 1. */
@@ -41,16 +37,12 @@ export async function chat({ assistant, chatLimit }: QuestionParts, incoming: In
   count(chatLimit, incoming)
   refuseOtherSites(incoming)
   const turns = turnsOf(await readJson(incoming, MOST_BYTES))
-  try {
-    const streamed = await assistant.chat(turns, incoming.gone)
-    await pipeUIMessageStreamToResponse({
-      response: incoming.res,
-      headers: { ...NO_STORE, ...lexicalHeader(streamed.evidence.ranking) },
-      stream: messageStream(streamed),
-    })
-  } catch (error) {
-    throw refusalOf(error)
-  }
+  const streamed = await assistant.chat(turns, incoming.gone)
+  await pipeUIMessageStreamToResponse({
+    response: incoming.res,
+    headers: { ...NO_STORE, ...lexicalHeader(streamed.evidence.ranking) },
+    stream: messageStream(streamed),
+  })
 }
 
 function messageStream({ sources, text }: Streamed): ReturnType<typeof createUIMessageStream> {
@@ -77,14 +69,11 @@ function count(limit: RateLimit | undefined, { origin }: Incoming): void {
   const waitMs = limit?.take(origin)
   if (waitMs === undefined) return
   const headers = { 'retry-after': String(Math.ceil(waitMs / 1000)) }
-  throw new Refusal(429, 'Too many requests', headers, { retry_after_ms: waitMs })
+  throw new Refusal('HW_RATE_LIMITED', 'Too many requests', headers, { retry_after_ms: waitMs })
 }
 
 /** A page elsewhere could have its visitors ask, a form's post needs no preflight; browsers tell where a request comes from. */
 function refuseOtherSites({ header }: Incoming): void {
-  if (header('sec-fetch-site') === 'cross-site') throw new Refusal(403, 'Pages of other sites may not ask')
-}
-
-function refusalOf(error: unknown): unknown {
-  return error instanceof AnswerFailed ? new Refusal(500, error.message) : error
+  if (header('sec-fetch-site') === 'cross-site')
+    throw new Refusal('HW_FORBIDDEN', 'Pages of other sites may not ask')
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { type ClientError, coded, errorJson, HTTP_STATUS } from '../../../pipelines/errors.js'
 
 /** A whole answer. */
 export interface Reply {
@@ -18,16 +19,16 @@ export const HTML = 'text/html; charset=utf-8'
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
 /** An answer of 4xx or 5xx that a handler throws; its message is what the client reads. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal'
+export class Refusal extends coded<ClientError>('HW_DEFECT') {
   constructor(
-    readonly status: number,
+    override readonly code: ClientError,
     message: string,
     readonly headers: Readonly<Record<string, string>> = {},
-    /** Fields of the body beside `error`. */
+    /** Fields of the body beside `error` and `code`. */
     readonly fields: Readonly<Record<string, unknown>> = {},
+    options?: ErrorOptions,
   ) {
-    super(message)
+    super(message, options)
   }
 }
 
@@ -40,9 +41,9 @@ export function text(type: string, body: string, headers: Readonly<Record<string
 }
 
 /** `{"error"}`, as all errors under /api are told. */
-export function refusalReply({ status, message, headers, fields }: Refusal): Reply {
-  const body = JSON.stringify({ error: message, ...fields })
-  return { status, type: JSON_TYPE, body, headers: { ...NO_STORE, ...headers } }
+export function refusalReply({ code, message, headers, fields }: Refusal): Reply {
+  const body = errorJson(code, message, fields)
+  return { status: HTTP_STATUS[code], type: JSON_TYPE, body, headers: { ...NO_STORE, ...headers } }
 }
 
 export function etagOf(body: string | Buffer): string {

@@ -24,7 +24,7 @@ export interface Incoming {
 /** @throws Refusal of a URL that cannot be one. */
 export function incomingOf(req: IncomingMessage, res: ServerResponse): Incoming {
   const url = req.url ?? '/'
-  if (url.length > MOST_URL) throw new Refusal(414, 'URI Too Long')
+  if (url.length > MOST_URL) throw new Refusal('HW_URI_TOO_LONG', 'URI Too Long')
   const { path, query } = splitUrl(url)
   const header = (name: string): string => {
     const value = req.headers[name]
@@ -58,7 +58,7 @@ function decode(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {
-    throw new Refusal(400, 'The path is not percent-encoded UTF-8')
+    throw new Refusal('HW_INVALID_ARGUMENT', 'The path is not percent-encoded UTF-8')
   }
 }
 
@@ -67,7 +67,9 @@ function decode(segment: string): string {
  * @throws Refusal: 413 where it is larger than `most` bytes, 400 where it is no JSON.
  */
 export async function readJson({ req, header, res }: Incoming, most: number): Promise<unknown> {
-  const tooLarge = new Refusal(413, `The body must be at most ${String(most)} bytes`, { connection: 'close' })
+  const tooLarge = new Refusal('HW_BODY_TOO_LARGE', `The body must be at most ${String(most)} bytes`, {
+    connection: 'close',
+  })
   if (Number(header('content-length')) > most) throw tooLarge
   const chunks: Buffer[] = []
   let size = 0
@@ -77,11 +79,11 @@ export async function readJson({ req, header, res }: Incoming, most: number): Pr
     if (size > most) throw tooLarge
     chunks.push(chunk)
   }
-  if (!req.complete || res.destroyed) throw new Refusal(400, 'The body ended early')
+  if (!req.complete || res.destroyed) throw new Refusal('HW_INVALID_ARGUMENT', 'The body ended early')
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))
   } catch {
-    throw new Refusal(400, 'The body is not valid JSON')
+    throw new Refusal('HW_INVALID_ARGUMENT', 'The body is not valid JSON')
   }
 }
 

@@ -134,8 +134,9 @@ export class Server {
         return
       }
       const handler = methods[incoming.method as 'GET']
-      if (handler === undefined && isThere?.(incoming) === false) throw new Refusal(404, 'Not Found')
-      if (handler === undefined) throw new Refusal(405, 'Method Not Allowed', { allow })
+      if (handler === undefined && isThere?.(incoming) === false)
+        throw new Refusal('HW_NOT_FOUND', 'Not Found')
+      if (handler === undefined) throw new Refusal('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', { allow })
       const reply = await handler(incoming)
       if (reply !== undefined) write(req, res, reply)
     } catch (error) {
@@ -154,7 +155,7 @@ export class Server {
       return
     }
     if (!res.destroyed) this.#parts.logger.error({ err: error, url: res.req.url }, 'a request failed')
-    write(res.req, res, refusalReply(new Refusal(500, 'Internal Server Error')))
+    write(res.req, res, refusalReply(new Refusal('HW_DEFECT', 'Internal Server Error')))
   }
 }
 

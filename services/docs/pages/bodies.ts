@@ -36,7 +36,7 @@ export class Bodies {
       return new Html(await this.#thread.run({ markdown, title, toc }))
     } catch (error) {
       if (!(error instanceof TooMuch)) throw error
-      this.#logger.warn({ file }, `shown as plain Markdown: ${error.message}`)
+      this.#logger.warn({ code: error.code, file }, `shown as plain Markdown: ${error.message}`)
       return html`<pre tabindex="0">${markdown}</pre>`
     }
   }

@@ -61,7 +61,7 @@ export function findPage(content: Content, path: readonly string[]): Page | unde
 /** @throws Refusal 404. */
 function requirePage(content: Content, path: readonly string[]): Page {
   const page = findPage(content, path)
-  if (page === undefined) throw new Refusal(404, 'Page not found')
+  if (page === undefined) throw new Refusal('HW_NOT_FOUND', 'Page not found')
   return page
 }
 

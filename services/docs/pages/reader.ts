@@ -70,7 +70,7 @@ function missing(parts: ReaderParts, incoming: Incoming): Reply {
   const { content } = parts
   const { segments } = incoming
   const [top, ...rest] = segments
-  if (top === 'api' || /\.mdx?$/.test(segments.at(-1) ?? '')) throw new Refusal(404, 'Not Found')
+  if (top === 'api' || /\.mdx?$/.test(segments.at(-1) ?? '')) throw new Refusal('HW_NOT_FOUND', 'Not Found')
   const page = top === 'docs' ? findPage(content, rest) : undefined
   if (page !== undefined) return moved(page)
   const title = content.pages().length === 0 ? 'No pages yet' : 'Page not found'

@@ -6,10 +6,13 @@ import {
   type StatusResponse,
 } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
 import { rpcClient, type RpcClient } from '../../rpc/client.js'
+import { Refusal } from '../ask/reply.js'
 
 /** The worker is not there, or too slow. */
-export class RetrievalAway extends Error {
-  override readonly name = 'RetrievalAway'
+export class RetrievalAway extends Refusal {
+  constructor(cause: unknown) {
+    super('HW_RETRIEVAL_UNAVAILABLE', 'Search is not available now', { 'retry-after': '1' }, {}, { cause })
+  }
 }
 
 const SEARCH_TIMEOUT_MS = 5_000
@@ -67,9 +70,10 @@ export class Retrieval {
     } catch (error) {
       if (signal?.aborted === true) throw error
       const why = error instanceof Error ? error.message : String(error)
-      if (!this.#isAway) this.#logger.warn({ why }, 'the retrieval worker does not answer')
+      if (!this.#isAway)
+        this.#logger.warn({ code: 'HW_RETRIEVAL_UNAVAILABLE', why }, 'the retrieval worker does not answer')
       this.#isAway = true
-      throw new RetrievalAway('The retrieval worker does not answer', { cause: error })
+      throw new RetrievalAway(error)
     }
   }
 }

@@ -7,7 +7,7 @@ import {
 } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
 import type { Incoming } from '../http/incoming.js'
 import { json, NO_STORE, Refusal, type Reply } from '../ask/reply.js'
-import { RetrievalAway, type Retrieval } from './retrieval.js'
+import type { Retrieval } from './retrieval.js'
 
 /** An item of a search's answer. */
 export interface SearchItem {
@@ -30,14 +30,8 @@ export async function search(retrieval: Retrieval, { query: given, gone }: Incom
   const query = given.get('query') ?? ''
   const limit = limitOf(given.get('limit'))
   if (query.trim() === '') return json([], NO_STORE)
-  try {
-    const found = await retrieval.search({ query, limit, tag: given.get('tag') ?? '' }, gone)
-    return json(searchItems(found, limit), { ...NO_STORE, ...lexicalHeader(found.ranking) })
-  } catch (error) {
-    if (error instanceof RetrievalAway)
-      throw new Refusal(503, 'Search is not available now', { 'retry-after': '1' })
-    throw error
-  }
+  const found = await retrieval.search({ query, limit, tag: given.get('tag') ?? '' }, gone)
+  return json(searchItems(found, limit), { ...NO_STORE, ...lexicalHeader(found.ranking) })
 }
 
 /** Pages, each followed by its hits. */
@@ -62,7 +56,7 @@ function limitOf(given: string | null): number {
   if (given === null || given === '') return MOST_ITEMS
   const limit = /^\d{1,4}$/.test(given) ? Number(given) : 0
   if (limit < 1 || limit > MOST_ITEMS)
-    throw new Refusal(400, `limit must be an integer from 1 to ${String(MOST_ITEMS)}`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `limit must be an integer from 1 to ${String(MOST_ITEMS)}`)
   return limit
 }
 

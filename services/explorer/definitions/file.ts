@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { readFile, stat } from 'node:fs/promises'
+import { coded, codeOf } from '../../../pipelines/errors.js'
 import type { Logger } from '../../../pipelines/logger.js'
 
 /** What is wrong with a file, and on which line (from 1). */
-export class FileFault extends Error {
-  override readonly name = 'FileFault'
+export class FileFault extends coded('HW_DEFINITIONS_INVALID') {
   constructor(
     readonly line: number,
     what: string,
@@ -89,7 +89,7 @@ export class DefinitionFile<T> {
       const what = error instanceof Error ? error.message : String(error)
       const refusal = `${seen} ${what}`
       if (refusal !== this.#refusal)
-        logger.error({ file: path }, `definitions refused, the old ones stay: ${what}`)
+        logger.error({ code: codeOf(error), file: path }, `definitions refused, the old ones stay: ${what}`)
       this.#refusal = refusal
       // What could not be read may well be the next time: a chmod, or a disk that is back, leaves all of `seen` as it was.
       if (!(error instanceof FileFault)) seen = ''

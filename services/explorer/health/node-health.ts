@@ -1,14 +1,12 @@
 import { statfs } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDefect } from '../../../pipelines/defect.js'
+import { coded, isDefect } from '../../../pipelines/errors.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
 import type { NodeNetworkInfo, NodePoolInfo } from '../../../pipelines/node/replies.js'
 import type { Logger } from '../../../pipelines/logger.js'
 
 /** The node does not answer; told to clients as 503. */
-export class NodeUnavailable extends Error {
-  override readonly name = 'NodeUnavailable'
-}
+export class NodeUnavailable extends coded('HW_NODE_UNAVAILABLE') {}
 
 /** Of the file system that the node's data directory is on; bytes. */
 export interface DataDir {

@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import { coded } from '../../../pipelines/errors.js'
 import type { NodeHealth } from '../health/node-health.js'
 import type { ChainState } from '../state/state.js'
 import type { IndexerFigures } from '../state/indexer-status.js'
@@ -81,9 +82,7 @@ export function declareRead<A extends Arguments, S extends TSchema>(read: Declar
 export const NEVER = Number.POSITIVE_INFINITY
 
 /** Thrown by a resolver: what was asked for is not there (404; 503 where the index may only not have got there). */
-export class NotFound extends Error {
-  override readonly name = 'NotFound'
-
+export class NotFound extends coded('HW_NOT_FOUND') {
   /** @param from the height from which on an index would have it, as far as that is known. */
   constructor(
     message: string,
@@ -94,11 +93,7 @@ export class NotFound extends Error {
 }
 
 /** Thrown by a resolver: what it would take to answer is still being built (503 as while the index is behind). */
-export class NotBuiltYet extends Error {
-  override readonly name = 'NotBuiltYet'
-}
+export class NotBuiltYet extends coded('HW_SYNCING') {}
 
 /** Thrown for an argument that is malformed or outside its range (400); the message names it and its range. */
-export class BadArgument extends Error {
-  override readonly name = 'BadArgument'
-}
+export class BadArgument extends coded('HW_INVALID_ARGUMENT') {}

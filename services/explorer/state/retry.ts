@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDefect } from '../../../pipelines/errors.js'
 import type { Logger } from '../../../pipelines/logger.js'
-import { isDefect } from '../../../pipelines/defect.js'
 import type { EventLog, Topic } from '../../../pipelines/log/port.js'
 import { NotThere } from '../../../pipelines/tables/clickhouse.js'
 
@@ -40,7 +40,10 @@ export async function retrying<T>(
       if (isOurs) onDefect?.()
       if (Date.now() - saidAt >= SAY_AGAIN_MS) {
         if (error instanceof NotThere)
-          logger.info({ what, missing: error.message }, 'not there yet, will be looked for again')
+          logger.info(
+            { code: error.code, what, missing: error.message },
+            'not there yet, will be looked for again',
+          )
         else if (isOurs) logger.error({ err: error, what }, 'an error of our own, will be tried again')
         else logger.warn({ err: error, what }, 'cannot be read now, will be tried again')
         saidAt = Date.now()

@@ -1,3 +1,4 @@
+import { coded } from '../../../pipelines/errors.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import {
   type Database,
@@ -8,9 +9,7 @@ import {
 import { isMigrated } from '../../../pipelines/tables/migrate.js'
 
 /** The database cannot be asked now; told to clients as 503. */
-export class Unavailable extends Error {
-  override readonly name = 'Unavailable'
-}
+export class Unavailable extends coded('HW_DATABASE_UNAVAILABLE') {}
 
 /** What reads ask of a database. */
 export interface Asked {

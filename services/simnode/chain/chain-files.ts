@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ByteReader, ByteWriter } from '../../../pipelines/chain/bytes.js'
 import { internalBytes, reverseHex } from '../../../pipelines/chain/hash.js'
 import { REGTEST } from '../../../pipelines/chain/networks.js'
+import { StartRefused } from '../../../pipelines/errors.js'
 import { Coin } from './coin-set.js'
 import { FileStore } from './file-store.js'
 import { type ChainOptions, SimChain } from './sim-chain.js'
@@ -10,11 +11,6 @@ import { readCoin, writeCoin } from './undo.js'
 
 /** Another one for another form of the snapshot. */
 const MAGIC = 0x48575332
-
-/** Thrown for a folder that holds another chain. */
-export class ForeignChain extends Error {
-  override readonly name = 'ForeignChain'
-}
 
 /**
  * The chain kept in a folder: `blocks.dat` and `index.dat` (see FileStore), `chain.json` (which chain it is), and
@@ -83,7 +79,7 @@ function claim(directory: string, identity: string): void {
   const wanted = `${JSON.stringify({ identity })}\n`
   if (held === undefined) writeFileSync(file, wanted)
   else if (held !== wanted) {
-    throw new ForeignChain(
+    throw new StartRefused(
       `${directory} holds another chain (${held.trim()}, wanted ${wanted.trim()}): take another folder, or empty it`,
     )
   }

@@ -8,7 +8,7 @@ import {
   serveNode,
 } from '../../json-rpc.js'
 import type { Faults } from '../faults.js'
-import { QueueFull, Workers } from './workers.js'
+import { Workers } from './workers.js'
 
 export interface RpcServerOptions {
   readonly port?: number | undefined
@@ -19,6 +19,8 @@ export interface RpcServerOptions {
   /** Answers what is not JSON-RPC: a JSON text, or undefined for 404. */
   readonly control: (method: string, url: URL) => string | undefined
 }
+
+const QUEUE_FULL: Answer = { status: 503, body: 'Work queue depth exceeded' }
 
 /** Serves the node's methods with four workers and a queue, as Bitcoin Core does, and `/control/…` beside them. */
 export function serveMethods(options: RpcServerOptions): Promise<NodeServer> {
@@ -33,13 +35,13 @@ export function serveMethods(options: RpcServerOptions): Promise<NodeServer> {
         return undefined
       }
       if (fault?.kind === '503') return { status: 503, body: '' }
-      if (fault?.kind === 'workqueue') return { status: 503, body: 'Work queue depth exceeded' }
+      if (fault?.kind === 'workqueue') return QUEUE_FULL
       const delay = (fault?.kind === 'slow' ? fault.ms : 0) + costOf(request, blockMs)
       const answer = async (): Promise<Answer> => {
         if (delay > 0) await sleep(delay)
         return answerCalls(request, callMethod)
       }
-      const { status, body } = await workers.run(answer).catch(refusal)
+      const { status, body } = (await workers.run(answer)) ?? QUEUE_FULL
       return { status, body: fault?.kind === 'truncate' ? body.slice(0, body.length >> 1) : body }
     },
     control(method, url) {
@@ -51,11 +53,6 @@ export function serveMethods(options: RpcServerOptions): Promise<NodeServer> {
       }
     },
   })
-}
-
-function refusal(error: unknown): Answer {
-  if (error instanceof QueueFull) return { status: 503, body: error.message }
-  throw error
 }
 
 /** Every read of a block from disk costs; with ids only (verbosity 1) it costs a 25th. */

@@ -1,8 +1,3 @@
-/** Thrown when as many requests wait as may. */
-export class QueueFull extends Error {
-  override readonly name = 'QueueFull'
-}
-
 /** Runs so many tasks at a time and lets so many wait, as the node's RPC threads (4) and work queue (16) do. */
 export class Workers {
   readonly #waiting: (() => void)[] = []
@@ -13,9 +8,10 @@ export class Workers {
     private readonly depth = 16,
   ) {}
 
-  async run<T>(task: () => Promise<T> | T): Promise<T> {
+  /** @returns what the task returns; undefined where as many wait as may. */
+  async run<T>(task: () => Promise<T> | T): Promise<T | undefined> {
     if (this.#busy < this.threads) this.#busy++
-    else if (this.#waiting.length >= this.depth) throw new QueueFull('Work queue depth exceeded')
+    else if (this.#waiting.length >= this.depth) return undefined
     // The one who leaves hands its thread over, so the count stays.
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     try {

@@ -89,10 +89,11 @@ describe('trying again', () => {
   it('is not done for an error that the node answers', async () => {
     await expect(client.blockHash(9)).rejects.toMatchObject({
       name: 'NodeRpcError',
-      code: -8,
+      code: 'HW_NODE_RPC',
+      rpcCode: -8,
       method: 'getblockhash',
     })
-    await expect(client.blockHashes(3, 5)).rejects.toMatchObject({ code: -8 })
+    await expect(client.blockHashes(3, 5)).rejects.toMatchObject({ rpcCode: -8 })
     expect(node.calls).toHaveLength(2)
   })
 

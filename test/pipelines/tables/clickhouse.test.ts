@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { isDefect } from '../../../pipelines/defect.js'
+import { isDefect } from '../../../pipelines/errors.js'
 import {
   Database,
   DatabaseUnavailable,

@@ -80,7 +80,7 @@ describe('GET /api/docs/<slug>', () => {
   ])('knows no page at %s', async (path) => {
     const response = await docs.get(path)
     expect(response.status).toBe(404)
-    expect(await response.json()).toEqual({ error: 'Page not found' })
+    expect(await response.json()).toEqual({ error: 'Page not found', code: 'HW_NOT_FOUND' })
   })
 })
 
@@ -173,7 +173,7 @@ describe('a page for people', () => {
     expect(page.headers.get('content-type')).toMatch(/^text\/html/)
     const api = await docs.get('/api/nothing')
     expect(api.status).toBe(404)
-    expect(await api.json()).toEqual({ error: 'Not Found' })
+    expect(await api.json()).toEqual({ error: 'Not Found', code: 'HW_NOT_FOUND' })
   })
 })
 

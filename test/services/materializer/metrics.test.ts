@@ -88,7 +88,7 @@ describe("the materializer's metrics", () => {
     await log.append('chain', [Buffer.from('no event')])
     while (await materializer?.step());
     expect(await value('stopped')).toBe(0)
-    expect(await value('errors_total{kind="PoisonEvent"}')).toBe(1)
+    expect(await value('errors_total{code="HW_POISON_EVENT"}')).toBe(1)
     await log.append('dead-letters', [Buffer.from('no dead letter')])
     materializer = new Materializer({ db, log, logger, finalityDepth: 10, observer: metrics })
     const stopped = materializer.run(new AbortController().signal)
@@ -97,7 +97,7 @@ describe("the materializer's metrics", () => {
       metrics.stopped(error as PoisonEvent)
     })
     expect(await value('stopped')).toBe(1)
-    expect(await value('errors_total{kind="PoisonEvent"}')).toBe(2)
+    expect(await value('errors_total{code="HW_POISON_EVENT"}')).toBe(2)
     const { isWell, body } = metrics.health()
     expect(isWell).toBe(false)
     expect(body).toMatchObject({

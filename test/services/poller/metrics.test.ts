@@ -73,11 +73,11 @@ describe("the poller's metrics", () => {
     node.fault = (method) =>
       method === 'getblockchaininfo' && left-- > 0 ? { kind: 'status', status: 503 } : undefined
     await poller?.pollOnce()
-    expect(await value('headwater_poller_errors_total{kind="node busy"}')).toBe(3)
+    expect(await value('headwater_poller_errors_total{code="HW_NODE_BUSY"}')).toBe(3)
     expect(
       await value('headwater_poller_rpc_duration_seconds_count{method="getblockchaininfo",outcome="busy"}'),
     ).toBe(3)
-    expect((await metrics.text()).text).not.toMatch(/errors_total\{kind="(?!node busy)/)
+    expect((await metrics.text()).text).not.toMatch(/errors_total\{code="(?!HW_NODE_BUSY)/)
   })
 
   it('say what went wrong in a poll that is tried again', async () => {
@@ -86,7 +86,7 @@ describe("the poller's metrics", () => {
     const running = poller?.run(stop.signal)
     await until(
       'it is counted',
-      async () => (await value('headwater_poller_errors_total{kind="Error"}')) === 1,
+      async () => (await value('headwater_poller_errors_total{code="HW_UNCLASSIFIED"}')) === 1,
     )
     stop.abort()
     await running

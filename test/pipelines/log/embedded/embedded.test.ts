@@ -12,7 +12,7 @@ import { openLog } from '../../../../pipelines/log/open.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
 import { FORMAT, LogFormatError } from '../../../../pipelines/log/embedded/record-file.js'
 import { openEventLog } from '../../../../services/event-log.js'
-import { StartRefused } from '../../../../services/lifecycle.js'
+import { StartRefused } from '../../../../pipelines/errors.js'
 
 let dir: string
 let log: EventLog

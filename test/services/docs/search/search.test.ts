@@ -44,7 +44,10 @@ describe('GET /api/search', () => {
   it.each(['0', '61', '-1', '1.5', 'x', '1e1', '9999999999'])('refuses the limit %s', async (limit) => {
     const response = await docs.get(`/api/search?query=x&limit=${limit}`)
     expect(response.status).toBe(400)
-    expect(await response.json()).toEqual({ error: 'limit must be an integer from 1 to 60' })
+    expect(await response.json()).toEqual({
+      error: 'limit must be an integer from 1 to 60',
+      code: 'HW_INVALID_ARGUMENT',
+    })
   })
 })
 

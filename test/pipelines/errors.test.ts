@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import {
+  codeOf,
+  Defect,
+  ERROR_CODES,
+  HTTP_STATUS,
+  isDefect,
+  StartRefused,
+  UsageError,
+} from '../../pipelines/errors.js'
+import { NodeFaultError } from '../../pipelines/node/errors.js'
+import { NotThere, QueryRefused } from '../../pipelines/tables/clickhouse.js'
+
+const sources = ['services', 'pipelines'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name)
+      return { path, text: readFileSync(path, 'utf8') }
+    }),
+)
+const page = readFileSync('content/operate/errors.md', 'utf8')
+const rows = [...page.matchAll(/^\| `(HW_\w+)` \|(?: (\d{3}) \|)?/gm)]
+
+describe('codes', () => {
+  it('are all on the page of the operators, once, and nothing else is', () => {
+    const listed = rows.map(([, code]) => code)
+    expect(listed).toEqual([...new Set(listed)])
+    expect(listed.sort()).toEqual([...ERROR_CODES].sort())
+    const named = [...page.matchAll(/HW_\w+/g)].map(([code]) => code)
+    expect(named.filter((code) => !ERROR_CODES.has(code))).toEqual([])
+  })
+
+  it('stand on that page with the HTTP status that clients get', () => {
+    const listed = rows.flatMap(([, code = '', status]) =>
+      status === undefined ? [] : [[code, Number(status)]],
+    )
+    expect(Object.fromEntries(listed)).toEqual(HTTP_STATUS)
+  })
+
+  it('are each used', () => {
+    const code = sources
+      .map(({ path, text }) =>
+        path === 'pipelines/errors.ts' ? text.slice(text.indexOf('type ClientError')) : text,
+      )
+      .join('\n')
+    const unused = [...ERROR_CODES].filter((each) => !code.includes(`'${String(each)}'`))
+    expect(unused).toEqual([])
+  })
+
+  it('are what every class of errors has', () => {
+    const bare = sources.flatMap(({ path, text }) =>
+      [...text.matchAll(/class \w+ extends (?:Aggregate|Range|Reference|Syntax|Type)?Error\b/g)].map(
+        ([found]) => `${path}: ${found} → extends coded('HW_…')`,
+      ),
+    )
+    expect(bare).toEqual([])
+  })
+})
+
+describe('an error with a code', () => {
+  it('has the name of its class, in its stack too', () => {
+    const error = new UsageError('--port is a number', { cause: 7 })
+    expect(error).toBeInstanceOf(StartRefused)
+    expect(error).toMatchObject({ code: 'HW_USAGE', name: 'UsageError', cause: 7 })
+    expect(error.stack).toMatch(/^UsageError: --port is a number\n/)
+  })
+
+  it('has the code of the most special class, or of its kind', () => {
+    expect(new NotThere('blocks')).toMatchObject({ code: 'HW_TABLE_MISSING', name: 'NotThere' })
+    expect(new NotThere('blocks')).toBeInstanceOf(QueryRefused)
+    expect(isDefect(new NotThere('blocks'))).toBe(true)
+    expect(new NodeFaultError('busy', 'later')).toMatchObject({ code: 'HW_NODE_BUSY', kind: 'busy' })
+  })
+})
+
+describe('the code of any error', () => {
+  const usage = Object.assign(new TypeError('Unknown option'), { code: 'ERR_PARSE_ARGS_UNKNOWN_OPTION' })
+  const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+  it.each([
+    [new Defect('ours'), 'HW_DEFECT'],
+    [new TypeError('undefined is no function'), 'HW_DEFECT'],
+    [usage, 'HW_USAGE'],
+    [refused, 'HW_UNCLASSIFIED'],
+    [new Error('plain'), 'HW_UNCLASSIFIED'],
+    ['a text', 'HW_UNCLASSIFIED'],
+    [undefined, 'HW_UNCLASSIFIED'],
+  ])('%s: %s', (error, code) => {
+    expect(codeOf(error)).toBe(code)
+  })
+})
