@@ -1,21 +1,14 @@
-import { KEYS, type Queried, queryByKeys } from './keys.js'
+import { TX_BODIES } from './chain-tables.js'
+import { KEYS, type Querier } from './keys.js'
+import { type SelectedRow, Selection } from './selection.js'
 
-/** What a txid fixes. */
-export interface Body {
-  /** Serialised without witnesses. */
-  readonly body: Buffer
-  /** What it spends; see `decodePrevouts`. */
-  readonly prevouts: Buffer
-}
+/** What a txid fixes: the bytes without witnesses, and what it spends; see `decodePrevouts`. */
+export type Body = SelectedRow<typeof TX_BODIES.columns>
+
+const BODY = new Selection(TX_BODIES.columns)
 
 /** Reads transactions by their txids, those that are there. */
-export async function readBodies(db: Queried, txids: Iterable<string>): Promise<Map<string, Body>> {
-  const sql = `SELECT lower(hex(txid)) AS id, base64Encode(body) AS bytes, base64Encode(prevouts) AS coins
-    FROM tx_bodies WHERE txid IN ${KEYS}`
-  const rows = await queryByKeys<Record<'id' | 'bytes' | 'coins', string>>(db, sql, txids)
-  return new Map(
-    rows.map(({ id, bytes, coins }) => {
-      return [id, { body: Buffer.from(bytes, 'base64'), prevouts: Buffer.from(coins, 'base64') }]
-    }),
-  )
+export async function readBodies(db: Querier, txids: Iterable<string>): Promise<Map<string, Body>> {
+  const bodies = await BODY.queryByKeys(db, `FROM tx_bodies WHERE txid IN ${KEYS}`, txids)
+  return new Map(bodies.map((body) => [body.txid, body]))
 }

@@ -16,11 +16,11 @@ export const HEADS = table('heads', {
   sequence: 'u64',
   disconnected: 'hashes',
   connected: 'hashes',
-  blocks_before: 'u64',
-  reorgs_before: 'u64',
+  blocks_before: 'count',
+  reorgs_before: 'count',
   written_at: 'ms',
   writer: 'u64',
-  reached: 'u8',
+  reached: 'bool',
 })
 
 export const WRITERS = table('writers', {
@@ -80,7 +80,7 @@ export const TX_PLACES = table('tx_places', {
   time: 'u32',
   size: 'u32',
   weight: 'u32',
-  is_dilithium: 'u8',
+  is_dilithium: 'bool',
 })
 
 export const BLOCK_TXS = table('block_txs', { ...TX_PLACES.columns, moved: 'u64' })
@@ -98,7 +98,8 @@ export const SPENDS = table('spends', {
   vin: 'u32',
 })
 
-export const SCRIPT_TXS = table('script_txs', {
+/** Of `script_txs`: what readers of it need. */
+export const SCRIPT_TX_COLUMNS = {
   script_hash: 'hash',
   ordinal: 'count',
   height: 'u32',
@@ -113,9 +114,10 @@ export const SCRIPT_TXS = table('script_txs', {
   unspent_count: 'count',
   first_height: 'u32',
   first_time: 'u32',
-  shows_dilithium: 'u8',
-  open_days: 'u16s',
-})
+  shows_dilithium: 'bool',
+} as const
+
+export const SCRIPT_TXS = table('script_txs', { ...SCRIPT_TX_COLUMNS, open_days: 'u16s' })
 
 export const SCRIPT_OUTPUTS = table('script_outputs', {
   script_hash: 'hash',
@@ -145,7 +147,7 @@ export const SCRIPT_BALANCES = table('script_balances', {
   before: 'u64',
   balance: 'u64',
   tx_count: 'count',
-  is_dilithium: 'u8',
+  is_dilithium: 'bool',
 })
 
 export const OP_RETURNS = table('op_returns', {

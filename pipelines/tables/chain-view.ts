@@ -1,6 +1,7 @@
 import type { Database } from './clickhouse.js'
 import type { Head } from './head.js'
 import { hashSet } from './keys.js'
+import { Selection } from './selection.js'
 
 /** The state that a head shows: which rows are of its chain. Never changes; the next head makes the next view. */
 export class ChainView {
@@ -66,19 +67,11 @@ export function chainFilter(
   return above === '' ? `(${final})` : `((${final}) OR ${hashColumn} IN ${hashSet(`'${above}'`)})`
 }
 
-interface Link {
-  readonly height: number
-  readonly hash: string
-  readonly prevHash: string
-}
+const LINK = new Selection({ height: 'u32', hash: 'hash', prev_hash: 'hash' })
+type Link = Awaited<ReturnType<typeof LINK.query>>[number]
 
-const LINK = 'height, lower(hex(hash)) AS blockHash, lower(hex(prev_hash)) AS prevHash'
-
-async function links(db: Database, condition: string): Promise<Link[]> {
-  const sql = `SELECT DISTINCT ${LINK} FROM blocks WHERE ${condition}`
-  const rows = await db.query<{ height: number; blockHash: string; prevHash: string }>(sql)
-  return rows.map(({ height, blockHash, prevHash }) => ({ height, hash: blockHash, prevHash }))
-}
+const links = (db: Database, condition: string): Promise<Link[]> =>
+  LINK.query(db, `FROM blocks WHERE ${condition} LIMIT 1 BY height, hash`)
 
 /** Builds the view of a head from the tables alone: the tail by walking back from the tip, the stale ones from heights with several blocks. */
 export async function loadChainView(db: Database, head: Head): Promise<ChainView> {

@@ -1,6 +1,7 @@
 import { HEADS } from './chain-tables.js'
 import type { Database } from './clickhouse.js'
 import { EncodedRows } from './rowbinary.js'
+import { Selection } from './selection.js'
 import { SHOWN_HEADS, whileNewest } from './writers.js'
 
 /** A state that was made visible: one row of `heads`. */
@@ -32,25 +33,12 @@ export interface Head {
   readonly reached: boolean
 }
 
-type RawHead = Record<
-  'position' | 'previous' | 'tipHeight' | 'tipHash' | 'finalHeight' | 'sequence',
-  string
-> &
-  Record<'blocksBefore' | 'reorgsBefore' | 'writtenMs' | 'writtenBy', string> &
-  Record<'disconnectedHashes' | 'connectedHashes', string[]> &
-  Pick<Head, 'chain' | 'epoch'> & { hasReached: number }
-
-const COLUMNS = `position, previous, chain, tip_height AS tipHeight, lower(hex(tip_hash)) AS tipHash,
-  final_height AS finalHeight, epoch, sequence, arrayMap(x -> lower(hex(x)), disconnected) AS disconnectedHashes,
-  arrayMap(x -> lower(hex(x)), connected) AS connectedHashes, blocks_before AS blocksBefore,
-  reorgs_before AS reorgsBefore, toUnixTimestamp64Milli(written_at) AS writtenMs, heads.writer AS writtenBy, reached AS hasReached`
+const HEAD = new Selection(HEADS.columns)
 
 /** The newest head, nothing before the first. */
 export async function latestHead(db: Database): Promise<Head | undefined> {
-  const rows = await db.query<RawHead>(
-    `SELECT ${COLUMNS} FROM heads WHERE ${SHOWN_HEADS} ORDER BY heads.position DESC, written_at DESC LIMIT 1`,
-  )
-  return rows.map(toHead)[0]
+  const newest = `FROM heads WHERE ${SHOWN_HEADS} ORDER BY heads.position DESC, written_at DESC LIMIT 1`
+  return (await HEAD.query(db, newest))[0]
 }
 
 /**
@@ -63,11 +51,10 @@ export async function headsAfter(
   position: number,
   writtenAt = Number.MAX_SAFE_INTEGER,
 ): Promise<Head[]> {
-  const sql = `SELECT ${COLUMNS} FROM heads
-    WHERE (heads.position > {position:Int64}
+  const later = `FROM heads WHERE (heads.position > {position:Int64}
       OR (heads.position = {position:Int64} AND toUnixTimestamp64Milli(written_at) > {writtenAt:Int64})) AND ${SHOWN_HEADS}
     ORDER BY heads.position, written_at LIMIT 1 BY heads.position, written_at LIMIT 1000`
-  return (await db.query<RawHead>(sql, { position, writtenAt })).map(toHead)
+  return HEAD.query(db, later, { position, writtenAt })
 }
 
 /**
@@ -75,26 +62,9 @@ export async function headsAfter(
  * @throws DatabaseUnavailable also where another writer has taken over, or rows were lost: it is not visible then, or was lost too.
  */
 export async function writeHead(db: Database, head: Head): Promise<void> {
+  const tipHash = head.tipHash === '' ? '00'.repeat(32) : head.tipHash
   await db.insert(
-    new EncodedRows(HEADS, [
-      {
-        position: BigInt(head.position),
-        previous: BigInt(head.previous),
-        chain: head.chain,
-        tip_height: BigInt(head.tipHeight),
-        tip_hash: head.tipHash === '' ? '00'.repeat(32) : head.tipHash,
-        final_height: BigInt(head.finalHeight),
-        epoch: head.epoch,
-        sequence: head.sequence,
-        disconnected: head.disconnected,
-        connected: head.connected,
-        blocks_before: BigInt(head.blocksBefore),
-        reorgs_before: BigInt(head.reorgsBefore),
-        written_at: head.writtenAt,
-        writer: head.writer,
-        reached: head.reached ? 1 : 0,
-      },
-    ]),
+    new EncodedRows(HEADS, [HEAD.write({ ...head, tipHash })]),
     `${whileNewest(head.writer)} AND ${db.whileWhole}`,
   )
   await db.mustBeWhole()
@@ -123,24 +93,4 @@ export async function copyHeads(
      LIMIT 1 BY heads.position, heads.written_at`,
   )
   await to.mustBeWhole()
-}
-
-function toHead(row: RawHead): Head {
-  return {
-    position: Number(row.position),
-    previous: Number(row.previous),
-    chain: row.chain,
-    tipHeight: Number(row.tipHeight),
-    tipHash: row.tipHash,
-    finalHeight: Number(row.finalHeight),
-    epoch: row.epoch,
-    sequence: BigInt(row.sequence),
-    disconnected: row.disconnectedHashes,
-    connected: row.connectedHashes,
-    blocksBefore: Number(row.blocksBefore),
-    reorgsBefore: Number(row.reorgsBefore),
-    writtenAt: Number(row.writtenMs),
-    writer: BigInt(row.writtenBy),
-    reached: row.hasReached === 1,
-  }
 }

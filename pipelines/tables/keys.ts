@@ -3,8 +3,8 @@ import { Defect } from '../errors.js'
 /** Keys of one query, 325 kB of its text: a parameter in the URL holds 2,016 of them. */
 const MOST_KEYS = 5_000
 
-/** What can be asked: a database, or what stands before one. */
-export interface Queried {
+/** Runs queries: a database, or what stands before one and may refuse. */
+export interface Querier {
   query<T>(sql: string, params?: Readonly<Record<string, unknown>>): Promise<T[]>
 }
 
@@ -29,7 +29,7 @@ export const HEIGHTS = "(SELECT toUInt32(arrayJoin(splitByChar(',', {heights:Str
  * @returns the rows of all slices, each in the query's order; none, without a query, where there are no keys.
  */
 export async function queryByKeys<T>(
-  db: Queried,
+  db: Querier,
   sql: string,
   keys: Iterable<string>,
   params: Readonly<Record<string, unknown>> = {},

@@ -1,5 +1,5 @@
 import type { Database } from './clickhouse.js'
-import type { Queried } from './keys.js'
+import type { Querier } from './keys.js'
 
 /** All funded addresses by balance as of a block: true as long as that block is of the chain. */
 export interface Ranking {
@@ -36,7 +36,7 @@ const RANKED = `SELECT DISTINCT script_hash, address, balance, tx_count AS txs, 
   WHERE at_height = {above:Int64} AND at_hash = unhex({hash:String})`
 
 /** The newest ranking that the chain of the filter still has. */
-export async function newestRanking(db: Queried, filter: Filter): Promise<Ranking> {
+export async function newestRanking(db: Querier, filter: Filter): Promise<Ranking> {
   const sql = `SELECT height, lower(hex(block_hash)) AS id, size FROM rankings WHERE ${filter} ORDER BY height DESC LIMIT 1`
   return (await db.query<RankingRow>(sql)).map(toRanking)[0] ?? NO_RANKING
 }
@@ -45,7 +45,7 @@ type RankingRow = { height: number; id: string; size: string }
 const toRanking = ({ height, id, size }: RankingRow): Ranking => ({ height, hash: id, size: Number(size) })
 
 /** Rows of balances above a ranking: what a reader lays over it. */
-export async function rowsAbove(db: Queried, ranking: Ranking, filter: Filter): Promise<number> {
+export async function rowsAbove(db: Querier, ranking: Ranking, filter: Filter): Promise<number> {
   const sql = `SELECT count() AS rows FROM script_balances WHERE height > {above:Int64} AND ${filter}`
   return Number((await db.query<{ rows: string }>(sql, { above: ranking.height }))[0]?.rows ?? 0)
 }
@@ -60,7 +60,7 @@ const MOST_ROWS_ABOVE = 1_000_000
  * @returns undefined where there are more: the ranking of so long a chain is not built yet.
  */
 export async function richest(
-  db: Queried,
+  db: Querier,
   filter: Filter,
   page: { readonly offset: number; readonly limit: number },
   most = MOST_ROWS_ABOVE,
@@ -103,7 +103,7 @@ export async function richest(
 }
 
 /** Returns the rankings that are announced, of all branches, newest first. */
-export async function announcedRankings(db: Queried): Promise<Ranking[]> {
+export async function announcedRankings(db: Querier): Promise<Ranking[]> {
   const sql =
     'SELECT DISTINCT height, lower(hex(block_hash)) AS id, size FROM rankings ORDER BY height DESC, id'
   return (await db.query<RankingRow>(sql)).map(toRanking)
@@ -128,7 +128,7 @@ export interface RankingPart {
 }
 
 /** Returns of which rankings a table holds rows, finished or not. */
-export async function rankingParts(db: Queried, table: string): Promise<RankingPart[]> {
+export async function rankingParts(db: Querier, table: string): Promise<RankingPart[]> {
   const sql = `SELECT DISTINCT at_height AS height, lower(hex(at_hash)) AS hash, _partition_id AS id FROM ${table}`
   return db.query<RankingPart>(sql)
 }

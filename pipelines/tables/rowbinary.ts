@@ -3,6 +3,8 @@
 /** What a value of each column type is in TypeScript. */
 export interface ColumnTypes {
   readonly u8: number
+  /** As u8. */
+  readonly bool: boolean
   readonly u32: number
   readonly i32: number
   readonly u64: bigint
@@ -13,7 +15,8 @@ export interface ColumnTypes {
   /** Unsigned, 256 bits. */
   readonly u256: bigint
   readonly f64: number
-  readonly i64: bigint
+  /** Of what is far below 2⁵³. */
+  readonly i64: number
   /** FixedString(32) from 64 hex digits. */
   readonly hash: string
   readonly hashes: readonly string[]
@@ -28,6 +31,7 @@ export interface ColumnTypes {
 /** The same as the server names them. */
 const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   u8: 'UInt8',
+  bool: 'UInt8',
   u32: 'UInt32',
   i32: 'Int32',
   u64: 'UInt64',
@@ -83,7 +87,8 @@ class RowWriter {
   write(column: number, type: keyof ColumnTypes, value: unknown): void {
     switch (type) {
       case 'u8':
-        return void this.#room(1).writeUInt8(value as number, this.#took(1))
+      case 'bool':
+        return void this.#room(1).writeUInt8(Number(value), this.#took(1))
       case 'u32':
         return void this.#room(4).writeUInt32LE(value as number, this.#took(4))
       case 'i32':
@@ -94,7 +99,6 @@ class RowWriter {
       case 'count':
         return this.#count(value as number)
       case 'i64':
-        return void this.#room(8).writeBigInt64LE(value as bigint, this.#took(8))
       case 'ms':
         return void this.#room(8).writeBigInt64LE(BigInt(value as number), this.#took(8))
       case 'u256':

@@ -1,6 +1,6 @@
 import { depthOf } from './chain-tables.js'
 import type { Database } from './clickhouse.js'
-import type { Queried } from './keys.js'
+import type { Querier } from './keys.js'
 import { mustBeNewest, whileNewest } from './writers.js'
 
 /** The unspent outputs of a script as of a block, numbered: true as long as that block is of the chain. */
@@ -49,7 +49,7 @@ const paramsOf = (scriptHash: string, list: UnspentList): Record<string, unknown
 })
 
 /** The newest list of a script that the filter's chain has, the empty one where there is none. */
-export async function newestList(db: Queried, { scriptHash, filter }: UnspentOf): Promise<UnspentList> {
+export async function newestList(db: Querier, { scriptHash, filter }: UnspentOf): Promise<UnspentList> {
   const sql = `SELECT unspent_lists.height AS at, lower(hex(block_hash)) AS id, size FROM unspent_lists
     WHERE ${SCRIPT} AND ${filter} ORDER BY unspent_lists.height DESC LIMIT 1`
   const [row] = await db.query<{ at: number; id: string; size: string }>(sql, { script: scriptHash })
@@ -62,7 +62,7 @@ export async function newestList(db: Queried, { scriptHash, filter }: UnspentOf)
  * @param total of the script's unspent outputs, by its totals.
  */
 export async function unspentPage(
-  db: Queried,
+  db: Querier,
   of: UnspentOf,
   page: { readonly limit: number; readonly offset: number; readonly total: number },
 ): Promise<UnspentOutput[]> {
@@ -102,7 +102,7 @@ const toOutput = ({ at, id, vout, worth }: Row): UnspentOutput => ({
 
 /** Unspent outputs of blocks above a list. */
 async function created(
-  db: Queried,
+  db: Querier,
   { scriptHash, filter }: UnspentOf,
   list: UnspentList,
   limit: number,
@@ -115,7 +115,7 @@ async function created(
 
 /** Outputs of a list that were not spent since. @param page `spent`: how many were. */
 async function listed(
-  db: Queried,
+  db: Querier,
   { scriptHash, filter }: UnspentOf,
   list: UnspentList,
   page: { readonly limit: number; readonly offset: number; readonly spent: number },
@@ -135,7 +135,7 @@ async function listed(
 }
 
 /** Outputs of a script that were created or spent above a list. */
-export async function changesAbove(db: Queried, of: UnspentOf, list: UnspentList): Promise<number> {
+export async function changesAbove(db: Querier, of: UnspentOf, list: UnspentList): Promise<number> {
   const sql = `SELECT (SELECT count() FROM script_spends WHERE ${SCRIPT} AND height > {above:Int64} AND ${of.filter})
     + (SELECT count() FROM script_outputs WHERE ${SCRIPT} AND depth < {depth:UInt64} AND spent = 0 AND ${of.filter}) AS changes`
   const rows = await db.query<{ changes: string }>(sql, paramsOf(of.scriptHash, list))
@@ -180,7 +180,7 @@ export async function buildList(
 }
 
 /** @throws Error where a list does not have each place once, as many as the script's totals say at the end of the filter's chain. */
-async function countList(db: Queried, { scriptHash, filter }: UnspentOf, list: UnspentList): Promise<number> {
+async function countList(db: Querier, { scriptHash, filter }: UnspentOf, list: UnspentList): Promise<number> {
   const sql = `SELECT uniqExact(place) AS rows, max(place) AS last, (SELECT unspent_count FROM script_txs
       WHERE ${SCRIPT} AND ${filter} ORDER BY script_txs.ordinal DESC LIMIT 1) AS unspent
     FROM unspent_outputs WHERE ${OF_LIST}`
@@ -201,7 +201,7 @@ export const SCRIPT_RANGES = 1 << 16
  * @returns the range to go on from.
  */
 export async function busyScripts(
-  db: Queried,
+  db: Querier,
   range: { readonly from: number; readonly rows: number; readonly tail: number; readonly most: number },
 ): Promise<{ readonly scripts: string[]; readonly to: number }> {
   const { from, rows, tail, most } = range

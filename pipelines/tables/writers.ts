@@ -107,7 +107,7 @@ function claim(
   position: number,
   { successor = '', replaces = '' },
 ): EncodedRows<typeof WRITERS.columns> {
-  const row = { writer, position: BigInt(position), claimed_at: Date.now(), successor, replaces }
+  const row = { writer, position, claimed_at: Date.now(), successor, replaces }
   return new EncodedRows(WRITERS, [row])
 }
 

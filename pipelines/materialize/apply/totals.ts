@@ -69,7 +69,7 @@ export function columnsOf(totals: Totals): TotalsColumns {
     unspent_count: totals.unspent,
     first_height: totals.firstHeight,
     first_time: totals.firstTime,
-    shows_dilithium: totals.showsDilithium ? 1 : 0,
+    shows_dilithium: totals.showsDilithium,
     open_days: totals.openDays,
   }
 }

@@ -137,7 +137,7 @@ export class BlockFolder {
         before: balance,
         balance: totals.received - totals.sent,
         tx_count: totals.ordinal,
-        is_dilithium: known.isDilithium || totals.showsDilithium ? 1 : 0,
+        is_dilithium: known.isDilithium || totals.showsDilithium,
       })
     }
   }

@@ -73,7 +73,7 @@ export class OwnRows {
       time: block.header.time,
       size,
       weight,
-      is_dilithium: shown.includes(true) ? 1 : 0,
+      is_dilithium: shown.includes(true),
       moved: movedBy(tx, prevouts),
     }
     this.blockTxs.add(row)

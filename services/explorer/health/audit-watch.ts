@@ -106,7 +106,7 @@ export class AuditWatch {
     await compareBlock({ db, node, signal, view }, height, found)
     const day = recent[Math.floor(Math.random() * recent.length)]?.time ?? tip.time
     await countDay({ db, view, head: view.head }, dayOf(day), found)
-    moving.expect('hash of the tip', tip.blockHash, await this.#hashAt(node, tip.height))
+    moving.expect('hash of the tip', tip.hash, await this.#hashAt(node, tip.height))
     const told = new Set(await node.poolTxids(signal))
     const held = new Set([...state.pool.values()].map(({ txid }) => txid))
     for (const txid of new Set([...told, ...held]))

@@ -104,8 +104,8 @@ export async function overlayBySearch(
     if (found.some((place) => view.isCanonical(place.height, place.blockHash))) confirmed.add(txid)
   const spent = new Set<string>()
   for (const [txid, found] of spends)
-    for (const { vout, height, blockHash } of found)
-      if (view.isCanonical(height, blockHash)) spent.add(outpointOf(txid, vout))
+    for (const { prevVout, height, blockHash } of found)
+      if (view.isCanonical(height, blockHash)) spent.add(outpointOf(txid, prevVout))
   return { position: span.to, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
 }
 

@@ -1,56 +1,23 @@
 import { LRUCache } from 'lru-cache'
 import { type Body, readBodies } from '../../../pipelines/tables/bodies.js'
-import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
+import { SCRIPT_TX_COLUMNS, SPENDS, TX_PLACES, TX_WITNESSES } from '../../../pipelines/tables/chain-tables.js'
+import { KEYS, type Querier } from '../../../pipelines/tables/keys.js'
+import { type SelectedRow, Selection } from '../../../pipelines/tables/selection.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import type { Asked } from './availability.js'
 import { Gatherer, type Lookup } from './gather.js'
 
 /** Where a transaction is: a row of the block that holds it. */
-export interface Place {
-  readonly txid: string
-  readonly height: number
-  readonly blockHash: string
-  readonly txIndex: number
-  readonly wtxid: string
-  readonly time: number
-  readonly size: number
-  readonly weight: number
-  readonly isDilithium: boolean
-}
-
+export type Place = SelectedRow<typeof TX_PLACES.columns>
 /** An input that spends an output, as a row of the block that holds the spender. */
-export interface Spend {
-  readonly vout: number
-  readonly height: number
-  readonly blockHash: string
-  readonly txid: string
-  readonly vin: number
-}
-
+export type Spend = SelectedRow<typeof SPENDS.columns>
 /** A transaction of a script, with the script's totals after it. Amounts in base units. */
-export interface ScriptRow {
-  readonly ordinal: number
-  readonly height: number
-  readonly blockHash: string
-  readonly txIndex: number
-  readonly txid: string
-  readonly time: number
-  readonly received: bigint
-  readonly sent: bigint
-  readonly totalReceived: bigint
-  readonly totalSent: bigint
-  readonly unspentCount: number
-  readonly firstHeight: number
-  readonly firstTime: number
-  readonly showsDilithium: boolean
-}
+export type ScriptRow = SelectedRow<typeof SCRIPT_TX_COLUMNS>
 
-const PLACE = `lower(hex(txid)) AS key, height, lower(hex(block_hash)) AS blockHash, tx_index AS txIndex,
-  lower(hex(wtxid)) AS witnessTxid, time, size, weight, is_dilithium AS dilithium`
-
-const SCRIPT_ROW = `lower(hex(script_hash)) AS key, ordinal, height, lower(hex(block_hash)) AS blockHash, tx_index AS txIndex,
-  lower(hex(txid)) AS id, time, received, sent, total_received AS totalReceived, total_sent AS totalSent,
-  unspent_count AS unspentCount, first_height AS firstHeight, first_time AS firstTime, shows_dilithium AS dilithium`
+const PLACE = new Selection(TX_PLACES.columns)
+const WITNESS = new Selection(TX_WITNESSES.columns)
+const SPEND = new Selection(SPENDS.columns)
+const SCRIPT_ROW = new Selection(SCRIPT_TX_COLUMNS)
 
 interface Gatherers {
   readonly places: Gatherer<readonly Place[]>
@@ -64,15 +31,6 @@ interface Gatherers {
 
 /** What a gatherer asks. */
 type Keys = [keys: readonly string[], signal: AbortSignal]
-
-type RawScriptRow = Pick<
-  ScriptRow,
-  'height' | 'blockHash' | 'txIndex' | 'time' | 'firstHeight' | 'firstTime'
-> &
-  Record<'key' | 'id' | 'ordinal' | 'received' | 'sent' | 'totalReceived' | 'totalSent', string> & {
-    unspentCount: string
-    dilithium: number
-  }
 
 /** Rows of a script's end that are looked at first; of one that a reorganisation rewrote more may be stale. */
 const LAST_ROWS = 8
@@ -115,7 +73,7 @@ export class Tables {
     return {
       places: new Gatherer({ load: (...keys) => this.#loadPlaces(...keys) }),
       bodies: new Gatherer({ load: (keys, signal) => readBodies(this.#until(signal), keys) }),
-      witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(...keys) }),
+      witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(KEYS, ...keys) }),
       ownWitnesses: new Gatherer({ load: (...keys) => this.#loadOwnWitnesses(...keys) }),
       spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys) }),
       fence: new Gatherer({ load: (_, signal) => this.#loadFence(signal) }),
@@ -191,7 +149,7 @@ export class Tables {
     return this.db.query<T>(sql, params, this.signal)
   }
 
-  #until(signal: AbortSignal): Pick<Tables, 'query'> {
+  #until(signal: AbortSignal): Querier {
     return { query: (sql, params) => this.db.query(sql, params, signal) }
   }
 
@@ -216,9 +174,9 @@ export class Tables {
 
   /** Rows of a script with these ordinals, of all branches, lowest first. */
   async scriptRows(scriptHash: string, from: number, to: number): Promise<ScriptRow[]> {
-    const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash = unhex({script:String})
+    const rows = `FROM script_txs WHERE script_hash = unhex({script:String})
       AND ordinal BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY script_txs.ordinal`
-    return (await this.query<RawScriptRow>(sql, { script: scriptHash, from, to })).map(toScriptRow)
+    return SCRIPT_ROW.query(this, rows, { script: scriptHash, from, to })
   }
 
   async #loadFence(signal: AbortSignal): Promise<Map<string, bigint>> {
@@ -227,158 +185,102 @@ export class Tables {
   }
 
   async #loadPlaces(...[keys, signal]: Keys): Promise<Map<string, Place[]>> {
-    const sql = `SELECT ${PLACE} FROM tx_places WHERE txid IN ${KEYS}`
-    return groupByKey(await queryByKeys<RawPlace>(this.#until(signal), sql, keys), toPlace)
+    const rows = `FROM tx_places WHERE txid IN ${KEYS}`
+    return groupBy(await PLACE.queryByKeys(this.#until(signal), rows, keys), ({ txid }) => txid)
   }
 
-  async #loadWitnesses(...[keys, signal]: Keys): Promise<Map<string, Buffer>> {
-    const sql = `SELECT lower(hex(wtxid)) AS key, base64Encode(witness) AS encoded FROM tx_witnesses
-      WHERE wtxid IN ${KEYS}`
-    const rows = await queryByKeys<{ key: string; encoded: string }>(this.#until(signal), sql, keys)
-    return new Map(rows.map(({ key, encoded }) => [key, Buffer.from(encoded, 'base64')]))
+  /** @param wtxids a query or literal of them, made of `KEYS`. */
+  async #loadWitnesses(wtxids: string, ...[keys, signal]: Keys): Promise<Map<string, Buffer>> {
+    const rows = `FROM tx_witnesses WHERE wtxid IN ${wtxids}`
+    const found = await WITNESS.queryByKeys(this.#until(signal), rows, keys)
+    return new Map(found.map(({ wtxid, witness }) => [wtxid, witness]))
   }
 
   async #loadOwnWitnesses(...[keys, signal]: Keys): Promise<Map<string, ReadonlyMap<string, Buffer>>> {
-    const sql = `SELECT lower(hex(wtxid)) AS key, base64Encode(witness) AS encoded FROM tx_witnesses
-      WHERE wtxid IN (SELECT wtxid FROM tx_places WHERE txid IN ${KEYS} AND wtxid != txid)`
-    const rows = await queryByKeys<{ key: string; encoded: string }>(this.#until(signal), sql, keys)
-    const witnesses = new Map(rows.map(({ key, encoded }) => [key, Buffer.from(encoded, 'base64')]))
+    const wtxids = `(SELECT wtxid FROM tx_places WHERE txid IN ${KEYS} AND wtxid != txid)`
+    const witnesses = await this.#loadWitnesses(wtxids, keys, signal)
     return new Map(keys.map((key) => [key, witnesses]))
   }
 
   async #loadSpends(...[keys, signal]: Keys): Promise<Map<string, Spend[]>> {
-    const sql = `SELECT lower(hex(prev_txid)) AS key, prev_vout AS vout, height, lower(hex(block_hash)) AS blockHash,
-      lower(hex(txid)) AS spender, vin FROM spends WHERE prev_txid IN ${KEYS}`
-    return groupByKey(await queryByKeys<RawSpend>(this.#until(signal), sql, keys), toSpend)
+    const rows = `FROM spends WHERE prev_txid IN ${KEYS}`
+    return groupBy(await SPEND.queryByKeys(this.#until(signal), rows, keys), ({ prevTxid }) => prevTxid)
   }
 
   async #loadScriptEnds(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
-    const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash IN ${KEYS}
+    const rows = `FROM script_txs WHERE script_hash IN ${KEYS}
       ORDER BY script_hash DESC, script_txs.ordinal DESC LIMIT ${String(LAST_ROWS)} BY script_hash`
-    const found = groupByKey(await queryByKeys<RawScriptRow>(this.#until(signal), sql, keys), toScriptRow)
-    for (const [key, rows] of found) if ((rows[0]?.ordinal ?? 0) > LONG_HISTORY) this.#long.set(key, true)
-    return found
+    const ends = await SCRIPT_ROW.queryByKeys(this.#until(signal), rows, keys)
+    for (const { scriptHash, ordinal } of ends) if (ordinal > LONG_HISTORY) this.#long.set(scriptHash, true)
+    return groupBy(ends, ({ scriptHash }) => scriptHash)
   }
 
   async #scriptEnd(scriptHash: string, rows: number, filter: string): Promise<ScriptRow[]> {
-    const sql = `SELECT ${SCRIPT_ROW} FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
+    const last = `FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
       ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`
-    return (await this.query<RawScriptRow>(sql, { script: scriptHash })).map(toScriptRow)
+    return SCRIPT_ROW.query(this, last, { script: scriptHash })
   }
 }
 
-type RawPlace = Omit<Place, 'txid' | 'wtxid' | 'isDilithium'> &
-  Record<'key' | 'witnessTxid', string> & { dilithium: number }
-
-type RawSpend = Omit<Spend, 'txid'> & Record<'key' | 'spender', string>
-
-function toPlace(row: RawPlace): Place {
-  const { key, height, blockHash, txIndex, witnessTxid, time, size, weight, dilithium } = row
-  return {
-    txid: key,
-    height,
-    blockHash,
-    txIndex,
-    wtxid: witnessTxid,
-    time,
-    size,
-    weight,
-    isDilithium: dilithium === 1,
-  }
-}
-
-function toSpend({ vout, height, blockHash, spender, vin }: RawSpend): Spend {
-  return { vout, height, blockHash, txid: spender, vin }
-}
-
-function toScriptRow(row: RawScriptRow): ScriptRow {
-  return {
-    ordinal: Number(row.ordinal),
-    height: row.height,
-    blockHash: row.blockHash,
-    txIndex: row.txIndex,
-    txid: row.id,
-    time: row.time,
-    received: BigInt(row.received),
-    sent: BigInt(row.sent),
-    totalReceived: BigInt(row.totalReceived),
-    totalSent: BigInt(row.totalSent),
-    unspentCount: Number(row.unspentCount),
-    firstHeight: row.firstHeight,
-    firstTime: row.firstTime,
-    showsDilithium: row.dilithium === 1,
-  }
-}
-
-function groupByKey<R extends { key: string }, V>(
-  rows: readonly R[],
-  convert: (row: R) => V,
-): Map<string, V[]> {
-  const groups = new Map<string, V[]>()
+function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>()
   for (const row of rows) {
-    const group = groups.get(row.key)
-    if (group === undefined) groups.set(row.key, [convert(row)])
-    else group.push(convert(row))
+    const group = groups.get(keyOf(row))
+    if (group === undefined) groups.set(keyOf(row), [row])
+    else group.push(row)
   }
   return groups
 }
 
 /** Places of the transactions of a block with these indexes, in order, each once. */
 export async function placesOfBlock(
-  tables: Pick<Tables, 'query'>,
+  tables: Querier,
   block: { readonly height: number; readonly hash: string },
   from: number,
   to: number,
 ): Promise<Place[]> {
-  const sql = `SELECT ${PLACE} FROM block_txs WHERE height = {height:UInt32} AND block_hash = unhex({hash:String})
+  const rows = `FROM block_txs WHERE height = {height:UInt32} AND block_hash = unhex({hash:String})
     AND tx_index BETWEEN {from:UInt32} AND {to:UInt32} ORDER BY tx_index LIMIT 1 BY tx_index`
-  return (await tables.query<RawPlace>(sql, { height: block.height, hash: block.hash, from, to })).map(
-    toPlace,
-  )
+  return PLACE.query(tables, rows, { height: block.height, hash: block.hash, from, to })
 }
 
 /** Places of the newest visible transactions, newest first. */
 export async function newestPlaces(
-  tables: Pick<Tables, 'query'>,
+  tables: Querier,
   tipHeight: number,
   filter: string,
   count: number,
 ): Promise<Place[]> {
   // Each block has a transaction, so that the newest `count` blocks hold as many.
-  const sql = `SELECT ${PLACE} FROM block_txs WHERE height BETWEEN {from:UInt32} AND {tip:UInt32} AND ${filter}
+  const rows = `FROM block_txs WHERE height BETWEEN {from:UInt32} AND {tip:UInt32} AND ${filter}
     ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}`
-  const params = { from: Math.max(0, tipHeight - count + 1), tip: tipHeight }
-  return (await tables.query<RawPlace>(sql, params)).map(toPlace)
+  return PLACE.query(tables, rows, { from: Math.max(0, tipHeight - count + 1), tip: tipHeight })
 }
 
 /** Places of the newest visible transactions that move more than a value (base units), newest first. */
 export async function whalePlaces(
-  tables: Pick<Tables, 'query'>,
+  tables: Querier,
   least: bigint,
   filter: string,
   count: number,
 ): Promise<Place[]> {
   // Granule after granule, newest first, of those that the index does not leave out: it ends with the last one that is needed.
-  const sql = `SELECT ${PLACE} FROM block_txs WHERE moved > {least:UInt64} AND ${filter}
+  const rows = `FROM block_txs WHERE moved > {least:UInt64} AND ${filter}
     ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}
     SETTINGS max_threads = 1, max_block_size = 1024`
-  return (await tables.query<RawPlace>(sql, { least: least.toString() })).map(toPlace)
+  return PLACE.query(tables, rows, { least: least.toString() })
 }
 
 /** Places of the transactions of these blocks that move more than a value (base units), in the order of the chain. */
 export async function whalesIn(
-  tables: Pick<Tables, 'query'>,
+  tables: Querier,
   least: bigint,
   blocks: readonly { readonly height: number; readonly hash: string }[],
 ): Promise<Place[]> {
   const heights = blocks.map(({ height }) => height)
-  const sql = `SELECT ${PLACE} FROM block_txs WHERE moved > {least:UInt64} AND height BETWEEN {from:UInt32} AND {to:UInt32}
+  const rows = `FROM block_txs WHERE moved > {least:UInt64} AND height BETWEEN {from:UInt32} AND {to:UInt32}
     AND block_hash IN ${KEYS} ORDER BY height, tx_index LIMIT 1 BY height, block_hash, tx_index`
-  const params = {
-    least: least.toString(),
-    from: Math.min(...heights),
-    to: Math.max(...heights),
-  }
+  const params = { least: least.toString(), from: Math.min(...heights), to: Math.max(...heights) }
   const hashes = blocks.map(({ hash }) => hash)
-  return (await queryByKeys<RawPlace>(tables, sql, hashes, params)).map(toPlace)
+  return PLACE.queryByKeys(tables, rows, hashes, params)
 }

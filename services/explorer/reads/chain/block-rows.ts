@@ -34,7 +34,7 @@ export async function findBlock(
   if (height > chain.height) return undefined
   if (height === chain.height && chain.tip !== undefined) return { row: chain.tip, canonical: true }
   const rows = await blocksBetween(tables, height, height)
-  const row = rows.find((each) => view.isCanonical(each.height, each.blockHash))
+  const row = rows.find((each) => view.isCanonical(each.height, each.hash))
   return row === undefined ? undefined : { row, canonical: true }
 }
 
@@ -57,11 +57,12 @@ async function wasReplaced(tables: Queries, chain: ChainState, hash: string): Pr
 
 /** Who mined a block, as far as the operator's definitions tell: its pool, or the label of the address that it pays. */
 function minerLabel(row: BlockRow, { labels, pools }: ReadContext['definitions']): string | null {
-  return (
-    pools.ofBlock(row)?.name ??
-    labels.ofScript(scriptHash(Buffer.from(row.minerScript, 'hex')))?.label ??
-    null
-  )
+  const pool = pools.ofBlock({
+    blockHash: row.hash,
+    minerScript: row.minerScript.toString('hex'),
+    coinbaseScript: row.coinbaseScript.toString('hex'),
+  })
+  return pool?.name ?? labels.ofScript(scriptHash(row.minerScript))?.label ?? null
 }
 
 export function toBlock(
@@ -70,7 +71,7 @@ export function toBlock(
   definitions: ReadContext['definitions'],
 ): Block {
   return {
-    hash: row.blockHash,
+    hash: row.hash,
     height: row.height,
     canonical,
     prev_hash: row.prevHash,
@@ -85,10 +86,9 @@ export function toBlock(
     weight: row.weight,
     stripped_size: row.strippedSize,
     tx_count: row.txCount,
-    total_fees: row.totalFees,
-    subsidy: row.subsidy,
-    miner_address:
-      row.minerScript === '' ? null : (addressOf(Buffer.from(row.minerScript, 'hex'), network) ?? null),
+    total_fees: String(row.totalFees),
+    subsidy: String(row.subsidy),
+    miner_address: addressOf(row.minerScript, network) ?? null,
     miner_label: minerLabel(row, definitions),
     chainwork: row.chainwork,
   }

@@ -20,7 +20,7 @@ export const blocks = declareRead({
     const { view, network } = chain
     if (view === undefined || network === undefined || to < 0) return { items: [], total, page, limit }
     const rows = await blocksBetween(tables, Math.max(0, to - limit + 1), to)
-    const visible = rows.filter((row) => view.isCanonical(row.height, row.blockHash))
+    const visible = rows.filter((row) => view.isCanonical(row.height, row.hash))
     return {
       items: visible.map((row) => toBlock({ row, canonical: true }, network, definitions)),
       total,
@@ -68,7 +68,7 @@ export const blockTransactions = declareRead({
     const { chain, tables } = context
     const found = await findBlock(tables, chain, heightOrHash)
     if (found === undefined) throw noBlock(heightOrHash)
-    const { height, blockHash: hash, txCount: total } = found.row
+    const { height, hash, txCount: total } = found.row
     const from = (page - 1) * limit
     if (from >= total) return { items: [], total, page, limit }
     const places = await placesOfBlock(tables, { height, hash }, from, from + limit - 1)

@@ -39,7 +39,7 @@ type Match = Omit<SearchResult, 'query'>
 
 async function matchBlock(which: string, { chain, tables }: ReadContext): Promise<Match | undefined> {
   const found = await findBlock(tables, chain, which)
-  return found === undefined ? undefined : { type: 'block', value: found.row.blockHash }
+  return found === undefined ? undefined : { type: 'block', value: found.row.hash }
 }
 
 async function matchHash(hash: string, context: ReadContext): Promise<Match | undefined> {

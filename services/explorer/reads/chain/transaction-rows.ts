@@ -137,7 +137,7 @@ function unconfirmed(pooled: ShownTx): Transaction {
 
 function assemble({ tx, standing, coins, spends, network, full }: Parts): Transaction {
   const { block_hash, block_height, tx_index, size, weight, fee } = standing
-  const spenders = new Map(spends.map((spend) => [spend.vout, spend]))
+  const spenders = new Map(spends.map((spend) => [spend.prevVout, spend]))
   return {
     txid: tx.txid,
     block_hash,

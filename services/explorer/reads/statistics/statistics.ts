@@ -35,7 +35,7 @@ export const supply = declareRead({
   args: {},
   answer: Supply,
   resolve: ({ chain: { tip, network } }) => ({
-    circulatingSupply: tip?.supply ?? '0',
+    circulatingSupply: String(tip?.supply ?? 0),
     utxoCount: Number(tip?.utxoCount ?? 0),
     maxSupply: (network?.maxSupply ?? 0n).toString(),
   }),
@@ -59,7 +59,7 @@ export const richList = declareRead({
       rank,
       address,
       balance,
-      percentage: percentOf(BigInt(balance), BigInt(chain.tip?.supply ?? 0), 4),
+      percentage: percentOf(BigInt(balance), chain.tip?.supply ?? 0n, 4),
       tx_count: txCount,
       isDilithium,
       label: definitions.labels.ofScript(scriptOf(context, address)?.scriptHash ?? '')?.label ?? null,

@@ -1,0 +1,89 @@
+import { type Querier, queryByKeys } from './keys.js'
+import type { Columns, ColumnTypes, Row } from './rowbinary.js'
+
+type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name
+
+/** A row as it is read: each column under its name in camel case. */
+export type SelectedRow<C extends Columns> = {
+  readonly [K in keyof C as Camel<K & string>]: C[K] extends 'bytes' ? Buffer : Row<C>[K]
+}
+
+type RawRow = Readonly<Record<string, unknown>>
+
+/** How a column is asked for, where JSON has no such type. */
+const EXPRESSIONS: Partial<Record<keyof ColumnTypes, (column: string) => string>> = {
+  hash: (column) => `lower(hex(${column}))`,
+  hashes: (column) => `arrayMap(each -> lower(hex(each)), ${column})`,
+  bytes: (column) => `base64Encode(${column})`,
+  ms: (column) => `toUnixTimestamp64Milli(${column})`,
+}
+
+/** What JSON's values become; the server writes 64-bit integers as text. */
+const READERS: Partial<Record<keyof ColumnTypes, (value: never) => unknown>> = {
+  bool: (value: number) => value === 1,
+  u64: (value: string) => BigInt(value),
+  sum: (value: string) => BigInt(value),
+  u256: (value: string) => BigInt(value),
+  count: Number,
+  i64: Number,
+  ms: Number,
+  bytes: (value: string) => Buffer.from(value, 'base64'),
+}
+
+/** Columns that a query asks for: its SQL and the type of its rows are made of their declaration in `chain-tables.ts`. */
+export class Selection<const C extends Columns> {
+  readonly #fields: readonly {
+    readonly column: string
+    readonly name: string
+    /** In the server's answer; not the column's name where the value is another one, for conditions mean the column. */
+    readonly alias: string
+    readonly read: (value: never) => unknown
+  }[]
+  readonly #sql: string
+
+  constructor(columns: C) {
+    this.#fields = Object.entries(columns).map(([column, type]) => ({
+      column,
+      name: column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+      alias: EXPRESSIONS[type] === undefined ? column : `${column}_read`,
+      read: READERS[type] ?? ((value) => value),
+    }))
+    const selected = Object.entries(columns).map(([column, type]) => {
+      const expression = EXPRESSIONS[type]?.(column)
+      return expression === undefined ? column : `${expression} AS ${column}_read`
+    })
+    this.#sql = `SELECT ${selected.join(', ')}`
+  }
+
+  /** Queries rows. @param rest of the statement, from FROM on. */
+  async query(
+    db: Querier,
+    rest: string,
+    params?: Readonly<Record<string, unknown>>,
+  ): Promise<SelectedRow<C>[]> {
+    return (await db.query<RawRow>(`${this.#sql} ${rest}`, params)).map((row) => this.#read(row))
+  }
+
+  /** Queries rows as `queryByKeys` does. @param rest of the statement, from FROM on. */
+  async queryByKeys(
+    db: Querier,
+    rest: string,
+    keys: Iterable<string>,
+    params?: Readonly<Record<string, unknown>>,
+  ): Promise<SelectedRow<C>[]> {
+    const rows = await queryByKeys<RawRow>(db, `${this.#sql} ${rest}`, keys, params)
+    return rows.map((row) => this.#read(row))
+  }
+
+  /** Returns a row as the table has it. */
+  write(row: SelectedRow<C>): Row<C> {
+    const values = row as RawRow
+    return Object.fromEntries(this.#fields.map(({ column, name }) => [column, values[name]])) as Row<C>
+  }
+
+  #read(raw: RawRow): SelectedRow<C> {
+    const row: Record<string, unknown> = {}
+    for (const { name, alias, read } of this.#fields) row[name] = read(raw[alias] as never)
+    return row as SelectedRow<C>
+  }
+}

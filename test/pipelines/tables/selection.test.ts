@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import * as chainTables from '../../../pipelines/tables/chain-tables.js'
+import { KEYS } from '../../../pipelines/tables/keys.js'
+import { type ColumnTypes, EncodedRows, type Row, type Table } from '../../../pipelines/tables/rowbinary.js'
+import { Selection } from '../../../pipelines/tables/selection.js'
+import { useDatabase } from '../../harness/engine.js'
+
+const { BLOCK_HEIGHTS, HEADS, SCRIPT_TX_COLUMNS } = chainTables
+const TABLES = (Object.values(chainTables) as unknown[]).filter(
+  (each): each is Table => typeof each === 'object' && each !== null && 'columns' in each,
+)
+
+/** Values that a wrong conversion would change. */
+const VALUES: { readonly [K in keyof ColumnTypes]: ColumnTypes[K] } = {
+  ...{
+    u8: 7,
+    bool: true,
+    u32: 0xffff_ffff,
+    i32: -2,
+    i64: -1,
+    u64: 2n ** 64n - 1n,
+    sum: 1n,
+    u256: 2n ** 256n - 1n,
+  },
+  ...{ count: Number.MAX_SAFE_INTEGER, f64: 0.1, ms: 1_700_000_000_123, text: "it's", u16s: [0, 65_535] },
+  ...{ hash: 'ab'.repeat(32), hashes: ['01'.repeat(32), 'ff'.repeat(32)], bytes: Buffer.from([0, 255, 10]) },
+}
+
+function rowOf({ columns }: Table): Row<Table['columns']> {
+  return Object.fromEntries(Object.entries(columns).map(([name, type]) => [name, VALUES[type]]))
+}
+
+describe('a selection', () => {
+  const db = useDatabase()
+
+  it.each(TABLES.map((each) => [each.name, each] as const))(
+    'reads rows of %s as written',
+    async (_, table) => {
+      await db().insert(new EncodedRows<Table['columns']>(table, [rowOf(table)]))
+      const [read] = await new Selection<Table['columns']>(table.columns).query(db(), `FROM ${table.name}`)
+      expect(Object.values(read ?? {})).toEqual(Object.values(rowOf(table)))
+    },
+  )
+
+  it('names columns in camel case, and writes what it has read', async () => {
+    const heads = new Selection(HEADS.columns)
+    const [head] = await heads.query(db(), 'FROM heads LIMIT 1')
+    expect(head).toMatchObject({ tipHash: VALUES.hash, blocksBefore: VALUES.count, reached: true })
+    expect(head && heads.write(head)).toEqual(rowOf(HEADS))
+  })
+
+  it('leaves columns their meaning in conditions, and reads what is false, empty or not asked for', async () => {
+    const rows = ['00', '01', '02'].map((byte, height) => ({ hash: byte.repeat(32), height }))
+    await db().insert(new EncodedRows(BLOCK_HEIGHTS, rows))
+    const heights = new Selection(BLOCK_HEIGHTS.columns)
+    const found = await heights.queryByKeys(db(), `FROM block_heights WHERE hash IN ${KEYS} ORDER BY hash`, [
+      '02'.repeat(32),
+      '00'.repeat(32),
+      'ee'.repeat(32),
+    ])
+    expect(found).toEqual([rows[0], rows[2]])
+    const empty = { ...rowOf(HEADS), position: 5, connected: [], reached: false }
+    await db().insert(new EncodedRows<Table['columns']>(HEADS, [empty]))
+    const [head] = await new Selection(HEADS.columns).query(
+      db(),
+      'FROM heads WHERE position = 5 AND NOT reached',
+    )
+    expect(head).toMatchObject({ connected: [], reached: false, disconnected: VALUES.hashes })
+    const read = new Selection({ txid: 'hash', shows_dilithium: 'bool' })
+    expect(Object.keys(SCRIPT_TX_COLUMNS)).toEqual(expect.arrayContaining(['txid', 'shows_dilithium']))
+    expect(await read.query(db(), 'FROM script_txs')).toEqual([{ txid: VALUES.hash, showsDilithium: true }])
+  })
+})
