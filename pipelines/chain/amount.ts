@@ -15,6 +15,11 @@ export function coinsToBaseUnits(coins: number): bigint {
   return BigInt(text.replace('.', ''))
 }
 
+/** Returns what coins are worth together, in base units; those that are not known count as nothing. */
+export function sumOf(coins: readonly ({ readonly value: bigint } | undefined)[]): bigint {
+  return coins.reduce((sum, coin) => sum + (coin?.value ?? 0n), 0n)
+}
+
 export function baseUnitsToCoins(units: bigint): number {
   return Number(`${String(units / BASE_UNITS)}.${String(units % BASE_UNITS).padStart(8, '0')}`)
 }

@@ -1,3 +1,4 @@
+import { sumOf } from './amount.js'
 import type { Prevout } from './prevout.js'
 import type { Tx } from './transaction.js'
 
@@ -19,5 +20,5 @@ export function movedOutputs(tx: Pick<Tx, 'isCoinbase' | 'outputs'>, coins: Coin
 
 /** What a transaction takes from its owners, base units: payments, without change and fee. */
 export function movedBy(tx: Pick<Tx, 'isCoinbase' | 'outputs'>, coins: Coins): bigint {
-  return movedOutputs(tx, coins).reduce((sum, { value }) => sum + value, 0n)
+  return sumOf(movedOutputs(tx, coins))
 }

@@ -1,7 +1,5 @@
 import {
   create,
-  type DescMessage,
-  type DescMethod,
   type DescService,
   type Message,
   type MessageInitShape,
@@ -11,11 +9,11 @@ import {
   type CallOptions as GrpcCallOptions,
   Client,
   credentials,
-  Metadata,
+  type Metadata,
   type MethodDefinition,
   type ServiceError,
 } from '@grpc/grpc-js'
-import { serviceDefinition } from './definition.js'
+import { type Kinds, metadataOf, serviceDefinition } from './definition.js'
 import { Code, RpcError } from './error.js'
 
 export interface CallOptions {
@@ -26,12 +24,6 @@ export interface CallOptions {
   readonly metadata?: Readonly<Record<string, string>>
   /** Told the metadata that came before the first message. */
   readonly onHeaders?: (headers: Readonly<Record<string, string>>) => void
-}
-
-interface Kinds {
-  readonly methodKind: DescMethod['methodKind']
-  readonly input: DescMessage
-  readonly output: DescMessage
 }
 
 type Method<M extends Kinds> = (
@@ -99,7 +91,7 @@ function callUnary(
       requestSerialize,
       responseDeserialize,
       request,
-      metadataOf(options),
+      metadataOf(options.metadata),
       deadlineIn(timeoutMs),
       (error, response) => {
         end()
@@ -126,7 +118,7 @@ async function* callStream(
     requestSerialize,
     responseDeserialize,
     request,
-    metadataOf(options),
+    metadataOf(options.metadata),
     deadline,
   )
   const end = following(options, () => {
@@ -152,12 +144,6 @@ function following({ signal }: CallOptions, cancel: () => void): () => void {
 const cancelled = (): RpcError => new RpcError(Code.CANCELLED, 'the caller has ended it')
 
 const deadlineIn = (timeoutMs: number): GrpcCallOptions => ({ deadline: Date.now() + timeoutMs })
-
-function metadataOf({ metadata: given = {} }: CallOptions): Metadata {
-  const metadata = new Metadata()
-  for (const [name, value] of Object.entries(given)) metadata.set(name, value)
-  return metadata
-}
 
 function textsOf(metadata: Metadata): Record<string, string> {
   return Object.fromEntries(Object.entries(metadata.getMap()).map(([name, value]) => [name, String(value)]))

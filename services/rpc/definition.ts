@@ -1,5 +1,25 @@
-import { type DescMethod, type DescService, fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
-import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
+import {
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  fromBinary,
+  type Message,
+  toBinary,
+} from '@bufbuild/protobuf'
+import { Metadata, type MethodDefinition, type ServiceDefinition } from '@grpc/grpc-js'
+
+/** What types a method. */
+export interface Kinds {
+  readonly methodKind: DescMethod['methodKind']
+  readonly input: DescMessage
+  readonly output: DescMessage
+}
+
+export function metadataOf(texts: Readonly<Record<string, string>> = {}): Metadata {
+  const metadata = new Metadata()
+  for (const [name, value] of Object.entries(texts)) metadata.set(name, value)
+  return metadata
+}
 
 /** A Protobuf service as gRPC wants it, its methods by their names in TypeScript (`search`, not `Search`). */
 export function serviceDefinition(service: DescService): ServiceDefinition {

@@ -1,6 +1,5 @@
 import {
   create,
-  type DescMessage,
   type DescMethod,
   type DescService,
   type Message,
@@ -16,6 +15,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
 import type { Logger } from '../../pipelines/logger.js'
+import { type Kinds, metadataOf } from './definition.js'
 import { Code, RpcError } from './error.js'
 
 /** What a handler knows of its call besides the request. */
@@ -30,12 +30,6 @@ export interface Call {
   setHeader(name: string, value: string): void
   /** Sends the headers now, so that the client of a stream knows that it has begun. */
   sendHeaders(): void
-}
-
-interface Kinds {
-  readonly methodKind: DescMethod['methodKind']
-  readonly input: DescMessage
-  readonly output: DescMessage
 }
 
 /**
@@ -215,12 +209,6 @@ function told(error: unknown, method: DescMethod, logger: Logger): RpcError {
   return new RpcError(Code.INTERNAL, 'Internal error')
 }
 
-function statusOf({ code, details, trailers }: RpcError): {
-  code: Code
-  details: string
-  metadata: Metadata
-} {
-  const metadata = new Metadata()
-  for (const [name, value] of Object.entries(trailers)) metadata.set(name, value)
-  return { code, details, metadata }
+const statusOf = ({ code, details, trailers }: RpcError) => {
+  return { code, details, metadata: metadataOf(trailers) }
 }

@@ -1,3 +1,4 @@
+import { sumOf } from '../../../pipelines/chain/amount.js'
 import type { BlockId } from '../../../pipelines/chain/block.js'
 import { type Network, networkNamed } from '../../../pipelines/chain/networks.js'
 import { decodePrevouts, outpointOf, outpointsOf } from '../../../pipelines/chain/prevout.js'
@@ -176,10 +177,8 @@ async function txsOf(block: BlockId, network: Network, pool: Pool, tables: Table
     if (stored === undefined) continue
     const tx = parseBody(stored.body, witnesses.get(place.wtxid))
     const coins = decodePrevouts(stored.prevouts)
-    const inputs = coins.reduce((sum, coin) => sum + coin.value, 0n)
-    const outputs = tx.outputs.reduce((sum, output) => sum + output.value, 0n)
     const firstSeen = pool.known(place.txid)?.firstSeen ?? place.time
-    const fee = tx.isCoinbase ? 0n : inputs - outputs
+    const fee = tx.isCoinbase ? 0n : sumOf(coins) - sumOf(tx.outputs)
     const entry = { raw: serializeTx(tx, true), fee, firstSeen, network }
     txs.push({ tx: shownTx(entry, coins), isCoinbase: tx.isCoinbase })
   }

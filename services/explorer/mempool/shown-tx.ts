@@ -1,3 +1,4 @@
+import { sumOf } from '../../../pipelines/chain/amount.js'
 import { inputShowsDilithium } from '../../../pipelines/chain/dilithium.js'
 import { movedBy } from '../../../pipelines/chain/moved.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
@@ -37,7 +38,7 @@ export function shownTx(
   const known = tx.inputs.map((_, index) => coins[index])
   return {
     ...{ raw, fee, firstSeen, network, txid, size, vsize: vsizeOf(weight, network), weight },
-    value: tx.outputs.reduce((sum, output) => sum + output.value, 0n),
+    value: sumOf(tx.outputs),
     outpoints: outpointsOf(tx),
     coins: known,
     isDilithium: tx.inputs.some((input, index) => inputShowsDilithium(input, known[index]?.script, network)),

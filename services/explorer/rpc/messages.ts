@@ -14,9 +14,8 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Reads arguments by their names in REST: the text of one, undefined where it was left out. What is of no kind is refused as text. */
 export function argumentsIn(message: Message, descriptor: DescMessage): (name: string) => string | undefined {
-  const fields = new Map(descriptor.fields.map((field) => [field.jsonName, field]))
   return (name) => {
-    const field = fields.get(name)
+    const field = descriptor.fields.find(({ jsonName }) => jsonName === name)
     if (field === undefined || (field.proto.proto3Optional && !isFieldSet(message, field))) return undefined
     const value = (message as unknown as Json)[field.localName]
     if (field.enum === undefined) return String(value)

@@ -1,3 +1,4 @@
+import { sumOf } from '../../../pipelines/chain/amount.js'
 import { difficultyOf } from '../../../pipelines/chain/difficulty.js'
 import { weightOf } from '../../../pipelines/chain/transaction.js'
 import { BITS } from '../chain/genesis.js'
@@ -119,6 +120,5 @@ function prevoutJson(coin: Spent, scripts: ScriptJson): string {
 
 function feeJson(tx: SimTx, spent: readonly Spent[] | undefined): string {
   if (spent === undefined || tx.isCoinbase) return ''
-  const paid = tx.outputs.reduce((sum, output) => sum + output.value, 0n)
-  return `,"fee":${coins(spent.reduce((sum, coin) => sum + coin.value, 0n) - paid)}`
+  return `,"fee":${coins(sumOf(spent) - sumOf(tx.outputs))}`
 }

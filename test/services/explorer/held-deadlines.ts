@@ -7,8 +7,9 @@ const DEADLINE_MS = 5_000
 export function holdDeadlines(): void {
   vi.restoreAllMocks()
   const begin = globalThis.setTimeout
-  const held = (callback: () => void, ms?: number): NodeJS.Timeout => {
-    if (ms !== DEADLINE_MS) return begin(callback, ms)
+  // fetch's own timers have arguments.
+  const held = (callback: (...args: never[]) => void, ms?: number, ...args: never[]): NodeJS.Timeout => {
+    if (ms !== DEADLINE_MS) return begin(callback, ms, ...args)
     deadlines.push(callback)
     return begin(() => undefined, 0)
   }

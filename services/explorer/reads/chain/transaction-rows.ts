@@ -1,8 +1,16 @@
 import { addressOf } from '../../../../pipelines/chain/address.js'
+import { sumOf } from '../../../../pipelines/chain/amount.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
-import { parseBody, parseTx, type Tx, vsizeOf } from '../../../../pipelines/chain/transaction.js'
+import {
+  parseBody,
+  parseTx,
+  type Tx,
+  type TxInput,
+  type TxOutput,
+  vsizeOf,
+} from '../../../../pipelines/chain/transaction.js'
 import type { Body } from '../../../../pipelines/tables/bodies.js'
 import type { Coin, ShownTx } from '../../mempool/shown-tx.js'
 import type { Place, Spend } from '../../tables/tables.js'
@@ -10,14 +18,13 @@ import { isoTime } from './block-rows.js'
 import { NotFound, type ReadContext } from '../read.js'
 import type { Input, Output, Transaction } from '../shapes.js'
 
-/** Where and how a transaction stands; block and index are null for an unconfirmed one. */
-interface Standing {
-  readonly block_hash: string | null
-  readonly block_height: number | null
-  readonly tx_index: number | null
-  readonly timestamp: string
-  readonly is_dilithium: boolean
-  readonly has_witness: boolean
+/** What its block, or the mempool, says of a transaction. */
+type Standing = Pick<
+  Transaction,
+  'block_hash' | 'block_height' | 'tx_index' | 'is_dilithium' | 'has_witness'
+> & {
+  /** Unix seconds. */
+  readonly time: number
   readonly size: number
   readonly weight: number
   /** Base units. */
@@ -51,8 +58,7 @@ export async function transactionsAt(
     tables.witnesses.getAll(witnessed.map((place) => place.wtxid)),
   ])
   return places.map((place) => {
-    const body = bodies.get(place.txid)
-    if (body === undefined) throw new Error(`transaction ${place.txid} is in a block and has no body`)
+    const body = bodyOf(place, bodies.get(place.txid))
     const own = { body, spends: spends.get(place.txid) ?? [], witness: witnesses.get(place.wtxid) }
     return confirmed(place, own, chain, full)
   })
@@ -87,9 +93,14 @@ async function transactionById(
   ])
   const place = places?.find((each) => view.isCanonical(each.height, each.blockHash))
   if (place === undefined) return undefined
-  if (body === undefined) throw new Error(`transaction ${txid} is in a block and has no body`)
   const witness = witnesses?.get(place.wtxid)
-  return confirmed(place, { body, spends: spends ?? [], witness }, chain, true)
+  return confirmed(place, { body: bodyOf(place, body), spends: spends ?? [], witness }, chain, true)
+}
+
+/** @throws where the tables lack it: it is written before its place. */
+export function bodyOf({ txid }: Place, body: Body | undefined): Body {
+  if (body === undefined) throw new Error(`transaction ${txid} is in a block and has no body`)
+  return body
 }
 
 function confirmed(
@@ -101,17 +112,11 @@ function confirmed(
   if (network === undefined) throw new Error('a transaction of no chain')
   const tx = parseBody(own.body.body, own.witness)
   const coins = decodePrevouts(own.body.prevouts)
-  const paid = sum(coins) - sum(tx.outputs)
+  const { size, weight, time } = place
   const standing: Standing = {
-    block_hash: place.blockHash,
-    block_height: place.height,
-    tx_index: place.txIndex,
-    timestamp: isoTime(place.time),
-    is_dilithium: place.isDilithium,
-    has_witness: place.wtxid !== place.txid,
-    size: place.size,
-    weight: place.weight,
-    fee: tx.isCoinbase ? 0n : paid,
+    ...{ block_hash: place.blockHash, block_height: place.height, tx_index: place.txIndex },
+    ...{ is_dilithium: place.isDilithium, has_witness: place.wtxid !== place.txid, time, size, weight },
+    fee: tx.isCoinbase ? 0n : sumOf(coins) - sumOf(tx.outputs),
   }
   const spends = own.spends.filter((spend) => view?.isCanonical(spend.height, spend.blockHash))
   return assemble({ tx, standing, coins, spends, network, full })
@@ -120,22 +125,16 @@ function confirmed(
 /** An unconfirmed transaction; what its outputs are spent by counts only when it is confirmed. */
 function unconfirmed(pooled: ShownTx): Transaction {
   const tx = parseTx(pooled.raw)
+  const { coins, network, size, weight, fee } = pooled
   const standing: Standing = {
-    block_hash: null,
-    block_height: null,
-    tx_index: null,
-    timestamp: isoTime(pooled.firstSeen),
-    is_dilithium: pooled.isDilithium,
-    has_witness: tx.hasWitness,
-    size: pooled.size,
-    weight: pooled.weight,
-    fee: pooled.fee,
+    ...{ block_hash: null, block_height: null, tx_index: null, time: pooled.firstSeen },
+    ...{ is_dilithium: pooled.isDilithium, has_witness: tx.hasWitness, size, weight, fee },
   }
-  const { coins, network } = pooled
   return assemble({ tx, standing, coins, spends: [], network, full: true })
 }
 
-function assemble({ tx, standing, coins, spends, network, full }: Parts): Transaction {
+function assemble(parts: Parts): Transaction {
+  const { tx, standing, coins, spends, network } = parts
   const { block_hash, block_height, tx_index, size, weight, fee } = standing
   const spenders = new Map(spends.map((spend) => [spend.prevVout, spend]))
   return {
@@ -152,19 +151,17 @@ function assemble({ tx, standing, coins, spends, network, full }: Parts): Transa
     fee: fee.toString(),
     input_count: tx.inputs.length,
     output_count: tx.outputs.length,
-    input_value: sum(coins).toString(),
-    output_value: sum(tx.outputs).toString(),
-    timestamp: standing.timestamp,
+    input_value: sumOf(coins).toString(),
+    output_value: sumOf(tx.outputs).toString(),
+    timestamp: isoTime(standing.time),
     has_witness: standing.has_witness,
     is_dilithium: standing.is_dilithium,
-    inputs: tx.inputs.map((_, vin) => inputOf({ tx, standing, coins, network, full }, vin)),
-    outputs: tx.outputs.map((_, vout) => outputOf(tx, vout, spenders.get(vout), { network, block_height })),
+    inputs: tx.inputs.map((input, vin) => inputOf(parts, input, vin)),
+    outputs: tx.outputs.map((output, vout) => outputOf(parts, output, vout, spenders.get(vout))),
   }
 }
 
-function inputOf({ tx, standing, coins, network, full }: Omit<Parts, 'spends'>, vin: number): Input {
-  const input = tx.inputs[vin]
-  if (input === undefined) throw new RangeError(`no input ${String(vin)}`)
+function inputOf({ tx, standing, coins, network, full }: Parts, input: TxInput, vin: number): Input {
   const coin = coins[vin]
   return {
     txid: tx.txid,
@@ -181,18 +178,16 @@ function inputOf({ tx, standing, coins, network, full }: Omit<Parts, 'spends'>, 
 }
 
 function outputOf(
-  tx: Tx,
+  { tx, standing, network }: Parts,
+  output: TxOutput,
   vout: number,
   spend: Spend | undefined,
-  { network, block_height }: { readonly network: Network; readonly block_height: number | null },
 ): Output {
-  const output = tx.outputs[vout]
-  if (output === undefined) throw new RangeError(`no output ${String(vout)}`)
   const address = addressOf(output.script, network)
   return {
     txid: tx.txid,
     vout,
-    block_height,
+    block_height: standing.block_height,
     value: output.value.toString(),
     script_pub_key: output.script.toString('hex'),
     script_type: scriptType(output.script, network),
@@ -200,8 +195,4 @@ function outputOf(
     spent_vin: spend?.vin ?? null,
     addresses: address === undefined ? [] : [{ address, role: 'recipient' }],
   }
-}
-
-function sum(coins: readonly ({ readonly value: bigint } | undefined)[]): bigint {
-  return coins.reduce((total, coin) => total + (coin?.value ?? 0n), 0n)
 }

@@ -1,4 +1,5 @@
 import { addressOf } from '../../../../pipelines/chain/address.js'
+import { sumOf } from '../../../../pipelines/chain/amount.js'
 import { movedOutputs } from '../../../../pipelines/chain/moved.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
@@ -8,6 +9,7 @@ import type { Labels } from '../../definitions/labels.js'
 import type { Coin, ShownTx } from '../../mempool/shown-tx.js'
 import type { Place } from '../../tables/tables.js'
 import { isoTime } from '../chain/block-rows.js'
+import { bodyOf } from '../chain/transaction-rows.js'
 import type { ReadContext } from '../read.js'
 import type { WhaleAlert, WhaleParty } from '../shapes.js'
 
@@ -34,25 +36,23 @@ export async function confirmedAlerts(
   naming: Naming,
 ): Promise<WhaleAlert[]> {
   const bodies = await tables.bodies.getAll(places.map(({ txid }) => txid))
-  return places.map(({ txid, height, time, isDilithium }) => {
-    const found = bodies.get(txid)
-    if (found === undefined) throw new Error(`transaction ${txid} is in a block and has no body`)
+  return places.map((place) => {
+    const { height, time, isDilithium } = place
+    const { body, prevouts } = bodyOf(place, bodies.get(place.txid))
     const standing = { block_height: height, timestamp: isoTime(time), is_dilithium: isDilithium }
-    return alertOf(parseBody(found.body, undefined), decodePrevouts(found.prevouts), standing, naming)
+    return alertOf(parseBody(body, undefined), decodePrevouts(prevouts), standing, naming)
   })
 }
 
 function alertOf(tx: Tx, coins: readonly Coin[], standing: Standing, naming: Naming): WhaleAlert {
-  const sum = (outputs: readonly { readonly value: bigint }[]): bigint =>
-    outputs.reduce((total, { value }) => total + value, 0n)
   const moved = movedOutputs(tx, coins)
   const { block_height, timestamp, is_dilithium } = standing
   return {
     txid: tx.txid,
     block_height,
     timestamp,
-    value: sum(moved).toString(),
-    fee: (sum(coins) - sum(tx.outputs)).toString(),
+    value: sumOf(moved).toString(),
+    fee: (sumOf(coins) - sumOf(tx.outputs)).toString(),
     is_dilithium,
     from: parties(coins, naming),
     to: parties(moved, naming),

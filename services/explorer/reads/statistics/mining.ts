@@ -3,7 +3,6 @@ import { addressOf } from '../../../../pipelines/chain/address.js'
 import { DAY_SECONDS, dayOfDate } from '../../../../pipelines/chain/day.js'
 import { percentOf } from '../../../../pipelines/chain/decimal.js'
 import { decimalString, difficultyOf } from '../../../../pipelines/chain/difficulty.js'
-import type { Network } from '../../../../pipelines/chain/networks.js'
 import { type MiningPool, UNKNOWN } from '../../definitions/mining-pools.js'
 import type { RecentBlock } from '../../state/recent-blocks.js'
 import { date, limit } from '../arguments.js'
@@ -37,7 +36,10 @@ export const miningPools = declareRead({
     const pools = [...shares].map(([pool, { count, newest }]) => ({
       name: pool.name,
       slug: pool.slug,
-      address: pool === UNKNOWN || chain.network === undefined ? null : paidAddress(newest, chain.network),
+      address:
+        pool === UNKNOWN || chain.network === undefined
+          ? null
+          : (addressOf(Buffer.from(newest.minerScript, 'hex'), chain.network) ?? null),
       link: pool.link,
       blockCount: count,
       percentage: percentOf(BigInt(count), BigInt(blocks.length), 2),
@@ -46,10 +48,6 @@ export const miningPools = declareRead({
     return { window, blockCount: blocks.length, pools }
   },
 })
-
-function paidAddress({ minerScript }: RecentBlock, network: Network): string | null {
-  return minerScript === '' ? null : (addressOf(Buffer.from(minerScript, 'hex'), network) ?? null)
-}
 
 export const miningDifficulty = declareRead({
   name: 'miningDifficulty',
