@@ -23,25 +23,25 @@ export default defineConfig(
         { considerDefaultExhaustiveForUnions: true },
       ],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
-      // tsconfig's noPropertyAccessFromIndexSignature wants the brackets that this forbids.
+      // Conflicts with noPropertyAccessFromIndexSignature of tsconfig, which requires brackets.
       '@typescript-eslint/dot-notation': 'off',
-      // An interface may want a promise of a method that has nothing to wait for.
+      // An interface may require a promise from a method that awaits nothing.
       '@typescript-eslint/require-await': 'off',
-      // It does not see what an await or a callback changes meanwhile (`signal.aborted`).
+      // Does not see changes during an await or by a callback (`signal.aborted`).
       '@typescript-eslint/no-unnecessary-condition': 'off',
-      // `() => void send()` and `(row) => list.push(row)` are shorter than blocks and as clear.
+      // `() => void send()` and `(row) => list.push(row)` are shorter than blocks and equally clear.
       '@typescript-eslint/no-confusing-void-expression': 'off',
       '@typescript-eslint/no-meaningless-void-operator': 'off',
-      // Only a type alias has the index signature that a declaration of columns or parameters asks for.
+      // Only a type alias has the index signature that declarations of columns and parameters need.
       '@typescript-eslint/consistent-type-definitions': 'off',
-      // It wants the `!` that no-non-null-assertion forbids.
+      // Conflicts with no-non-null-assertion.
       '@typescript-eslint/non-nullable-type-assertion-style': 'off',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
     },
   },
   { files: ['services/config.ts'], rules: { 'no-restricted-properties': 'off' } },
   {
-    // Tests read answers as a client would, untyped, and may be steered by variables.
+    // Tests read answers untyped, as a client does, and may use environment variables.
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: {
       'no-restricted-properties': 'off',

@@ -15,17 +15,17 @@ export default defineConfig({
           name: 'fast',
           include: ['test/**/*.test.ts'],
           exclude: ['test/system/**'],
-          // A stop for what hangs, and no bound on speed: with eight busy loops beside them tests take ten times as long.
+          // A limit for tests that hang, not for speed: beside eight busy loops tests take ten times as long.
           testTimeout: 3 * MINUTE,
           maxWorkers: 2,
-          // Modules are loaded once for each worker, not for each file: a test leaves none changed behind it.
+          // Modules are loaded once per worker, not per file: tests must not leave modules changed.
           isolate: false,
           restoreMocks: true,
           sequence: { groupOrder: 0 },
         },
       },
       {
-        // Whole processes, killed and waited for: one file leaves half of the two cores idle.
+        // Whole processes, killed and waited for: a single file leaves half of the two cores idle.
         test: {
           ...shared,
           name: 'system',

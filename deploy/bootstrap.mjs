@@ -1,6 +1,6 @@
 /**
- * Brings the project up from a fresh clone: Node's version, the packages, the build, then what was asked for.
- * Plain JavaScript without packages, for it runs before there are any.
+ * Runs a command from a fresh clone: checks the version of Node, installs packages, builds, then runs the command.
+ * Plain JavaScript without packages, because it runs before they are installed.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -35,8 +35,8 @@ endWithShell()
 await command(...args)
 
 /**
- * npm passes SIGTERM to the shell between it and us, which dies of it and tells nobody: our parent changing is what we see.
- * Without npm, a parent that ends is no reason to end: nohup and daemons live so.
+ * npm sends SIGTERM to the shell between it and this process; the shell dies without forwarding it, and this process only sees
+ * its parent change. Without npm, the exit of the parent is no reason to stop: nohup and daemons run that way.
  */
 function endWithShell() {
   if (process.env.npm_lifecycle_event === undefined) return
@@ -59,14 +59,14 @@ function assertNode() {
   )
 }
 
-/** Runs npm ci where a package of the lock file is missing, or there in another version. */
+/** Runs npm ci if a package of the lock file is missing or has another version. */
 function installPackages() {
   if (packagesAreThere()) return
   process.stderr.write(
     'headwater: installing packages (npm ci); the first time brings ClickHouse, 600 MB, and takes minutes\n',
   )
   const npm = process.env.npm_execpath
-  // Development packages too, whatever NODE_ENV says: the compiler is one.
+  // Includes development packages, whatever NODE_ENV is: the compiler is one of them.
   const ci = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
   const { status, error } =
     npm === undefined
@@ -80,13 +80,13 @@ function packagesAreThere() {
   if (!existsSync(installed)) return false
   const have = JSON.parse(readFileSync(installed, 'utf8')).packages
   const want = Object.entries(JSON.parse(readFileSync('package-lock.json', 'utf8')).packages)
-  // Optional ones may be for other machines.
+  // Optional packages may be for other platforms.
   return want.every(
     ([path, entry]) => path === '' || entry.optional === true || have[path]?.version === entry.version,
   )
 }
 
-/** In this very process, so that signals need no forwarding. */
+/** Runs the module in this process, so that signals need no forwarding. */
 async function runBuilt(file, args = []) {
   const path = join(ROOT, 'dist', file)
   if (!existsSync(path)) fail(`there is no ${file.replace(/\.js$/, '.ts')}`)

@@ -1,4 +1,4 @@
-/** Makes dist/ what the sources say, once for all processes that ask at the same time. */
+/** Builds dist/ from the sources, once for all processes that start a build at the same time. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -21,7 +21,7 @@ const LOCK = join(ROOT, 'dist', '.lock')
 const STAMP = join(ROOT, 'dist', '.built')
 const LOCK_STALE_MS = 180_000
 
-/** Builds unless dist/ is newer than every source. @throws Error where the compiler refuses. */
+/** Builds unless dist/ is newer than every source. @throws Error if the compiler fails. */
 export async function ensureBuilt() {
   if (isFresh()) return
   await holdLock()
@@ -43,7 +43,7 @@ function build() {
   if (status !== 0) throw new Error('the build failed: see the lines above')
   copyAssets()
   writeFileSync(STAMP, '')
-  // What was edited while the compiler ran is newer than the stamp.
+  // A file edited during the compilation is newer than the stamp.
   utimesSync(STAMP, began, began)
 }
 
@@ -52,7 +52,7 @@ function isFresh() {
   return built > 0 && SOURCES.every((source) => newest(join(ROOT, source)) < built)
 }
 
-/** Folders count too: their time tells of files that came or went. */
+/** Includes folders: their time changes when files are added or removed. */
 function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return 0

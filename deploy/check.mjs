@@ -1,4 +1,4 @@
-/** `npm run check`: all that says whether the tree is sound, short of running whole processes. Two steps at a time. */
+/** `npm run check`: all checks of the tree that do not run whole processes. Two steps at a time. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ const STEPS = [
   { name: 'breaking changes', command: [process.execPath, 'deploy/check.mjs', '--breaking'] },
 ]
 
-/** @param {string[]} args `--without-tests` leaves the tests to whoever runs them all anyway (.ci/run). */
+/** @param {string[]} args `--without-tests` skips the tests, for a caller that runs all of them anyway (.ci/run). */
 export async function check(args) {
   const waiting = STEPS.filter((step) => !(step.tests && args.includes('--without-tests')))
   const failed = []
@@ -52,7 +52,7 @@ function run([file, ...args]) {
   })
 }
 
-/** Generates proto/gen anew beside it and compares. */
+/** Generates proto/gen into another folder and compares the two. */
 function compareGenerated() {
   const folder = mkdtempSync(join(tmpdir(), 'headwater-gen-'))
   try {
@@ -64,7 +64,7 @@ function compareGenerated() {
     if (buf('generate', '--template', template) !== 0) return 1
     const [have, want] = [filesIn('proto/gen'), filesIn(join(folder, 'gen'))]
     if (JSON.stringify(have) === JSON.stringify(want)) return 0
-    process.stdout.write("proto/gen is not what proto/*.proto gives: run 'npm run proto'\n")
+    process.stdout.write("proto/gen does not match proto/*.proto: run 'npm run proto'\n")
     return 1
   } finally {
     rmSync(folder, { recursive: true, force: true })

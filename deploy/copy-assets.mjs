@@ -1,4 +1,4 @@
-/** Puts next to the compiled code what the compiler does not copy: the migrations, the pages' styles and scripts, the list of Kafka's parts. */
+/** Copies to dist/ what the compiler does not copy: the migrations, the styles and scripts of the pages, the list of Kafka's packages. */
 import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

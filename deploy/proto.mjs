@@ -1,7 +1,7 @@
 /**
- * `npm run proto`: proto/ as the declarations and the .proto files give it. reads.proto is written from the explorer's reads,
- * with the numbers of reads.lock.json, which gets those of new fields; all of it is linted, compared with what was ever there
- * (breaking-baseline.binpb), and turned into TypeScript.
+ * `npm run proto`: generates proto/. reads.proto is generated from the declared reads of the explorer, with the field numbers of
+ * reads.lock.json, to which those of new fields are added. Then all .proto files are linted, compared with everything that was
+ * ever published (breaking-baseline.binpb), and compiled to TypeScript.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const READS = 'proto/headwater/reads/v1/reads.proto'
 const LOCK = 'proto/headwater/reads/v1/reads.lock.json'
 const BASELINE = 'proto/breaking-baseline.binpb'
 
-/** Writes everything, unless that breaks what clients know: then the baseline stays, and so does the complaint. */
+/** Writes everything, unless a change would break clients: then the baseline stays and the error is shown. */
 export async function writeProto() {
   const { readsProto } = await import('../dist/deploy/reads-proto.js')
   const { text, lock } = readsProto(JSON.parse(readFileSync(LOCK, 'utf8')))
@@ -28,7 +28,7 @@ export async function writeProto() {
   for (const step of steps) if (buf(...step) !== 0) process.exit(1)
 }
 
-/** Whether nothing of the baseline is broken, and nothing new is missing in it. @returns an exit status. */
+/** Checks that nothing of the baseline is broken, and that it contains everything. @returns an exit status. */
 export function compareWithBaseline() {
   if (buf('breaking', '--against', BASELINE) !== 0) return 1
   const folder = mkdtempSync(join(tmpdir(), 'headwater-proto-'))
@@ -36,14 +36,14 @@ export function compareWithBaseline() {
     const now = join(folder, 'now.binpb')
     if (buf('build', '--exclude-source-info', '-o', now) !== 0) return 1
     if (readFileSync(now).equals(readFileSync(BASELINE))) return 0
-    process.stdout.write(`${BASELINE} does not know all of proto/: run 'npm run proto'\n`)
+    process.stdout.write(`${BASELINE} does not describe all of proto/: run 'npm run proto'\n`)
     return 1
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Runs buf, which finds its plugins on the path. @returns its exit status. */
+/** Runs buf, with its plugins on the path. @returns its exit status. */
 export function buf(...args) {
   const path = `${join(process.cwd(), 'node_modules', '.bin')}:${process.env.PATH}`
   const command = join('node_modules', '@bufbuild', 'buf', 'bin', 'buf')

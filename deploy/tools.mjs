@@ -1,6 +1,6 @@
 /**
- * Installs the programs of others that some tests look for: `node deploy/tools.mjs`. Nothing needs them; what is missing and
- * cannot be had is told, its tests are skipped, and the exit status is 0 all the same. Plain JavaScript: it runs before npm ci.
+ * Installs the third-party programs that some tests use: `node deploy/tools.mjs`. They are optional: a program that cannot be
+ * installed is reported, its tests are skipped, and the exit status is still 0. Plain JavaScript, because it runs before npm ci.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, symlinkSync } from 'node:fs'
@@ -8,12 +8,12 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
-/** Gone with node_modules, and looked into by test/deploy/tools.ts. */
+/** Removed with node_modules; read by test/deploy/tools.ts. */
 const OWN = join(ROOT, 'node_modules/.cache/headwater-tools')
 const BIN = join(OWN, 'bin')
 const MINUTES = 60_000
 
-/** Programs by the Debian package that has them. */
+/** Programs by their Debian package. */
 const PACKAGES = { promtool: 'prometheus', nginx: 'nginx-light', wrk: 'wrk', chromium: 'chromium' }
 const CHROMES = ['chromium', 'chromium-browser', 'google-chrome', 'chrome']
 const VALIDATOR = 'kubernetes-validate==1.37.0'
@@ -39,10 +39,10 @@ function aptInstall() {
     .filter(([name]) => !(name === 'chromium' ? CHROMES : [name]).some(isThere))
     .map(([, each]) => each)
   if (missing.length === 0 || process.getuid?.() !== 0 || !isThere('apt-get')) return
-  // RUNLEVEL=1: nothing that is installed is to be started.
+  // RUNLEVEL=1: installed services must not be started.
   const env = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   run('apt-get', ['update', '-qq'], env)
-  // One by one: a package that this release does not have must not keep the others away.
+  // One by one: a package that this release lacks must not prevent the others.
   for (const each of missing)
     run('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', each], env)
 }

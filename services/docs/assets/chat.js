@@ -2,7 +2,7 @@ import { showMarkdown } from './markdown.js'
 
 const MOST_MESSAGES = 20
 
-/** The assistant: a conversation, streamed, with the pages that its answers are of. */
+/** The assistant: a streamed conversation, with the sources of its answers. */
 export function startChat(panel, button) {
   const log = panel.querySelector('.said')
   const hint = log.firstElementChild
@@ -34,7 +34,7 @@ export function startChat(panel, button) {
     asked.abort()
     asked = new AbortController()
     const { signal } = asked
-    // The server takes twenty; the oldest are forgotten in pairs, so that the user's stays first.
+    // The server accepts twenty messages; the oldest are dropped in pairs, so that the user's stays first.
     messages = [...messages, { role: 'user', parts: [{ type: 'text', text }] }].slice(-MOST_MESSAGES + 1)
     log.append(block('mine', text))
     const answer = block('theirs waiting', '')
@@ -78,7 +78,7 @@ export function startChat(panel, button) {
   return { close }
 }
 
-/** Posts the conversation and tells each piece of the answer. Resolves with all of it. */
+/** Posts the conversation and passes on each part of the answer. Resolves with the complete answer. */
 async function stream(messages, signal, tell) {
   const response = await fetch('/api/chat', {
     method: 'POST',

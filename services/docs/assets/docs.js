@@ -24,7 +24,7 @@ document.addEventListener('keydown', (event) => {
   else chat.close()
 })
 
-/** The other one than is shown, remembered here. */
+/** Switches to the other theme and stores the choice. */
 function startTheme() {
   $('.bar .theme').addEventListener('click', () => {
     const { dataset } = document.documentElement
@@ -70,7 +70,7 @@ function startCopy() {
   })
 }
 
-/** Marks in the contents what is being read. */
+/** Marks the current section in the table of contents. */
 function startContents() {
   const links = [...document.querySelectorAll('.toc a')]
   const byId = new Map(links.map((link) => [decodeURIComponent(link.hash.slice(1)), link]))

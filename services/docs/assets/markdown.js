@@ -1,4 +1,4 @@
-/** Shows the little Markdown that answers have. Elements are made one by one: no text is ever parsed as HTML. */
+/** Renders the Markdown of answers. Elements are created one by one: no text is ever parsed as HTML. */
 export function showMarkdown(element, text) {
   element.replaceChildren(...blocks(text.split('\n')))
 }
@@ -63,7 +63,7 @@ function inline(text) {
     if (part.startsWith('**')) return make('strong', ...inline(part.slice(2, -2)))
     if (part.startsWith('*')) return make('em', part.slice(1, -1))
     const [, label, url] = /^\[([^\]]+)\]\((.*)\)$/.exec(part)
-    // Links of a page to its neighbours lead elsewhere from here, and other schemes are not ours to open.
+    // Relative links of a page would resolve differently here, and other schemes must not be opened.
     if (!/^(https?:\/\/|\/|#)/.test(url)) return make('span', ...inline(label))
     const link = make('a', ...inline(label))
     link.href = url

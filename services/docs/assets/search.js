@@ -2,7 +2,7 @@ const PAUSE_MS = 120
 const MOST = 30
 const ENTITIES = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
 
-/** Search as you type; arrows choose, Enter opens. */
+/** Search as you type; arrow keys select, Enter opens. */
 export function startSearch(dialog) {
   const input = dialog.querySelector('input')
   const list = dialog.querySelector('ul')
@@ -67,7 +67,7 @@ export function startSearch(dialog) {
       event.preventDefault()
       select(items[(items.indexOf(selected()) + step + items.length) % items.length])
     }
-    // In a field for searches the first Escape would only empty it.
+    // In a search field the first Escape would only clear it.
     if (event.key === 'Escape') dialog.close()
     if (event.key === 'Enter') {
       event.preventDefault()
@@ -78,7 +78,7 @@ export function startSearch(dialog) {
     const item = event.target.closest('li')
     if (item !== null && item !== selected()) select(item)
   })
-  // A hit on this very page changes no document: the dialog has to go by itself.
+  // A hit on the current page loads no document, so the dialog must be closed explicitly.
   list.addEventListener('click', () => dialog.close())
   dialog.addEventListener('click', (event) => {
     if (event.target === dialog) dialog.close()
@@ -108,7 +108,7 @@ function row({ type, url, content, breadcrumbs }, index) {
   return item
 }
 
-/** The text of a result, what matches in marks; never parsed as HTML. */
+/** The text of a result, with matches in marks; never parsed as HTML. */
 function marked(content) {
   return content.split(/<\/?mark>/).map((part, index) => {
     const text = part.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity])

@@ -1,4 +1,4 @@
-// Before anything is painted: what the reader chose here stands above what the system says.
+// Runs before the first paint: the choice of the reader overrides the system's theme.
 const chosen = localStorage.getItem('theme')
 if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen
 document.documentElement.classList.add('scripted')
