@@ -1,28 +1,11 @@
 import type { Columns, Row, Table } from './rowbinary.js'
 
-function table<const C extends Columns>(name: string, columns: C): Table<C> {
+/** Declares a table. */
+export function table<const C extends Columns>(name: string, columns: C): Table<C> {
   return { name, columns }
 }
 
-/** The columns of the tables in `migrations/`, in their order; what each holds is told there. */
-export const HEADS = table('heads', {
-  position: 'i64',
-  previous: 'i64',
-  chain: 'text',
-  tip_height: 'i64',
-  tip_hash: 'hash',
-  final_height: 'i64',
-  epoch: 'u32',
-  sequence: 'u64',
-  disconnected: 'hashes',
-  connected: 'hashes',
-  blocks_before: 'count',
-  reorgs_before: 'count',
-  written_at: 'ms',
-  writer: 'u64',
-  reached: 'bool',
-})
-
+/** The columns of the tables in `migrations/`, which describe them. Those of `heads` are in `head.ts`. */
 export const WRITERS = table('writers', {
   writer: 'u64',
   position: 'i64',

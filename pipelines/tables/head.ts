@@ -1,8 +1,26 @@
-import { HEADS } from './chain-tables.js'
+import { table } from './chain-tables.js'
 import type { Database } from './clickhouse.js'
 import { EncodedRows } from './rowbinary.js'
 import { Selection } from './selection.js'
 import { SHOWN_HEADS, whileNewest } from './writers.js'
+
+const HEADS = table('heads', {
+  position: 'i64',
+  previous: 'i64',
+  chain: 'text',
+  tip_height: 'i64',
+  tip_hash: 'hash',
+  final_height: 'i64',
+  epoch: 'u32',
+  sequence: 'u64',
+  disconnected: 'hashes',
+  connected: 'hashes',
+  blocks_before: 'count',
+  reorgs_before: 'count',
+  written_at: 'ms',
+  writer: 'u64',
+  reached: 'bool',
+})
 
 /** A state that was made visible: one row of `heads`. */
 export interface Head {
