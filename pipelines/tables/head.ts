@@ -4,7 +4,7 @@ import { EncodedRows } from './rowbinary.js'
 import { Selection } from './selection.js'
 import { SHOWN_HEADS, whileNewest } from './writers.js'
 
-const HEADS = table('heads', {
+export const HEADS = table('heads', {
   position: 'i64',
   previous: 'i64',
   chain: 'text',
