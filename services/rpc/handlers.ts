@@ -18,20 +18,6 @@ import type { Logger } from '../../pipelines/logger.js'
 import { type Kinds, metadataOf } from './definition.js'
 import { Code, RpcError } from './error.js'
 
-/** What a handler knows of its call besides the request. */
-export interface Call {
-  /** Aborted when the client has left, its deadline has passed, or (streams only) the server stops. */
-  readonly signal: AbortSignal
-  /** Address of whoever holds the connection, as text; empty where it is not known. */
-  readonly peer: string
-  /** The values of a name in the request's metadata, joined by commas; empty where there are none. */
-  metadata(name: string): string
-  /** To be sent before the first message; nothing is sent of it where there is none. */
-  setHeader(name: string, value: string): void
-  /** Sends the headers now, so that the client of a stream knows that it has begun. */
-  sendHeaders(): void
-}
-
 /**
  * A unary method returns its answer; a server stream the messages, asked for one by one as the client takes them. A stream that
  * waits for something must end when the call's signal aborts.
@@ -96,7 +82,7 @@ function unary(
 ): handleUnaryCall<Message, Message | Buffer> {
   return (call, callback) => {
     const began = performance.now()
-    const opened = new OpenedCall(call)
+    const opened = new Call(call)
     const over = (code: Code): void => {
       opened.over()
       observe(method.name, code, (performance.now() - began) / 1000)
@@ -126,7 +112,7 @@ function streaming(
   { streams, logger }: Calls,
 ): handleServerStreamingCall<Message, Message> {
   return (call) => {
-    const opened = new OpenedCall(call)
+    const opened = new Call(call)
     streams.add(opened.abort)
     const send = async (): Promise<void> => {
       for await (const message of handler(call.request, opened)) {
@@ -148,8 +134,12 @@ function streaming(
   }
 }
 
-class OpenedCall implements Call {
+/** What a handler knows of its call besides the request. */
+export class Call {
+  /** Ends the call: when the client has left, its deadline has passed, or (streams only) the server stops. */
   readonly abort = new AbortController()
+  /** Of `abort`. */
+  readonly signal = this.abort.signal
   readonly #call: ServerUnaryCall<Message, Message> | ServerWritableStream<Message, Message>
   #headers: Metadata | undefined = new Metadata()
   #isOver = false
@@ -161,28 +151,28 @@ class OpenedCall implements Call {
     })
   }
 
-  get signal(): AbortSignal {
-    return this.abort.signal
-  }
-
+  /** Address of whoever holds the connection, as text; empty where it is not known. */
   get peer(): string {
     const peer = this.#call.getPeer()
     return peer.slice(0, Math.max(0, peer.lastIndexOf(':')))
   }
 
+  /** Returns the values of a name in the request's metadata, joined by commas; an empty string where there are none. */
   metadata(name: string): string {
     return this.#call.metadata.get(name).map(String).join(',')
   }
 
+  /** Sets a header; headers are sent before the first message, and not at all where there is none. */
   setHeader(name: string, value: string): void {
     this.#headers?.set(name, value)
   }
 
-  /** gRPC calls a call cancelled that has ended well, too. */
+  /** Notes the end: gRPC calls a call cancelled that has ended well, too. */
   over(): void {
     this.#isOver = true
   }
 
+  /** Sends the headers now, so that the client of a stream knows that it has begun. */
   sendHeaders(): void {
     if (this.#headers !== undefined) this.#call.sendMetadata(this.#headers)
     this.#headers = undefined

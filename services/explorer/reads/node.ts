@@ -1,3 +1,4 @@
+import { percentOf } from '../../../pipelines/chain/decimal.js'
 import { declareRead } from './read.js'
 import { NodeHealth } from './shapes.js'
 
@@ -19,7 +20,10 @@ export const nodeHealth = declareRead({
         blockchain_size: blockchainSize,
         datadir_free_bytes: dataDir?.freeBytes ?? null,
         datadir_total_bytes: dataDir?.totalBytes ?? null,
-        datadir_free_pct: dataDir === undefined ? null : percentOf(dataDir.freeBytes, dataDir.totalBytes),
+        datadir_free_pct:
+          dataDir === undefined
+            ? null
+            : Number(percentOf(BigInt(dataDir.freeBytes), BigInt(dataDir.totalBytes), 2)),
       },
       mempool: { size, bytes, usage, maxmempool, mempoolminfee, unbroadcastcount },
       peers: { connections, connections_in, connections_out },
@@ -27,8 +31,3 @@ export const nodeHealth = declareRead({
     }
   },
 })
-
-/** With two decimals; 0 of nothing. */
-function percentOf(part: number, whole: number): number {
-  return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100
-}

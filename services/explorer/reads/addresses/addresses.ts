@@ -69,10 +69,13 @@ export const addressTransactions = declareRead({
     const visible = new Map(
       rows.filter((row) => view?.isCanonical(row.height, row.blockHash)).map((row) => [row.ordinal, row]),
     )
-    const confirmed = [...visible.values()].map((row) => confirmedItem(address, row))
-    const unconfirmed = pooled
-      .map((tx) => pooledItem(address, tx, changeOf(tx, scriptHash)))
-      .slice(slots.pooledFrom, slots.pooledTo)
+    const confirmed = [...visible.values()].map((row) => {
+      const { txid, received, sent, time } = row
+      return itemOf({ address, txid, change: received - sent, time }, row)
+    })
+    const unconfirmed = pooled.slice(slots.pooledFrom, slots.pooledTo).map((tx) => {
+      return itemOf({ address, txid: tx.txid, change: changeOf(tx, scriptHash), time: tx.firstSeen })
+    })
     const items =
       sort === 'desc' ? [...unconfirmed, ...confirmed.reverse()] : [...confirmed, ...unconfirmed.reverse()]
     return { items, total: count + pooled.length, page, limit }
@@ -139,24 +142,17 @@ export function slotsOf(asked: {
 
 const changeOf = (tx: ShownTx, scriptHash: string): bigint => tx.changes.get(scriptHash) ?? 0n
 
-function confirmedItem(address: string, row: ScriptRow): AddressTransaction {
+/** @param row undefined of an unconfirmed one. */
+function itemOf(
+  { address, txid, change, time }: { address: string; txid: string; change: bigint; time: number },
+  row?: ScriptRow,
+): AddressTransaction {
   return {
     address,
-    txid: row.txid,
-    block_height: row.height,
-    tx_index: row.txIndex,
-    value_change: (row.received - row.sent).toString(),
-    timestamp: isoTime(row.time),
-  }
-}
-
-function pooledItem(address: string, tx: ShownTx, change: bigint): AddressTransaction {
-  return {
-    address,
-    txid: tx.txid,
-    block_height: null,
-    tx_index: null,
+    txid,
+    block_height: row?.height ?? null,
+    tx_index: row?.txIndex ?? null,
     value_change: change.toString(),
-    timestamp: isoTime(tx.firstSeen),
+    timestamp: isoTime(time),
   }
 }
