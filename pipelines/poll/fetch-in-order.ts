@@ -20,84 +20,65 @@ type Outcome<T> =
 /** Results handed over at once, at most. */
 const MAX_HANDED = 64
 
-/** Fetches numbers from … to, several at once, and hands the results over in order. */
-export class FetchInOrder<T> {
-  readonly #order: FetchOrder<T>
-  readonly #stop = new AbortController()
-  readonly #signal: AbortSignal
-  readonly #done = new Map<number, Outcome<T>>()
-  #start: number
-  #next: number
-  #running = 0
-  #waitingBytes = 0
+/**
+ * Fetches numbers from … to, several at once, and yields the results in order: each time all that are ready, at least one.
+ * Throws what the fetch of the next one rejected with, after those before it were yielded. When it ends, or is left, what is
+ * under way is aborted and its results are dropped.
+ * @param signal ends the fetches; this then throws as they do.
+ */
+export async function* fetchInOrder<T>(order: FetchOrder<T>, signal: AbortSignal): AsyncGenerator<T[]> {
+  const { to, inFlight, maxBytes } = order
+  const stop = new AbortController()
+  const stopped = AbortSignal.any([signal, stop.signal])
+  const done = new Map<number, Outcome<T>>()
+  let next = order.from
+  let start = order.from
+  let running = 0
+  let waitingBytes = 0
   /** Of the results so far, to guess what those under way will bring. */
-  #meanBytes = 0
-  #wake: (() => void) | undefined
-
-  /** @param signal ends the fetches; `next` then rejects as they do. */
-  constructor(order: FetchOrder<T>, signal: AbortSignal) {
-    this.#order = order
-    this.#signal = AbortSignal.any([signal, this.#stop.signal])
-    this.#start = order.from
-    this.#next = order.from
-  }
-
-  /**
-   * Everything that is ready in order: at least one result, none only after the last. Rejects with what the fetch of the next
-   * one rejected with, after those before it were handed over.
-   */
-  async next(): Promise<T[]> {
-    if (this.#next > this.#order.to) return []
-    this.#pump()
-    while (!this.#done.has(this.#next)) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-    }
-    const ready: T[] = []
-    for (
-      let outcome = this.#done.get(this.#next);
-      outcome !== undefined;
-      outcome = this.#done.get(this.#next)
-    ) {
-      if (!outcome.ok && ready.length > 0) break
-      if (!outcome.ok) throw outcome.error
-      ready.push(outcome.result.value)
-      this.#done.delete(this.#next++)
-      this.#waitingBytes -= outcome.result.bytes
-      if (ready.length === MAX_HANDED) break
-    }
-    this.#pump()
-    return ready
-  }
-
-  /** Ends what is under way; its results are dropped. */
-  close(): void {
-    this.#stop.abort()
-  }
-
-  #pump(): void {
-    const { to, inFlight, maxBytes } = this.#order
-    while (this.#running < inFlight && this.#start <= to && !this.#stop.signal.aborted) {
-      const expected = this.#waitingBytes + (this.#running + 1) * this.#meanBytes
-      const nothingElse = this.#running === 0 && this.#done.size === 0
-      if (expected > maxBytes && !nothingElse) return
-      void this.#run(this.#start++)
-    }
-  }
-
-  async #run(number: number): Promise<void> {
-    this.#running++
+  let meanBytes = 0
+  let wake = (): void => undefined
+  const run = async (number: number): Promise<void> => {
+    running++
     try {
-      const result = await this.#order.fetch(number, this.#signal)
-      this.#done.set(number, { ok: true, result })
-      this.#waitingBytes += result.bytes
-      this.#meanBytes = this.#meanBytes === 0 ? result.bytes : 0.9 * this.#meanBytes + 0.1 * result.bytes
+      const result = await order.fetch(number, stopped)
+      done.set(number, { ok: true, result })
+      waitingBytes += result.bytes
+      meanBytes = meanBytes === 0 ? result.bytes : 0.9 * meanBytes + 0.1 * result.bytes
     } catch (error) {
-      this.#done.set(number, { ok: false, error })
+      done.set(number, { ok: false, error })
     }
-    this.#running--
-    this.#pump()
-    this.#wake?.()
+    running--
+    pump()
+    wake()
+  }
+  const pump = (): void => {
+    while (running < inFlight && start <= to && !stop.signal.aborted) {
+      const expected = waitingBytes + (running + 1) * meanBytes
+      const nothingElse = running === 0 && done.size === 0
+      if (expected > maxBytes && !nothingElse) return
+      void run(start++)
+    }
+  }
+  try {
+    while (next <= to) {
+      pump()
+      while (!done.has(next))
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      const ready: T[] = []
+      for (let outcome = done.get(next); outcome !== undefined; outcome = done.get(next)) {
+        if (ready.length === MAX_HANDED || (!outcome.ok && ready.length > 0)) break
+        if (!outcome.ok) throw outcome.error
+        ready.push(outcome.result.value)
+        done.delete(next++)
+        waitingBytes -= outcome.result.bytes
+      }
+      pump()
+      yield ready
+    }
+  } finally {
+    stop.abort()
   }
 }

@@ -18,8 +18,8 @@ import {
   UnsteadyNodeError,
   WrongChainError,
 } from './errors.js'
-import { FetchInOrder } from './fetch-in-order.js'
-import { findFork } from './chain/fork.js'
+import { fetchInOrder, type FetchOrder } from './fetch-in-order.js'
+import { forkWithNode } from './chain/fork.js'
 import { repairOf, rewriteOf } from './heal/log-repair.js'
 import { NodeWriter } from './mempool/node-writer.js'
 import { PoolFollower } from './mempool/follower.js'
@@ -268,13 +268,8 @@ export class Poller {
   /** @returns the height of the last block in common, -1 for an empty log. @throws WrongChainError where there is none. */
   async #fork({ chain }: Session, target: Target, signal: AbortSignal): Promise<number> {
     const own = chain.chain
-    const fork = await findFork({
-      ownTip: own.height,
-      nodeTip: target.height,
-      ownHash: async (height) => (await own.at(height)).hash,
-      nodeHash: async (height) =>
-        height === target.height ? target.hash : this.#options.node.hashAt(height, signal),
-    })
+    const ownHash = async (height: number): Promise<string> => (await own.at(height)).hash
+    const fork = await forkWithNode({ height: own.height, ownHash }, target, this.#options.node, signal)
     if (fork >= 0 || own.tip === undefined) return fork
     throw new WrongChainError(
       `the node at ${this.#options.node.address} has another block 0 than the log (${chain.identity.genesisHash}): ` +
@@ -290,29 +285,19 @@ export class Poller {
       return
     }
     const source = new BlockSource(node, target.height, logger, chain.identity.network)
-    const blocks = new FetchInOrder<VerifiedBlock>(
-      {
-        from: fork + 1,
-        to: target.height,
-        inFlight,
-        maxBytes: MAX_WAITING_BYTES,
-        fetch: (height, stop) => source.fetch(height, stop),
-      },
-      signal,
-    )
-    try {
-      for (let next = await blocks.next(); next.length > 0; next = await blocks.next()) {
-        if (session.damage !== undefined) throw session.damage
-        const parent = fork >= 0 && chain.chain.height > fork ? await chain.chain.at(fork) : chain.chain.tip
-        const linked = linkedPrefix(parent?.hash ?? NO_HASH, next)
-        // Only with a block of the new branch in hand: until then there is nothing better than what we have.
-        if (linked.length > 0) await this.#disconnect(session, fork, target)
-        await this.#connect(session, linked, target)
-        if (linked.length < next.length) return
-        fork = chain.chain.height
-      }
-    } finally {
-      blocks.close()
+    const order: FetchOrder<VerifiedBlock> = {
+      ...{ from: fork + 1, to: target.height, inFlight, maxBytes: MAX_WAITING_BYTES },
+      fetch: (height, stop) => source.fetch(height, stop),
+    }
+    for await (const next of fetchInOrder(order, signal)) {
+      if (session.damage !== undefined) throw session.damage
+      const parent = fork >= 0 && chain.chain.height > fork ? await chain.chain.at(fork) : chain.chain.tip
+      const linked = linkedPrefix(parent?.hash ?? NO_HASH, next)
+      // Only with a block of the new branch in hand: until then there is nothing better than what we have.
+      if (linked.length > 0) await this.#disconnect(session, fork, target)
+      await this.#connect(session, linked, target)
+      if (linked.length < next.length) return
+      fork = chain.chain.height
     }
   }
 

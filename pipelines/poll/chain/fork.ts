@@ -1,3 +1,5 @@
+import type { NodeClient } from '../../node/client.js'
+
 /** Hashes by height of two chains that may share a beginning. */
 export interface TwoChains {
   /** Height of our tip, -1 for an empty chain. */
@@ -28,4 +30,20 @@ export async function findFork(chains: TwoChains): Promise<number> {
     else different = middle
   }
   return shared
+}
+
+/**
+ * Returns the height of the last block that a chain shares with the node's, -1 where they share none.
+ * @param own its tip's height, and its hashes. @param tip as the node named it. @throws as the node's client.
+ */
+export function forkWithNode(
+  own: { readonly height: number; readonly ownHash: TwoChains['ownHash'] },
+  tip: { readonly height: number; readonly hash: string },
+  node: NodeClient,
+  signal: AbortSignal,
+): Promise<number> {
+  const { height: ownTip, ownHash } = own
+  const nodeHash = async (height: number): Promise<string | undefined> =>
+    height === tip.height ? tip.hash : node.hashAt(height, signal)
+  return findFork({ ownTip, nodeTip: tip.height, ownHash, nodeHash })
 }

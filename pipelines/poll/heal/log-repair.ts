@@ -4,10 +4,10 @@ import type { EventLog } from '../../log/port.js'
 import type { NodeClient } from '../../node/client.js'
 import type { NodeChainInfo } from '../../node/replies.js'
 import { findConnected, type Link } from '../chain/chain-log.js'
-import type { Identity, Repair } from '../chain/chain-writer.js'
+import type { Identity, Repair, Target } from '../chain/chain-writer.js'
 import { type DamageReport, newestHead } from './damage-reports.js'
 import { LogLostError, PrunedNodeError, UnsteadyNodeError, WrongChainError } from '../errors.js'
-import { findFork } from '../chain/fork.js'
+import { forkWithNode } from '../chain/fork.js'
 import { readLogEnd } from '../chain/log-end.js'
 import { OwnChain } from '../chain/own-chain.js'
 
@@ -110,11 +110,9 @@ async function highestOnNode(
 ): Promise<number> {
   const tip = firstHeight + chain.length - 1
   if (chain.length === 0) return -1
-  const own = (height: number): Promise<string> =>
-    height < firstHeight
-      ? hashOnNode(height, info, sources)
-      : Promise.resolve(chain[height - firstHeight] ?? '')
-  return forkWithNode(tip, own, info, sources)
+  const ownHash = async (height: number): Promise<string> =>
+    height < firstHeight ? hashOnNode(height, info, sources) : (chain[height - firstHeight] ?? '')
+  return forkWithNode({ height: tip, ownHash }, tipOf(info), sources.node, sources.signal)
 }
 
 /** Returns the event's block in the log, undefined where the chain has to be written again from block 0. */
@@ -126,7 +124,7 @@ async function linkInLog(
   sources: Sources,
 ): Promise<Link | undefined> {
   if (common < 0) return undefined
-  const { log } = sources
+  const { log, node, signal } = sources
   try {
     if (report.goodPosition >= 0) {
       const hash = report.chain[common - report.firstHeight] ?? ''
@@ -137,7 +135,8 @@ async function linkInLog(
   }
   try {
     const own = new OwnChain(log, (await readLogEnd(log, network)).tip, network)
-    const fork = await forkWithNode(own.height, async (height) => (await own.at(height)).hash, info, sources)
+    const ownHash = async (height: number): Promise<string> => (await own.at(height)).hash
+    const fork = await forkWithNode({ height: own.height, ownHash }, tipOf(info), node, signal)
     refuseForeignLog(report, own, fork, sources)
     const height = Math.min(fork, common)
     return height < 0 ? undefined : await own.at(height)
@@ -156,17 +155,7 @@ function refuseForeignLog({ chain }: DamageReport, own: OwnChain, fork: number, 
   )
 }
 
-function forkWithNode(
-  ownTip: number,
-  ownHash: (height: number) => Promise<string>,
-  info: NodeChainInfo,
-  sources: Sources,
-): Promise<number> {
-  const { node, signal } = sources
-  const nodeHash = async (height: number): Promise<string | undefined> =>
-    height === info.blocks ? info.bestblockhash : node.hashAt(height, signal)
-  return findFork({ ownTip, nodeTip: info.blocks, ownHash, nodeHash })
-}
+const tipOf = ({ blocks, bestblockhash }: NodeChainInfo): Target => ({ height: blocks, hash: bestblockhash })
 
 async function hashOnNode(
   height: number,

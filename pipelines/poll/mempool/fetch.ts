@@ -3,7 +3,7 @@ import type { Logger } from '../../logger.js'
 import { mempoolTx, type MempoolTx } from '../../mempool/mempool-tx.js'
 import type { NodeClient } from '../../node/client.js'
 import type { NodePoolEntry } from '../../node/replies.js'
-import { FetchInOrder } from '../fetch-in-order.js'
+import { fetchInOrder, type FetchOrder } from '../fetch-in-order.js'
 import { bySeen } from './delta.js'
 import { slicesOf } from '../slices.js'
 
@@ -30,23 +30,15 @@ export async function fetchPoolTxs(
   signal: AbortSignal,
 ): Promise<MempoolTx[]> {
   const chunks = [...slicesOf(txids, () => 1, CALLS_AT_ONCE)]
-  const fetches = new FetchInOrder<MempoolTx[]>(
-    {
-      ...{ from: 0, to: chunks.length - 1, inFlight, maxBytes: MAX_WAITING_BYTES },
-      fetch: async (i, stop) => {
-        const value = await fetchChunk(chunks[i] ?? [], { node, logger }, stop)
-        return { value, bytes: value.reduce((sum, { raw }) => sum + raw.length, 0) }
-      },
+  const order: FetchOrder<MempoolTx[]> = {
+    ...{ from: 0, to: chunks.length - 1, inFlight, maxBytes: MAX_WAITING_BYTES },
+    fetch: async (i, stop) => {
+      const value = await fetchChunk(chunks[i] ?? [], { node, logger }, stop)
+      return { value, bytes: value.reduce((sum, { raw }) => sum + raw.length, 0) }
     },
-    signal,
-  )
-  const found: MempoolTx[] = []
-  try {
-    for (let next = await fetches.next(); next.length > 0; next = await fetches.next())
-      for (const txs of next) found.push(...txs)
-  } finally {
-    fetches.close()
   }
+  const found: MempoolTx[] = []
+  for await (const ready of fetchInOrder(order, signal)) for (const txs of ready) found.push(...txs)
   return found.sort(bySeen)
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readBlock, serializeBlock } from '../../../pipelines/chain/block.js'
+import { ByteReader } from '../../../pipelines/chain/bytes.js'
 import { hexOf } from '../../../pipelines/chain/hash.js'
 import { outpointOf, outpointsOf } from '../../../pipelines/chain/prevout.js'
 import { parseTx, serializeTx } from '../../../pipelines/chain/transaction.js'
@@ -18,17 +19,26 @@ function tx(prevTxid: string, prevVout: number): Buffer {
 }
 
 describe('serializeBlock', () => {
-  it.each([1, 0xfc, 0xfd, 0xffff, 0x1_0000])('is read again with %i transactions', (count) => {
-    const raw = tx('ab'.repeat(32), 3)
-    const header = Buffer.alloc(80, 7)
-    const block = serializeBlock(
-      header,
-      Array.from({ length: count }, () => raw),
-    )
-    expect(block.subarray(0, 80).equals(header)).toBe(true)
-    const { txs } = readBlock(block)
-    expect([txs.length, txs.at(-1)?.raw.equals(raw)]).toEqual([count, true])
-  })
+  it.each([1, 0xfc, 0xfd, 0xffff, 0x1_0000])(
+    'names its number of transactions, %i, in the size that it takes',
+    (count) => {
+      const header = Buffer.alloc(80, 7)
+      const block = serializeBlock(header, [
+        Buffer.alloc(count, 1),
+        ...Array.from({ length: count - 1 }, () => Buffer.alloc(0)),
+      ])
+      expect(block.subarray(0, 80).equals(header)).toBe(true)
+      const reader = new ByteReader(block.subarray(80))
+      expect([reader.compactSize(), reader.remaining]).toEqual([count, count])
+    },
+  )
+})
+
+it('a block is read again as it was put together', () => {
+  const raws = [tx(NO_TXID, 0xffff_ffff), tx('ab'.repeat(32), 3)]
+  const { txs, size } = readBlock(serializeBlock(Buffer.alloc(80, 7), raws))
+  expect(txs.map(({ raw }) => raw)).toEqual(raws)
+  expect(size).toBe(81 + raws.reduce((sum, { length }) => sum + length, 0))
 })
 
 describe('outpointsOf', () => {

@@ -1,17 +1,16 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { FetchInOrder, type FetchOrder } from '../../../pipelines/poll/fetch-in-order.js'
+import { fetchInOrder, type FetchOrder } from '../../../pipelines/poll/fetch-in-order.js'
 
 const never = new AbortController().signal
 
 async function all<T>(order: FetchOrder<T>): Promise<T[]> {
-  const fetches = new FetchInOrder(order, never)
   const found: T[] = []
-  for (let next = await fetches.next(); next.length > 0; next = await fetches.next()) found.push(...next)
+  for await (const ready of fetchInOrder(order, never)) found.push(...ready)
   return found
 }
 
-describe('FetchInOrder', () => {
+describe('fetchInOrder', () => {
   it('hands over in order what comes out of order', async () => {
     let running = 0
     let most = 0
@@ -41,7 +40,7 @@ describe('FetchInOrder', () => {
       await setImmediate()
     }
     const others = (): number[] => [...pending.keys()].filter((i) => i > 0)
-    const fetches = new FetchInOrder({ from: 0, to: 1000, inFlight: 4, maxBytes: 1000, fetch }, never)
+    const fetches = fetchInOrder({ from: 0, to: 1000, inFlight: 4, maxBytes: 1000, fetch }, never)
     const first = fetches.next()
     let ahead = 0
     for (let now = others(); now.length > 0; now = others()) {
@@ -55,10 +54,10 @@ describe('FetchInOrder', () => {
     expect(ahead).toBeLessThanOrEqual(12)
     expect([...pending.keys()]).toEqual([0])
     await answer([0])
-    expect(await first).toEqual(Array.from({ length: ahead + 1 }, (_, i) => i))
+    expect((await first).value).toEqual(Array.from({ length: ahead + 1 }, (_, i) => i))
     // It goes on.
     expect(others().length).toBeGreaterThan(0)
-    fetches.close()
+    await fetches.return(undefined)
   })
 
   it('lets one through that is larger than all that may wait', async () => {
@@ -70,27 +69,40 @@ describe('FetchInOrder', () => {
   it('rejects with what failed, after what came before it', async () => {
     const fetch = (i: number): Promise<{ value: number; bytes: number }> =>
       i === 5 ? Promise.reject(new Error('five')) : Promise.resolve({ value: i, bytes: 1 })
-    const fetches = new FetchInOrder({ from: 0, to: 9, inFlight: 3, maxBytes: 1e9, fetch }, never)
+    const fetches = fetchInOrder({ from: 0, to: 9, inFlight: 3, maxBytes: 1e9, fetch }, never)
     const found: number[] = []
     const reading = (async () => {
-      for (let next = await fetches.next(); next.length > 0; next = await fetches.next()) found.push(...next)
+      for await (const ready of fetches) found.push(...ready)
     })()
     await expect(reading).rejects.toThrow('five')
     expect(found).toEqual([0, 1, 2, 3, 4])
-    fetches.close()
   })
 
-  it('ends what is under way when it is closed or the signal aborts', async () => {
+  it('ends what is under way when it is left', async () => {
+    const aborted: number[] = []
+    const fetch = async (i: number, signal: AbortSignal): Promise<{ value: number; bytes: number }> => {
+      signal.addEventListener('abort', () => aborted.push(i))
+      await sleep(i === 0 ? 0 : 60_000, undefined, { signal })
+      return { value: i, bytes: 1 }
+    }
+    const order = { from: 0, to: 9, inFlight: 3, maxBytes: 1e9, fetch }
+    for await (const ready of fetchInOrder(order, never)) {
+      expect(ready).toEqual([0])
+      break
+    }
+    expect(aborted).toEqual([0, 1, 2, 3])
+  })
+
+  it('ends what is under way when the signal aborts', async () => {
     const stop = new AbortController()
     const fetch = async (i: number, signal: AbortSignal): Promise<{ value: number; bytes: number }> => {
       await sleep(60_000, undefined, { signal })
       return { value: i, bytes: 1 }
     }
-    const fetches = new FetchInOrder({ from: 0, to: 9, inFlight: 3, maxBytes: 1e9, fetch }, stop.signal)
+    const fetches = fetchInOrder({ from: 0, to: 9, inFlight: 3, maxBytes: 1e9, fetch }, stop.signal)
     const next = fetches.next()
     stop.abort()
     await expect(next).rejects.toThrow()
-    fetches.close()
   })
 
   it('is done at once where there is nothing to fetch', async () => {
