@@ -8,6 +8,7 @@ export const HTTP_STATUS = {
   HW_INVALID_ARGUMENT: 400,
   HW_UNAUTHORIZED: 401,
   HW_FORBIDDEN: 403,
+  HW_ADDRESS_NOT_FOUND: 404,
   HW_NOT_FOUND: 404,
   HW_METHOD_NOT_ALLOWED: 405,
   HW_BODY_TOO_LARGE: 413,
@@ -18,6 +19,7 @@ export const HTTP_STATUS = {
   HW_DEFECT: 500,
   HW_DATABASE_UNAVAILABLE: 503,
   HW_NODE_UNAVAILABLE: 503,
+  HW_NOT_READY: 503,
   HW_OVERLOADED: 503,
   HW_RETRIEVAL_UNAVAILABLE: 503,
   HW_SYNCING: 503,
@@ -114,9 +116,9 @@ export function codeOf(error: unknown): ErrorCode {
 }
 
 /** Those whose bodies the API's contract lists field by field: their code is in this table only. */
-const EXACT: ReadonlySet<ErrorCode> = new Set(['HW_RATE_LIMITED', 'HW_SYNCING'])
+const EXACT: ReadonlySet<ErrorCode> = new Set(['HW_ADDRESS_NOT_FOUND', 'HW_RATE_LIMITED', 'HW_SYNCING'])
 
-/** Returns the JSON of an error. @param fields what the body has beside `error` and `code`. */
-export function errorJson(code: ClientError, error: string, fields: object = {}): string {
-  return JSON.stringify(EXACT.has(code) ? { error, ...fields } : { error, code, ...fields })
+/** Returns the JSON body of an error. @param fields what it has beside `error` and `code`. */
+export function errorBody(code: ClientError, error: string, fields: object = {}): object {
+  return EXACT.has(code) ? { error, ...fields } : { error, code, ...fields }
 }

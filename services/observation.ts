@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { errorBody } from '../pipelines/errors.js'
 import { assertPortFree } from './ports.js'
 
 export interface Health {
@@ -55,7 +56,8 @@ async function answer(
 ): Promise<{ status: number; type: string; text: string }> {
   if (path === '/metrics') return { status: 200, ...(await metrics()) }
   const type = 'application/json'
-  if (path !== '/health') return { status: 404, type, text: '{"error":"Not Found"}' }
+  if (path !== '/health')
+    return { status: 404, type, text: JSON.stringify(errorBody('HW_NOT_FOUND', 'Not Found')) }
   const { isWell, body } = health()
   return { status: isWell ? 200 : 503, type, text: JSON.stringify(body) }
 }

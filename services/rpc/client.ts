@@ -13,6 +13,7 @@ import {
   type MethodDefinition,
   type ServiceError,
 } from '@grpc/grpc-js'
+import { codeOf } from '../../pipelines/errors.js'
 import { type Kinds, metadataOf, serviceDefinition } from './definition.js'
 import { Code, RpcError } from './error.js'
 
@@ -96,7 +97,8 @@ function callUnary(
       (error, response) => {
         end()
         if (error !== null) reject(rpcError(error))
-        else if (response === undefined) reject(new RpcError(Code.INTERNAL, 'an answer without a message'))
+        else if (response === undefined)
+          reject(new RpcError('HW_RPC_FAILED', 'an answer without a message', {}, Code.INTERNAL))
         else resolve(response)
       },
     )
@@ -141,7 +143,7 @@ function following({ signal }: CallOptions, cancel: () => void): () => void {
   return () => signal?.removeEventListener('abort', cancel)
 }
 
-const cancelled = (): RpcError => new RpcError(Code.CANCELLED, 'the caller has ended it')
+const cancelled = (): RpcError => new RpcError('HW_RPC_FAILED', 'the caller has ended it', {}, Code.CANCELLED)
 
 const deadlineIn = (timeoutMs: number): GrpcCallOptions => ({ deadline: Date.now() + timeoutMs })
 
@@ -150,5 +152,7 @@ function textsOf(metadata: Metadata): Record<string, string> {
 }
 
 function rpcError({ code, details, metadata }: ServiceError): RpcError {
-  return new RpcError(code, details, textsOf(metadata))
+  const trailers = textsOf(metadata)
+  const known = codeOf(trailers)
+  return new RpcError(known === 'HW_UNCLASSIFIED' ? 'HW_RPC_FAILED' : known, details, trailers, code)
 }

@@ -99,7 +99,7 @@ function unary(
       },
       (error: unknown) => {
         const failure = told(error, method, logger)
-        over(failure.code)
+        over(failure.status)
         callback(statusOf(failure))
       },
     )
@@ -147,7 +147,8 @@ export class Call {
   constructor(call: ServerUnaryCall<Message, Message> | ServerWritableStream<Message, Message>) {
     this.#call = call
     call.on('cancelled', () => {
-      if (!this.#isOver) this.abort.abort(new RpcError(Code.CANCELLED, 'the client has left'))
+      if (!this.#isOver)
+        this.abort.abort(new RpcError('HW_RPC_FAILED', 'the client has left', {}, Code.CANCELLED))
     })
   }
 
@@ -196,9 +197,9 @@ function drained(call: ServerWritableStream<Message, Message>, signal: AbortSign
 function told(error: unknown, method: DescMethod, logger: Logger): RpcError {
   if (error instanceof RpcError) return error
   logger.error({ err: error, what: `${method.parent.typeName}/${method.name}` }, 'a call failed')
-  return new RpcError(Code.INTERNAL, 'Internal error')
+  return new RpcError('HW_DEFECT', 'Internal error')
 }
 
-const statusOf = ({ code, details, trailers }: RpcError) => {
-  return { code, details, metadata: metadataOf(trailers) }
+const statusOf = ({ code, status, details, trailers }: RpcError) => {
+  return { code: status, details, metadata: metadataOf({ ...trailers, code }) }
 }

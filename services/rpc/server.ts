@@ -3,7 +3,7 @@ import { Health } from '../../proto/gen/health/v1/health_pb.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { assertPortFree, hostInUrl } from '../ports.js'
 import { serviceDefinition } from './definition.js'
-import { Code, RpcError } from './error.js'
+import { RpcError } from './error.js'
 import { type Calls, implementation, type RpcService } from './handlers.js'
 import { HealthService } from './health.js'
 import { addReflection } from './reflection.js'
@@ -67,7 +67,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
     },
     close: async () => {
       for (const { descriptor } of services) health.set(descriptor.typeName, false)
-      for (const stream of calls.streams) stream.abort(new RpcError(Code.UNAVAILABLE, 'the server stops'))
+      for (const stream of calls.streams) stream.abort(new RpcError('HW_NOT_READY', 'the server stops'))
       await stop(server)
     },
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type ClientError, coded, errorJson, HTTP_STATUS } from '../../../pipelines/errors.js'
+import { coded, errorBody, HTTP_STATUS, type ClientError } from '../../../pipelines/errors.js'
 
 /** A whole answer. */
 export interface Reply {
@@ -42,7 +42,7 @@ export function text(type: string, body: string, headers: Readonly<Record<string
 
 /** `{"error"}`, as all errors under /api are told. */
 export function refusalReply({ code, message, headers, fields }: Refusal): Reply {
-  const body = errorJson(code, message, fields)
+  const body = JSON.stringify(errorBody(code, message, fields))
   return { status: HTTP_STATUS[code], type: JSON_TYPE, body, headers: { ...NO_STORE, ...headers } }
 }
 

@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import type { Origin } from '../../client-address.js'
 import type { RateLimit } from '../../rate-limit.js'
 import type { Token } from '../../token.js'
@@ -13,7 +14,6 @@ import {
   type ReadContext,
 } from '../reads/read.js'
 import type { ChainState, State } from '../state/state.js'
-import { Unavailable } from '../tables/availability.js'
 import type { Tables } from '../tables/tables.js'
 import { AnswerCache, type CachedAnswer, type Encoding, type Moment } from './answer-cache.js'
 import {
@@ -63,7 +63,7 @@ export interface Good {
 /** A good answer, or why there is none. */
 export type Outcome = Good | Failure
 
-/** Of one answer; then it is Unavailable, and what it asked of the database ends. */
+/** Of one answer; then it is DatabaseUnavailable, and what it asked of the database ends. */
 const ANSWER_DEADLINE_MS = 5_000
 /**
  * Answers on their way from the tables at once; a further one is not begun. By Little's law this bounds how long one takes, and
@@ -139,9 +139,9 @@ export class Reader {
 
   /** @throws the error where it is one of our own. */
   #failureOf(error: unknown): Failure {
-    if (error instanceof BadArgument) return { kind: 'argument', message: error.message }
+    if (error instanceof BadArgument) return { code: error.code, message: error.message }
     if (error instanceof NodeUnavailable) return NODE_UNAVAILABLE
-    if (error instanceof Unavailable) return this.#unavailable()
+    if (error instanceof DatabaseUnavailable) return this.#unavailable()
     throw error
   }
 
@@ -220,7 +220,7 @@ export class Reader {
       const moment = this.#moment()
       const resolving = (async (): Promise<unknown> => read.resolve(context, args as never))()
       const [made] = await Promise.allSettled([resolving])
-      if (made.status === 'rejected' && made.reason instanceof Unavailable) throw made.reason
+      if (made.status === 'rejected' && made.reason instanceof DatabaseUnavailable) throw made.reason
       // What is missing, or fails, may be so of rows of two states.
       if (!tables.hasRead || (await tables.fence()) === chain.fence) {
         if (made.status === 'rejected') return without(made.reason, chain, state.nodeHeight)
@@ -252,12 +252,12 @@ export class Reader {
 function without(error: unknown, chain: ChainState, nodeHeight: number | undefined): Failure {
   if (error instanceof NotBuiltYet)
     return syncingFailure({ indexedHeight: chain.height, nodeHeight: nodeHeight ?? null }, chain)
-  if (error instanceof NotFound) return { kind: 'missing', message: error.message, from: error.from, chain }
+  if (error instanceof NotFound) return { code: error.code, message: error.message, from: error.from, chain }
   throw error
 }
 
 function syncingFailure(behind: Syncing, chain: ChainState): Failure {
-  return { kind: 'syncing', message: 'Index is syncing', retryMs: 5_000, details: { ...behind }, chain }
+  return { code: 'HW_SYNCING', message: 'Index is syncing', retryMs: 5_000, details: { ...behind }, chain }
 }
 
 /** @throws BadArgument. @returns -1 where none is asked for. */

@@ -1,4 +1,4 @@
-import { Unavailable } from '../tables/availability.js'
+import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 
 /** Calls back when a client has left before its answer; at once where it has left already. */
 export type WhenGone = (callback: () => void) => void
@@ -16,7 +16,7 @@ export class SharedAnswer<T> {
   constructor(make: (signal: AbortSignal) => Promise<T>, deadlineMs: number, ended: () => void) {
     const { signal } = this.#abort
     const timer = setTimeout(() => {
-      this.#abort.abort(new Unavailable('the answer took too long'))
+      this.#abort.abort(new DatabaseUnavailable('the answer took too long'))
     }, deadlineMs)
     this.#made = new Promise<T>((resolve, reject) => {
       signal.addEventListener('abort', () => {
@@ -36,11 +36,11 @@ export class SharedAnswer<T> {
     })
   }
 
-  /** @throws as making it does; Unavailable when its time is up. */
+  /** @throws as making it does; DatabaseUnavailable when its time is up. */
   join(whenGone: WhenGone): Promise<T> {
     this.#waiting++
     whenGone(() => {
-      if (--this.#waiting === 0) this.#abort.abort(new Unavailable('nobody waits for the answer'))
+      if (--this.#waiting === 0) this.#abort.abort(new DatabaseUnavailable('nobody waits for the answer'))
     })
     return this.#made
   }

@@ -156,5 +156,5 @@ export const BAD_CHANNEL = `channel must be one of ${CHANNELS.join(', ')}`
 const unknownChannel = (): Reaction => failure(BAD_CHANNEL)
 
 export function failure(error: string): Reaction {
-  return { replies: [JSON.stringify({ type: 'error', error })] }
+  return { replies: [JSON.stringify({ type: 'error', error, code: 'HW_INVALID_ARGUMENT' })] }
 }

@@ -43,7 +43,7 @@ export class WhaleWatch {
     }
   }
 
-  /** What these blocks would make known; tell it when their head is adopted. @throws Unavailable. */
+  /** What these blocks would make known; tell it when their head is adopted. @throws DatabaseUnavailable. */
   async alertsOf(
     blocks: readonly { readonly height: number; readonly hash: string }[],
     tables = this.#parts.tables,

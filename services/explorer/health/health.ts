@@ -1,10 +1,11 @@
+import type { ErrorCode } from '../../../pipelines/errors.js'
 import type { AvailableDatabase } from '../tables/availability.js'
 import type { AuditResult } from './audit-watch.js'
 import type { Upgrade } from '../../../pipelines/tables/migrate.js'
-import { DATABASE_UNAVAILABLE, NOT_READY, UPGRADING } from '../answering/failure.js'
+import { DATABASE_UNAVAILABLE, NOT_READY, upgrading } from '../answering/failure.js'
 import type { State } from '../state/state.js'
 
-/** What /health tells; `error` stands there only where the service is degraded. */
+/** What /health tells; `error` and its code stand there only where the service is degraded. */
 export interface Health {
   readonly status: 'ok' | 'degraded'
   readonly service: 'headwater-explorer'
@@ -24,6 +25,7 @@ export interface Health {
   /** While the database is on its way to this version's schema. */
   readonly upgrade?: Upgrade
   readonly error?: string
+  readonly code?: ErrorCode
 }
 
 interface HealthParts {
@@ -36,7 +38,8 @@ export function healthOf({ state, database, audit }: HealthParts, wsClients: num
   const connected = database.connected
   const ok = connected && state.ready
   const upgrade = connected ? state.upgrade : undefined
-  const why = upgrade === undefined ? NOT_READY.message : UPGRADING
+  const why = upgrade === undefined ? NOT_READY : upgrading({ ...upgrade })
+  const { message: error, code } = connected ? why : DATABASE_UNAVAILABLE
   return {
     status: ok ? 'ok' : 'degraded',
     service: 'headwater-explorer',
@@ -48,6 +51,6 @@ export function healthOf({ state, database, audit }: HealthParts, wsClients: num
     ...(state.alert === undefined ? {} : { indexerError: state.alert }),
     ...(state.logDamage === 'healing' ? { indexerHealing: true as const } : {}),
     ...(upgrade === undefined ? {} : { upgrade }),
-    ...(ok ? {} : { error: connected ? why : DATABASE_UNAVAILABLE.message }),
+    ...(ok ? {} : { error, code }),
   }
 }

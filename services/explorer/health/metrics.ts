@@ -1,5 +1,5 @@
 import { MetricSet } from '../../prometheus.js'
-import type { FailureKind } from '../answering/failure.js'
+import type { ErrorCode } from '../../../pipelines/errors.js'
 import type { Definitions } from '../definitions/definitions.js'
 import type { State } from '../state/state.js'
 import type { AvailableDatabase } from '../tables/availability.js'
@@ -24,7 +24,7 @@ export interface MetricParts {
 export interface Observed {
   readonly status: number
   /** Of 503: what passes by itself, or with more explorers, is told apart from what is out of order. */
-  readonly reason?: FailureKind
+  readonly code?: ErrorCode
 }
 
 /** Where an error of our own was met. */
@@ -35,10 +35,10 @@ export type Defective = (typeof DEFECTIVE)[number]
 export class Metrics extends MetricSet {
   readonly #durations = this.seconds(
     'api_request_duration_seconds',
-    'Time from a request to its answer, by route pattern and status (499: the client left before it), and of 503 its reason.',
+    'Time from a request to its answer, by route pattern and status (499: the client left before it), and of 503 its code.',
     'route',
     'status',
-    'reason',
+    'code',
   )
   /** By its labels: finding one by them costs more than observing. */
   readonly #durationsBy = new Map<string, { observe(seconds: number): void }>()
@@ -123,12 +123,12 @@ export class Metrics extends MetricSet {
     this.counted('log_damages_total', 'Damages of the log that were reported.', () => state.logDamages)
   }
 
-  observe(route: string, { status, reason }: Observed, seconds: number): void {
-    const key = `${route} ${String(status)} ${reason ?? ''}`
+  observe(route: string, { status, code }: Observed, seconds: number): void {
+    const key = `${route} ${String(status)} ${code ?? ''}`
     let duration = this.#durationsBy.get(key)
     if (duration === undefined) {
       const labels = { route, status: String(status) }
-      duration = this.#durations.labels(reason === undefined ? labels : { ...labels, reason })
+      duration = this.#durations.labels(code === undefined ? labels : { ...labels, code })
       this.#durationsBy.set(key, duration)
     }
     duration.observe(seconds)

@@ -1,5 +1,6 @@
+import { type ClientError, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
 import { JSON_ENCODING, matchesTag } from '../answering/answer-cache.js'
-import { type Failure, type FailureKind, OVERLOADED } from '../answering/failure.js'
+import { type Failure, OVERLOADED } from '../answering/failure.js'
 import type { Origin } from '../../client-address.js'
 import type { Health } from '../health/health.js'
 import type { Metrics, Observed } from '../health/metrics.js'
@@ -53,18 +54,6 @@ const PREFLIGHT: Answer = {
   ],
   body: Buffer.alloc(0),
 }
-const STATUS: Readonly<Record<FailureKind, number>> = {
-  argument: 400,
-  token: 401,
-  missing: 404,
-  limit: 429,
-  overload: 503,
-  starting: 503,
-  upgrading: 503,
-  syncing: 503,
-  database: 503,
-  node: 503,
-}
 
 /** Turns an HTTP request into its answer. Never rejects. */
 export class Dispatcher {
@@ -102,7 +91,8 @@ export class Dispatcher {
   }
 
   #answer(request: Request): Answer | Promise<Answer> {
-    if (request.path.length + request.query.length > MOST_URL) return errorAnswer(414, 'URI Too Long')
+    if (request.path.length + request.query.length > MOST_URL)
+      return errorAnswer('HW_URI_TOO_LONG', 'URI Too Long')
     const matched = this.#router.match(request.path)
     if (matched === undefined || isBroadcast(request)) return unknownRoute(request)
     if (request.method === 'OPTIONS') return PREFLIGHT
@@ -110,7 +100,8 @@ export class Dispatcher {
     const { target } = matched.route
     if (target === 'health') return this.#health()
     if (target === 'metrics') return this.#metrics()
-    if (target === 'socket') return errorAnswer(426, 'Upgrade Required', [['upgrade', 'websocket']])
+    if (target === 'socket')
+      return errorAnswer('HW_UPGRADE_REQUIRED', 'Upgrade Required', [['upgrade', 'websocket']])
     return this.#read(target, matched.params, request)
   }
 
@@ -138,7 +129,7 @@ export class Dispatcher {
   #failed(error: unknown, { path }: Request): Answer {
     this.#parts.metrics.defect('http')
     this.#parts.logger.error({ err: error, what: this.patternOf(path) }, 'a read failed')
-    return errorAnswer(500, 'Internal Server Error')
+    return errorAnswer('HW_DEFECT', 'Internal Server Error')
   }
 
   #health(): Answer {
@@ -153,7 +144,7 @@ export class Dispatcher {
       return { status: 200, headers: [['content-type', type]], body: Buffer.from(text) }
     } catch (error) {
       logger.error({ err: error }, 'metrics cannot be told')
-      return errorAnswer(500, 'Internal Server Error')
+      return errorAnswer('HW_DEFECT', 'Internal Server Error')
     }
   }
 }
@@ -199,26 +190,29 @@ function unknownRoute({ method, path, query }: Request): Answer {
 
 function wrongMethod({ method, path }: Request): Answer {
   const message = `Method ${method} is not allowed for ${path}`
-  return jsonAnswer(405, { error: 'Method Not Allowed', message, statusCode: 405 }, [['allow', METHODS]])
+  return errorAnswer('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', [['allow', METHODS]], {
+    message,
+    statusCode: 405,
+  })
 }
 
 const isUnder = (folder: string, path: string): boolean =>
   path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
 
 /** What a client gets for a request without an answer. */
-export function failureAnswer({ kind, message, retryMs, details, chain }: Failure): Answer {
-  const status = STATUS[kind]
-  const answer = jsonAnswer(status, { error: message, ...details }, [
+export function failureAnswer({ code, message, retryMs, details, chain }: Failure): Answer {
+  const headers: Headers = [
     ...(details === undefined ? [] : [NO_STORE]),
     ...(chain === undefined ? [] : chainHeaders(chain)),
     ...(retryMs === undefined ? [] : [['retry-after', String(Math.ceil(retryMs / 1000))] as const]),
-    ...(status === 401 ? [['www-authenticate', 'Bearer'] as const] : []),
-  ])
-  return status === 503 ? { ...answer, reason: kind } : answer
+    ...(code === 'HW_UNAUTHORIZED' ? [['www-authenticate', 'Bearer'] as const] : []),
+  ]
+  const answer = errorAnswer(code, message, headers, details)
+  return answer.status === 503 ? { ...answer, code } : answer
 }
 
-const errorAnswer = (status: number, error: string, headers?: Headers): Answer =>
-  jsonAnswer(status, { error }, headers)
+const errorAnswer = (code: ClientError, error: string, headers?: Headers, fields?: object): Answer =>
+  jsonAnswer(HTTP_STATUS[code], errorBody(code, error, fields), headers)
 
 function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
   return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }

@@ -7,7 +7,7 @@ import type { Tables } from '../tables/tables.js'
  * Finds what unconfirmed transactions spend: outputs of each other, of the pool, or of the chain. A txid fixes its outputs for
  * ever, so it does not matter on which branch they are.
  * @returns those that have become more complete.
- * @throws Unavailable.
+ * @throws DatabaseUnavailable.
  */
 export async function resolveCoins(
   txs: readonly ShownTx[],

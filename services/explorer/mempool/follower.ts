@@ -3,7 +3,7 @@ import type { Logger } from '../../../pipelines/logger.js'
 import { lastHeartbeat } from '../../../pipelines/log/heartbeat.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import type { Head } from '../../../pipelines/tables/head.js'
-import { Unavailable } from '../tables/availability.js'
+import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import { heightOf } from '../tables/blocks.js'
 import { resolveCoins } from './coins.js'
 import type { Feed } from '../feed/feed.js'
@@ -253,10 +253,10 @@ export class PoolFollower {
     if (state.chain.view === undefined) return true
     const search = async (): Promise<Overlay> => {
       const { view, fence } = state.chain
-      if (view === undefined) throw new Unavailable('there is no chain any more')
+      if (view === undefined) throw new DatabaseUnavailable('there is no chain any more')
       const overlay = await overlayBySearch(txs, span, view, state.pool, tables)
       if ((await tables.fence()) === fence) return overlay
-      throw new Unavailable('another writer began while the chain was searched')
+      throw new DatabaseUnavailable('another writer began while the chain was searched')
     }
     const overlay = await retrying('the blocks since the pool was told', search, this.#parts, signal)
     if (overlay === undefined || this.#overlaidFrom > span.to) return false

@@ -46,7 +46,7 @@ const MOST_RETURNED = 50_000
 
 /**
  * What these heads mean for the pool until its own next event tells.
- * @throws Unavailable.
+ * @throws DatabaseUnavailable.
  */
 async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tables): Promise<Overlay> {
   const { connected, disconnected } = foldHeads(heads)
@@ -65,7 +65,7 @@ async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tables): Pr
 /**
  * The same, head by head: an event of the pool may be of a moment between two of them, and needs what comes after it. Of many
  * heads all but the last are taken together, as the pool would join their overlays.
- * @throws Unavailable.
+ * @throws DatabaseUnavailable.
  */
 export async function overlaysOf(heads: readonly Head[], pool: Pool, tables: Tables): Promise<Overlay[]> {
   const cut = Math.max(0, heads.length - MOST_HEADS_APART)
@@ -84,7 +84,7 @@ export interface Span {
 /**
  * The same for heads that connect too many blocks to read them all: asks instead where the pool's transactions are. It holds
  * for the transactions that are given, so that it must be made again when others have entered meanwhile.
- * @throws Unavailable.
+ * @throws DatabaseUnavailable.
  */
 export async function overlayBySearch(
   txs: readonly ShownTx[],

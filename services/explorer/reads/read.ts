@@ -81,12 +81,15 @@ export function declareRead<A extends Arguments, S extends TSchema>(read: Declar
 /** `from` of what no block can bring. */
 export const NEVER = Number.POSITIVE_INFINITY
 
+type NotFoundCode = 'HW_NOT_FOUND' | 'HW_ADDRESS_NOT_FOUND'
+
 /** Thrown by a resolver: what was asked for is not there (404; 503 where the index may only not have got there). */
-export class NotFound extends coded('HW_NOT_FOUND') {
+export class NotFound extends coded<NotFoundCode>('HW_NOT_FOUND') {
   /** @param from the height from which on an index would have it, as far as that is known. */
   constructor(
     message: string,
     readonly from = 0,
+    override readonly code: NotFoundCode = 'HW_NOT_FOUND',
   ) {
     super(message)
   }

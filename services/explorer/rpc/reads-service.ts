@@ -1,29 +1,16 @@
 import { type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
 import { ReadsService, type SubscribeRequest } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { addressBytes, type Origin } from '../../client-address.js'
-import { Code, RpcError } from '../../rpc/error.js'
+import { RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
 import type { Encoding } from '../answering/answer-cache.js'
-import type { Failure, FailureKind } from '../answering/failure.js'
+import type { Failure } from '../answering/failure.js'
 import type { Reader } from '../answering/reader.js'
 import type { Feed } from '../feed/feed.js'
 import type { Read } from '../reads/read.js'
 import type { ChainState } from '../state/state.js'
 import { argumentsIn, toMessage } from './messages.js'
 import { subscription } from './subscription.js'
-
-const CODE: Readonly<Record<FailureKind, Code>> = {
-  argument: Code.INVALID_ARGUMENT,
-  token: Code.UNAUTHENTICATED,
-  missing: Code.NOT_FOUND,
-  limit: Code.RESOURCE_EXHAUSTED,
-  overload: Code.UNAVAILABLE,
-  starting: Code.UNAVAILABLE,
-  upgrading: Code.UNAVAILABLE,
-  syncing: Code.UNAVAILABLE,
-  database: Code.UNAVAILABLE,
-  node: Code.UNAVAILABLE,
-}
 
 /** The reads and the feed as the gRPC service that reads.proto has. @throws where a read is not in it: `npm run proto`. */
 export function readsService(reader: Reader, feed: Feed, reads: readonly Read[]): RpcService {
@@ -85,12 +72,12 @@ function encodingOf({ answer }: Read, output: DescMessage): Encoding {
 }
 
 /** The trailers say what REST has in headers and body. */
-function rpcError({ kind, message, retryMs, details = {}, chain }: Failure): RpcError {
+function rpcError({ code, message, retryMs, details = {}, chain }: Failure): RpcError {
   const trailers = stateOf(chain)
   if (retryMs !== undefined) trailers['retry-after-ms'] = String(retryMs)
   for (const [name, value] of Object.entries(details))
     if (value !== null) trailers[kebab(name)] = String(value)
-  return new RpcError(CODE[kind], message, trailers)
+  return new RpcError(code, message, trailers)
 }
 
 /** migrationsDone, retry_after_ms → migrations-done, retry-after-ms. */

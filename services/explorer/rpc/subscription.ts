@@ -4,7 +4,7 @@ import {
   ChannelSchema,
   type SubscribeRequest,
 } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
-import { Code, RpcError } from '../../rpc/error.js'
+import { RpcError } from '../../rpc/error.js'
 import type { Call } from '../../rpc/handlers.js'
 import { BAD_CHANNEL, BAD_SINCE, type Feed, isChannel, isSeq } from '../feed/feed.js'
 import { textOf, toMessage } from './messages.js'
@@ -25,9 +25,9 @@ export async function* subscription(
   call: Call,
 ): AsyncGenerator<Event> {
   const channel = textOf(ChannelSchema, request.channel)
-  if (!isChannel(channel)) throw new RpcError(Code.INVALID_ARGUMENT, BAD_CHANNEL)
+  if (!isChannel(channel)) throw new RpcError('HW_INVALID_ARGUMENT', BAD_CHANNEL)
   const since = request.since === undefined ? feed.lastOf(channel) : Number(request.since)
-  if (!isSeq(since)) throw new RpcError(Code.INVALID_ARGUMENT, BAD_SINCE)
+  if (!isSeq(since)) throw new RpcError('HW_INVALID_ARGUMENT', BAD_SINCE)
   call.sendHeaders()
   for (let position = since; !call.signal.aborted;) {
     const messages = feed.missed(channel, position, AT_ONCE)

@@ -1,4 +1,3 @@
-import { coded } from '../../../pipelines/errors.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import {
   type Database,
@@ -8,9 +7,6 @@ import {
 } from '../../../pipelines/tables/clickhouse.js'
 import { isMigrated } from '../../../pipelines/tables/migrate.js'
 
-/** The database cannot be asked now; told to clients as 503. */
-export class Unavailable extends coded('HW_DATABASE_UNAVAILABLE') {}
-
 /** What reads ask of a database. */
 export interface Asked {
   /** Whether it is there: where it is not, every query fails at once. */
@@ -19,7 +15,7 @@ export interface Asked {
   readonly isCrowded: boolean
   /**
    * @param signal ends the query, on the server too; it then rejects with the signal's reason.
-   * @throws Unavailable; QueryRefused, and other errors of our own.
+   * @throws DatabaseUnavailable; QueryRefused, and other errors of our own.
    */
   query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<T[]>
 }
@@ -44,7 +40,7 @@ const MOST_WAITING = 4_000
 /**
  * The database as reads see it: knows whether it is there, so that a read of a database that is away fails at once instead of
  * waiting for a connection, and one under way fails within a second. A database that is busy, but answers anything at all, is
- * there. What passes is told as Unavailable; a query that is refused, or another error of ours, stays what it is.
+ * there. What passes is told as DatabaseUnavailable; a query that is refused, or another error of ours, stays what it is.
  */
 export class AvailableDatabase implements Asked {
   #connected = false
@@ -116,14 +112,14 @@ export class AvailableDatabase implements Asked {
     params: Readonly<Record<string, unknown>> = {},
     signal?: AbortSignal,
   ): Promise<T[]> {
-    if (!this.#connected) throw new Unavailable('the database is away')
+    if (!this.#connected) throw new DatabaseUnavailable('the database is away')
     signal?.throwIfAborted()
     const asked = new AbortController()
     const leave = (): void => {
       asked.abort(signal?.reason)
     }
     const timer = setTimeout(() => {
-      asked.abort(new Unavailable('a query took too long'))
+      asked.abort(new DatabaseUnavailable('a query took too long'))
     }, QUERY_DEADLINE_MS)
     signal?.addEventListener('abort', leave, { once: true })
     this.#asked.add(asked)
@@ -148,7 +144,7 @@ export class AvailableDatabase implements Asked {
       this.#running++
       return
     }
-    if (this.#waiting.length >= MOST_WAITING) throw new Unavailable('too many queries are waiting')
+    if (this.#waiting.length >= MOST_WAITING) throw new DatabaseUnavailable('too many queries are waiting')
     await new Promise<void>((resolve, reject) => {
       const begin = (): void => {
         this.#running++
@@ -181,7 +177,7 @@ export class AvailableDatabase implements Asked {
       if (!(await isPassing(error, db))) throw error
       this.logger.warn({ err: error, sql: sql.slice(0, 200) }, 'a query failed')
       void this.ping()
-      throw new Unavailable('a query failed', { cause: error })
+      throw new DatabaseUnavailable('a query failed', { cause: error })
     }
   }
 
@@ -223,7 +219,7 @@ export class AvailableDatabase implements Asked {
   }
 
   #abortAll(why: string): void {
-    const reason = new Unavailable(why)
+    const reason = new DatabaseUnavailable(why)
     // A query that ends lets the next one begin, which is then ended in its turn.
     for (const asked of [...this.#asked]) asked.abort(reason)
   }

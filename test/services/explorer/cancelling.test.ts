@@ -125,7 +125,7 @@ describe('a query', () => {
     answers()
     const answer = await asked
     expect(answer.status).toBe(503)
-    expect(await answer.json()).toEqual({ error: 'Database unavailable' })
+    expect(await answer.json()).toEqual({ error: 'Database unavailable', code: 'HW_DATABASE_UNAVAILABLE' })
     expect(reasons.get(tag)).toEqual(['the answer took too long'])
     await until('it is gone', async () => (await running()) === 0)
     expect(available.connected).toBe(true)

@@ -235,9 +235,12 @@ describe('an explorer of the recorded chain', () => {
       query: ` ${String(address)} `,
     })
     for (const q of ['99999999', 'ab'.repeat(32), 'nonsense', '%'])
-      expect(await search(q)).toEqual({ error: 'Nothing matches' })
+      expect(await search(q)).toEqual({ error: 'Nothing matches', code: 'HW_NOT_FOUND' })
     for (const q of ['', '  '])
-      expect(await search(q)).toEqual({ error: 'q must be 1 to 100 characters, not all of them spaces' })
+      expect(await search(q)).toEqual({
+        error: 'q must be 1 to 100 characters, not all of them spaces',
+        code: 'HW_INVALID_ARGUMENT',
+      })
   })
 
   it('answers what it does not know or take in the contract’s words', async () => {
@@ -255,28 +258,44 @@ describe('an explorer of the recorded chain', () => {
         404,
         { error: 'Not Found', message: 'Route POST:/x not found', statusCode: 404 },
       ],
-      [`/api/v1/tx/${'ab'.repeat(32)}`, {}, 404, { error: 'Transaction not found' }],
-      ['/api/v1/block/4000000000', {}, 404, { error: 'Block not found' }],
-      [`/api/v1/block/${'ab'.repeat(32)}/txs`, {}, 404, { error: 'Block not found' }],
-      ['/api/v1/blocks?limit=101', {}, 400, { error: 'limit must be an integer from 1 to 100' }],
-      ['/api/v1/tx/%zz', {}, 400, { error: 'txid must be 64 hexadecimal characters' }],
+      [`/api/v1/tx/${'ab'.repeat(32)}`, {}, 404, { error: 'Transaction not found', code: 'HW_NOT_FOUND' }],
+      ['/api/v1/block/4000000000', {}, 404, { error: 'Block not found', code: 'HW_NOT_FOUND' }],
+      [`/api/v1/block/${'ab'.repeat(32)}/txs`, {}, 404, { error: 'Block not found', code: 'HW_NOT_FOUND' }],
+      [
+        '/api/v1/blocks?limit=101',
+        {},
+        400,
+        { error: 'limit must be an integer from 1 to 100', code: 'HW_INVALID_ARGUMENT' },
+      ],
+      [
+        '/api/v1/tx/%zz',
+        {},
+        400,
+        { error: 'txid must be 64 hexadecimal characters', code: 'HW_INVALID_ARGUMENT' },
+      ],
       [`/api/v1/address/${UNSEEN}`, {}, 404, { error: 'Address not found' }],
       [`/api/v1/address/${UNSEEN}/txs`, {}, 200, { items: [], total: 0, page: 1, limit: 25 }],
       [`/api/v1/address/${UNSEEN}/utxos`, {}, 200, { items: [], total: 0, limit: 100, offset: 0 }],
-      ['/api/v1/address/%00', {}, 400, { error: 'address must be a well-formed address of this chain' }],
+      [
+        '/api/v1/address/%00',
+        {},
+        400,
+        { error: 'address must be a well-formed address of this chain', code: 'HW_INVALID_ARGUMENT' },
+      ],
       [
         '/api/v1/blocks',
         { headers: { 'x-min-chain-height': 'x' } },
         400,
-        { error: 'x-min-chain-height must be an integer from 0 to 9999999999' },
+        { error: 'x-min-chain-height must be an integer from 0 to 9999999999', code: 'HW_INVALID_ARGUMENT' },
       ],
-      ['/ws', {}, 426, { error: 'Upgrade Required' }],
+      ['/ws', {}, 426, { error: 'Upgrade Required', code: 'HW_UPGRADE_REQUIRED' }],
       [
         '/api/v1/blocks',
         { method: 'POST', body: '{}' },
         405,
         {
           error: 'Method Not Allowed',
+          code: 'HW_METHOD_NOT_ALLOWED',
           message: 'Method POST is not allowed for /api/v1/blocks',
           statusCode: 405,
         },
@@ -285,7 +304,12 @@ describe('an explorer of the recorded chain', () => {
         '/health',
         { method: 'DELETE' },
         405,
-        { error: 'Method Not Allowed', message: 'Method DELETE is not allowed for /health', statusCode: 405 },
+        {
+          error: 'Method Not Allowed',
+          code: 'HW_METHOD_NOT_ALLOWED',
+          message: 'Method DELETE is not allowed for /health',
+          statusCode: 405,
+        },
       ],
       [
         '/api/v1/tx/send',

@@ -106,6 +106,7 @@ describe('the headers of an answer', () => {
       expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
       expect(await answer.json()).toEqual({
         error: 'Method Not Allowed',
+        code: 'HW_METHOD_NOT_ALLOWED',
         message: `Method ${method} is not allowed for /api/v1/echo/a`,
         statusCode: 405,
       })

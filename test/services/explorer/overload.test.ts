@@ -67,8 +67,8 @@ describe('more clients than the database keeps up with', () => {
     state.poolLoaded()
     const tables = new Tables(available)
     const bare = await startBare({ reads: [transaction], tables, state })
-    const observed = async (status: number, reason?: string): Promise<number> => {
-      const labels = `status="${String(status)}"${reason === undefined ? '' : `,reason="${reason}"`}`
+    const observed = async (status: number, code?: string): Promise<number> => {
+      const labels = `status="${String(status)}"${code === undefined ? '' : `,code="${code}"`}`
       const name = `headwater_api_request_duration_seconds_count{route="/api/v1/tx/:txid",${labels}}`
       const metrics = await (await fetch(`${bare.url}/metrics`)).text()
       return Number(
@@ -103,11 +103,11 @@ describe('more clients than the database keeps up with', () => {
     const refused = await ask(5_000)
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).toBe('1')
-    expect(await refused.json()).toEqual({ error: 'Overloaded, try again later' })
+    expect(await refused.json()).toEqual({ error: 'Overloaded, try again later', code: 'HW_OVERLOADED' })
     const rpc = await startBareRpc({ tables, state })
     closing.push(() => rpc.close())
     expect(await failureOf(rpc.client.transaction({ txid: 'ab'.repeat(32) }))).toMatchObject({
-      code: Code.UNAVAILABLE,
+      status: Code.UNAVAILABLE,
       trailers: { 'retry-after-ms': '1000' },
     })
     db.letGo()
@@ -120,7 +120,7 @@ describe('more clients than the database keeps up with', () => {
     expect(begun).toBeLessThanOrEqual(MOST_UNDER_WAY)
     expect(tables.isOverloaded).toBe(false)
     expect((await ask(6_000)).status).toBe(404)
-    expect(await observed(503, 'overload')).toBe((counts.get(503) ?? 0) + 1)
+    expect(await observed(503, 'HW_OVERLOADED')).toBe((counts.get(503) ?? 0) + 1)
     expect(await observed(404)).toBe((begun ?? 0) + 1)
   })
 

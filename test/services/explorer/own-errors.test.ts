@@ -55,7 +55,7 @@ describe('an answer that fails', () => {
     const counted = /headwater_defects_total\{where="http"\} (\d+)/.exec(metrics)?.[1]
     const rpc = await startBareRpc({ tables }, { search: async () => void (await tables.query(sql)) })
     closing.push(() => rpc.close())
-    const { code } = (await failureOf(rpc.client.search({ q: 'a' }))) as { code: Code }
+    const { status: code } = (await failureOf(rpc.client.search({ q: 'a' }))) as { status: Code }
     return {
       status,
       error: body.error,

@@ -58,12 +58,12 @@ describe('a server and a client of gRPC', () => {
   })
 
   it('carry the error that a handler tells, and nothing of one that it does not', async () => {
-    onSearch = () => Promise.reject(new RpcError(Code.RESOURCE_EXHAUSTED, 'later', { 'retry-after-ms': '7' }))
+    onSearch = () => Promise.reject(new RpcError('HW_RATE_LIMITED', 'later', { 'retry-after-ms': '7' }))
     const told = await failure(client.search({}))
-    expect(told).toMatchObject({ code: Code.RESOURCE_EXHAUSTED, details: 'later' })
+    expect(told).toMatchObject({ status: Code.RESOURCE_EXHAUSTED, details: 'later', code: 'HW_RATE_LIMITED' })
     expect(told.trailers['retry-after-ms']).toBe('7')
     const untold = await failure(client.status({}))
-    expect(untold).toMatchObject({ code: Code.INTERNAL, details: 'Internal error' })
+    expect(untold).toMatchObject({ status: Code.INTERNAL, details: 'Internal error', code: 'HW_DEFECT' })
     expect(JSON.stringify(logged)).toContain('a secret of the inside')
   })
 
@@ -85,16 +85,16 @@ describe('a server and a client of gRPC', () => {
     )
     await until('it has begun', () => begun)
     if (by === 'the caller') caller.abort()
-    expect((await call).code).toBe(by === 'the caller' ? Code.CANCELLED : Code.DEADLINE_EXCEEDED)
+    expect((await call).status).toBe(by === 'the caller' ? Code.CANCELLED : Code.DEADLINE_EXCEEDED)
     await until('the handler knows', () => ended)
   })
 
   it('refuse a request that is too large, and a method that is not there', async () => {
-    expect((await failure(client.search({ query: 'x'.repeat(70_000) }))).code).toBe(Code.RESOURCE_EXHAUSTED)
+    expect((await failure(client.search({ query: 'x'.repeat(70_000) }))).status).toBe(Code.RESOURCE_EXHAUSTED)
     const other = { ...RetrievalService, typeName: 'headwater.other.v1.Other' }
     const methods = RetrievalService.methods.map((method) => ({ ...method, parent: other }))
     const stranger = rpcClient({ ...other, methods }, `127.0.0.1:${String(server.port)}`)
-    expect((await failure(stranger.search({}))).code).toBe(Code.UNIMPLEMENTED)
+    expect((await failure(stranger.search({}))).status).toBe(Code.UNIMPLEMENTED)
     stranger.close()
   })
 
@@ -104,7 +104,7 @@ describe('a server and a client of gRPC', () => {
     const other = rpcClient(RetrievalService, `127.0.0.1:${String(first.port)}`)
     expect((await other.passages({})).passages).toHaveLength(1)
     await first.close()
-    expect((await failure(other.passages({}))).code).toBe(Code.UNAVAILABLE)
+    expect((await failure(other.passages({}))).status).toBe(Code.UNAVAILABLE)
     const again = await startRpcServer({ host: '127.0.0.1', port: first.port, services: [service], logger })
     await until('it is found', () =>
       other.passages({}).then(

@@ -23,7 +23,8 @@ export const addressSummary = declareRead({
     const { network } = asked
     const pooled = context.pool.ofScript(asked.scriptHash)
     const last = await lastOfScript(context, asked.scriptHash)
-    if (last === undefined && pooled.length === 0) throw new NotFound('Address not found')
+    if (last === undefined && pooled.length === 0)
+      throw new NotFound('Address not found', 0, 'HW_ADDRESS_NOT_FOUND')
     const change = pooled.reduce((sum, tx) => sum + changeOf(tx, asked.scriptHash), 0n)
     const received = last?.totalReceived ?? 0n
     const sent = last?.totalSent ?? 0n

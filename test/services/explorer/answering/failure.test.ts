@@ -18,7 +18,7 @@ describe('an explorer that has read neither head nor mempool', () => {
     for (const close of closing.splice(0)) await close()
   })
 
-  /** What REST and gRPC answer, and the reason that metrics name. */
+  /** What REST and gRPC answer, and the code that metrics name. */
   async function failures(isReachable: boolean, state: State) {
     const db = { query: () => Promise.resolve([]), ping: () => Promise.resolve(isReachable) }
     const available = new AvailableDatabase(db, pino({ level: 'silent' }))
@@ -32,23 +32,24 @@ describe('an explorer that has read neither head nor mempool', () => {
     )
     const { status, body } = await getAnswer(`${bare.url}/api/v1/blocks`)
     const socket = await sendRaw(bare.port, SOCKET_REQUEST, { answers: 1 })
-    const call = (await failureOf(rpc.client.blocks({}))) as { code: Code; details: string }
+    const call = (await failureOf(rpc.client.blocks({}))) as { status: Code; details: string }
     const { trailers } = call as { trailers?: Readonly<Record<string, string>> }
     const subscription = rpc.client.subscribe({ channel: Channel.BLOCKS })[Symbol.asyncIterator]()
     const subscribed = (await failureOf(subscription.next())) as { details: string }
     const metrics = await (await fetch(`${bare.url}/metrics`)).text()
-    const reason = /_count\{route="\/api\/v1\/blocks",status="503",reason="(\w+)"\} 1/.exec(metrics)?.[1]
-    expect([call.code, call.details, subscribed.details]).toEqual([
+    const counted = /_count\{route="\/api\/v1\/blocks",status="503",code="(\w+)"\} 1/.exec(metrics)?.[1]
+    expect([call.status, call.details, subscribed.details]).toEqual([
       Code.UNAVAILABLE,
       ...[body.error, body.error],
     ])
     expect(socket.text).toContain(`"error":"${String(body.error)}"`)
-    return { status, body: body as unknown, reason, trailers }
+    return { status, body: body as unknown, counted, trailers }
   }
 
   it('is not ready where its database is there: what it waits for is the log', async () => {
     expect(await failures(true, new State())).toMatchObject({
-      ...{ status: 503, body: { error: 'Not ready yet' }, reason: 'starting' },
+      ...{ status: 503, body: { error: 'Not ready yet', code: 'HW_NOT_READY' } },
+      ...{ counted: 'HW_NOT_READY', trailers: { code: 'HW_NOT_READY' } },
     })
   })
 
@@ -56,19 +57,20 @@ describe('an explorer that has read neither head nor mempool', () => {
     const state = new State()
     state.upgrades(upgrade)
     expect(await failures(false, state)).toMatchObject({
-      ...{ status: 503, body: { error: 'Database unavailable' }, reason: 'database' },
+      ...{ status: 503, body: { error: 'Database unavailable', code: 'HW_DATABASE_UNAVAILABLE' } },
+      ...{ counted: 'HW_DATABASE_UNAVAILABLE', trailers: { code: 'HW_DATABASE_UNAVAILABLE' } },
     })
   })
 
   it('says how far an upgrade is, by REST and by gRPC', async () => {
     const state = new State()
     state.upgrades(upgrade)
-    const { body, reason, trailers } = await failures(true, state)
-    expect(body).toEqual({ error: 'Index is upgrading', ...upgrade })
-    expect(reason).toBe('upgrading')
+    const { body, counted, trailers } = await failures(true, state)
+    expect(body).toEqual({ error: 'Index is upgrading', code: 'HW_UPGRADING', ...upgrade })
+    expect(counted).toBe('HW_UPGRADING')
     expect(trailers).toMatchObject({
       ...{ 'migrations-done': '1', 'migrations-total': '3', migration: '0002_statistics.sql' },
-      ...{ 'parts-left': '4', 'retry-after-ms': '5000' },
+      ...{ 'parts-left': '4', 'retry-after-ms': '5000', code: 'HW_UPGRADING' },
     })
   })
 })

@@ -198,10 +198,19 @@ describe('an explorer of an index that holds nothing of what it is asked for', (
     expect(await get(`/block/${String(HEIGHT + 50)}`)).toMatchObject(there)
     expect(await get(`/block/${String(HEIGHT + 50)}/txs`)).toMatchObject(there)
     expect(await get(`/search?q=${String(HEIGHT + 50)}`)).toMatchObject(there)
-    expect((await get(`/block/${String(HEIGHT + 51)}`)).body).toEqual({ error: 'Block not found' })
-    expect((await get(`/block/${String(HEIGHT + 51)}/txs`)).body).toEqual({ error: 'Block not found' })
-    expect((await get(`/search?q=${String(HEIGHT + 51)}`)).body).toEqual({ error: 'Nothing matches' })
-    expect((await get('/search?q=nonsense')).body).toEqual({ error: 'Nothing matches' })
+    expect((await get(`/block/${String(HEIGHT + 51)}`)).body).toEqual({
+      error: 'Block not found',
+      code: 'HW_NOT_FOUND',
+    })
+    expect((await get(`/block/${String(HEIGHT + 51)}/txs`)).body).toEqual({
+      error: 'Block not found',
+      code: 'HW_NOT_FOUND',
+    })
+    expect((await get(`/search?q=${String(HEIGHT + 51)}`)).body).toEqual({
+      error: 'Nothing matches',
+      code: 'HW_NOT_FOUND',
+    })
+    expect((await get('/search?q=nonsense')).body).toEqual({ error: 'Nothing matches', code: 'HW_NOT_FOUND' })
     expect((await get(`/search?q=${ADDRESS}`)).status).toBe(503)
     // A page beyond what an index as high as the node would have.
     expect((await get('/blocks?limit=50&page=4')).status).toBe(503)
@@ -223,14 +232,14 @@ describe('by gRPC an index that is behind', () => {
     const { client } = (bare = await startBareRpc({ state, tables: NOTHING }))
     const ask = () => failureOf(client[method](request))
     const told = { 'x-chain-height': String(HEIGHT), 'x-chain-tip': TIP, 'indexed-height': String(HEIGHT) }
-    const syncing = { code: Code.UNAVAILABLE, details: 'Index is syncing' }
+    const syncing = { status: Code.UNAVAILABLE, details: 'Index is syncing' }
     const unknown = (await ask()) as RpcError
     expect(unknown).toMatchObject({ ...syncing, trailers: { ...told, 'retry-after-ms': '5000' } })
     expect(unknown.trailers).not.toHaveProperty('node-height')
     state.nodeSeen = { timeMs: 1, nodeHeight: HEIGHT + 1 }
     expect(await ask()).toMatchObject({ ...syncing, trailers: { ...told, 'node-height': '101' } })
     state.nodeSeen = { timeMs: 2, nodeHeight: HEIGHT }
-    if (method === 'address') expect(await ask()).toMatchObject({ code: Code.NOT_FOUND })
+    if (method === 'address') expect(await ask()).toMatchObject({ status: Code.NOT_FOUND })
     else expect((await client.addressUtxos(request)).items).toEqual([])
   })
 })

@@ -55,7 +55,9 @@ describe('the feed', () => {
     const reaction = reactTo(feed, text)
     expect(reaction.subscribe).toBeUndefined()
     expect(reaction.replies).toHaveLength(1)
-    expect(say(text)).toEqual([{ type: 'error', error: expect.any(String) as string }])
+    expect(say(text)).toEqual([
+      { type: 'error', error: expect.any(String) as string, code: 'HW_INVALID_ARGUMENT' },
+    ])
   })
 
   it('replays what was missed, in order, and then goes on', () => {

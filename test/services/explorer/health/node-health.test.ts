@@ -127,7 +127,7 @@ describe('node health', () => {
       }
       const answer = await fetch(await serve({ locate }))
       expect(answer.status).toBe(503)
-      expect(await answer.json()).toEqual({ error: 'Node unavailable' })
+      expect(await answer.json()).toEqual({ error: 'Node unavailable', code: 'HW_NODE_UNAVAILABLE' })
     },
   )
 
@@ -187,7 +187,7 @@ describe('node health', () => {
       const answer = await fetch(url, { headers: authorization === '' ? {} : { authorization } })
       expect(answer.status, authorization).toBe(401)
       expect(answer.headers.get('www-authenticate')).toBe('Bearer')
-      expect(await answer.json()).toEqual({ error: 'Unauthorized' })
+      expect(await answer.json()).toEqual({ error: 'Unauthorized', code: 'HW_UNAUTHORIZED' })
     }
     for (const authorization of ['Bearer open sesame', 'bearer open sesame'])
       expect((await fetch(url, { headers: { authorization } })).status).toBe(200)

@@ -71,7 +71,7 @@ describe("the explorer's gRPC", () => {
     const at = other.grpcAddress ?? ''
     const client = rpcClient(ReadsService, at)
     expect(await healthAt(at, ReadsService.typeName)).toBe('NOT_SERVING')
-    const away = { code: Code.UNAVAILABLE, details: 'Database unavailable' }
+    const away = { status: Code.UNAVAILABLE, details: 'Database unavailable' }
     expect(await failureOf(client.supply({}))).toMatchObject(away)
     await bridge.open()
     await isHealth(at, 'SERVING')

@@ -24,31 +24,31 @@ describe('a call that cannot be answered', () => {
 
   it('is UNAUTHENTICATED without the token, and UNAVAILABLE of a node that is away', async () => {
     const client = await start({ token: new Token('open sesame') })
-    expect(await failureOf(client.nodeHealth({}))).toMatchObject({ code: Code.UNAUTHENTICATED })
+    expect(await failureOf(client.nodeHealth({}))).toMatchObject({ status: Code.UNAUTHENTICATED })
     const wrong = client.nodeHealth({}, { metadata: { authorization: 'Bearer shut' } })
-    expect(await failureOf(wrong)).toMatchObject({ code: Code.UNAUTHENTICATED })
+    expect(await failureOf(wrong)).toMatchObject({ status: Code.UNAUTHENTICATED })
     const right = client.nodeHealth({}, { metadata: { authorization: 'Bearer open sesame' } })
-    expect(await failureOf(right)).toMatchObject({ code: Code.UNAVAILABLE, details: 'Node unavailable' })
+    expect(await failureOf(right)).toMatchObject({ status: Code.UNAVAILABLE, details: 'Node unavailable' })
   })
 
   it('is UNAVAILABLE before the chain was read', async () => {
     const client = await start({ state: new State() })
     expect(await failureOf(client.blocks({}))).toMatchObject({
-      code: Code.UNAVAILABLE,
+      status: Code.UNAVAILABLE,
       details: 'Database unavailable',
     })
   })
 
   it('is UNAVAILABLE where the database is asked and away', async () => {
     const client = await start({}, { supply: ({ tables }) => tables.query('SELECT 1') })
-    const away = { code: Code.UNAVAILABLE, details: 'Database unavailable' }
+    const away = { status: Code.UNAVAILABLE, details: 'Database unavailable' }
     expect(await failureOf(client.supply({}))).toMatchObject(away)
   })
 
   it('is INTERNAL of a fault of ours, of which nothing is told', async () => {
     const client = await start({}, { supply: () => Promise.reject(new TypeError('a secret')) })
     expect(await failureOf(client.supply({}))).toMatchObject({
-      code: Code.INTERNAL,
+      status: Code.INTERNAL,
       details: 'Internal error',
     })
   })
@@ -57,9 +57,10 @@ describe('a call that cannot be answered', () => {
     const client = await start()
     const call = client.label({ address: 'muBcxPrRdbzkvdX3aS7ovfiLgp6QB23rmo' })
     expect(await failureOf(call)).toMatchObject({
-      code: Code.NOT_FOUND,
+      status: Code.NOT_FOUND,
       details: 'Label not found',
-      trailers: { 'x-chain-height': '-1', 'x-chain-tip': '' },
+      code: 'HW_NOT_FOUND',
+      trailers: { code: 'HW_NOT_FOUND', 'x-chain-height': '-1', 'x-chain-tip': '' },
     })
   })
 
@@ -67,7 +68,7 @@ describe('a call that cannot be answered', () => {
     const client = await start()
     const call = client.blocks({}, { metadata: { 'x-min-chain-height': '-2' } })
     expect(await failureOf(call)).toMatchObject({
-      code: Code.INVALID_ARGUMENT,
+      status: Code.INVALID_ARGUMENT,
       details: 'x-min-chain-height must be an integer from 0 to 9999999999',
     })
   })
@@ -78,7 +79,7 @@ describe('a call that cannot be answered', () => {
     await ask('192.0.2.1')
     await ask('192.0.2.1')
     const refused = await failureOf(ask('192.0.2.1'))
-    expect(refused).toMatchObject({ code: Code.RESOURCE_EXHAUSTED, details: 'Rate limit exceeded' })
+    expect(refused).toMatchObject({ status: Code.RESOURCE_EXHAUSTED, details: 'Rate limit exceeded' })
     const { trailers } = refused as { trailers: Record<string, string> }
     expect(Number(trailers['retry-after-ms'])).toBeGreaterThan(50_000)
     await ask('192.0.2.2')
@@ -88,7 +89,7 @@ describe('a call that cannot be answered', () => {
       { metadata: { 'x-forwarded-for': '192.0.2.1' } },
     )
     expect(await failureOf(subscription[Symbol.asyncIterator]().next())).toMatchObject({
-      code: Code.RESOURCE_EXHAUSTED,
+      status: Code.RESOURCE_EXHAUSTED,
     })
   })
 })
@@ -131,10 +132,10 @@ describe('a query behind a call', () => {
     const calls = callers.map(({ signal }) => failureOf(bare.client.search({ q: tag }, { signal })))
     await until('it runs once for both', async () => (await running(tag)) === 1)
     callers[0]?.abort()
-    expect(await calls[0]).toMatchObject({ code: Code.CANCELLED })
+    expect(await calls[0]).toMatchObject({ status: Code.CANCELLED })
     expect(await running(tag)).toBe(1)
     callers[1]?.abort()
-    expect(await calls[1]).toMatchObject({ code: Code.CANCELLED })
+    expect(await calls[1]).toMatchObject({ status: Code.CANCELLED })
     await until('it is gone', async () => (await running(tag)) === 0)
     expect(reasons.get(tag)).toBe(LEFT)
     expect(available.running).toBe(0)
@@ -144,7 +145,7 @@ describe('a query behind a call', () => {
     const tag = randomBytes(8).toString('hex')
     const call = failureOf(bare.client.search({ q: tag }, { timeoutMs: 1_500 }))
     await until('it runs', async () => (await running(tag)) === 1)
-    expect(await call).toMatchObject({ code: Code.DEADLINE_EXCEEDED })
+    expect(await call).toMatchObject({ status: Code.DEADLINE_EXCEEDED })
     await until('it is gone', async () => (await running(tag)) === 0)
     // It would take twelve seconds, and an answer has five.
     expect(reasons.get(tag)).toBe(LEFT)

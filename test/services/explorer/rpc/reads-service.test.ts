@@ -19,7 +19,7 @@ const FRAME = 728
 
 type Texts = Readonly<Record<string, string>>
 interface Told {
-  readonly code: Code
+  readonly status: Code
   readonly said: unknown
   readonly headers: Readonly<Record<string, string>>
 }
@@ -83,10 +83,10 @@ describe('every read by gRPC', () => {
     let headers: Readonly<Record<string, string>> = {}
     const ask = client[method.localName as 'blocks'] as (request: object, options: object) => Promise<Message>
     return ask(request, { onHeaders: (told: Texts) => (headers = told) }).then(
-      (response) => ({ code: Code.OK, said: restJson(read, method, response), headers }),
+      (response) => ({ status: Code.OK, said: restJson(read, method, response), headers }),
       (error: unknown) => {
-        const { code, details, trailers } = error as RpcError
-        return { code, said: details, headers: trailers }
+        const { status, details, trailers } = error as RpcError
+        return { status, said: details, headers: trailers }
       },
     )
   }
@@ -106,7 +106,7 @@ describe('every read by gRPC', () => {
       getAnswer(`${pipeline.url}${pathOf(read, all)}`),
     ])
     if (rpc === undefined) return false
-    expect(rpc.code, `${what}: ${JSON.stringify(rpc.said)}`).toBe(CODES[rest.status])
+    expect(rpc.status, `${what}: ${JSON.stringify(rpc.said)}`).toBe(CODES[rest.status])
     expect(rpc.said, what).toStrictEqual(rest.status === 200 ? rest.body : rest.body.error)
     for (const name of ['x-chain-height', 'x-chain-tip'])
       expect(rpc.headers[name], `${what} ${name}`).toBe(rest.headers.get(name) ?? undefined)
@@ -152,12 +152,12 @@ describe('every read by gRPC', () => {
   it('refuses an argument that is missing, and a name that is none, in the same words', async () => {
     const missing = await client.search({}).catch((error: unknown) => error as RpcError)
     const rest = await pipeline.get('/search')
-    expect(missing).toMatchObject({ code: Code.INVALID_ARGUMENT, details: rest.body.error })
+    expect(missing).toMatchObject({ status: Code.INVALID_ARGUMENT, details: rest.body.error })
     const strange = await client
       .addressTransactions({ address: known['address']!, sort: 7 as never })
       .catch((error: unknown) => error as RpcError)
     const { body } = await pipeline.get(`/address/${known['address']!}/txs?sort=7`)
-    expect(strange).toMatchObject({ code: Code.INVALID_ARGUMENT, details: body.error })
+    expect(strange).toMatchObject({ status: Code.INVALID_ARGUMENT, details: body.error })
   })
 })
 

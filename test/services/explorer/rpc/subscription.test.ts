@@ -132,7 +132,7 @@ describe('a subscription by gRPC', () => {
     [{ channel: Channel.BLOCKS, since: 2n ** 53n }, 'since must be an integer from 0 to 9007199254740991'],
   ])('of %o is INVALID_ARGUMENT', async (request, details) => {
     const first = bare.client.subscribe(request)[Symbol.asyncIterator]().next()
-    expect(await failureOf(first)).toMatchObject({ code: Code.INVALID_ARGUMENT, details })
+    expect(await failureOf(first)).toMatchObject({ status: Code.INVALID_ARGUMENT, details })
   })
 
   it('leaves nothing behind when its client leaves, and ends with UNAVAILABLE when the server stops', async () => {
@@ -142,7 +142,7 @@ describe('a subscription by gRPC', () => {
     await until('one waits', () => bare.feed.waiting === 1)
     await bare.close()
     await until('it has ended', () => clients[0]?.error !== undefined)
-    expect((clients[0]?.error as RpcError).code).toBe(Code.UNAVAILABLE)
+    expect((clients[0]?.error as RpcError).status).toBe(Code.UNAVAILABLE)
     expect(bare.feed.waiting).toBe(0)
   })
 

@@ -56,7 +56,7 @@ describe('an explorer whose database is of an earlier version', () => {
         const { status, headers, body } = await get(`/api/v1${path}`)
         expect({ path, status, body }).toEqual({
           ...{ path, status: 503 },
-          body: { error: 'Index is upgrading', ...waiting },
+          body: { error: 'Index is upgrading', code: 'HW_UPGRADING', ...waiting },
         })
         expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
         expect(headers.get('cache-control')).toBe('no-store')
@@ -68,7 +68,7 @@ describe('an explorer whose database is of an earlier version', () => {
       const client = rpcClient(ReadsService, explorer.grpcAddress ?? '')
       try {
         expect(await failureOf(client.tip({}))).toMatchObject({
-          ...{ code: Code.UNAVAILABLE, details: 'Index is upgrading' },
+          ...{ status: Code.UNAVAILABLE, details: 'Index is upgrading' },
           trailers: { 'migrations-done': '1', 'migrations-total': String(waiting.migrationsTotal) },
         })
       } finally {
