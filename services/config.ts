@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { MOST_COINS } from '../pipelines/chain/amount.js'
 import { NETWORKS } from '../pipelines/chain/networks.js'
 import { coded, StartRefused, UsageError } from '../pipelines/errors.js'
 import { parseLogUrl } from '../pipelines/log/address.js'
@@ -124,9 +125,6 @@ function choice<T extends string>(
   return { env, type, fallback: fallback ?? '', secret: false, doc, parse }
 }
 
-/** The largest supply of any chain. */
-const MOST_BASE_UNITS = Math.max(...[...NETWORKS.values()].map(({ maxSupply }) => Number(maxSupply)))
-
 const SETTINGS = {
   host: text(
     'HOST',
@@ -170,11 +168,15 @@ const SETTINGS = {
     'NODE_DATA_DIR',
     "The node's data directory, if it is on this machine; node health then reports its disk usage.",
   ),
-  chain: choice(
-    'CHAIN',
-    [...NETWORKS.keys()],
-    'The chain that the node must be on. Not set: any; the chain that the node reports is used.',
-  ),
+  chain: {
+    ...choice(
+      'CHAIN',
+      [...NETWORKS.keys()],
+      'The chain that the node must be on: `main`, `test`, `signet` or `regtest`. Not set: any; the chain that the node reports is used.',
+    ),
+    // The table in the README does not change with a network.
+    type: 'name of a chain',
+  },
   logUrl: logUrl(
     'LOG_URL',
     'The event log: `sqlite:///folder` for an embedded log in another folder (`lmdb:///folder`, the earlier name, is equivalent), or `kafka://host:port,host:port` for Kafka; an appended `/prefix` replaces the topic prefix `headwater`. Not set: embedded, in `DATA_DIR/log`.',
@@ -241,7 +243,7 @@ const SETTINGS = {
   ),
   whaleMinValue: integer(
     'WHALE_MIN_VALUE',
-    { least: 0, most: MOST_BASE_UNITS, fallback: 100_000_000_000 },
+    { least: 0, most: MOST_COINS * 100_000_000, fallback: 100_000_000_000 },
     'The channel `whale-alerts` publishes transactions that move more than this, in base units.',
   ),
   contentDir: path(

@@ -1,7 +1,7 @@
 const BASE_UNITS = 100_000_000n
 
-/** From here on a double no longer tells neighbouring base units apart. */
-const MOST_COINS = 2 ** 26
+/** From here on a double no longer tells neighbouring base units apart. No chain may have more. */
+export const MOST_COINS = 2 ** 26
 
 /**
  * A node's JSON amount as base units, exactly: the double nearest to a decimal of eight places is, below 2²⁶ coins, less than

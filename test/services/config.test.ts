@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { describe as suite, expect, it } from 'vitest'
+import { NETWORKS } from '../../pipelines/chain/networks.js'
 import { ConfigError, describe, loadConfig } from '../../services/config.js'
 
 suite('the configuration', () => {
@@ -26,7 +27,7 @@ suite('the configuration', () => {
     const error = thrownBy(() => loadConfig(env))
     expect(error.faults).toEqual([
       "EXPLORER_PORT must be an integer 0 to 65535, not '70000'",
-      "CHAIN must be one of main, test, signet, regtest, not 'dogecoin'",
+      `CHAIN must be one of ${[...NETWORKS.keys()].join(', ')}, not 'dogecoin'`,
       'CLICKHOUSE_URL must be a URL (http, https)',
       "POLL_INTERVAL_MS must be an integer 10 to 3600000, not '1.5'",
     ])

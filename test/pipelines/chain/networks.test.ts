@@ -29,12 +29,14 @@ describe('the table of networks', () => {
   ])('has the hash of block 0 of $name', (network, fields) => {
     const header = serializeHeader({ ...fields, version: 1, prevHash: '0'.repeat(64) })
     expect(blockHash(header, network)).toBe(network.genesisHash)
-    expect(networkOfNode(network.nodeName, network.genesisHash)).toBe(network)
     expect(networkNamed(network.name)).toBe(network)
   })
 
-  it('names no network twice, and knows no other', () => {
-    expect([...NETWORKS.keys()]).toEqual(['main', 'test', 'signet', 'regtest'])
+  it('finds every network by its name and by its node, and knows no other', () => {
+    for (const [name, network] of NETWORKS) {
+      expect(network.name).toBe(name)
+      expect(networkOfNode(network.nodeName, network.genesisHash)).toBe(network)
+    }
     expect(networkOfNode('testnet4', MAIN.genesisHash)).toBeUndefined()
     expect(() => networkNamed('constructor')).toThrow('unknown chain constructor')
   })

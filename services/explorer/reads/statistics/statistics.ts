@@ -1,5 +1,6 @@
 import { dateOf, dayOfDate } from '../../../../pipelines/chain/day.js'
 import { percentOf } from '../../../../pipelines/chain/decimal.js'
+import { MAIN } from '../../../../pipelines/chain/networks.js'
 import { richest } from '../../../../pipelines/tables/ranking.js'
 import { date, limit, page } from '../arguments.js'
 import { daily } from './day-figures.js'
@@ -37,7 +38,8 @@ export const supply = declareRead({
   resolve: ({ chain: { tip, network } }) => ({
     circulatingSupply: String(tip?.supply ?? 0),
     utxoCount: Number(tip?.utxoCount ?? 0),
-    maxSupply: (network?.maxSupply ?? 0n).toString(),
+    // Before the first head the network is not known.
+    maxSupply: (network ?? MAIN).maxSupply.toString(),
   }),
 })
 
