@@ -137,16 +137,14 @@ export class Retrieval {
   async look(text: string, accept?: (page: Page) => boolean): Promise<Looked> {
     const { snapshot } = this.#current
     const view = this.#view()
-    const asked = { question: questionOf(text) }
+    const wanted = accept && snapshot.pages.map(({ page }) => accept(page))
+    const asked = { question: questionOf(text), accept: wanted && ((page: number) => wanted[page] === true) }
     const embedder = this.#options.model.loaded?.embedder
     if (embedder === undefined || view === undefined) return { snapshot, asked, ranking: 'lexical' }
     const vector = await this.#embedQuestion(embedder, text)
     if (vector === undefined) return { snapshot, asked, ranking: 'lexical' }
-    const ofChunk = (chunk: number): boolean => {
-      const page = snapshot.pages[snapshot.pageOf(chunk)]?.page
-      return page !== undefined && accept?.(page) === true
-    }
-    const dense = view.near(vector, NEAR_DEPTH, accept === undefined ? undefined : ofChunk)
+    const ofChunk = wanted && ((chunk: number): boolean => wanted[snapshot.pageOf(chunk)] === true)
+    const dense = view.near(vector, NEAR_DEPTH, ofChunk)
     const similarity = (chunk: number): number | undefined => view.similarity(vector, chunk)
     return { snapshot, asked: { ...asked, dense }, ranking: 'hybrid', similarity }
   }

@@ -16,32 +16,33 @@ export interface Asked {
   readonly question: Question
   /** Chunks by cosine, nearest first; absent without a model. */
   readonly dense?: readonly Ranked[]
+  /** Whether a page, by its number, may be among the results; all may where left out. */
+  readonly accept?: ((page: number) => boolean) | undefined
 }
 
-/** Whether a page may be among the results. */
-export type Accept = (page: number) => boolean
-
 /** Chunks, best first: BM25 and embeddings, fused. */
-export function rankChunks(snapshot: Snapshot, asked: Asked, accept?: Accept): Ranked[] {
-  const { chunkIndex, pageOf } = snapshot
-  const ofChunk = accept === undefined ? undefined : (chunk: number): boolean => accept(pageOf(chunk))
+export function rankChunks(snapshot: Snapshot, asked: Asked): Ranked[] {
+  const { accept } = asked
+  const ofChunk = accept && ((chunk: number): boolean => accept(snapshot.pageOf(chunk)))
+  const near = nearEnough(snapshot, asked)
   return fuse([
-    ...lexicalLegs(snapshot, asked.question, chunkIndex, ofChunk),
-    denseLeg(asked, (near) => near, ofChunk),
+    ...lexicalLegs(snapshot, asked.question, snapshot.chunkIndex, ofChunk),
+    { ranked: near, weight: 1 },
   ])
 }
 
 /** Pages, best first. A page as a whole is a document of BM25; by embeddings it is as near as its nearest chunk. */
-export function rankPages(snapshot: Snapshot, asked: Asked, accept?: Accept): Ranked[] {
-  const { pageIndex, pageOf } = snapshot
+export function rankPages(snapshot: Snapshot, asked: Asked): Ranked[] {
+  const near = groups(nearEnough(snapshot, asked), snapshot.pageOf)
   return fuse([
-    ...lexicalLegs(snapshot, asked.question, pageIndex, accept),
-    denseLeg(
-      asked,
-      (near) => groups(near, pageOf),
-      accept === undefined ? undefined : (chunk) => accept(pageOf(chunk)),
-    ),
+    ...lexicalLegs(snapshot, asked.question, snapshot.pageIndex, asked.accept),
+    { ranked: near, weight: 1 },
   ])
+}
+
+/** The chunks near enough of the pages that may be among the results. */
+function nearEnough({ pageOf }: Snapshot, { dense = [], accept = () => true }: Asked): Ranked[] {
+  return dense.filter(({ document, score }) => score >= LEAST_SIMILARITY && accept(pageOf(document)))
 }
 
 function lexicalLegs(
@@ -56,15 +57,6 @@ function lexicalLegs(
     { ranked, weight: 1 },
     { ranked: deciding, weight: DECIDING_WEIGHT },
   ]
-}
-
-function denseLeg(
-  { dense = [] }: Asked,
-  view: (near: readonly Ranked[]) => readonly Ranked[],
-  accept: (chunk: number) => boolean = () => true,
-): Leg {
-  const near = dense.filter(({ document, score }) => score >= LEAST_SIMILARITY && accept(document))
-  return { ranked: view(near), weight: 1 }
 }
 
 /** How much of the question's weight a chunk holds, 0 to 1: a word counts the more, the rarer it is; one that no page has, the most. */

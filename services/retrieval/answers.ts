@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { hitsOf, marks, type Hit } from '../../pipelines/retrieval/hits.js'
 import type { Looked } from '../../pipelines/retrieval/retrieval.js'
-import { type Accept, coverage, rankChunks, rankPages } from '../../pipelines/retrieval/search.js'
+import { coverage, rankChunks, rankPages } from '../../pipelines/retrieval/search.js'
 import {
   Hit_Kind,
   type HitSchema,
@@ -16,14 +16,14 @@ type Passage = MessageInitShape<typeof PassageSchema>
 const CHUNKS_SHOWN = 3
 
 /** Pages, best first, each with its best places, until there are `limit` items of both. */
-export function pageHits(looked: Looked, limit: number, accept?: Accept): PageHits[] {
+export function pageHits(looked: Looked, limit: number): PageHits[] {
   const { snapshot, asked } = looked
   const { question } = asked
-  const chunks = bestChunks(looked, accept)
+  const chunks = bestChunks(looked)
   const ids = new Set([...question.terms].flatMap((term) => snapshot.lexicon.find(term) ?? []))
   const found: PageHits[] = []
   let left = limit
-  for (const { document, score } of rankPages(snapshot, asked, accept)) {
+  for (const { document, score } of rankPages(snapshot, asked)) {
     const page = snapshot.pages[document]?.page
     if (page === undefined || left === 0) break
     left--
@@ -43,9 +43,9 @@ export function pageHits(looked: Looked, limit: number, accept?: Accept): PageHi
 }
 
 /** The best chunks of each page, best first. */
-function bestChunks({ snapshot, asked }: Looked, accept?: Accept): Map<number, number[]> {
+function bestChunks({ snapshot, asked }: Looked): Map<number, number[]> {
   const found = new Map<number, number[]>()
-  for (const { document } of rankChunks(snapshot, asked, accept)) {
+  for (const { document } of rankChunks(snapshot, asked)) {
     const page = snapshot.pageOf(document)
     const ofPage = found.get(page)
     if (ofPage === undefined) found.set(page, [document])

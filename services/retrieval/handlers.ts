@@ -45,14 +45,7 @@ export function retrievalService(retrieval: Retrieval, metrics: Metrics): RpcSer
     search: ({ query, limit, tag }) => {
       const most = Math.min(limit === 0 ? ITEMS : limit, MOST_ITEMS)
       const hasTag = tag === '' ? undefined : ({ tags }: Page): boolean => tags.includes(tag)
-      const answer = (looked: Looked): { pages: ReturnType<typeof pageHits> } => ({
-        pages: pageHits(
-          looked,
-          most,
-          hasTag === undefined ? undefined : (page) => pageHas(looked, page, hasTag),
-        ),
-      })
-      return answered('search', query, answer, hasTag)
+      return answered('search', query, (looked) => ({ pages: pageHits(looked, most) }), hasTag)
     },
     passages: ({ query, limit }) => {
       const most = Math.min(limit === 0 ? PASSAGES : limit, MOST_PASSAGES)
@@ -63,11 +56,6 @@ export function retrievalService(retrieval: Retrieval, metrics: Metrics): RpcSer
     },
     status: () => statusMessage(retrieval),
   })
-}
-
-function pageHas({ snapshot }: Looked, number: number, accept: (page: Page) => boolean): boolean {
-  const page = snapshot.pages[number]?.page
-  return page !== undefined && accept(page)
 }
 
 function statusMessage(retrieval: Retrieval): MessageInitShape<typeof StatusResponseSchema> {

@@ -63,6 +63,16 @@ export class Random {
     return element
   }
 
+  /** An element of a list that is not empty, each as likely as its share says. */
+  byShare<T extends { readonly share: number }>(list: readonly T[]): T {
+    let place = this.below(list.reduce((sum, { share }) => sum + share, 0))
+    for (const element of list) {
+      if (place < element.share) return element
+      place -= element.share
+    }
+    throw new RangeError('nothing to pick from')
+  }
+
   bytes(length: number): Buffer {
     const bytes = Buffer.allocUnsafe(length)
     const whole = length & ~3

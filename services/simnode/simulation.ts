@@ -1,4 +1,5 @@
 import { weightOf } from '../../pipelines/chain/transaction.js'
+import type { BlockDraft } from './chain/block-draft.js'
 import type { SimChain } from './chain/sim-chain.js'
 import type { Coin } from './chain/coin-set.js'
 import { GENESIS_TIME } from './chain/genesis.js'
@@ -79,10 +80,7 @@ export class Simulation {
    * another height, or another place in the block), some stay in the pool, and some lose to a conflicting one.
    */
   reorganise(depth: number, length = depth + 1): SimBlock {
-    const fork = this.chain.at(this.chain.tip.height - depth)
-    if (fork === undefined || depth < 1)
-      throw new RangeError(`depth is 1 to ${String(this.chain.tip.height)}`)
-    this.chain.setTip(fork.hash)
+    this.tipBack(depth)
     const random = this.#random()
     for (const entry of [...this.pool.entries()]) {
       if (entry.children.size === 0 && random.chance(0.1)) this.#replace(entry, random)
@@ -99,7 +97,7 @@ export class Simulation {
   tipBack(blocks: number): SimBlock {
     const target = this.chain.at(this.chain.tip.height - blocks)
     if (target === undefined || blocks < 1)
-      throw new RangeError(`blocks is 1 to ${String(this.chain.tip.height)}`)
+      throw new RangeError(`the chain goes back 1 to ${String(this.chain.tip.height)} blocks`)
     this.chain.setTip(target.hash)
     return target
   }
@@ -147,10 +145,7 @@ export class Simulation {
     const from = this.#spendable(false)
     const whale = count > 0 && random.chance(0.04) ? this.traffic.whale(from, random) : undefined
     if (whale !== undefined) draft.add(whale)
-    for (let missing = count - draft.txs.length; missing > 0; missing--) {
-      const tx = this.traffic.next(from, random)
-      if (tx !== undefined) draft.add(tx)
-    }
+    this.#addFresh(draft, count - draft.txs.length, random)
     const { network } = this.chain
     let size = draft.txs.reduce((sum, tx) => sum + tx.size, 0)
     let room = draft.txs.reduce((left, tx) => left - weightOf(tx, network), network.maxBlockWeight - COINBASE)
@@ -177,12 +172,17 @@ export class Simulation {
         for (const each of family) chosen.add(each)
     }
     for (const entry of chosen) draft.add(entry.tx)
+    this.#addFresh(draft, random.around(this.#txsPerBlock * 0.2), random)
+    this.chain.close(draft, this.chain.randomForNext())
+  }
+
+  /** As many new transactions as find something to spend. */
+  #addFresh(draft: BlockDraft, count: number, random: Random): void {
     const from = this.#spendable(false)
-    for (let fresh = random.around(this.#txsPerBlock * 0.2); fresh > 0; fresh--) {
+    for (let left = count; left > 0; left--) {
       const tx = this.traffic.next(from, random)
       if (tx !== undefined) draft.add(tx)
     }
-    this.chain.close(draft, this.chain.randomForNext())
   }
 
   #replace(entry: PoolEntry, random: Random): boolean {

@@ -1,6 +1,5 @@
 import type { TxOutput } from '../../../pipelines/chain/transaction.js'
-import { type Keyring, type OwnerKind, pushData } from '../wallet/keyring.js'
-import type { Random } from '../random.js'
+import { dataScript, type Keyring, type OwnerKind, pushData } from '../wallet/keyring.js'
 
 /** Who mines a block: what it writes into the coinbase script and how it is paid. */
 export interface MiningPool {
@@ -8,7 +7,7 @@ export interface MiningPool {
   readonly script: Buffer
   readonly share: number
   /** An output before the payout, as merged mining has it: the miner is not in the first output. */
-  readonly preamble?: Buffer
+  readonly preamble: Buffer | undefined
 }
 
 const POOLS: readonly { tag: string; kind: OwnerKind; share: number; preamble?: string }[] = [
@@ -27,19 +26,8 @@ export function miningPools(keyring: Keyring): MiningPool[] {
     tag,
     share,
     script: keyring.ownerOf(kind, 100 + at).script,
-    ...(preamble === undefined
-      ? {}
-      : { preamble: Buffer.concat([Buffer.from([0x6a]), pushData(Buffer.from(preamble))]) }),
+    preamble: preamble === undefined ? undefined : dataScript(Buffer.from(preamble)),
   }))
-}
-
-export function drawPool(pools: readonly MiningPool[], random: Random): MiningPool {
-  let place = random.below(pools.reduce((sum, pool) => sum + pool.share, 0))
-  for (const pool of pools) {
-    if (place < pool.share) return pool
-    place -= pool.share
-  }
-  throw new RangeError('no mining pools')
 }
 
 /** The coinbase's outputs before the witness commitment. */

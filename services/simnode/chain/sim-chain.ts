@@ -6,7 +6,7 @@ import { type BlockStore, MemoryStore, type StoredBlock } from './block-store.js
 import { Coin, CoinSet } from './coin-set.js'
 import { GENESIS_RAW, GENESIS_TIME, GENESIS_TXID } from './genesis.js'
 import { Keyring, type Mix } from '../wallet/keyring.js'
-import { drawPool, type MiningPool, miningPools, payout } from './mining-pools.js'
+import { type MiningPool, miningPools, payout } from './mining-pools.js'
 import { type OutPoint, type Payment, payTx } from '../wallet/payment.js'
 import { Random } from '../random.js'
 import { forkOf, SimBlock } from './sim-block.js'
@@ -179,7 +179,7 @@ export class SimChain {
   /** Closes a draft: the block is the new tip. */
   close(draft: BlockDraft, random: Random, spec: Omit<BlockSpec, 'txs'> = {}): SimBlock {
     const parent = this.tip
-    const pool = drawPool(this.#pools, random)
+    const pool = random.byShare(this.#pools)
     const undo = encodeUndo(draft.spent)
     const closed = draft.close({
       time: spec.time ?? GENESIS_TIME + draft.height * this.network.blockSpacing,

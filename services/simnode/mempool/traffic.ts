@@ -1,7 +1,7 @@
 import type { Network } from '../../../pipelines/chain/networks.js'
 import { type TxInput, type TxOutput, vsizeOf, weightOf } from '../../../pipelines/chain/transaction.js'
 import { type Coin, type CoinSet, WHALE_COIN } from '../chain/coin-set.js'
-import { type Keyring, pushData, SHOWCASE } from '../wallet/keyring.js'
+import { dataScript, type Keyring, SHOWCASE } from '../wallet/keyring.js'
 import type { Random } from '../random.js'
 import { sealTx, type SimTx } from '../chain/sim-tx.js'
 import { inscription, unlock, type Unlocking } from '../wallet/unlock.js'
@@ -243,8 +243,4 @@ function payload(random: Random): Buffer {
   if (place < 4) return Buffer.from(random.pick(PRESENCE))
   if (place < 9) return random.bytes(1 + random.below(80))
   return random.bytes(200)
-}
-
-function dataScript(data: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([0x6a]), pushData(data)])
 }

@@ -45,24 +45,26 @@ const DILITHIUM_KEY = 1312
 const INVALID_OPCODE = 0xff
 
 /** Shares of the kinds among ordinary owners, in thousandths; the exotic ones are met among the showcase owners. */
-const COMMON: Readonly<Record<'rich' | 'cheap', readonly (readonly [OwnerKind, number])[]>> = {
+const COMMON: Readonly<
+  Record<'rich' | 'cheap', readonly { readonly kind: OwnerKind; readonly share: number }[]>
+> = {
   rich: [
-    ['p2wpkh', 460],
-    ['p2pkh', 180],
-    ['p2tr', 120],
-    ['p2sh-p2wpkh', 60],
-    ['dilithium-pubkeyhash', 60],
-    ['dilithium-wpkh', 60],
-    ['p2mr', 60],
+    { kind: 'p2wpkh', share: 460 },
+    { kind: 'p2pkh', share: 180 },
+    { kind: 'p2tr', share: 120 },
+    { kind: 'p2sh-p2wpkh', share: 60 },
+    { kind: 'dilithium-pubkeyhash', share: 60 },
+    { kind: 'dilithium-wpkh', share: 60 },
+    { kind: 'p2mr', share: 60 },
   ],
   cheap: [
-    ['p2wpkh', 680],
-    ['p2pkh', 220],
-    ['p2tr', 60],
-    ['p2sh-p2wpkh', 20],
-    ['dilithium-wpkh', 8],
-    ['dilithium-pubkeyhash', 6],
-    ['p2mr', 6],
+    { kind: 'p2wpkh', share: 680 },
+    { kind: 'p2pkh', share: 220 },
+    { kind: 'p2tr', share: 60 },
+    { kind: 'p2sh-p2wpkh', share: 20 },
+    { kind: 'dilithium-wpkh', share: 8 },
+    { kind: 'dilithium-pubkeyhash', share: 6 },
+    { kind: 'p2mr', share: 6 },
   ],
 }
 
@@ -91,7 +93,10 @@ export class Keyring {
   owner(index: number): Owner {
     const present = this.#owners[index]
     if (present !== undefined) return present
-    const kind = index < SHOWCASE ? OWNER_KINDS[index % OWNER_KINDS.length] : this.#commonKind(index)
+    const kind =
+      index < SHOWCASE
+        ? OWNER_KINDS[index % OWNER_KINDS.length]
+        : Random.of(this.seed, 'kind', index).byShare(COMMON[this.mix]).kind
     if (kind === undefined) throw new RangeError(`no owner ${String(index)}`)
     return this.#make(kind, index)
   }
@@ -130,15 +135,6 @@ export class Keyring {
     this.#byScript.set(key, owner)
     if (index < TEST_OWNERS) this.#owners[index] = owner
     return owner
-  }
-
-  #commonKind(index: number): OwnerKind {
-    let place = Random.of(this.seed, 'kind', index).below(1000)
-    for (const [kind, share] of COMMON[this.mix]) {
-      if (place < share) return kind
-      place -= share
-    }
-    return 'p2wpkh'
   }
 }
 
@@ -264,4 +260,9 @@ export function pushData(data: Buffer): Buffer {
   else if (length < 0x10000) writer.u8(0x4d).u16(length)
   else writer.u8(0x4e).u32(length)
   return writer.bytes(data).finish()
+}
+
+/** An OP_RETURN output's script. */
+export function dataScript(data: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0x6a]), pushData(data)])
 }

@@ -110,7 +110,7 @@ describe('rankPages', () => {
 
   it('leaves out what may not be among the results', () => {
     const dense = misled('')
-    const ranked = rankPages(snapshot, { question: questionOf('limit'), dense }, (page) => page === 0)
+    const ranked = rankPages(snapshot, { question: questionOf('limit'), dense, accept: (page) => page === 0 })
     expect(ranked.map(({ document }) => document)).toEqual([0])
   })
 
