@@ -1,3 +1,4 @@
+import { sumOf } from '../../../pipelines/chain/amount.js'
 import { type BlockHeader, blockHash, merkleRoot, serializeHeader } from '../../../pipelines/chain/block.js'
 import { ByteWriter } from '../../../pipelines/chain/bytes.js'
 import { internalBytes, sha256d } from '../../../pipelines/chain/hash.js'
@@ -49,7 +50,7 @@ export class BlockDraft {
    */
   add(tx: SimTx): bigint {
     const taken: Coin[] = []
-    let fee = -tx.outputs.reduce((sum, output) => sum + output.value, 0n)
+    let fee = -sumOf(tx.outputs)
     for (const input of tx.inputs) {
       const coin = this.coins.remove(input.prevTxid, input.prevVout)
       if (coin === undefined) {

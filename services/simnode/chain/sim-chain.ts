@@ -1,5 +1,5 @@
 import { blockHash, readBlock } from '../../../pipelines/chain/block.js'
-import { type Network, REGTEST, subsidy } from '../../../pipelines/chain/networks.js'
+import { type Network, REGTEST } from '../../../pipelines/chain/networks.js'
 import type { TxOutput } from '../../../pipelines/chain/transaction.js'
 import { addOutputs, BlockDraft, revert } from './block-draft.js'
 import { type BlockStore, MemoryStore, type StoredBlock } from './block-store.js'
@@ -242,11 +242,6 @@ export class SimChain {
   leaves(): { readonly block: SimBlock; readonly branchLength: number }[] {
     const last = this.#byNumber.filter((block) => block === this.tip || !this.#children.has(block.hash))
     return last.map((block) => ({ block, branchLength: block.height - forkOf(block, this.tip).height }))
-  }
-
-  /** What a miner may take at that height, besides fees. */
-  subsidyAt(height: number): bigint {
-    return subsidy(height, this.network)
   }
 
   /** Makes the best chain that of `tip` without touching coins: for a chain whose coins were read from a snapshot. */

@@ -1,3 +1,4 @@
+import { sumOf } from '../../../pipelines/chain/amount.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
 import { vsizeOf, weightOf } from '../../../pipelines/chain/transaction.js'
 import { addOutputs } from '../chain/block-draft.js'
@@ -75,9 +76,7 @@ export class Pool {
       if (parent !== undefined) parents.add(parent)
       spends.push(coin)
     }
-    const fee =
-      spends.reduce((sum, coin) => sum + coin.value, 0n) -
-      tx.outputs.reduce((sum, output) => sum + output.value, 0n)
+    const fee = sumOf(spends) - sumOf(tx.outputs)
     if (fee < 0n) return undefined
     const weight = weightOf(tx, this.network)
     const entry: PoolEntry = {

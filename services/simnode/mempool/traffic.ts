@@ -1,3 +1,4 @@
+import { sumOf } from '../../../pipelines/chain/amount.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
 import { type TxInput, type TxOutput, vsizeOf, weightOf } from '../../../pipelines/chain/transaction.js'
 import { type Coin, type CoinSet, WHALE_COIN } from '../chain/coin-set.js'
@@ -203,8 +204,7 @@ function fund(
 ): SimTx | undefined {
   const planned = [...scripts, ...data].map((script) => ({ value: 0n, script }))
   const weight = weightOf(sealTx({ version: 2, locktime: 0, inputs, outputs: planned }), network)
-  let left =
-    coins.reduce((sum, coin) => sum + coin.value, 0n) - BigInt(Math.ceil(vsizeOf(weight, network) * rate))
+  let left = sumOf(coins) - BigInt(Math.ceil(vsizeOf(weight, network) * rate))
   const least = DUST * BigInt(scripts.length)
   if (left < least) return undefined
   const outputs: TxOutput[] = []

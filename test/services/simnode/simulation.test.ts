@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { REGTEST } from '../../../pipelines/chain/networks.js'
+import { REGTEST, subsidy } from '../../../pipelines/chain/networks.js'
 import { merkleRoot, parseBlock } from '../../../pipelines/chain/block.js'
 import { sha256d } from '../../../pipelines/chain/hash.js'
 import { scriptType } from '../../../pipelines/chain/script.js'
@@ -77,7 +77,7 @@ describe('a simulated chain', () => {
       const paid = (outputs: readonly { value: bigint }[]): bigint =>
         outputs.reduce((sum, { value }) => sum + value, 0n)
       const fees = paid(spent) - others.reduce((sum, tx) => sum + paid(tx.outputs), 0n)
-      expect(paid(coinbase?.outputs ?? [])).toBe(chain.subsidyAt(block.height) + fees)
+      expect(paid(coinbase?.outputs ?? [])).toBe(subsidy(block.height, chain.network) + fees)
       if (!others.some((tx) => tx.hasWitness)) continue
       const root = merkleRoot(['0'.repeat(64), ...others.map((tx) => tx.wtxid)])
       const commitment = sha256d(
