@@ -106,7 +106,10 @@ describe('POST /api/ask without a language model', () => {
   ])('refuses %s', async (_, body) => {
     const response = await docs.post('/api/ask', body)
     expect(response.status).toBe(400)
-    expect(Object.keys(await response.json())).toEqual(['error'])
+    expect(await response.json()).toEqual({
+      error: expect.any(String) as string,
+      code: 'HW_INVALID_ARGUMENT',
+    })
   })
 
   it('takes 1,000 characters, also such as are two units each', async () => {
@@ -234,7 +237,10 @@ describe('POST /api/chat', () => {
   ])('refuses %s', async (_, body) => {
     const response = await docs.post('/api/chat', body)
     expect(response.status).toBe(400)
-    expect(Object.keys(await response.json())).toEqual(['error'])
+    expect(await response.json()).toEqual({
+      error: expect.any(String) as string,
+      code: 'HW_INVALID_ARGUMENT',
+    })
   })
 
   it('takes 20 messages, parts that are not text, and an assistant without text', async () => {
