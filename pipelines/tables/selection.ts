@@ -37,7 +37,7 @@ export class Selection<const C extends Columns> {
     readonly name: string
     /** In the server's answer; not the column's name where the value is another one, for conditions mean the column. */
     readonly alias: string
-    readonly read: (value: never) => unknown
+    readonly read: ((value: never) => unknown) | undefined
   }[]
   readonly #sql: string
 
@@ -46,7 +46,7 @@ export class Selection<const C extends Columns> {
       column,
       name: column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
       alias: EXPRESSIONS[type] === undefined ? column : `${column}_read`,
-      read: READERS[type] ?? ((value) => value),
+      read: READERS[type],
     }))
     const selected = Object.entries(columns).map(([column, type]) => {
       const expression = EXPRESSIONS[type]?.(column)
@@ -83,7 +83,8 @@ export class Selection<const C extends Columns> {
 
   #read(raw: RawRow): SelectedRow<C> {
     const row: Record<string, unknown> = {}
-    for (const { name, alias, read } of this.#fields) row[name] = read(raw[alias] as never)
+    for (const { name, alias, read } of this.#fields)
+      row[name] = read === undefined ? raw[alias] : read(raw[alias] as never)
     return row as SelectedRow<C>
   }
 }
