@@ -73,7 +73,7 @@ describe('trying again', () => {
     expect(await client.chainInfo()).toMatchObject({ chain: 'regtest', blocks: 4 })
     // On a starved machine a good answer may be late, too.
     expect(node.calls.length).toBeGreaterThanOrEqual(3)
-    expect(said.filter((line) => line.includes('"kind":"timeout"')).length).toBeGreaterThanOrEqual(2)
+    expect(said.filter((line) => line.includes('"code":"HW_NODE_TIMEOUT"')).length).toBeGreaterThanOrEqual(2)
   })
 
   it('ends with the fault where attempts are limited', async () => {
