@@ -1,4 +1,5 @@
 import { NodeClient } from '../pipelines/node/client.js'
+import { errorBody } from '../pipelines/errors.js'
 import { OVERLOADED } from '../services/explorer/answering/failure.js'
 import { MOST_UNDER_WAY } from '../services/explorer/answering/reader.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
@@ -38,7 +39,7 @@ const REFUSAL = {
     ['content-type', 'application/json; charset=utf-8'],
     ['retry-after', '1'],
   ],
-  body: Buffer.from(JSON.stringify({ error: OVERLOADED.message })),
+  body: Buffer.from(JSON.stringify(errorBody(OVERLOADED.code, OVERLOADED.message))),
 } as const
 /** More than are under way: each that was refused is asked again. */
 const REFUSED_REQUESTS = 50_000
