@@ -1,12 +1,15 @@
+/** Returns a view of the same bytes. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
 /** Reads Bitcoin's little-endian serialisation out of a buffer. Slices are views, never copies. */
 export class ByteReader {
   readonly #bytes: Buffer
   offset = 0
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = Buffer.isBuffer(bytes)
-      ? bytes
-      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#bytes = asBuffer(bytes)
   }
 
   get remaining(): number {

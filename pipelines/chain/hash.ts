@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { asBuffer } from './bytes.js'
 
 export function sha256(bytes: Uint8Array): Buffer {
   return hash('sha256', bytes, 'buffer')
@@ -29,7 +30,7 @@ export function reverseHex(bytes: Uint8Array): string {
 
 /** Returns bytes as hex, in the same order. */
 export function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+  return asBuffer(bytes).toString('hex')
 }
 
 /** Display hex → 32 bytes in the same order. */

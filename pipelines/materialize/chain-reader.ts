@@ -3,23 +3,17 @@ import type {
   BlockDisconnected,
   Resume,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { BlockId } from '../chain/block.js'
 import { hexOf } from '../chain/hash.js'
 import { type Network, networkNamed } from '../chain/networks.js'
 import { decodeChainEvent, isChecked } from '../events/chain-event.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog, LogRecord } from '../log/port.js'
 import { batchesBack } from '../log/records.js'
+import { isAfter, type Written } from '../log/written.js'
 import type { Head } from '../tables/head.js'
 import { decodeBlock, decodeEvent } from './apply/decode.js'
-import {
-  chainOf,
-  isNew,
-  mustConnect,
-  mustDisconnect,
-  type Place,
-  type PlacedEvent,
-  type Tip,
-} from './events.js'
+import { chainOf, mustConnect, mustDisconnect, type PlacedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 
 /** Where a reader begins. */
@@ -53,10 +47,10 @@ export class ChainReader {
   readonly #position: number
   /** The last position that was read. */
   #cursor: number
-  #place: Place
+  #place: Written
   #network: Network | undefined
   #genesis = ''
-  #tip: Tip
+  #tip: BlockId
   /** Hashes by height above `#low`: up to there no event that is not in the tables yet has changed the chain. */
   readonly #hashes = new Map<number, string>()
   #low: number
@@ -147,7 +141,7 @@ export class ChainReader {
     const { position } = record
     if (this.#start.aside.has(position)) return []
     const event = decodeEvent(record)
-    if (!isNew(event, this.#place)) return []
+    if (!isAfter(event, this.#place)) return []
     const placed: PlacedEvent = { ...record, event }
     const taken = await this.#valid(placed)
     this.#place = { epoch: event.epoch, sequence: event.sequence }
@@ -239,7 +233,7 @@ export class ChainReader {
   }
 
   /** The block that the next event has to join. */
-  async #at(): Promise<Tip> {
+  async #at(): Promise<BlockId> {
     if (this.#repeated === undefined) return this.#tip
     return { height: this.#repeated, hash: (await this.hashAt(this.#repeated)) ?? '' }
   }

@@ -3,34 +3,18 @@ import type {
   BlockDisconnected,
   ChainEvent,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import type { BlockId } from '../chain/block.js'
 import { hexOf } from '../chain/hash.js'
 import { type Network, NETWORKS } from '../chain/networks.js'
 import type { LogRecord } from '../log/port.js'
 import type { ConnectedBlock } from './apply/decode.js'
 import { PoisonEvent } from './poison.js'
 
-/** The last event that was folded, as its poller numbered it. */
-export interface Place {
-  readonly epoch: number
-  readonly sequence: bigint
-}
-
 export interface PlacedEvent extends LogRecord {
   /** Without a case where it only says that the state after it may be published. */
   readonly event: ChainEvent
   /** Of an event that connects one, where the reader decodes it. */
   readonly block?: ConnectedBlock
-}
-
-/** A block of the chain, height -1 for the one before block 0. */
-export interface Tip {
-  readonly height: number
-  readonly hash: string
-}
-
-/** Returns whether an event is newer than the last one: not of an older epoch, and not a retry of the producer. */
-export function isNew({ epoch, sequence }: Place, last: Place): boolean {
-  return epoch > last.epoch || (epoch === last.epoch && sequence > last.sequence)
 }
 
 /**
@@ -63,7 +47,7 @@ export function chainOf(position: number, name: string, before: Network | undefi
 }
 
 /** @throws PoisonEvent where the block does not stand on the tip. */
-export function mustConnect(position: number, event: BlockConnected, tip: Tip): void {
+export function mustConnect(position: number, event: BlockConnected, tip: BlockId): void {
   const prevHash = hexOf(event.prevHash)
   if (event.height === tip.height + 1 && (event.height === 0 || prevHash === tip.hash)) return
   throw new PoisonEvent(
@@ -74,7 +58,7 @@ export function mustConnect(position: number, event: BlockConnected, tip: Tip): 
 }
 
 /** @throws PoisonEvent where the block that leaves is not the tip. */
-export function mustDisconnect(position: number, event: BlockDisconnected, tip: Tip): void {
+export function mustDisconnect(position: number, event: BlockDisconnected, tip: BlockId): void {
   const hash = hexOf(event.hash)
   if (hash === tip.hash) return
   throw new PoisonEvent('chain', position, `disconnects ${hash}, the tip is ${tip.hash}`)

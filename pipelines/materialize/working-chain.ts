@@ -1,10 +1,11 @@
+import type { BlockId } from '../chain/block.js'
 import { chainFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import type { ParentState } from './apply/block-writer.js'
 import { hexOf } from '../chain/hash.js'
 import { type Network, networkNamed } from '../chain/networks.js'
 import { NO_SUMS, type Sums } from './apply/sums.js'
-import { chainOf, mustConnect, mustDisconnect, type PlacedEvent, type Tip } from './events.js'
+import { chainOf, mustConnect, mustDisconnect, type PlacedEvent } from './events.js'
 
 /** What an event does to the chain: a block comes onto its tip, or its tip leaves. */
 export interface Change {
@@ -21,8 +22,8 @@ export class WorkingChain {
   /** Undefined before the first epoch. */
   network: Network | undefined
   /** After the last event that was applied. */
-  #tip: Tip
-  #written: Tip
+  #tip: BlockId
+  #written: BlockId
   #finalHeight: number
   readonly #tail: Map<number, string>
   readonly #stale: Set<string>
@@ -40,7 +41,7 @@ export class WorkingChain {
   }
 
   /** The last block that is written. */
-  get written(): Tip {
+  get written(): BlockId {
     return this.#written
   }
 
@@ -127,7 +128,7 @@ export function hashesOf(
 }
 
 /** Returns the cumulative columns of a block's row, zeroes before the first block. */
-async function sumsOf(db: Database, { height, hash }: Tip): Promise<Sums> {
+async function sumsOf(db: Database, { height, hash }: BlockId): Promise<Sums> {
   if (height < 0) return NO_SUMS
   const columns = Object.keys(NO_SUMS).join(', ')
   const sql = `SELECT ${columns} FROM blocks FINAL WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`

@@ -9,7 +9,7 @@ import { hexOf } from '../chain/hash.js'
 import type { Logger } from '../logger.js'
 import type { EventLog, LogRecord } from '../log/port.js'
 import { batchesBack, messageIn, recordsOf } from '../log/records.js'
-import { isAfter } from '../log/written.js'
+import { isAfter, type Written } from '../log/written.js'
 import type { MempoolEntry } from './mempool-tx.js'
 
 export interface MempoolDelta {
@@ -38,8 +38,7 @@ export type MempoolStep =
 export class MempoolEvents {
   readonly #log: EventLog
   readonly #logger: Logger
-  #epoch = -1
-  #sequence = -1n
+  #last: Written = { epoch: -1, sequence: -1n }
   /** A snapshot that is not whole yet; its writer may have been stopped within it. */
   #snapshot: { readonly first: LogRecord; readonly parts: MempoolEntry[][] } | undefined
 
@@ -111,11 +110,10 @@ export class MempoolEvents {
     return steps
   }
 
-  #isNew({ epoch, sequence }: NodeEvent): boolean {
-    if (epoch < this.#epoch || (epoch === this.#epoch && sequence <= this.#sequence)) return false
-    if (epoch !== this.#epoch) this.#snapshot = undefined
-    this.#epoch = epoch
-    this.#sequence = sequence
+  #isNew(event: NodeEvent): boolean {
+    if (!isAfter(event, this.#last)) return false
+    if (event.epoch !== this.#last.epoch) this.#snapshot = undefined
+    this.#last = { epoch: event.epoch, sequence: event.sequence }
     return true
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { networkOfNode } from '../chain/networks.js'
+import type { BlockId } from '../chain/block.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import { backoffMs } from '../node/backoff.js'
@@ -7,7 +8,7 @@ import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
 import type { NodeChainInfo } from '../node/replies.js'
 import { BlockSource } from './chain/block-source.js'
-import { ChainWriter, type Identity, type Target } from './chain/chain-writer.js'
+import { ChainWriter, type Identity } from './chain/chain-writer.js'
 import { DamageReports } from './heal/damage-reports.js'
 import {
   isFatal,
@@ -250,7 +251,7 @@ export class Poller {
   }
 
   /** Moves our chain towards a tip that the node named; stops early where the node's chain moves meanwhile. */
-  async #follow(session: Session, target: Target, signal: AbortSignal): Promise<void> {
+  async #follow(session: Session, target: BlockId, signal: AbortSignal): Promise<void> {
     const fork = await this.#fork(session, target, signal)
     const stop = new AbortController()
     const beating = this.#keepBeating(session, AbortSignal.any([signal, stop.signal]))
@@ -266,7 +267,7 @@ export class Poller {
   }
 
   /** @returns the height of the last block in common, -1 for an empty log. @throws WrongChainError where there is none. */
-  async #fork({ chain }: Session, target: Target, signal: AbortSignal): Promise<number> {
+  async #fork({ chain }: Session, target: BlockId, signal: AbortSignal): Promise<number> {
     const own = chain.chain
     const ownHash = async (height: number): Promise<string> => (await own.at(height)).hash
     const fork = await forkWithNode({ height: own.height, ownHash }, target, this.#options.node, signal)
@@ -277,7 +278,7 @@ export class Poller {
     )
   }
 
-  async #advance(session: Session, fork: number, target: Target, signal: AbortSignal): Promise<void> {
+  async #advance(session: Session, fork: number, target: BlockId, signal: AbortSignal): Promise<void> {
     const { node, inFlight, logger } = this.#options
     const { chain } = session
     if (fork === target.height) {
@@ -301,7 +302,7 @@ export class Poller {
     }
   }
 
-  async #disconnect({ chain, pool }: Session, height: number, target: Target): Promise<void> {
+  async #disconnect({ chain, pool }: Session, height: number, target: BlockId): Promise<void> {
     const from = chain.chain.height
     if (from <= height) return
     await chain.disconnectTo(height, target, ({ hash }) => {
@@ -311,7 +312,7 @@ export class Poller {
     this.#options.logger.info({ from, to: height, depth: from - height }, 'the node left a branch')
   }
 
-  async #connect({ chain, pool }: Session, blocks: readonly VerifiedBlock[], target: Target): Promise<void> {
+  async #connect({ chain, pool }: Session, blocks: readonly VerifiedBlock[], target: BlockId): Promise<void> {
     const last = blocks.at(-1)
     if (last === undefined) return
     await chain.connect(blocks, target)

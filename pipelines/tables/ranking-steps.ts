@@ -1,3 +1,4 @@
+import type { BlockId } from '../chain/block.js'
 import type { Database } from './clickhouse.js'
 import { type Filter, newestRanking, type Ranking } from './ranking.js'
 import { mustBeNewest, whileNewest } from './writers.js'
@@ -9,9 +10,7 @@ import { mustBeNewest, whileNewest } from './writers.js'
 type Phase = 'base' | 'changes' | 'order' | 'number'
 
 /** A ranking that is being built, and how far it is: the newest row of `ranking_steps`. */
-export interface Build {
-  readonly height: number
-  readonly hash: string
+export interface Build extends BlockId {
   readonly base: Ranking
   readonly step: number
   readonly phase: Phase
@@ -29,12 +28,7 @@ export const STEP_TABLES = ['ranking_changes', 'ranking_order', 'ranking_steps']
  * @param db whose `rely` was called.
  * @throws Superseded where there is a newer writer.
  */
-export async function beginBuild(
-  db: Database,
-  filter: Filter,
-  at: { readonly height: number; readonly hash: string },
-  writer: bigint,
-): Promise<Build> {
+export async function beginBuild(db: Database, filter: Filter, at: BlockId, writer: bigint): Promise<Build> {
   const base = await newestRanking(db, filter)
   const phase = base.size === 0 ? 'changes' : 'base'
   const done = phase === 'base' ? 0 : base.height

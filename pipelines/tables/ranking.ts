@@ -1,11 +1,9 @@
+import type { BlockId } from '../chain/block.js'
 import type { Database } from './clickhouse.js'
 import type { Querier } from './keys.js'
 
-/** All funded addresses by balance as of a block: true as long as that block is of the chain. */
-export interface Ranking {
-  /** -1: the empty one, before any block. */
-  readonly height: number
-  readonly hash: string
+/** All funded addresses by balance as of a block: true as long as that block is of the chain. Height -1: the empty one, before any block. */
+export interface Ranking extends BlockId {
   /** Funded addresses in it. */
   readonly size: number
 }
@@ -120,9 +118,7 @@ export async function forgetRankings(db: Database, rankings: readonly Ranking[])
 }
 
 /** The rows of one ranking in a table that is partitioned by rankings. */
-export interface RankingPart {
-  readonly height: number
-  readonly hash: string
+export interface RankingPart extends BlockId {
   /** Of the partition. */
   readonly id: string
 }

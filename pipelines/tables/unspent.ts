@@ -1,13 +1,11 @@
+import type { BlockId } from '../chain/block.js'
 import { depthOf } from './chain-tables.js'
 import type { Database } from './clickhouse.js'
 import type { Querier } from './keys.js'
 import { mustBeNewest, whileNewest } from './writers.js'
 
-/** The unspent outputs of a script as of a block, numbered: true as long as that block is of the chain. */
-export interface UnspentList {
-  /** -1: the empty one, before any block. */
-  readonly height: number
-  readonly hash: string
+/** The unspent outputs of a script as of a block, numbered: true as long as that block is of the chain. Height -1: the empty one, before any block. */
+export interface UnspentList extends BlockId {
   readonly size: number
 }
 
@@ -153,7 +151,7 @@ export async function buildList(
   db: Database,
   of: UnspentOf,
   base: UnspentList,
-  at: { readonly height: number; readonly hash: string },
+  at: BlockId,
   writer: bigint,
 ): Promise<UnspentList> {
   const { scriptHash, filter } = of

@@ -1,4 +1,5 @@
 import { type Block, parseBlock } from '../../chain/block.js'
+import { asBuffer } from '../../chain/bytes.js'
 import { hexOf } from '../../chain/hash.js'
 import type { Network } from '../../chain/networks.js'
 import type { Prevout } from '../../chain/prevout.js'
@@ -59,8 +60,4 @@ function parse(position: number, event: BlockConnected, network: Network): Block
   } catch (error) {
     throw new PoisonEvent('chain', position, `block ${hexOf(event.hash)} cannot be read: ${String(error)}`)
   }
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

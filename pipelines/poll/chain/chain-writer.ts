@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ChainEventSchema, ResumeSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import type { BlockId } from '../../chain/block.js'
 import { displayBytes } from '../../chain/hash.js'
 import type { Network } from '../../chain/networks.js'
 import { encodeChainEvent } from '../../events/chain-event.js'
@@ -14,11 +15,6 @@ import { NO_HASH, type VerifiedBlock } from './verified-block.js'
 export interface Identity {
   readonly network: Network
   readonly genesisHash: string
-}
-
-export interface Target {
-  readonly height: number
-  readonly hash: string
 }
 
 /** Where a new epoch is to go on instead of at the log's end: it supersedes what the log holds after that block. */
@@ -128,7 +124,7 @@ export class ChainWriter {
    * Takes the tip off down to (not including) a height, newest first.
    * @param target the node's tip as last seen: a state that is there may be shown.
    */
-  async disconnectTo(height: number, target: Target, onGone: (link: Link) => void): Promise<void> {
+  async disconnectTo(height: number, target: BlockId, onGone: (link: Link) => void): Promise<void> {
     while (this.chain.height > height) {
       const lowest = Math.max(height + 1, this.chain.height - MAX_BATCH + 1)
       // Also fetches the parent of the last one, the tip to be.
@@ -148,7 +144,7 @@ export class ChainWriter {
   }
 
   /** Puts blocks on top, lowest first; each must follow the one before. */
-  async connect(blocks: readonly VerifiedBlock[], target: Target): Promise<void> {
+  async connect(blocks: readonly VerifiedBlock[], target: BlockId): Promise<void> {
     for (let from = 0; from < blocks.length;) {
       const batch: { readonly settled: boolean; readonly event: Payload }[] = []
       const first = from

@@ -1,3 +1,4 @@
+import type { BlockId } from '../../chain/block.js'
 import type { NodeClient } from '../../node/client.js'
 
 /** Hashes by height of two chains that may share a beginning. */
@@ -38,7 +39,7 @@ export async function findFork(chains: TwoChains): Promise<number> {
  */
 export function forkWithNode(
   own: { readonly height: number; readonly ownHash: TwoChains['ownHash'] },
-  tip: { readonly height: number; readonly hash: string },
+  tip: BlockId,
   node: NodeClient,
   signal: AbortSignal,
 ): Promise<number> {

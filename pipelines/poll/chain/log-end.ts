@@ -1,5 +1,6 @@
 import type { Network } from '../../chain/networks.js'
 import type { EventLog } from '../../log/port.js'
+import { isAfter } from '../../log/written.js'
 import {
   backwards,
   type ChainNote,
@@ -115,8 +116,7 @@ function foldForward(newestFirst: readonly ChainNote[]): Fold {
   let sequence = -1n
   for (let i = newestFirst.length - 1; i >= 0; i--) {
     const note = newestFirst[i]
-    if (note === undefined || note.epoch < fold.epoch) continue
-    if (note.epoch === fold.epoch && note.sequence <= sequence) continue
+    if (note === undefined || !isAfter(note, { epoch: fold.epoch, sequence })) continue
     fold.epoch = note.epoch
     sequence = note.sequence
     if (note.kind === 'epoch') {

@@ -1,10 +1,11 @@
+import type { BlockId } from '../../chain/block.js'
 import { hexOf } from '../../chain/hash.js'
 import type { Network } from '../../chain/networks.js'
 import type { EventLog } from '../../log/port.js'
 import type { NodeClient } from '../../node/client.js'
 import type { NodeChainInfo } from '../../node/replies.js'
 import { findConnected, type Link } from '../chain/chain-log.js'
-import type { Identity, Repair, Target } from '../chain/chain-writer.js'
+import type { Identity, Repair } from '../chain/chain-writer.js'
 import { type DamageReport, newestHead } from './damage-reports.js'
 import { LogLostError, PrunedNodeError, UnsteadyNodeError, WrongChainError } from '../errors.js'
 import { forkWithNode } from '../chain/fork.js'
@@ -155,7 +156,7 @@ function refuseForeignLog({ chain }: DamageReport, own: OwnChain, fork: number, 
   )
 }
 
-const tipOf = ({ blocks, bestblockhash }: NodeChainInfo): Target => ({ height: blocks, hash: bestblockhash })
+const tipOf = ({ blocks, bestblockhash }: NodeChainInfo): BlockId => ({ height: blocks, hash: bestblockhash })
 
 async function hashOnNode(
   height: number,

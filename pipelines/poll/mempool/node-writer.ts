@@ -6,11 +6,12 @@ import {
   PoolLeft_Reason,
   type PoolLeftSchema,
 } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import type { BlockId } from '../../chain/block.js'
 import { displayBytes } from '../../chain/hash.js'
 import type { EventLog } from '../../log/port.js'
 import { messageIn, recordsOf } from '../../log/records.js'
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
-import { MAX_BATCH_BYTES, type ChainWriter, type Target } from '../chain/chain-writer.js'
+import { MAX_BATCH_BYTES, type ChainWriter } from '../chain/chain-writer.js'
 import { LogMovedError } from '../errors.js'
 import type { Left } from './delta.js'
 import { slicesOf } from '../slices.js'
@@ -37,7 +38,7 @@ export class NodeWriter {
     this.#chain = chain
   }
 
-  async heartbeat(timeMs: number, node: Target, pollIntervalMs: number): Promise<void> {
+  async heartbeat(timeMs: number, node: BlockId, pollIntervalMs: number): Promise<void> {
     const value = {
       timeMs: BigInt(timeMs),
       nodeHeight: node.height,

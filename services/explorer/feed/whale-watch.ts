@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { BlockId } from '../../../pipelines/chain/block.js'
 import type { Definitions } from '../definitions/definitions.js'
 import type { Feed } from './feed.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
@@ -44,10 +45,7 @@ export class WhaleWatch {
   }
 
   /** What these blocks would make known; tell it when their head is adopted. @throws DatabaseUnavailable. */
-  async alertsOf(
-    blocks: readonly { readonly height: number; readonly hash: string }[],
-    tables = this.#parts.tables,
-  ): Promise<WhaleAlert[]> {
+  async alertsOf(blocks: readonly BlockId[], tables = this.#parts.tables): Promise<WhaleAlert[]> {
     const { threshold } = this.#parts
     const naming = this.#naming()
     if (naming === undefined || blocks.length === 0) return []

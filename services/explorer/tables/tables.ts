@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { BlockId } from '../../../pipelines/chain/block.js'
 import { type Body, readBodies } from '../../../pipelines/tables/bodies.js'
 import { SCRIPT_TX_COLUMNS, SPENDS, TX_PLACES, TX_WITNESSES } from '../../../pipelines/tables/chain-tables.js'
 import { KEYS, type Querier } from '../../../pipelines/tables/keys.js'
@@ -235,7 +236,7 @@ function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<st
 /** Places of the transactions of a block with these indexes, in order, each once. */
 export async function placesOfBlock(
   tables: Querier,
-  block: { readonly height: number; readonly hash: string },
+  block: BlockId,
   from: number,
   to: number,
 ): Promise<Place[]> {
@@ -272,11 +273,7 @@ export async function whalePlaces(
 }
 
 /** Places of the transactions of these blocks that move more than a value (base units), in the order of the chain. */
-export async function whalesIn(
-  tables: Querier,
-  least: bigint,
-  blocks: readonly { readonly height: number; readonly hash: string }[],
-): Promise<Place[]> {
+export async function whalesIn(tables: Querier, least: bigint, blocks: readonly BlockId[]): Promise<Place[]> {
   const heights = blocks.map(({ height }) => height)
   const rows = `FROM block_txs WHERE moved > {least:UInt64} AND height BETWEEN {from:UInt32} AND {to:UInt32}
     AND block_hash IN ${KEYS} ORDER BY height, tx_index LIMIT 1 BY height, block_hash, tx_index`
