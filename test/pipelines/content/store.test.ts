@@ -113,8 +113,8 @@ describe('a fault', () => {
       { file: 'binary.md', line: 2, message: 'it is not UTF-8' },
     ])
     expect(said.map(({ fields }) => fields)).toEqual([
-      { file: 'bad.mdx', line: 3 },
-      { file: 'binary.md', line: 2 },
+      { code: 'HW_CONTENT_INVALID', file: 'bad.mdx', line: 3 },
+      { code: 'HW_CONTENT_INVALID', file: 'binary.md', line: 2 },
     ])
   })
 
