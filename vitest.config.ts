@@ -2,7 +2,13 @@ import { defineConfig } from 'vitest/config'
 
 const MINUTE = 60_000
 
-const shared = { pool: 'forks' as const, hookTimeout: 3 * MINUTE, teardownTimeout: 30_000 }
+// Limits for tests that hang, not for speed: beside eight busy loops tests take ten times as long.
+const shared = {
+  pool: 'forks' as const,
+  testTimeout: 10 * MINUTE,
+  hookTimeout: 10 * MINUTE,
+  teardownTimeout: MINUTE,
+}
 
 export default defineConfig({
   test: {
@@ -15,8 +21,6 @@ export default defineConfig({
           name: 'fast',
           include: ['test/**/*.test.ts'],
           exclude: ['test/system/**'],
-          // A limit for tests that hang, not for speed: beside eight busy loops tests take ten times as long.
-          testTimeout: 3 * MINUTE,
           maxWorkers: 2,
           // Modules are loaded once per worker, not per file: tests must not leave modules changed.
           isolate: false,
@@ -31,7 +35,6 @@ export default defineConfig({
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           setupFiles: ['test/harness/report-processes.ts'],
-          testTimeout: 10 * MINUTE,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },

@@ -28,8 +28,13 @@ describe('a load', () => {
     const names = Array.from({ length: paths }, (_, index) => `/${String(index)}`)
     return { client: new LoadClient({ port, paths: names }), asked }
   }
-  const send = (response: ServerResponse, status: number, headers: Record<string, string> = {}): void => {
-    const body = 'x'.repeat(100_000)
+  const send = (
+    response: ServerResponse,
+    status: number,
+    headers: Record<string, string> = {},
+    size = 100_000,
+  ): void => {
+    const body = 'x'.repeat(size)
     response.writeHead(status, { 'content-length': String(body.length), ...headers }).end(body)
   }
   const open = { kind: 'open', warmUpSeconds: 0, seconds: 1, rate: 100 } as const
@@ -39,15 +44,15 @@ describe('a load', () => {
     const held: ServerResponse[] = []
     const { client, asked } = await start(100, (_, response) => {
       held.push(response)
-      // A closed loop of fewer connections would wait for ever.
-      if (held.length === 100) for (const each of held) send(each, 200)
+      // A closed loop of fewer connections would wait for ever. The last is answered first.
+      if (held.length === 100) for (const each of held.reverse()) send(each, 200, {}, 1)
     })
     const result = await client.make({ ...open, leaverEvery: NEVER })
     expect(new Set(asked).size).toBe(100)
     expect(result.times).toHaveLength(100)
     expect(result.lags).toHaveLength(100)
     expect(result.others).toEqual({})
-    // The first was due 990 ms before the last, and had its answer with it.
+    // The first was due 990 ms before the last, and had its answer no earlier.
     expect(Math.max(...result.times) - Math.min(...result.times)).toBeGreaterThan(900)
   })
 
@@ -94,14 +99,17 @@ describe('a load', () => {
 
   it('of connections that wait has no more under way than these', async () => {
     let [now, most] = [0, 0]
+    const held: (() => void)[] = []
     const { client, asked } = await start(1_000_000, (_, response) => {
       most = Math.max(most, ++now)
-      setTimeout(() => {
+      held.push(() => {
         now--
-        send(response, 200)
-      }, 20)
+        send(response, 200, {}, 1)
+      })
+      // None is answered before all wait, so that all do at least once.
+      if (most === 7) for (const each of held.splice(0)) setTimeout(each, 20)
     })
-    const result = await client.make({ kind: 'closed', connections: 7, warmUpSeconds: 0, seconds: 1 })
+    const result = await client.make({ kind: 'closed', connections: 7, warmUpSeconds: 0, seconds: 3 })
     expect(most).toBe(7)
     expect(result.times.length).toBeGreaterThan(7)
     expect(asked.length - result.times.length).toBeLessThanOrEqual(7)

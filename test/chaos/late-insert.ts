@@ -33,7 +33,7 @@ async function halfReorganisation(world: World): Promise<string> {
   const first = (await node.hashes(height))[height - 1] ?? ''
   links.node.hold(`"method":"getblock","params":["${second}"`)
   poller.start()
-  await until('the first block is in the log', async () => (await lastConnected(log)) === first, WAIT_MS)
+  await until('the first block is in the log', async () => (await lastConnected(log)) === first)
   return first
 }
 
@@ -52,18 +52,18 @@ export const lateInsert: Fault = {
     const held = links.writer.hold('INTO+blocks+')
     const block = await halfReorganisation(world)
     node.replaced.add(block)
-    await until('its row is on its way', () => held.count > 0, WAIT_MS)
+    await until('its row is on its way', () => held.count > 0)
     first.signal('SIGSTOP')
     links.writer.holdNoMore()
     await world.service('poller').kill()
     await links.node.mend()
     const { hash } = await node.order('reorg?depth=2&length=3')
     world.service('poller').start()
-    await until('the node is followed', async () => (await lastConnected(log)) === hash, WAIT_MS)
+    await until('the node is followed', async () => (await lastConnected(log)) === hash)
     world.another('materializer')
     const { height } = await node.order(`mine?blocks=${String(FINALITY_DEPTH + 2)}`)
     const isFinal = async (): Promise<boolean> => ((await latestHead(world.db))?.tipHeight ?? 0) >= height
-    await until('another has taken over', isFinal, WAIT_MS)
+    await until('another has taken over', isFinal)
     await level(world, 'after another has taken over')
     // The rows of the next blocks come after all rows of this one: there it ends, before it can mend what it did.
     const next = links.writer.hold('INTO+blocks+')
@@ -72,7 +72,7 @@ export const lateInsert: Fault = {
     // On Kafka one that was superseded stands by.
     const standsBy = (): boolean =>
       world.broker !== undefined && world.options.control !== 'fence' && held.answered
-    await until('it ends, or goes on', () => !first.alive || next.count > 0 || standsBy(), WAIT_MS)
+    await until('it ends, or goes on', () => !first.alive || next.count > 0 || standsBy())
     await first.kill()
     links.writer.holdNoMore()
   },

@@ -134,7 +134,7 @@ export class World {
   }
 
   async engineAnswers(): Promise<void> {
-    await until('the engine answers', async () => (await fetch(`${this.engineUrl}/ping`)).ok, 60_000)
+    await until('the engine answers', async () => (await fetch(`${this.engineUrl}/ping`)).ok)
   }
 
   /** kill -9 of ClickHouse itself, not only of the process that holds it. */

@@ -21,12 +21,12 @@ export interface Ran {
   readonly output: string
 }
 
-/** Runs a program of the machine in the project's folder, a minute at most; standard output and error in one. */
+/** Runs a program of the machine in the project's folder, for some minutes at most; standard output and error in one. */
 export function ran(program: string, args: readonly string[]): Ran {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd: ROOT,
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 300_000,
   })
   return { status, output: error === undefined ? stdout + stderr : error.message }
 }

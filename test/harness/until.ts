@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Of what hangs, and no bound on speed: a starved machine takes ten times as long. Less than a test may take, so that it is named. */
-const PATIENCE_MS = 150_000
+const PATIENCE_MS = 300_000
 
 /**
  * Waits for a condition, looking often; never a guessed sleep. Its end stops what hangs and is no bound on speed.

@@ -64,7 +64,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     for (const name of ['poller', 'explorer']) add(name, name)
     for (const key of ['one', 'two']) add(key, 'materializer')
     await shown()
-  }, 180_000)
+  })
   afterAll(async () => {
     for (const each of Object.values(service)) await each.kill()
     await db.close()
@@ -72,7 +72,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     await admin.disconnect()
     await cluster.stop()
     await rm(folder, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   const control = async (what: string): Promise<void> => {
     const answer = await fetch(new URL(`/control/${what}`, node.url.replace(/\/\/.*@/, '//')), {

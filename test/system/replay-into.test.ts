@@ -83,7 +83,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     for (const channel of ['blocks', 'reorgs']) await feed.subscribe(channel)
     paths = await pathsOfReads((path) => clean.get(path), BLOCKS)
     reading = read()
-  }, 300_000)
+  })
 
   afterAll(async () => {
     isOver = true

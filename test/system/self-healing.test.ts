@@ -119,7 +119,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     await clean.level()
     events = await valuesOf(clean.log, 'chain')
     kept = opened.splice(0)
-  }, 180_000)
+  })
   afterEach(async () => {
     for (const each of opened.splice(0).reverse()) await each()
   })
@@ -127,7 +127,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     for (const each of kept.reverse()) await each()
     await node.close()
     await cluster?.stop()
-  }, 60_000)
+  })
 
   function mine(blocks: number): void {
     for (let block = 0; block < blocks; block++) node.simulation.mine({})
@@ -168,18 +168,14 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
 
   /** Polls and materializes by turns, as the two processes do, until the index is where the node is. */
   async function heal(healing: Pipeline, tip = node.chain.tip.hash): Promise<void> {
-    await until(
-      'the index is where the node is',
-      async () => {
-        await healing.materialize()
-        await healing.poll().catch((error: unknown) => {
-          if (error instanceof WrongChainError || error instanceof PrunedNodeError) throw error
-        })
-        await healing.materialize()
-        return healing.fold.damage === undefined && (await latestHead(healing.db))?.tipHash === tip
-      },
-      120_000,
-    )
+    await until('the index is where the node is', async () => {
+      await healing.materialize()
+      await healing.poll().catch((error: unknown) => {
+        if (error instanceof WrongChainError || error instanceof PrunedNodeError) throw error
+      })
+      await healing.materialize()
+      return healing.fold.damage === undefined && (await latestHead(healing.db))?.tipHash === tip
+    })
   }
 
   /** The rows, what the API answers of them, and the numbers of the feed. */
@@ -257,15 +253,11 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     // The materializer looks whether the log has become shorter while it has nothing to do.
     const stop = new AbortController()
     const running = healing.fold.run(stop.signal)
-    await until(
-      'the index is where the node is',
-      async () => {
-        // The first poll finds the log shorter than it left it.
-        await healing.poll().catch(() => undefined)
-        return (await latestHead(healing.db))?.tipHash === node.chain.tip.hash
-      },
-      120_000,
-    )
+    await until('the index is where the node is', async () => {
+      // The first poll finds the log shorter than it left it.
+      await healing.poll().catch(() => undefined)
+      return (await latestHead(healing.db))?.tipHash === node.chain.tip.hash
+    })
     await until('a heartbeat of the new log is applied', async () => {
       await healing.poll()
       const values = await valuesOf(log, 'committed')

@@ -97,14 +97,14 @@ describe.skipIf(COMMIT === '')(`a data directory that ${COMMIT} wrote`, () => {
       ...{ DATA_DIR: folder, NODE_RPC_URL: node.url, EXPLORER_PORT: String(port), EXPLORER_GRPC_PORT: '0' },
       ...{ RATE_LIMIT_PER_MINUTE: '0', POLL_INTERVAL_MS: '50', FINALITY_DEPTH: String(DEPTH) },
     }
-  }, 600_000)
+  })
 
   afterAll(async () => {
     await stopAll()
     await clean?.close()
     await node.close()
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
-  }, 120_000)
+  })
 
   it('is written, with reorganisations and a mempool, by processes that are then killed', async () => {
     startAll(root)
@@ -116,7 +116,7 @@ describe.skipIf(COMMIT === '')(`a data directory that ${COMMIT} wrote`, () => {
     expect((await ask('/mempool/summary')).body.txCount).toBeGreaterThan(10)
     await killAll()
     expect((await readFile(join(folder, 'log', 'data.mdb'))).length).toBeGreaterThan(0)
-  }, 600_000)
+  })
 
   it('is opened by this version, which answers or says why it does not yet, and ends as a clean index', async () => {
     // The node goes on meanwhile, and leaves a branch that the earlier version has indexed.
@@ -152,7 +152,7 @@ describe.skipIf(COMMIT === '')(`a data directory that ${COMMIT} wrote`, () => {
       )
     await expectEqualToCleanIndex(state)
     await expectCleanAudit()
-  }, 600_000)
+  })
 
   it('is refused by the version that wrote it, which changes nothing', async () => {
     await stopAll()
@@ -171,7 +171,7 @@ describe.skipIf(COMMIT === '')(`a data directory that ${COMMIT} wrote`, () => {
     expect(processes.filter(({ alive }) => !alive).map(({ name }) => name)).toEqual([])
     await expectEqualToCleanIndex(state)
     await expectCleanAudit()
-  }, 600_000)
+  })
 
   /** Every declared read answers the same: status, body and, of what a state alone decides, ETag. */
   async function expectEqualToCleanIndex({ hash }: { hash: string }): Promise<void> {

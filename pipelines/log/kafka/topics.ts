@@ -12,52 +12,64 @@ export const MAX_BATCH_BYTES = 64 << 20
 /** Kafka deletes whole segments, and none that is still written to. */
 const SEGMENT_MS = 3_600_000
 const MOST_REPLICAS = 3
-/** How often, and how long between, a new topic is looked for on a broker: five seconds. */
-const MOST_LOOKS = 50
+/** How often, and how long between, new topics are looked for on a broker: a minute, for a starved cluster takes as long. */
+const MOST_LOOKS = 600
 const LOOK_AGAIN_MS = 100
+/** The time that a broker has to make topics, which it goes on to do after it. */
+const MAKING_MS = 30_000
+/** Types of errors that say that topics are being made. */
+const BEING_MADE: ReadonlySet<unknown> = new Set([
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'LEADER_NOT_AVAILABLE',
+  'REQUEST_TIMED_OUT',
+])
 
 /** The topics of the broker cannot carry the log; the message says which setting to change. */
 class WrongTopic extends coded('HW_TOPIC_INVALID') {}
 
 /**
  * Makes the topics that are missing: one partition each, for order is the point of the log; three replicas where there are
- * as many brokers, of which two must have an event before it counts as written.
+ * as many brokers, of which two must have an event before it counts as written. Resolves when the broker that is asked knows
+ * them: it may be the last to hear of what the controller has made, and the driver does not ask again.
  * @throws WrongTopic for one that is there, and is none that the log can be on.
  */
 export async function ensureTopics(admin: Admin, nameOf: (topic: Topic) => string): Promise<void> {
-  const there = new Set(await admin.listTopics())
-  const missing = TOPICS.filter((topic) => !there.has(nameOf(topic)))
-  if (missing.length > 0) {
-    const { brokers } = await admin.describeCluster()
-    const replicationFactor = Math.min(brokers.length, MOST_REPLICAS)
-    await admin.createTopics({
-      waitForLeaders: true,
-      topics: missing.map((topic) => ({
-        topic: nameOf(topic),
-        numPartitions: 1,
-        replicationFactor,
-        configEntries: Object.entries(settingsOf(topic, replicationFactor)).map(([name, value]) => ({
-          name,
-          value,
-        })),
-      })),
-    })
-  }
-  await untilKnown(() => refuseWrong(admin, nameOf))
-}
-
-/** A broker may not have heard yet of topics that the controller has made; the driver does not try this again. */
-async function untilKnown(look: () => Promise<void>): Promise<void> {
-  for (let tries = 1; ; tries++) {
+  for (let looks = 1; ; looks++) {
     try {
-      await look()
-      return
+      await makeMissing(admin, nameOf)
+      return await refuseWrong(admin, nameOf)
     } catch (error) {
-      const isUnknown = (error as { type?: unknown }).type === 'UNKNOWN_TOPIC_OR_PARTITION'
-      if (!isUnknown || tries === MOST_LOOKS) throw error
+      if (!areBeingMade(error) || looks === MOST_LOOKS) throw error
       await sleep(LOOK_AGAIN_MS)
     }
   }
+}
+
+/** The driver has one error for several topics, with one for each of them. */
+function areBeingMade(error: unknown): boolean {
+  const { errors = [error] } = error as { readonly errors?: readonly unknown[] }
+  return errors.every((each) => BEING_MADE.has((each as { readonly type?: unknown }).type))
+}
+
+async function makeMissing(admin: Admin, nameOf: (topic: Topic) => string): Promise<void> {
+  const there = new Set(await admin.listTopics())
+  const missing = TOPICS.filter((topic) => !there.has(nameOf(topic)))
+  if (missing.length === 0) return
+  const { brokers } = await admin.describeCluster()
+  const replicationFactor = Math.min(brokers.length, MOST_REPLICAS)
+  await admin.createTopics({
+    timeout: MAKING_MS,
+    waitForLeaders: true,
+    topics: missing.map((topic) => ({
+      topic: nameOf(topic),
+      numPartitions: 1,
+      replicationFactor,
+      configEntries: Object.entries(settingsOf(topic, replicationFactor)).map(([name, value]) => ({
+        name,
+        value,
+      })),
+    })),
+  })
 }
 
 function settingsOf(topic: Topic, replicas: number): Record<string, string> {

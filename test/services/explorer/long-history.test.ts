@@ -15,7 +15,7 @@ import { whalePlaces } from '../../../services/explorer/tables/tables.js'
 import { BUSY, writeBusyScript } from '../../harness/busy-script.js'
 import { Counting } from '../../harness/counting.js'
 import { useDatabase } from '../../harness/engine.js'
-import { getAnswer } from '../../harness/pipeline.js'
+import { getSteadyAnswer } from '../../harness/pipeline.js'
 
 const TXS = 200_000
 /** Four transactions a block; every tenth of them spends what the one before it received. */
@@ -78,7 +78,7 @@ describe('an address with 200,000 transactions', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  const get = (path: string) => getAnswer(`${explorer.url}/api/v1/address/${path}`)
+  const get = (path: string) => getSteadyAnswer(`${explorer.url}/api/v1/address/${path}`)
 
   /** The rows that the server reads for an answer: its queries are asked again, each by itself, with what they were given. */
   async function rowsRead(path: string): Promise<number> {

@@ -33,6 +33,22 @@ describe('topics that were made a moment ago', () => {
     expect(looks()).toBe(4)
   })
 
+  it('are waited for where a starved broker says that making them takes long', async () => {
+    const { admin } = brokers(0, '')
+    const made: number[] = []
+    const errors = TOPICS.map(() => Object.assign(new Error('slow'), { type: 'REQUEST_TIMED_OUT' }))
+    Object.assign(admin, {
+      listTopics: () => Promise.resolve(made.length < 2 ? [] : [...TOPICS]),
+      describeCluster: () => Promise.resolve({ brokers: [{}] }),
+      createTopics: ({ topics }: { topics: unknown[] }) => {
+        made.push(topics.length)
+        return Promise.reject(Object.assign(new Error('slow'), { errors }))
+      },
+    })
+    await ensureTopics(admin, (topic) => topic)
+    expect(made).toEqual([TOPICS.length, TOPICS.length])
+  })
+
   it('are not looked for again where something else is wrong', async () => {
     const { admin, looks } = brokers(1, 'TOPIC_AUTHORIZATION_FAILED')
     await expect(ensureTopics(admin, (topic) => topic)).rejects.toThrow('not there')

@@ -44,51 +44,47 @@ describe('an explorer whose database is of an earlier version', () => {
   const get = (path: string): Promise<Answer> => getAnswer(explorer.url + path)
   const total = async (): Promise<number> => (await readMigrations()).length
 
-  it(
-    'says so with progress while two processes upgrade it, until it is done',
-    { timeout: 60_000 },
-    async () => {
-      const waiting = {
-        ...{ migrationsDone: 1, migrationsTotal: await total(), migration: '0002_statistics.sql' },
-        partsLeft: 0,
-      }
-      for (const path of ['/blocks/tip', '/stats/summary', '/block/7', '/txs/recent']) {
-        const { status, headers, body } = await get(`/api/v1${path}`)
-        expect({ path, status, body }).toEqual({
-          ...{ path, status: 503 },
-          body: { error: 'Index is upgrading', code: 'HW_UPGRADING', ...waiting },
-        })
-        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
-        expect(headers.get('cache-control')).toBe('no-store')
-      }
-      expect(await get('/health')).toMatchObject({
-        status: 503,
-        body: { status: 'degraded', error: 'Index is upgrading', upgrade: waiting },
+  it('says so with progress while two processes upgrade it, until it is done', async () => {
+    const waiting = {
+      ...{ migrationsDone: 1, migrationsTotal: await total(), migration: '0002_statistics.sql' },
+      partsLeft: 0,
+    }
+    for (const path of ['/blocks/tip', '/stats/summary', '/block/7', '/txs/recent']) {
+      const { status, headers, body } = await get(`/api/v1${path}`)
+      expect({ path, status, body }).toEqual({
+        ...{ path, status: 503 },
+        body: { error: 'Index is upgrading', code: 'HW_UPGRADING', ...waiting },
       })
-      const client = rpcClient(ReadsService, explorer.grpcAddress ?? '')
-      try {
-        expect(await failureOf(client.tip({}))).toMatchObject({
-          ...{ status: Code.UNAVAILABLE, details: 'Index is upgrading' },
-          trailers: { 'migrations-done': '1', 'migrations-total': String(waiting.migrationsTotal) },
-        })
-      } finally {
-        client.close()
-      }
-      await db.command('SYSTEM STOP MERGES blocks')
-      for (let each = 0; each < 2; each++) clients.push(db.sibling(db.name))
-      const upgrades = Promise.all(clients.map((each) => migrate(each)))
-      await until('it says that a table is being rewritten', async () => {
-        const { status, body } = await get('/api/v1/blocks/tip')
-        expect([status, body.error]).toEqual([503, 'Index is upgrading'])
-        return body.partsLeft > 0
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(headers.get('cache-control')).toBe('no-store')
+    }
+    expect(await get('/health')).toMatchObject({
+      status: 503,
+      body: { status: 'degraded', error: 'Index is upgrading', upgrade: waiting },
+    })
+    const client = rpcClient(ReadsService, explorer.grpcAddress ?? '')
+    try {
+      expect(await failureOf(client.tip({}))).toMatchObject({
+        ...{ status: Code.UNAVAILABLE, details: 'Index is upgrading' },
+        trailers: { 'migrations-done': '1', 'migrations-total': String(waiting.migrationsTotal) },
       })
-      await db.command('SYSTEM START MERGES blocks')
-      await upgrades
-      expect(await explorer.upgraded).toBeUndefined()
-      await until('it answers', async () => (await get('/api/v1/stats/summary')).status === 200)
-      expect((await get('/health')).body).not.toHaveProperty('upgrade')
-    },
-  )
+    } finally {
+      client.close()
+    }
+    await db.command('SYSTEM STOP MERGES blocks')
+    for (let each = 0; each < 2; each++) clients.push(db.sibling(db.name))
+    const upgrades = Promise.all(clients.map((each) => migrate(each)))
+    await until('it says that a table is being rewritten', async () => {
+      const { status, body } = await get('/api/v1/blocks/tip')
+      expect([status, body.error]).toEqual([503, 'Index is upgrading'])
+      return body.partsLeft > 0
+    })
+    await db.command('SYSTEM START MERGES blocks')
+    await upgrades
+    expect(await explorer.upgraded).toBeUndefined()
+    await until('it answers', async () => (await get('/api/v1/stats/summary')).status === 200)
+    expect((await get('/health')).body).not.toHaveProperty('upgrade')
+  })
 
   it('ends where a newer version has upgraded it', async () => {
     await db.command("INSERT INTO migrations (id, name, checksum) VALUES (9999, '9999_to_come.sql', '')")
