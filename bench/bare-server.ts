@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import uWS from 'uWebSockets.js'
 
 export interface StoredAnswer {
-  /** 200 where left out. */
+  /** 200 if left out. */
   readonly status?: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Buffer

@@ -36,7 +36,7 @@ export async function measureMemory(logFolder: string): Promise<MemorySize> {
   const days = Array.from({ length: DAYS }, (_, day) => dayLike(day))
   const told = await used()
   // Held until here.
-  if (pool.size !== count || days.length !== DAYS) throw new Error('what was to be measured is gone')
+  if (pool.size !== count || days.length !== DAYS) throw new Error('what was to be measured no longer exists')
   return { perPoolTx: (filled - before) / count, poolTxSize, perDay: (told - filled) / DAYS }
 }
 

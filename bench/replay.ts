@@ -34,7 +34,7 @@ export async function replay(options: ReplayOptions): Promise<Figure[]> {
   }
 }
 
-/** @param log for LOG_URL; the embedded one where left out. */
+/** @param log for LOG_URL; the embedded one if left out. */
 async function replayFrom(log: string | undefined, options: ReplayOptions): Promise<Figure[]> {
   return withProcesses(async (startPlainly, folder) => {
     const start: Start = (name, env, args) =>

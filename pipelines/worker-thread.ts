@@ -172,7 +172,7 @@ export class BoundedThread<Job, Result> {
     const timer = setInterval(() => {
       const { user, system } = process.cpuUsage(before)
       if ((user + system) / 1000 > MOST_CPU_MS)
-        void thread.close(new TooMuch('it takes too much time: split it'))
+        void thread.close(new TooMuch('it takes too much time to read: split it'))
     }, CHECK_EVERY_MS)
     try {
       return await thread.run(job)

@@ -19,7 +19,7 @@ interface Setting<T> {
 export class ConfigError extends coded('HW_CONFIG_INVALID', StartRefused) {
   constructor(readonly faults: readonly string[]) {
     super(
-      `The configuration has ${String(faults.length)} fault(s):\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
+      `The configuration has ${String(faults.length)} error(s):\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
     )
   }
 }
@@ -34,7 +34,7 @@ function integer(
   const parse = (text: string | undefined): number => {
     if (text === undefined) return fallback
     const value = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-    if (!(value >= least && value <= most)) throw new UsageError(`must be an ${type}, not '${text}'`)
+    if (!(value >= least && value <= most)) throw new UsageError(`must be an ${type}, got '${text}'`)
     return value
   }
   return { env, type, fallback: String(fallback), secret: false, doc, parse }
@@ -50,7 +50,7 @@ function text(
 ): Setting<string> {
   const parse = (value: string | undefined): string => {
     if (value === undefined) return shape.fallback
-    if (!shape.matches.test(value)) throw new UsageError(`must be a ${shape.type}, not '${value}'`)
+    if (!shape.matches.test(value)) throw new UsageError(`must be a ${shape.type}, got '${value}'`)
     return value
   }
   return { env, type: shape.type, fallback: shape.fallback, secret: false, doc, parse }
@@ -119,7 +119,7 @@ function choice<T extends string>(
   const parse = (value: string | undefined): T | undefined => {
     if (value === undefined) return fallback
     const found = values.find((one) => one === value)
-    if (found === undefined) throw new UsageError(`must be one of ${type}, not '${value}'`)
+    if (found === undefined) throw new UsageError(`must be one of ${type}, got '${value}'`)
     return found
   }
   return { env, type, fallback: fallback ?? '', secret: false, doc, parse }

@@ -22,7 +22,7 @@ export async function openEventLog(
 ): Promise<EventLog> {
   const { logUrl: url, dataDir, kafkaSsl, kafkaUsername: username, kafkaPassword: password } = config
   if ((username === undefined) !== (password === undefined))
-    throw new StartRefused('KAFKA_USERNAME and KAFKA_PASSWORD need each other: set both or none')
+    throw new StartRefused('KAFKA_USERNAME and KAFKA_PASSWORD must be set together: set both or neither')
   const sasl =
     username === undefined || password === undefined
       ? undefined

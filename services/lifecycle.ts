@@ -114,7 +114,7 @@ function stopOnSignals(stop: AbortController, logger: Logger, deadlineMs: number
   process.on('SIGTERM', ask)
   if (process.connected) {
     process.on('disconnect', () => {
-      ask('supervisor gone')
+      ask('supervisor exited, stopping')
     })
     // The channel only tells of the supervisor's end: it is no reason to stay alive.
     process.channel?.unref()

@@ -6,7 +6,7 @@ import { coded, StartRefused } from '../pipelines/errors.js'
 export class PortTaken extends coded('HW_PORT_IN_USE', StartRefused) {
   constructor(port: number, host: string, what: string) {
     super(
-      `Port ${String(port)} on ${host}, wanted for ${what}, is taken: stop what listens there or choose another port`,
+      `Port ${String(port)} on ${host}, needed for ${what}, is in use: stop the process that listens there or choose another port`,
     )
   }
 }

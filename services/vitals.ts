@@ -55,6 +55,6 @@ export class Vitals {
     const idleMs = this.#now() - this.#workedAt
     if (this.#isWaiting || idleMs <= this.#patienceMs) return []
     const seconds = String(Math.floor(idleMs / 1000))
-    return [`no progress for ${seconds} s: ${this.#trouble ?? 'an answer is still awaited'}`]
+    return [`no progress for ${seconds} s: ${this.#trouble ?? 'still waiting for an answer'}`]
   }
 }

@@ -137,14 +137,14 @@ async function findingsOf(check: Check, context: AuditContext): Promise<Findings
     return found
   } catch (error) {
     if (!isRpcError(error, RPC_NOT_FOUND, RPC_INVALID_PARAMETER)) throw error
-    unknown.expect('a block that the node was asked for', 'there', error.message)
+    unknown.expect('a block requested from the node', 'there', error.message)
     return unknown
   }
 }
 
 async function stateNow(parts: AuditParts): Promise<{ head: Head; view: ChainView }> {
   const head = await latestHead(parts.db)
-  if (head === undefined || head.tipHeight < 0) throw new NothingIndexed('nothing is indexed yet')
+  if (head === undefined || head.tipHeight < 0) throw new NothingIndexed('the index is empty')
   return { head, view: await viewOf(parts, head) }
 }
 

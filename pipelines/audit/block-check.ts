@@ -121,7 +121,7 @@ async function compareTransactions(
     const coins = decodePrevouts(stored.prevouts)
     const told = block.tx[index]?.vin ?? []
     found.expect(
-      `what ${txid} spends`,
+      `outputs that ${txid} spends`,
       coins.map(({ value, script }) => `${String(value)} ${script.toString('hex')}`).join(', '),
       told
         .map(

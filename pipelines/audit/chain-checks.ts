@@ -26,7 +26,7 @@ export async function tipCheck(context: AuditContext, found: Findings): Promise<
   found.expect('hash of the tip', place.hash, info.bestblockhash)
 }
 
-/** Every height has one block, each stands on the one below, and the node has the same. */
+/** Every height has one block, each has as parent the one below, and the node has the same. */
 export async function chainCheck(context: AuditContext, found: Findings): Promise<void> {
   const { db, view, head, node, signal, sample, seed, progress } = context
   const filter = view.sqlFilter('height', 'hash')
@@ -45,7 +45,7 @@ export async function chainCheck(context: AuditContext, found: Findings): Promis
     { tip: head.tipHeight },
   )
   for (const { at, on, below, gap } of broken) {
-    if (gap === 1) found.expect(`block ${String(at)} stands on`, on, below)
+    if (gap === 1) found.expect(`block ${String(at)} has as parent`, on, below)
     else found.expect(`blocks missing below ${String(at)}`, gap - 1, 0)
   }
   const { blocks } = await node.chainInfo(signal)

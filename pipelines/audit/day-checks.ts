@@ -60,8 +60,7 @@ async function countDays({ db, view, head }: Parts, found: Findings): Promise<nu
     found.expect(`new addresses of ${dateOf(day)}`, fresh, byTouch.get(day)?.fresh ?? 0)
     byCount.delete(day)
   }
-  for (const day of byCount.keys())
-    found.expect(`blocks of ${dateOf(day)}`, 'missing', 'transactions are there')
+  for (const day of byCount.keys()) found.expect(`blocks of ${dateOf(day)}`, 'missing', 'transactions exist')
   return indexed.map(({ day }) => day)
 }
 

@@ -15,7 +15,7 @@ export function poolCheck(context: AuditContext, all: Findings): Promise<void> {
     found.checked = Object.keys(told).length
     for (const txid of new Set([...indexed.keys(), ...Object.keys(told)])) {
       const entry = told[txid]
-      const fee = entry === undefined ? 'not in the pool' : coinsToBaseUnits(entry.fees.base)
+      const fee = entry === undefined ? 'not in the mempool' : coinsToBaseUnits(entry.fees.base)
       const what = `fee of unconfirmed ${txid}`
       if (suspected?.has(what) !== false) found.expect(what, indexed.get(txid) ?? 'missing', fee)
     }

@@ -61,7 +61,7 @@ export class ByteReader {
     const from = this.offset
     if (length > this.#bytes.length - from) {
       throw new RangeError(
-        `${String(length)} bytes wanted at ${String(from)}, ${String(this.remaining)} left`,
+        `${String(length)} bytes expected at ${String(from)}, ${String(this.remaining)} left`,
       )
     }
     this.offset = from + length

@@ -50,7 +50,7 @@ function parseFrontmatter(yaml: string): Frontmatter {
   }
   if (value === null || value === undefined) return NONE
   if (typeof value !== 'object' || Array.isArray(value))
-    throw new ContentError(2, 'frontmatter: must be fields and their values')
+    throw new ContentError(2, 'frontmatter: must be a mapping of fields to values')
   const fields = value as Record<string, unknown>
   const lineOfField = (name: string): number => {
     const at = yaml.split('\n').findIndex((line) => line.trimStart().replace(/^["']/, '').startsWith(name))
@@ -66,7 +66,7 @@ function parseFrontmatter(yaml: string): Frontmatter {
   return {
     title: take('title', asText, 'a text'),
     description: take('description', asText, 'a text') ?? null,
-    tags: take('tags', asTags, 'a text or a list of texts') ?? [],
+    tags: take('tags', asTags, 'a string or an array of strings') ?? [],
     order: take('order', (given) => (typeof given === 'number' ? given : undefined), 'a number'),
   }
 }

@@ -169,7 +169,7 @@ export class Content {
       const fault = { file, line: error instanceof ContentError ? error.line : 1, message }
       this.#options.logger.error(
         { code: codeOf(error), file, line: fault.line },
-        `${lastGood === undefined ? 'not served' : 'served as it was before'}: ${message}`,
+        `${lastGood === undefined ? 'not served' : 'served in its previous version'}: ${message}`,
       )
       return { stamp, draft: lastGood, fault }
     }
@@ -193,7 +193,7 @@ export class Content {
       version,
     }
     if (!changed) return
-    this.#options.logger.info({ pages: pages.length, faults: all.length }, 'content read')
+    this.#options.logger.info({ pages: pages.length, faults: all.length }, 'content loaded')
     for (const listener of this.#listeners) listener()
   }
 }

@@ -24,7 +24,7 @@ export function placePages(drafted: readonly Drafted[]): { pages: Page[]; faults
     const url = urlOf(each.segments)
     const other = byUrl.get(url)
     if (other === undefined) byUrl.set(url, each)
-    else faults.push({ file: each.file, line: 1, message: `${other.file} has the URL ${url} already` })
+    else faults.push({ file: each.file, line: 1, message: `${other.file} already has the URL ${url}` })
   }
   const keys = new Map([...byUrl].map(([url, page]) => [url, sortKey(page, byUrl)]))
   const ordered = [...byUrl].sort(([a], [b]) => compareKeys(keys.get(a) ?? [], keys.get(b) ?? []))

@@ -132,7 +132,7 @@ export class ChainReader {
     return new PoisonEvent(
       'chain',
       this.#cursor + 1,
-      `the log does not hold the events up to ${last} any more`,
+      `the log no longer contains the events up to ${last} any more`,
     )
   }
 
@@ -166,7 +166,7 @@ export class ChainReader {
       case 'blockDisconnected':
         return this.#disconnect(placed, event.event.value)
       case undefined:
-        throw new PoisonEvent('chain', position, 'holds no event that this version knows')
+        throw new PoisonEvent('chain', position, 'contains no event that this version knows')
     }
   }
 
@@ -177,7 +177,7 @@ export class ChainReader {
       throw new PoisonEvent(
         'chain',
         position,
-        `an epoch of a chain with block 0 ${genesis}, here it is ${own}`,
+        `is an epoch of a chain with block 0 ${genesis}, expected ${own}`,
       )
     this.#genesis = genesis
   }
@@ -185,7 +185,7 @@ export class ChainReader {
   async #rewind(position: number, resume: Resume): Promise<void> {
     if (!(await this.#has(resume))) {
       const at = `block ${hexOf(resume.hash)} at ${String(resume.height)}`
-      throw new PoisonEvent('chain', position, `resumes at ${at}, which is not of the chain before it`)
+      throw new PoisonEvent('chain', position, `resumes at ${at}, which is not part of the chain before it`)
     }
     const height = Number(resume.height)
     this.#repeated = height < this.#tip.height ? height : undefined

@@ -65,8 +65,10 @@ export class DamageReporter {
     await this.#followRefusals()
     if (refusal === this.#refusal && performance.now() < this.#repeatAt) return false
     const says =
-      this.#refusal === '' ? 'the poller replaces it' : `the poller does not replace it: ${this.#refusal}`
-    logger.error({ code: damage.code }, `the log is damaged, ${says}: ${damage.message}`)
+      this.#refusal === ''
+        ? 'waiting for the poller to replace it'
+        : `the poller refuses to replace it: ${this.#refusal}`
+    logger.error({ code: damage.code }, `log damaged, ${says}: ${damage.message}`)
     const at = await announcer.alert(damage, await this.#stateOf(standing), this.#refusal)
     this.#alertedFrom = Math.min(this.#alertedFrom, at)
     this.#repeatAt = performance.now() + this.#waitMs
@@ -81,7 +83,7 @@ export class DamageReporter {
    */
   repaired(next: PoisonEvent | LogShrank | undefined): boolean {
     if (this.#damage === undefined || this.#damage.message === next?.message) return false
-    this.#parts.logger.warn({}, `the log is repaired, going on after: ${this.#damage.message}`)
+    this.#parts.logger.warn({}, `log repaired, continuing after: ${this.#damage.message}`)
     this.forget()
     return true
   }

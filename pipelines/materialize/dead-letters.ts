@@ -11,7 +11,7 @@ import { LogShrank, PoisonEvent } from './poison.js'
 export async function writeAside(log: EventLog, { topic, position, reason }: PoisonEvent): Promise<void> {
   const [record] = await log.read(topic, position, 1)
   if (record?.position !== position)
-    throw new LogShrank(`position ${String(position)} of topic ${topic} is gone`)
+    throw new LogShrank(`position ${String(position)} of topic ${topic} no longer exists`)
   const { value, time } = record
   const letter = {
     topic,

@@ -154,7 +154,7 @@ export class Materializer {
         this.#reader = undefined
         this.#options.observer?.failed(error)
         const waitMs = Math.min(LONGEST_BACKOFF_MS, 100 * 2 ** failures++)
-        this.#options.logger.warn({ err: error, waitMs }, 'materializing failed, trying again')
+        this.#options.logger.warn({ err: error, waitMs }, 'applying events failed, retrying')
         await sleep(waitMs, undefined, { signal }).catch(() => undefined)
       }
     }
@@ -282,7 +282,7 @@ export class Materializer {
   }
 
   get #number(): bigint {
-    if (this.#writing === undefined) throw new Error('nothing may be written before the start')
+    if (this.#writing === undefined) throw new Error('cannot write before the start')
     return this.#writing
   }
 
@@ -350,7 +350,7 @@ export class Materializer {
     const { head } = this
     if (head === undefined || fork >= this.#shownFinal) return
     const { db, logger } = this.#options
-    logger.warn({ from: this.#shownFinal, to: fork }, 'a reorganisation below the final height')
+    logger.warn({ from: this.#shownFinal, to: fork }, 'reorganisation below the final height')
     // The steps of a ranking, and lists, trust the old final height.
     await Promise.all([this.#rankings.abandonAbove(fork), this.#lister.pause()])
     const lowered = fork < head.finalHeight ? this.#again(head, { finalHeight: fork }) : head
@@ -373,7 +373,7 @@ export class Materializer {
     await writeHead(db, again)
     this.#view = await loadChainView(db, again)
     await this.#announcer.head(this.#view)
-    logger.info({ height: head.tipHeight }, 'the index has reached the node')
+    logger.info({ height: head.tipHeight }, 'index level with the node')
   }
 
   /** A head of the same state, but for this, that takes the place of one. */

@@ -63,7 +63,7 @@ export class WorkingChain {
 
   /** Notes that these blocks are written. @param sums after each of them. */
   write(blocks: readonly { readonly hash: string }[], sums: readonly Sums[]): void {
-    if (sums.length !== blocks.length) throw new Error('a block was not folded')
+    if (sums.length !== blocks.length) throw new Error('a block was not applied')
     for (const { hash } of blocks) {
       this.#written = { height: this.#written.height + 1, hash }
       this.#tail.set(this.#written.height, hash)
@@ -134,7 +134,7 @@ async function sumsOf(db: Database, { height, hash }: BlockId): Promise<Sums> {
   const sql = `SELECT ${columns} FROM blocks FINAL WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`
   const [row] = await db.query<Record<keyof Sums, string>>(sql, { height, hash })
   if (row === undefined)
-    throw new Error(`block ${hash} at ${String(height)} is of the chain and not in the tables`)
+    throw new Error(`block ${hash} at ${String(height)} is on the chain but missing from the tables`)
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, BigInt(value)]),
   ) as unknown as Sums

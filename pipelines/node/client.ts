@@ -259,7 +259,7 @@ export class NodeClient {
       const what = `HTTP ${String(status)}, ${String(body.length)} characters`
       throw new NodeFaultError(
         'invalid',
-        `the node's answer to ${method} is not whole JSON (${what})`,
+        `the reply of the node to ${method} is not complete JSON (${what})`,
         retryAfterMs,
       )
     }
@@ -268,7 +268,7 @@ export class NodeClient {
   /** At the 1st, 2nd, 4th, 8th … failure in a row: an outage of a day must not fill a disk. */
   #tell(method: string, failures: number, error: NodeFaultError): void {
     if ((failures & (failures - 1)) !== 0) return
-    this.#logger?.warn({ code: error.code, method, failures }, `${error.message}; trying again`)
+    this.#logger?.warn({ code: error.code, method, failures }, `${error.message}; retrying`)
   }
 }
 
@@ -295,7 +295,7 @@ function checked<T extends TSchema>(method: string, result: unknown, reply: repl
 }
 
 function wrongAnswer(method: string, why: string): NodeFaultError {
-  return new NodeFaultError('invalid', `the node's answer to ${method} is not what it must be: ${why}`)
+  return new NodeFaultError('invalid', `the node's answer to ${method} is invalid: ${why}`)
 }
 
 /** @throws NodeFaultError for a node that still starts, as for any other call. */
@@ -309,7 +309,7 @@ function noBatch(method: string, answer: unknown): NodeFaultError {
   }
   return wrongAnswer(
     method,
-    `a list of answers was expected for a batch, but got ${why}; NODE_RPC_URL must lead to a node, or a proxy, that takes JSON-RPC batches`,
+    `expected an array of replies to a batch, got ${why}; NODE_RPC_URL must be a node, or a proxy, that accepts JSON-RPC batches`,
   )
 }
 

@@ -85,10 +85,10 @@ export class Transport {
     if (signal?.aborted === true) return signal.reason instanceof Error ? signal.reason : error
     if (late) {
       const seconds = String(this.#timeoutMs / 1000)
-      return new NodeFaultError('timeout', `the node at ${this.address} did not answer within ${seconds} s`)
+      return new NodeFaultError('timeout', `the node at ${this.address} did not reply within ${seconds} s`)
     }
     const code = (error as NodeJS.ErrnoException).code ?? error.message
-    return new NodeFaultError('unreachable', `no answer from the node at ${this.address}: ${code}`)
+    return new NodeFaultError('unreachable', `no reply from the node at ${this.address}: ${code}`)
   }
 }
 

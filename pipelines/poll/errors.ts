@@ -35,7 +35,7 @@ export class PrunedNodeError extends coded('HW_NODE_PRUNED', StartRefused) {
 /** A block that the node gave contradicts itself. Never stored, asked for again. */
 export class BlockFaultError extends coded('HW_BLOCK_INVALID') {
   constructor(hash: string, why: string) {
-    super(`the node's block ${hash} is not what it must be: ${why}`)
+    super(`block ${hash} of the node is invalid: ${why}`)
   }
 }
 

@@ -135,7 +135,7 @@ export class Poller {
         this.#options.observer?.failed(error)
         pause = backoffMs(POLL_BACKOFF, ++failures)
         const message = error instanceof Error ? error.message : String(error)
-        this.#options.logger.error({ err: error, failures }, `poll failed, trying again: ${message}`)
+        this.#options.logger.error({ err: error, failures }, `poll failed, retrying: ${message}`)
       }
       await sleep(pause, undefined, { signal }).catch(() => undefined)
     }
@@ -180,7 +180,7 @@ export class Poller {
       }
     }
     throw new UnsteadyNodeError(
-      `the node at ${this.#options.node.address} names a tip that its own blocks do not lead to`,
+      `the node at ${this.#options.node.address} reports a tip that its blocks do not lead to`,
     )
   }
 
@@ -226,7 +226,7 @@ export class Poller {
     const height = repair.link?.height ?? -1
     logger.warn(
       { epoch, position, height, damagedPosition: repair.damagedPosition, reason: report?.reason },
-      `the log is damaged: an epoch that repairs it from block ${String(height + 1)} on was started`,
+      `log damaged: started an epoch that repairs it from block ${String(height + 1)} on`,
     )
     return chain
   }
@@ -273,7 +273,7 @@ export class Poller {
     const fork = await forkWithNode({ height: own.height, ownHash }, target, this.#options.node, signal)
     if (fork >= 0 || own.tip === undefined) return fork
     throw new WrongChainError(
-      `the node at ${this.#options.node.address} has another block 0 than the log (${chain.identity.genesisHash}): ` +
+      `the node at ${this.#options.node.address} has a different block 0 than the log (${chain.identity.genesisHash}): ` +
         'set NODE_RPC_URL to a node of the same chain, or use another DATA_DIR or LOG_URL',
     )
   }
@@ -309,7 +309,7 @@ export class Poller {
       pool.blockDisconnected(hash)
     })
     this.#options.observer?.moved('disconnected', from - height)
-    this.#options.logger.info({ from, to: height, depth: from - height }, 'the node left a branch')
+    this.#options.logger.info({ from, to: height, depth: from - height }, 'node left a branch')
   }
 
   async #connect({ chain, pool }: Session, blocks: readonly VerifiedBlock[], target: BlockId): Promise<void> {

@@ -196,7 +196,7 @@ export class Retrieval {
       try {
         await this.#update()
       } catch (error) {
-        this.#options.logger.error({ err: error }, `the index was not brought up to date: ${String(error)}`)
+        this.#options.logger.error({ err: error }, `updating the index failed: ${String(error)}`)
       }
     }
     this.#working = false
@@ -244,7 +244,7 @@ export class Retrieval {
       return await readArtefact(folder, checksum)
     } catch (error) {
       const reason = error instanceof ArtefactUnusable ? error.message : String(error)
-      logger.warn({ code: codeOf(error), folder, reason }, 'the index on disk is of no use: made anew')
+      logger.warn({ code: codeOf(error), folder, reason }, 'index on disk unusable, rebuilding it')
       return undefined
     }
   }
@@ -305,7 +305,7 @@ export class Retrieval {
       await writeArtefact(folder, { model: checksum, content, builtAtMs: this.#builtAtMs, chunks, graph })
     } catch (error) {
       // What is in memory is right; the next start has more to do.
-      logger.error({ folder, err: error }, `the index was not kept: ${String(error)}`)
+      logger.error({ folder, err: error }, `saving the index failed: ${String(error)}`)
     }
   }
 

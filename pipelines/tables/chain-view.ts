@@ -87,7 +87,9 @@ export async function loadChainView(db: Database, head: Head): Promise<ChainView
   for (let height = tipHeight; height > finalHeight; height--) {
     const link = known.get(below)
     if (link?.height !== height)
-      throw new Error(`block ${below} at ${String(height)} is of the head's chain and not in the tables`)
+      throw new Error(
+        `block ${below} at ${String(height)} is on the head's chain but missing from the tables`,
+      )
     tail.set(height, link.hash)
     below = link.prevHash
   }
@@ -138,7 +140,7 @@ export async function nextChainView(
   heads: readonly Head[],
 ): Promise<ChainView> {
   const newest = heads.at(-1)
-  if (newest === undefined) throw new RangeError('no head to go to')
+  if (newest === undefined) throw new RangeError('there is no head to move to')
   if (view === undefined || newest.finalHeight < view.head.finalHeight) return loadChainView(db, newest)
   const tail = new Map(view.tail)
   let { position, tipHeight } = view.head

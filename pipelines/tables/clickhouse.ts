@@ -148,14 +148,14 @@ export class Database {
   /** Ask when a server has acknowledged what must not be lost. @throws DatabaseUnavailable where it may be, since `rely`. */
   async mustBeWhole(): Promise<void> {
     if (this.#run === '' || (await this.#wholeRun()) === this.#run) return
-    throw new DatabaseUnavailable('the engine was started again: what it held unwritten is lost')
+    throw new DatabaseUnavailable('the engine was restarted: unwritten rows are lost')
   }
 
   /** @throws DatabaseUnavailable where it lost something; QueryRefused. */
   async #wholeRun(): Promise<string> {
     const [row] = await this.query<{ run: string; lost: string }>(RUN_AND_LOST)
     if (row === undefined || (row.run !== '' && row.lost !== '0'))
-      throw new DatabaseUnavailable('the disk refused writes of the engine, which has to start again')
+      throw new DatabaseUnavailable('the disk refused writes of the engine: the engine must be restarted')
     return row.run
   }
 
@@ -249,7 +249,7 @@ function mustFit(sql: string, params: Readonly<Record<string, unknown>>): void {
   const given = Object.values(params).reduce((sum: number, value) => sum + lengthOf(String(value)), 0)
   if (given > MOST_PARAMS)
     throw new QueryRefused(
-      `parameters of ${String(given)} characters, at most ${String(MOST_PARAMS)}: ask with queryByKeys, which slices`,
+      `parameters of ${String(given)} characters, at most ${String(MOST_PARAMS)}: use queryByKeys, which splits the keys`,
     )
   if (sql.length > MOST_QUERY_BYTES)
     throw new QueryRefused(`a query of ${String(sql.length)} characters, at most ${String(MOST_QUERY_BYTES)}`)

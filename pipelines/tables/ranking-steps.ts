@@ -145,7 +145,7 @@ async function number(db: Database, build: Build, most: number): Promise<Build |
   type Edge = { below: string; address: string; script: string }
   const [edge] = done === 0 ? [] : await db.query<Edge>(last)
   if (done > 0 && edge === undefined)
-    throw new Error(`rank ${String(done)} of the ranking of ${hash} is gone`)
+    throw new Error(`rank ${String(done)} of the ranking of ${hash} is missing`)
   const after =
     edge === undefined
       ? '1'
@@ -164,7 +164,7 @@ async function number(db: Database, build: Build, most: number): Promise<Build |
      WHERE ${isOf(build)} AND rank > ${String(done)} AND rank <= ${String(done + most)}`,
   )
   const given = Number(row?.rows ?? 0)
-  if (given > 0 && Number(row?.last) !== done + given) throw new Error(`the ranking of ${hash} is not whole`)
+  if (given > 0 && Number(row?.last) !== done + given) throw new Error(`the ranking of ${hash} is incomplete`)
   if (given === most) return { ...build, done: done + given }
   return { height, hash, size: await mustBeAll(db, build, done + given) }
 }

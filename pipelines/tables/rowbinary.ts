@@ -120,7 +120,7 @@ class RowWriter {
 
   /** A DataView's own is a third of the time of Buffer's. */
   #u64(value: bigint): void {
-    if (BigInt.asUintN(64, value) !== value) throw new RangeError(`not of 64 bits: ${String(value)}`)
+    if (BigInt.asUintN(64, value) !== value) throw new RangeError(`not a 64-bit integer: ${String(value)}`)
     this.#room(8)
     this.#view.setBigUint64(this.#took(8), value, true)
   }

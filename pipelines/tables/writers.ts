@@ -112,7 +112,7 @@ function claim(
 }
 
 const replacedBy = (db: Database, successor: string): Superseded =>
-  new Superseded(`database ${successor} has taken the place of ${db.name}`, successor)
+  new Superseded(`database ${successor} has replaced ${db.name}`, successor)
 
 /** @throws Superseded where another has taken over since. */
 export async function mustBeNewest(db: Database, writer: bigint): Promise<void> {
@@ -120,7 +120,7 @@ export async function mustBeNewest(db: Database, writer: bigint): Promise<void> 
   if (successor !== '') throw replacedBy(db, successor)
   if (newest > writer)
     throw new Superseded(
-      `another materializer has taken over (writer ${String(newest)}, this is ${String(writer)}); one writes to a database`,
+      `another materializer has taken over (writer ${String(newest)}, this is ${String(writer)}); only one may write to a database`,
     )
 }
 

@@ -13,13 +13,13 @@ import { createLogger } from '../logger.js'
 import { Progress } from '../progress.js'
 
 const USAGE = `npm run audit -- [options]
-Compares what is indexed with what the node says. Exit status: 0 no difference, 1 differences, 2 it could not be done.
+Compares the index with the node. Exit status: 0 no difference, 1 differences, 2 the audit could not be made.
   --node URL      http://user:password@host:port (default NODE_RPC_URL, or the simulated node of this DATA_DIR)
-  --json          the report as JSON on standard output
-  --sample N      addresses and blocks that are looked at one by one (default 200)
-  --patience S    seconds that tip and mempool, which move by themselves, may differ (default 10)
-  --seed TEXT     which ones (default: others each time; the report names it)
-  --check NAME    only this check (may be given again): ${Object.keys(CHECKS).join(', ')}`
+  --json          prints the report as JSON
+  --sample N      number of addresses and of blocks that are checked one by one (default 200)
+  --patience S    seconds for which tip and mempool, which change all the time, may differ (default 10)
+  --seed TEXT     selects the sample (default: random; the report contains it)
+  --check NAME    runs only this check (may be repeated): ${Object.keys(CHECKS).join(', ')}`
 
 await runCommand('audit', main, 2)
 
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
   }
   const sample = Number(values.sample ?? 200)
   if (!Number.isInteger(sample) || sample < 1 || sample > 100_000)
-    throw new UsageError('--sample is a number from 1 to 100000')
+    throw new UsageError('--sample must be an integer from 1 to 100000')
   const patience = Number(values.patience ?? 10)
   if (!(patience >= 0 && patience <= 3600)) throw new UsageError('--patience is a number from 0 to 3600')
   const names = values.check ?? Object.keys(CHECKS)
@@ -69,7 +69,8 @@ async function run(given: {
   const config = loadConfig()
   const logger = createLogger('audit', 'warn')
   const nodeUrl = given.nodeUrl ?? (await presentNodeUrl(config))
-  if (nodeUrl === undefined) throw new StartRefused('no node: give --node URL, or set NODE_RPC_URL')
+  if (nodeUrl === undefined)
+    throw new StartRefused('no node is configured: pass --node URL, or set NODE_RPC_URL')
   if (!URL.canParse(nodeUrl)) throw new UsageError('--node must be a URL, http://user:password@host:port')
   const url = await presentEngineUrl(config)
   if (url === undefined)
@@ -90,7 +91,7 @@ async function run(given: {
 
 function asText({ tip, seed, checks, differences }: AuditReport): string {
   const lines = checks.flatMap(({ name, checked, differences: found, unnamed }) => [
-    `${found.length === 0 ? 'ok  ' : 'FAIL'} ${name} (${String(checked)} looked at)`,
+    `${found.length === 0 ? 'ok  ' : 'FAIL'} ${name} (${String(checked)} checked)`,
     ...found.map(({ what, indexed, expected }) => `     ${what}: indexed ${indexed}, expected ${expected}`),
     ...(unnamed === 0 ? [] : [`     and ${String(unnamed)} more`]),
   ])

@@ -21,7 +21,7 @@ await runService('docs', async ({ config, logger, signal }) => {
     askLimit: isLimited ? { most: config.askRateLimit, windowMs: config.askRateWindowMs } : undefined,
     chatLimit: isLimited ? { most: config.chatRateLimit, windowMs: config.chatRateWindowMs } : undefined,
   })
-  logger.info({ url: docs.url }, 'docs listens')
+  logger.info({ url: docs.url }, 'docs listening')
   await untilAborted(signal)
   await docs.close()
 })
@@ -29,7 +29,7 @@ await runService('docs', async ({ config, logger, signal }) => {
 async function answererOf(config: Config, logger: Logger): Promise<Answerer | undefined> {
   const { geminiApiKey: apiKey, geminiBaseUrl: baseUrl, geminiModel: model } = config
   if (apiKey === undefined) {
-    logger.info({}, 'no GEMINI_API_KEY: questions are answered with passages of the documentation, quoted')
+    logger.info({}, 'GEMINI_API_KEY not set: answers quote passages of the documentation')
     return undefined
   }
   // Its SDK is large, and not needed without a key.

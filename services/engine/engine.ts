@@ -55,7 +55,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       const lostPort = error instanceof PortTaken && options.httpPort === undefined && attempt < PORT_ATTEMPTS
       const locked = error instanceof FolderInUse && Date.now() < patience
       if (!lostPort && !locked) throw error
-      options.logger?.warn({ dataDir: options.dataDir }, `${(error as Error).message}; trying again`)
+      options.logger?.warn({ dataDir: options.dataDir }, `${(error as Error).message}; retrying`)
       await sleep(locked ? 500 : 0)
     }
   }
@@ -83,7 +83,7 @@ async function startOnce(options: EngineOptions, httpPort: number): Promise<Engi
   while ((await Promise.race([servedFolder(url), over])) !== dataDir && !gone) {
     if (Date.now() > deadline) {
       child.kill('SIGKILL')
-      throw new Error(`The engine on ${dataDir} did not answer within ${String(START_DEADLINE_MS / 1000)} s`)
+      throw new Error(`The engine on ${dataDir} did not respond within ${String(START_DEADLINE_MS / 1000)} s`)
     }
     await sleep(LOOK_AGAIN_MS)
   }
@@ -100,10 +100,7 @@ async function startOnce(options: EngineOptions, httpPort: number): Promise<Engi
 async function killWhereLost(url: string, child: ChildProcess, logger: Logger | undefined): Promise<void> {
   const lost = await answerTo(url, `SELECT ${LOST_WRITES}`)
   if (lost === undefined || lost === '0') return
-  logger?.error(
-    { lost },
-    'the disk refused writes of the engine, which it takes for written: it has to start again',
-  )
+  logger?.error({ lost }, 'the disk refused writes that the engine acknowledged: restarting the engine')
   child.kill('SIGKILL')
 }
 
@@ -131,7 +128,7 @@ function outcome(child: ChildProcess, logger: Logger | undefined): Promise<strin
   let said = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-4000)
-    logger?.warn({ engine: text.trim() }, 'the engine says')
+    logger?.warn({ engine: text.trim() }, 'engine output')
   })
   // A pipe whose reader has died is no reason to die too: `exited` tells.
   child.stdin?.on('error', () => undefined)

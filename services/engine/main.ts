@@ -23,10 +23,10 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
     ? startWhereItWas(options, join(config.dataDir, 'engine.port'))
     : startEngine({ ...options, httpPort: Number(asked) }))
   await announceEndpoint(file, { url: engine.url, pid: engine.pid })
-  logger.info({ url: engine.url, enginePid: engine.pid }, 'the engine answers')
+  logger.info({ url: engine.url, enginePid: engine.pid }, 'engine listening')
   const died = await Promise.race([engine.exited, untilAborted(signal)])
   await withdrawEndpoint(file)
-  if (died !== undefined) throw new Error(`The engine died: ${died}`)
+  if (died !== undefined) throw new Error(`The engine exited: ${died}`)
   await engine.stop()
 }
 

@@ -171,7 +171,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
 /** A follower ends only when it is stopped; anything else is a fault that must not pass in silence. */
 function ended(logger: Logger): (error: unknown) => void {
   return (error) => {
-    logger.error({ err: error }, 'following the log ended')
+    logger.error({ err: error }, 'stopped following the log')
     throw error
   }
 }

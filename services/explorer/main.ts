@@ -22,7 +22,7 @@ await runService('explorer', async ({ config, logger, signal }) => {
     nodeDataDir: config.nodeDataDir,
     healthToken: config.healthApiToken,
   })
-  logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listens')
+  logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listening')
   const refused = await Promise.race([explorer.upgraded, untilAborted(signal).then(() => undefined)])
   if (refused === undefined) await untilAborted(signal)
   await explorer.close()

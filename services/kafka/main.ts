@@ -32,7 +32,7 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
       ...{ plan, plans, libraries, clusterId, folder: join(folder, String(plan.id)) },
       onExit: () => {
         if (signal.aborted) return
-        logger.warn({ broker: plan.id }, 'a broker died: starting it again')
+        logger.warn({ broker: plan.id }, 'broker exited, restarting it')
         setTimeout(() => {
           if (signal.aborted) return
           broker.start()
@@ -97,7 +97,7 @@ async function untilOpen(port: number, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + START_MS
   while (!signal.aborted && !(await isOpen({ port, host: '127.0.0.1' }))) {
     if (performance.now() > deadline)
-      throw new StartRefused(`the broker on port ${String(port)} does not start: see its broker.log`)
+      throw new StartRefused(`the broker on port ${String(port)} did not start: see its broker.log`)
     await sleep(LOOK_MS)
   }
 }
@@ -118,7 +118,7 @@ async function untilWhole(brokers: readonly string[], logger: Logger, signal: Ab
         .catch(() => ({ brokers: [] }))
       if (there.brokers.length === brokers.length) return
       if (performance.now() > deadline)
-        throw new StartRefused('the brokers do not find each other: see their broker.log')
+        throw new StartRefused('the brokers did not form a cluster: see their broker.log')
       await sleep(LOOK_MS)
     }
   } finally {

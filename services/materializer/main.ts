@@ -48,7 +48,7 @@ await runService('materializer', async (context) => {
       metrics.leads(true)
       try {
         await foldWhileLeading(named, { log, lease, metrics, current }, context)
-        if (!signal.aborted) logger.warn('the lease is lost: standing by')
+        if (!signal.aborted) logger.warn('lease lost, standing by')
       } finally {
         await lease.release()
       }
@@ -83,7 +83,7 @@ async function leadWhenPossible(
     } catch (error) {
       if (signal.aborted) break
       metrics.failed(error)
-      logger.warn({ err: error }, 'the log cannot be reached, trying again')
+      logger.warn({ err: error }, 'log unreachable, retrying')
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
     }
   }
@@ -106,7 +106,7 @@ async function foldWhileLeading(named: Database, leading: Leading, context: Serv
   while (serving !== undefined && !signal.aborted) {
     const name: string = serving
     if (name !== named.name) await whenAnswered(() => notePlace(named, name), waiting)
-    logger.info({ database: name }, 'folding into')
+    logger.info({ database: name }, 'applying events')
     serving = await foldInto(named.sibling(name), leading, { ...context, signal })
   }
 }

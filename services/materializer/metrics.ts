@@ -27,13 +27,13 @@ export class MaterializerMetrics extends ProcessMetrics implements MaterializerO
     super({
       prefix: 'headwater_materializer_',
       vitals: new Vitals(),
-      blocks: 'Blocks applied to the tables, by what was done: connected or disconnected.',
-      errors: 'Failed steps, by code; each was tried again, or stopped it.',
+      blocks: 'Blocks applied to the tables, by change: connected or disconnected.',
+      errors: 'Failed steps, by code; each was retried, or stopped the materializer.',
     })
     this.#sources = sources
     const { head } = sources
-    this.gauge('leading', 'Whether it is the one that applies events.', () => Number(this.#isLeading))
-    this.gauge('stopped', 'Whether it stands still until someone does something.', () =>
+    this.gauge('leading', 'Whether this instance is active.', () => Number(this.#isLeading))
+    this.gauge('stopped', 'Whether it has stopped until an operator acts.', () =>
       Number(this.vitals.isStopped),
     )
     // Without a value on a standby, which has no state of its own.

@@ -25,9 +25,9 @@ export async function standStill(
 ): Promise<string | undefined> {
   for (let waited = 0; !signal.aborted; waited += LOOK_MS) {
     if (waited % REMIND_MS === 0) {
-      logger.error({ code: why.code }, `stopped, and stays so: ${why.message}`)
+      logger.error({ code: why.code }, `stopped until an operator acts: ${why.message}`)
       await tell().catch((error: unknown) => {
-        logger.warn({ err: error }, 'the explorers cannot be told')
+        logger.warn({ err: error }, 'cannot report this to the explorers')
       })
     }
     await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined)

@@ -21,7 +21,7 @@ export async function whenAnswered<T>(
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error
       onFailure(error)
-      logger.warn({ err: error }, 'the database does not answer, trying again')
+      logger.warn({ err: error }, 'database unreachable, retrying')
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined)
     }
   }

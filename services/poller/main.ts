@@ -88,7 +88,7 @@ function inFlightOf(args: readonly string[]): number {
   const at = args.indexOf('--in-flight')
   const inFlight = at < 0 ? IN_FLIGHT : Number(args[at + 1])
   if (Number.isInteger(inFlight) && inFlight > 0 && inFlight <= 64) return inFlight
-  throw new UsageError('--in-flight is followed by a number from 1 to 64')
+  throw new UsageError('--in-flight must be an integer from 1 to 64')
 }
 
 async function untilMoved(dataDir: string, url: string, signal: AbortSignal): Promise<void> {

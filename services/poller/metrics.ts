@@ -23,7 +23,7 @@ export class PollerMetrics extends ProcessMetrics implements PollerObserver, Log
       prefix: 'headwater_poller_',
       vitals: new Vitals(pollIntervalMs),
       blocks: 'Blocks written to the log, as connected or as disconnected.',
-      errors: 'Failed requests to the node and failed polls, by code; each was tried again.',
+      errors: 'Failed requests to the node and failed polls, by code; each was retried.',
     })
     this.#state = state
     this.gauge('node_height', "Height of the node's tip, -1 while unknown.", () => state().nodeHeight)
@@ -32,7 +32,7 @@ export class PollerMetrics extends ProcessMetrics implements PollerObserver, Log
       const { nodeHeight, height } = state()
       return Math.max(0, nodeHeight - height)
     })
-    this.gauge('epoch', 'Epoch under which it writes, 0 before the first.', () => state().epoch)
+    this.gauge('epoch', 'Current epoch, 0 before the first.', () => state().epoch)
     this.gauge('position', 'Position of its last event of topic chain, -1 for none.', () => state().position)
     this.gauge('mempool_transactions', 'Unconfirmed transactions in the log.', () => state().poolSize)
   }

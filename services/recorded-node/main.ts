@@ -10,7 +10,7 @@ await runService('recorded-node', async ({ logger, signal, args }) => {
   const node = await startRecordedNode(options).catch((error: unknown) => {
     throw new StartRefused(error instanceof Error ? error.message : String(error))
   })
-  logger.info({ url: node.url, frame: node.frame(), frames: node.frames }, 'recorded node is up')
+  logger.info({ url: node.url, frame: node.frame(), frames: node.frames }, 'recorded node listening')
   await untilAborted(signal)
   await node.close()
 })
@@ -26,7 +26,7 @@ function optionsOf(args: readonly string[]): RecordedNodeOptions {
       },
     })
     if (values.timeline === undefined || values.port === undefined)
-      throw new Error('--timeline and --port are needed')
+      throw new Error('--timeline and --port are required')
     return { timeline: values.timeline, port: number(values.port, 65_535), frame: number(values.frame, 1e9) }
   } catch (error) {
     throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`)

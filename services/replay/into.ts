@@ -27,7 +27,7 @@ export async function replayInto(parts: IntoParts, name: string, crashAt?: strin
   const { named, serving, log, logger, progress } = parts
   if (name === serving.name && name !== named.name) {
     await notePlace(named, name)
-    return `${name} serves already, in the place of ${named.name}`
+    return `${name} already serves instead of ${named.name}`
   }
   await mustBeBuildable(serving, log, name)
   const db = serving.sibling(name)
@@ -44,7 +44,7 @@ export async function replayInto(parts: IntoParts, name: string, crashAt?: strin
     // Explorers look when a head is announced: so they come over now, and not with the next block.
     await new Announcer(log).head(await loadChainView(db, head))
     progress.end()
-    return `${name} serves from block ${String(head.tipHeight)} on; ${serving.name} is as it was and no longer needed: DROP DATABASE ${serving.name}`
+    return `${name} serves from block ${String(head.tipHeight)} on; ${serving.name} is unchanged and no longer needed: DROP DATABASE ${serving.name}`
   } finally {
     await db.close()
   }

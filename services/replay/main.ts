@@ -15,15 +15,15 @@ import { replayInto } from './into.js'
 import { Resume } from './resume.js'
 
 const USAGE = `npm run replay -- [options]
-Without --into: writes the rows of the chain's blocks again, in place, from the log. What was right stays as it is; what was lost comes back.
-Everything else may run meanwhile. Broken off, the same command goes on where it was.
+Without --into: writes the rows of the chain's blocks again, in place, from the log. Correct rows stay as they are; lost rows are restored.
+Everything else may run meanwhile. If it is interrupted, the same command continues.
   --from-height A   the lowest block (default 0)
   --to-height B     the highest block (default the tip)
-  --restart         begins anew instead of going on
-  --fold            folds the copies of rows at the end, so that rows which were altered are right at once
+  --restart         starts over instead of continuing
+  --fold            merges the copies of rows at the end; needed if rows were altered
 npm run replay -- --into NAME
 Builds a second database NAME from the whole log, while the first one serves and is written. When both are level, explorers
-and materializer go over to NAME in one step; the first one stays. Broken off, the same command goes on where it was.`
+and materializer go over to NAME in one step; the first one stays. If it is interrupted, the same command continues.`
 
 await runCommand('replay', main, 1)
 
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
   }
   const { into, ...others } = values
   if (into !== undefined && Object.keys(others).some((name) => name !== 'crash-at'))
-    throw new UsageError('--into builds all of a database: it goes with no other option')
+    throw new UsageError('--into builds a complete database and cannot be combined with other options')
   const config = loadConfig()
   const url = await presentEngineUrl(config)
   if (url === undefined)
@@ -63,15 +63,13 @@ async function main(): Promise<number> {
     const to = upTo ?? (await latestHead(db))?.tipHeight ?? -1
     if (from > to)
       throw new CannotReplay(
-        to < 0
-          ? 'nothing is indexed yet'
-          : `there is nothing from block ${String(from)} to block ${String(to)}`,
+        to < 0 ? 'nothing is indexed yet' : `there are no blocks from ${String(from)} to block ${String(to)}`,
       )
     // The tip is another one when the command is given again.
     const job = `${db.name} ${String(from)} ${String(upTo ?? 'tip')}`
     const state = new Resume(join(config.dataDir, 'replay.json'), job)
     const next = values.restart === true ? from : Math.max(from, (await state.done()) + 1)
-    if (next > from) process.stderr.write(`replay: goes on at block ${String(next)}\n`)
+    if (next > from) process.stderr.write(`replay: continuing at block ${String(next)}\n`)
     if (next <= to)
       await replay(db, log, {
         ...{ from: next, to },
@@ -82,11 +80,11 @@ async function main(): Promise<number> {
       })
     if (values.fold === true)
       await foldCopies(db, (done, total) => {
-        progress.step('tables folded', done, total)
+        progress.step('tables merged', done, total)
       })
     progress.end()
     await state.forget()
-    process.stdout.write(`blocks ${String(from)} to ${String(to)} are written again\n`)
+    process.stdout.write(`blocks ${String(from)} to ${String(to)} were written again\n`)
     return 0
   } finally {
     await Promise.all([named.close(), db.close(), log.close()])

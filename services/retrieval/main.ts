@@ -78,7 +78,8 @@ async function indexOnce(retrieval: Retrieval, { logger, signal }: ServiceContex
   const progress = new Progress(process.stderr)
   for (;;) {
     const { semantic, reason, chunks, pages, embedding } = retrieval.status()
-    if (semantic === 'unavailable') throw new StartRefused(`no index without the model: ${reason}`)
+    if (semantic === 'unavailable')
+      throw new StartRefused(`cannot build the index without the model: ${reason}`)
     if (semantic === 'ready') {
       progress.end()
       await retrieval.settled()

@@ -98,7 +98,7 @@ function callUnary(
         end()
         if (error !== null) reject(rpcError(error))
         else if (response === undefined)
-          reject(new RpcError('HW_RPC_FAILED', 'an answer without a message', {}, Code.INTERNAL))
+          reject(new RpcError('HW_RPC_FAILED', 'response without a message', {}, Code.INTERNAL))
         else resolve(response)
       },
     )
@@ -143,7 +143,7 @@ function following({ signal }: CallOptions, cancel: () => void): () => void {
   return () => signal?.removeEventListener('abort', cancel)
 }
 
-const cancelled = (): RpcError => new RpcError('HW_RPC_FAILED', 'the caller has ended it', {}, Code.CANCELLED)
+const cancelled = (): RpcError => new RpcError('HW_RPC_FAILED', 'cancelled by the caller', {}, Code.CANCELLED)
 
 const deadlineIn = (timeoutMs: number): GrpcCallOptions => ({ deadline: Date.now() + timeoutMs })
 

@@ -136,7 +136,7 @@ function streaming(
 
 /** What a handler knows of its call besides the request. */
 export class Call {
-  /** Ends the call: when the client has left, its deadline has passed, or (streams only) the server stops. */
+  /** Ends the call: when the client has disconnected, its deadline has passed, or (streams only) the server stops. */
   readonly abort = new AbortController()
   /** Of `abort`. */
   readonly signal = this.abort.signal
@@ -148,7 +148,7 @@ export class Call {
     this.#call = call
     call.on('cancelled', () => {
       if (!this.#isOver)
-        this.abort.abort(new RpcError('HW_RPC_FAILED', 'the client has left', {}, Code.CANCELLED))
+        this.abort.abort(new RpcError('HW_RPC_FAILED', 'the client has disconnected', {}, Code.CANCELLED))
     })
   }
 
@@ -196,7 +196,7 @@ function drained(call: ServerWritableStream<Message, Message>, signal: AbortSign
 
 function told(error: unknown, method: DescMethod, logger: Logger): RpcError {
   if (error instanceof RpcError) return error
-  logger.error({ err: error, what: `${method.parent.typeName}/${method.name}` }, 'a call failed')
+  logger.error({ err: error, what: `${method.parent.typeName}/${method.name}` }, 'call failed')
   return new RpcError('HW_DEFECT', 'Internal error')
 }
 

@@ -67,7 +67,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
     },
     close: async () => {
       for (const { descriptor } of services) health.set(descriptor.typeName, false)
-      for (const stream of calls.streams) stream.abort(new RpcError('HW_NOT_READY', 'the server stops'))
+      for (const stream of calls.streams) stream.abort(new RpcError('HW_NOT_READY', 'the server is stopping'))
       await stop(server)
     },
   }

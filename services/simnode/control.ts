@@ -110,6 +110,6 @@ function coinValues({ chain }: Simulation): Record<string, string> {
 function numberOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null) return undefined
-  if (!/^\d{1,9}$/.test(text)) throw new RangeError(`${name} is a whole number, not '${text}'`)
+  if (!/^\d{1,9}$/.test(text)) throw new RangeError(`${name} must be an integer, got '${text}'`)
   return Number(text)
 }

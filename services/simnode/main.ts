@@ -16,14 +16,14 @@ await runService('simnode', async ({ config, logger, signal, args }) => {
   const onHistory = (height: number): void => {
     if (height - told < 5000) return
     told = height
-    logger.info({ height, of: options.blocks }, 'making history')
+    logger.info({ height, of: options.blocks }, 'building the chain')
   }
   const node = new Simnode({ ...options, signal, onHistory })
   await node.start()
   if (!signal.aborted) {
     await mkdir(dirname(file), { recursive: true })
     await announceEndpoint(file, { url: node.url, pid: process.pid })
-    logger.info({ url: node.url, height: node.chain.tip.height, hash: node.chain.tip.hash }, 'node is up')
+    logger.info({ url: node.url, height: node.chain.tip.height, hash: node.chain.tip.hash }, 'node listening')
     await untilAborted(signal)
     await withdrawEndpoint(file)
   }

@@ -51,7 +51,7 @@ export class Simnode {
   }
 
   get port(): number {
-    if (this.#server === undefined) throw new Error('the node does not listen')
+    if (this.#server === undefined) throw new Error('the node is not listening')
     return this.#server.port
   }
 

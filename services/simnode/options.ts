@@ -15,21 +15,21 @@ export interface CommandLine {
 }
 
 export const USAGE = `npm run simnode -- [options]
-  --seed TEXT              which chain (default headwater)
+  --seed TEXT              selects the chain (default headwater)
   --chain NAME             ${[...NETWORKS.keys()].join(', ')} (default regtest)
-  --port N                 0 (default) for a free one
-  --blocks N               history: made before the node listens (default 200)
-  --txs-per-block K        mean number of transactions a block (default 8)
+  --port N                 port to listen on (default 0: a free port)
+  --blocks N               blocks built before the node listens (default 200)
+  --txs-per-block K        mean number of transactions per block (default 8)
   --mix rich|cheap         many Dilithium transactions, or few (default: by the number of transactions)
-  --block-interval-ms MS   a block so often (default 5000; 0: only when told)
-  --reorg-rate R           chance that a reorganisation comes instead of a block (default 0.05)
-  --reorg-depth D          how deep at most (default 3)
-  --block-ms MS            what the read of a block costs (default 0; a real node: 5)
-  --big-block BYTES        the last block of the history and every 20th have at least so many bytes
-  --data-dir DIR           keeps the chain there, and goes on from it (default: in memory)
+  --block-interval-ms MS   interval between blocks (default 5000; 0: only on request)
+  --reorg-rate R           probability of a reorganisation instead of a block (default 0.05)
+  --reorg-depth D          maximum depth of a reorganisation (default 3)
+  --block-ms MS            time to read a block (default 0; a real node: 5)
+  --big-block BYTES        minimum bytes of the last block of the history and of every 20th
+  --data-dir DIR           stores the chain there, and continues from it (default: in memory)
   --state-file PATH        writes {url, pid} there (default: simnode.json in DATA_DIR)`
 
-const SEE = 'npm run simnode -- --help tells the options'
+const SEE = 'see npm run simnode -- --help'
 
 /** Reads the command line. Throws UsageError. */
 export function readCommandLine(args: readonly string[], defaultChain = 'regtest'): CommandLine {

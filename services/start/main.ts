@@ -39,7 +39,7 @@ async function run(context: ServiceContext): Promise<void> {
   const refused = new AbortController()
   let refusal = ''
   const services = plan(context, ports, (name) => {
-    refusal = `${name} cannot run as things are (its reason is above): stopped`
+    refusal = `${name} cannot run with this configuration (see the error above), stopping`
     refused.abort()
   })
   const over = AbortSignal.any([signal, refused.signal])
@@ -54,7 +54,7 @@ async function run(context: ServiceContext): Promise<void> {
     ])
     if (ready.every(Boolean)) {
       process.stdout.write(`ready explorer=${explorer ?? ''} docs=${docs ?? ''}\n`)
-      context.logger.info({ grpc: `${host}:${String(ports.grpc)}` }, 'the explorer speaks gRPC')
+      context.logger.info({ grpc: `${host}:${String(ports.grpc)}` }, 'explorer listening for gRPC')
     }
     await untilAborted(over)
   } finally {

@@ -32,7 +32,7 @@ export async function holdFolder(dataDir: string): Promise<() => void> {
 function running(dataDir: string, pid: number | undefined): FolderInUse {
   const who = pid === undefined ? '' : ` (process ${String(pid)})`
   return new FolderInUse(
-    `Headwater is running on ${dataDir} already${who}: stop it, or set DATA_DIR to another folder`,
+    `Headwater is already running in ${dataDir}${who}: stop it, or set DATA_DIR to another folder`,
   )
 }
 

@@ -81,7 +81,7 @@ export class Supervised {
     if (child === undefined) return
     child.kill('SIGTERM')
     const force = setTimeout(() => {
-      this.#options.logger.warn({ service: this.name }, 'did not stop in time: killed')
+      this.#options.logger.warn({ service: this.name }, 'did not stop in time, killed')
       child.kill('SIGKILL')
     }, this.#options.stopDeadlineMs)
     await this.#ended
@@ -97,7 +97,7 @@ export class Supervised {
     if (ranMs >= WELL_AFTER_MS) this.#pauseMs = firstPauseMs
     logger.warn(
       { died: name, cause, ranMs, againInMs: this.#pauseMs },
-      `${name} died (${cause}): starting it again`,
+      `${name} exited (${cause}), restarting it`,
     )
     this.#again = setTimeout(() => {
       this.start()

@@ -193,7 +193,7 @@ async function auditOf(env: Readonly<Record<string, string>>): Promise<AuditRepo
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
   const status = await new Promise<number | null>((resolve) => child.on('close', resolve))
   if (status === 0 || status === 1) return JSON.parse(output) as AuditReport
-  throw new Error(`the audit could not be made: ${errors.trim().split('\n').at(-1) ?? ''}`)
+  throw new Error(`audit failed: ${errors.trim().split('\n').at(-1) ?? ''}`)
 }
 
 function auditFaults(audit: AuditReport | undefined): string[] {

@@ -50,7 +50,7 @@ describe('topic chain', () => {
     { what: 'a record is missing', log: logOf(without(3), [0, 1, 2, 4]), gap: /position 3 is missing/ },
     { what: 'the first is missing', log: logOf(without(0)), gap: /^position 0 .*follows epoch 0/ },
     {
-      what: 'one is there twice',
+      what: 'one is defined twice',
       log: logOf([...GOOD, ...GOOD.slice(-1)]),
       gap: /^position 5 .*follows epoch 1, sequence 4/,
     },

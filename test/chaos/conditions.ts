@@ -16,7 +16,7 @@ const NAMES = Object.keys(CONDITIONS) as Condition[]
 
 export const isCondition = (name: string): name is Condition => name in CONDITIONS
 
-/** Those of a run that was not told any: each alone in one of eight seeds in a row, and all together in one. */
+/** Those of a run that was not answered any: each alone in one of eight seeds in a row, and all together in one. */
 export function conditionsOf(seed: number): Condition[] {
   const place = seed % 8
   return place === 0 ? NAMES : NAMES.filter((_, index) => place === 2 * (index + 1))

@@ -78,7 +78,7 @@ export class FeedWatch {
 
   /**
    * @param explorerPid of the process that answers now.
-   * @param start of a chain without reorganisations, from where on it listens: what was there before it came is not told again,
+   * @param start of a chain without reorganisations, from where on it listens: what was there before it came is not answered again,
    *   and what comes is, also where the explorer dies before the first of it was heard.
    */
   constructor(

@@ -44,7 +44,7 @@ export function readCommandLine(args: readonly string[]): ChaosOptions | undefin
   const number = (name: 'seed' | 'rounds', otherwise: number): number => {
     const text = values[name] ?? String(otherwise)
     if (!/^\d{1,9}$/.test(text) || (name === 'rounds' && text === '0'))
-      throw new UsageError(`--${name} is a whole number, not '${text}'`)
+      throw new UsageError(`--${name} must be an integer, got '${text}'`)
     return Number(text)
   }
   const log = values.log ?? 'embedded'

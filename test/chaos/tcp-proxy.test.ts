@@ -32,7 +32,7 @@ describe('the proxy', () => {
     expect(await ask('/three')).toBe('/three')
   })
 
-  it('holds what is sent while it is silent', async () => {
+  it('holds what is sent while it does not respond', async () => {
     proxy.pause()
     let answered = false
     const asking = ask('/later').then((text) => {

@@ -134,7 +134,7 @@ export class World {
   }
 
   async engineAnswers(): Promise<void> {
-    await until('the engine answers', async () => (await fetch(`${this.engineUrl}/ping`)).ok)
+    await until('engine listening', async () => (await fetch(`${this.engineUrl}/ping`)).ok)
   }
 
   /** kill -9 of ClickHouse itself, not only of the process that holds it. */
@@ -226,7 +226,7 @@ export class World {
   }
 }
 
-/** Takes away what is there already where they cannot be had. */
+/** Takes away what already exists where they cannot be had. */
 async function startBrokers(folder: string, disks: Disks): Promise<Broker> {
   try {
     // No disk of its own is mounted there on a slow one.

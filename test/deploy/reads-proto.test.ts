@@ -165,7 +165,7 @@ describe('the checks of buf', () => {
     expect(complaint(path, uncommented, 'lint')).toMatch(said)
   })
 
-  it('find no break in a field that is new, and none in one that is gone and reserved', () => {
+  it('find no break in a field that is new, and none in one that no longer exists and reserved', () => {
     const grown = (text: string) =>
       text
         .replace(

@@ -19,7 +19,7 @@ export class KafkaCluster {
   ) {}
 
   /**
-   * @param given a folder that is somebody else's to take away; one of its own where left out.
+   * @param given a folder that is somebody else's to take away; one of its own if left out.
    * @param log what the brokers' keeper says, beside their folder.
    */
   static async start(brokers: 1 | 3, given?: string, log?: string): Promise<KafkaCluster> {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Each ends by itself when whoever started it is gone. */
+/** Each ends by itself when whoever started it no longer exists. */
 const BUSY = `
 const parent = process.ppid
 while (process.ppid === parent) for (const end = Date.now() + 100; Date.now() < end; );`

@@ -61,7 +61,7 @@ export class ServiceProcess {
     return [`${this.name}: ${state}`, ...shown.map((line) => line.slice(0, MOST_CHARACTERS))].join('\n  ')
   }
 
-  /** kill -9, and waits until it is gone. */
+  /** kill -9, and waits until it no longer exists. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#child
     ServiceProcess.started.delete(this)

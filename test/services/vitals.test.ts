@@ -16,7 +16,7 @@ describe('vitals', () => {
     pass(30)
     expect(vitals.reasons()).toEqual([])
     pass(1)
-    expect(vitals.reasons()).toEqual(['no progress for 31 s: an answer is still awaited'])
+    expect(vitals.reasons()).toEqual(['no progress for 31 s: still waiting for an answer'])
     vitals.worked()
     expect(vitals.reasons()).toEqual([])
   })
@@ -30,7 +30,7 @@ describe('vitals', () => {
     expect(vitals.reasons()).toEqual(['no progress for 31 s: no answer from the node'])
     vitals.worked()
     pass(31)
-    expect(vitals.reasons()).toEqual(['no progress for 31 s: an answer is still awaited'])
+    expect(vitals.reasons()).toEqual(['no progress for 31 s: still waiting for an answer'])
   })
 
   it('give three intervals to one that looks seldom', () => {

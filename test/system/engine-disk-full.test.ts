@@ -46,7 +46,7 @@ describe.skipIf(disk === undefined)('the engine on a full disk (skipped where no
     )
   }
 
-  /** Writes to all tables until the engine is gone, and calls `squeeze` once some batches are there. @returns the last batch of which all was acknowledged. */
+  /** Writes to all tables until the engine no longer exists, and calls `squeeze` once some batches are there. @returns the last batch of which all was acknowledged. */
   const writeUntilGone = async (squeeze: () => void): Promise<number> => {
     let gone = false
     void engine.exited.then(() => (gone = true))

@@ -71,7 +71,7 @@ describe('a folder', () => {
             answers.filter((answer) => answer === 'held'),
             `round ${String(round)}`,
           ).toHaveLength(1)
-          const refused = `Headwater is running on ${folder} already (process ${String(winner?.pid)}): stop it, or set DATA_DIR to another folder`
+          const refused = `Headwater is already running in ${folder} already (process ${String(winner?.pid)}): stop it, or set DATA_DIR to another folder`
           expect(answers.filter((answer) => answer !== 'held')).toEqual(
             Array.from({ length: many - 1 }, () => refused),
           )

@@ -203,7 +203,7 @@ describe('a ranking', () => {
     await chain.grow(10, 60)
     const first = builderOf({
       afterStep: async () => {
-        // As if each had died just before: the newest note is gone.
+        // As if each had died just before: the newest note no longer exists.
         await db.command(
           'ALTER TABLE ranking_steps DELETE WHERE step > 0 AND step = (SELECT max(step) FROM ranking_steps) AND step % 4 = 1',
         )

@@ -222,7 +222,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await settle()
     const again = replay('--into', second)
     await until('it has ended', () => again.ended, HANGING_MS)
-    expect(again).toMatchObject({ output: `${second} serves already, in the place of ${name}\n` })
+    expect(again).toMatchObject({ output: `${second} already serves instead of ${name}\n` })
     const refused = replay('--into', 'no-name')
     await until('it has ended', () => refused.ended, HANGING_MS)
     expect(refused.child.exitCode).toBe(2)

@@ -119,28 +119,25 @@ describe('replay', () => {
     tip = (await pipeline.get('/stats/summary')).body.tipHeight
     expect(tip).toBeGreaterThan(before)
     const resumed = await run()
-    expect(resumed.errors).toMatch(/goes on at block [1-9]\d*/)
-    expect(resumed).toMatchObject({ status: 0, output: `blocks 0 to ${String(tip)} are written again\n` })
+    expect(resumed.errors).toMatch(/continuing at block [1-9]\d*/)
+    expect(resumed).toMatchObject({ status: 0, output: `blocks 0 to ${String(tip)} were written again\n` })
     await expectSameRows(pipeline.db, clean.db)
     const refused = [
       [['--from-height', 'x'], "HW_USAGE: --from-height is a block height, not 'x'"],
-      [
-        ['--from-height', '5', '--to-height', '3'],
-        'HW_CANNOT_REPLAY: there is nothing from block 5 to block 3',
-      ],
-      [
-        ['--from-height', '9999'],
-        `HW_CANNOT_REPLAY: there is nothing from block 9999 to block ${String(tip)}`,
-      ],
+      [['--from-height', '5', '--to-height', '3'], 'HW_CANNOT_REPLAY: there are no blocks from 5 to block 3'],
+      [['--from-height', '9999'], `HW_CANNOT_REPLAY: there are no blocks from 9999 to block ${String(tip)}`],
       [
         ['--to-height', '9999'],
         `HW_CANNOT_REPLAY: heights must be from 0 to ${String(tip)}, the lower one first`,
       ],
       [
         ['--into', 'a', '--from-height', '3'],
-        'HW_USAGE: --into builds all of a database: it goes with no other option',
+        'HW_USAGE: --into builds a complete database and cannot be combined with other options',
       ],
-      [['--into', 'a', '--fold'], 'HW_USAGE: --into builds all of a database: it goes with no other option'],
+      [
+        ['--into', 'a', '--fold'],
+        'HW_USAGE: --into builds a complete database and cannot be combined with other options',
+      ],
     ] as const
     const refusals = await Promise.all(refused.map(([args]) => run(...args)))
     for (const [index, [, said]] of refused.entries())

@@ -182,7 +182,7 @@ class EmbeddedLog implements EventLog {
       this.#reportedAt = Date.now()
       this.#options.logger?.warn(
         { file: `${file.path}-wal`, bytes },
-        'the write-ahead log grows: a process that is frozen while it reads the event log keeps it; wake or end that process',
+        'the write-ahead log grows because a frozen process is reading the event log; resume or kill that process',
       )
     } catch (error) {
       this.#options.logger?.warn({ err: error }, 'cannot empty the write-ahead log of the event log')
@@ -225,7 +225,7 @@ export async function retryWhileBusy<T>(action: () => T, busyMs = BUSY_MS): Prom
       if (!isBusy(error)) throw error
       if (performance.now() >= deadline)
         throw new Error(
-          `another process has had the event log locked for ${String(busyMs / 1000)} s: is one frozen that uses it?`,
+          `another process has had the event log locked for ${String(busyMs / 1000)} s; check for a frozen process that uses it`,
           { cause: error },
         )
     }

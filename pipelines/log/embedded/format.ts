@@ -12,7 +12,7 @@ const LMDB_MAGIC = 0xbe_ef_c0_de
 /** After the head of the first page. */
 const LMDB_MAGIC_AT = 24
 const README = `Headwater keeps the event log of this folder in SQLite (*.sqlite). Versions that kept it in data.mdb cannot read it;
-this folder is here so that they refuse to start. Do not delete it.
+this folder makes them refuse to start. Do not delete it.
 `
 
 /** Whether the log in a folder is still in the format of earlier versions. */

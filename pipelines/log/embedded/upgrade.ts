@@ -93,7 +93,7 @@ async function convert(
 async function openOld(folder: string): Promise<RootDatabase<Buffer, Buffer>> {
   if (!(await isLmdb(folder)))
     throw new Error(
-      `the event log in ${folder} cannot be converted from its old format, it is damaged: delete the folder to index again, or set another DATA_DIR or LOG_URL`,
+      `the event log in ${folder} is damaged and cannot be converted from its old format: delete the folder to index again, or set another DATA_DIR or LOG_URL`,
     )
   return open<Buffer, Buffer>({
     path: folder,

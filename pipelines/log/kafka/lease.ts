@@ -74,7 +74,7 @@ export class KafkaLease implements Lease {
       } catch (error) {
         await lease.release()
         signal.throwIfAborted()
-        parts.logger.warn({ err: error, group: parts.group }, 'the group cannot be joined, trying again')
+        parts.logger.warn({ err: error, group: parts.group }, 'cannot join the consumer group, retrying')
         await sleep(RETRY_MS, undefined, { signal })
       }
     }
@@ -90,7 +90,7 @@ export class KafkaLease implements Lease {
     // Kafka's way: the offset of the next one to read.
     const offsets = [{ topic, partition: PARTITION, offset: String(position + 1) }]
     await this.#consumer.commitOffsets(offsets).catch((error: unknown) => {
-      logger.debug({ err: error }, 'the offset for lag monitors was not taken')
+      logger.debug({ err: error }, 'could not commit the offset for lag monitors')
     })
   }
 
@@ -111,6 +111,6 @@ export class KafkaLease implements Lease {
   }
 
   #lose(): void {
-    this.#lost.abort(new Error('the lease was lost'))
+    this.#lost.abort(new Error('lease lost'))
   }
 }

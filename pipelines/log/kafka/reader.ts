@@ -60,7 +60,8 @@ export class KafkaReader {
             { topic: this.#topic, partitions, fromBeginning },
           ])
           const offset = found?.partitions[0]?.offset
-          if (offset === undefined) throw new Error(`the brokers tell nothing of topic ${this.#topic}`)
+          if (offset === undefined)
+            throw new Error(`the brokers returned no metadata for topic ${this.#topic}`)
           return Number(offset)
         }),
       )
@@ -104,7 +105,7 @@ export class KafkaReader {
   async #fetchAt(position: number, maxBytes: number, waitMs: number): Promise<LogRecord[]> {
     return this.#asking(async () => {
       const leader = Object.keys(this.#cluster.findLeaderForPartitions(this.#topic, [PARTITION]))[0]
-      if (leader === undefined) throw new Error(`no broker leads topic ${this.#topic}`)
+      if (leader === undefined) throw new Error(`no broker is the leader of topic ${this.#topic}`)
       const broker = await this.#cluster.findBroker({ nodeId: leader })
       const { responses } = await broker.fetch({
         maxWaitTime: waitMs,

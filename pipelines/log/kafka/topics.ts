@@ -94,7 +94,7 @@ async function refuseWrong(admin: Admin, nameOf: (topic: Topic) => string): Prom
   for (const { name, partitions } of topics)
     if (partitions.length !== 1)
       throw new WrongTopic(
-        `topic ${name} has ${String(partitions.length)} partitions; the order of events needs it to have 1`,
+        `topic ${name} has ${String(partitions.length)} partitions; it must have 1 to keep the order of events`,
       )
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
@@ -116,8 +116,8 @@ async function refuseWrong(admin: Admin, nameOf: (topic: Topic) => string): Prom
       if (keeps !== -1 && !(keeps >= least)) refuse('retention.ms', `${String(least)} or more`)
       continue
     }
-    if (keeps !== -1) refuse('retention.ms', '-1 (its events are kept for ever)')
+    if (keeps !== -1) refuse('retention.ms', '-1 (its events are retained indefinitely)')
     if (settings.get('retention.bytes') !== '-1')
-      refuse('retention.bytes', '-1 (its events are kept for ever)')
+      refuse('retention.bytes', '-1 (its events are retained indefinitely)')
   }
 }

@@ -40,7 +40,8 @@ export class KafkaWriter {
           partition: PARTITION,
         })),
       })
-      if (written?.baseOffset === undefined) throw new Error(`the brokers do not say where ${topic} took it`)
+      if (written?.baseOffset === undefined)
+        throw new Error(`the brokers did not return the offset in ${topic}`)
       return Number(written.baseOffset) + values.length - 1
     } catch (error) {
       // Its numbering may now be one behind the broker's: the next batch would be taken for this one, and dropped.

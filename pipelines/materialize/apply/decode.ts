@@ -31,7 +31,7 @@ export function decodeBlock(position: number, event: BlockConnected, network: Ne
   const block = parse(position, event, network)
   const hash = hexOf(event.hash)
   if (block.hash !== hash)
-    throw new PoisonEvent('chain', position, `says block ${hash} and holds ${block.hash}`)
+    throw new PoisonEvent('chain', position, `names block ${hash} but contains ${block.hash}`)
   const prevouts = event.prevouts.map(({ value, script, height }) => ({
     value,
     script: asBuffer(script),

@@ -91,7 +91,7 @@ export class BlockFolder {
     for (let at = this.#touch; at < end; at++) {
       const place = moves.touched[at] ?? -1
       const [known, totals] = [scripts[place], all[place]]
-      if (known === undefined || totals === undefined) throw new RangeError('a touch of no script')
+      if (known === undefined || totals === undefined) throw new RangeError('a touch refers to no script')
       const received = moves.received[at] ?? 0n
       const sent = moves.sent[at] ?? 0n
       const unspent = moves.unspent[at] ?? 0

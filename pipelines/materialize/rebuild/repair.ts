@@ -29,7 +29,7 @@ export async function lostHead(log: EventLog, head: Head): Promise<LogShrank | u
   const event = record?.position === offset ? readableEvent(record) : undefined
   if (event !== undefined && isEventOf(event, head)) return undefined
   return new LogShrank(
-    `position ${String(offset)} of topic chain does not hold the event that the newest head was made of; the log lost its end, or is another one`,
+    `position ${String(offset)} of topic chain does not contain the event that the newest head was made from; the log lost its end, or is a different log`,
   )
 }
 
@@ -68,9 +68,11 @@ export async function repair(rewriting: Rewriting, head: Head, logger: Logger): 
     positions = await heldPositions(log, { ...head, position: await log.last('chain') }, wanted)
   const from = head.tipHeight - positions.length + 1
   if (lost < from)
-    throw new LogShrank(`topic chain does not hold block ${String(from - 1)} of the head's chain`, lost - 1)
-  if (positions.length > ALWAYS)
-    logger.warn({ from, to: head.tipHeight }, 'rows are missing: writing them again')
+    throw new LogShrank(
+      `topic chain does not contain block ${String(from - 1)} of the head's chain`,
+      lost - 1,
+    )
+  if (positions.length > ALWAYS) logger.warn({ from, to: head.tipHeight }, 'rows missing, writing them again')
   await rewrite(rewriting, positions, from)
 }
 
@@ -135,7 +137,7 @@ export async function positionsFrom(log: EventLog, head: ChainEnd, height: numbe
   const found = await heldPositions(log, head, head.tipHeight - height + 1)
   const missing = head.tipHeight - found.length
   if (missing < height) return found
-  throw new LogShrank(`topic chain does not hold block ${String(missing)} of the head's chain`)
+  throw new LogShrank(`topic chain does not contain block ${String(missing)} of the head's chain`)
 }
 
 export type ChainEnd = Pick<Head, 'position' | 'chain' | 'tipHeight' | 'tipHash'>

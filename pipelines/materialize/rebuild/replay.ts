@@ -94,17 +94,15 @@ export async function mustBeBuildable(
   name: string,
 ): Promise<void> {
   if (!DATABASE_NAME.test(name))
-    throw new CannotReplay(`a database is named by letters, digits and _, at most 63 of them, not '${name}'`)
-  if (name === old.name) throw new CannotReplay(`${name} is the database that serves: name another one`)
+    throw new CannotReplay(`a database name consists of letters, digits and _, at most 63, got '${name}'`)
+  if (name === old.name) throw new CannotReplay(`${name} is the database that serves: choose another name`)
   if ((await latestHead(old)) === undefined)
-    throw new CannotReplay(
-      `nothing is indexed in ${old.name} yet: there is nothing whose place ${name} could take`,
-    )
+    throw new CannotReplay(`nothing is indexed in ${old.name} yet, so ${name} has nothing to replace`)
   const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
   if (first > 0 || last < 0)
     throw new CannotReplay(
       last < 0
-        ? 'the log is empty: it is not the one that was indexed'
+        ? 'the log is empty: it is not the log that was indexed'
         : `the log begins at position ${String(first)}: it does not reach back to the first block`,
     )
   const tables = (
@@ -118,7 +116,7 @@ export async function mustBeBuildable(
     )
     if (heads?.engine.startsWith('Replicated') === true)
       throw new CannotReplay(
-        `${old.name} is replicated, and tables made here would be on this server only: make those of ${name} first, as content/cluster.md says`,
+        `${old.name} is replicated, and tables created here would exist on this server only: create those of ${name} first, see content/cluster.md`,
       )
     return
   }
@@ -130,7 +128,7 @@ export async function mustBeBuildable(
     const { newest, replaces } = await newestClaim(target)
     if (newest > 0n && replaces !== old.name)
       throw new CannotReplay(
-        `${name} is an index of its own, not one that was begun to take the place of ${old.name}: drop it, or name another one`,
+        `${name} is an independent index, not one that was started to replace ${old.name}: drop it, or name another one`,
       )
   } finally {
     await target.close()

@@ -155,7 +155,7 @@ export class Successor {
       await this.#inserting
       await mustBeNewest(db, this.#number)
       const [theirs, ours] = await Promise.all([latestHead(old), latestHead(db)])
-      if (theirs === undefined || ours === undefined) throw new LogShrank('there is no head to be level with')
+      if (theirs === undefined || ours === undefined) throw new LogShrank('there is no head to reach')
       if (theirs.position !== ours.position || theirs.writtenAt !== ours.writtenAt) continue
       const { height, hash } = this.#working.written
       if (ours.tipHeight !== height || (height >= 0 && ours.tipHash !== hash))

@@ -42,14 +42,15 @@ export class BlockSource {
     for (let attempt = 1; ; attempt++) {
       try {
         const block = verifiedBlock(await this.#block(hash, height, signal), this.#network)
-        if (block.hash !== hash) throw new BlockFaultError(hash, `the node gave block ${block.hash} instead`)
+        if (block.hash !== hash)
+          throw new BlockFaultError(hash, `the node returned block ${block.hash} instead`)
         if (block.height !== height)
           throw new BlockFaultError(hash, `it is at height ${String(block.height)}`)
         const scripts = block.prevouts.reduce((sum, { script }) => sum + script.length + PREVOUT_BYTES, 0)
         return { value: block, bytes: block.raw.length + scripts }
       } catch (error) {
         if (!(error instanceof BlockFaultError) || attempt === ATTEMPTS) throw error
-        this.#logger.warn({ code: error.code, height, attempt }, `${error.message}; asking for it again`)
+        this.#logger.warn({ code: error.code, height, attempt }, `${error.message}; requesting it again`)
       }
       await sleep(backoffMs(NODE_BACKOFF, attempt), undefined, { signal })
     }
@@ -77,7 +78,7 @@ export class BlockSource {
     }
     const hash = (await hashes)[height - first]
     if (hash === undefined)
-      throw new RangeError(`height ${String(height)} is beyond the stretch to ${String(this.#to)}`)
+      throw new RangeError(`height ${String(height)} is beyond the range up to ${String(this.#to)}`)
     return hash
   }
 }

@@ -183,7 +183,7 @@ export class ChainWriter {
 
   async #refuseIfSuperseded(): Promise<void> {
     const last = await this.#log.last('chain')
-    if (last < this.#lookedTo) throw new LogMovedError('the log has become shorter than this poller left it')
+    if (last < this.#lookedTo) throw new LogMovedError('the log is shorter than this poller left it')
     await this.#lookTo(last)
   }
 
@@ -213,7 +213,7 @@ export class ChainWriter {
       const before = position - values.length
       if (before < this.#lookedTo)
         throw new LogMovedError(
-          `the log gave ${String(values.length)} events positions up to ${String(position)}, after ${String(this.#lookedTo)} were taken: it has lost some`,
+          `the log assigned ${String(values.length)} events positions up to ${String(position)}, after ${String(this.#lookedTo)} were taken: it has lost some`,
         )
       await this.#lookTo(before)
       this.#sequence += BigInt(values.length)
@@ -264,7 +264,7 @@ function refuseOther({ identity }: LogEnd, node: Identity): void {
   const isSame = identity.chain === '' || identity.chain === node.network.name
   if (isSame && identity.genesisHash === node.genesisHash) return
   throw new WrongChainError(
-    `the log holds chain ${identity.chain} (block 0 ${identity.genesisHash}), the node follows ${node.network.name} (block 0 ${node.genesisHash}): ` +
+    `the log contains chain ${identity.chain} (block 0 ${identity.genesisHash}), the node follows ${node.network.name} (block 0 ${node.genesisHash}): ` +
       'set NODE_RPC_URL to a node of the same chain, or use another DATA_DIR or LOG_URL',
   )
 }

@@ -55,7 +55,7 @@ export class OwnChain {
   pop(): void {
     const tip = this.#links.pop()
     if (tip !== undefined && tip.height > 0 && this.#links.length === 0) {
-      throw new Error('the parent of the block that was taken off is not known')
+      throw new Error('the parent of the disconnected block is not known')
     }
   }
 

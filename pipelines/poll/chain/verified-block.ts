@@ -89,7 +89,7 @@ function prevoutsOf(hash: string, tx: Tx, told: NodeBlockTx | undefined): Prevou
     if (vin?.txid !== input.prevTxid || vin.prevout === undefined) {
       throw new BlockFaultError(
         hash,
-        `input ${String(n)} of ${tx.txid} comes without what it spends (a pruned node, or one that does not know verbosity 3?)`,
+        `input ${String(n)} of ${tx.txid} has no prevout in the reply of the node (is the node pruned, or too old for verbosity 3?)`,
       )
     }
     const { value, height, scriptPubKey } = vin.prevout

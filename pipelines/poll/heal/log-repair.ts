@@ -18,7 +18,7 @@ const REWRITE: Repair = {
   ...{ epoch: 0, position: -1, damagedPosition: -1 },
 }
 const ADVICE =
-  'nothing is repaired, so that neither overwrites the other; set NODE_RPC_URL to a node of the same chain, or LOG_URL and ' +
+  'not repaired, so that neither overwrites the other; set NODE_RPC_URL to a node of the same chain, or LOG_URL and ' +
   'CLICKHOUSE_DATABASE (or DATA_DIR) to those of this chain'
 
 interface Sources {
@@ -94,7 +94,7 @@ async function refuseOther(
   const at = String(height)
   if (info.blocks < height)
     throw new UnsteadyNodeError(
-      `the log is damaged, and the node at ${node.address} is at ${String(info.blocks)}: it is waited for until it reaches the index's final block ${at}`,
+      `the log is damaged, and the node at ${node.address} is at ${String(info.blocks)}: waiting until it reaches the index's final block ${at}`,
     )
   const theirs = await hashOnNode(height, info, { node, signal })
   if (theirs !== hash)

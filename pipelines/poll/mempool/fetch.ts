@@ -78,7 +78,7 @@ function parsed(
     return mempoolTx({ txid, raw, fee: coinsToBaseUnits(fees.base), firstSeen: time })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    logger.warn({ code: 'HW_NODE_INVALID', txid }, `${error.message}; left out until the next poll`)
+    logger.warn({ code: 'HW_NODE_INVALID', txid }, `${error.message}; skipped until the next poll`)
     return undefined
   }
 }

@@ -102,9 +102,9 @@ async function readNamed(folder: string, name: string, model: string): Promise<A
   if (!/^[\w-]+$/.test(name)) throw new ArtefactUnusable('its pointer names no folder')
   const from = join(folder, name)
   const manifest = await readManifest(from)
-  if (manifest.model !== model) throw new ArtefactUnusable('it is of another model')
+  if (manifest.model !== model) throw new ArtefactUnusable('it was made with another model')
   const sum = await checksumOf(join(from, GRAPH)).catch(() => 'none')
-  if (sum !== manifest.files[GRAPH]) throw new ArtefactUnusable(`${GRAPH} is not as it was written`)
+  if (sum !== manifest.files[GRAPH]) throw new ArtefactUnusable(`${GRAPH} was changed after it was written`)
   const chunks = manifest.chunks.map(([id, hash, label]) => ({ id, hash, label }))
   const { next_label: nextLabel, removed } = manifest.graph
   const graph = new Neighbours({ path: join(from, GRAPH), nextLabel, removed })
@@ -163,9 +163,9 @@ async function readManifest(folder: string): Promise<Manifest> {
     throw new ArtefactUnusable('its manifest cannot be read')
   }
   const { format, analysis, chunking, dimensions } = manifest ?? {}
-  if (format !== FORMAT) throw new ArtefactUnusable('it is of another format')
+  if (format !== FORMAT) throw new ArtefactUnusable('it has another format')
   if (analysis !== ANALYSIS_VERSION || chunking !== CHUNKING_VERSION || dimensions !== DIMENSIONS)
-    throw new ArtefactUnusable('it is of another version')
+    throw new ArtefactUnusable('it has another version')
   if (!isManifest(manifest)) throw new ArtefactUnusable('its manifest lacks fields')
   return manifest
 }

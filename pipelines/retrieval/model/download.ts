@@ -41,7 +41,7 @@ async function fetchRest(url: string, part: string, have: number, options: Downl
   const silence = new AbortController()
   const signal = AbortSignal.any([options.signal, silence.signal])
   const timer = setTimeout(
-    () => silence.abort(new Error(`${url} was silent for ${String(SILENT_MS / 1000)} s`)),
+    () => silence.abort(new Error(`${url} sent nothing for ${String(SILENT_MS / 1000)} s`)),
     SILENT_MS,
   )
   try {

@@ -75,7 +75,7 @@ async function run(rows: readonly Row[], vectors: Float32Array): Promise<void> {
   const states = output['last_hidden_state']?.data
   if (!(states instanceof Float32Array) || states.length !== size * DIMENSIONS)
     throw new Error(
-      `the model does not give ${String(DIMENSIONS)} dimensions a word piece as last_hidden_state`,
+      `the model does not return ${String(DIMENSIONS)} dimensions a word piece as last_hidden_state`,
     )
   for (const [index, { row, ids: own }] of rows.entries())
     pool(

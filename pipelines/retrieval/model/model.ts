@@ -98,7 +98,7 @@ export class Model implements ModelSource {
         if (message !== this.#reason)
           logger.warn(
             { code: codeOf(error), reason: message },
-            'no embedding model: searching by words alone, and looking for it again',
+            'embedding model unavailable, searching by words only, retrying',
           )
         this.#reason = message
         await sleep(Math.min(backoff.mostMs, backoff.firstMs * 2 ** failures++), undefined, { signal })

@@ -143,8 +143,7 @@ export async function fetchModel(
       await mkdir(target, { recursive: true })
       await route.fetch(target, context)
       for (const [name, pinned] of Object.entries(route.files))
-        if (!(await isFile(join(target, name), pinned)))
-          throw new Error(`${name} has another checksum than it should`)
+        if (!(await isFile(join(target, name), pinned))) throw new Error(`${name} has an unexpected checksum`)
       return target
     } catch (error) {
       context.signal.throwIfAborted()
@@ -173,7 +172,7 @@ function reason(error: unknown): string {
 
 /** Runs pip as whatever it is called here. @throws Error with its last line where it fails, or where there is none. */
 async function pip(args: readonly string[], context: RouteContext): Promise<void> {
-  let failure = new Error('pip is not there')
+  let failure = new Error('pip is not installed')
   for (const [command, ...before] of [['python3', '-m', 'pip'], ['pip3'], ['pip']] as const) {
     try {
       await run(command, [...before, ...args], context)
@@ -199,7 +198,7 @@ function run(command: string, args: readonly string[], { logger, signal }: Route
     child.on('error', reject)
     child.on('close', (code) => {
       if (code === 0) resolve()
-      else reject(new Error(last === '' ? `pip ended with ${String(code)}` : last))
+      else reject(new Error(last === '' ? `pip exited with status ${String(code)}` : last))
     })
   })
 }

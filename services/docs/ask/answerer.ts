@@ -25,8 +25,8 @@ const REASONS = {
   provider: 'The answer could not be generated',
   timeout: 'The answer could not be generated in time',
   blocked: 'The answer could not be generated: it was withheld',
-  empty: 'The answer could not be generated: nothing came',
-  'cut off': 'The answer could not be generated to its end',
+  empty: 'The answer could not be generated: the answer was empty',
+  'cut off': 'The answer was cut off',
 } as const
 
 export type FailureReason = keyof typeof REASONS
@@ -42,4 +42,4 @@ export class AnswerFailed extends Refusal {
 }
 
 /** What is answered where the documentation has nothing. */
-export const DOES_NOT_TELL = 'The documentation does not tell: nothing in it is about this question.'
+export const DOES_NOT_TELL = 'The documentation does not answer this question: no page is about it.'

@@ -71,7 +71,7 @@ export class Assistant {
   }
 
   #nothing(): string {
-    this.#parts.outcome('not told')
+    this.#parts.outcome('not answered')
     return DOES_NOT_TELL
   }
 
@@ -87,7 +87,7 @@ export class Assistant {
 }
 
 function outcomeOf(error: unknown): string {
-  if (error instanceof RetrievalAway) return 'retrieval away'
+  if (error instanceof RetrievalAway) return 'retrieval unavailable'
   return error instanceof AnswerFailed ? error.reason : 'failed'
 }
 

@@ -13,7 +13,7 @@ const MOST_QUESTION = 1_000
 export function questionOf(body: unknown): string {
   const question = isRecord(body) ? body['question'] : undefined
   if (typeof question !== 'string' || question.trim() === '')
-    throw new Refusal('HW_INVALID_ARGUMENT', 'question must be a text that is not empty')
+    throw new Refusal('HW_INVALID_ARGUMENT', 'question must be a non-empty string')
   if (lengthOf(question) > MOST_QUESTION)
     throw new Refusal('HW_INVALID_ARGUMENT', `question must have at most ${String(MOST_QUESTION)} characters`)
   return question
@@ -26,7 +26,7 @@ export function questionOf(body: unknown): string {
 export function turnsOf(body: unknown): readonly Turn[] {
   const messages = isRecord(body) ? body['messages'] : undefined
   if (!Array.isArray(messages) || messages.length === 0)
-    throw new Refusal('HW_INVALID_ARGUMENT', 'messages must be a list that is not empty')
+    throw new Refusal('HW_INVALID_ARGUMENT', 'messages must be a non-empty array')
   if (messages.length > MOST_MESSAGES)
     throw new Refusal('HW_INVALID_ARGUMENT', `messages must be at most ${String(MOST_MESSAGES)}`)
   const turns = messages.map(turnOf)
@@ -41,7 +41,7 @@ function turnOf(message: unknown, index: number): Turn {
   const { role, parts } = message
   if (role !== 'user' && role !== 'assistant')
     throw new Refusal('HW_INVALID_ARGUMENT', `${place}.role must be user or assistant`)
-  if (!Array.isArray(parts)) throw new Refusal('HW_INVALID_ARGUMENT', `${place}.parts must be a list`)
+  if (!Array.isArray(parts)) throw new Refusal('HW_INVALID_ARGUMENT', `${place}.parts must be an array`)
   const text = parts.map((part, at) => textOf(part, `${place}.parts[${String(at)}]`)).join('')
   if (role === 'user' && text.trim() === '') throw new Refusal('HW_INVALID_ARGUMENT', `${place} has no text`)
   return { role, text }
@@ -50,10 +50,10 @@ function turnOf(message: unknown, index: number): Turn {
 /** Parts of other types are not ours to read. */
 function textOf(part: unknown, place: string): string {
   if (!isRecord(part) || typeof part['type'] !== 'string')
-    throw new Refusal('HW_INVALID_ARGUMENT', `${place}.type must be a text`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `${place}.type must be a string`)
   if (part['type'] !== 'text') return ''
   if (typeof part['text'] !== 'string')
-    throw new Refusal('HW_INVALID_ARGUMENT', `${place}.text must be a text`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `${place}.text must be a string`)
   return part['text']
 }
 

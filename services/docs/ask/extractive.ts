@@ -5,7 +5,7 @@ const MOST_QUOTES = 3
 /** Characters of a quote; cut at the end of a block. */
 const MOST_QUOTED = 900
 const INTRODUCTION =
-  'These passages of the documentation fit the question best; they are quoted, not summed up.'
+  'These passages of the documentation match the question best; they are quoted, not summarised.'
 
 /** Answers without a language model: with the best passages, word for word, each with its source. */
 export class ExtractiveAnswerer implements Answerer {

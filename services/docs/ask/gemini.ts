@@ -100,7 +100,7 @@ export class GeminiAnswerer implements Answerer {
         : new AnswerFailed(patience.isOver ? 'timeout' : 'provider', { cause: error })
     const { name, status } = error as { name?: string; status?: number }
     if (!patience.isLeft)
-      this.#options.logger.warn({ reason: failed.reason, name, status }, 'Gemini gave no answer')
+      this.#options.logger.warn({ reason: failed.reason, name, status }, 'Gemini returned no answer')
     return failed
   }
 }

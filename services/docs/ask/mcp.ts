@@ -43,10 +43,10 @@ function serverOf({ content, retrieval }: McpParts, gone: AbortSignal): McpServe
     {
       title: 'Search the documentation',
       description:
-        'Passages of the documentation that fit a question or some words, best first, each with the URL of its page.',
+        'Returns passages of the documentation that match a question or some words, best first, each with the URL of its page.',
       inputSchema: {
         query: z.string().min(1).max(1000).describe('A question or some words'),
-        limit: z.number().int().min(1).max(MOST_PASSAGES).default(8).describe('Most passages'),
+        limit: z.number().int().min(1).max(MOST_PASSAGES).default(8).describe('Maximum number of passages'),
       },
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
@@ -106,5 +106,5 @@ function refuseStrangers(site: Site, incoming: Incoming): void {
   const origin = incoming.header('origin')
   const own = site.ownOrigins(incoming)
   if (origin !== '' && !own.includes(origin))
-    throw new Refusal('HW_FORBIDDEN', 'Requests of this origin are not taken')
+    throw new Refusal('HW_FORBIDDEN', 'Requests of this origin are not allowed')
 }

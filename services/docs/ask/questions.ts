@@ -75,5 +75,5 @@ function count(limit: RateLimit | undefined, { origin }: Incoming): void {
 /** A page elsewhere could have its visitors ask, a form's post needs no preflight; browsers tell where a request comes from. */
 function refuseOtherSites({ header }: Incoming): void {
   if (header('sec-fetch-site') === 'cross-site')
-    throw new Refusal('HW_FORBIDDEN', 'Pages of other sites may not ask')
+    throw new Refusal('HW_FORBIDDEN', 'Requests from pages of other sites are not allowed')
 }

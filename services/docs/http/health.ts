@@ -27,13 +27,13 @@ const SEMANTIC = {
   [Semantic.UNAVAILABLE]: 'unavailable',
 } as const
 
-/** @param status undefined where the retrieval worker is away. */
+/** @param status undefined where the retrieval worker is unreachable. */
 export function healthOf(content: Content, status: StatusResponse | undefined, answers: string): Health {
   const faults = content.faults()
-  const reason = status?.semanticReason ?? 'the retrieval worker is away'
+  const reason = status?.semanticReason ?? 'the retrieval worker is unreachable'
   const error = [
-    ...(status === undefined ? ['Retrieval unavailable: no search, no answers'] : []),
-    ...(faults.length === 0 ? [] : [`${String(faults.length)} file(s) with faults`]),
+    ...(status === undefined ? ['Retrieval unavailable: search and answers do not work'] : []),
+    ...(faults.length === 0 ? [] : [`${String(faults.length)} file(s) with errors`]),
   ].join('; ')
   return {
     status: error === '' ? 'ok' : 'degraded',

@@ -79,7 +79,7 @@ export async function readJson({ req, header, res }: Incoming, most: number): Pr
     if (size > most) throw tooLarge
     chunks.push(chunk)
   }
-  if (!req.complete || res.destroyed) throw new Refusal('HW_INVALID_ARGUMENT', 'The body ended early')
+  if (!req.complete || res.destroyed) throw new Refusal('HW_INVALID_ARGUMENT', 'The body is incomplete')
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))
   } catch {

@@ -21,7 +21,7 @@ export class DocsMetrics extends MetricSet {
     'route',
     'status',
   )
-  readonly #answers = this.count('docs_answers_total', 'Questions, by what became of them.', 'outcome')
+  readonly #answers = this.count('docs_answers_total', 'Questions, by outcome.', 'outcome')
   /** The worker's at the present look. */
   #status: StatusResponse | undefined
 
@@ -29,12 +29,12 @@ export class DocsMetrics extends MetricSet {
     super('headwater_')
     this.#retrieval = retrieval
     this.gauge('docs_pages', 'Pages that are served.', pages)
-    this.gauge('docs_faults', 'Files that could not be read as they are now.', faults)
-    this.gauge('docs_retrieval_up', 'Whether the retrieval worker answers.', () =>
+    this.gauge('docs_faults', 'Files that cannot be read at the moment.', faults)
+    this.gauge('docs_retrieval_up', 'Whether the retrieval worker responds.', () =>
       Number(this.#status !== undefined),
     )
     this.gauge('docs_index_chunks', 'Chunks in the retrieval index.', () => this.#status?.chunks ?? 0)
-    this.gauge('docs_semantic_ready', 'Whether embeddings take part in the ranking.', () =>
+    this.gauge('docs_semantic_ready', 'Whether the ranking uses embeddings.', () =>
       Number(this.#status?.semantic === Semantic.READY),
     )
     this.gauge('docs_index_age_seconds', 'Age of the retrieval index, -1 for none.', () => {

@@ -74,7 +74,7 @@ function missing(parts: ReaderParts, incoming: Incoming): Reply {
   const page = top === 'docs' ? findPage(content, rest) : undefined
   if (page !== undefined) return moved(page)
   const title = content.pages().length === 0 ? 'No pages yet' : 'Page not found'
-  const body = html`<p>There is no page at this address. The search knows all that there are.</p>`
+  const body = html`<p>There is no page at this address. Use the search to find a page.</p>`
   const reply = text(HTML, layout(frameOf(parts, incoming), { title, body }), PAGE_HEADERS)
   return { ...reply, status: 404 }
 }

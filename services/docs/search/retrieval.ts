@@ -64,14 +64,14 @@ export class Retrieval {
   async #told<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
       const answer = await ask()
-      if (this.#isAway) this.#logger.info({}, 'the retrieval worker is back')
+      if (this.#isAway) this.#logger.info({}, 'retrieval worker reachable again')
       this.#isAway = false
       return answer
     } catch (error) {
       if (signal?.aborted === true) throw error
       const why = error instanceof Error ? error.message : String(error)
       if (!this.#isAway)
-        this.#logger.warn({ code: 'HW_RETRIEVAL_UNAVAILABLE', why }, 'the retrieval worker does not answer')
+        this.#logger.warn({ code: 'HW_RETRIEVAL_UNAVAILABLE', why }, 'retrieval worker unreachable')
       this.#isAway = true
       throw new RetrievalAway(error)
     }

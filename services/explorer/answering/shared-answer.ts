@@ -40,7 +40,8 @@ export class SharedAnswer<T> {
   join(whenGone: WhenGone): Promise<T> {
     this.#waiting++
     whenGone(() => {
-      if (--this.#waiting === 0) this.#abort.abort(new DatabaseUnavailable('nobody waits for the answer'))
+      if (--this.#waiting === 0)
+        this.#abort.abort(new DatabaseUnavailable('all clients of the answer have disconnected'))
     })
     return this.#made
   }

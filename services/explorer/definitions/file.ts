@@ -83,13 +83,16 @@ export class DefinitionFile<T> {
       if (seen === this.#seen) return
       this.#value = parse(textOf(await readFile(path)))
       this.#refusal = ''
-      logger.info({ file: path }, 'definitions read')
+      logger.info({ file: path }, 'definitions loaded')
       changed()
     } catch (error) {
       const what = error instanceof Error ? error.message : String(error)
       const refusal = `${seen} ${what}`
       if (refusal !== this.#refusal)
-        logger.error({ code: codeOf(error), file: path }, `definitions refused, the old ones stay: ${what}`)
+        logger.error(
+          { code: codeOf(error), file: path },
+          `definitions rejected, keeping the previous ones: ${what}`,
+        )
       this.#refusal = refusal
       // What could not be read may well be the next time: a chmod, or a disk that is back, leaves all of `seen` as it was.
       if (!(error instanceof FileFault)) seen = ''

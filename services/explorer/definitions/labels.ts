@@ -48,7 +48,8 @@ export function parseLabels(text: string): Labels {
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
     for (const [hash, label] of parseLine(line, index + 1)) {
-      if (byScript.has(hash)) throw new FileFault(index + 1, `${label.address} is labelled twice`)
+      if (byScript.has(hash))
+        throw new FileFault(index + 1, `${label.address} has two labels; expected one per address`)
       byScript.set(hash, label)
     }
   }
@@ -60,7 +61,7 @@ function parseLine(line: string, number: number): (readonly [string, Label])[] {
   const text = (name: string): string => {
     const value = fields[name]
     if (typeof value !== 'string' || value.trim() === '')
-      throw new FileFault(number, `${name} must be a text`)
+      throw new FileFault(number, `${name} must be a string`)
     return value
   }
   const { url: link = null, verified = false } = fields
@@ -70,7 +71,7 @@ function parseLine(line: string, number: number): (readonly [string, Label])[] {
   const address = text('address')
   const label: Label = { address, label: text('label'), category: text('category'), url, verified }
   const scripts = scriptsOf(address)
-  if (scripts.length === 0) throw new FileFault(number, `${address} is no address`)
+  if (scripts.length === 0) throw new FileFault(number, `${address} is not an address of this chain`)
   return scripts.map((hash) => [hash, label])
 }
 

@@ -88,7 +88,7 @@ export function parseMiningPools(text: string): MiningPools {
   const written = (root.children ?? []).map((node) => {
     const pool = poolOf(node, text)
     const called = pool.slug === undefined ? `pool ${pool.name}` : `slug ${pool.slug}`
-    if (seen.has(called)) throw new FileFault(lineAt(text, node.offset), `${called} is there twice`)
+    if (seen.has(called)) throw new FileFault(lineAt(text, node.offset), `${called} is defined twice`)
     seen.add(called)
     return pool
   })
@@ -111,17 +111,19 @@ function poolOf(node: Node, text: string): WrittenPool {
   const texts = (name: string): string[] => {
     const list = field(name)
     if (list === undefined) return []
-    if (list.type !== 'array') return fault(list, `${name} must be an array of texts`)
+    if (list.type !== 'array') return fault(list, `${name} must be an array of strings`)
     return (list.children ?? []).map((each) => {
       const value: unknown = getNodeValue(each)
-      return typeof value === 'string' && value.trim() !== '' ? value : fault(each, `${name} must hold texts`)
+      return typeof value === 'string' && value.trim() !== ''
+        ? value
+        : fault(each, `${name} must contain strings only`)
     })
   }
   const optional = (name: string): string | undefined => {
     const found = field(name)
     if (found === undefined || found.type === 'null') return undefined
     const value: unknown = getNodeValue(found)
-    return typeof value === 'string' ? value : fault(found, `${name} must be a text`)
+    return typeof value === 'string' ? value : fault(found, `${name} must be a string`)
   }
   const name = optional('name') ?? ''
   if (name.trim() === '') fault(field('name') ?? node, 'a pool must have a name')
@@ -129,7 +131,10 @@ function poolOf(node: Node, text: string): WrittenPool {
   if (slug?.trim() === '') fault(field('slug') ?? node, 'slug must not be empty')
   for (const [key, value] of Object.entries({ name, slug }))
     if (value?.trim().toLowerCase() === UNKNOWN.slug)
-      fault(field(key) ?? node, `${key} must not be ${UNKNOWN.name}: so all other miners are called`)
+      fault(
+        field(key) ?? node,
+        `${key} must not be ${UNKNOWN.name}: this name is reserved for all other miners`,
+      )
   const link = optional('link')
   return {
     name,

@@ -82,8 +82,8 @@ export class AuditWatch {
       await this.#look(node)
     } catch (error) {
       if (this.#stop.signal.aborted) return
-      logger.debug({ err: error }, 'the audit could not be made')
-      this.#failed('node or database did not answer')
+      logger.debug({ err: error }, 'audit failed')
+      this.#failed('node or database unreachable')
     } finally {
       node.close()
     }
@@ -98,7 +98,7 @@ export class AuditWatch {
     const { db, state, database, logger } = this.#parts
     const { view, tip, recent, fence } = state.chain
     if (!state.ready || !database.connected || view === undefined || tip === undefined)
-      return this.#failed('nothing is indexed, or the database is away')
+      return this.#failed('nothing is indexed, or the database is unreachable')
     const { signal } = this.#stop
     const found = new Findings()
     const moving = new Findings()
@@ -116,7 +116,7 @@ export class AuditWatch {
     const isStill = isOfChain && (await newestFence(db)) === fence
     const persisting = this.#persisting(moving.differences)
     const differences = [...(isStill ? found.differences : []), ...persisting]
-    for (const difference of differences) logger.error(difference, 'the audit found a difference')
+    for (const difference of differences) logger.error(difference, 'audit difference found')
     const checks = this.#result.checks + 4
     this.#result = { checkedAt: new Date().toISOString(), checks, differences: differences.length }
   }

@@ -50,7 +50,7 @@ export class Metrics extends MetricSet {
   )
   readonly #defects = this.count(
     'defects_total',
-    'Errors of our own, refused queries included: of answers (500, INTERNAL), of following the log, of the materializer.',
+    'Internal errors, including refused queries: in answers (500, INTERNAL), while following the log, in the materializer.',
     'where',
   )
 
@@ -65,7 +65,7 @@ export class Metrics extends MetricSet {
     )
     this.gauge(
       'api_answers_under_way',
-      'Answers that are being made from the database; beyond a limit none is begun.',
+      'Answers in progress that use the database; beyond a limit no new one is started.',
       parts.answersUnderWay,
     )
     this.gauge(
@@ -79,7 +79,7 @@ export class Metrics extends MetricSet {
     this.gauge('node_height', 'Height in the last applied heartbeat, -1 for none.', nodeHeight)
     this.gauge(
       'heartbeat_applied_timestamp_seconds',
-      'When the last heartbeat came through: poller, node, log and materializer were well then. 0 for never.',
+      'Time of the last heartbeat that passed poller, node, log and materializer; 0 for never.',
       () => (state.heartbeat?.appliedMs ?? 0) / 1000,
     )
     this.gauge('tip_lag_blocks', 'Blocks that the head is behind the node.', () =>
@@ -91,7 +91,7 @@ export class Metrics extends MetricSet {
     this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.pool.size)
     this.gauge(
       'audit_differences',
-      "Differences between index and node that the explorer's last own audit found.",
+      'Differences between index and node found by the last continuous audit.',
       () => audit.result.differences,
     )
     this.gauge('audit_last_run_timestamp_seconds', 'When that audit ended, 0 for never.', () =>
@@ -99,25 +99,25 @@ export class Metrics extends MetricSet {
     )
     this.gauge(
       'audit_checks',
-      'Blocks, days and mempools that it has looked at since the start.',
+      'Blocks, days and mempools that the continuous audit has checked since the start.',
       () => audit.result.checks,
     )
     this.gauges(
       'definition_file_refused',
-      'Whether a file of definitions has an error as it is now, so that the ones read before stay.',
+      'Whether a definitions file has an error, so that the previous definitions stay in use.',
       ['file'],
       () => parts.definitions.refused().map(({ file, isRefused }) => [{ file }, Number(isRefused)]),
     )
     this.gauges(
       'consumer_lag',
-      'Events of a topic of the log that a consumer has not finished.',
+      'Events of a topic of the log that a consumer has not processed.',
       ['topic', 'consumer'],
       async () => (await parts.consumerLags()).map(({ topic, consumer, lag }) => [{ topic, consumer }, lag]),
     )
     this.counted('reorgs_total', 'Reorganisations of the indexed chain.', () => state.chain.reorgs)
     this.counted(
       'api_lookups_total',
-      'Keys that were looked up in the database; those of clients that left while they waited are not.',
+      'Keys that were looked up in the database; those of clients that disconnected meanwhile are not counted.',
       () => tables.lookedUp,
     )
     this.counted('log_damages_total', 'Damages of the log that were reported.', () => state.logDamages)

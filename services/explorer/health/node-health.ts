@@ -80,8 +80,8 @@ export class NodeWatch {
     } catch (error) {
       this.#drop()
       if (isDefect(error)) throw error
-      this.#options.logger.debug({ err: error }, 'the node does not tell its health')
-      throw new NodeUnavailable('the node does not answer', { cause: error })
+      this.#options.logger.debug({ err: error }, 'the node did not report its health')
+      throw new NodeUnavailable('node unreachable', { cause: error })
     }
   }
 

@@ -128,7 +128,7 @@ export class Dispatcher {
 
   #failed(error: unknown, { path }: Request): Answer {
     this.#parts.metrics.defect('http')
-    this.#parts.logger.error({ err: error, what: this.patternOf(path) }, 'a read failed')
+    this.#parts.logger.error({ err: error, what: this.patternOf(path) }, 'read failed')
     return errorAnswer('HW_DEFECT', 'Internal Server Error')
   }
 
@@ -143,7 +143,7 @@ export class Dispatcher {
       const { text, type } = await metrics.text()
       return { status: 200, headers: [['content-type', type]], body: Buffer.from(text) }
     } catch (error) {
-      logger.error({ err: error }, 'metrics cannot be told')
+      logger.error({ err: error }, 'cannot collect metrics')
       return errorAnswer('HW_DEFECT', 'Internal Server Error')
     }
   }

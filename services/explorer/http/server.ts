@@ -118,7 +118,7 @@ export class Server {
   close(): void {
     if (this.#socket !== undefined) uWS.us_listen_socket_close(this.#socket)
     this.#socket = undefined
-    for (const client of [...this.#clients]) client.end(1001, 'the server stops')
+    for (const client of [...this.#clients]) client.end(1001, 'the server is stopping')
     this.#app.close()
   }
 

@@ -27,7 +27,7 @@ export class UpgradeAnswers {
     })
     this.#server = server
     this.#listening = server.listen(this.at.host, this.at.port).catch((error: unknown) => {
-      this.logger.warn({ err: error }, 'cannot answer while the event log is converted')
+      this.logger.warn({ err: error }, 'cannot answer during the conversion of the event log')
     })
   }
 

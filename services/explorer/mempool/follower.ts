@@ -67,7 +67,7 @@ export class PoolFollower {
   async run(signal: AbortSignal): Promise<void> {
     const { state, log, logger } = this.#parts
     const reading = <T>(read: () => Promise<T>): Promise<T | undefined> =>
-      retrying('the pool in the log', read, this.#parts, signal)
+      retrying('the mempool in the log', read, this.#parts, signal)
     await state.until(() => state.chainLoaded, undefined, signal)
     this.#overlaidFrom = Math.max(this.#overlaidFrom, state.chain.position)
     const start = await reading(() => this.#events.findStart(state.chain.position))
@@ -202,7 +202,7 @@ export class PoolFollower {
     })
     const found = await resolveCoins(txs, (txid) => state.pool.known(txid), tables).catch(
       (error: unknown) => {
-        logger.warn({ err: error }, 'inputs of the pool cannot be looked up now')
+        logger.warn({ err: error }, 'cannot look up inputs of the mempool, retrying')
         return []
       },
     )
@@ -253,12 +253,12 @@ export class PoolFollower {
     if (state.chain.view === undefined) return true
     const search = async (): Promise<Overlay> => {
       const { view, fence } = state.chain
-      if (view === undefined) throw new DatabaseUnavailable('there is no chain any more')
+      if (view === undefined) throw new DatabaseUnavailable('the chain is not available any more')
       const overlay = await overlayBySearch(txs, span, view, state.pool, tables)
       if ((await tables.fence()) === fence) return overlay
-      throw new DatabaseUnavailable('another writer began while the chain was searched')
+      throw new DatabaseUnavailable('another writer took over during the search')
     }
-    const overlay = await retrying('the blocks since the pool was told', search, this.#parts, signal)
+    const overlay = await retrying('the blocks since the mempool event', search, this.#parts, signal)
     if (overlay === undefined || this.#overlaidFrom > span.to) return false
     state.pool.advance(overlay)
     this.#searchedTo = Math.max(this.#searchedTo, span.to)

@@ -19,15 +19,16 @@ export const address = Type.String({
   pattern: '^[0-9a-zA-Z]{1,100}$',
   description: 'a well-formed address of this chain',
 })
-export const witness = Type.Boolean({ default: false, title: 'whether inputs tell script_sig and witness' })
-export const date = Type.Optional(
-  Type.String({ format: 'date', description: 'a date of the calendar, YYYY-MM-DD' }),
-)
+export const witness = Type.Boolean({
+  default: false,
+  title: 'whether inputs include script_sig and witness',
+})
+export const date = Type.Optional(Type.String({ format: 'date', description: 'a calendar date, YYYY-MM-DD' }))
 export const amount = (fallback: string) =>
   Type.String({
     pattern: '^[0-9]{1,19}$',
     default: fallback,
-    description: 'a whole number of base units, of at most 19 digits',
+    description: 'an integer number of base units, at most 19 digits',
   })
 
 /**

@@ -5,7 +5,7 @@ import { NodeHealth } from './shapes.js'
 /** Of the node, not of the chain that was indexed: it answers while the database is away, and 503 while the node is. */
 export const nodeHealth = declareRead({
   name: 'nodeHealth',
-  about: 'How the node is; wants a token where one is set.',
+  about: 'The state of the node; requires a token if one is configured.',
   path: '/node/health',
   fresh: 'outside',
   needsToken: true,

@@ -21,8 +21,8 @@ const flag = (description: string) => Type.Boolean({ description })
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
 const itemsOf = <T extends TSchema>(item: T) => list(item, 'in the order of the read')
-const Total = int('how many there are in all')
-const Limit = int('the most items asked for')
+const Total = int('total number of items')
+const Limit = int('maximum number of items')
 
 export const paged = <T extends TSchema>(item: T) =>
   Type.Object({ items: itemsOf(item), total: Total, page: int('from 1'), limit: Limit })
@@ -34,10 +34,10 @@ export const NodeHealth = Type.Object({
   disk: Type.Object(
     {
       blockchain_size: int('bytes of blocks and undo data'),
-      datadir_free_bytes: orNull(int('null where its data directory cannot be read from here')),
-      datadir_total_bytes: orNull(int('null where its data directory cannot be read from here')),
+      datadir_free_bytes: orNull(int('null if the data directory cannot be read')),
+      datadir_total_bytes: orNull(int('null if the data directory cannot be read')),
       datadir_free_pct: orNull(
-        Type.Number({ minimum: 0, maximum: 100, description: 'per cent of the bytes in all' }),
+        Type.Number({ minimum: 0, maximum: 100, description: 'percent of the total bytes' }),
       ),
     },
     { description: 'of the node' },
@@ -47,11 +47,11 @@ export const NodeHealth = Type.Object({
       size: int('transactions'),
       bytes: int('virtual bytes'),
       usage: int('bytes of memory'),
-      maxmempool: int('the most bytes of memory'),
+      maxmempool: int('maximum bytes of memory'),
       mempoolminfee: Type.Number({ description: "the node's own figure, coins per 1000 virtual bytes" }),
-      unbroadcastcount: int('transactions that no peer has asked for yet'),
+      unbroadcastcount: int('transactions that no peer has requested yet'),
     },
-    { description: 'the pool of the node' },
+    { description: 'the mempool of the node' },
   ),
   peers: Type.Object(
     {
@@ -75,7 +75,7 @@ export const Block = Type.Object({
   nonce: Decimal,
   bits: Hex,
   difficulty: Decimal,
-  version: int('as the header has it'),
+  version: int('as in the header'),
   size: int('bytes'),
   weight: int('weight units'),
   stripped_size: int('bytes without witnesses'),
@@ -90,11 +90,11 @@ export type Block = Static<typeof Block>
 
 export const Input = Type.Object({
   txid: Hash,
-  vin: int('place among the inputs'),
+  vin: int('index among the inputs'),
   block_height: orNull(MinedAt),
   prev_txid: orNull(Hash),
-  prev_vout: orNull(int('place of the output that is spent; null of a coinbase')),
-  script_sig: Type.Optional(orNull(text('hexadecimal; null where the script is empty'))),
+  prev_vout: orNull(int('index of the output that is spent; null for a coinbase')),
+  script_sig: Type.Optional(orNull(text('hexadecimal; null if the script is empty'))),
   sequence: Decimal,
   witness: Type.Optional(list(Hex, 'its items, hexadecimal')),
   value: orNull(Amount),
@@ -104,19 +104,19 @@ export type Input = Static<typeof Input>
 
 export const OutputAddress = Type.Object({
   address: Address,
-  role: Type.Literal('recipient', { description: 'what the output is to it' }),
+  role: Type.Literal('recipient', { description: 'role of the address' }),
 })
 
 export const Output = Type.Object({
   txid: Hash,
-  vout: int('place among the outputs'),
+  vout: int('index among the outputs'),
   block_height: orNull(MinedAt),
   value: Amount,
   script_pub_key: Hex,
   script_type: text('kind of the script, as the node names it'),
   spent_txid: orNull(Hash),
-  spent_vin: orNull(int('place of the input that spends it; null while unspent')),
-  addresses: list(OutputAddress, 'whom it pays; none where the script has no address'),
+  spent_vin: orNull(int('index of the input that spends it; null while unspent')),
+  addresses: list(OutputAddress, 'recipients; none if the script has no address'),
 })
 export type Output = Static<typeof Output>
 
@@ -124,8 +124,8 @@ export const Transaction = Type.Object({
   txid: Hash,
   block_hash: orNull(Hash),
   block_height: orNull(MinedAt),
-  tx_index: orNull(int('place in the block; null while unconfirmed')),
-  version: int('as the transaction has it'),
+  tx_index: orNull(int('index in the block; null while unconfirmed')),
+  version: int('as in the transaction'),
   size: int('bytes'),
   vsize: int('virtual bytes'),
   weight: int('weight units'),
@@ -137,15 +137,15 @@ export const Transaction = Type.Object({
   input_value: Amount,
   output_value: Amount,
   timestamp: Time,
-  has_witness: flag('any input has a witness'),
-  is_dilithium: flag('spends by Dilithium'),
+  has_witness: flag('whether an input has a witness'),
+  is_dilithium: flag('whether it spends with a Dilithium signature'),
   inputs: list(Input, 'in their order'),
   outputs: list(Output, 'in their order'),
 })
 export type Transaction = Static<typeof Transaction>
 
 export const AddressSummary = Type.Object({
-  address: text('as it was asked for'),
+  address: text('as in the request'),
   script_type: text('kind of the script, as the node names it'),
   first_seen_height: orNull(int('height of its first block; null while unconfirmed')),
   first_seen: orNull(Time),
@@ -155,19 +155,19 @@ export const AddressSummary = Type.Object({
   total_sent: Amount,
   balance: Amount,
   unspent_count: int('confirmed outputs that are unspent'),
-  isDilithium: flag('of a Dilithium key'),
+  isDilithium: flag('whether it is a Dilithium address'),
   unconfirmed: Type.Object(
     { balance_change: SignedAmount, tx_count: int('unconfirmed transactions') },
-    { description: 'what the pool would change' },
+    { description: 'change by the mempool' },
   ),
 })
 export type AddressSummary = Static<typeof AddressSummary>
 
 export const AddressTransaction = Type.Object({
-  address: text('as it was asked for'),
+  address: text('as in the request'),
   txid: Hash,
   block_height: orNull(MinedAt),
-  tx_index: orNull(int('place in the block; null while unconfirmed')),
+  tx_index: orNull(int('index in the block; null while unconfirmed')),
   value_change: SignedAmount,
   timestamp: Time,
 })
@@ -175,7 +175,7 @@ export type AddressTransaction = Static<typeof AddressTransaction>
 
 export const Utxo = Type.Object({
   txid: Hash,
-  vout: int('place among the outputs'),
+  vout: int('index among the outputs'),
   block_height: Height,
   value: Amount,
   script_pub_key: Hex,
@@ -210,7 +210,7 @@ export const Supply = Type.Object({
 })
 
 export const FeeBucket = Type.Object({
-  bucket: text('base units per virtual byte, the lower edge inside: "1-2", "100+"'),
+  bucket: text('base units per virtual byte, lower bound included: "1-2", "100+"'),
   count: int('transactions'),
   totalVsize: int('virtual bytes'),
 })
@@ -231,16 +231,16 @@ export const MempoolTransaction = Type.Object({
   fee_rate: text('base units per virtual byte, decimal'),
   value: Amount,
   first_seen: Time,
-  is_dilithium: flag('spends by Dilithium'),
+  is_dilithium: flag('whether it spends with a Dilithium signature'),
 })
 export type MempoolTransaction = Static<typeof MempoolTransaction>
 
 export const SearchResult = Type.Object({
   type: Type.Union([Type.Literal('block'), Type.Literal('transaction'), Type.Literal('address')], {
-    description: 'what the text names',
+    description: 'type of the result',
   }),
   value: text('hash, txid or address, in its one canonical spelling'),
-  query: text('as it was asked for'),
+  query: text('as in the request'),
 })
 export type SearchResult = Static<typeof SearchResult>
 
@@ -253,8 +253,8 @@ export const RichListItem = Type.Object({
   balance: Amount,
   percentage: Percent,
   tx_count: int('confirmed transactions'),
-  isDilithium: flag('of a Dilithium key'),
-  label: orNull(text('of the address, where there is one')),
+  isDilithium: flag('whether it is a Dilithium address'),
+  label: orNull(text('of the address, if there is one')),
 })
 
 export const DailyItem = Type.Object({
@@ -272,7 +272,7 @@ export const DailyItem = Type.Object({
 export const DilithiumStats = Type.Object({
   dilithiumTransactions: int('transactions that spend by Dilithium'),
   totalTransactions: int('confirmed transactions'),
-  dilithiumAddresses: int('those of Dilithium'),
+  dilithiumAddresses: int('Dilithium addresses'),
   totalAddresses: int('addresses ever seen'),
   dilithiumTxPercent: Percent,
   dilithiumAddrPercent: Percent,
@@ -282,16 +282,16 @@ export type DilithiumStats = Static<typeof DilithiumStats>
 export const AdoptionItem = Type.Composite([Type.Object({ date: UtcDate }), DilithiumStats])
 
 export const MiningPool = Type.Object({
-  name: text('"Unknown" for all that no pool has marked'),
-  slug: text('names the pool in a URL'),
-  address: orNull(text('what its newest block pays')),
+  name: text('"Unknown" for all blocks of no known pool'),
+  slug: text('name of the pool for URLs'),
+  address: orNull(text('address paid by its newest block')),
   link: orNull(text('its site')),
   blockCount: int('blocks'),
   percentage: Percent,
 })
 
 export const MiningPools = Type.Object({
-  window: int('the most blocks asked for'),
+  window: int('maximum number of blocks'),
   blockCount: int('blocks'),
   pools: list(MiningPool, 'largest first'),
 })
@@ -308,14 +308,14 @@ export const HashrateItem = Type.Object({
 
 export const NetworkHashrate = Type.Object({
   hashrate: Hashrate,
-  window: int('blocks asked for'),
-  blockCount: int('blocks looked at'),
+  window: int('requested number of blocks'),
+  blockCount: int('number of blocks counted'),
   elapsedSeconds: int('between their earliest and latest time'),
 })
 
 export const WhaleParty = Type.Object({
-  address: orNull(text('null of a script without one')),
-  label: orNull(text('of the address, where there is one')),
+  address: orNull(text('null for a script without one')),
+  label: orNull(text('of the address, if there is one')),
   value: Amount,
 })
 export type WhaleParty = Static<typeof WhaleParty>
@@ -326,27 +326,27 @@ export const WhaleAlert = Type.Object({
   timestamp: Time,
   value: Amount,
   fee: Amount,
-  is_dilithium: flag('spends by Dilithium'),
-  from: list(WhaleParty, 'who paid'),
-  to: list(WhaleParty, 'who was paid'),
+  is_dilithium: flag('whether it spends with a Dilithium signature'),
+  from: list(WhaleParty, 'senders'),
+  to: list(WhaleParty, 'recipients'),
 })
 export type WhaleAlert = Static<typeof WhaleAlert>
 
 export const AddressLabel = Type.Object({
   address: Address,
-  label: text('who it is'),
-  category: text('what it is'),
+  label: text('name of the owner'),
+  category: text('category of the owner'),
   url: orNull(text('where to read more')),
-  verified: flag('known for certain'),
+  verified: flag('whether the label is verified'),
 })
 
 export const OpReturn = Type.Object({
   txid: Hash,
-  vout: int('place among the outputs'),
+  vout: int('index among the outputs'),
   block_height: orNull(MinedAt),
   timestamp: Time,
   data_hex: Hex,
-  data_text: orNull(text('the payload where it is UTF-8 without control characters')),
+  data_text: orNull(text('the payload if it is UTF-8 without control characters')),
   size: int('bytes of the payload'),
 })
 export type OpReturn = Static<typeof OpReturn>

@@ -226,7 +226,7 @@ export class HeadFollower {
     const isNewWriter = fence !== state.chain.fence
     if (heads.length === 0 && !isNewWriter) {
       if (this.#announced > state.chain.position)
-        throw new Error('a head was announced that the tables do not show')
+        throw new Error('an announced head is missing from the tables')
       return
     }
     if (view !== undefined && !isNewWriter) {
@@ -252,7 +252,7 @@ export class HeadFollower {
     if (head === undefined || head.position < position)
       throw new Error(`database ${source.db.name} does not show position ${String(position)} yet`)
     await this.#show(heads, await loadChainView(source.db, head), fence, source)
-    logger.info({ database: source.db.name, height: head.tipHeight }, 'gone over to another database')
+    logger.info({ database: source.db.name, height: head.tipHeight }, 'switched to another database')
   }
 
   /**
@@ -317,7 +317,7 @@ async function stateOf(
   const { tipHeight: height } = head
   const tipHash = height < 0 ? '' : head.tipHash
   const tip = height < 0 ? undefined : await blockAt(tables, height, tipHash)
-  if (height >= 0 && tip === undefined) throw new Error(`the tip ${tipHash} is not in the tables`)
+  if (height >= 0 && tip === undefined) throw new Error(`the tip ${tipHash} is missing from the tables`)
   const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
   const fork = before.recent[commonLength(before.recent, view) - 1]?.height ?? -1
   const [recent, days] = await Promise.all([
@@ -332,7 +332,7 @@ async function stateOf(
 function inWords({ topic, partition, position, reason, index, refused }: Alert): string {
   const where =
     position < 0n ? '' : `topic ${topic}, partition ${String(partition)}, offset ${String(position)}: `
-  const what = index === undefined ? 'the materializer stopped' : 'the log is damaged'
+  const what = index === undefined ? 'the materializer has stopped' : 'the log is damaged'
   return `${what}${index === undefined || refused ? '' : ' and is being repaired'}: ${where}${reason}`
 }
 

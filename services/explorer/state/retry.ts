@@ -40,12 +40,9 @@ export async function retrying<T>(
       if (isOurs) onDefect?.()
       if (Date.now() - saidAt >= SAY_AGAIN_MS) {
         if (error instanceof NotThere)
-          logger.info(
-            { code: error.code, what, missing: error.message },
-            'not there yet, will be looked for again',
-          )
-        else if (isOurs) logger.error({ err: error, what }, 'an error of our own, will be tried again')
-        else logger.warn({ err: error, what }, 'cannot be read now, will be tried again')
+          logger.info({ code: error.code, what, missing: error.message }, 'not available yet, retrying')
+        else if (isOurs) logger.error({ err: error, what }, 'internal error, retrying')
+        else logger.warn({ err: error, what }, 'cannot be read, retrying')
         saidAt = Date.now()
       }
       await pause(wait, signal)

@@ -84,7 +84,7 @@ export class AvailableDatabase implements Asked {
   close(): void {
     this.#closed = true
     for (const timer of this.#timers) clearInterval(timer)
-    this.#abortAll('the explorer stops')
+    this.#abortAll('the explorer is stopping')
   }
 
   query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<T[]> {
@@ -112,14 +112,14 @@ export class AvailableDatabase implements Asked {
     params: Readonly<Record<string, unknown>> = {},
     signal?: AbortSignal,
   ): Promise<T[]> {
-    if (!this.#connected) throw new DatabaseUnavailable('the database is away')
+    if (!this.#connected) throw new DatabaseUnavailable('database unreachable')
     signal?.throwIfAborted()
     const asked = new AbortController()
     const leave = (): void => {
       asked.abort(signal?.reason)
     }
     const timer = setTimeout(() => {
-      asked.abort(new DatabaseUnavailable('a query took too long'))
+      asked.abort(new DatabaseUnavailable('query timed out'))
     }, QUERY_DEADLINE_MS)
     signal?.addEventListener('abort', leave, { once: true })
     this.#asked.add(asked)
@@ -175,13 +175,13 @@ export class AvailableDatabase implements Asked {
       if (error instanceof QueryRefused) this.#heard = true
       if (signal.aborted) throw signal.reason
       if (!(await isPassing(error, db))) throw error
-      this.logger.warn({ err: error, sql: sql.slice(0, 200) }, 'a query failed')
+      this.logger.warn({ err: error, sql: sql.slice(0, 200) }, 'query failed')
       void this.ping()
-      throw new DatabaseUnavailable('a query failed', { cause: error })
+      throw new DatabaseUnavailable('query failed', { cause: error })
     }
   }
 
-  /** Looks whether the database answers; looks of the same moment are one. Never rejects. */
+  /** Looks whether database reachable again; looks of the same moment are one. Never rejects. */
   ping(): Promise<void> {
     this.#pinging ??= this.#look().finally(() => {
       this.#pinging = undefined
@@ -203,19 +203,19 @@ export class AvailableDatabase implements Asked {
     const isAsked = this.#running > 0 || this.#pinging !== undefined
     this.#silentTicks = this.#heard || !isAsked ? 0 : this.#silentTicks + 1
     this.#heard = false
-    if (this.#connected && this.#silentTicks >= SILENT_TICKS) this.#leave('it is silent')
+    if (this.#connected && this.#silentTicks >= SILENT_TICKS) this.#leave('it does not respond')
   }
 
   #arrive(): void {
     this.#connected = true
     this.#silentTicks = 0
-    this.logger.info({}, 'the database answers')
+    this.logger.info({}, 'database reachable again')
   }
 
   #leave(why: string): void {
     this.#connected = false
-    this.logger.warn({ why, running: this.#running, waiting: this.#waiting.length }, 'the database is away')
-    this.#abortAll('the database went away')
+    this.logger.warn({ why, running: this.#running, waiting: this.#waiting.length }, 'database unreachable')
+    this.#abortAll('the database became unreachable')
   }
 
   #abortAll(why: string): void {
@@ -225,7 +225,7 @@ export class AvailableDatabase implements Asked {
   }
 }
 
-/** Whether the same query may succeed later: the database is away, or its tables are still being made or upgraded. */
+/** Whether the same query may succeed later: database unreachable, or its tables are still being made or upgraded. */
 async function isPassing(error: unknown, db: Pick<Database, 'query'>): Promise<boolean> {
   if (error instanceof DatabaseUnavailable) return true
   return error instanceof NotThere && !(await isMigrated(db).catch(() => false))

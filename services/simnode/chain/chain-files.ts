@@ -80,7 +80,7 @@ function claim(directory: string, identity: string): void {
   if (held === undefined) writeFileSync(file, wanted)
   else if (held !== wanted) {
     throw new StartRefused(
-      `${directory} holds another chain (${held.trim()}, wanted ${wanted.trim()}): take another folder, or empty it`,
+      `${directory} contains another chain (${held.trim()}, wanted ${wanted.trim()}): use another folder, or delete its contents`,
     )
   }
 }

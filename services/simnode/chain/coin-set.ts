@@ -44,7 +44,7 @@ export class CoinSet {
 
   add(coin: Coin): void {
     const key = outpoint(coin.txid, coin.vout)
-    if (this.#byOutpoint.has(key)) throw new Error(`output ${key} is there already`)
+    if (this.#byOutpoint.has(key)) throw new Error(`output ${key} already exists`)
     this.#byOutpoint.set(key, coin)
     coin.slot = this.#list.length
     this.#list.push(coin)

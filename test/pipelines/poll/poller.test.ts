@@ -207,7 +207,9 @@ describe('refusing', () => {
     const before = await chainStory(log)
     node.chain = grow([], 9)
     await expect(poller.pollOnce()).rejects.toThrow(/another block 0 than the log .* set NODE_RPC_URL/)
-    await expect(newPoller().run(new AbortController().signal)).rejects.toThrow(/the log holds chain regtest/)
+    await expect(newPoller().run(new AbortController().signal)).rejects.toThrow(
+      /the log contains chain regtest/,
+    )
     expect(await chainStory(log)).toEqual(before)
   })
 
@@ -215,7 +217,7 @@ describe('refusing', () => {
     await expect(newPoller({ chain: 'main' }).pollOnce()).rejects.toThrow(/follows chain regtest, not main/)
     await level(newPoller())
     node.chainName = 'test'
-    await expect(newPoller().pollOnce()).rejects.toThrow(/the log holds chain regtest/)
+    await expect(newPoller().pollOnce()).rejects.toThrow(/the log contains chain regtest/)
   })
 
   it('to write once a newer poller has started', async () => {
@@ -517,7 +519,7 @@ describe('the pool', () => {
     expect(counts).toEqual([0n, 1n, 2n, 0n, 1n, 2n, 3n])
   })
 
-  it('leaves out what is gone before its bytes were told, and takes it when it is there', async () => {
+  it('leaves out what no longer exists before its bytes were told, and takes it when it is there', async () => {
     const [here, gone] = [tx(tx()), tx(tx())]
     node.enter(here)
     node.enter(gone)

@@ -307,7 +307,7 @@ describe('the index on disk', () => {
   it('is made anew for another model', async () => {
     await build()
     expect(await embeddedAtStart(PAGES, 'two')).toBe(CHUNKS)
-    expect(said.join()).toContain('it is of another model')
+    expect(said.join()).toContain('it was made with another model')
   })
 
   it.each([
@@ -351,7 +351,7 @@ describe('the index on disk', () => {
     await build()
     await damage()
     expect(await embeddedAtStart()).toBe(CHUNKS)
-    expect(said.join()).toContain('the index on disk is of no use: made anew')
+    expect(said.join()).toContain('index on disk unusable, rebuilding it')
     said = []
     expect(await embeddedAtStart()).toBe(0)
   })

@@ -33,7 +33,7 @@ export class FakeGemini {
   mode: GeminiMode = 'answers'
   pieces = PIECES
   readonly requests: GeminiRequest[] = []
-  /** Streams that the client has left before they ended. */
+  /** Streams that the client has disconnected before they ended. */
   left = 0
   readonly #server: Server = createServer((req, res) => void this.#answer(req, res))
 

@@ -300,7 +300,7 @@ describe('while pages change', () => {
     await until('it is renamed', async () => (await docs.get('/new/page')).status === 404)
     expect((await docs.get('/new/name')).status).toBe(200)
     await rm(join(docs.folder, 'new'), { recursive: true })
-    await until('it is gone', async () => (await docs.get('/api/docs/new/name')).status === 404)
+    await until('it no longer exists', async () => (await docs.get('/api/docs/new/name')).status === 404)
     stop = true
     await Promise.all(clients)
     expect(failures).toEqual([])

@@ -108,7 +108,7 @@ describe('arguments', () => {
     'refuses %j as a date',
     (from) => {
       for (const path of ['/stats/daily', '/mining/difficulty'])
-        expect(() => parse(readAt(path), { from })).toThrow('from must be a date of the calendar, YYYY-MM-DD')
+        expect(() => parse(readAt(path), { from })).toThrow('from must be a calendar date, YYYY-MM-DD')
     },
   )
 
@@ -120,7 +120,7 @@ describe('arguments', () => {
 
   it.each(['', '-1', '1.5', '1e9', '0x10', 'x', '9'.repeat(20)])('refuses %j as minValue', (minValue) => {
     expect(() => parse(readAt('/whale-alerts'), { minValue })).toThrow(
-      'minValue must be a whole number of base units, of at most 19 digits',
+      'minValue must be an integer number of base units, at most 19 digits',
     )
   })
 

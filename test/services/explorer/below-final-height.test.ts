@@ -76,7 +76,7 @@ class SlowDatabase extends Database {
   }
 }
 
-describe('a reorganisation below the final height', () => {
+describe('reorganisation below the final height', () => {
   const frozen = new Gate()
   const beforeHead = new Gate()
   let folder: string

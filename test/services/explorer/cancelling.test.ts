@@ -29,7 +29,7 @@ const slow = declareRead({
 const asking = new Set<string>()
 /** Why the query of a tag was ended, in order. */
 const reasons = new Map<string, string[]>()
-const LEFT = 'nobody waits for the answer'
+const LEFT = 'all clients of the answer have disconnected'
 
 function noted(tag: string): (error: unknown) => never {
   return (error) => {
@@ -89,7 +89,7 @@ describe('a query', () => {
     await begun()
     client.abort()
     expect(await asked).toBe(0)
-    await until('it is gone', async () => (await running()) === 0)
+    await until('it no longer exists', async () => (await running()) === 0)
     expect(reasons.get(tag)).toEqual([LEFT])
     expect(available.running).toBe(0)
   })
@@ -112,7 +112,7 @@ describe('a query', () => {
     expect(reasons.get(tag)).toEqual([LEFT])
     again.abort()
     await other
-    await until('it is gone', async () => (await running()) === 0)
+    await until('it no longer exists', async () => (await running()) === 0)
     expect(reasons.get(tag)).toEqual([LEFT, LEFT])
   })
 
@@ -127,7 +127,7 @@ describe('a query', () => {
     expect(answer.status).toBe(503)
     expect(await answer.json()).toEqual({ error: 'Database unavailable', code: 'HW_DATABASE_UNAVAILABLE' })
     expect(reasons.get(tag)).toEqual(['the answer took too long'])
-    await until('it is gone', async () => (await running()) === 0)
+    await until('it no longer exists', async () => (await running()) === 0)
     expect(available.connected).toBe(true)
   })
 

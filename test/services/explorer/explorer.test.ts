@@ -110,7 +110,7 @@ describe('an explorer of the recorded chain', () => {
   const raw = (path: string, options: RequestInit = {}): Promise<Response> =>
     fetch(`${pipeline.url}${path}`, options)
 
-  it('answers every read in its declared shape, with the state that it is of', async () => {
+  it('answers every read in its declared shape, with the state that it describes', async () => {
     const recent = (await pipeline.get('/txs/recent?limit=50')).body.items
     const paying = recent.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
     const address = paying.outputs[0].addresses[0].address as string

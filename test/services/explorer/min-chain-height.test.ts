@@ -78,7 +78,7 @@ describe('a request that asks for a height', () => {
     expect(await asked).toBe(5)
   })
 
-  it('does not wait where the database is away, from which no height comes', async () => {
+  it('does not wait where database unreachable, from which no height comes', async () => {
     database.connected = false
     expect(await ask(6)).toBe(5)
     expect(waits).not.toHaveBeenCalled()

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 
 export interface RawResponse {
-  /** 0 where the connection closed, or nothing came in time. */
+  /** 0 where the connection closed, or the answer was empty in time. */
   readonly status: number
   readonly head: string
   readonly body: string

@@ -161,7 +161,7 @@ describe('the retrieval worker', () => {
     await rename(file, join(content, 'balloon.md'))
     await until('it is found at its new place', async () => (await urls('balloon')).join() === '/balloon')
     await rm(join(content, 'balloon.md'))
-    await until('it is gone', async () => (await urls('balloon')).length === 0)
+    await until('it no longer exists', async () => (await urls('balloon')).length === 0)
     over = true
     await Promise.all(clients)
     expect(answers).toBeGreaterThan(10)

@@ -13,7 +13,7 @@ import { AddressSummary, AddressTransaction, paged, Utxo, windowed } from '../sh
 /** Known to the chain or to the pool; the figures are the chain's. */
 export const addressSummary = declareRead({
   name: 'address',
-  about: 'What an address has received, sent and holds.',
+  about: 'Totals, balance and unconfirmed changes of an address.',
   path: '/address/:address',
   fresh: 'pool',
   args: { address },
@@ -48,7 +48,7 @@ export const addressSummary = declareRead({
 
 export const addressTransactions = declareRead({
   name: 'addressTransactions',
-  about: 'The transactions of an address, those of the pool included.',
+  about: 'The transactions of an address, including unconfirmed ones.',
   path: '/address/:address/txs',
   fresh: 'pool',
   args: {

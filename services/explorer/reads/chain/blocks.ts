@@ -45,7 +45,7 @@ export const tip = declareRead({
 
 export const block = declareRead({
   name: 'block',
-  about: 'A block by its height or its hash; by its hash also one that a reorganisation replaced.',
+  about: 'A block by height or hash; by hash also one that a reorganisation replaced.',
   path: '/block/:heightOrHash',
   fresh: 'head',
   args: { heightOrHash },

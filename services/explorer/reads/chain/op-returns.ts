@@ -38,7 +38,7 @@ export const opReturns = declareRead({
 /** Of a transaction of the chain or of the pool. */
 export const transactionOpReturns = declareRead({
   name: 'transactionOpReturns',
-  about: 'The OP_RETURN outputs of a transaction of the chain or of the pool.',
+  about: 'The OP_RETURN outputs of a confirmed or unconfirmed transaction.',
   path: '/op-return/:txid',
   fresh: 'pool',
   args: { txid: hash },

@@ -8,7 +8,7 @@ import { SearchResult } from '../shapes.js'
 /** Finds what a text names: a height, a block's hash, a txid or an address; the value is its one canonical spelling. */
 export const search = declareRead({
   name: 'search',
-  about: 'What a text names.',
+  about: 'The block, transaction or address that a text identifies.',
   path: '/search',
   fresh: 'pool',
   args: {

@@ -6,7 +6,7 @@ import { transactionNow, transactionsAt } from './transaction-rows.js'
 
 export const transaction = declareRead({
   name: 'transaction',
-  about: 'A transaction of the chain or of the pool.',
+  about: 'A confirmed or unconfirmed transaction.',
   path: '/tx/:txid',
   fresh: 'pool',
   args: { txid: hash },

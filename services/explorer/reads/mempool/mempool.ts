@@ -7,7 +7,7 @@ import { listed, MempoolSummary, MempoolTransaction } from '../shapes.js'
 
 export const mempoolSummary = declareRead({
   name: 'mempoolSummary',
-  about: 'The pool of unconfirmed transactions in figures.',
+  about: 'The number, size and fees of unconfirmed transactions.',
   path: '/mempool/summary',
   fresh: 'pool',
   args: {},

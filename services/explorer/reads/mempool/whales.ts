@@ -10,7 +10,7 @@ export const WHALE_VALUE = 100_000_000_000n
 /** Transactions that move more than a value, newest first: those of the pool before those of the chain. */
 export const whaleAlerts = declareRead({
   name: 'whaleAlerts',
-  about: 'Transactions that move much, those of the pool first, then the newest.',
+  about: 'Transactions that move large amounts, unconfirmed ones first, then the newest.',
   path: '/whale-alerts',
   fresh: 'pool',
   args: { limit: limit(20, 100), minValue: amount(WHALE_VALUE.toString()) },

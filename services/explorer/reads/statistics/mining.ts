@@ -51,13 +51,14 @@ export const miningPools = declareRead({
 
 export const miningDifficulty = declareRead({
   name: 'miningDifficulty',
-  about: 'The difficulty of each block, oldest first; days beat minutes, and minutes beat the limit.',
+  about:
+    'The difficulty of each block, oldest first; dates take precedence over minutes, and minutes over the limit.',
   path: '/mining/difficulty',
   fresh: 'head',
   args: {
     limit: limit(2000, MOST_DIFFICULTIES),
     windowMinutes: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 10_080, title: "back from the newest block's time" }),
+      Type.Integer({ minimum: 1, maximum: 10_080, title: 'before the time of the newest block' }),
     ),
     from: date,
     to: date,

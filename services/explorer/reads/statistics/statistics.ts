@@ -20,7 +20,7 @@ import { scriptOf } from '../addresses/script.js'
 
 export const summary = declareRead({
   name: 'statsSummary',
-  about: 'Where chain, pool and index stand.',
+  about: 'The state of chain, mempool and index.',
   path: '/stats/summary',
   fresh: 'live',
   args: {},
@@ -30,7 +30,7 @@ export const summary = declareRead({
 
 export const supply = declareRead({
   name: 'supply',
-  about: 'The coins that there are, and that there will ever be.',
+  about: 'The circulating and the maximum supply.',
   path: '/stats/supply',
   fresh: 'head',
   args: {},
@@ -45,7 +45,7 @@ export const supply = declareRead({
 
 export const richList = declareRead({
   name: 'richList',
-  about: 'Addresses by what they hold, the richest first.',
+  about: 'Addresses by balance, highest first.',
   path: '/stats/richlist',
   fresh: 'head',
   args: { page, limit: limit(100, 500) },
@@ -88,7 +88,7 @@ export const dailyStats = declareRead({
 
 export const dilithium = declareRead({
   name: 'dilithiumStats',
-  about: 'How far Dilithium is used.',
+  about: 'The adoption of Dilithium.',
   path: '/stats/dilithium',
   fresh: 'head',
   args: {},
@@ -104,7 +104,7 @@ export const dilithium = declareRead({
 
 export const dilithiumHistory = declareRead({
   name: 'dilithiumHistory',
-  about: 'How far Dilithium was used at the end of each UTC day, newest first.',
+  about: 'The adoption of Dilithium at the end of each UTC day, newest first.',
   path: '/stats/dilithium/history',
   fresh: 'head',
   args: { limit: limit(30, 365) },

@@ -114,7 +114,7 @@ describe('a pool that is larger than what a log takes at once', () => {
     expect(turns).toBeGreaterThanOrEqual(batches)
   })
 
-  it('keeps to the snapshot before while the next one is not whole, and for ever if its writer was stopped', async () => {
+  it('keeps to the snapshot before while the next one is incomplete, and for ever if its writer was stopped', async () => {
     const writer = await newWriter()
     const before = await writer.snapshot(0, 3n, txs.slice(0, 3))
     const some = new Set(txs.slice(0, 3).map(({ txid }) => txid))

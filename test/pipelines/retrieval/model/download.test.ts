@@ -131,7 +131,7 @@ describe('fetchModel', () => {
       fetch: (target) => writeFile(join(target, 'model.onnx'), 'x'),
     }
     await expect(fetchModel([failing, wrong], folder, context)).rejects.toThrow(
-      'first: not to be had; second: model.onnx has another checksum than it should',
+      'first: not to be had; second: model.onnx has an unexpected checksum',
     )
   })
 })

@@ -49,7 +49,7 @@ describe('the cache of answers', () => {
   })
 })
 
-it('names an answer by its bytes and the state that it is of', () => {
+it('names an answer by its bytes and the state that it describes', () => {
   const one = JSON_ENCODING.encode({ a: 1 }, '00ff')
   expect(one.body.toString()).toBe('{"a":1}')
   expect(JSON_ENCODING.encode({ a: 1 }, '00ff').etag).toBe(one.etag)

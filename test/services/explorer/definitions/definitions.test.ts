@@ -29,12 +29,12 @@ describe('labels', () => {
   it.each([
     ['{"address":', 'is not JSON'],
     ['[]', 'is not a JSON object'],
-    [line({ address: 'qcrt1nothing' }), 'qcrt1nothing is no address'],
-    [line({ label: '' }), 'label must be a text'],
-    [line({ category: 5 }), 'category must be a text'],
+    [line({ address: 'qcrt1nothing' }), 'qcrt1nothing is not an address of this chain'],
+    [line({ label: '' }), 'label must be a string'],
+    [line({ category: 5 }), 'category must be a string'],
     [line({ url: 'javascript:alert(1)' }), 'url must be an http or https URL, or null'],
     [line({ verified: 'yes' }), 'verified must be true or false'],
-    [line({ label: 'B' }), `${PLAIN} is labelled twice`],
+    [line({ label: 'B' }), `${PLAIN} has two labels; expected one per address`],
   ])('%s is a fault of its line', (wrong, what) => {
     expect(() => parseLabels(`${line({})}\n\n${wrong}\n`)).toThrow(`line 3: ${what}`)
   })
@@ -103,11 +103,11 @@ describe('mining pools', () => {
     ['{}', 'line 1: must be an array of pools'],
     ['[\n  5\n]', 'line 2: a pool must be an object'],
     ['[{"name": "A"},\n {"tags": []}]', 'line 2: a pool must have a name'],
-    ['[{"name": "A",\n "tags": ["x",\n ""]}]', 'line 3: tags must hold texts'],
-    ['[{"name": "A",\n "addresses": "x"}]', 'line 2: addresses must be an array of texts'],
-    ['[{"name": "A",\n "link": 5}]', 'line 2: link must be a text'],
-    ['[{"name": "A"},\n{"name": "A"}]', 'line 2: pool A is there twice'],
-    ['[{"name": "A", "slug": "x"},\n{"name": "B", "slug": "x"}]', 'line 2: slug x is there twice'],
+    ['[{"name": "A",\n "tags": ["x",\n ""]}]', 'line 3: tags must contain strings only'],
+    ['[{"name": "A",\n "addresses": "x"}]', 'line 2: addresses must be an array of strings'],
+    ['[{"name": "A",\n "link": 5}]', 'line 2: link must be a string'],
+    ['[{"name": "A"},\n{"name": "A"}]', 'line 2: pool A is defined twice'],
+    ['[{"name": "A", "slug": "x"},\n{"name": "B", "slug": "x"}]', 'line 2: slug x is defined twice'],
     ['[{"name": "A",\n "slug": ""}]', 'line 2: slug must not be empty'],
     ['[{"name": "A",\n "slug": " "}]', 'line 2: slug must not be empty'],
     ['[{"name": "A",\n "slug": "unknown"}]', 'line 2: slug must not be Unknown'],

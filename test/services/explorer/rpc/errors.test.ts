@@ -53,7 +53,7 @@ describe('a call that cannot be answered', () => {
     })
   })
 
-  it('is NOT_FOUND with the state that it is of', async () => {
+  it('is NOT_FOUND with the state that it describes', async () => {
     const client = await start()
     const call = client.label({ address: 'muBcxPrRdbzkvdX3aS7ovfiLgp6QB23rmo' })
     expect(await failureOf(call)).toMatchObject({
@@ -100,7 +100,7 @@ describe('a query behind a call', () => {
   let bare: BareRpc
   /** Why the query of a tag was ended. */
   const reasons = new Map<string, string>()
-  const LEFT = 'nobody waits for the answer'
+  const LEFT = 'all clients of the answer have disconnected'
 
   beforeAll(async () => {
     available = new AvailableDatabase(database(), pino({ level: 'silent' }))
@@ -136,7 +136,7 @@ describe('a query behind a call', () => {
     expect(await running(tag)).toBe(1)
     callers[1]?.abort()
     expect(await calls[1]).toMatchObject({ status: Code.CANCELLED })
-    await until('it is gone', async () => (await running(tag)) === 0)
+    await until('it no longer exists', async () => (await running(tag)) === 0)
     expect(reasons.get(tag)).toBe(LEFT)
     expect(available.running).toBe(0)
   })
@@ -146,7 +146,7 @@ describe('a query behind a call', () => {
     const call = failureOf(bare.client.search({ q: tag }, { timeoutMs: 1_500 }))
     await until('it runs', async () => (await running(tag)) === 1)
     expect(await call).toMatchObject({ status: Code.DEADLINE_EXCEEDED })
-    await until('it is gone', async () => (await running(tag)) === 0)
+    await until('it no longer exists', async () => (await running(tag)) === 0)
     // It would take twelve seconds, and an answer has five.
     expect(reasons.get(tag)).toBe(LEFT)
     expect(available.running).toBe(0)

@@ -135,7 +135,7 @@ describe('a subscription by gRPC', () => {
     expect(await failureOf(first)).toMatchObject({ status: Code.INVALID_ARGUMENT, details })
   })
 
-  it('leaves nothing behind when its client leaves, and ends with UNAVAILABLE when the server stops', async () => {
+  it('leaves nothing behind when its client leaves, and ends with UNAVAILABLE when the server is stopping', async () => {
     const clients = await Promise.all(Array.from({ length: 50 }, () => subscribe()))
     await until('all wait', () => bare.feed.waiting === 50)
     for (const client of clients.slice(1)) client.close()
