@@ -12,7 +12,7 @@ import { openEventLog } from '../event-log.js'
 import { runService, type ServiceContext, untilAborted } from '../lifecycle.js'
 import { serveObservation } from '../observation.js'
 import { MaterializerMetrics } from './metrics.js'
-import { standStill } from './stand-still.js'
+import { standStill } from './stopped.js'
 import { whenAnswered } from './when-answered.js'
 
 /** Who took over is told to the one before within a session of the log; longer, and it is no matter of leases. */

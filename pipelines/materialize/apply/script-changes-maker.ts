@@ -1,7 +1,7 @@
 import type { Network } from '../../chain/networks.js'
 import { WorkerThread } from '../../worker-thread.js'
 import { PoisonEvent } from '../poison.js'
-import type { MadeRows } from '../rebuild/own-rows.js'
+import type { MadeRows } from './own-rows.js'
 import type { Moves } from './script-changes.js'
 
 /** An event that connects a block, as the log has it. */

@@ -5,7 +5,7 @@ import { type Network, subsidy } from '../../chain/networks.js'
 import { isWitnessCommitment, opReturnPayload } from '../../chain/script.js'
 import type { BlockRow } from '../../tables/chain-tables.js'
 import type { ConnectedBlock } from './decode.js'
-import { OwnRows } from '../rebuild/own-rows.js'
+import { OwnRows } from './own-rows.js'
 import {
   prepareBlock,
   type PreparedBlock,

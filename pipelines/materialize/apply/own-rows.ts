@@ -12,8 +12,8 @@ import {
   TX_WITNESSES,
 } from '../../tables/chain-tables.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
-import type { ConnectedBlock } from '../apply/decode.js'
-import type { PreparedBlock, PreparedTx } from '../apply/script-book.js'
+import type { ConnectedBlock } from './decode.js'
+import type { PreparedBlock, PreparedTx } from './script-book.js'
 
 /** Rows as they travel between threads: for each table their number and their bytes. */
 export type MadeRows = readonly {

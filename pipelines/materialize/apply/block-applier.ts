@@ -1,9 +1,9 @@
 import { dayOf } from '../../chain/day.js'
 import { BLOCKS, OP_RETURNS, SCRIPT_BALANCES, SCRIPT_TXS, SCRIPTS } from '../../tables/chain-tables.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
-import type { MovedBlock, Moves } from '../apply/script-changes.js'
-import type { Sums } from '../apply/sums.js'
-import { addTouch, columnsOf, type Totals } from '../apply/totals.js'
+import type { MovedBlock, Moves } from './script-changes.js'
+import type { Sums } from './sums.js'
+import { addTouch, columnsOf, type Totals } from './totals.js'
 
 /** Rows of some consecutive blocks, by table: what they are depends on the chain below them. */
 export class FoldedRows {
