@@ -56,7 +56,7 @@ export async function runJobs(runner: Runner, words: readonly string[], again = 
 }
 
 /** Prints for each job whether its result in the report is of the sources as they are. @returns whether all have passed on them. */
-export async function tellStatus(runner: Runner, words: readonly string[]): Promise<boolean> {
+export async function reportStatus(runner: Runner, words: readonly string[]): Promise<boolean> {
   const known = await results(runner)
   const chosen = chosenJobs(runner, words)
   for (const job of chosen) {

@@ -1,5 +1,5 @@
 /** `npm run check:long`: what takes too long for CI. */
-import { runJobs, type Runner, tellStatus } from './job-runs.js'
+import { runJobs, type Runner, reportStatus } from './job-runs.js'
 import { JOBS } from './jobs.js'
 
 const USAGE = `npm run check:long -- [options] [words]
@@ -21,6 +21,6 @@ async function run(): Promise<boolean> {
   const write = (text: string): void => void process.stdout.write(text)
   const runner: Runner = { jobs: JOBS, root: process.cwd(), report: 'bench/long.md', write }
   return args.includes('--status')
-    ? tellStatus(runner, words)
+    ? reportStatus(runner, words)
     : runJobs(runner, words, args.includes('--again'))
 }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Day } from '../services/explorer/state/days.js'
-import { Pool } from '../services/explorer/mempool/mempool.js'
+import { Mempool } from '../services/explorer/mempool/mempool.js'
 import { shownTx, type ShownTx } from '../services/explorer/mempool/shown-tx.js'
 import { blocksOf } from './log-size.js'
 import { REGTEST } from '../pipelines/chain/networks.js'
@@ -12,15 +12,15 @@ const DAYS = 50_000
 
 /** Bytes of the explorer's memory, garbage left out, that each thing takes which it holds by the thousand. */
 export interface MemorySize {
-  readonly perPoolTx: number
+  readonly perMempoolTx: number
   /** Serialised, of the same transactions. */
-  readonly poolTxSize: number
+  readonly mempoolTxSize: number
   readonly perDay: number
 }
 
 /** A pool of the log's own transactions, and as many days as no chain has. */
 export async function measureMemory(logFolder: string): Promise<MemorySize> {
-  const pool = new Pool()
+  const pool = new Mempool()
   const before = await used()
   const txs: ShownTx[] = []
   for await (const tx of transactionsOf(logFolder)) {
@@ -30,14 +30,14 @@ export async function measureMemory(logFolder: string): Promise<MemorySize> {
   pool.replace(txs, 0)
   pool.newest()
   const { length: count } = txs
-  const poolTxSize = txs.reduce((sum, tx) => sum + tx.size, 0) / count
+  const mempoolTxSize = txs.reduce((sum, tx) => sum + tx.size, 0) / count
   txs.length = 0
   const filled = await used()
   const days = Array.from({ length: DAYS }, (_, day) => dayLike(day))
   const told = await used()
   // Held until here.
   if (pool.size !== count || days.length !== DAYS) throw new Error('what was to be measured no longer exists')
-  return { perPoolTx: (filled - before) / count, poolTxSize, perDay: (told - filled) / DAYS }
+  return { perMempoolTx: (filled - before) / count, mempoolTxSize, perDay: (told - filled) / DAYS }
 }
 
 async function* transactionsOf(logFolder: string): AsyncGenerator<ShownTx> {

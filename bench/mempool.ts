@@ -39,7 +39,7 @@ export function mempool({ txs, arrivalMs, seconds }: MempoolOptions): Promise<Fi
     const url = `http://bench:bench@127.0.0.1:${String(port)}`
     const node = new NodeClient(url, { timeoutMs: 120_000 })
     try {
-      await settled(async () => (await node.poolInfo()).size >= txs, 120_000)
+      await settled(async () => (await node.mempoolInfo()).size >= txs, 120_000)
       const metricsPort = await freePort()
       const beganAt = performance.now()
       const poller = start('poller', {
@@ -51,7 +51,7 @@ export function mempool({ txs, arrivalMs, seconds }: MempoolOptions): Promise<Fi
       await settled(async () => (await held()) >= txs, 600_000)
       const filling = (performance.now() - beganAt) / 1000
       const cpu = await share(poller, seconds)
-      await settled(async () => (await held()) === (await node.poolInfo()).size, 30_000)
+      await settled(async () => (await held()) === (await node.mempoolInfo()).size, 30_000)
       poller.rssMb()
       const before = await oldWay(node)
       return [

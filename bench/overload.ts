@@ -168,7 +168,7 @@ interface Metrics {
 
 /** @throws Error where the loads were not those that the figures are of. */
 function figures({ alone, beside, open }: Results, watch: Watch, seconds: number): Figure[] {
-  for (const closed of [alone, beside]) mustBeAnswered(closed)
+  for (const closed of [alone, beside]) assertAnswered(closed)
   const lag = percentile(open.lags, 0.99)
   if (lag > MOST_LAG_MS)
     throw new Error(
@@ -242,7 +242,7 @@ interface Results {
 }
 
 /** @throws Error where connections that wait for their answers did not all get one. */
-function mustBeAnswered({ others, refusalTimes }: LoadResult): void {
+function assertAnswered({ others, refusalTimes }: LoadResult): void {
   const failed = [...Object.entries(others), ['503', refusalTimes.length] as const]
     .filter(([, count]) => count > 0)
     .map(([what, count]) => `${String(count)} × ${what}`)

@@ -45,8 +45,8 @@ export async function storage(options: StorageOptions): Promise<Figure[]> {
       { name: 'log_bytes_per_input', value: (log.eventBytes - log.rawBytes) / log.inputs, unit: 'B/input' },
       { name: 'file_bytes_per_log_byte', value: log.fileBytes / log.eventBytes, unit: 'ratio' },
       { name: 'explorer_rss', value: indexed.explorerMb, unit: 'MB' },
-      { name: 'explorer_bytes_per_pool_tx', value: memory.perPoolTx, unit: 'B/tx' },
-      { name: 'explorer_pool_tx_size', value: memory.poolTxSize, unit: 'B/tx' },
+      { name: 'explorer_bytes_per_pool_tx', value: memory.perMempoolTx, unit: 'B/tx' },
+      { name: 'explorer_pool_tx_size', value: memory.mempoolTxSize, unit: 'B/tx' },
       { name: 'explorer_bytes_per_day', value: memory.perDay, unit: 'B/day' },
       { name: 'materializer_rss', value: indexed.materializerMb, unit: 'MB' },
     ]

@@ -17,9 +17,9 @@ interface Setting<T> {
 
 /** All errors of a configuration together, one line each. */
 export class ConfigError extends coded('HW_CONFIG_INVALID', StartRefused) {
-  constructor(readonly faults: readonly string[]) {
+  constructor(readonly errors: readonly string[]) {
     super(
-      `The configuration has ${String(faults.length)} error(s):\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
+      `The configuration has ${String(errors.length)} error(s):\n${errors.map((fault) => `  ${fault}`).join('\n')}`,
     )
   }
 }
@@ -321,7 +321,7 @@ const entries = Object.entries(SETTINGS) as [keyof Settings, Setting<unknown>][]
  * @throws ConfigError listing every fault at once.
  */
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const faults: string[] = []
+  const errors: string[] = []
   const values: Record<string, unknown> = {}
   for (const [field, setting] of entries) {
     const given = env[setting.env]?.trim()
@@ -329,10 +329,10 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
       values[field] = setting.parse(given === '' ? undefined : given)
     } catch (error) {
       if (!(error instanceof UsageError)) throw error
-      faults.push(`${setting.env} ${error.message}`)
+      errors.push(`${setting.env} ${error.message}`)
     }
   }
-  if (faults.length > 0) throw new ConfigError(faults)
+  if (errors.length > 0) throw new ConfigError(errors)
   return values as Config
 }
 

@@ -79,7 +79,7 @@ async function compare(
   )
   const last = new Map(totals.map((row) => [row.hash, row]))
   for (const { hash, script } of scripts) {
-    const told = new Map(
+    const reported = new Map(
       set.unspents
         .filter(({ scriptPubKey }) => scriptPubKey === script)
         .map(({ txid, vout, amount }) => [outpointOf(txid, vout), coinsToBaseUnits(amount).toString()]),
@@ -87,14 +87,14 @@ async function compare(
     const indexed = new Map(
       outputs.filter((row) => row.hash === hash).map((row) => [row.outpoint, row.amount]),
     )
-    const sum = [...told.values()].reduce((total, amount) => total + BigInt(amount), 0n)
+    const sum = [...reported.values()].reduce((total, amount) => total + BigInt(amount), 0n)
     found.expect(`balance of script ${script}`, last.get(hash)?.balance ?? '0', sum)
-    found.expect(`unspent outputs of script ${script}`, last.get(hash)?.unspent ?? '0', told.size)
-    for (const outpoint of new Set([...told.keys(), ...indexed.keys()]))
+    found.expect(`unspent outputs of script ${script}`, last.get(hash)?.unspent ?? '0', reported.size)
+    for (const outpoint of new Set([...reported.keys(), ...indexed.keys()]))
       found.expect(
         `output ${outpoint}`,
         indexed.get(outpoint) ?? 'missing',
-        told.get(outpoint) ?? 'not unspent',
+        reported.get(outpoint) ?? 'not unspent',
       )
   }
 }

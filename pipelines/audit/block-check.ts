@@ -99,12 +99,12 @@ async function compareTransactions(
   parsed: Block,
   found: Findings,
 ): Promise<void> {
-  const places = await db.query<{ txid: string; wtxid: string }>(
+  const locations = await db.query<{ txid: string; wtxid: string }>(
     `SELECT lower(hex(block_txs.txid)) AS txid, lower(hex(block_txs.wtxid)) AS wtxid FROM block_txs
      WHERE height = {height:UInt32} AND block_hash = unhex({hash:String}) ORDER BY tx_index LIMIT 1 BY tx_index`,
     { ...at },
   )
-  const ids = places.map(({ txid, wtxid }) => `${txid}/${wtxid}`).join(' ')
+  const ids = locations.map(({ txid, wtxid }) => `${txid}/${wtxid}`).join(' ')
   found.expect(
     `transactions of block ${String(at.height)}`,
     ids,
@@ -119,11 +119,11 @@ async function compareTransactions(
     found.expect(`body of transaction ${txid}`, txidOf(stored?.body), txid)
     if (stored === undefined || index === 0) continue
     const coins = decodePrevouts(stored.prevouts)
-    const told = block.tx[index]?.vin ?? []
+    const reported = block.tx[index]?.vin ?? []
     found.expect(
       `outputs that ${txid} spends`,
       coins.map(({ value, script }) => `${String(value)} ${script.toString('hex')}`).join(', '),
-      told
+      reported
         .map(
           ({ prevout }) =>
             `${String(coinsToBaseUnits(prevout?.value ?? 0))} ${prevout?.scriptPubKey.hex ?? ''}`,

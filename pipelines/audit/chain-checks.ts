@@ -53,14 +53,14 @@ export async function chainCheck(context: AuditContext, found: Findings): Promis
   const heights = comparedHeights(Math.min(head.tipHeight, blocks), sample, seed)
   for (let done = 0; done < heights.length; done += AT_ONCE) {
     const some = heights.slice(done, done + AT_ONCE)
-    const told = await node.hashesAt(some, signal)
+    const reported = await node.hashesAt(some, signal)
     const rows = await db.query<{ height: number; id: string }>(
       `SELECT DISTINCT height, lower(hex(hash)) AS id FROM blocks WHERE height IN ${HEIGHTS} AND ${filter}`,
       { heights: some.join(',') },
     )
     const indexed = new Map(rows.map(({ height, id }) => [height, id]))
     for (const [at, height] of some.entries())
-      found.expect(`hash of block ${String(height)}`, indexed.get(height) ?? 'missing', told[at])
+      found.expect(`hash of block ${String(height)}`, indexed.get(height) ?? 'missing', reported[at])
     found.checked += some.length
     progress(found.checked, heights.length)
   }

@@ -3,7 +3,7 @@ import type { Check } from './audit.js'
 import { blockCheck } from './block-check.js'
 import { chainCheck, supplyCheck, tipCheck } from './chain-checks.js'
 import { dayCheck } from './day-checks.js'
-import { poolCheck } from './mempool-check.js'
+import { mempoolCheck } from './mempool-check.js'
 import { balanceCheck } from './sum-checks.js'
 
 /** All that a whole audit looks at, by name, in its order. */
@@ -15,5 +15,5 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   addresses: addressCheck,
   blocks: blockCheck,
   days: dayCheck,
-  mempool: poolCheck,
+  mempool: mempoolCheck,
 }

@@ -105,17 +105,17 @@ async function sumSomeBlocks({ db, view }: Parts, from: number, to: number, foun
      WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND ${view.sqlFilter('height', 'hash')} LIMIT 1 BY height`,
     span,
   )
-  const places = await db.query<{ height: number; id: string }>(
+  const locations = await db.query<{ height: number; id: string }>(
     `SELECT height, lower(hex(txid)) AS id FROM block_txs WHERE height BETWEEN {from:UInt32} AND {to:UInt32}
      AND ${view.sqlFilter('height', 'block_hash')} LIMIT 1 BY height, tx_index`,
     span,
   )
   const bodies = await readBodies(
     db,
-    places.map(({ id }) => id),
+    locations.map(({ id }) => id),
   )
   const sums = new Map<number, BlockSums>()
-  for (const { height, id } of places) {
+  for (const { height, id } of locations) {
     const sum = sums.get(height) ?? { txs: 0, fees: 0n, output: 0n }
     sums.set(height, sum)
     sum.txs++
@@ -148,15 +148,15 @@ async function sumDayByNode(context: AuditContext, day: number, found: Findings)
      ORDER BY height LIMIT 1 BY height LIMIT ${String(MOST_FETCHED)}`,
     { from: day * DAY_SECONDS, to: (day + 1) * DAY_SECONDS - 1, tip: head.tipHeight },
   )
-  const told: BlockSums = { txs: 0, fees: 0n, output: 0n }
+  const reported: BlockSums = { txs: 0, fees: 0n, output: 0n }
   let next = 0
   const worker = async (): Promise<void> => {
     for (let at = next++; at < blocks.length; at = next++) {
       const { block, parsed } = await nodeBlock(context, blocks[at]?.id ?? '')
       const sums = sumsOf(block, parsed)
-      told.txs += sums.txs
-      told.fees += sums.fees
-      told.output += sums.output
+      reported.txs += sums.txs
+      reported.fees += sums.fees
+      reported.output += sums.output
     }
   }
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
@@ -166,8 +166,8 @@ async function sumDayByNode(context: AuditContext, day: number, found: Findings)
   found.expect(
     `transactions of ${date} by the node`,
     blocks.reduce((total, { txs }) => total + txs, 0),
-    told.txs,
+    reported.txs,
   )
-  found.expect(`fees of ${date} by the node`, sum('fees'), told.fees)
-  found.expect(`output of ${date} by the node`, sum('output'), told.output)
+  found.expect(`fees of ${date} by the node`, sum('fees'), reported.fees)
+  found.expect(`output of ${date} by the node`, sum('output'), reported.output)
 }

@@ -6,15 +6,15 @@ import { type AuditContext, type Findings, persisting } from './audit.js'
  * The unconfirmed transactions and their fees, as the log's events add up, are the node's. Transactions come and go all the
  * time: what counts is one that differs at every look.
  */
-export function poolCheck(context: AuditContext, all: Findings): Promise<void> {
+export function mempoolCheck(context: AuditContext, all: Findings): Promise<void> {
   const { node, signal } = context
   return persisting(context, all, async (found, before) => {
     const suspected = before && new Set(before.differences.map(({ what }) => what))
-    const told = await node.pool(signal)
-    const indexed = await poolOf(context)
-    found.checked = Object.keys(told).length
-    for (const txid of new Set([...indexed.keys(), ...Object.keys(told)])) {
-      const entry = told[txid]
+    const reported = await node.pool(signal)
+    const indexed = await mempoolOf(context)
+    found.checked = Object.keys(reported).length
+    for (const txid of new Set([...indexed.keys(), ...Object.keys(reported)])) {
+      const entry = reported[txid]
       const fee = entry === undefined ? 'not in the mempool' : coinsToBaseUnits(entry.fees.base)
       const what = `fee of unconfirmed ${txid}`
       if (suspected?.has(what) !== false) found.expect(what, indexed.get(txid) ?? 'missing', fee)
@@ -23,7 +23,7 @@ export function poolCheck(context: AuditContext, all: Findings): Promise<void> {
 }
 
 /** Fees by txid. */
-async function poolOf({ log, logger }: AuditContext): Promise<Map<string, bigint>> {
+async function mempoolOf({ log, logger }: AuditContext): Promise<Map<string, bigint>> {
   const pool = new Map<string, bigint>()
   for await (const step of new MempoolEvents(log, logger).stored()) {
     if (step.kind === 'snapshot') pool.clear()

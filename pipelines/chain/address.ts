@@ -11,7 +11,7 @@ const BECH32_LIMIT = 90
 export interface DecodedAddress {
   readonly script: Buffer
   /** Whether it was spelled with a Dilithium HRP. A base58 version says nothing: the node prints every P2SH as Dilithium. */
-  readonly askedAsDilithium: boolean
+  readonly isDilithiumSpelling: boolean
 }
 
 /** The address of a script as the node prints it, or nothing for scripts that have none. */
@@ -73,7 +73,7 @@ function decodeSegwit(address: string, { hrp, dilithium }: Network): DecodedAddr
       return undefined
     if ((version === 0) !== (coder === bech32)) return undefined
     const script = Buffer.from([version === 0 ? 0 : 0x50 + version, program.length, ...program])
-    return { script, askedAsDilithium: decoded.prefix === dilithium?.hrp }
+    return { script, isDilithiumSpelling: decoded.prefix === dilithium?.hrp }
   }
   return undefined
 }
@@ -94,11 +94,12 @@ function decodeBase58(address: string, network: Network): DecodedAddress | undef
   if (hash.length !== 20) return undefined
   const key = (last: number): Buffer => Buffer.from([OP.DUP, OP.HASH160, 20, ...hash, OP.EQUALVERIFY, last])
   const scriptHash = (): Buffer => Buffer.from([OP.HASH160, 20, ...hash, OP.EQUAL])
-  if (version === network.p2pkh) return { script: key(OP.CHECKSIG), askedAsDilithium: false }
-  if (version === network.p2sh) return { script: scriptHash(), askedAsDilithium: false }
+  if (version === network.p2pkh) return { script: key(OP.CHECKSIG), isDilithiumSpelling: false }
+  if (version === network.p2sh) return { script: scriptHash(), isDilithiumSpelling: false }
   const { dilithium } = network
   if (dilithium === undefined) return undefined
-  if (version === dilithium.p2pkh) return { script: key(dilithium.opcodes.checkSig), askedAsDilithium: false }
-  if (version === dilithium.p2sh) return { script: scriptHash(), askedAsDilithium: false }
+  if (version === dilithium.p2pkh)
+    return { script: key(dilithium.opcodes.checkSig), isDilithiumSpelling: false }
+  if (version === dilithium.p2sh) return { script: scriptHash(), isDilithiumSpelling: false }
   return undefined
 }

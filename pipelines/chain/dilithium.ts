@@ -12,7 +12,7 @@ const P2MR_LEAF_VERSION = 0xc0
  * Whether an input carries a Dilithium signature: in the scriptSig, in a v0 witness, or by a P2MR leaf that checks one.
  * @param prevScript scriptPubKey of the output that it spends; nothing for a coinbase, which carries none.
  */
-export function inputShowsDilithium(
+export function hasDilithiumSignature(
   input: TxInput,
   prevScript: Buffer | undefined,
   network: Network,
@@ -20,25 +20,21 @@ export function inputShowsDilithium(
   if (prevScript === undefined || network.dilithium === undefined) return false
   if (scriptType(prevScript, network) === 'witness_v2_p2mr')
     return leafChecksDilithium(input.witness, network)
-  return pushesShowDilithium(input.scriptSig) || witnessShowsDilithium(input, prevScript, network)
+  return pushesHaveSignature(input.scriptSig) || witnessHasSignature(input, prevScript, network)
 }
 
 function isSignature(data: Buffer | undefined): boolean {
   return data !== undefined && SIGNATURE_SIZES.includes(data.length)
 }
 
-function pushesShowDilithium(scriptSig: Buffer): boolean {
+function pushesHaveSignature(scriptSig: Buffer): boolean {
   // A signature alone fills more than this: most inputs need no look at their pushes.
   if (scriptSig.length < 2420) return false
   for (const instruction of opcodes(scriptSig)) if (isSignature(instruction?.data)) return true
   return false
 }
 
-function witnessShowsDilithium(
-  { witness, scriptSig }: TxInput,
-  prevScript: Buffer,
-  network: Network,
-): boolean {
+function witnessHasSignature({ witness, scriptSig }: TxInput, prevScript: Buffer, network: Network): boolean {
   if (witness.length < 2) return false
   const last = witness.at(-1)
   const type = witnessTypeOf(prevScript, scriptSig, network)

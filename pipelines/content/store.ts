@@ -57,7 +57,7 @@ export class Content {
   #known = new Map<string, Known>()
   #snapshot: Snapshot = { pages: [], byUrl: new Map(), faults: [], version: hashOf([]) }
   /** Why the folder as a whole cannot be read. */
-  #away: Fault | undefined
+  #unreadable: Fault | undefined
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -83,7 +83,7 @@ export class Content {
   /** What could not be read as it is now. Where the file made a page before, that page stays. */
   faults(): readonly Fault[] {
     const { faults } = this.#snapshot
-    return this.#away === undefined ? faults : [this.#away, ...faults]
+    return this.#unreadable === undefined ? faults : [this.#unreadable, ...faults]
   }
 
   /** Calls back after each change of the pages. @returns what ends that. */
@@ -117,15 +117,15 @@ export class Content {
   async look(): Promise<boolean> {
     try {
       const listed = await listFiles(this.#folder)
-      this.#away = undefined
+      this.#unreadable = undefined
       if (this.#isKnown(listed)) return false
       await this.#read(this.#known.size === 0 ? listed : await this.#settled(listed))
       return true
     } catch (error) {
       const message = `the folder cannot be read: ${error instanceof Error ? error.message : String(error)}`
-      if (this.#away?.message !== message)
+      if (this.#unreadable?.message !== message)
         this.#options.logger.error({ code: codeOf(error), folder: this.#folder }, message)
-      this.#away = { file: '.', line: 1, message }
+      this.#unreadable = { file: '.', line: 1, message }
       return false
     }
   }

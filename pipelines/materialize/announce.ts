@@ -36,7 +36,7 @@ export class Announcer {
     const lowest = view.hashAt(lowestHeight)
     const lowestHash = lowest === undefined ? Buffer.alloc(0) : displayBytes(lowest)
     const value = { position: BigInt(head.position), tipHeight: Math.max(0, head.tipHeight), tipHash }
-    await this.#tell({ case: 'head', value: { ...value, lowestHeight, lowestHash } })
+    await this.#publish({ case: 'head', value: { ...value, lowestHeight, lowestHash } })
   }
 
   /**
@@ -59,7 +59,7 @@ export class Announcer {
       refused,
       ...(index === undefined ? {} : { index }),
     }
-    return this.#tell({ case: 'alert', value: fields })
+    return this.#publish({ case: 'alert', value: fields })
   }
 
   /** Height of the node in the newest heartbeat that was passed on, undefined before any. */
@@ -72,7 +72,7 @@ export class Announcer {
     const heartbeat = await this.#newestHeartbeat()
     if (heartbeat === undefined || heartbeat.timeMs <= this.#lastHeartbeatMs) return
     const value = { heartbeat, appliedMs: BigInt(Date.now()) }
-    await this.#tell({ case: 'heartbeat', value })
+    await this.#publish({ case: 'heartbeat', value })
     this.#lastHeartbeatMs = heartbeat.timeMs
     this.#nodeHeight = heartbeat.nodeHeight
   }
@@ -82,7 +82,9 @@ export class Announcer {
     if (this.#next !== undefined && (await this.log.last('node')) + 1 < this.#next) this.#next = undefined
   }
 
-  async #tell(event: NonNullable<MessageInitShape<typeof CommittedEventSchema>['event']>): Promise<number> {
+  async #publish(
+    event: NonNullable<MessageInitShape<typeof CommittedEventSchema>['event']>,
+  ): Promise<number> {
     const value = toBinary(CommittedEventSchema, create(CommittedEventSchema, { event }))
     return this.log.append('committed', [value])
   }

@@ -13,7 +13,7 @@ import { batchesBack } from '../log/records.js'
 import { isAfter, type Written } from '../log/written.js'
 import type { Head } from '../tables/head.js'
 import { decodeBlock, decodeEvent } from './apply/decode.js'
-import { chainOf, mustConnect, mustDisconnect, type PlacedEvent } from './events.js'
+import { chainOf, assertConnects, assertDisconnects, type PositionedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 
 /** Where a reader begins. */
@@ -24,7 +24,7 @@ export interface ReaderStart {
     | Pick<Head, 'position' | 'epoch' | 'sequence' | 'chain' | 'tipHeight' | 'tipHash' | 'finalHeight'>
     | undefined
   /** Positions of topic `chain` in the dead-letter topic: skipped. */
-  readonly aside: ReadonlySet<number>
+  readonly deadLettered: ReadonlySet<number>
   /** Returns the hash of a block of the chain that is in the tables; `most` is the highest height that may be asked for soon. */
   readonly hashAt: (height: number, most: number) => Promise<string | undefined>
   /** Whether blocks are decoded here; those of events without a checksum always are. */
@@ -47,7 +47,7 @@ export class ChainReader {
   readonly #position: number
   /** The last position that was read. */
   #cursor: number
-  #place: Written
+  #lastId: Written
   #network: Network | undefined
   #genesis = ''
   #tip: BlockId
@@ -67,7 +67,7 @@ export class ChainReader {
     const { position = -1, epoch = 0, sequence = -1n, chain, tipHeight = -1, tipHash = '' } = start.head ?? {}
     this.#position = position
     this.#cursor = offsetOf(position)
-    this.#place = { epoch, sequence }
+    this.#lastId = { epoch, sequence }
     this.#network = chain === undefined ? undefined : networkNamed(chain)
     this.#tip = { height: tipHeight, hash: tipHash }
     this.#low = tipHeight
@@ -93,7 +93,7 @@ export class ChainReader {
   /** How far the log was read: the last valid event, -1 where the log was lost; and the last one that was looked at. */
   get read(): { readonly good: number; readonly seen: number; readonly epoch: number } {
     const good = this.#damage instanceof LogShrank ? -1 : this.#cursor
-    return { good, seen: this.#seen, epoch: this.#place.epoch }
+    return { good, seen: this.#seen, epoch: this.#lastId.epoch }
   }
 
   /** Returns the hash of a block of the chain as it is after the events that were returned; undefined above its tip. */
@@ -107,12 +107,12 @@ export class ChainReader {
    * @returns undefined where there are none yet; an empty list where those that were read change nothing.
    * @throws PoisonEvent, LogShrank at damage that no epoch has repaired yet; call it again.
    */
-  async take(limit: number, maxBytes: number): Promise<PlacedEvent[] | undefined> {
+  async take(limit: number, maxBytes: number): Promise<PositionedEvent[] | undefined> {
     if (this.#damage !== undefined) await this.#resume(this.#damage)
     const records = await this.#start.log.read('chain', this.#cursor + 1, limit, maxBytes)
     const [first] = records
     if (first === undefined) return undefined
-    const events: PlacedEvent[] = []
+    const events: PositionedEvent[] = []
     try {
       if (first.position !== this.#cursor + 1) throw this.#gone(first.position)
       for (const record of records) {
@@ -137,41 +137,43 @@ export class ChainReader {
   }
 
   /** @throws PoisonEvent for an event that does not follow. */
-  async #takeOne(record: LogRecord): Promise<PlacedEvent[]> {
+  async #takeOne(record: LogRecord): Promise<PositionedEvent[]> {
     const { position } = record
-    if (this.#start.aside.has(position)) return []
+    if (this.#start.deadLettered.has(position)) return []
     const event = decodeEvent(record)
-    if (!isAfter(event, this.#place)) return []
-    const placed: PlacedEvent = { ...record, event }
-    const taken = await this.#valid(placed)
-    this.#place = { epoch: event.epoch, sequence: event.sequence }
+    if (!isAfter(event, this.#lastId)) return []
+    const positioned: PositionedEvent = { ...record, event }
+    const taken = await this.#valid(positioned)
+    this.#lastId = { epoch: event.epoch, sequence: event.sequence }
     return taken
   }
 
-  async #valid(placed: PlacedEvent): Promise<PlacedEvent[]> {
-    const { position, event } = placed
+  async #valid(positioned: PositionedEvent): Promise<PositionedEvent[]> {
+    const { position, event } = positioned
     switch (event.event.case) {
       case 'epochStarted': {
         const { chain, genesisHash, resume } = event.event.value
         const network = chainOf(position, chain, this.#network)
-        await this.#mustBegin(position, hexOf(genesisHash))
+        await this.#assertGenesis(position, hexOf(genesisHash))
         if (resume !== undefined) await this.#rewind(position, resume)
         this.#network = network
         // A part of the chain is nothing to publish: another index, which is not as far, may have asked for this epoch.
-        return [this.#repeated === undefined ? placed : { ...placed, event: { ...event, settled: false } }]
+        return [
+          this.#repeated === undefined ? positioned : { ...positioned, event: { ...event, settled: false } },
+        ]
       }
       case 'blockConnected':
         if (this.#network === undefined) throw new PoisonEvent('chain', position, 'a block before any epoch')
-        return this.#connect(placed, event.event.value, this.#network)
+        return this.#connect(positioned, event.event.value, this.#network)
       case 'blockDisconnected':
-        return this.#disconnect(placed, event.event.value)
+        return this.#disconnect(positioned, event.event.value)
       case undefined:
         throw new PoisonEvent('chain', position, 'contains no event that this version knows')
     }
   }
 
   /** @throws PoisonEvent where an epoch is of a chain with another block 0. */
-  async #mustBegin(position: number, genesis: string): Promise<void> {
+  async #assertGenesis(position: number, genesis: string): Promise<void> {
     const own = await this.hashAt(0)
     if (own !== undefined && genesis !== '' && own !== genesis)
       throw new PoisonEvent(
@@ -196,11 +198,15 @@ export class ChainReader {
     return height < 0n || (await this.hashAt(Number(height))) === hexOf(hash)
   }
 
-  async #connect(placed: PlacedEvent, block: BlockConnected, network: Network): Promise<PlacedEvent[]> {
-    const { position } = placed
+  async #connect(
+    positioned: PositionedEvent,
+    block: BlockConnected,
+    network: Network,
+  ): Promise<PositionedEvent[]> {
+    const { position } = positioned
     const hash = hexOf(block.hash)
     const at = await this.#at()
-    mustConnect(position, block, at)
+    assertConnects(position, block, at)
     if (block.height === 0 && this.#genesis !== '' && hash !== this.#genesis)
       throw new PoisonEvent(
         'chain',
@@ -209,27 +215,27 @@ export class ChainReader {
       )
     if (this.#repeated !== undefined && (await this.hashAt(block.height)) === hash) {
       this.#repeated = block.height < this.#tip.height ? block.height : undefined
-      if (!placed.event.settled) return []
+      if (!positioned.event.settled) return []
       // One that is settled by its work is more than the index had for which the epoch was written, and not more than this one has.
       if (this.#repeated !== undefined && hexOf(block.chainwork) > this.#settledWork) return []
-      return this.#unrepeat(placed, true)
+      return this.#unrepeat(positioned, true)
     }
-    const decodes = this.#start.decodes || !isChecked(placed.event)
-    const decoded = decodes ? { ...placed, block: decodeBlock(position, block, network) } : placed
-    const gone = await this.#unrepeat(placed, false)
+    const decodes = this.#start.decodes || !isChecked(positioned.event)
+    const decoded = decodes ? { ...positioned, block: decodeBlock(position, block, network) } : positioned
+    const gone = await this.#unrepeat(positioned, false)
     this.#raise(block.height, hash)
     return [...gone, decoded]
   }
 
-  async #disconnect(placed: PlacedEvent, block: BlockDisconnected): Promise<PlacedEvent[]> {
+  async #disconnect(positioned: PositionedEvent, block: BlockDisconnected): Promise<PositionedEvent[]> {
     const at = await this.#at()
-    mustDisconnect(placed.position, block, at)
+    assertDisconnects(positioned.position, block, at)
     if (this.#repeated !== undefined) {
       this.#repeated = at.height - 1
-      return placed.event.settled ? this.#unrepeat(placed, true) : []
+      return positioned.event.settled ? this.#unrepeat(positioned, true) : []
     }
     this.#lower(hexOf(block.prevHash))
-    return [placed]
+    return [positioned]
   }
 
   /** The block that the next event has to join. */
@@ -242,13 +248,13 @@ export class ChainReader {
    * Ends the repetition of blocks: those of the chain that were not repeated are disconnected.
    * @param settled whether the state after them may be published; then there is an event for it also where none is disconnected.
    */
-  async #unrepeat(cause: PlacedEvent, settled: boolean): Promise<PlacedEvent[]> {
+  async #unrepeat(cause: PositionedEvent, settled: boolean): Promise<PositionedEvent[]> {
     const { epoch, sequence, generation } = cause.event
     const to = this.#repeated ?? this.#tip.height
     this.#mustKeepFinal(cause.position, to)
     this.#repeated = undefined
-    const gone: PlacedEvent[] = []
-    const put = (event: PlacedEvent['event']['event'], isLast: boolean): void => {
+    const gone: PositionedEvent[] = []
+    const put = (event: PositionedEvent['event']['event'], isLast: boolean): void => {
       const fields = { epoch, sequence, generation, settled: isLast && settled, event }
       gone.push({ ...cause, event: { ...cause.event, ...fields } })
     }
@@ -311,7 +317,7 @@ export class ChainReader {
     try {
       const { epoch, generation, event } = decodeChainEvent(value)
       // One that ends lower than what is published was written for another index, or for none: its heads would count for nothing.
-      const isAbove = epoch > this.#place.epoch && positionOf(generation, position) > this.#position
+      const isAbove = epoch > this.#lastId.epoch && positionOf(generation, position) > this.#position
       const resume = isAbove && event.case === 'epochStarted' ? event.value.resume : undefined
       return resume && { position, resume }
     } catch {

@@ -8,7 +8,10 @@ import { LogShrank, PoisonEvent } from './poison.js'
  * Lays an event aside, as the operator wants it. Delivery: at least once.
  * @throws LogShrank where it is not there any more.
  */
-export async function writeAside(log: EventLog, { topic, position, reason }: PoisonEvent): Promise<void> {
+export async function writeDeadLetter(
+  log: EventLog,
+  { topic, position, reason }: PoisonEvent,
+): Promise<void> {
   const [record] = await log.read(topic, position, 1)
   if (record?.position !== position)
     throw new LogShrank(`position ${String(position)} of topic ${topic} no longer exists`)
@@ -28,18 +31,18 @@ export async function writeAside(log: EventLog, { topic, position, reason }: Poi
  * Positions of topic `chain` that were laid aside: whoever folds it leaves them out, now and in every replay.
  * @throws PoisonEvent for a record that is no dead letter, unless it was laid aside itself.
  */
-export async function readAside(log: EventLog): Promise<ReadonlySet<number>> {
-  const aside = { chain: new Set<number>(), 'dead-letters': new Set<number>() }
+export async function readDeadLetters(log: EventLog): Promise<ReadonlySet<number>> {
+  const deadLettered = { chain: new Set<number>(), 'dead-letters': new Set<number>() }
   const unreadable: PoisonEvent[] = []
   for await (const { position, value } of recordsOf(log, 'dead-letters', await log.first('dead-letters'))) {
     const letter = decode(position, value)
     if (letter instanceof PoisonEvent) unreadable.push(letter)
     else if (letter.topic === 'chain' || letter.topic === 'dead-letters')
-      aside[letter.topic].add(Number(letter.position))
+      deadLettered[letter.topic].add(Number(letter.position))
   }
-  const poison = unreadable.find(({ position }) => !aside['dead-letters'].has(position))
+  const poison = unreadable.find(({ position }) => !deadLettered['dead-letters'].has(position))
   if (poison !== undefined) throw poison
-  return aside.chain
+  return deadLettered.chain
 }
 
 function decode(position: number, value: Uint8Array): DeadLetter | PoisonEvent {

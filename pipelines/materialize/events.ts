@@ -10,7 +10,7 @@ import type { LogRecord } from '../log/port.js'
 import type { ConnectedBlock } from './apply/decode.js'
 import { PoisonEvent } from './poison.js'
 
-export interface PlacedEvent extends LogRecord {
+export interface PositionedEvent extends LogRecord {
   /** Without a case where it only says that the state after it may be published. */
   readonly event: ChainEvent
   /** Of an event that connects one, where the reader decodes it. */
@@ -23,8 +23,8 @@ export interface PlacedEvent extends LogRecord {
  * of it is read at once, also by one that makes again what another had made and lost.
  * @param isReorganising whether a block has left since the last head.
  */
-export function headsOf(events: readonly PlacedEvent[], isReorganising: boolean): PlacedEvent[][] {
-  const heads: PlacedEvent[][] = []
+export function headsOf(events: readonly PositionedEvent[], isReorganising: boolean): PositionedEvent[][] {
+  const heads: PositionedEvent[][] = []
   let [from, hasLeft] = [0, isReorganising]
   const last = events.findLastIndex(({ event }) => event.settled)
   for (const [index, { event }] of events.slice(0, last + 1).entries()) {
@@ -47,7 +47,7 @@ export function chainOf(position: number, name: string, before: Network | undefi
 }
 
 /** @throws PoisonEvent where the block does not stand on the tip. */
-export function mustConnect(position: number, event: BlockConnected, tip: BlockId): void {
+export function assertConnects(position: number, event: BlockConnected, tip: BlockId): void {
   const prevHash = hexOf(event.prevHash)
   if (event.height === tip.height + 1 && (event.height === 0 || prevHash === tip.hash)) return
   throw new PoisonEvent(
@@ -58,7 +58,7 @@ export function mustConnect(position: number, event: BlockConnected, tip: BlockI
 }
 
 /** @throws PoisonEvent where the block that leaves is not the tip. */
-export function mustDisconnect(position: number, event: BlockDisconnected, tip: BlockId): void {
+export function assertDisconnects(position: number, event: BlockDisconnected, tip: BlockId): void {
   const hash = hexOf(event.hash)
   if (hash === tip.hash) return
   throw new PoisonEvent('chain', position, `disconnects ${hash}, the tip is ${tip.hash}`)

@@ -7,14 +7,14 @@ import { type ChainView, loadChainView, nextChainView } from '../tables/chain-vi
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead, writeHead } from '../tables/head.js'
 import { migrate } from '../tables/migrate.js'
-import { claimAgain, claimWriting, mustBeNewest, newestWriter, numberAfter } from '../tables/writers.js'
+import { claimAgain, claimWriting, assertNewestWriter, newestWriter, numberAfter } from '../tables/writers.js'
 import { Announcer } from './announce.js'
 import { BlockWriter } from './apply/block-writer.js'
 import { ChainReader } from './chain-reader.js'
 import { DamageReporter } from './damage.js'
-import { readAside, writeAside } from './dead-letters.js'
+import { readDeadLetters, writeDeadLetter } from './dead-letters.js'
 import type { ConnectedBlock } from './apply/decode.js'
-import { headsOf, type PlacedEvent } from './events.js'
+import { headsOf, type PositionedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 import { RankingBuilder } from './lists/ranking-builder.js'
 import { lostHead, repair } from './rebuild/repair.js'
@@ -41,7 +41,7 @@ export interface MaterializerOptions {
   /** Changes of a script's outputs from which on they are listed anew. */
   readonly listTail?: number
   /** Sends an invalid event that the poller refuses to replace to topic `dead-letters`, and goes on with the next. */
-  readonly layPoisonAside?: boolean
+  readonly deadLetterPoison?: boolean
   readonly hooks?: MaterializerHooks
   readonly observer?: MaterializerObserver
 }
@@ -180,7 +180,7 @@ export class Materializer {
       this.#reader ??= await this.#start()
       const events = await this.#reader.take(BATCH_EVENTS, BATCH_BYTES)
       if (this.#damage.repaired(this.#reader.damage)) this.counts.healed++
-      if (events !== undefined) await this.#foldBatch(events)
+      if (events !== undefined) await this.#applyBatch(events)
       await this.#announcer.heartbeat()
       await this.#noteReached()
       this.#considerRanking(this.counts.connected - connected)
@@ -193,8 +193,8 @@ export class Materializer {
       if (error instanceof LogShrank || (error instanceof PoisonEvent && error.topic === 'chain'))
         return await this.#standAt(error)
       this.#reader = undefined
-      if (this.#options.layPoisonAside !== true || !(error instanceof PoisonEvent)) throw error
-      return await this.#layAside(error)
+      if (this.#options.deadLetterPoison !== true || !(error instanceof PoisonEvent)) throw error
+      return await this.#deadLetter(error)
     }
   }
 
@@ -207,13 +207,13 @@ export class Materializer {
     if (await this.#damage.report(damage, { head, common, neededAbove: shrank?.below, reader }))
       this.#options.observer?.failed(damage)
     if (this.#damage.refusal === '' || damage instanceof LogShrank) return false
-    return this.#options.layPoisonAside === true && this.#layAside(damage)
+    return this.#options.deadLetterPoison === true && this.#deadLetter(damage)
   }
 
-  async #layAside(poison: PoisonEvent): Promise<boolean> {
+  async #deadLetter(poison: PoisonEvent): Promise<boolean> {
     const { code, topic, position, message } = poison
     this.#options.logger.error({ code, topic, position }, `sent to topic dead-letters: ${message}`)
-    await writeAside(this.#options.log, poison)
+    await writeDeadLetter(this.#options.log, poison)
     this.#damage.forget()
     this.#reader = undefined
     return true
@@ -233,20 +233,20 @@ export class Materializer {
     const { db, log, logger } = this.#options
     // Not again: one that was dropped after another took its place must not come back.
     if (this.#writing === undefined) await migrate(db)
-    await db.rely()
+    await db.pinEngineRun()
     // Once in its life: one that was superseded must not take over again by itself.
     if (this.#writing === undefined)
       this.#writing = await claimWriting(db, (await latestHead(db))?.position ?? -1)
     else {
       if ((await newestWriter(db)) === this.#claiming) this.#writing = this.#claiming
-      await mustBeNewest(db, this.#writing)
+      await assertNewestWriter(db, this.#writing)
     }
     const head = await latestHead(db)
     this.#shownFinal = Math.max(this.#shownFinal, head?.finalHeight ?? -1)
     this.#view = head === undefined ? undefined : await loadChainView(db, head)
     this.#reset()
     this.#writer.forget()
-    const aside = await readAside(log)
+    const deadLettered = await readDeadLetters(log)
     const lost = head && (await lostHead(log, head))
     if (head !== undefined && this.#view !== undefined) {
       const rewriting = { db, log, writer: this.#writer, chain: this.#working, number: () => this.#number }
@@ -260,21 +260,21 @@ export class Materializer {
       { position: head?.position ?? -1, height: head?.tipHeight ?? -1, last: await log.last('chain') },
       'materializing',
     )
-    return this.#readerAt(lost, aside)
+    return this.#readerAt(lost, deadLettered)
   }
 
   /** A reader behind the head. */
-  #readerAt(lost: LogShrank | undefined, aside: ReadonlySet<number> = new Set()): ChainReader {
+  #readerAt(lost: LogShrank | undefined, deadLettered: ReadonlySet<number> = new Set()): ChainReader {
     const { db, log } = this.#options
     const hashAt = hashesOf(db, () => this.#working)
-    return new ChainReader({ log, aside, lost, head: this.head, decodes: true, hashAt })
+    return new ChainReader({ log, deadLettered, lost, head: this.head, decodes: true, hashAt })
   }
 
   /** Looks now and then whether another has taken over, or rows were lost: nothing else tells one that has nothing to write. */
   async #lookRound(): Promise<void> {
     if (performance.now() - this.#lookedAt < LOOK_ROUND_MS) return
-    await mustBeNewest(this.#options.db, this.#number)
-    await this.#options.db.mustBeWhole()
+    await assertNewestWriter(this.#options.db, this.#number)
+    await this.#options.db.assertNoLostWrites()
     // A log that was replaced by a shorter one brings no event that tells so.
     if (this.#reader?.isBeyond(await this.#options.log.last('chain')) === true) this.#reader = undefined
     await this.#announcer.lookRound()
@@ -293,26 +293,26 @@ export class Materializer {
   }
 
   /** Applies events and publishes each state that may be published, with a head of its own for each reorganisation. */
-  async #foldBatch(events: readonly PlacedEvent[]): Promise<void> {
+  async #applyBatch(events: readonly PositionedEvent[]): Promise<void> {
     const heads = headsOf(events, this.#pending.isReorganising)
     for (const head of heads) {
-      await this.#fold(head)
+      await this.#apply(head)
       await this.#show()
     }
-    await this.#fold(events.slice(heads.reduce((sum, head) => sum + head.length, 0)))
+    await this.#apply(events.slice(heads.reduce((sum, head) => sum + head.length, 0)))
   }
 
-  async #fold(events: readonly PlacedEvent[]): Promise<void> {
-    for (const event of events) this.#foldEvent(event)
+  async #apply(events: readonly PositionedEvent[]): Promise<void> {
+    for (const event of events) this.#applyEvent(event)
     await this.#writeBlocks()
   }
 
-  #foldEvent(placed: PlacedEvent): void {
-    const { position, block, event } = placed
+  #applyEvent(positioned: PositionedEvent): void {
+    const { position, block, event } = positioned
     this.#pending.position = positionOf(event.generation, position)
     this.#pending.epoch = event.epoch
     this.#pending.sequence = event.sequence
-    const change = this.#working.apply(placed)
+    const change = this.#working.apply(positioned)
     if (change?.kind === 'disconnected') this.#disconnect(change)
     if (change?.kind !== 'connected') return
     if (block === undefined) throw new Error('the reader did not decode a block')

@@ -5,7 +5,7 @@ import type { ParentState } from './apply/block-writer.js'
 import { hexOf } from '../chain/hash.js'
 import { type Network, networkNamed } from '../chain/networks.js'
 import { NO_SUMS, type Sums } from './apply/sums.js'
-import { chainOf, mustConnect, mustDisconnect, type PlacedEvent } from './events.js'
+import { chainOf, assertConnects, assertDisconnects, type PositionedEvent } from './events.js'
 
 /** What an event does to the chain: a block comes onto its tip, or its tip leaves. */
 export interface Change {
@@ -46,17 +46,17 @@ export class WorkingChain {
   }
 
   /** Applies an event. @returns what it does to the chain. @throws PoisonEvent where it does not follow the one before. */
-  apply({ position, event: { event } }: PlacedEvent): Change | undefined {
+  apply({ position, event: { event } }: PositionedEvent): Change | undefined {
     if (event.case === 'epochStarted') this.network = chainOf(position, event.value.chain, this.network)
     if (event.case !== 'blockConnected' && event.case !== 'blockDisconnected') return undefined
     const [hash, prevHash] = [hexOf(event.value.hash), hexOf(event.value.prevHash)]
     const { height } = this.#tip
     if (event.case === 'blockConnected') {
-      mustConnect(position, event.value, this.#tip)
+      assertConnects(position, event.value, this.#tip)
       this.#tip = { height: height + 1, hash }
       return { kind: 'connected', hash, prevHash }
     }
-    mustDisconnect(position, event.value, this.#tip)
+    assertDisconnects(position, event.value, this.#tip)
     this.#tip = { height: height - 1, hash: prevHash }
     return { kind: 'disconnected', hash, prevHash }
   }

@@ -56,7 +56,7 @@ export class MempoolEvents {
    */
   async findStart(chainPosition: number): Promise<{ from: number; last: number }> {
     const [first, last] = await Promise.all([this.#log.first('node'), this.#log.last('node')])
-    const keep = (record: LogRecord): Placed | undefined => {
+    const keep = (record: LogRecord): Positioned | undefined => {
       const event = this.#decode(record)
       return event && { position: record.position, event }
     }
@@ -128,13 +128,13 @@ function entryOf({ txid, raw, fee, firstSeen }: PoolEntry): MempoolEntry {
   return { txid: hexOf(txid), raw: Buffer.from(raw), fee, firstSeen }
 }
 
-interface Placed {
+interface Positioned {
   readonly position: number
   readonly event: NodeEvent
 }
 
 /** Told by the newest event that was written: the last of the log may be a retry, or of a superseded poller. */
-function newestStart(events: readonly Placed[], chainPosition: number): number | undefined {
+function newestStart(events: readonly Positioned[], chainPosition: number): number | undefined {
   let newest: NodeEvent | undefined
   let start: number | undefined
   for (const { position, event } of events) {

@@ -36,14 +36,14 @@ export class CoolDown {
    * The node said that it is busy to a request sent at `sentAt` (this clock). Requests that were under way together count as
    * one refusal.
    */
-  refuse(sentAt: number, askedMs = 0): void {
+  refuse(sentAt: number, requestedMs = 0): void {
     if (sentAt > this.#setAt) {
       this.#strikes++
       this.#setAt = this.now()
     }
     this.#until = Math.max(
       this.#until,
-      this.now() + Math.max(askedMs, backoffMs(this.backoff, this.#strikes)),
+      this.now() + Math.max(requestedMs, backoffMs(this.backoff, this.#strikes)),
     )
   }
 

@@ -117,8 +117,8 @@ export class NodeClient {
     return size_on_disk
   }
 
-  poolInfo(signal?: AbortSignal): Promise<replies.NodePoolInfo> {
-    return this.call('getmempoolinfo', [], replies.poolInfoReply, signal)
+  mempoolInfo(signal?: AbortSignal): Promise<replies.NodeMempoolInfo> {
+    return this.call('getmempoolinfo', [], replies.mempoolInfoReply, signal)
   }
 
   networkInfo(signal?: AbortSignal): Promise<replies.NodeNetworkInfo> {
@@ -131,22 +131,22 @@ export class NodeClient {
   }
 
   /** The whole pool by txid. */
-  pool(signal?: AbortSignal): Promise<Record<string, replies.NodePoolEntry>> {
-    return this.call('getrawmempool', [true], replies.poolReply, signal)
+  pool(signal?: AbortSignal): Promise<Record<string, replies.NodeMempoolEntry>> {
+    return this.call('getrawmempool', [true], replies.mempoolReply, signal)
   }
 
   /** The txids of the pool. */
-  poolTxids(signal?: AbortSignal): Promise<string[]> {
-    return this.call('getrawmempool', [false], replies.poolTxidsReply, signal)
+  mempoolTxids(signal?: AbortSignal): Promise<string[]> {
+    return this.call('getrawmempool', [false], replies.mempoolTxidsReply, signal)
   }
 
   /** Entries of the mempool in one request; undefined for each that is not in it. */
   poolEntries(
     txids: readonly string[],
     signal?: AbortSignal,
-  ): Promise<(replies.NodePoolEntry | undefined)[]> {
+  ): Promise<(replies.NodeMempoolEntry | undefined)[]> {
     const params = txids.map((txid) => [txid])
-    return this.#found('getmempoolentry', params, replies.poolEntryReply, signal)
+    return this.#found('getmempoolentry', params, replies.mempoolEntryReply, signal)
   }
 
   /** Serialised transactions in one request; undefined for each that is not in the mempool. */
@@ -228,7 +228,7 @@ export class NodeClient {
         if (!(error instanceof NodeFaultError)) throw error
         if (error.kind === 'busy') this.#coolDown.refuse(sentAt, error.retryAfterMs)
         if (failures >= this.#maxAttempts) throw error
-        this.#tell(method, failures, error)
+        this.#logFailure(method, failures, error)
       }
       await pause(backoffMs(this.#backoff, failures), signal)
     }
@@ -266,7 +266,7 @@ export class NodeClient {
   }
 
   /** At the 1st, 2nd, 4th, 8th … failure in a row: an outage of a day must not fill a disk. */
-  #tell(method: string, failures: number, error: NodeFaultError): void {
+  #logFailure(method: string, failures: number, error: NodeFaultError): void {
     if ((failures & (failures - 1)) !== 0) return
     this.#logger?.warn({ code: error.code, method, failures }, `${error.message}; retrying`)
   }

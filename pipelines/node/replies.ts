@@ -39,7 +39,7 @@ const ChainInfo = Type.Object({
 
 const ChainSize = Type.Object({ size_on_disk: Count })
 
-const PoolInfo = Type.Object({
+const MempoolInfo = Type.Object({
   size: Count,
   bytes: Count,
   usage: Count,
@@ -80,7 +80,7 @@ const Block = Type.Object({
   tx: Type.Array(BlockTx, { minItems: 1 }),
 })
 
-const PoolEntry = Type.Object({
+const MempoolEntry = Type.Object({
   /** Of the whole transaction: never less than its size in bytes. */
   weight: Count,
   time: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
@@ -98,14 +98,14 @@ const ScannedSet = Type.Object({
 })
 
 /** getmempoolinfo; bytes, but `mempoolminfee` in coins per kvB. */
-export type NodePoolInfo = Static<typeof PoolInfo>
+export type NodeMempoolInfo = Static<typeof MempoolInfo>
 export type NodeNetworkInfo = Static<typeof NetworkInfo>
 export type NodeChainInfo = Static<typeof ChainInfo>
 /** getblock with verbosity 3. */
 export type NodeBlock = Static<typeof Block>
 export type NodeBlockTx = Static<typeof BlockTx>
 export type NodeScannedSet = Static<typeof ScannedSet>
-export type NodePoolEntry = Static<typeof PoolEntry>
+export type NodeMempoolEntry = Static<typeof MempoolEntry>
 
 export const chainInfoReply = new Reply(ChainInfo)
 /** gettxoutsetinfo. */
@@ -114,17 +114,17 @@ export const txOutSetReply = new Reply(TxOutSet)
 export const scannedSetReply = new Reply(ScannedSet)
 /** getblockchaininfo, of which only the size is wanted. */
 export const chainSizeReply = new Reply(ChainSize)
-export const poolInfoReply = new Reply(PoolInfo)
+export const mempoolInfoReply = new Reply(MempoolInfo)
 export const networkInfoReply = new Reply(NetworkInfo)
 /** Seconds. */
 export const uptimeReply = new Reply(Count)
 export const blockReply = new Reply(Block)
 export const blockHashReply = new Reply(Hash)
 /** getmempoolentry. */
-export const poolEntryReply = new Reply(PoolEntry)
+export const mempoolEntryReply = new Reply(MempoolEntry)
 /** getrawmempool true: by txid. */
-export const poolReply = new Reply(Type.Record(Type.String({ pattern: '^[0-9a-f]{64}$' }), PoolEntry))
+export const mempoolReply = new Reply(Type.Record(Type.String({ pattern: '^[0-9a-f]{64}$' }), MempoolEntry))
 /** getrawmempool false. */
-export const poolTxidsReply = new Reply(Type.Array(Hash))
+export const mempoolTxidsReply = new Reply(Type.Array(Hash))
 /** getrawtransaction and getblock with verbosity 0. */
 export const rawHexReply = new Reply(Type.String({ pattern: '^([0-9a-f]{2})+$' }))

@@ -33,7 +33,7 @@ export class PrunedNodeError extends coded('HW_NODE_PRUNED', StartRefused) {
 }
 
 /** A block that the node gave contradicts itself. Never stored, asked for again. */
-export class BlockFaultError extends coded('HW_BLOCK_INVALID') {
+export class InvalidBlockError extends coded('HW_BLOCK_INVALID') {
   constructor(hash: string, why: string) {
     super(`block ${hash} of the node is invalid: ${why}`)
   }
@@ -49,6 +49,6 @@ export function isFatal(error: unknown): boolean {
 
 /** What the node has done, with the log as it was: memory and log still agree. */
 export function isOfNode(error: unknown): boolean {
-  const kinds = [NodeFaultError, NodeRefusedError, NodeRpcError, BlockFaultError, UnsteadyNodeError]
+  const kinds = [NodeFaultError, NodeRefusedError, NodeRpcError, InvalidBlockError, UnsteadyNodeError]
   return kinds.some((kind) => error instanceof kind)
 }

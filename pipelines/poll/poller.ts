@@ -23,7 +23,7 @@ import { fetchInOrder, type FetchOrder } from './fetch-in-order.js'
 import { forkWithNode } from './chain/fork.js'
 import { repairOf, rewriteOf } from './heal/log-repair.js'
 import { NodeWriter } from './mempool/node-writer.js'
-import { PoolFollower } from './mempool/follower.js'
+import { MempoolFollower } from './mempool/follower.js'
 import { NO_HASH, type VerifiedBlock } from './chain/verified-block.js'
 
 export interface PollerOptions {
@@ -68,7 +68,7 @@ export const NO_STATE: PollerState = { nodeHeight: -1, height: -1, epoch: 0, pos
 interface Session {
   readonly chain: ChainWriter
   readonly writer: NodeWriter
-  readonly pool: PoolFollower
+  readonly pool: MempoolFollower
   /** Unix milliseconds of the last heartbeat, and the node's tip in it; empty before a poll's first. */
   beatAt: number
   beatHash: string
@@ -191,7 +191,7 @@ export class Poller {
     const identity = await this.#identify(info, signal)
     const chain = await this.#startEpoch(identity, info, signal)
     const writer = new NodeWriter(log, chain)
-    const pool = await PoolFollower.start({ node, log, chain, writer, inFlight, logger, now })
+    const pool = await MempoolFollower.start({ node, log, chain, writer, inFlight, logger, now })
     const height = chain.chain.height
     logger.info(
       {

@@ -12,7 +12,7 @@ import {
 import { ModelLost } from './model/embedder.js'
 import type { Embeds, LoadedModel, ModelSource } from './model/model.js'
 import { questionOf } from './words/question.js'
-import { type Asked, NEAR_DEPTH } from './search.js'
+import { type ParsedQuery, NEAR_DEPTH } from './search.js'
 import { SemanticIndex, type SemanticView } from './meaning/semantic.js'
 import { PageIndexer, Snapshot } from './index/snapshot.js'
 
@@ -52,7 +52,7 @@ export interface RetrievalStatus {
 /** A question with what it needs to be ranked, all of one state of the index. */
 export interface Looked {
   readonly snapshot: Snapshot
-  readonly asked: Asked
+  readonly parsed: ParsedQuery
   readonly ranking: 'lexical' | 'hybrid'
   /** The cosine of question and chunk; absent without a model. */
   readonly similarity?: (chunk: number) => number | undefined
@@ -112,8 +112,8 @@ export class Retrieval {
   status(): RetrievalStatus {
     const { library, model } = this.#options
     const { snapshot } = this.#current
-    const away = model.loaded === undefined && model.reason !== ''
-    const semantic = this.#view() !== undefined ? 'ready' : away ? 'unavailable' : 'loading'
+    const isUnavailable = model.loaded === undefined && model.reason !== ''
+    const semantic = this.#view() !== undefined ? 'ready' : isUnavailable ? 'unavailable' : 'loading'
     return {
       pages: snapshot.pages.length,
       chunks: snapshot.chunks.length,
@@ -121,7 +121,7 @@ export class Retrieval {
       reason:
         semantic === 'ready'
           ? ''
-          : away
+          : isUnavailable
             ? model.reason
             : 'the model is being loaded, or passages are being embedded',
       indexBuiltMs: this.#builtAtMs,
@@ -138,15 +138,15 @@ export class Retrieval {
     const { snapshot } = this.#current
     const view = this.#view()
     const wanted = accept && snapshot.pages.map(({ page }) => accept(page))
-    const asked = { question: questionOf(text), accept: wanted && ((page: number) => wanted[page] === true) }
+    const parsed = { question: questionOf(text), accept: wanted && ((page: number) => wanted[page] === true) }
     const embedder = this.#options.model.loaded?.embedder
-    if (embedder === undefined || view === undefined) return { snapshot, asked, ranking: 'lexical' }
+    if (embedder === undefined || view === undefined) return { snapshot, parsed, ranking: 'lexical' }
     const vector = await this.#embedQuestion(embedder, text)
-    if (vector === undefined) return { snapshot, asked, ranking: 'lexical' }
+    if (vector === undefined) return { snapshot, parsed, ranking: 'lexical' }
     const ofChunk = wanted && ((chunk: number): boolean => wanted[snapshot.pageOf(chunk)] === true)
     const dense = view.near(vector, NEAR_DEPTH, ofChunk)
     const similarity = (chunk: number): number | undefined => view.similarity(vector, chunk)
-    return { snapshot, asked: { ...asked, dense }, ranking: 'hybrid', similarity }
+    return { snapshot, parsed: { ...parsed, dense }, ranking: 'hybrid', similarity }
   }
 
   /** Resolves when nothing is to be done any more for the content and the model as they are. */
@@ -256,7 +256,7 @@ export class Retrieval {
     snapshot: Snapshot,
   ): Promise<'complete' | 'lost' | 'outdated'> {
     const chunks = index.missing(snapshot.chunks)
-    let toldAt = Date.now()
+    let loggedAt = Date.now()
     try {
       for (let from = 0; from < chunks.length; from += EMBEDDED_AT_ONCE) {
         if (this.#closed || this.#options.library.version !== snapshot.version) return 'outdated'
@@ -265,8 +265,8 @@ export class Retrieval {
           index.keep(chunk, await embedder.passage(chunk.text))
         })
         await Promise.all(embedded)
-        if (Date.now() - toldAt < SAY_EVERY_MS) continue
-        toldAt = Date.now()
+        if (Date.now() - loggedAt < SAY_EVERY_MS) continue
+        loggedAt = Date.now()
         this.#options.logger.info({ done: from, of: chunks.length }, 'embedding passages')
       }
       return 'complete'

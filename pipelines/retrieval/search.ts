@@ -12,7 +12,7 @@ const LEAST_SIMILARITY = 0.2
 const DECIDING_WEIGHT = 2
 
 /** What a question is ranked by. */
-export interface Asked {
+export interface ParsedQuery {
   readonly question: Question
   /** Chunks by cosine, nearest first; absent without a model. */
   readonly dense?: readonly Ranked[]
@@ -21,27 +21,27 @@ export interface Asked {
 }
 
 /** Chunks, best first: BM25 and embeddings, fused. */
-export function rankChunks(snapshot: Snapshot, asked: Asked): Ranked[] {
-  const { accept } = asked
+export function rankChunks(snapshot: Snapshot, parsed: ParsedQuery): Ranked[] {
+  const { accept } = parsed
   const ofChunk = accept && ((chunk: number): boolean => accept(snapshot.pageOf(chunk)))
-  const near = nearEnough(snapshot, asked)
+  const near = nearEnough(snapshot, parsed)
   return fuse([
-    ...lexicalLegs(snapshot, asked.question, snapshot.chunkIndex, ofChunk),
+    ...lexicalLegs(snapshot, parsed.question, snapshot.chunkIndex, ofChunk),
     { ranked: near, weight: 1 },
   ])
 }
 
 /** Pages, best first. A page as a whole is a document of BM25; by embeddings it is as near as its nearest chunk. */
-export function rankPages(snapshot: Snapshot, asked: Asked): Ranked[] {
-  const near = groups(nearEnough(snapshot, asked), snapshot.pageOf)
+export function rankPages(snapshot: Snapshot, parsed: ParsedQuery): Ranked[] {
+  const near = groups(nearEnough(snapshot, parsed), snapshot.pageOf)
   return fuse([
-    ...lexicalLegs(snapshot, asked.question, snapshot.pageIndex, asked.accept),
+    ...lexicalLegs(snapshot, parsed.question, snapshot.pageIndex, parsed.accept),
     { ranked: near, weight: 1 },
   ])
 }
 
 /** The chunks near enough of the pages that may be among the results. */
-function nearEnough({ pageOf }: Snapshot, { dense = [], accept = () => true }: Asked): Ranked[] {
+function nearEnough({ pageOf }: Snapshot, { dense = [], accept = () => true }: ParsedQuery): Ranked[] {
   return dense.filter(({ document, score }) => score >= LEAST_SIMILARITY && accept(pageOf(document)))
 }
 

@@ -54,7 +54,7 @@ export const BLOCKS = table('blocks', {
 
 export const BLOCK_HEIGHTS = table('block_heights', { hash: 'hash', height: 'u32' })
 
-export const TX_PLACES = table('tx_places', {
+export const TX_LOCATIONS = table('tx_places', {
   height: 'u32',
   block_hash: 'hash',
   tx_index: 'u32',
@@ -66,7 +66,7 @@ export const TX_PLACES = table('tx_places', {
   is_dilithium: 'bool',
 })
 
-export const BLOCK_TXS = table('block_txs', { ...TX_PLACES.columns, moved: 'u64' })
+export const BLOCK_TXS = table('block_txs', { ...TX_LOCATIONS.columns, moved: 'u64' })
 
 export const TX_BODIES = table('tx_bodies', { txid: 'hash', body: 'bytes', prevouts: 'bytes' })
 
@@ -147,7 +147,7 @@ export const OP_RETURNS = table('op_returns', {
 export const SCRIPTS = table('scripts', { script_hash: 'hash', script: 'bytes' })
 
 /** `script_outputs.depth` of a height: sorts the newest first. */
-export function depthOf(height: number): number {
+export function heightDesc(height: number): number {
   return 0xffff_ffff - height
 }
 

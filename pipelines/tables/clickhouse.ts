@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
 import { coded, Defect, isDefect, type ErrorCode } from '../errors.js'
-import { RUN_AND_LOST, whileRunIsWhole } from './lost-writes.js'
+import { RUN_AND_LOST, whileRunLostNothing } from './lost-writes.js'
 import { type Columns, type EncodedRows, structureOf } from './rowbinary.js'
 
 /** The server cannot be reached, did not answer as a server in order does, or refuses for now: try again later. */
@@ -84,8 +84,8 @@ export class Database {
     params: Readonly<Record<string, unknown>> = {},
     { signal }: QueryOptions = {},
   ): Promise<T[]> {
-    mustFit(sql, params)
-    return told(async () => {
+    assertQuerySize(sql, params)
+    return withKnownErrors(async () => {
       const result = await this.#client.query({
         query: sql,
         format: 'JSONEachRow',
@@ -116,7 +116,7 @@ export class Database {
         ? ''
         : `SELECT ${columns} FROM input('${structureOf(table)}') WHERE ${condition}`
     const beganAt = performance.now()
-    await told(async () => {
+    await withKnownErrors(async () => {
       const { stream, summary } = await this.#client.exec({
         query: `INSERT INTO ${table.name} (${columns}) ${source} FORMAT RowBinary`,
         values: Readable.from(parts, { objectMode: false }),
@@ -132,8 +132,8 @@ export class Database {
   }
 
   /** Takes what the server holds now for the ground of all that is written from here on. @throws DatabaseUnavailable. */
-  async rely(): Promise<void> {
-    this.#run = await this.#wholeRun().catch((error: unknown) => {
+  async pinEngineRun(): Promise<void> {
+    this.#run = await this.#soundRun().catch((error: unknown) => {
       // Not every user of a server may read its system tables; the embedded engine refuses nobody.
       if (error instanceof QueryRefused) return ''
       throw error
@@ -141,18 +141,18 @@ export class Database {
   }
 
   /** A condition for inserts: nothing was lost since `rely`. The server looks when the rows arrive. */
-  get whileWhole(): string {
-    return whileRunIsWhole(this.#run)
+  get whileNothingLost(): string {
+    return whileRunLostNothing(this.#run)
   }
 
   /** Ask when a server has acknowledged what must not be lost. @throws DatabaseUnavailable where it may be, since `rely`. */
-  async mustBeWhole(): Promise<void> {
-    if (this.#run === '' || (await this.#wholeRun()) === this.#run) return
+  async assertNoLostWrites(): Promise<void> {
+    if (this.#run === '' || (await this.#soundRun()) === this.#run) return
     throw new DatabaseUnavailable('the engine was restarted: unwritten rows are lost')
   }
 
   /** @throws DatabaseUnavailable where it lost something; QueryRefused. */
-  async #wholeRun(): Promise<string> {
+  async #soundRun(): Promise<string> {
     const [row] = await this.query<{ run: string; lost: string }>(RUN_AND_LOST)
     if (row === undefined || (row.run !== '' && row.lost !== '0'))
       throw new DatabaseUnavailable('the disk refused writes of the engine: the engine must be restarted')
@@ -161,15 +161,15 @@ export class Database {
 
   /** @throws DatabaseUnavailable, QueryRefused. */
   async command(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<void> {
-    mustFit(sql, params)
-    await told(() => this.#client.command({ query: sql, query_params: params }))
+    assertQuerySize(sql, params)
+    await withKnownErrors(() => this.#client.command({ query: sql, query_params: params }))
   }
 
   /** @throws DatabaseUnavailable. */
   async createIfAbsent(): Promise<void> {
     const client = connect(this.#options, 'default')
     try {
-      await told(() => client.command({ query: `CREATE DATABASE IF NOT EXISTS ${this.name}` }))
+      await withKnownErrors(() => client.command({ query: `CREATE DATABASE IF NOT EXISTS ${this.name}` }))
     } finally {
       await client.close()
     }
@@ -243,7 +243,7 @@ class SilentLogger {
 }
 
 /** @throws QueryRefused for what the server would not take, in words that name the way that it would. */
-function mustFit(sql: string, params: Readonly<Record<string, unknown>>): void {
+function assertQuerySize(sql: string, params: Readonly<Record<string, unknown>>): void {
   const lengthOf = (text: string): number =>
     text.length > MOST_PARAMS ? text.length : encodeURIComponent(text).length
   const given = Object.values(params).reduce((sum: number, value) => sum + lengthOf(String(value)), 0)
@@ -256,9 +256,9 @@ function mustFit(sql: string, params: Readonly<Record<string, unknown>>): void {
 }
 
 /** Sorts the failures of what is asked of the driver: passing ones, refusals, and our own errors, which stay what they are. */
-async function told<T>(ask: () => Promise<T>): Promise<T> {
+async function withKnownErrors<T>(request: () => Promise<T>): Promise<T> {
   try {
-    return await ask()
+    return await request()
   } catch (error) {
     // Of JSON the driver reads what the server sent, and nothing else.
     if (error instanceof DatabaseUnavailable || (isDefect(error) && !(error instanceof SyntaxError)))

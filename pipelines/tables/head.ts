@@ -83,13 +83,13 @@ export async function writeHead(db: Database, head: Head): Promise<void> {
   const tipHash = head.tipHash === '' ? '00'.repeat(32) : head.tipHash
   await db.insert(
     new EncodedRows(HEADS, [HEAD.write({ ...head, tipHash })]),
-    `${whileNewest(head.writer)} AND ${db.whileWhole}`,
+    `${whileNewest(head.writer)} AND ${db.whileNothingLost}`,
   )
-  await db.mustBeWhole()
+  await db.assertNoLostWrites()
 }
 
 /** A head's place among all of its database. */
-type HeadPlace = Pick<Head, 'position' | 'writtenAt'>
+type HeadId = Pick<Head, 'position' | 'writtenAt'>
 
 /**
  * Shows the heads of one database in another one, which holds their rows: those after one up to another.
@@ -98,17 +98,17 @@ type HeadPlace = Pick<Head, 'position' | 'writtenAt'>
 export async function copyHeads(
   from: Database,
   to: Database,
-  span: { readonly after: HeadPlace; readonly to: HeadPlace; readonly writer: bigint },
+  span: { readonly after: HeadId; readonly to: HeadId; readonly writer: bigint },
 ): Promise<void> {
   const columns = Object.keys(HEADS.columns)
   const values = columns.map((name) => (name === 'writer' ? String(span.writer) : `heads.${name}`))
-  const place = (each: HeadPlace): string => `(${String(each.position)}, ${String(each.writtenAt)})`
+  const idOf = (each: HeadId): string => `(${String(each.position)}, ${String(each.writtenAt)})`
   await from.command(
     `INSERT INTO ${to.name}.heads (${columns.join(', ')}) SELECT ${values.join(', ')} FROM heads
-     WHERE (heads.position, toUnixTimestamp64Milli(heads.written_at)) > ${place(span.after)}
-       AND (heads.position, toUnixTimestamp64Milli(heads.written_at)) <= ${place(span.to)} AND ${SHOWN_HEADS}
-       AND (SELECT max(writer) FROM ${to.name}.writers) = ${String(span.writer)} AND ${to.whileWhole}
+     WHERE (heads.position, toUnixTimestamp64Milli(heads.written_at)) > ${idOf(span.after)}
+       AND (heads.position, toUnixTimestamp64Milli(heads.written_at)) <= ${idOf(span.to)} AND ${SHOWN_HEADS}
+       AND (SELECT max(writer) FROM ${to.name}.writers) = ${String(span.writer)} AND ${to.whileNothingLost}
      LIMIT 1 BY heads.position, heads.written_at`,
   )
-  await to.mustBeWhole()
+  await to.assertNoLostWrites()
 }

@@ -18,5 +18,5 @@ export const LOST_WRITES =
 export const RUN_AND_LOST = `SELECT ${RUN} AS run, ${LOST_WRITES} AS lost`
 
 /** A condition for inserts: it is still this run, and it has lost nothing. */
-export const whileRunIsWhole = (run: string): string =>
+export const whileRunLostNothing = (run: string): string =>
   run === '' ? '1' : `${RUN} = '${run}' AND ${LOST_WRITES} = 0`

@@ -1,7 +1,7 @@
 import type { BlockId } from '../chain/block.js'
 import type { Database } from './clickhouse.js'
 import { type Filter, newestRanking, type Ranking } from './ranking.js'
-import { mustBeNewest, whileNewest } from './writers.js'
+import { assertNewestWriter, whileNewest } from './writers.js'
 
 /**
  * What comes next. `base` takes the ranking before over, `changes` what blocks have changed since, both into
@@ -70,7 +70,7 @@ export async function buildStep(
 ): Promise<Build | Ranking> {
   const steps = { base: takeBase, changes: takeChanges, order, number }
   const next = await steps[build.phase](db, build, most, filter)
-  await db.mustBeWhole()
+  await db.assertNoLostWrites()
   if (!('phase' in next)) {
     await announce(db, next, writer)
     return next
@@ -166,11 +166,11 @@ async function number(db: Database, build: Build, most: number): Promise<Build |
   const given = Number(row?.rows ?? 0)
   if (given > 0 && Number(row?.last) !== done + given) throw new Error(`the ranking of ${hash} is incomplete`)
   if (given === most) return { ...build, done: done + given }
-  return { height, hash, size: await mustBeAll(db, build, done + given) }
+  return { height, hash, size: await assertComplete(db, build, done + given) }
 }
 
 /** @throws Error where a block knows of another number of funded addresses: steps were lost. */
-async function mustBeAll(db: Database, { height, hash }: Build, size: number): Promise<number> {
+async function assertComplete(db: Database, { height, hash }: Build, size: number): Promise<number> {
   const [block] = await db.query<{ funded: string }>(
     `SELECT funded_addresses AS funded FROM blocks WHERE height = ${String(height)} AND hash = ${literal(hash)} LIMIT 1`,
   )
@@ -183,10 +183,10 @@ async function mustBeAll(db: Database, { height, hash }: Build, size: number): P
 async function announce(db: Database, { height, hash, size }: Ranking, writer: bigint): Promise<void> {
   await db.command(
     `INSERT INTO rankings (height, block_hash, size, built_at)
-     SELECT ${String(height)}, ${literal(hash)}, ${String(size)}, now64(3) WHERE ${whileNewest(writer)} AND ${db.whileWhole}`,
+     SELECT ${String(height)}, ${literal(hash)}, ${String(size)}, now64(3) WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
   )
-  await mustBeNewest(db, writer)
-  await db.mustBeWhole()
+  await assertNewestWriter(db, writer)
+  await db.assertNoLostWrites()
 }
 
 async function note(db: Database, build: Build, writer: bigint): Promise<void> {
@@ -194,10 +194,10 @@ async function note(db: Database, build: Build, writer: bigint): Promise<void> {
   await db.command(
     `INSERT INTO ranking_steps (at_height, at_hash, step, phase, done, collected, base_height, base_hash, base_size)
      SELECT ${nameOf(build)}, ${String(step)}, '${phase}', ${String(done)}, ${String(collected)}, ${String(base.height)},
-       ${literal(base.hash)}, ${String(base.size)} WHERE ${whileNewest(writer)} AND ${db.whileWhole}`,
+       ${literal(base.hash)}, ${String(base.size)} WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
   )
-  await mustBeNewest(db, writer)
-  await db.mustBeWhole()
+  await assertNewestWriter(db, writer)
+  await db.assertNoLostWrites()
 }
 
 /** A hash as the tables hold it: 32 zero bytes for none. */

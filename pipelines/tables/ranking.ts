@@ -111,7 +111,7 @@ export async function announcedRankings(db: Querier): Promise<Ranking[]> {
  * Takes entries of rankings away: nobody chooses them from here on. Names them by literals, the only condition that a
  * replicated table accepts.
  */
-export async function forgetRankings(db: Database, rankings: readonly Ranking[]): Promise<void> {
+export async function dropRankings(db: Database, rankings: readonly Ranking[]): Promise<void> {
   if (rankings.length === 0) return
   const named = rankings.map(({ height, hash }) => `(${String(height)}, unhex('${hash}'))`)
   await db.command(`DELETE FROM rankings WHERE (height, block_hash) IN (${named.join(', ')})`)

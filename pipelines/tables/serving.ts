@@ -6,14 +6,14 @@ export const DATABASE_NAME = /^[A-Za-z_]\w{0,62}$/
 
 /**
  * The database that serves for the one that the settings name: itself, until another took its place. Where it was replaced,
- * `notePlace` has kept that beside it, so that it can be dropped; the last steps are found in the databases themselves.
+ * `noteServing` has kept that beside it, so that it can be dropped; the last steps are found in the databases themselves.
  */
 export async function servingDatabase(named: Database): Promise<string> {
   // A database that was dropped cannot be connected to.
   const server = named.sibling('default')
   try {
     const seen = new Set<string>()
-    let name = (await notedPlace(server, named.name)) ?? named.name
+    let name = (await notedServing(server, named.name)) ?? named.name
     for (;;) {
       if (seen.has(name)) throw new Error(`databases ${[...seen].join(', ')} name each other as successors`)
       seen.add(name)
@@ -27,10 +27,10 @@ export async function servingDatabase(named: Database): Promise<string> {
 }
 
 /** Keeps which database serves, where dropping the one that was replaced does not lose it. */
-export async function notePlace(named: Database, serving: string): Promise<void> {
+export async function noteServing(named: Database, serving: string): Promise<void> {
   const server = named.sibling('default')
   try {
-    if ((await notedPlace(server, named.name)) === serving) return
+    if ((await notedServing(server, named.name)) === serving) return
     const notes = notesOf(named.name)
     await server.command(`CREATE DATABASE IF NOT EXISTS ${notes}`)
     await server.command(
@@ -46,7 +46,7 @@ export async function notePlace(named: Database, serving: string): Promise<void>
 /** The database beside a named one that holds nothing but which one serves for it. */
 export const notesOf = (name: string): string => `${name}_serving`
 
-async function notedPlace(server: Database, name: string): Promise<string | undefined> {
+async function notedServing(server: Database, name: string): Promise<string | undefined> {
   if (!(await hasColumn(server, notesOf(name), 'serving', 'database'))) return undefined
   const sql = `SELECT database FROM ${notesOf(name)}.serving ORDER BY since DESC LIMIT 1`
   return (await server.query<{ database: string }>(sql))[0]?.database

@@ -1,8 +1,8 @@
 import type { BlockId } from '../chain/block.js'
-import { depthOf } from './chain-tables.js'
+import { heightDesc } from './chain-tables.js'
 import type { Database } from './clickhouse.js'
 import type { Querier } from './keys.js'
-import { mustBeNewest, whileNewest } from './writers.js'
+import { assertNewestWriter, whileNewest } from './writers.js'
 
 /** The unspent outputs of a script as of a block, numbered: true as long as that block is of the chain. Height -1: the empty one, before any block. */
 export interface UnspentList extends BlockId {
@@ -43,7 +43,7 @@ const paramsOf = (scriptHash: string, list: UnspentList): Record<string, unknown
   above: list.height,
   hash: list.hash,
   // Every output is above the empty list, those of block 0 too.
-  depth: depthOf(list.height),
+  depth: heightDesc(list.height),
 })
 
 /** The newest list of a script that the filter's chain has, the empty one where there is none. */
@@ -167,13 +167,13 @@ export async function buildList(
     paramsOf(scriptHash, base),
   )
   const size = await countList(db, of, { ...at, size: 0 })
-  await db.mustBeWhole()
+  await db.assertNoLostWrites()
   await db.command(
     `INSERT INTO unspent_lists (script_hash, height, block_hash, size, built_at)
      SELECT unhex('${scriptHash}'), ${String(at.height)}, unhex('${at.hash}'), ${String(size)}, now64(3)
-     WHERE ${whileNewest(writer)} AND ${db.whileWhole}`,
+     WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
   )
-  await mustBeNewest(db, writer)
+  await assertNewestWriter(db, writer)
   return { ...at, size }
 }
 

@@ -39,7 +39,7 @@ export async function claimWriting(db: Database, position: number, replaces = ''
   if (successor !== '') throw replacedBy(db, successor)
   const writer = numberAfter(newest)
   await db.insert(claim(writer, position, { replaces }), HAS_NO_SUCCESSOR)
-  await db.mustBeWhole()
+  await db.assertNoLostWrites()
   return writer
 }
 
@@ -50,16 +50,16 @@ export async function claimWriting(db: Database, position: number, replaces = ''
  * @returns whether it is done.
  * @throws Superseded where it has a successor already; DatabaseUnavailable where it may be done, in a run that lost rows.
  */
-export async function giveWay(
+export async function handOver(
   db: Database,
   successor: string,
   head: { readonly position: number; readonly writtenAt: number },
 ): Promise<boolean> {
-  await db.rely()
+  await db.pinEngineRun()
   const { newest: last, successor: other } = await newestClaim(db)
   if (other !== '') throw replacedBy(db, other)
   const isNewest = `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
-    = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)} AND ${db.whileWhole}`
+    = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)} AND ${db.whileNothingLost}`
   const refused = await db
     .insert(claim(numberAfter(last) | GIVES_WAY, head.position, { successor }), isNewest)
     .catch((error: unknown) => error)
@@ -68,7 +68,7 @@ export async function giveWay(
     throw refused
   if (now.successor === '') return false
   if (now.successor !== successor) throw replacedBy(db, now.successor)
-  await db.mustBeWhole()
+  await db.assertNoLostWrites()
   return true
 }
 
@@ -86,8 +86,11 @@ export async function claimAgain(
   numbers: { readonly last: bigint; readonly next: bigint },
   position: number,
 ): Promise<void> {
-  await db.insert(claim(numbers.next, position, {}), `${whileNewest(numbers.last)} AND ${db.whileWhole}`)
-  await db.mustBeWhole()
+  await db.insert(
+    claim(numbers.next, position, {}),
+    `${whileNewest(numbers.last)} AND ${db.whileNothingLost}`,
+  )
+  await db.assertNoLostWrites()
 }
 
 /**
@@ -115,7 +118,7 @@ const replacedBy = (db: Database, successor: string): Superseded =>
   new Superseded(`database ${successor} has replaced ${db.name}`, successor)
 
 /** @throws Superseded where another has taken over since. */
-export async function mustBeNewest(db: Database, writer: bigint): Promise<void> {
+export async function assertNewestWriter(db: Database, writer: bigint): Promise<void> {
   const { newest, successor } = await newestClaim(db)
   if (successor !== '') throw replacedBy(db, successor)
   if (newest > writer)

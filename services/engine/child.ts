@@ -37,11 +37,11 @@ function makePipe(): { readEnd: number; writeEnd: number } {
 }
 
 const { readEnd, writeEnd } = makePipe()
-let asked = false
+let requested = false
 
 function shutDown(): void {
-  if (asked) return
-  asked = true
+  if (requested) return
+  requested = true
   closeSync(writeEnd)
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_DEADLINE_MS)
 }
@@ -61,4 +61,4 @@ await load({
   runInNewThread: true,
 })
 // It returns by itself only where it could not run; what hindered it is on standard error.
-process.exit(asked ? 0 : 1)
+process.exit(requested ? 0 : 1)

@@ -14,7 +14,7 @@ import { HeadFollower } from './state/head-follower.js'
 import { type Health, healthOf } from './health/health.js'
 import { Metrics } from './health/metrics.js'
 import { NodeWatch } from './health/node-health.js'
-import { PoolFollower } from './mempool/follower.js'
+import { MempoolFollower } from './mempool/follower.js'
 import { RateLimit } from '../rate-limit.js'
 import { READS } from './reads/index.js'
 import { WHALE_VALUE } from './reads/mempool/whales.js'
@@ -84,7 +84,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const writer = new FeedWriter(feed, state, tables, whales)
   const onDefect = (): void => metrics.defect('follower')
   const onIndexerDefect = (): void => metrics.defect('materializer')
-  const pool = new PoolFollower({ state, feed, log, tables, whales, logger, onDefect })
+  const pool = new MempoolFollower({ state, feed, log, tables, whales, logger, onDefect })
   const tablesOf = (other: Database): Tables => new Tables(database.on(other))
   const heads = new HeadFollower({
     ...{ state, writer, pool, log, db, tables, tablesOf, logger },
@@ -131,7 +131,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   for (const each of following) each.catch(ended(logger))
   audit.start()
   const timer = setInterval(() => {
-    if (state.ready) writer.poolChanged()
+    if (state.ready) writer.mempoolChanged()
     rpc?.setServing(rpcService.descriptor.typeName, health().status === 'ok')
   }, LOOK_MS)
   const close = async (): Promise<void> => {

@@ -5,14 +5,14 @@ import type { EventLog, Lease } from '../../pipelines/log/port.js'
 import { Materializer, type MaterializerHooks } from '../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
-import { notePlace, servingDatabase } from '../../pipelines/tables/serving.js'
+import { noteServing, servingDatabase } from '../../pipelines/tables/serving.js'
 import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
 import { runService, type ServiceContext, untilAborted } from '../lifecycle.js'
 import { serveObservation } from '../observation.js'
 import { MaterializerMetrics } from './metrics.js'
-import { standStill } from './stopped.js'
+import { waitStopped } from './stopped.js'
 import { whenAnswered } from './when-answered.js'
 
 /** Who took over is told to the one before within a session of the log; longer, and it is no matter of leases. */
@@ -105,7 +105,7 @@ async function foldWhileLeading(named: Database, leading: Leading, context: Serv
   let serving = await whenAnswered(() => servingDatabase(named), waiting)
   while (serving !== undefined && !signal.aborted) {
     const name: string = serving
-    if (name !== named.name) await whenAnswered(() => notePlace(named, name), waiting)
+    if (name !== named.name) await whenAnswered(() => noteServing(named, name), waiting)
     logger.info({ database: name }, 'applying events')
     serving = await foldInto(named.sibling(name), leading, { ...context, signal })
   }
@@ -119,9 +119,9 @@ async function foldInto(
 ): Promise<string | undefined> {
   const { finalityDepth } = config
   const hooks = crashAt(args)
-  const layPoisonAside = config.poisonEvents === 'dead-letters'
+  const deadLetterPoison = config.poisonEvents === 'dead-letters'
   const materializer = new Materializer({
-    ...{ db, log, logger, finalityDepth, layPoisonAside, hooks },
+    ...{ db, log, logger, finalityDepth, deadLetterPoison, hooks },
     observer: metrics,
   })
   current.materializer = materializer
@@ -136,9 +136,9 @@ async function foldInto(
       throw error
     }
     metrics.stopped(error)
-    return await standStill(error, {
+    return await waitStopped(error, {
       ...{ logger, signal },
-      tell: () => materializer.alert(error),
+      report: () => materializer.alert(error),
       successor: () => successorOf(db),
     })
   } finally {

@@ -5,11 +5,11 @@ import type { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.
 const REMIND_MS = 30_000
 const LOOK_MS = 1_000
 
-interface Standing {
+interface StoppedOptions {
   readonly logger: Logger
   readonly signal: AbortSignal
   /** Tells the explorers, whose /health says it. */
-  readonly tell: () => Promise<void>
+  readonly report: () => Promise<void>
   /** Another database that may take the place of the one at which it stopped. */
   readonly successor: () => Promise<string | undefined>
 }
@@ -19,14 +19,14 @@ interface Standing {
  * heartbeat is passed on meanwhile, so that `indexerStatus` becomes `stalled`.
  * @returns a database that took the place of the one at which it stopped; nothing when the signal aborts.
  */
-export async function standStill(
+export async function waitStopped(
   why: PoisonEvent | LogShrank,
-  { logger, signal, tell, successor }: Standing,
+  { logger, signal, report, successor }: StoppedOptions,
 ): Promise<string | undefined> {
   for (let waited = 0; !signal.aborted; waited += LOOK_MS) {
     if (waited % REMIND_MS === 0) {
       logger.error({ code: why.code }, `stopped until an operator acts: ${why.message}`)
-      await tell().catch((error: unknown) => {
+      await report().catch((error: unknown) => {
         logger.warn({ err: error }, 'cannot report this to the explorers')
       })
     }

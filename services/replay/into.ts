@@ -1,11 +1,11 @@
 import type { EventLog } from '../../pipelines/log/port.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { Announcer } from '../../pipelines/materialize/announce.js'
-import { mustBeBuildable } from '../../pipelines/materialize/rebuild/replay.js'
+import { assertBuildable } from '../../pipelines/materialize/rebuild/replay.js'
 import { Successor } from '../../pipelines/materialize/rebuild/successor.js'
 import { loadChainView } from '../../pipelines/tables/chain-view.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
-import { notePlace } from '../../pipelines/tables/serving.js'
+import { noteServing } from '../../pipelines/tables/serving.js'
 import type { Progress } from '../progress.js'
 
 export interface IntoParts {
@@ -26,10 +26,10 @@ export interface IntoParts {
 export async function replayInto(parts: IntoParts, name: string, crashAt?: string): Promise<string> {
   const { named, serving, log, logger, progress } = parts
   if (name === serving.name && name !== named.name) {
-    await notePlace(named, name)
+    await noteServing(named, name)
     return `${name} already serves instead of ${named.name}`
   }
-  await mustBeBuildable(serving, log, name)
+  await assertBuildable(serving, log, name)
   const db = serving.sibling(name)
   try {
     const head = await new Successor({
@@ -40,7 +40,7 @@ export async function replayInto(parts: IntoParts, name: string, crashAt?: strin
       beforeSwitch: crashing(crashAt === 'before-switch'),
     }).run()
     crashing(crashAt === 'after-switch')()
-    await notePlace(named, name)
+    await noteServing(named, name)
     // Explorers look when a head is announced: so they come over now, and not with the next block.
     await new Announcer(log).head(await loadChainView(db, head))
     progress.end()

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { StartRefused, UsageError } from '../../pipelines/errors.js'
-import { CannotReplay, foldCopies, replay } from '../../pipelines/materialize/rebuild/replay.js'
+import { CannotReplay, mergeCopies, replay } from '../../pipelines/materialize/rebuild/replay.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { servingDatabase } from '../../pipelines/tables/serving.js'
@@ -79,7 +79,7 @@ async function main(): Promise<number> {
         },
       })
     if (values.fold === true)
-      await foldCopies(db, (done, total) => {
+      await mergeCopies(db, (done, total) => {
         progress.step('tables merged', done, total)
       })
     progress.end()

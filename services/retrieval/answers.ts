@@ -17,13 +17,13 @@ const CHUNKS_SHOWN = 3
 
 /** Pages, best first, each with its best places, until there are `limit` items of both. */
 export function pageHits(looked: Looked, limit: number): PageHits[] {
-  const { snapshot, asked } = looked
-  const { question } = asked
+  const { snapshot, parsed } = looked
+  const { question } = parsed
   const chunks = bestChunks(looked)
   const ids = new Set([...question.terms].flatMap((term) => snapshot.lexicon.find(term) ?? []))
   const found: PageHits[] = []
   let left = limit
-  for (const { document, score } of rankPages(snapshot, asked)) {
+  for (const { document, score } of rankPages(snapshot, parsed)) {
     const page = snapshot.pages[document]?.page
     if (page === undefined || left === 0) break
     left--
@@ -43,9 +43,9 @@ export function pageHits(looked: Looked, limit: number): PageHits[] {
 }
 
 /** The best chunks of each page, best first. */
-function bestChunks({ snapshot, asked }: Looked): Map<number, number[]> {
+function bestChunks({ snapshot, parsed }: Looked): Map<number, number[]> {
   const found = new Map<number, number[]>()
-  for (const { document } of rankChunks(snapshot, asked)) {
+  for (const { document } of rankChunks(snapshot, parsed)) {
     const page = snapshot.pageOf(document)
     const ofPage = found.get(page)
     if (ofPage === undefined) found.set(page, [document])
@@ -64,8 +64,8 @@ function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typ
 }
 
 /** Passages, best first, with what tells how well they answer. */
-export function passages({ snapshot, asked, similarity: similarityOf }: Looked, limit: number): Passage[] {
-  return rankChunks(snapshot, asked)
+export function passages({ snapshot, parsed, similarity: similarityOf }: Looked, limit: number): Passage[] {
+  return rankChunks(snapshot, parsed)
     .slice(0, limit)
     .flatMap(({ document, score }) => {
       const chunk = snapshot.chunks[document]
@@ -83,7 +83,7 @@ export function passages({ snapshot, asked, similarity: similarityOf }: Looked, 
           markdown,
           score,
           ...(similarity === undefined ? {} : { similarity }),
-          coverage: coverage(snapshot, asked.question, document),
+          coverage: coverage(snapshot, parsed.question, document),
         },
       ]
     })

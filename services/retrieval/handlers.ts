@@ -51,7 +51,7 @@ export function retrievalService(retrieval: Retrieval, metrics: Metrics): RpcSer
       const most = Math.min(limit === 0 ? PASSAGES : limit, MOST_PASSAGES)
       return answered('passages', query, (looked) => ({
         passages: passages(looked, most),
-        unknownNames: unknownNames(looked.asked.question, looked.snapshot),
+        unknownNames: unknownNames(looked.parsed.question, looked.snapshot),
       }))
     },
     status: () => statusMessage(retrieval),

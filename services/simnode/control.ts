@@ -24,8 +24,8 @@ export function control(
   if (root !== 'control') return undefined
   const number = (name: string, otherwise: number): number => numberOf(searchParams, name) ?? otherwise
   if (action === 'state') {
-    const asked = (name: string): boolean => searchParams.get(name) === '1'
-    return stateJson(node, { balances: asked('balances'), coins: asked('coins') })
+    const requested = (name: string): boolean => searchParams.get(name) === '1'
+    return stateJson(node, { balances: requested('balances'), coins: requested('coins') })
   }
   if (method !== 'POST') return undefined
   const { simulation } = node
@@ -73,7 +73,7 @@ function orderFault(faults: Faults, query: URLSearchParams, count: number, ms: n
 
 function stateJson(
   { simulation, faults }: Controlled,
-  asked: { readonly balances?: boolean; readonly coins?: boolean } = {},
+  requested: { readonly balances?: boolean; readonly coins?: boolean } = {},
 ): string {
   const { chain, pool } = simulation
   const state = {
@@ -84,8 +84,8 @@ function stateJson(
     utxoCount: chain.coins.size,
     pool: [...pool.entries()].map((entry) => entry.tx.txid),
     faults: faults.pending,
-    ...(asked.balances === true ? { balances: balances(simulation) } : {}),
-    ...(asked.coins === true ? { coins: coinValues(simulation) } : {}),
+    ...(requested.balances === true ? { balances: balances(simulation) } : {}),
+    ...(requested.coins === true ? { coins: coinValues(simulation) } : {}),
   }
   return JSON.stringify(state)
 }

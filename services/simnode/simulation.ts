@@ -3,7 +3,7 @@ import type { BlockDraft } from './chain/block-draft.js'
 import type { SimChain } from './chain/sim-chain.js'
 import type { Coin } from './chain/coin-set.js'
 import { GENESIS_TIME } from './chain/genesis.js'
-import { Pool, type PoolEntry, rateOf } from './mempool/mempool.js'
+import { Mempool, type PoolEntry, rateOf } from './mempool/mempool.js'
 import { Random } from './random.js'
 import type { SimBlock } from './chain/sim-block.js'
 import { type Spendable, Traffic } from './mempool/traffic.js'
@@ -34,7 +34,7 @@ const BLOCKS_AT_ONCE = 20
 /** A living chain: blocks, a pool and the people who fill it. Everything happens by call; time is the chain's own. */
 export class Simulation {
   readonly chain: SimChain
-  readonly pool: Pool
+  readonly pool: Mempool
   readonly traffic: Traffic
   readonly #txsPerBlock: number
   readonly #unwatch: () => void
@@ -44,7 +44,7 @@ export class Simulation {
     this.chain = chain
     this.#txsPerBlock = txsPerBlock
     this.traffic = new Traffic(chain.keyring, ownersPerBlock)
-    this.pool = new Pool(chain.coins, chain.network)
+    this.pool = new Mempool(chain.coins, chain.network)
     this.traffic.meet(chain.tip.height)
     this.#setClock()
     this.#unwatch = chain.watch((left) => {

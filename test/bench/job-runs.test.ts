@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { asMarkdown, parseReport } from '../../bench/job-report.js'
-import { type Job, runJobs, type Runner, sourceFiles, tellStatus } from '../../bench/job-runs.js'
+import { type Job, runJobs, type Runner, sourceFiles, reportStatus } from '../../bench/job-runs.js'
 import { JOBS } from '../../bench/jobs.js'
 import { FAULTS } from '../chaos/faults.js'
 
@@ -97,7 +97,7 @@ describe('a job that has passed', () => {
     change()
     git('add', '-A')
     git('commit', '--allow-empty', '-m', 'the report')
-    expect(await tellStatus(runner([TWO]), [])).toBe(true)
+    expect(await reportStatus(runner([TWO]), [])).toBe(true)
     expect(written).toContain('current: two runs, passed on ')
     expect(await runJobs(runner([TWO]), [])).toBe(true)
     expect(made()).toEqual([])
@@ -112,7 +112,7 @@ describe('a job that has passed', () => {
   ])('is run again when a source was $what', async ({ change }) => {
     change()
     mkdirSync(join(root, 'pipelines'), { recursive: true })
-    expect(await tellStatus(runner([TWO]), [])).toBe(false)
+    expect(await reportStatus(runner([TWO]), [])).toBe(false)
     expect(written).toContain('stale: two runs, passed on ')
     expect(made()).toEqual([])
     expect(await runJobs(runner([TWO]), [])).toBe(true)
@@ -122,12 +122,12 @@ describe('a job that has passed', () => {
   it('is current again when the sources are what they were', async () => {
     write('pipelines/log.ts', 'other')
     write('pipelines/log.ts', 'log')
-    expect(await tellStatus(runner([TWO]), [])).toBe(true)
+    expect(await reportStatus(runner([TWO]), [])).toBe(true)
   })
 
   it('is run again when it has other commands', async () => {
     const other = { ...TWO, env: { ROUNDS: '50' } }
-    expect(await tellStatus(runner([other]), [])).toBe(false)
+    expect(await reportStatus(runner([other]), [])).toBe(false)
     expect(await runJobs(runner([other]), [])).toBe(true)
     expect(made()).toEqual(['one', 'two'])
   })
@@ -190,7 +190,7 @@ describe('words', () => {
     expect(made()).toEqual(['one', 'two'])
     await runJobs(runner([TWO, other]), ['other'])
     expect(made()).toEqual(['three'])
-    expect(await tellStatus(runner([TWO, other]), [])).toBe(true)
+    expect(await reportStatus(runner([TWO, other]), [])).toBe(true)
     await expect(runJobs(runner([TWO]), ['nobody'])).rejects.toThrow("no job has 'nobody' in its name")
   })
 })

@@ -117,8 +117,8 @@ export class FeedWatch {
         if (told === hash || (told === undefined && height <= this.start.height)) return []
         return [`the feed's newest block at ${String(height)} is ${told ?? 'none'}, the node's is ${hash}`]
       })
-      const pooled = state.pool.filter((txid) => !this.#announced.has(txid))
-      return [...blocks, ...pooled.map((txid) => `the feed never told of pool transaction ${txid}`)]
+      const inMempool = state.pool.filter((txid) => !this.#announced.has(txid))
+      return [...blocks, ...inMempool.map((txid) => `the feed never told of pool transaction ${txid}`)]
     }
     await until('the feed has told all', () => look().length === 0, waitMs).catch(() => undefined)
     await Promise.all(this.#asking)

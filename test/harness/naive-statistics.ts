@@ -84,14 +84,14 @@ export function naiveDays(blocks: readonly NodeBlock[]): NaiveDay[] {
 const SIGNATURES = [2420, 2421]
 
 /** Whether an input shows a Dilithium signature, told by the sizes of what it carries and by the leaf of a P2MR spend. */
-function showsDilithium({ scriptSig, txinwitness = [], prevout }: NodeInput): boolean {
+function hasSpentDilithium({ scriptSig, txinwitness = [], prevout }: NodeInput): boolean {
   const sizes = txinwitness.map((item) => item.length / 2)
   if (prevout?.scriptPubKey.hex.startsWith('5220') === true) return (txinwitness.at(-2) ?? '').endsWith('bb')
   if (sizes.some((size, at) => SIGNATURES.includes(size) && sizes[at + 1] === 1312)) return true
   return /^4d7[45]09/.test(scriptSig?.hex ?? '')
 }
 
-export const isDilithium = (tx: NodeTx): boolean => tx.vin.some(showsDilithium)
+export const isDilithium = (tx: NodeTx): boolean => tx.vin.some(hasSpentDilithium)
 
 export interface NaiveOpReturn {
   readonly txid: string

@@ -25,13 +25,13 @@ suite('the configuration', () => {
       CLICKHOUSE_URL: 'ftp://x',
     }
     const error = thrownBy(() => loadConfig(env))
-    expect(error.faults).toEqual([
+    expect(error.errors).toEqual([
       "EXPLORER_PORT must be an integer 0 to 65535, not '70000'",
       `CHAIN must be one of ${[...NETWORKS.keys()].join(', ')}, not 'dogecoin'`,
       'CLICKHOUSE_URL must be a URL (http, https)',
       "POLL_INTERVAL_MS must be an integer 10 to 3600000, not '1.5'",
     ])
-    for (const fault of error.faults) expect(error.message).toContain(fault)
+    for (const fault of error.errors) expect(error.message).toContain(fault)
   })
 
   it('takes an empty variable as unset and leaves unknown ones alone', () => {
@@ -64,8 +64,8 @@ suite('the configuration', () => {
 
   it.each(['HEALTH_API_TOKEN', 'AGENT_API_KEY'])('refuses a %s that no header can bring', (env) => {
     for (const text of ['schlüssel', '密', 'a\tb', 'a\u007f']) {
-      const { faults } = thrownBy(() => loadConfig({ [env]: text }))
-      expect(faults).toEqual([`${env} must be a secret (printable ASCII)`])
+      const { errors } = thrownBy(() => loadConfig({ [env]: text }))
+      expect(errors).toEqual([`${env} must be a secret (printable ASCII)`])
     }
     expect(describe(loadConfig({ [env]: '!the key~' }))[env]).toBe('***')
   })

@@ -252,8 +252,8 @@ describe("the explorer's own audit", () => {
       )
       await until('it is well again', async () => (await told()).differences === 0)
       // The node goes on and nobody follows: the pool of the index is stale.
-      const pooled = readFrames().findIndex(({ mempoolinfo }, at) => at > 620 && mempoolinfo.size > 2)
-      node.step(pooled - 600)
+      const inMempool = readFrames().findIndex(({ mempoolinfo }, at) => at > 620 && mempoolinfo.size > 2)
+      node.step(inMempool - 600)
       await until('it is behind', async () => (await told()).differences > 0)
       await pipeline.level()
       await until('it is up again', async () => (await told()).differences === 0)

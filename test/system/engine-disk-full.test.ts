@@ -50,12 +50,12 @@ describe.skipIf(disk === undefined)('the engine on a full disk (skipped where no
   const writeUntilGone = async (squeeze: () => void): Promise<number> => {
     let gone = false
     void engine.exited.then(() => (gone = true))
-    await db.rely()
+    await db.pinEngineRun()
     let acknowledged = 0
     while (!gone) {
       try {
         await Promise.all(TABLES.map((table) => insert(table, acknowledged + 1)))
-        await db.mustBeWhole()
+        await db.assertNoLostWrites()
         acknowledged++
         if (acknowledged === FIRST_BATCHES) squeeze()
       } catch (error) {
@@ -94,7 +94,7 @@ describe.skipIf(disk === undefined)('the engine on a full disk (skipped where no
     expect(await db.query('SELECT uniqExact(batch) AS batches, sum(length(text)) AS bytes FROM a')).toEqual([
       { batches: String(taken), bytes: String(taken * 2_000_000) },
     ])
-    await db.rely()
+    await db.pinEngineRun()
   })
 
   // Met by `npm run chaos -- --log kafka --seed 8`, round 19: parts of acknowledged inserts and of merges had empty files.

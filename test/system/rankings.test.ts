@@ -19,7 +19,7 @@ import { Counting } from '../harness/counting.js'
 import {
   announcedRankings,
   dropRankingPart,
-  forgetRankings,
+  dropRankings,
   rankingParts,
   richest,
 } from '../../pipelines/tables/ranking.js'
@@ -450,7 +450,7 @@ describe('the statements that take rankings away', () => {
       const old = replicated.command('DELETE FROM rankings WHERE built_at < now64(3)')
       await expect(old).rejects.toThrow(QueryRefused)
       const unused = [{ height: 1, hash: 'ab'.repeat(32), size: 1 }]
-      await expect(forgetRankings(replicated, unused)).rejects.toThrow(DatabaseUnavailable)
+      await expect(dropRankings(replicated, unused)).rejects.toThrow(DatabaseUnavailable)
       const part = { height: 1, hash: 'ab'.repeat(32), id: '0123456789abcdef0123456789abcdef' }
       for (const table of ['ranked_balances', ...STEP_TABLES]) {
         expect(await rankingParts(replicated, table)).toEqual([])

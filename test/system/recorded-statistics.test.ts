@@ -19,14 +19,14 @@ import { until } from '../harness/until.js'
 
 const WHALE = 100_000_000_000n
 
-interface Pool {
+interface Mempool {
   readonly name: string
   readonly addresses: readonly string[]
   readonly tags: readonly string[]
   readonly link: string
 }
 
-const POOLS: readonly Pool[] = [
+const POOLS: readonly Mempool[] = [
   { name: 'ViaBTC', addresses: [], tags: ['viabtc'], link: 'https://example.com/' },
   { name: 'F2Pool', addresses: [], tags: ['/F2POOL/'], link: '' },
   { name: 'Ant Pool', addresses: [], tags: ['mined by antpool'], link: '' },
@@ -42,7 +42,7 @@ describe('the statistics of the recording', () => {
   let folder: string
   let node: Awaited<ReturnType<typeof startRecordedNode>>
   let pipeline: Pipeline
-  let pools: readonly Pool[] = POOLS
+  let pools: readonly Mempool[] = POOLS
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-definitions-'))

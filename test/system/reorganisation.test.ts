@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { REGTEST } from '../../pipelines/chain/networks.js'
 import { addressOf } from '../../pipelines/chain/address.js'
-import { Fold } from '../../services/simnode/chain/naive-state.js'
+import { NaiveState } from '../../services/simnode/chain/naive-state.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/sim-chain.js'
 import type { SimTx } from '../../services/simnode/chain/sim-tx.js'
@@ -32,7 +32,7 @@ class World {
   /** Follows the node, then holds every answer against the naive fold, and every row against a clean index. */
   async agree(): Promise<void> {
     await this.pipeline.level({ tip: this.chain.tip.hash })
-    const fold = new Fold(this.chain)
+    const fold = new NaiveState(this.chain)
     const supply = await this.pipeline.get('/stats/supply')
     expect(supply.body).toMatchObject({
       circulatingSupply: fold.supply.toString(),
@@ -224,7 +224,7 @@ describe('reorganisations', () => {
     clearInterval(stop)
     if (chain.tip.height !== 310) fork.activate()
     await pipeline.level({ tip: chain.tip.hash })
-    const fold = new Fold(chain)
+    const fold = new NaiveState(chain)
     expect((await pipeline.get('/stats/supply')).body.circulatingSupply).toBe(fold.supply.toString())
     await pipeline.close()
     await node.close()

@@ -8,7 +8,7 @@ import { audit } from '../../pipelines/audit/audit.js'
 import { CHECKS } from '../../pipelines/audit/checks.js'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../pipelines/log/port.js'
-import { CannotReplay, foldCopies, replay } from '../../pipelines/materialize/rebuild/replay.js'
+import { CannotReplay, mergeCopies, replay } from '../../pipelines/materialize/rebuild/replay.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { expectSameRows } from '../harness/clean-index.js'
@@ -74,7 +74,7 @@ describe('replay', () => {
     )
     expect((await differences()).length).toBeGreaterThan(0)
     await replay(db, log, { from: 0, to: tip, progress: quiet })
-    await foldCopies(db, quiet)
+    await mergeCopies(db, quiet)
     expect(await differences()).toEqual([])
     await expectSameRows(pipeline.db, clean.db)
   })

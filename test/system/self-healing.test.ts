@@ -422,7 +422,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
         )
       })
       const { db } = healing
-      const passing = new Materializer({ db, log, logger, finalityDepth: FINALITY, layPoisonAside: true })
+      const passing = new Materializer({ db, log, logger, finalityDepth: FINALITY, deadLetterPoison: true })
       await passing.step()
       while (passing.damage === undefined) await passing.step()
       // Reported again, refused again: then it is laid aside.

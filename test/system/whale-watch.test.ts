@@ -71,9 +71,9 @@ describe('the channel of whale alerts', () => {
     expect(new Set(txids).size).toBe(txids.length)
     for (const [txid, value] of expected)
       expect(alerts.find((alert) => alert.txid === txid)).toMatchObject({ txid, value })
-    const pooled = new Set(frames.slice(FIRST, LAST + 1).flatMap(({ mempool }) => Object.keys(mempool)))
+    const inMempool = new Set(frames.slice(FIRST, LAST + 1).flatMap(({ mempool }) => Object.keys(mempool)))
     for (const { txid, block_height } of alerts) {
-      if (block_height === null) expect(pooled).toContain(txid)
+      if (block_height === null) expect(inMempool).toContain(txid)
       else expect(expected.has(txid)).toBe(true)
     }
     expect(alerts.some(({ block_height }) => block_height === null)).toBe(true)

@@ -1,12 +1,12 @@
 import { dayOf } from '../../chain/day.js'
 import { BLOCKS, OP_RETURNS, SCRIPT_BALANCES, SCRIPT_TXS, SCRIPTS } from '../../tables/chain-tables.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
-import type { MovedBlock, Moves } from './script-changes.js'
+import type { ChangedBlock, ScriptChanges } from './script-changes.js'
 import type { Sums } from './sums.js'
 import { addTouch, columnsOf, type Totals } from './totals.js'
 
 /** Rows of some consecutive blocks, by table: what they are depends on the chain below them. */
-export class FoldedRows {
+export class CumulativeRows {
   readonly blocks = new EncodedRows(BLOCKS)
   readonly scriptTxs = new EncodedRows(SCRIPT_TXS)
   readonly scripts = new EncodedRows(SCRIPTS)
@@ -38,7 +38,7 @@ interface Changes {
  * Folds blocks into rows, one after the other. A pure function of the blocks, the totals of their scripts and the sums before
  * them: the same blocks on the same chain always give the same rows.
  */
-export class BlockFolder {
+export class BlockApplier {
   #sums: Sums
   /** Of the transactions and touches of the moves, which come next. */
   #tx = 0
@@ -46,8 +46,8 @@ export class BlockFolder {
 
   constructor(
     /** Where the rows go. */
-    private readonly rows: FoldedRows,
-    private readonly moves: Moves,
+    private readonly rows: CumulativeRows,
+    private readonly scriptChanges: ScriptChanges,
     /** Of the moves. */
     private readonly scripts: readonly KnownScript[],
     /** Of the same scripts, up to the blocks before; changed as the fold goes. */
@@ -62,13 +62,13 @@ export class BlockFolder {
   }
 
   /** Folds the next block of the moves. */
-  fold(block: MovedBlock): void {
+  apply(block: ChangedBlock): void {
     const changes: Changes = {
       ...{ activeAddresses: 0, newAddresses: 0, supply: 0n, unspent: 0, funded: 0 },
       ...{ dilithiumAddresses: 0, dilithiumFunded: 0, before: new Map() },
     }
     const first = this.#tx
-    for (let index = 0; index < block.row.tx_count; index++) this.#foldTx(block, index, changes)
+    for (let index = 0; index < block.row.tx_count; index++) this.#applyTx(block, index, changes)
     const ordinal = this.#sums.sum_op_returns
     this.#sums = sumsAfter(this.#sums, block, changes)
     this.#opReturnRows(block, first, ordinal)
@@ -82,28 +82,28 @@ export class BlockFolder {
   }
 
   /** The rows of the scripts that a transaction touches, and their part in the sums. */
-  #foldTx(block: MovedBlock, index: number, changes: Changes): void {
-    const { moves, scripts, totals: all } = this
+  #applyTx(block: ChangedBlock, index: number, changes: Changes): void {
+    const { scriptChanges, scripts, totals: all } = this
     const { height, hash, time } = block.row
-    const txid = moves.txids[this.#tx] ?? ''
-    const end = moves.touchEnds[this.#tx++] ?? 0
+    const txid = scriptChanges.txids[this.#tx] ?? ''
+    const end = scriptChanges.touchEnds[this.#tx++] ?? 0
     const day = dayOf(time)
     for (let at = this.#touch; at < end; at++) {
-      const place = moves.touched[at] ?? -1
-      const [known, totals] = [scripts[place], all[place]]
+      const scriptIndex = scriptChanges.touched[at] ?? -1
+      const [known, totals] = [scripts[scriptIndex], all[scriptIndex]]
       if (known === undefined || totals === undefined) throw new RangeError('a touch refers to no script')
-      const received = moves.received[at] ?? 0n
-      const sent = moves.sent[at] ?? 0n
-      const unspent = moves.unspent[at] ?? 0
+      const received = scriptChanges.received[at] ?? 0n
+      const sent = scriptChanges.sent[at] ?? 0n
+      const unspent = scriptChanges.unspent[at] ?? 0
       const before = {
         isFunded: totals.received > totals.sent,
-        isDilithium: known.isDilithium || totals.showsDilithium,
+        isDilithium: known.isDilithium || totals.hasSpentDilithium,
       }
-      if (!changes.before.has(place)) changes.before.set(place, totals.received - totals.sent)
+      if (!changes.before.has(scriptIndex)) changes.before.set(scriptIndex, totals.received - totals.sent)
       const isActive = !totals.openDays.includes(day)
       const openDays = openDaysAfter(totals.openDays, block)
-      const showsDilithium = moves.showsDilithium[at] === 1
-      addTouch(totals, { height, time, received, sent, unspent, showsDilithium, openDays })
+      const hasSpentDilithium = scriptChanges.hasSpentDilithium[at] === 1
+      addTouch(totals, { height, time, received, sent, unspent, hasSpentDilithium, openDays })
       changes.supply += received - sent
       changes.unspent += unspent
       if (known.address !== undefined) {
@@ -125,9 +125,9 @@ export class BlockFolder {
     this.#touch = end
   }
 
-  #balanceRows({ row }: MovedBlock, before: ReadonlyMap<number, bigint>): void {
-    for (const [place, balance] of before) {
-      const [known, totals] = [this.scripts[place], this.totals[place]]
+  #balanceRows({ row }: ChangedBlock, before: ReadonlyMap<number, bigint>): void {
+    for (const [scriptIndex, balance] of before) {
+      const [known, totals] = [this.scripts[scriptIndex], this.totals[scriptIndex]]
       if (known?.address === undefined || totals === undefined) continue
       this.rows.scriptBalances.add({
         height: row.height,
@@ -137,13 +137,13 @@ export class BlockFolder {
         before: balance,
         balance: totals.received - totals.sent,
         tx_count: totals.ordinal,
-        is_dilithium: known.isDilithium || totals.showsDilithium,
+        is_dilithium: known.isDilithium || totals.hasSpentDilithium,
       })
     }
   }
 
   /** @param first of the block's transactions. @param before how many there are below the block. */
-  #opReturnRows({ row, opReturns }: MovedBlock, first: number, before: bigint): void {
+  #opReturnRows({ row, opReturns }: ChangedBlock, first: number, before: bigint): void {
     let ordinal = before
     for (const { txIndex, vout, data } of opReturns) {
       this.rows.opReturns.add({
@@ -151,7 +151,7 @@ export class BlockFolder {
         height: row.height,
         block_hash: row.hash,
         tx_index: txIndex,
-        txid: this.moves.txids[first + txIndex] ?? '',
+        txid: this.scriptChanges.txids[first + txIndex] ?? '',
         vout,
         time: row.time,
         data,
@@ -164,7 +164,7 @@ export class BlockFolder {
 const SINGLE_DAYS = new Map<number, readonly number[]>()
 
 /** The days that still count after a block has touched a script: those that a later block can have. */
-function openDaysAfter(before: readonly number[], { row, medianTime }: MovedBlock): readonly number[] {
+function openDaysAfter(before: readonly number[], { row, medianTime }: ChangedBlock): readonly number[] {
   const day = dayOf(row.time)
   const earliest = dayOf(medianTime)
   if (before.includes(day) && before.every((each) => each >= earliest)) return before
@@ -175,7 +175,7 @@ function openDaysAfter(before: readonly number[], { row, medianTime }: MovedBloc
   return single
 }
 
-function sumsAfter(before: Sums, { row, opReturns }: MovedBlock, changes: Changes): Sums {
+function sumsAfter(before: Sums, { row, opReturns }: ChangedBlock, changes: Changes): Sums {
   return {
     sum_txs: before.sum_txs + BigInt(row.tx_count),
     sum_dilithium_txs: before.sum_dilithium_txs + BigInt(row.dilithium_tx_count),
@@ -195,7 +195,7 @@ function addAddress(
   totals: Totals,
   before: { readonly isFunded: boolean; readonly isDilithium: boolean },
 ): void {
-  const isDilithium = known.isDilithium || totals.showsDilithium
+  const isDilithium = known.isDilithium || totals.hasSpentDilithium
   const wasSeen = totals.ordinal > 1
   const isFunded = totals.received > totals.sent
   if (!wasSeen) changes.newAddresses++

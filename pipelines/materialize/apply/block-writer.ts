@@ -6,9 +6,9 @@ import type { Database } from '../../tables/clickhouse.js'
 import { KEYS, queryByKeys } from '../../tables/keys.js'
 import type { EncodedRows } from '../../tables/rowbinary.js'
 import { whileNewest } from '../../tables/writers.js'
-import { BlockFolder, FoldedRows, type KnownScript } from './block-applier.js'
+import { BlockApplier, CumulativeRows, type KnownScript } from './block-applier.js'
 import type { ConnectedBlock } from './decode.js'
-import { type Moves, movesOf } from './script-changes.js'
+import { type ScriptChanges, scriptChangesOf } from './script-changes.js'
 import type { OwnRows } from './own-rows.js'
 import { ScriptHashes } from './script-book.js'
 import type { Sums } from './sums.js'
@@ -90,10 +90,10 @@ export class BlockWriter {
    * @returns the sums after each block.
    */
   async write(blocks: readonly ConnectedBlock[], parent: ParentState, cached: boolean): Promise<Sums[]> {
-    const { own, moves } = movesOf(blocks, parent.network, this.#hashes)
-    const folded = new FoldedRows()
-    const { sums } = await this.fold(folded, moves, parent, cached)
-    await this.insert(folded, own, parent.writer)
+    const { own, scriptChanges } = scriptChangesOf(blocks, parent.network, this.#hashes)
+    const applied = new CumulativeRows()
+    const { sums } = await this.apply(applied, scriptChanges, parent, cached)
+    await this.insert(applied, own, parent.writer)
     this.onChanges?.(own.changes)
     return sums
   }
@@ -104,43 +104,43 @@ export class BlockWriter {
    * `forget` and `disconnected` wait.
    * @returns the sums after each block, and how many scripts they touch.
    */
-  async fold(
-    rows: FoldedRows,
-    moves: Moves,
+  async apply(
+    rows: CumulativeRows,
+    scriptChanges: ScriptChanges,
     parent: ParentState,
     cached: boolean,
   ): Promise<{ readonly sums: Sums[]; readonly scripts: number }> {
-    const { hashes } = moves
+    const { hashes } = scriptChanges
     const { network } = parent
     const { found, unknown } = await this.#totals(hashes, parent.filter, cached)
     const totals = hashes.map((hash) => found.get(hash) ?? noTotals())
-    const bytes = Buffer.from(moves.scripts.buffer)
-    const script = (place: number): Buffer =>
-      bytes.subarray(moves.scriptEnds[place - 1] ?? 0, moves.scriptEnds[place])
-    const scripts = hashes.map((hash, place) =>
-      this.#scripts.memo(hash, { context: { script: () => script(place), network } }),
+    const bytes = Buffer.from(scriptChanges.scripts.buffer)
+    const script = (scriptIndex: number): Buffer =>
+      bytes.subarray(scriptChanges.scriptEnds[scriptIndex - 1] ?? 0, scriptChanges.scriptEnds[scriptIndex])
+    const scripts = hashes.map((hash, scriptIndex) =>
+      this.#scripts.memo(hash, { context: { script: () => script(scriptIndex), network } }),
     )
-    const folder = new BlockFolder(rows, moves, scripts, totals, parent.sums)
+    const applier = new BlockApplier(rows, scriptChanges, scripts, totals, parent.sums)
     const balanceRows = rows.scriptBalances.length
     const sums: Sums[] = []
-    for (const block of moves.blocks) {
-      folder.fold(block)
-      sums.push(folder.sums)
+    for (const block of scriptChanges.blocks) {
+      applier.apply(block)
+      sums.push(applier.sums)
       // What is on its way to the server meanwhile goes on.
       if (sums.length % BLOCKS_AT_ONCE === 0) await setImmediate()
     }
-    for (const [place, hash] of hashes.entries()) {
-      if (unknown.has(hash)) rows.scripts.add({ script_hash: hash, script: script(place) })
-      if (cached) this.#cache.set(hash, totals[place])
+    for (const [scriptIndex, hash] of hashes.entries()) {
+      if (unknown.has(hash)) rows.scripts.add({ script_hash: hash, script: script(scriptIndex) })
+      if (cached) this.#cache.set(hash, totals[scriptIndex])
     }
     this.balanceRows += rows.scriptBalances.length - balanceRows
     return { sums, scripts: hashes.length }
   }
 
   /** `blocks` first and alone: a block that left any row is then known by its hash, and can be told from the chain's. */
-  async insert({ blocks, ...folded }: FoldedRows, own: OwnRows, writer: bigint): Promise<void> {
+  async insert({ blocks, ...applied }: CumulativeRows, own: OwnRows, writer: bigint): Promise<void> {
     await this.db.insert(blocks, whileNewest(writer))
-    const others: readonly EncodedRows[] = [...Object.values(folded), ...Object.values(own.tables)]
+    const others: readonly EncodedRows[] = [...Object.values(applied), ...Object.values(own.tables)]
     await Promise.all(others.map((rows) => this.db.insert(rows)))
   }
 

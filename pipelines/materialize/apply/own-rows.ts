@@ -3,12 +3,12 @@ import { encodePrevouts } from '../../chain/prevout.js'
 import {
   BLOCK_HEIGHTS,
   BLOCK_TXS,
-  depthOf,
+  heightDesc,
   SCRIPT_OUTPUTS,
   SCRIPT_SPENDS,
   SPENDS,
   TX_BODIES,
-  TX_PLACES,
+  TX_LOCATIONS,
   TX_WITNESSES,
 } from '../../tables/chain-tables.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
@@ -26,7 +26,7 @@ export type MadeRows = readonly {
 export class OwnRows {
   readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
   readonly blockTxs = new EncodedRows(BLOCK_TXS)
-  readonly txPlaces = new EncodedRows(TX_PLACES)
+  readonly txLocations = new EncodedRows(TX_LOCATIONS)
   readonly bodies = new EncodedRows(TX_BODIES)
   readonly witnesses = new EncodedRows(TX_WITNESSES)
   readonly spends = new EncodedRows(SPENDS)
@@ -62,7 +62,7 @@ export class OwnRows {
     }
   }
 
-  #addTx(block: ConnectedBlock, index: number, { tx, weight, prevouts, shown }: PreparedTx): void {
+  #addTx(block: ConnectedBlock, index: number, { tx, weight, prevouts, dilithiumInputs }: PreparedTx): void {
     const { txid, wtxid, size } = tx
     const row = {
       height: block.height,
@@ -73,11 +73,11 @@ export class OwnRows {
       time: block.header.time,
       size,
       weight,
-      is_dilithium: shown.includes(true),
+      is_dilithium: dilithiumInputs.includes(true),
       moved: movedBy(tx, prevouts),
     }
     this.blockTxs.add(row)
-    this.txPlaces.add(row)
+    this.txLocations.add(row)
     this.bodies.add({ txid, body: tx.body, prevouts: encodePrevouts(prevouts) })
     if (tx.hasWitness) this.witnesses.add({ wtxid, witness: tx.witness })
   }
@@ -96,7 +96,7 @@ export class OwnRows {
       })
       this.scriptOutputs.add({
         script_hash: known.hash,
-        depth: depthOf(prevout.height),
+        depth: heightDesc(prevout.height),
         txid: prevTxid,
         vout: prevVout,
         spent: 1,
@@ -108,7 +108,7 @@ export class OwnRows {
         script_hash: known.hash,
         height: block.height,
         block_hash: block.hash,
-        depth: depthOf(prevout.height),
+        depth: heightDesc(prevout.height),
         txid: prevTxid,
         vout: prevVout,
       })
@@ -122,7 +122,7 @@ export class OwnRows {
       if (known === undefined) continue
       this.scriptOutputs.add({
         script_hash: known.hash,
-        depth: depthOf(block.height),
+        depth: heightDesc(block.height),
         txid: tx.txid,
         vout,
         spent: 0,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { inputShowsDilithium } from '../../chain/dilithium.js'
+import { hasDilithiumSignature } from '../../chain/dilithium.js'
 import type { Network } from '../../chain/networks.js'
 import type { Prevout } from '../../chain/prevout.js'
 import { isUnspendable, scriptHash } from '../../chain/script.js'
@@ -52,7 +52,7 @@ export interface PreparedTx {
   /** What its inputs spend; none for the coinbase. */
   readonly prevouts: readonly Prevout[]
   /** Which inputs show a Dilithium signature. */
-  readonly shown: readonly boolean[]
+  readonly dilithiumInputs: readonly boolean[]
   /** Of the prevouts. */
   readonly spent: readonly NumberedScript[]
   /** Of the outputs; undefined for one that nothing can spend, and for those of block 0, which nothing can either. */
@@ -76,7 +76,9 @@ export function prepareBlock(block: ConnectedBlock, book: ScriptBook, network: N
       tx,
       weight: weightOf(tx, network),
       prevouts,
-      shown: tx.inputs.map((input, vin) => inputShowsDilithium(input, prevouts[vin]?.script, network)),
+      dilithiumInputs: tx.inputs.map((input, vin) =>
+        hasDilithiumSignature(input, prevouts[vin]?.script, network),
+      ),
       spent: prevouts.map(({ script }) => book.of(script)),
       paid: tx.outputs.map(paid),
     }

@@ -2,7 +2,7 @@ import type { Network } from '../../chain/networks.js'
 import { WorkerThread } from '../../worker-thread.js'
 import { PoisonEvent } from '../poison.js'
 import type { MadeRows } from './own-rows.js'
-import type { Moves } from './script-changes.js'
+import type { ScriptChanges } from './script-changes.js'
 
 /** An event that connects a block, as the log has it. */
 export interface BlockEvent {
@@ -19,14 +19,14 @@ export interface BlockEvents {
 /** What blocks make by themselves. */
 export interface Made {
   readonly rows: MadeRows
-  readonly moves: Moves
+  readonly scriptChanges: ScriptChanges
 }
 
 /**
  * Has what blocks make by themselves made on another thread, while this one applies what depends on the chain below them: each is
  * about half of the work of a backfill.
  */
-export class MovesMaker {
+export class ScriptChangesMaker {
   readonly #thread = new WorkerThread<BlockEvents, Made>(
     'pipelines/materialize/apply/script-changes-thread',
     {

@@ -4,13 +4,13 @@ import { ChainEventSchema } from '../../../proto/gen/headwater/events/v1/events_
 import { answerJobs } from '../../worker-thread.js'
 import { decodeBlock } from './decode.js'
 import { ScriptHashes } from './script-book.js'
-import { movesOf } from './script-changes.js'
+import { scriptChangesOf } from './script-changes.js'
 import type { BlockEvents, Made } from './script-changes-maker.js'
 
 const hashes = new ScriptHashes()
 
-answerJobs(make, ({ rows, moves }) =>
-  [...Object.values<unknown>({ ...moves }), ...rows.map(({ bytes }) => bytes)]
+answerJobs(make, ({ rows, scriptChanges }) =>
+  [...Object.values<unknown>({ ...scriptChanges }), ...rows.map(({ bytes }) => bytes)]
     .filter((each) => ArrayBuffer.isView(each))
     .map(({ buffer }) => buffer as ArrayBuffer),
 )
@@ -21,6 +21,6 @@ function make({ network, events }: BlockEvents): Made {
     if (event.case !== 'blockConnected') throw new TypeError(`not a block: ${String(event.case)}`)
     return decodeBlock(position, event.value, network)
   })
-  const { own, moves } = movesOf(blocks, network, hashes)
-  return { rows: own.made, moves }
+  const { own, scriptChanges } = scriptChangesOf(blocks, network, hashes)
+  return { rows: own.made, scriptChanges }
 }

@@ -18,7 +18,7 @@ import type { Sums } from './sums.js'
 /** The columns of a block's row that do not depend on what is below it. */
 export type OwnBlockRow = Omit<BlockRow, keyof Sums | 'active_addresses' | 'new_addresses'>
 
-export interface MovedBlock {
+export interface ChangedBlock {
   readonly row: OwnBlockRow
   readonly medianTime: number
   readonly opReturns: readonly {
@@ -32,8 +32,8 @@ export interface MovedBlock {
  * What some blocks do to scripts, by themselves: all that the fold needs of them. Plain data, so that it may be made on another
  * thread. A touch is what a transaction does to a script; those of a transaction stand together, in the order of the block.
  */
-export interface Moves {
-  readonly blocks: readonly MovedBlock[]
+export interface ScriptChanges {
+  readonly blocks: readonly ChangedBlock[]
   /** Of all transactions of the blocks. */
   readonly txids: readonly string[]
   /** Of each transaction, where its touches end. */
@@ -46,7 +46,7 @@ export interface Moves {
   /** By how much the number of its unspent outputs changes. */
   readonly unspent: Int32Array<ArrayBuffer>
   /** 1 where a spend shows a Dilithium signature or redeem script. */
-  readonly showsDilithium: Uint8Array<ArrayBuffer>
+  readonly hasSpentDilithium: Uint8Array<ArrayBuffer>
   /** SHA-256 of each script. */
   readonly hashes: readonly string[]
   /** The scripts one after the other, and where each of them ends. */
@@ -55,11 +55,11 @@ export interface Moves {
 }
 
 /** What consecutive blocks make by themselves: rows, and what the fold goes on from. */
-export function movesOf(
+export function scriptChangesOf(
   blocks: readonly ConnectedBlock[],
   network: Network,
   hashes: ScriptHashes,
-): { readonly own: OwnRows; readonly moves: Moves } {
+): { readonly own: OwnRows; readonly scriptChanges: ScriptChanges } {
   const book = new ScriptBook(hashes)
   const own = new OwnRows()
   const touches = new Touches(network)
@@ -67,12 +67,12 @@ export function movesOf(
     const prepared = prepareBlock(block, book, network)
     own.add(prepared)
     for (const tx of prepared.txs) touches.add(tx)
-    return movedBlock(prepared, network)
+    return changedBlock(prepared, network)
   })
-  return { own, moves: { blocks: moved, ...touches.finish(), ...scriptsOf(book) } }
+  return { own, scriptChanges: { blocks: moved, ...touches.finish(), ...scriptsOf(book) } }
 }
 
-function scriptsOf({ scripts }: ScriptBook): Pick<Moves, 'hashes' | 'scripts' | 'scriptEnds'> {
+function scriptsOf({ scripts }: ScriptBook): Pick<ScriptChanges, 'hashes' | 'scripts' | 'scriptEnds'> {
   const scriptEnds = new Uint32Array(scripts.length)
   let end = 0
   for (const { number, script } of scripts) scriptEnds[number] = end += script.length
@@ -88,13 +88,13 @@ class Touches {
   readonly #received: bigint[] = []
   readonly #sent: bigint[] = []
   readonly #unspent: number[] = []
-  readonly #shows: number[] = []
+  readonly #hasSpentDilithium: number[] = []
   /** Of each script, its last touch. */
-  readonly #places = new Map<number, number>()
+  readonly #touchOf = new Map<number, number>()
 
   constructor(private readonly network: Network) {}
 
-  add({ tx, prevouts, shown, spent, paid }: PreparedTx): void {
+  add({ tx, prevouts, dilithiumInputs, spent, paid }: PreparedTx): void {
     const from = this.#touched.length
     for (const [vin, { number }] of spent.entries()) {
       const [input, prevout] = [tx.inputs[vin], prevouts[vin]]
@@ -102,7 +102,8 @@ class Touches {
       const at = this.#of(number, from)
       this.#sent[at] = (this.#sent[at] ?? 0n) + prevout.value
       this.#unspent[at] = (this.#unspent[at] ?? 0) - 1
-      if (shown[vin] === true || redeemsDilithium(input, prevout.script, this.network)) this.#shows[at] = 1
+      if (dilithiumInputs[vin] === true || redeemsDilithium(input, prevout.script, this.network))
+        this.#hasSpentDilithium[at] = 1
     }
     for (const [vout, { value }] of tx.outputs.entries()) {
       const known = paid[vout]
@@ -115,7 +116,7 @@ class Touches {
     this.#ends.push(this.#touched.length)
   }
 
-  finish(): Omit<Moves, 'blocks' | 'hashes' | 'scripts' | 'scriptEnds'> {
+  finish(): Omit<ScriptChanges, 'blocks' | 'hashes' | 'scripts' | 'scriptEnds'> {
     return {
       txids: this.#txids,
       touchEnds: Uint32Array.from(this.#ends),
@@ -123,25 +124,25 @@ class Touches {
       received: BigUint64Array.from(this.#received),
       sent: BigUint64Array.from(this.#sent),
       unspent: Int32Array.from(this.#unspent),
-      showsDilithium: Uint8Array.from(this.#shows),
+      hasSpentDilithium: Uint8Array.from(this.#hasSpentDilithium),
     }
   }
 
   /** The place of a script's touch among those of the transaction that begin at `from`. */
   #of(script: number, from: number): number {
-    const known = this.#places.get(script)
+    const known = this.#touchOf.get(script)
     if (known !== undefined && known >= from) return known
     const at = this.#touched.push(script) - 1
     this.#received.push(0n)
     this.#sent.push(0n)
     this.#unspent.push(0)
-    this.#shows.push(0)
-    this.#places.set(script, at)
+    this.#hasSpentDilithium.push(0)
+    this.#touchOf.set(script, at)
     return at
   }
 }
 
-function movedBlock({ block, txs }: PreparedBlock, network: Network): MovedBlock {
+function changedBlock({ block, txs }: PreparedBlock, network: Network): ChangedBlock {
   const { header, height } = block
   const coinbase = block.txs[0]
   const miner = coinbase?.outputs.find(({ script }) => hasAddress(script, network))
@@ -169,7 +170,7 @@ function movedBlock({ block, txs }: PreparedBlock, network: Network): MovedBlock
     miner_script: Uint8Array.from(miner?.script ?? []),
     coinbase_script: Uint8Array.from(coinbase?.inputs[0]?.scriptSig ?? []),
     chainwork: block.chainwork,
-    dilithium_tx_count: txs.filter(({ shown }) => shown.includes(true)).length,
+    dilithium_tx_count: txs.filter(({ dilithiumInputs }) => dilithiumInputs.includes(true)).length,
     work: workOf(header.bits),
     difficulty: Number(difficultyOf(header.bits)),
   }

@@ -12,7 +12,7 @@ export interface Totals {
   unspent: number
   firstHeight: number
   firstTime: number
-  showsDilithium: boolean
+  hasSpentDilithium: boolean
   /** UTC days since 1970 of its transactions that a later block can still have. */
   openDays: readonly number[]
 }
@@ -20,7 +20,7 @@ export interface Totals {
 /** A transaction that touches a script: the changes of its totals. */
 interface Touch extends Pick<
   Totals,
-  'height' | 'received' | 'sent' | 'unspent' | 'showsDilithium' | 'openDays'
+  'height' | 'received' | 'sent' | 'unspent' | 'hasSpentDilithium' | 'openDays'
 > {
   /** Of the block, unix seconds. */
   readonly time: number
@@ -35,7 +35,7 @@ export function noTotals(): Totals {
     unspent: 0,
     firstHeight: 0,
     firstTime: 0,
-    showsDilithium: false,
+    hasSpentDilithium: false,
     openDays: [],
   }
 }
@@ -51,7 +51,7 @@ export function addTouch(totals: Totals, touch: Touch): void {
   totals.received += touch.received
   totals.sent += touch.sent
   totals.unspent += touch.unspent
-  totals.showsDilithium ||= touch.showsDilithium
+  totals.hasSpentDilithium ||= touch.hasSpentDilithium
   totals.openDays = touch.openDays
 }
 
@@ -69,7 +69,7 @@ export function columnsOf(totals: Totals): TotalsColumns {
     unspent_count: totals.unspent,
     first_height: totals.firstHeight,
     first_time: totals.firstTime,
-    shows_dilithium: totals.showsDilithium,
+    shows_dilithium: totals.hasSpentDilithium,
     open_days: totals.openDays,
   }
 }
@@ -92,7 +92,7 @@ export function toTotals(tuple: TotalsValues | Readonly<Record<string, unknown>>
     unspent: Number(unspent),
     firstHeight,
     firstTime,
-    showsDilithium: shows === 1,
+    hasSpentDilithium: shows === 1,
     openDays,
   }
 }

@@ -103,7 +103,7 @@ export abstract class ListBuilder {
 
   async #run(): Promise<void> {
     try {
-      await this.db.rely()
+      await this.db.pinEngineRun()
       await this.work()
     } catch (error) {
       const { logger, name, onFailure } = this.#parts

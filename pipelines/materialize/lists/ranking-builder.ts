@@ -4,7 +4,7 @@ import { type Database, DatabaseUnavailable, QueryRefused } from '../../tables/c
 import {
   announcedRankings,
   dropRankingPart,
-  forgetRankings,
+  dropRankings,
   newestRanking,
   type Ranking,
   rankingParts,
@@ -18,7 +18,7 @@ import {
   openBuilds,
   STEP_TABLES,
 } from '../../tables/ranking-steps.js'
-import { mustBeNewest } from '../../tables/writers.js'
+import { assertNewestWriter } from '../../tables/writers.js'
 import { ListBuilder } from './list-builder.js'
 
 /** Rows of balances above a ranking from which on a new one is built, at least: what a reader of the rich list lays over it. */
@@ -205,14 +205,14 @@ export class RankingBuilder extends ListBuilder {
     const view = this.view
     const { keptMs, cleaningMs, writer } = this.#options
     // To one that was superseded those of the chain would seem unused.
-    await mustBeNewest(this.db, writer())
+    await assertNewestWriter(this.db, writer())
     const announced = await announcedRankings(this.db)
     const canonical = announced.filter(({ height, hash }) => view.isCanonical(height, hash))
     const used = [canonical[0], canonical.find(({ height }) => height <= view.head.finalHeight)]
     const unused = announced.filter((each) => !used.includes(each))
     this.#unused = new Map(unused.map(({ hash }) => [hash, this.#unused.get(hash) ?? now]))
     const over = unused.filter(({ hash }) => now - (this.#unused.get(hash) ?? now) >= keptMs)
-    await forgetRankings(this.db, over)
+    await dropRankings(this.db, over)
     const kept = new Set(announced.filter((each) => !over.includes(each)).map(({ hash }) => hash))
     const parts = await rankingParts(this.db, 'ranked_balances')
     const orphans = parts.filter(({ hash }) => !kept.has(hash))

@@ -11,7 +11,7 @@ import {
   newestList,
   SCRIPT_RANGES,
 } from '../../tables/unspent.js'
-import { mustBeNewest } from '../../tables/writers.js'
+import { assertNewestWriter } from '../../tables/writers.js'
 import { ListBuilder } from './list-builder.js'
 
 /** Changes of a script's outputs above a list from which on a new one is built: what a reader lays over it. */
@@ -75,7 +75,7 @@ export class UnspentLister extends ListBuilder {
   }
 
   protected override async work(): Promise<void> {
-    await mustBeNewest(this.db, this.#options.writer())
+    await assertNewestWriter(this.db, this.#options.writer())
     await this.#buildDue()
     while (this.#searched < SCRIPT_RANGES && this.canGoOn) {
       await this.rested(() => this.#search())

@@ -34,7 +34,7 @@ export async function replay(
   log: EventLog,
   { from, to, progress }: ReplayOptions,
 ): Promise<void> {
-  await db.rely()
+  await db.pinEngineRun()
   const head = await latestHead(db)
   if (head === undefined) throw new CannotReplay('nothing is indexed yet')
   if (from > to || to > head.tipHeight)
@@ -45,7 +45,7 @@ export async function replay(
   const chain = new WorkingChain(view)
   const number = (): Promise<bigint> => newestWriter(db)
   await rewrite({ db, log, writer: new BlockWriter(db), chain, number }, positions, from, async (height) => {
-    await db.mustBeWhole()
+    await db.assertNoLostWrites()
     await progress(height)
   })
 }
@@ -88,7 +88,7 @@ async function topAt(db: Database, view: ChainView, height: number): Promise<Cha
  * Whether a database may be built in the place of the one that serves.
  * @throws CannotReplay in words for the operator where it may not.
  */
-export async function mustBeBuildable(
+export async function assertBuildable(
   old: Database,
   log: Pick<EventLog, 'first' | 'last'>,
   name: string,
@@ -136,7 +136,7 @@ export async function mustBeBuildable(
 }
 
 /** Folds the copies of rows into one, the newest: after it a row that had been altered is as it was written again. */
-export async function foldCopies(
+export async function mergeCopies(
   db: Database,
   progress: (done: number, total: number) => void,
 ): Promise<void> {

@@ -5,13 +5,13 @@ import { loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
 import { copyHeads, type Head, headsAfter, latestHead } from '../../tables/head.js'
 import { migrate } from '../../tables/migrate.js'
-import { claimWriting, giveWay, mustBeNewest } from '../../tables/writers.js'
-import { FoldedRows } from '../apply/block-applier.js'
+import { claimWriting, handOver, assertNewestWriter } from '../../tables/writers.js'
+import { CumulativeRows } from '../apply/block-applier.js'
 import { BlockWriter } from '../apply/block-writer.js'
-import { readAside } from '../dead-letters.js'
+import { readDeadLetters } from '../dead-letters.js'
 import { ChainReader } from '../chain-reader.js'
-import type { PlacedEvent } from '../events.js'
-import { type BlockEvent, type Made, MovesMaker } from '../apply/script-changes-maker.js'
+import type { PositionedEvent } from '../events.js'
+import { type BlockEvent, type Made, ScriptChangesMaker } from '../apply/script-changes-maker.js'
 import { OwnRows } from '../apply/own-rows.js'
 import { LogShrank } from '../poison.js'
 import { RankingBuilder } from '../lists/ranking-builder.js'
@@ -24,7 +24,7 @@ const BATCH_BYTES = 8 << 20
 /** Blocks that are given to the other thread at once. */
 const BLOCKS_AT_ONCE = 50
 /** How often this may be before what it makes of the first is folded: it is never without work, and never far ahead. */
-const ASKED_AHEAD = 2
+const MOST_PENDING = 2
 /** Parts that are merged at once, at least, while nobody reads them: so each row is merged once, and not once per doubling. */
 const PARTS_MERGED = 32
 /** Totals of this many scripts are kept at hand: some 100 MB. */
@@ -49,7 +49,7 @@ interface Connecting extends BlockEvent {
 }
 
 /** Blocks that the other thread is at work on. */
-interface Asked {
+interface PendingBlocks {
   readonly blocks: readonly Connecting[]
   readonly made: Promise<Made>
 }
@@ -62,27 +62,27 @@ interface Asked {
 export class Successor {
   readonly #options: SuccessorOptions
   readonly #writer: BlockWriter
-  readonly #maker = new MovesMaker()
+  readonly #maker = new ScriptChangesMaker()
   #number = 0n
   #working = new WorkingChain()
   #reader: ChainReader | undefined
   /** Events that were read and are not applied yet. */
-  #events: readonly PlacedEvent[] = []
+  #events: readonly PositionedEvent[] = []
   /** The newest head that is shown, or will be when what is on its way has arrived. */
   #shown = { position: -1, writtenAt: -1 }
   /** Heads of the first database that come next. */
   #ahead: Head[] = []
   /** Blocks that these connect. */
   #named: ReadonlySet<string> = new Set()
-  #unasked: Connecting[] = []
+  #unsent: Connecting[] = []
   /** What comes next to be folded. */
-  readonly #asked: Asked[] = []
+  readonly #pending: PendingBlocks[] = []
   /** Of the blocks that are not sent. */
-  #rows = { folded: new FoldedRows(), own: new OwnRows() }
+  #rows = { applied: new CumulativeRows(), own: new OwnRows() }
   /** The inserts of the batch before: they travel while the next one is folded. */
   #inserting: Promise<void> = Promise.resolve()
   /** How many scripts `#rows`, and the rows that travel, touch: the tables do not know their totals yet. */
-  #scripts = { folded: 0, travelling: 0 }
+  #scripts = { applied: 0, travelling: 0 }
 
   constructor(options: SuccessorOptions) {
     this.#options = options
@@ -111,7 +111,7 @@ export class Successor {
     for (;;) {
       const head = await this.#catchUp()
       await beforeSwitch?.()
-      if (await giveWay(old, db.name, head)) return head
+      if (await handOver(old, db.name, head)) return head
     }
   }
 
@@ -119,7 +119,7 @@ export class Successor {
   async #start(): Promise<void> {
     const { db, old, log, logger } = this.#options
     await migrate(db)
-    await db.rely()
+    await db.pinEngineRun()
     await this.#alterMerges(`MODIFY SETTING min_parts_to_merge_at_once = ${String(PARTS_MERGED)}`)
     const head = await latestHead(db)
     this.#number = await claimWriting(db, head?.position ?? -1, old.name)
@@ -129,7 +129,13 @@ export class Successor {
       this.#shown = head
     }
     const hashAt = hashesOf(db, () => this.#working)
-    this.#reader = new ChainReader({ log, aside: await readAside(log), head, decodes: false, hashAt })
+    this.#reader = new ChainReader({
+      log,
+      deadLettered: await readDeadLetters(log),
+      head,
+      decodes: false,
+      hashAt,
+    })
     const rewriting = { db, log, writer: this.#writer, chain: this.#working, number: () => this.#number }
     if (head !== undefined) await repair(rewriting, head, logger)
   }
@@ -147,13 +153,13 @@ export class Successor {
     const { old, db, progress } = this.#options
     for (;;) {
       let tip = (await latestHead(old))?.tipHeight ?? -1
-      while (await this.#foldBatch()) {
+      while (await this.#applyBatch()) {
         const { height } = this.#working.written
         tip = Math.max(tip, height)
         progress(height, tip)
       }
       await this.#inserting
-      await mustBeNewest(db, this.#number)
+      await assertNewestWriter(db, this.#number)
       const [theirs, ours] = await Promise.all([latestHead(old), latestHead(db)])
       if (theirs === undefined || ours === undefined) throw new LogShrank('there is no head to reach')
       if (theirs.position !== ours.position || theirs.writtenAt !== ours.writtenAt) continue
@@ -168,7 +174,7 @@ export class Successor {
    * Applies a batch of events, up to the newest head of the first database at most, and publishes the heads that it reaches.
    * @returns whether there was a head to go to.
    */
-  async #foldBatch(): Promise<boolean> {
+  async #applyBatch(): Promise<boolean> {
     const { old } = this.#options
     if (this.#ahead.length === 0) {
       this.#ahead = await headsAfter(old, this.#shown.position, this.#shown.writtenAt)
@@ -178,15 +184,15 @@ export class Successor {
     if (end === undefined) return false
     if (this.#events.length < BATCH_EVENTS / 2)
       this.#events = [...this.#events, ...((await this.#reader?.take(BATCH_EVENTS, BATCH_BYTES)) ?? [])]
-    const count = this.#events.findLastIndex((event) => placeOf(event) <= end) + 1
+    const count = this.#events.findLastIndex((event) => orderOf(event) <= end) + 1
     const events = this.#events.slice(0, count)
     const reached = this.#reachedBy(events)
     if (count + reached.heads === 0 && (this.#events.length > 0 || (await this.#isAllRead())))
       throw new LogShrank(`topic chain does not lead to position ${String(end)}, which ${old.name} shows`)
-    await this.#fold(events.slice(0, reached.events))
+    await this.#apply(events.slice(0, reached.events))
     this.#events = this.#events.slice(reached.events)
-    const shown = this.#ahead.splice(0, reached.heads).at(-1)
-    if (shown !== undefined) this.#show(shown)
+    const dilithiumInputs = this.#ahead.splice(0, reached.heads).at(-1)
+    if (dilithiumInputs !== undefined) this.#show(dilithiumInputs)
     return true
   }
 
@@ -198,8 +204,8 @@ export class Successor {
    * How many of the next heads these events reach, and with how many of the events; all of them where they reach none. Heads that
    * were made of events of a log that was lost since are published with the next one that was not.
    */
-  #reachedBy(events: readonly PlacedEvent[]): { readonly heads: number; readonly events: number } {
-    const lastOf = new Map(events.map((event, index) => [placeOf(event), index]))
+  #reachedBy(events: readonly PositionedEvent[]): { readonly heads: number; readonly events: number } {
+    const lastOf = new Map(events.map((event, index) => [orderOf(event), index]))
     const isReached = (head: Head): boolean => {
       if (head.position === this.#shown.position) return true
       const event = events[lastOf.get(head.position) ?? -1]?.event
@@ -212,81 +218,81 @@ export class Successor {
     return { heads: last + 1, events: (lastOf.get(head.position) ?? -1) + 1 }
   }
 
-  async #fold(events: readonly PlacedEvent[]): Promise<void> {
-    for (const each of events) await this.#foldEvent(each)
-    await this.#foldAll()
+  async #apply(events: readonly PositionedEvent[]): Promise<void> {
+    for (const each of events) await this.#applyEvent(each)
+    await this.#applyAll()
   }
 
-  async #foldEvent(placed: PlacedEvent): Promise<void> {
-    const { position, value } = placed
-    const change = this.#working.apply(placed)
+  async #applyEvent(positioned: PositionedEvent): Promise<void> {
+    const { position, value } = positioned
+    const change = this.#working.apply(positioned)
     if (change?.kind === 'connected') await this.#connect({ position, value, hash: change.hash })
     if (change?.kind === 'disconnected') await this.#disconnect(change)
   }
 
   async #connect(block: Connecting): Promise<void> {
-    this.#unasked.push(block)
+    this.#unsent.push(block)
     // One that no head names may leave without a row.
-    if (this.#unasked.length < BLOCKS_AT_ONCE || !this.#named.has(block.hash)) return
+    if (this.#unsent.length < BLOCKS_AT_ONCE || !this.#named.has(block.hash)) return
     this.#ask()
-    while (this.#asked.length > ASKED_AHEAD) await this.#foldNext()
+    while (this.#pending.length > MOST_PENDING) await this.#applyNext()
   }
 
   async #disconnect({ hash, prevHash }: Change): Promise<void> {
     // What no head names leaves no row, as in the first database.
-    if (this.#unasked.length > 0 && !this.#named.has(hash)) {
-      this.#unasked.pop()
+    if (this.#unsent.length > 0 && !this.#named.has(hash)) {
+      this.#unsent.pop()
       return
     }
-    await this.#foldAll()
+    await this.#applyAll()
     await this.#arrived()
     this.#writer.disconnected(this.#working.written.height)
     this.#working.leave(prevHash)
   }
 
   #ask(): void {
-    const blocks = this.#unasked
+    const blocks = this.#unsent
     const { network } = this.#working
     if (blocks.length === 0 || network === undefined) return
-    this.#asked.push({ blocks, made: this.#maker.make(blocks, network) })
-    this.#unasked = []
+    this.#pending.push({ blocks, made: this.#maker.make(blocks, network) })
+    this.#unsent = []
   }
 
   /** Folds all that was read, and sends it. */
-  async #foldAll(): Promise<void> {
+  async #applyAll(): Promise<void> {
     this.#ask()
-    while (this.#asked.length > 0) await this.#foldNext()
+    while (this.#pending.length > 0) await this.#applyNext()
     await this.#send()
   }
 
-  async #foldNext(): Promise<void> {
-    const [next] = this.#asked
+  async #applyNext(): Promise<void> {
+    const [next] = this.#pending
     if (next === undefined) return
-    const { rows, moves } = await next.made
+    const { rows, scriptChanges } = await next.made
     await this.#makeRoom()
     const parent = await this.#working.parentState(this.#options.db, this.#number)
     this.#rows.own.take(rows)
-    const { sums, scripts } = await this.#writer.fold(this.#rows.folded, moves, parent, true)
+    const { sums, scripts } = await this.#writer.apply(this.#rows.applied, scriptChanges, parent, true)
     this.#working.write(next.blocks, sums)
-    this.#scripts.folded += scripts
-    this.#asked.shift()
+    this.#scripts.applied += scripts
+    this.#pending.shift()
   }
 
   /** So that no totals that the tables do not know drop out of the cache. */
   async #makeRoom(): Promise<void> {
-    const isFull = (): boolean => this.#scripts.folded + this.#scripts.travelling > CACHED_SCRIPTS / 2
+    const isFull = (): boolean => this.#scripts.applied + this.#scripts.travelling > CACHED_SCRIPTS / 2
     if (isFull()) await this.#send()
     if (isFull()) await this.#arrived()
   }
 
   /** The rows of what is folded are on their way when it resolves, and those before them have arrived. */
   async #send(): Promise<void> {
-    const { folded, own } = this.#rows
-    if (folded.blocks.length === 0) return
+    const { applied, own } = this.#rows
+    if (applied.blocks.length === 0) return
     await this.#arrived()
-    this.#scripts = { folded: 0, travelling: this.#scripts.folded }
-    this.#rows = { folded: new FoldedRows(), own: new OwnRows() }
-    this.#then(() => this.#writer.insert(folded, own, this.#number))
+    this.#scripts = { applied: 0, travelling: this.#scripts.applied }
+    this.#rows = { applied: new CumulativeRows(), own: new OwnRows() }
+    this.#then(() => this.#writer.insert(applied, own, this.#number))
   }
 
   async #arrived(): Promise<void> {
@@ -321,6 +327,6 @@ export class Successor {
 }
 
 /** As heads name it. */
-function placeOf({ position, event }: PlacedEvent): number {
+function orderOf({ position, event }: PositionedEvent): number {
   return positionOf(event.generation, position)
 }

@@ -6,7 +6,7 @@ import { backoffMs, NODE_BACKOFF } from '../../node/backoff.js'
 import type { NodeClient } from '../../node/client.js'
 import { isRpcError, RPC_MISC_ERROR } from '../../node/errors.js'
 import type { NodeBlock } from '../../node/replies.js'
-import { BlockFaultError, PrunedNodeError } from '../errors.js'
+import { InvalidBlockError, PrunedNodeError } from '../errors.js'
 import type { Sized } from '../fetch-in-order.js'
 import { verifiedBlock, type VerifiedBlock } from './verified-block.js'
 
@@ -43,13 +43,13 @@ export class BlockSource {
       try {
         const block = verifiedBlock(await this.#block(hash, height, signal), this.#network)
         if (block.hash !== hash)
-          throw new BlockFaultError(hash, `the node returned block ${block.hash} instead`)
+          throw new InvalidBlockError(hash, `the node returned block ${block.hash} instead`)
         if (block.height !== height)
-          throw new BlockFaultError(hash, `it is at height ${String(block.height)}`)
+          throw new InvalidBlockError(hash, `it is at height ${String(block.height)}`)
         const scripts = block.prevouts.reduce((sum, { script }) => sum + script.length + PREVOUT_BYTES, 0)
         return { value: block, bytes: block.raw.length + scripts }
       } catch (error) {
-        if (!(error instanceof BlockFaultError) || attempt === ATTEMPTS) throw error
+        if (!(error instanceof InvalidBlockError) || attempt === ATTEMPTS) throw error
         this.#logger.warn({ code: error.code, height, attempt }, `${error.message}; requesting it again`)
       }
       await sleep(backoffMs(NODE_BACKOFF, attempt), undefined, { signal })

@@ -57,10 +57,10 @@ const CHUNK = 32
 function decodeChain({ value }: LogRecord, network: Network | undefined): ChainEvent | undefined {
   try {
     const event = decodeChainEvent(value)
-    const { case: kind, value: told } = event.event
+    const { case: kind, value: data } = event.event
     if (kind === undefined) return undefined
     if (kind !== 'blockConnected' || network === undefined) return event
-    return isBlock(told, network) ? event : undefined
+    return isBlock(data, network) ? event : undefined
   } catch {
     return undefined
   }

@@ -8,7 +8,7 @@ import { generationAbove, positionOf } from '../../events/positions.js'
 import type { EventLog } from '../../log/port.js'
 import { forwards, noteOf, type Link } from './chain-log.js'
 import { LogMovedError, SupersededError, WrongChainError } from '../errors.js'
-import { MAX_BATCH, readLogEnd, readLogPlace, type LogEnd } from './log-end.js'
+import { MAX_BATCH, readLogEnd, readLogPosition, type LogEnd } from './log-end.js'
 import { OwnChain } from './own-chain.js'
 import { NO_HASH, type VerifiedBlock } from './verified-block.js'
 
@@ -80,7 +80,7 @@ export class ChainWriter {
   static async start(log: EventLog, identity: Identity, repair?: Repair): Promise<ChainWriter> {
     const { network } = identity
     for (;;) {
-      const end = await (repair === undefined ? readLogEnd(log, network) : readLogPlace(log, network))
+      const end = await (repair === undefined ? readLogEnd(log, network) : readLogPosition(log, network))
       refuseOther(end, identity)
       const offset = end.position + 1
       const from: Start = {

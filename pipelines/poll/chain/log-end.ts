@@ -64,7 +64,7 @@ export async function readLogEnd(log: EventLog, network: Network): Promise<LogEn
   const fold = await foldBack(log, position, network)
   const { change, settledChange } = fold
   return {
-    ...placeOf(position, fold),
+    ...endOf(position, fold),
     tip: await tipAfter(log, change, network),
     settled: change === undefined || change.settled,
     settledWork: fold.settledWork ?? (await tipAfter(log, settledChange, network))?.work ?? '',
@@ -73,17 +73,17 @@ export async function readLogEnd(log: EventLog, network: Network): Promise<LogEn
 }
 
 /** The same without the chain, of which the log may have lost what its end builds on. */
-export async function readLogPlace(log: EventLog, network: Network): Promise<LogEnd> {
+export async function readLogPosition(log: EventLog, network: Network): Promise<LogEnd> {
   const position = await log.last('chain')
   if (position < 0) return EMPTY
   return {
     ...EMPTY,
-    ...placeOf(position, await foldBack(log, position, network)),
+    ...endOf(position, await foldBack(log, position, network)),
     identity: await identityOf(log, network),
   }
 }
 
-function placeOf(
+function endOf(
   position: number,
   { epoch, generation }: Fold,
 ): Pick<LogEnd, 'position' | 'epoch' | 'generation'> {

@@ -4,7 +4,7 @@ import type { Network } from '../../chain/networks.js'
 import { parseTx, type Tx, weightOf } from '../../chain/transaction.js'
 import type { Prevout } from '../../chain/prevout.js'
 import type { NodeBlock, NodeBlockTx } from '../../node/replies.js'
-import { BlockFaultError } from '../errors.js'
+import { InvalidBlockError } from '../errors.js'
 
 export const NO_HASH = '0'.repeat(64)
 
@@ -38,17 +38,17 @@ export function verifiedBlock(reply: NodeBlock, network: Network): VerifiedBlock
     nonce: reply.nonce,
   })
   const computed = blockHash(header, network)
-  if (computed !== reply.hash) throw new BlockFaultError(reply.hash, `its header hashes to ${computed}`)
+  if (computed !== reply.hash) throw new InvalidBlockError(reply.hash, `its header hashes to ${computed}`)
   const raws = reply.tx.map((tx) => bytesOf(reply.hash, tx))
   const txs = raws.map((raw, i) => parsed(reply.hash, raw, reply.tx[i]))
   const root = merkleRoot(txs.map((tx) => tx.txid))
   if (root !== reply.merkleroot)
-    throw new BlockFaultError(reply.hash, `its transactions have merkle root ${root}`)
+    throw new InvalidBlockError(reply.hash, `its transactions have merkle root ${root}`)
   const raw = serializeBlock(header, raws)
   const strippedSize = txs.reduce((left, tx) => left - (tx.size - tx.strippedSize), raw.length)
   const weight = weightOf({ strippedSize, size: raw.length }, network)
   if (weight > network.maxBlockWeight)
-    throw new BlockFaultError(
+    throw new InvalidBlockError(
       reply.hash,
       `its weight is ${String(weight)}, a block of ${network.name} has ${String(network.maxBlockWeight)} at most`,
     )
@@ -67,27 +67,27 @@ function bytesOf(hash: string, { txid, hex }: NodeBlockTx): Buffer {
   const raw = Buffer.from(hex, 'hex')
   // Buffer.from stops without a word at the first character that is no hex digit.
   if (raw.length * 2 !== hex.length)
-    throw new BlockFaultError(hash, `the hex of transaction ${txid} is cut off`)
+    throw new InvalidBlockError(hash, `the hex of transaction ${txid} is cut off`)
   return raw
 }
 
-function parsed(hash: string, raw: Buffer, told: NodeBlockTx | undefined): Tx {
+function parsed(hash: string, raw: Buffer, nodeTx: NodeBlockTx | undefined): Tx {
   try {
     const tx = parseTx(raw)
-    if (tx.txid !== told?.txid) throw new Error(`it hashes to ${tx.txid}`)
+    if (tx.txid !== nodeTx?.txid) throw new Error(`it hashes to ${tx.txid}`)
     return tx
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new BlockFaultError(hash, `transaction ${told?.txid ?? '?'}: ${why}`)
+    throw new InvalidBlockError(hash, `transaction ${nodeTx?.txid ?? '?'}: ${why}`)
   }
 }
 
-function prevoutsOf(hash: string, tx: Tx, told: NodeBlockTx | undefined): Prevout[] {
+function prevoutsOf(hash: string, tx: Tx, nodeTx: NodeBlockTx | undefined): Prevout[] {
   if (tx.isCoinbase) return []
   return tx.inputs.map((input, n) => {
-    const vin = told?.vin[n]
+    const vin = nodeTx?.vin[n]
     if (vin?.txid !== input.prevTxid || vin.prevout === undefined) {
-      throw new BlockFaultError(
+      throw new InvalidBlockError(
         hash,
         `input ${String(n)} of ${tx.txid} has no prevout in the reply of the node (is the node pruned, or too old for verbosity 3?)`,
       )

@@ -13,13 +13,13 @@ export type Left =
   | { readonly txid: string; readonly reason: 'replaced'; readonly by: string }
   | { readonly txid: string; readonly reason: 'evicted' }
 
-export interface PoolChange {
+export interface MempoolChange {
   readonly entered: readonly string[]
   readonly left: readonly string[]
 }
 
 /** Compares what is known with what the node lists now; what entered in the order of the list. */
-export function poolChange(known: ReadonlyMap<string, unknown>, listed: readonly string[]): PoolChange {
+export function mempoolChange(known: ReadonlyMap<string, unknown>, listed: readonly string[]): MempoolChange {
   const there = new Set(listed)
   const entered: string[] = []
   for (const txid of there) if (!known.has(txid)) entered.push(txid)

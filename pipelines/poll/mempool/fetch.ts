@@ -2,7 +2,7 @@ import { coinsToBaseUnits } from '../../chain/amount.js'
 import type { Logger } from '../../logger.js'
 import { mempoolTx, type MempoolTx } from '../../mempool/mempool-tx.js'
 import type { NodeClient } from '../../node/client.js'
-import type { NodePoolEntry } from '../../node/replies.js'
+import type { NodeMempoolEntry } from '../../node/replies.js'
 import { fetchInOrder, type FetchOrder } from '../fetch-in-order.js'
 import { bySeen } from './delta.js'
 import { slicesOf } from '../slices.js'
@@ -13,7 +13,7 @@ const CALLS_AT_ONCE = 100
 const BYTES_AT_ONCE = 1 << 20
 const MAX_WAITING_BYTES = 32 * 2 ** 20
 
-export interface PoolFetchSources {
+export interface MempoolFetchSources {
   readonly node: NodeClient
   /** Requests at the same time. */
   readonly inFlight: number
@@ -24,9 +24,9 @@ export interface PoolFetchSources {
  * Fetches transactions of the node's mempool, in the order in which the node saw them. What has left it meanwhile is left out,
  * and so is what cannot be parsed.
  */
-export async function fetchPoolTxs(
+export async function fetchMempoolTxs(
   txids: readonly string[],
-  { node, inFlight, logger }: PoolFetchSources,
+  { node, inFlight, logger }: MempoolFetchSources,
   signal: AbortSignal,
 ): Promise<MempoolTx[]> {
   const chunks = [...slicesOf(txids, () => 1, CALLS_AT_ONCE)]
@@ -44,7 +44,7 @@ export async function fetchPoolTxs(
 
 async function fetchChunk(
   txids: readonly string[],
-  { node, logger }: Pick<PoolFetchSources, 'node' | 'logger'>,
+  { node, logger }: Pick<MempoolFetchSources, 'node' | 'logger'>,
   signal: AbortSignal,
 ): Promise<MempoolTx[]> {
   const entries = await node.poolEntries(txids, signal)
@@ -70,7 +70,7 @@ async function fetchChunk(
 function parsed(
   txid: string,
   raw: Buffer | undefined,
-  { fees, time }: NodePoolEntry,
+  { fees, time }: NodeMempoolEntry,
   logger: Logger,
 ): MempoolTx | undefined {
   if (raw === undefined) return undefined

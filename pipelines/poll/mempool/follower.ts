@@ -2,10 +2,10 @@ import type { EventLog } from '../../log/port.js'
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
 import type { ChainWriter } from '../chain/chain-writer.js'
 import type { NodeWriter } from './node-writer.js'
-import type { Pool } from './mempool.js'
-import { type Left, poolChange, type PoolChange } from './delta.js'
-import { fetchPoolTxs, type PoolFetchSources } from './fetch.js'
-import { readPool, type PoolState } from './log.js'
+import type { Mempool } from './mempool.js'
+import { type Left, mempoolChange, type MempoolChange } from './delta.js'
+import { fetchMempoolTxs, type MempoolFetchSources } from './fetch.js'
+import { readMempool, type MempoolState } from './log.js'
 
 /** A new reader never has to read more than this much before the pool is whole. */
 const SNAPSHOT_EVERY_MS = 10 * 60_000
@@ -21,7 +21,7 @@ const COMPARE_EVERY_MS = 60_000
 /** Transactions fetched before the chain is looked at again: a pool of 100,000 must not hold up the blocks. */
 const AT_ONCE = 2000
 
-export interface PoolSources extends PoolFetchSources {
+export interface MempoolSources extends MempoolFetchSources {
   readonly log: EventLog
   readonly chain: ChainWriter
   readonly writer: NodeWriter
@@ -30,15 +30,15 @@ export interface PoolSources extends PoolFetchSources {
 }
 
 /** The node's signs of its mempool's state, and when they were looked at. */
-interface PoolSigns {
+interface MempoolSigns {
   readonly sign: string
   readonly at: number
 }
 
 /** Keeps the log's pool level with the node's. */
-export class PoolFollower {
-  readonly pool: Pool
-  readonly #sources: PoolSources
+export class MempoolFollower {
+  readonly pool: Mempool
+  readonly #sources: MempoolSources
   #snapshotPosition: number
   #snapshotTime: number
   #deltas: number
@@ -49,11 +49,11 @@ export class PoolFollower {
    */
   #hasLeft = true
   /** The signs at the last comparison after which log and node were level. */
-  #compared: PoolSigns | undefined
+  #compared: MempoolSigns | undefined
   /** What entered by the last comparison and was too much for one look. */
   #toFetch: readonly string[] = []
 
-  private constructor(sources: PoolSources, state: PoolState, snapshotPosition: number) {
+  private constructor(sources: MempoolSources, state: MempoolState, snapshotPosition: number) {
     this.#sources = sources
     this.pool = state.pool
     this.#snapshotPosition = snapshotPosition
@@ -63,11 +63,12 @@ export class PoolFollower {
   }
 
   /** Goes on from the pool that the log holds. */
-  static async start(sources: PoolSources): Promise<PoolFollower> {
-    const state = await readPool(sources.log, sources.logger, sources.chain.identity.network)
-    if (state.snapshotPosition !== undefined) return new PoolFollower(sources, state, state.snapshotPosition)
+  static async start(sources: MempoolSources): Promise<MempoolFollower> {
+    const state = await readMempool(sources.log, sources.logger, sources.chain.identity.network)
+    if (state.snapshotPosition !== undefined)
+      return new MempoolFollower(sources, state, state.snapshotPosition)
     const position = await sources.writer.snapshot(-1, 0n, [])
-    return new PoolFollower(sources, { ...state, snapshotTime: Date.now() }, position)
+    return new MempoolFollower(sources, { ...state, snapshotTime: Date.now() }, position)
   }
 
   /**
@@ -84,7 +85,7 @@ export class PoolFollower {
     }
     const change = this.#toFetch.length > 0 ? undefined : await this.#compare(signal)
     const now = this.#toFetch.slice(0, AT_ONCE)
-    const entered = await fetchPoolTxs(now, this.#sources, signal)
+    const entered = await fetchMempoolTxs(now, this.#sources, signal)
     const { bestblockhash } = await node.chainInfo(signal)
     if (bestblockhash !== chain.chain.tip?.hash) {
       this.#toFetch = []
@@ -101,22 +102,22 @@ export class PoolFollower {
   }
 
   /** What changes with nearly every change of the mempool, and costs the node nothing. */
-  async #stateNow(signal: AbortSignal): Promise<PoolSigns> {
+  async #stateNow(signal: AbortSignal): Promise<MempoolSigns> {
     const { node, chain, now } = this.#sources
-    const { size, bytes, usage, total_fee } = await node.poolInfo(signal)
+    const { size, bytes, usage, total_fee } = await node.mempoolInfo(signal)
     const tip = chain.chain.tip?.hash
     return { sign: [tip, size, bytes, usage, total_fee].join(), at: now() }
   }
 
   /** That the signs are the same proves nothing: hence the minute. */
-  #isAsCompared({ sign, at }: PoolSigns): boolean {
+  #isAsCompared({ sign, at }: MempoolSigns): boolean {
     const before = this.#compared
     if (this.#hasLeft || before?.sign !== sign) return false
     return at - before.at < COMPARE_EVERY_MS
   }
 
-  async #compare(signal: AbortSignal): Promise<PoolChange> {
-    const change = poolChange(this.pool.txs, await this.#sources.node.poolTxids(signal))
+  async #compare(signal: AbortSignal): Promise<MempoolChange> {
+    const change = mempoolChange(this.pool.txs, await this.#sources.node.mempoolTxids(signal))
     this.#toFetch = change.entered
     return change
   }

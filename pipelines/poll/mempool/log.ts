@@ -6,11 +6,11 @@ import { hexOf } from '../../chain/hash.js'
 import { MempoolEvents, type MempoolStep } from '../../mempool/mempool-events.js'
 import { mempoolTx } from '../../mempool/mempool-tx.js'
 import { forwards } from '../chain/chain-log.js'
-import { Pool } from './mempool.js'
+import { Mempool } from './mempool.js'
 
 /** Where the pool stands in the log. */
-export interface PoolState {
-  readonly pool: Pool
+export interface MempoolState {
+  readonly pool: Mempool
   /** Of the last whole snapshot's first part; undefined where the log has none. */
   readonly snapshotPosition: number | undefined
   /** Unix milliseconds at which that was written. */
@@ -24,15 +24,21 @@ export interface PoolState {
 /**
  * Rebuilds the pool from the last whole snapshot in the log and what came after, and what the blocks since have done to it.
  */
-export async function readPool(log: EventLog, logger: Logger, network: Network): Promise<PoolState> {
-  const pool = new Pool()
-  let state: PoolState = { pool, snapshotPosition: undefined, snapshotTime: 0, deltas: 0, chainPosition: -1 }
+export async function readMempool(log: EventLog, logger: Logger, network: Network): Promise<MempoolState> {
+  const pool = new Mempool()
+  let state: MempoolState = {
+    pool,
+    snapshotPosition: undefined,
+    snapshotTime: 0,
+    deltas: 0,
+    chainPosition: -1,
+  }
   for await (const step of new MempoolEvents(log, logger).stored()) state = applied(state, step)
   await applyBlocks(log, pool, state.chainPosition, network)
   return state
 }
 
-function applied(state: PoolState, step: MempoolStep): PoolState {
+function applied(state: MempoolState, step: MempoolStep): MempoolState {
   const { pool } = state
   const chainPosition = step.seenAt
   if (step.kind === 'snapshot') {
@@ -52,7 +58,7 @@ function applied(state: PoolState, step: MempoolStep): PoolState {
 /** Blocks that were written after the last look at the pool, by a poller that then ended. */
 async function applyBlocks(
   log: EventLog,
-  pool: Pool,
+  pool: Mempool,
   chainPosition: number,
   network: Network,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import type { MempoolTx } from '../../mempool/mempool-tx.js'
 import { reasonLeft, type BlockEffect, type Left } from './delta.js'
 
 /** The pool as the log tells it, and what blocks did to it since. */
-export class Pool {
+export class Mempool {
   readonly #txs = new Map<string, MempoolTx>()
   /** Which transaction of the pool spends an output. */
   readonly #spender = new Map<string, string>()

@@ -14,7 +14,7 @@ export interface ModelFiles {
 }
 
 /** There is no model (yet): the message tells why. */
-export class ModelAway extends coded('HW_MODEL_MISSING') {}
+export class ModelUnavailable extends coded('HW_MODEL_MISSING') {}
 
 /** Where model repositories keep the network; the first that is there is taken. */
 const NETWORKS = ['model.onnx', 'onnx/model.onnx', 'onnx/model_quantized.onnx', 'model_quantized.onnx']
@@ -22,9 +22,9 @@ const NETWORKS = ['model.onnx', 'onnx/model.onnx', 'onnx/model_quantized.onnx', 
 /** The model in a folder laid out as model repositories are. @throws ModelAway naming what is missing. */
 export async function modelIn(folder: string): Promise<ModelFiles> {
   const onnx = await firstFile(NETWORKS.map((name) => join(folder, name)))
-  if (onnx === undefined) throw new ModelAway(`${folder} has no model.onnx`)
+  if (onnx === undefined) throw new ModelUnavailable(`${folder} has no model.onnx`)
   const tokenizer = await firstFile([join(folder, 'tokenizer.json')])
-  if (tokenizer === undefined) throw new ModelAway(`${folder} has no tokenizer.json`)
+  if (tokenizer === undefined) throw new ModelUnavailable(`${folder} has no tokenizer.json`)
   const sums = await Promise.all([onnx, tokenizer].map(checksumOf))
   return { onnx, tokenizer, checksum: createHash('sha256').update(sums.join('\n')).digest('hex') }
 }

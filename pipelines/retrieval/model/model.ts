@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../../errors.js'
 import type { Logger } from '../../logger.js'
 import { Embedder } from './embedder.js'
-import { ModelAway, type ModelFiles, modelIn } from './files.js'
+import { ModelUnavailable, type ModelFiles, modelIn } from './files.js'
 import { fetchedModel, fetchModel, type Route } from './routes.js'
 
 export interface ModelOptions {
@@ -125,7 +125,7 @@ export class Model implements ModelSource {
         (await fetchedModel(routes, cache)) ?? (await fetchModel(routes, cache, { logger, signal })),
       )
     } catch (error) {
-      throw new ModelAway(
+      throw new ModelUnavailable(
         `the model could not be fetched (${error instanceof Error ? error.message : String(error)})`,
       )
     }

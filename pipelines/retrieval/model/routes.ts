@@ -106,11 +106,11 @@ export async function fetchFiles(
     const target = join(folder, name)
     const pinned = files[name]
     if (await isFile(target, pinned)) continue
-    let told = 0
+    let logged = 0
     const onProgress = (bytes: number): void => {
       const tenth = Math.floor((10 * bytes) / pinned.bytes)
-      if (tenth === told) return
-      told = tenth
+      if (tenth === logged) return
+      logged = tenth
       logger.info(
         { file: name, bytes, of: pinned.bytes },
         `fetching the embedding model: ${String(10 * tenth)} %`,

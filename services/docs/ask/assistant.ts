@@ -1,7 +1,7 @@
 import { AnswerFailed, DOES_NOT_TELL, type Answerer, type Question } from './answerer.js'
 import type { Turn } from './conversation.js'
 import { gatherEvidence, type Evidence, type Source } from './evidence.js'
-import { RetrievalAway, type Retrieval } from '../search/retrieval.js'
+import { RetrievalUnavailable, type Retrieval } from '../search/retrieval.js'
 
 export interface AssistantParts {
   readonly retrieval: Retrieval
@@ -80,14 +80,14 @@ export class Assistant {
       return await work()
     } catch (error) {
       this.#parts.outcome(outcomeOf(error))
-      if (error instanceof RetrievalAway) throw new AnswerFailed('provider', { cause: error })
+      if (error instanceof RetrievalUnavailable) throw new AnswerFailed('provider', { cause: error })
       throw error
     }
   }
 }
 
 function outcomeOf(error: unknown): string {
-  if (error instanceof RetrievalAway) return 'retrieval unavailable'
+  if (error instanceof RetrievalUnavailable) return 'retrieval unavailable'
   return error instanceof AnswerFailed ? error.reason : 'failed'
 }
 

@@ -36,24 +36,24 @@ export function turnsOf(body: unknown): readonly Turn[] {
 }
 
 function turnOf(message: unknown, index: number): Turn {
-  const place = `messages[${String(index)}]`
-  if (!isRecord(message)) throw new Refusal('HW_INVALID_ARGUMENT', `${place} must be an object`)
+  const path = `messages[${String(index)}]`
+  if (!isRecord(message)) throw new Refusal('HW_INVALID_ARGUMENT', `${path} must be an object`)
   const { role, parts } = message
   if (role !== 'user' && role !== 'assistant')
-    throw new Refusal('HW_INVALID_ARGUMENT', `${place}.role must be user or assistant`)
-  if (!Array.isArray(parts)) throw new Refusal('HW_INVALID_ARGUMENT', `${place}.parts must be an array`)
-  const text = parts.map((part, at) => textOf(part, `${place}.parts[${String(at)}]`)).join('')
-  if (role === 'user' && text.trim() === '') throw new Refusal('HW_INVALID_ARGUMENT', `${place} has no text`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `${path}.role must be user or assistant`)
+  if (!Array.isArray(parts)) throw new Refusal('HW_INVALID_ARGUMENT', `${path}.parts must be an array`)
+  const text = parts.map((part, at) => textOf(part, `${path}.parts[${String(at)}]`)).join('')
+  if (role === 'user' && text.trim() === '') throw new Refusal('HW_INVALID_ARGUMENT', `${path} has no text`)
   return { role, text }
 }
 
 /** Parts of other types are not ours to read. */
-function textOf(part: unknown, place: string): string {
+function textOf(part: unknown, path: string): string {
   if (!isRecord(part) || typeof part['type'] !== 'string')
-    throw new Refusal('HW_INVALID_ARGUMENT', `${place}.type must be a string`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `${path}.type must be a string`)
   if (part['type'] !== 'text') return ''
   if (typeof part['text'] !== 'string')
-    throw new Refusal('HW_INVALID_ARGUMENT', `${place}.text must be a string`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `${path}.text must be a string`)
   return part['text']
 }
 

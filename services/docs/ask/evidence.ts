@@ -56,9 +56,9 @@ export async function gatherEvidence(
 
 /** The last question; and a short one again behind the question before it. */
 export function queriesOf(turns: readonly Turn[]): readonly string[] {
-  const asked = turns.filter(({ role }) => role === 'user').map(({ text }) => text.trim())
-  const last = asked.at(-1) ?? ''
-  const before = asked.at(-2)
+  const questions = turns.filter(({ role }) => role === 'user').map(({ text }) => text.trim())
+  const last = questions.at(-1) ?? ''
+  const before = questions.at(-2)
   if (before === undefined || last.split(/\s+/).length > FOLLOW_UP_WORDS) return [last]
   return [last, `${before}\n${last}`]
 }

@@ -6,7 +6,7 @@ import type { Content } from '../../../pipelines/content/store.js'
 import { readJson, splitUrl, type Incoming } from '../http/incoming.js'
 import { findPage } from '../pages/page-api.js'
 import { Refusal } from './reply.js'
-import { RetrievalAway, type Retrieval } from '../search/retrieval.js'
+import { RetrievalUnavailable, type Retrieval } from '../search/retrieval.js'
 import type { Site } from '../http/site.js'
 
 export interface McpParts {
@@ -53,7 +53,7 @@ function serverOf({ content, retrieval }: McpParts, gone: AbortSignal): McpServe
     async ({ query, limit }) => {
       try {
         const { passages } = await retrieval.passages(query, limit, gone)
-        return told(
+        return toolResult(
           passages.map(({ pageUrl, pageTitle, headingId, headingPath, markdown }) => ({
             url: headingId === '' ? pageUrl : `${pageUrl}#${headingId}`,
             title: [pageTitle, ...headingPath].join(' › '),
@@ -61,8 +61,8 @@ function serverOf({ content, retrieval }: McpParts, gone: AbortSignal): McpServe
           })),
         )
       } catch (error) {
-        if (!(error instanceof RetrievalAway)) throw error
-        return { ...told(error.message), isError: true }
+        if (!(error instanceof RetrievalUnavailable)) throw error
+        return { ...toolResult(error.message), isError: true }
       }
     },
   )
@@ -77,14 +77,14 @@ function serverOf({ content, retrieval }: McpParts, gone: AbortSignal): McpServe
     },
     ({ url }) => {
       const page = pageAt(content, url)
-      if (page === undefined) return { ...told(`There is no page ${url}`), isError: true }
-      return told(`# ${page.title}\n\n${page.markdown}`)
+      if (page === undefined) return { ...toolResult(`There is no page ${url}`), isError: true }
+      return toolResult(`# ${page.title}\n\n${page.markdown}`)
     },
   )
   return server
 }
 
-function told(value: unknown): CallToolResult {
+function toolResult(value: unknown): CallToolResult {
   return {
     content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value, null, 2) }],
   }

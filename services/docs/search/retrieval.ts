@@ -9,7 +9,7 @@ import { rpcClient, type RpcClient } from '../../rpc/client.js'
 import { Refusal } from '../ask/reply.js'
 
 /** The worker is not there, or too slow. */
-export class RetrievalAway extends Refusal {
+export class RetrievalUnavailable extends Refusal {
   constructor(cause: unknown) {
     super('HW_RETRIEVAL_UNAVAILABLE', 'Search is not available now', { 'retry-after': '1' }, {}, { cause })
   }
@@ -24,7 +24,7 @@ const MOST_QUERY = 1_000
 export class Retrieval {
   readonly #client: RpcClient<typeof RetrievalService>
   readonly #logger: Logger
-  #isAway = false
+  #isUnavailable = false
 
   /** @param address `host:port`. */
   constructor(address: string, logger: Logger) {
@@ -33,24 +33,27 @@ export class Retrieval {
   }
 
   /** @throws RetrievalAway. */
-  search(asked: { query: string; limit: number; tag: string }, signal: AbortSignal): Promise<SearchResponse> {
-    const query = asked.query.slice(0, MOST_QUERY)
-    return this.#told(
-      () => this.#client.search({ ...asked, query }, { timeoutMs: SEARCH_TIMEOUT_MS, signal }),
+  search(
+    request: { query: string; limit: number; tag: string },
+    signal: AbortSignal,
+  ): Promise<SearchResponse> {
+    const query = request.query.slice(0, MOST_QUERY)
+    return this.#call(
+      () => this.#client.search({ ...request, query }, { timeoutMs: SEARCH_TIMEOUT_MS, signal }),
       signal,
     )
   }
 
   /** @throws RetrievalAway. */
   passages(query: string, limit: number, signal: AbortSignal): Promise<PassagesResponse> {
-    const asked = { query: query.slice(0, MOST_QUERY), limit }
-    return this.#told(() => this.#client.passages(asked, { timeoutMs: SEARCH_TIMEOUT_MS, signal }), signal)
+    const request = { query: query.slice(0, MOST_QUERY), limit }
+    return this.#call(() => this.#client.passages(request, { timeoutMs: SEARCH_TIMEOUT_MS, signal }), signal)
   }
 
   /** Undefined where the worker is away. */
   async status(): Promise<StatusResponse | undefined> {
     try {
-      return await this.#told(() => this.#client.status({}, { timeoutMs: STATUS_TIMEOUT_MS }))
+      return await this.#call(() => this.#client.status({}, { timeoutMs: STATUS_TIMEOUT_MS }))
     } catch {
       return undefined
     }
@@ -61,19 +64,19 @@ export class Retrieval {
   }
 
   /** Says once that the worker has gone, and once that it is back. */
-  async #told<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async #call<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
       const answer = await ask()
-      if (this.#isAway) this.#logger.info({}, 'retrieval worker reachable again')
-      this.#isAway = false
+      if (this.#isUnavailable) this.#logger.info({}, 'retrieval worker reachable again')
+      this.#isUnavailable = false
       return answer
     } catch (error) {
       if (signal?.aborted === true) throw error
       const why = error instanceof Error ? error.message : String(error)
-      if (!this.#isAway)
+      if (!this.#isUnavailable)
         this.#logger.warn({ code: 'HW_RETRIEVAL_UNAVAILABLE', why }, 'retrieval worker unreachable')
-      this.#isAway = true
-      throw new RetrievalAway(error)
+      this.#isUnavailable = true
+      throw new RetrievalUnavailable(error)
     }
   }
 }

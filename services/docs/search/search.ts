@@ -42,14 +42,14 @@ function searchItems({ pages }: Pick<SearchResponse, 'pages'>, limit: number): r
 function itemsOf({ url, title, titleMarks, breadcrumbs, hits }: PageHits): SearchItem[] {
   const above = breadcrumbs.length === 0 ? {} : { breadcrumbs }
   const page: SearchItem = { id: url, type: 'page', url, content: marked(title, titleMarks), ...above }
-  const places = hits.map(({ kind, headingId, text, marks }, index): SearchItem => ({
+  const items = hits.map(({ kind, headingId, text, marks }, index): SearchItem => ({
     id: `${url}-${String(index)}`,
     type: kind === Hit_Kind.HEADING ? 'heading' : 'text',
     url: headingId === '' ? url : `${url}#${encodeURI(headingId)}`,
     content: marked(text, marks),
     ...above,
   }))
-  return [page, ...places]
+  return [page, ...items]
 }
 
 function limitOf(given: string | null): number {

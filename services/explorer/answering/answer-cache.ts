@@ -27,7 +27,7 @@ export interface Moment {
   /** Position of the head. */
   readonly position: number
   readonly tipHash: string
-  readonly poolVersion: number
+  readonly mempoolVersion: number
   /** Of labels and mining pools. */
   readonly definitions: number
 }
@@ -48,7 +48,7 @@ const emptyShelf = () =>
 /** Keeps the bytes of answers for as long as they are true: head-fresh ones until the next head, pool-fresh ones until either changes. */
 export class AnswerCache {
   readonly #shelves = { head: emptyShelf(), pool: emptyShelf() }
-  #moment: Moment = { position: -1, tipHash: '', poolVersion: -1, definitions: -1 }
+  #moment: Moment = { position: -1, tipHash: '', mempoolVersion: -1, definitions: -1 }
 
   get(fresh: Freshness, key: string, now: Moment): CachedAnswer | undefined {
     if (!isSame('head', now, this.#moment)) this.#shelves.head.clear()
@@ -68,7 +68,7 @@ const isKept = (fresh: Freshness): fresh is 'head' | 'pool' => fresh === 'head' 
 function isSame(fresh: 'head' | 'pool', one: Moment, other: Moment): boolean {
   if (one.position !== other.position || one.tipHash !== other.tipHash) return false
   if (one.definitions !== other.definitions) return false
-  return fresh === 'head' || one.poolVersion === other.poolVersion
+  return fresh === 'head' || one.mempoolVersion === other.mempoolVersion
 }
 
 /** JSON; the tag names the state that the answer is of as well as its bytes. */

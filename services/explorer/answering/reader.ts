@@ -7,7 +7,7 @@ import { NodeUnavailable } from '../health/node-health.js'
 import { parseArguments } from '../reads/arguments.js'
 import {
   BadArgument,
-  type NodeAsked,
+  type NodeStatus,
   NotBuiltYet,
   NotFound,
   type Read,
@@ -33,7 +33,7 @@ export interface ReaderParts {
   readonly state: State
   readonly tables: Tables
   readonly definitions: Definitions
-  readonly node: NodeAsked
+  readonly node: NodeStatus
   /** Of the reads that need one; they are open to all where it is left out. */
   readonly token?: Token | undefined
   /** Of requests to the reads; none where left out. */
@@ -172,7 +172,7 @@ export class Reader {
     return {
       position: state.chain.position,
       tipHash: state.chain.tipHash,
-      poolVersion: state.pool.version,
+      mempoolVersion: state.pool.version,
       definitions: definitions.version,
     }
   }
@@ -196,8 +196,8 @@ export class Reader {
   /** @returns undefined where no further answer is begun. */
   #underWay(wanted: Wanted, moment: Moment): SharedAnswer<Outcome> | undefined {
     const { read, key } = wanted
-    const { position, tipHash, poolVersion, definitions } = moment
-    const pendingKey = `${key} ${String(position)} ${tipHash} ${String(poolVersion)} ${String(definitions)}`
+    const { position, tipHash, mempoolVersion, definitions } = moment
+    const pendingKey = `${key} ${String(position)} ${tipHash} ${String(mempoolVersion)} ${String(definitions)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
     if (this.#answersUnderWay >= MOST_UNDER_WAY || this.#parts.tables.isOverloaded) return undefined

@@ -4,7 +4,7 @@ import { coded, codeOf } from '../../../pipelines/errors.js'
 import type { Logger } from '../../../pipelines/logger.js'
 
 /** What is wrong with a file, and on which line (from 1). */
-export class FileFault extends coded('HW_DEFINITIONS_INVALID') {
+export class DefinitionFileError extends coded('HW_DEFINITIONS_INVALID') {
   constructor(
     readonly line: number,
     what: string,
@@ -95,7 +95,7 @@ export class DefinitionFile<T> {
         )
       this.#refusal = refusal
       // What could not be read may well be the next time: a chmod, or a disk that is back, leaves all of `seen` as it was.
-      if (!(error instanceof FileFault)) seen = ''
+      if (!(error instanceof DefinitionFileError)) seen = ''
     }
     this.#seen = seen
   }
@@ -109,7 +109,7 @@ function textOf(bytes: Buffer): string {
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes)
   const lines = bytes.toString('latin1').split('\n')
   const line = lines.findIndex((each) => !isUtf8(Buffer.from(each, 'latin1')))
-  throw new FileFault(line + 1, 'is not UTF-8')
+  throw new DefinitionFileError(line + 1, 'is not UTF-8')
 }
 
 /** The line of a place in a text, from 1. */

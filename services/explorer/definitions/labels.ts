@@ -1,7 +1,7 @@
 import { decodeAddress } from '../../../pipelines/chain/address.js'
 import { NETWORKS } from '../../../pipelines/chain/networks.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
-import { FileFault } from './file.js'
+import { DefinitionFileError } from './file.js'
 
 /** What an operator knows of an address. */
 export interface Label {
@@ -49,7 +49,7 @@ export function parseLabels(text: string): Labels {
     if (line.trim() === '') continue
     for (const [hash, label] of parseLine(line, index + 1)) {
       if (byScript.has(hash))
-        throw new FileFault(index + 1, `${label.address} has two labels; expected one per address`)
+        throw new DefinitionFileError(index + 1, `${label.address} has two labels; expected one per address`)
       byScript.set(hash, label)
     }
   }
@@ -61,17 +61,19 @@ function parseLine(line: string, number: number): (readonly [string, Label])[] {
   const text = (name: string): string => {
     const value = fields[name]
     if (typeof value !== 'string' || value.trim() === '')
-      throw new FileFault(number, `${name} must be a string`)
+      throw new DefinitionFileError(number, `${name} must be a string`)
     return value
   }
   const { url: link = null, verified = false } = fields
   const url = link === '' ? null : link
-  if (url !== null && !isWebUrl(url)) throw new FileFault(number, 'url must be an http or https URL, or null')
-  if (typeof verified !== 'boolean') throw new FileFault(number, 'verified must be true or false')
+  if (url !== null && !isWebUrl(url))
+    throw new DefinitionFileError(number, 'url must be an http or https URL, or null')
+  if (typeof verified !== 'boolean') throw new DefinitionFileError(number, 'verified must be true or false')
   const address = text('address')
   const label: Label = { address, label: text('label'), category: text('category'), url, verified }
   const scripts = scriptsOf(address)
-  if (scripts.length === 0) throw new FileFault(number, `${address} is not an address of this chain`)
+  if (scripts.length === 0)
+    throw new DefinitionFileError(number, `${address} is not an address of this chain`)
   return scripts.map((hash) => [hash, label])
 }
 
@@ -80,10 +82,10 @@ function parseObject(line: string, number: number): Record<string, unknown> {
   try {
     value = JSON.parse(line)
   } catch {
-    throw new FileFault(number, 'is not JSON')
+    throw new DefinitionFileError(number, 'is not JSON')
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new FileFault(number, 'is not a JSON object')
+    throw new DefinitionFileError(number, 'is not a JSON object')
   return value as Record<string, unknown>
 }
 

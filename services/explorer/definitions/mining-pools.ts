@@ -8,7 +8,7 @@ import {
 } from 'jsonc-parser'
 import { LRUCache } from 'lru-cache'
 import { scriptHash } from '../../../pipelines/chain/script.js'
-import { FileFault, lineAt } from './file.js'
+import { DefinitionFileError, lineAt } from './file.js'
 import { isWebUrl, scriptsOf } from './labels.js'
 
 /** Who mines blocks, by the addresses that its coinbases pay and the tags that they carry. */
@@ -82,13 +82,17 @@ export function parseMiningPools(text: string): MiningPools {
   const root = parseTree(text, errors, { allowTrailingComma: false, disallowComments: true })
   const [error] = errors
   if (error !== undefined)
-    throw new FileFault(lineAt(text, error.offset), `is not JSON: ${printParseErrorCode(error.error)}`)
-  if (root?.type !== 'array') throw new FileFault(1, 'must be an array of pools')
+    throw new DefinitionFileError(
+      lineAt(text, error.offset),
+      `is not JSON: ${printParseErrorCode(error.error)}`,
+    )
+  if (root?.type !== 'array') throw new DefinitionFileError(1, 'must be an array of pools')
   const seen = new Set<string>()
   const written = (root.children ?? []).map((node) => {
     const pool = poolOf(node, text)
     const called = pool.slug === undefined ? `pool ${pool.name}` : `slug ${pool.slug}`
-    if (seen.has(called)) throw new FileFault(lineAt(text, node.offset), `${called} is defined twice`)
+    if (seen.has(called))
+      throw new DefinitionFileError(lineAt(text, node.offset), `${called} is defined twice`)
     seen.add(called)
     return pool
   })
@@ -103,35 +107,35 @@ export function parseMiningPools(text: string): MiningPools {
 }
 
 function poolOf(node: Node, text: string): WrittenPool {
-  const fault = (at: Node, what: string): never => {
-    throw new FileFault(lineAt(text, at.offset), what)
+  const fail = (at: Node, what: string): never => {
+    throw new DefinitionFileError(lineAt(text, at.offset), what)
   }
-  if (node.type !== 'object') fault(node, 'a pool must be an object')
+  if (node.type !== 'object') fail(node, 'a pool must be an object')
   const field = (name: string): Node | undefined => findNodeAtLocation(node, [name])
   const texts = (name: string): string[] => {
     const list = field(name)
     if (list === undefined) return []
-    if (list.type !== 'array') return fault(list, `${name} must be an array of strings`)
+    if (list.type !== 'array') return fail(list, `${name} must be an array of strings`)
     return (list.children ?? []).map((each) => {
       const value: unknown = getNodeValue(each)
       return typeof value === 'string' && value.trim() !== ''
         ? value
-        : fault(each, `${name} must contain strings only`)
+        : fail(each, `${name} must contain strings only`)
     })
   }
   const optional = (name: string): string | undefined => {
     const found = field(name)
     if (found === undefined || found.type === 'null') return undefined
     const value: unknown = getNodeValue(found)
-    return typeof value === 'string' ? value : fault(found, `${name} must be a string`)
+    return typeof value === 'string' ? value : fail(found, `${name} must be a string`)
   }
   const name = optional('name') ?? ''
-  if (name.trim() === '') fault(field('name') ?? node, 'a pool must have a name')
+  if (name.trim() === '') fail(field('name') ?? node, 'a pool must have a name')
   const slug = optional('slug')
-  if (slug?.trim() === '') fault(field('slug') ?? node, 'slug must not be empty')
+  if (slug?.trim() === '') fail(field('slug') ?? node, 'slug must not be empty')
   for (const [key, value] of Object.entries({ name, slug }))
     if (value?.trim().toLowerCase() === UNKNOWN.slug)
-      fault(
+      fail(
         field(key) ?? node,
         `${key} must not be ${UNKNOWN.name}: this name is reserved for all other miners`,
       )

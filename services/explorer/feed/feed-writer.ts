@@ -39,7 +39,7 @@ export class FeedWriter {
   readonly #tables: Tables
   readonly #whales: WhaleWatch
   #statsAt = 0
-  #poolVersion = 0
+  #mempoolVersion = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor(feed: Feed, state: State, tables: Tables, whales: WhaleWatch) {
@@ -78,19 +78,19 @@ export class FeedWriter {
   }
 
   /** Call when the heads are adopted. */
-  tell({ events, whales }: News): void {
+  publish({ events, whales }: News): void {
     for (const { channel, data, seq } of events) this.#feed.publish(channel, data, seq)
-    this.#whales.tell(whales)
-    this.#tellStats()
+    this.#whales.publish(whales)
+    this.#publishStats()
   }
 
   /** Call when the pool may have changed. */
-  poolChanged(): void {
-    if (this.#state.pool.version === this.#poolVersion || this.#timer !== undefined) return
+  mempoolChanged(): void {
+    if (this.#state.pool.version === this.#mempoolVersion || this.#timer !== undefined) return
     const wait = Math.max(0, this.#statsAt + STATS_EVERY_MS - Date.now())
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#tellStats()
+      this.#publishStats()
     }, wait)
     this.#timer.unref()
   }
@@ -99,11 +99,11 @@ export class FeedWriter {
     clearTimeout(this.#timer)
   }
 
-  #tellStats(): void {
+  #publishStats(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#statsAt = Date.now()
-    this.#poolVersion = this.#state.pool.version
+    this.#mempoolVersion = this.#state.pool.version
     this.#feed.publish('stats', statsSummary(this.#state.chain, this.#state.pool, this.#state.indexer()))
   }
 

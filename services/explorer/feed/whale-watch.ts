@@ -4,7 +4,7 @@ import type { Definitions } from '../definitions/definitions.js'
 import type { Feed } from './feed.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
 import type { WhaleAlert } from '../reads/shapes.js'
-import { confirmedAlerts, type Naming, pooledAlert } from '../reads/mempool/whale-rows.js'
+import { confirmedAlerts, type Naming, unconfirmedAlert } from '../reads/mempool/whale-rows.js'
 import type { State } from '../state/state.js'
 import { type Tables, whalesIn } from '../tables/tables.js'
 
@@ -18,7 +18,7 @@ export interface WhaleWatchParts {
 }
 
 /** Transactions remembered as told: far more than are between two sightings of one. */
-const MOST_TOLD = 50_000
+const MOST_PUBLISHED = 50_000
 
 /**
  * Tells each transaction that moves much once, when it is first seen: in the pool, or in a block. What was there when the
@@ -26,21 +26,21 @@ const MOST_TOLD = 50_000
  */
 export class WhaleWatch {
   readonly #parts: WhaleWatchParts
-  readonly #told = new LRUCache<string, true>({ max: MOST_TOLD })
+  readonly #published = new LRUCache<string, true>({ max: MOST_PUBLISHED })
 
   constructor(parts: WhaleWatchParts) {
     this.#parts = parts
   }
 
   /** Call in the turn in which these are in the pool, or are known whole there. */
-  pooled(txs: readonly ShownTx[]): void {
+  inMempool(txs: readonly ShownTx[]): void {
     const { feed, state, threshold } = this.#parts
     const naming = this.#naming()
     if (naming === undefined) return
     for (const tx of txs) {
       if (tx.moved === undefined || tx.moved <= threshold || !this.#isFirst(tx.txid)) continue
       // Until the pool is loaded nobody could have seen it come.
-      if (state.isPoolLoaded) feed.publish('whale-alerts', pooledAlert(tx, naming))
+      if (state.isMempoolLoaded) feed.publish('whale-alerts', unconfirmedAlert(tx, naming))
     }
   }
 
@@ -52,13 +52,13 @@ export class WhaleWatch {
     return confirmedAlerts(await whalesIn(tables, threshold, blocks), { tables }, naming)
   }
 
-  tell(alerts: readonly WhaleAlert[]): void {
+  publish(alerts: readonly WhaleAlert[]): void {
     for (const alert of alerts) if (this.#isFirst(alert.txid)) this.#parts.feed.publish('whale-alerts', alert)
   }
 
   #isFirst(txid: string): boolean {
-    if (this.#told.has(txid)) return false
-    this.#told.set(txid, true)
+    if (this.#published.has(txid)) return false
+    this.#published.set(txid, true)
     return true
   }
 

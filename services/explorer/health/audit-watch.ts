@@ -107,10 +107,10 @@ export class AuditWatch {
     const day = recent[Math.floor(Math.random() * recent.length)]?.time ?? tip.time
     await countDay({ db, view, head: view.head }, dayOf(day), found)
     moving.expect('hash of the tip', tip.hash, await this.#hashAt(node, tip.height))
-    const told = new Set(await node.poolTxids(signal))
+    const reported = new Set(await node.mempoolTxids(signal))
     const held = new Set([...state.pool.values()].map(({ txid }) => txid))
-    for (const txid of new Set([...told, ...held]))
-      moving.expect(`unconfirmed ${txid}`, held.has(txid), told.has(txid))
+    for (const txid of new Set([...reported, ...held]))
+      moving.expect(`unconfirmed ${txid}`, held.has(txid), reported.has(txid))
     // A reorganisation meanwhile: what was looked at is no longer of the chain.
     const isOfChain = state.chain.view?.isCanonical(view.head.tipHeight, view.head.tipHash) === true
     const isStill = isOfChain && (await newestFence(db)) === fence

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { coded, isDefect } from '../../../pipelines/errors.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
-import type { NodeNetworkInfo, NodePoolInfo } from '../../../pipelines/node/replies.js'
+import type { NodeNetworkInfo, NodeMempoolInfo } from '../../../pipelines/node/replies.js'
 import type { Logger } from '../../../pipelines/logger.js'
 
 /** The node does not answer; told to clients as 503. */
@@ -19,7 +19,7 @@ export interface NodeHealth {
   readonly blockchainSize: number
   /** Undefined where it cannot be read from here. */
   readonly dataDir: DataDir | undefined
-  readonly pool: NodePoolInfo
+  readonly pool: NodeMempoolInfo
   readonly network: NodeNetworkInfo
   /** Seconds. */
   readonly uptime: number
@@ -71,7 +71,7 @@ export class NodeWatch {
       const client = await this.#client()
       const [blockchainSize, pool, network, uptime, dataDir] = await Promise.all([
         client.chainBytes(late),
-        client.poolInfo(late),
+        client.mempoolInfo(late),
         client.networkInfo(late),
         client.uptime(late),
         this.#dataDir(),

@@ -21,7 +21,7 @@ import type { State } from '../state/state.js'
 import type { Tables } from '../tables/tables.js'
 import type { WhaleWatch } from '../feed/whale-watch.js'
 
-export interface PoolFollowerParts {
+export interface MempoolFollowerParts {
   readonly state: State
   readonly feed: Feed
   readonly log: EventLog
@@ -40,8 +40,8 @@ const WAIT_MS = 1_000
  * Follows topic `node` into the pool. An event takes effect when the head has reached the position of the chain at which it was
  * seen, with the inputs of its transactions found; where the head is ahead, the overlays of the heads beyond it stay on top.
  */
-export class PoolFollower {
-  readonly #parts: PoolFollowerParts
+export class MempoolFollower {
+  readonly #parts: MempoolFollowerParts
   #events: MempoolEvents
   #next = 0
   /** The pool holds an overlay for each head beyond this position. */
@@ -53,7 +53,7 @@ export class PoolFollower {
   /** Transactions of which some input's value is not known. */
   #unresolved = new Set<string>()
 
-  constructor(parts: PoolFollowerParts) {
+  constructor(parts: MempoolFollowerParts) {
     this.#parts = parts
     this.#events = new MempoolEvents(parts.log, parts.logger)
   }
@@ -85,7 +85,7 @@ export class PoolFollower {
       else {
         // Brokers that have just chosen a leader may hand out less than there is.
         const isAll = async (): Promise<boolean> =>
-          state.isPoolLoaded || this.#next > (await log.last('node'))
+          state.isMempoolLoaded || this.#next > (await log.last('node'))
         if ((await reading(isAll)) === true) await this.#finishLoading(signal)
         await log.wait('node', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
         if (await endsBefore(log, 'node', this.#next)) {
@@ -117,7 +117,7 @@ export class PoolFollower {
     for (const tx of found) if (isResolved(tx)) this.#unresolved.delete(tx.txid)
     if (found.length === 0) return
     state.pool.update(found)
-    whales.pooled(found)
+    whales.inMempool(found)
   }
 
   async #take(step: MempoolStep, signal: AbortSignal): Promise<void> {
@@ -134,7 +134,7 @@ export class PoolFollower {
       const entries = await this.#resolved(step.entries)
       await this.#apply(seenAt, entries, signal, () => {
         state.pool.replace(entries, seenAt)
-        whales.pooled(entries)
+        whales.inMempool(entries)
         if (feed.lastOf('mempool') < enteredBefore) feed.begin('mempool', enteredBefore)
       })
       return
@@ -154,7 +154,7 @@ export class PoolFollower {
         for (const [index, { txid, fee, vsize }] of some.entries())
           feed.publish('mempool', { txid, fee: fee.toString(), vsize }, delta.enteredBefore + index + 1)
       }
-      whales.pooled(entered)
+      whales.inMempool(entered)
     })
   }
 
@@ -223,7 +223,7 @@ export class PoolFollower {
     make: () => void,
   ): Promise<void> {
     const { state } = this.#parts
-    for (let done = -1; state.isPoolLoaded && !signal.aborted;) {
+    for (let done = -1; state.isMempoolLoaded && !signal.aborted;) {
       const to = Math.max(this.#overlaidFrom, this.#searchedTo)
       if (seenAt >= to || done === to) break
       if (await this.#layBySearch([...state.pool.entries(), ...entered], { from: seenAt, to }, signal))
@@ -237,7 +237,7 @@ export class PoolFollower {
   /** Tells the state that the pool is there, as it stands beside the head. */
   async #finishLoading(signal: AbortSignal): Promise<void> {
     const { state } = this.#parts
-    while (!state.isPoolLoaded && !signal.aborted) {
+    while (!state.isMempoolLoaded && !signal.aborted) {
       const span = { from: this.#seenAt, to: this.#overlaidFrom }
       if (span.from >= span.to || (await this.#layBySearch([...state.pool.entries()], span, signal)))
         state.poolLoaded()

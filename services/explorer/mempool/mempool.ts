@@ -13,7 +13,7 @@ export interface Overlay {
 }
 
 /** What answers may ask of the pool. */
-export interface PoolView {
+export interface MempoolView {
   readonly size: number
   get(txid: string): ShownTx | undefined
   values(): Iterable<ShownTx>
@@ -34,7 +34,7 @@ const byAge = (one: ShownTx, other: ShownTx): number =>
  * `chain`, and upon it what the heads beyond that position confirm and give back. So a transaction is at each moment either
  * on the head's chain or here, and never in both.
  */
-export class Pool implements PoolView {
+export class Mempool implements MempoolView {
   readonly #entries = new Map<string, ShownTx>()
   /** Of the entries those that blocks have confirmed or contradicted, which the poller has not told yet. */
   readonly #hidden = new Set<string>()

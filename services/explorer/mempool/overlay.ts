@@ -8,11 +8,11 @@ import type { Head } from '../../../pipelines/tables/head.js'
 import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
 import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
 import { shownTx, type ShownTx } from './shown-tx.js'
-import { type ChainedTx, type Overlay, type Pool, returnable } from './mempool.js'
-import { placesOfBlock, type Tables } from '../tables/tables.js'
+import { type ChainedTx, type Overlay, type Mempool, returnable } from './mempool.js'
+import { locationsOfBlock, type Tables } from '../tables/tables.js'
 
 /** What consecutive heads did together: blocks that came and went between are in neither list. Both lowest first. */
-export function foldHeads(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
+export function netChange(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
   connected: BlockId[]
   disconnected: BlockId[]
 } {
@@ -48,8 +48,8 @@ const MOST_RETURNED = 50_000
  * What these heads mean for the pool until its own next event tells.
  * @throws DatabaseUnavailable.
  */
-async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tables): Promise<Overlay> {
-  const { connected, disconnected } = foldHeads(heads)
+async function overlayOf(heads: readonly Head[], pool: Mempool, tables: Tables): Promise<Overlay> {
+  const { connected, disconnected } = netChange(heads)
   const confirmed = await txidsOf(connected, tables)
   const spent =
     connected.length <= MOST_BLOCKS_SEARCHED_FOR_CONFLICTS
@@ -67,7 +67,7 @@ async function overlayOf(heads: readonly Head[], pool: Pool, tables: Tables): Pr
  * heads all but the last are taken together, as the pool would join their overlays.
  * @throws DatabaseUnavailable.
  */
-export async function overlaysOf(heads: readonly Head[], pool: Pool, tables: Tables): Promise<Overlay[]> {
+export async function overlaysOf(heads: readonly Head[], pool: Mempool, tables: Tables): Promise<Overlay[]> {
   const cut = Math.max(0, heads.length - MOST_HEADS_APART)
   const parts = [...(cut > 0 ? [heads.slice(0, cut)] : []), ...heads.slice(cut).map((head) => [head])]
   const overlays: Overlay[] = []
@@ -90,19 +90,19 @@ export async function overlayBySearch(
   txs: readonly ShownTx[],
   span: Span,
   view: ChainView,
-  pool: Pool,
+  pool: Mempool,
   tables: Tables,
 ): Promise<Overlay> {
   const blocks = await disconnectedWithin(span, view, tables)
   const chained = await txsOfAll(blocks, networkNamed(view.head.chain), pool, tables)
   const all = [...txs, ...chained.map(({ tx }) => tx)]
-  const [places, spends] = await Promise.all([
-    tables.places.getAll(all.map((tx) => tx.txid)),
+  const [locations, spends] = await Promise.all([
+    tables.locations.getAll(all.map((tx) => tx.txid)),
     tables.spends.getAll(all.flatMap((tx) => tx.outpoints.map((outpoint) => outpoint.slice(0, 64)))),
   ])
   const confirmed = new Set<string>()
-  for (const [txid, found] of places)
-    if (found.some((place) => view.isCanonical(place.height, place.blockHash))) confirmed.add(txid)
+  for (const [txid, found] of locations)
+    if (found.some((location) => view.isCanonical(location.height, location.blockHash))) confirmed.add(txid)
   const spent = new Set<string>()
   for (const [txid, found] of spends)
     for (const { prevVout, height, blockHash } of found)
@@ -127,7 +127,7 @@ async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: T
 async function txsOfAll(
   blocks: readonly BlockId[],
   network: Network,
-  pool: Pool,
+  pool: Mempool,
   tables: Tables,
 ): Promise<ChainedTx[]> {
   const chained: ChainedTx[] = []
@@ -152,7 +152,7 @@ async function txidsOf(blocks: readonly BlockId[], tables: Tables): Promise<Set<
   return txids
 }
 
-async function spentBy(txids: ReadonlySet<string>, pool: Pool, tables: Tables): Promise<Set<string>> {
+async function spentBy(txids: ReadonlySet<string>, pool: Mempool, tables: Tables): Promise<Set<string>> {
   const spent = new Set<string>()
   const unknown: string[] = []
   for (const txid of txids) {
@@ -165,19 +165,21 @@ async function spentBy(txids: ReadonlySet<string>, pool: Pool, tables: Tables): 
   return spent
 }
 
-async function txsOf(block: BlockId, network: Network, pool: Pool, tables: Tables): Promise<ChainedTx[]> {
-  const places = await placesOfBlock(tables, block, 0, 0xffff_ffff)
+async function txsOf(block: BlockId, network: Network, pool: Mempool, tables: Tables): Promise<ChainedTx[]> {
+  const locations = await locationsOfBlock(tables, block, 0, 0xffff_ffff)
   const [bodies, witnesses] = await Promise.all([
-    tables.bodies.getAll(places.map((place) => place.txid)),
-    tables.witnesses.getAll(places.filter((place) => place.wtxid !== place.txid).map((place) => place.wtxid)),
+    tables.bodies.getAll(locations.map((location) => location.txid)),
+    tables.witnesses.getAll(
+      locations.filter((location) => location.wtxid !== location.txid).map((location) => location.wtxid),
+    ),
   ])
   const txs: ChainedTx[] = []
-  for (const place of places) {
-    const stored = bodies.get(place.txid)
+  for (const location of locations) {
+    const stored = bodies.get(location.txid)
     if (stored === undefined) continue
-    const tx = parseBody(stored.body, witnesses.get(place.wtxid))
+    const tx = parseBody(stored.body, witnesses.get(location.wtxid))
     const coins = decodePrevouts(stored.prevouts)
-    const firstSeen = pool.known(place.txid)?.firstSeen ?? place.time
+    const firstSeen = pool.known(location.txid)?.firstSeen ?? location.time
     const fee = tx.isCoinbase ? 0n : sumOf(coins) - sumOf(tx.outputs)
     const entry = { raw: serializeTx(tx, true), fee, firstSeen, network }
     txs.push({ tx: shownTx(entry, coins), isCoinbase: tx.isCoinbase })

@@ -1,5 +1,5 @@
 import { sumOf } from '../../../pipelines/chain/amount.js'
-import { inputShowsDilithium } from '../../../pipelines/chain/dilithium.js'
+import { hasDilithiumSignature } from '../../../pipelines/chain/dilithium.js'
 import { movedBy } from '../../../pipelines/chain/moved.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
 import { outpointsOf, type Prevout } from '../../../pipelines/chain/prevout.js'
@@ -41,7 +41,9 @@ export function shownTx(
     value: sumOf(tx.outputs),
     outpoints: outpointsOf(tx),
     coins: known,
-    isDilithium: tx.inputs.some((input, index) => inputShowsDilithium(input, known[index]?.script, network)),
+    isDilithium: tx.inputs.some((input, index) =>
+      hasDilithiumSignature(input, known[index]?.script, network),
+    ),
     changes: changesOf(tx, known),
     moved: known.includes(undefined) ? undefined : movedBy(tx, known),
   }

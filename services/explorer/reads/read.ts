@@ -4,7 +4,7 @@ import type { NodeHealth } from '../health/node-health.js'
 import type { ChainState } from '../state/state.js'
 import type { IndexerFigures } from '../state/indexer-status.js'
 import type { Tables } from '../tables/tables.js'
-import type { PoolView } from '../mempool/mempool.js'
+import type { MempoolView } from '../mempool/mempool.js'
 import type { Definitions } from '../definitions/definitions.js'
 
 /**
@@ -17,7 +17,7 @@ export type Freshness = 'head' | 'pool' | 'live' | 'outside'
 export type Arguments = Readonly<Record<string, TSchema>>
 
 /** What the node says of itself. */
-export interface NodeAsked {
+export interface NodeStatus {
   /** @throws NodeUnavailable. */
   health(): Promise<NodeHealth>
 }
@@ -28,10 +28,10 @@ export interface NodeAsked {
  */
 export interface ReadContext {
   readonly chain: ChainState
-  readonly pool: PoolView
+  readonly pool: MempoolView
   readonly tables: Tables
   readonly definitions: Pick<Definitions, 'labels' | 'pools'>
-  readonly node: NodeAsked
+  readonly node: NodeStatus
   indexer(): IndexerFigures
 }
 

@@ -17,7 +17,7 @@ import { servingDatabase } from '../../../pipelines/tables/serving.js'
 import { newestClaim, newestFence } from '../../../pipelines/tables/writers.js'
 import type { FeedWriter } from '../feed/feed-writer.js'
 import { overlayBySearch, overlaysOf } from '../mempool/overlay.js'
-import type { PoolFollower } from '../mempool/follower.js'
+import type { MempoolFollower } from '../mempool/follower.js'
 import { blockAt } from '../tables/blocks.js'
 import { nextDays } from './days.js'
 import { commonLength, nextRecentBlocks } from './recent-blocks.js'
@@ -30,7 +30,7 @@ import type { Tables } from '../tables/tables.js'
 export interface HeadFollowerParts {
   readonly state: State
   readonly writer: FeedWriter
-  readonly pool: PoolFollower
+  readonly pool: MempoolFollower
   readonly log: EventLog
   /** The database that the settings name; the one that serves for it is found. */
   readonly db: Database
@@ -272,7 +272,7 @@ export class HeadFollower {
     const next = await stateOf(view, fence, source.tables, before)
     const events = await writer.eventsOf(heads, source.tables)
     if ((await source.tables.fence()) !== fence || !(await this.#adopt(heads, next, source))) return
-    writer.tell(events)
+    writer.publish(events)
     logger.debug({ height: next.height, tip: next.tipHash, position: next.position }, 'head adopted')
   }
 

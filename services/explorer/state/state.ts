@@ -1,7 +1,7 @@
 import type { Network } from '../../../pipelines/chain/networks.js'
 import type { ChainView } from '../../../pipelines/tables/chain-view.js'
 import type { Upgrade } from '../../../pipelines/tables/migrate.js'
-import { type Overlay, Pool } from '../mempool/mempool.js'
+import { type Overlay, Mempool } from '../mempool/mempool.js'
 import type { BlockRow } from '../tables/blocks.js'
 import type { Days } from './days.js'
 import type { RecentBlocks } from './recent-blocks.js'
@@ -44,7 +44,7 @@ export type SeenNode = Pick<AppliedHeartbeat, 'timeMs' | 'nodeHeight'>
 
 /** What the explorer holds: the chain of its head, the pool beside it, the last heartbeat. Changes in one turn, never between. */
 export class State {
-  readonly pool = new Pool()
+  readonly pool = new Mempool()
   #chain: ChainState = NO_CHAIN
   #chainLoaded = false
   #poolLoaded = false
@@ -87,7 +87,7 @@ export class State {
     return indexerFigures(this.#chain, this.heartbeat, Date.now())
   }
 
-  get isPoolLoaded(): boolean {
+  get isMempoolLoaded(): boolean {
     return this.#poolLoaded
   }
 

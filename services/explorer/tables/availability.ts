@@ -8,7 +8,7 @@ import {
 import { isMigrated } from '../../../pipelines/tables/migrate.js'
 
 /** What reads ask of a database. */
-export interface Asked {
+export interface QueryRunner {
   /** Whether it is there: where it is not, every query fails at once. */
   readonly connected: boolean
   /** Whether many queries wait for their turn. */
@@ -42,7 +42,7 @@ const MOST_WAITING = 4_000
  * waiting for a connection, and one under way fails within a second. A database that is busy, but answers anything at all, is
  * there. What passes is told as DatabaseUnavailable; a query that is refused, or another error of ours, stays what it is.
  */
-export class AvailableDatabase implements Asked {
+export class AvailableDatabase implements QueryRunner {
   #connected = false
   #running = 0
   readonly #waiting: (() => void)[] = []
@@ -92,7 +92,7 @@ export class AvailableDatabase implements Asked {
   }
 
   /** Another database of the same server: there when this one is, and its queries stand in the same line. */
-  on(db: Pick<Database, 'query'>): Asked {
+  on(db: Pick<Database, 'query'>): QueryRunner {
     const isConnected = (): boolean => this.#connected
     const isCrowded = (): boolean => this.isCrowded
     return {
@@ -114,25 +114,25 @@ export class AvailableDatabase implements Asked {
   ): Promise<T[]> {
     if (!this.#connected) throw new DatabaseUnavailable('database unreachable')
     signal?.throwIfAborted()
-    const asked = new AbortController()
+    const requested = new AbortController()
     const leave = (): void => {
-      asked.abort(signal?.reason)
+      requested.abort(signal?.reason)
     }
     const timer = setTimeout(() => {
-      asked.abort(new DatabaseUnavailable('query timed out'))
+      requested.abort(new DatabaseUnavailable('query timed out'))
     }, QUERY_DEADLINE_MS)
     signal?.addEventListener('abort', leave, { once: true })
-    this.#asked.add(asked)
+    this.#asked.add(requested)
     try {
-      await this.#turn(asked.signal)
+      await this.#turn(requested.signal)
       try {
-        return await this.#ask<T>(db, sql, params, asked.signal)
+        return await this.#ask<T>(db, sql, params, requested.signal)
       } finally {
         this.#running--
         this.#waiting.shift()?.()
       }
     } finally {
-      this.#asked.delete(asked)
+      this.#asked.delete(requested)
       signal?.removeEventListener('abort', leave)
       clearTimeout(timer)
     }
@@ -152,8 +152,8 @@ export class AvailableDatabase implements Asked {
         resolve()
       }
       const giveUp = (): void => {
-        const place = this.#waiting.indexOf(begin)
-        if (place >= 0) this.#waiting.splice(place, 1)
+        const location = this.#waiting.indexOf(begin)
+        if (location >= 0) this.#waiting.splice(location, 1)
         reject(signal.reason as Error)
       }
       this.#waiting.push(begin)
@@ -221,7 +221,7 @@ export class AvailableDatabase implements Asked {
   #abortAll(why: string): void {
     const reason = new DatabaseUnavailable(why)
     // A query that ends lets the next one begin, which is then ended in its turn.
-    for (const asked of [...this.#asked]) asked.abort(reason)
+    for (const requested of [...this.#asked]) requested.abort(reason)
   }
 }
 

@@ -74,7 +74,7 @@ export class Gatherer<V> implements Lookup<V> {
     signal?.throwIfAborted()
     const waiters = new Map<string, Waiter<V>>()
     const found = new Map<string, V>()
-    const asked = [...new Set(keys)].map((key) =>
+    const requested = [...new Set(keys)].map((key) =>
       new Promise<V | undefined>((resolve, reject) => {
         const waiter = { resolve, reject }
         waiters.set(key, waiter)
@@ -89,7 +89,7 @@ export class Gatherer<V> implements Lookup<V> {
     }
     signal?.addEventListener('abort', leave)
     try {
-      await Promise.all(asked)
+      await Promise.all(requested)
       return found
     } finally {
       signal?.removeEventListener('abort', leave)

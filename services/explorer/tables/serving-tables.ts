@@ -6,7 +6,7 @@ import { Tables } from './tables.js'
  */
 export class ServingTables extends Tables {
   constructor(first: Tables) {
-    super(first.asked, undefined, first)
+    super(first.requested, undefined, first)
   }
 
   /** Call in the turn in which a state of the other database is adopted. */

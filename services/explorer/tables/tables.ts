@@ -1,27 +1,32 @@
 import { LRUCache } from 'lru-cache'
 import type { BlockId } from '../../../pipelines/chain/block.js'
 import { type Body, readBodies } from '../../../pipelines/tables/bodies.js'
-import { SCRIPT_TX_COLUMNS, SPENDS, TX_PLACES, TX_WITNESSES } from '../../../pipelines/tables/chain-tables.js'
+import {
+  SCRIPT_TX_COLUMNS,
+  SPENDS,
+  TX_LOCATIONS,
+  TX_WITNESSES,
+} from '../../../pipelines/tables/chain-tables.js'
 import { KEYS, type Querier } from '../../../pipelines/tables/keys.js'
 import { type SelectedRow, Selection } from '../../../pipelines/tables/selection.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
-import type { Asked } from './availability.js'
+import type { QueryRunner } from './availability.js'
 import { Gatherer, type Lookup } from './gather.js'
 
 /** Where a transaction is: a row of the block that holds it. */
-export type Place = SelectedRow<typeof TX_PLACES.columns>
+export type TxLocation = SelectedRow<typeof TX_LOCATIONS.columns>
 /** An input that spends an output, as a row of the block that holds the spender. */
 export type Spend = SelectedRow<typeof SPENDS.columns>
 /** A transaction of a script, with the script's totals after it. Amounts in base units. */
 export type ScriptRow = SelectedRow<typeof SCRIPT_TX_COLUMNS>
 
-const PLACE = new Selection(TX_PLACES.columns)
+const LOCATION = new Selection(TX_LOCATIONS.columns)
 const WITNESS = new Selection(TX_WITNESSES.columns)
 const SPEND = new Selection(SPENDS.columns)
 const SCRIPT_ROW = new Selection(SCRIPT_TX_COLUMNS)
 
 interface Gatherers {
-  readonly places: Gatherer<readonly Place[]>
+  readonly locations: Gatherer<readonly TxLocation[]>
   readonly bodies: Gatherer<Body>
   readonly witnesses: Gatherer<Buffer>
   readonly ownWitnesses: Gatherer<ReadonlyMap<string, Buffer>>
@@ -49,7 +54,7 @@ export class Tables {
   #long: LRUCache<string, true>
 
   constructor(
-    private db: Asked,
+    private db: QueryRunner,
     private readonly signal?: AbortSignal,
     whole?: Tables,
   ) {
@@ -72,7 +77,7 @@ export class Tables {
 
   #newGatherers(): Gatherers {
     return {
-      places: new Gatherer({ load: (...keys) => this.#loadPlaces(...keys) }),
+      locations: new Gatherer({ load: (...keys) => this.#loadLocations(...keys) }),
       bodies: new Gatherer({ load: (keys, signal) => readBodies(this.#until(signal), keys) }),
       witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(KEYS, ...keys) }),
       ownWitnesses: new Gatherer({ load: (...keys) => this.#loadOwnWitnesses(...keys) }),
@@ -82,9 +87,9 @@ export class Tables {
     }
   }
 
-  get places(): Lookup<readonly Place[]> {
+  get locations(): Lookup<readonly TxLocation[]> {
     this.#hasRead = true
-    return this.#gatherers.places.until(this.signal)
+    return this.#gatherers.locations.until(this.signal)
   }
 
   get bodies(): Lookup<Body> {
@@ -110,7 +115,7 @@ export class Tables {
     return new Tables(this.db, signal, this)
   }
 
-  get asked(): Asked {
+  get requested(): QueryRunner {
     return this.db
   }
 
@@ -185,9 +190,9 @@ export class Tables {
     return new Map([['', BigInt(row?.fence ?? 0)]])
   }
 
-  async #loadPlaces(...[keys, signal]: Keys): Promise<Map<string, Place[]>> {
+  async #loadLocations(...[keys, signal]: Keys): Promise<Map<string, TxLocation[]>> {
     const rows = `FROM tx_places WHERE txid IN ${KEYS}`
-    return groupBy(await PLACE.queryByKeys(this.#until(signal), rows, keys), ({ txid }) => txid)
+    return groupBy(await LOCATION.queryByKeys(this.#until(signal), rows, keys), ({ txid }) => txid)
   }
 
   /** @param wtxids a query or literal of them, made of `KEYS`. */
@@ -234,50 +239,54 @@ function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<st
 }
 
 /** Places of the transactions of a block with these indexes, in order, each once. */
-export async function placesOfBlock(
+export async function locationsOfBlock(
   tables: Querier,
   block: BlockId,
   from: number,
   to: number,
-): Promise<Place[]> {
+): Promise<TxLocation[]> {
   const rows = `FROM block_txs WHERE height = {height:UInt32} AND block_hash = unhex({hash:String})
     AND tx_index BETWEEN {from:UInt32} AND {to:UInt32} ORDER BY tx_index LIMIT 1 BY tx_index`
-  return PLACE.query(tables, rows, { height: block.height, hash: block.hash, from, to })
+  return LOCATION.query(tables, rows, { height: block.height, hash: block.hash, from, to })
 }
 
 /** Places of the newest visible transactions, newest first. */
-export async function newestPlaces(
+export async function newestLocations(
   tables: Querier,
   tipHeight: number,
   filter: string,
   count: number,
-): Promise<Place[]> {
+): Promise<TxLocation[]> {
   // Each block has a transaction, so that the newest `count` blocks hold as many.
   const rows = `FROM block_txs WHERE height BETWEEN {from:UInt32} AND {tip:UInt32} AND ${filter}
     ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}`
-  return PLACE.query(tables, rows, { from: Math.max(0, tipHeight - count + 1), tip: tipHeight })
+  return LOCATION.query(tables, rows, { from: Math.max(0, tipHeight - count + 1), tip: tipHeight })
 }
 
 /** Places of the newest visible transactions that move more than a value (base units), newest first. */
-export async function whalePlaces(
+export async function whaleLocations(
   tables: Querier,
   least: bigint,
   filter: string,
   count: number,
-): Promise<Place[]> {
+): Promise<TxLocation[]> {
   // Granule after granule, newest first, of those that the index does not leave out: it ends with the last one that is needed.
   const rows = `FROM block_txs WHERE moved > {least:UInt64} AND ${filter}
     ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}
     SETTINGS max_threads = 1, max_block_size = 1024`
-  return PLACE.query(tables, rows, { least: least.toString() })
+  return LOCATION.query(tables, rows, { least: least.toString() })
 }
 
 /** Places of the transactions of these blocks that move more than a value (base units), in the order of the chain. */
-export async function whalesIn(tables: Querier, least: bigint, blocks: readonly BlockId[]): Promise<Place[]> {
+export async function whalesIn(
+  tables: Querier,
+  least: bigint,
+  blocks: readonly BlockId[],
+): Promise<TxLocation[]> {
   const heights = blocks.map(({ height }) => height)
   const rows = `FROM block_txs WHERE moved > {least:UInt64} AND height BETWEEN {from:UInt32} AND {to:UInt32}
     AND block_hash IN ${KEYS} ORDER BY height, tx_index LIMIT 1 BY height, block_hash, tx_index`
   const params = { least: least.toString(), from: Math.min(...heights), to: Math.max(...heights) }
   const hashes = blocks.map(({ hash }) => hash)
-  return PLACE.queryByKeys(tables, rows, hashes, params)
+  return LOCATION.queryByKeys(tables, rows, hashes, params)
 }

@@ -2,7 +2,7 @@ import { outpoint } from './coin-set.js'
 import type { SimBlock } from './sim-block.js'
 import type { SimChain } from './sim-chain.js'
 
-export interface FoldedCoin {
+export interface NaiveCoin {
   readonly txid: string
   readonly vout: number
   readonly script: string
@@ -10,7 +10,7 @@ export interface FoldedCoin {
   readonly height: number
 }
 
-export interface FoldedRow {
+export interface NaiveRow {
   readonly txid: string
   readonly height: number
   readonly index: number
@@ -23,9 +23,9 @@ export interface FoldedRow {
  * serialised blocks only and shares nothing with the coins that the chain itself keeps. What can be spent is written here once
  * more, on purpose.
  */
-export class Fold {
-  readonly #coins = new Map<string, FoldedCoin>()
-  readonly #history = new Map<string, FoldedRow[]>()
+export class NaiveState {
+  readonly #coins = new Map<string, NaiveCoin>()
+  readonly #history = new Map<string, NaiveRow[]>()
   supply = 0n
   transactions = 0
 
@@ -53,7 +53,7 @@ export class Fold {
   }
 
   /** Unspent outputs by `txid:vout`. */
-  utxos(): ReadonlyMap<string, FoldedCoin> {
+  utxos(): ReadonlyMap<string, NaiveCoin> {
     return this.#coins
   }
 
@@ -67,7 +67,7 @@ export class Fold {
   }
 
   /** The transactions that pay a script or spend from it, oldest first. */
-  history(script: string): readonly FoldedRow[] {
+  history(script: string): readonly NaiveRow[] {
     return this.#history.get(script) ?? []
   }
 
@@ -84,7 +84,7 @@ export class Fold {
     row(coin.script, 0n, coin.value)
   }
 
-  #addRow(script: string, row: FoldedRow): void {
+  #addRow(script: string, row: NaiveRow): void {
     const rows = this.#history.get(script) ?? []
     const last = rows.at(-1)
     if (last?.txid === row.txid && last.height === row.height) {

@@ -25,7 +25,7 @@ export interface PoolEntry {
 }
 
 /** The unconfirmed transactions: each spends unspent outputs of the chain or of another one, and no two spend the same. */
-export class Pool {
+export class Mempool {
   readonly #entries = new Map<string, PoolEntry>()
   readonly #spenders = new Map<string, PoolEntry>()
   /** Unspent outputs of pool transactions. */

@@ -1,17 +1,17 @@
 import { coins } from './block-json.js'
-import type { Pool, PoolEntry } from '../mempool/mempool.js'
+import type { Mempool, PoolEntry } from '../mempool/mempool.js'
 
 /** getrawmempool without detail. */
-export function poolIdsJson(pool: Pool): string {
+export function mempoolIdsJson(pool: Mempool): string {
   return `[${[...pool.entries()].map((entry) => `"${entry.tx.txid}"`).join(',')}]`
 }
 
 /** getrawmempool with detail. */
-export function poolJson(pool: Pool): string {
+export function mempoolJson(pool: Mempool): string {
   return `{${[...pool.entries()].map((entry) => `"${entry.tx.txid}":${entryJson(pool, entry)}`).join(',')}}`
 }
 
-export function entryJson(pool: Pool, entry: PoolEntry): string {
+export function entryJson(pool: Mempool, entry: PoolEntry): string {
   const { tx, weight, vsize, fee } = entry
   const ancestors = sumOf(pool.withAncestors(entry))
   const descendants = sumOf(pool.withDescendants(entry))
@@ -26,7 +26,7 @@ export function entryJson(pool: Pool, entry: PoolEntry): string {
 }
 
 /** getmempoolinfo. */
-export function poolInfoJson(pool: Pool): string {
+export function mempoolInfoJson(pool: Mempool): string {
   const { count, vsize, fee } = sumOf(pool.entries())
   return (
     `{"loaded":true,"size":${String(count)},"bytes":${String(vsize)},"usage":${String(64 + vsize * 3)},` +

@@ -12,7 +12,7 @@ import {
 import { blockJson, chainwork, coins, DIFFICULTY, openHeaderJson, openTxJson, spentBy } from './block-json.js'
 import { blockStatsJson } from './block-stats.js'
 import { BITS } from '../chain/genesis.js'
-import { entryJson, poolIdsJson, poolInfoJson, poolJson } from './mempool-json.js'
+import { entryJson, mempoolIdsJson, mempoolInfoJson, mempoolJson } from './mempool-json.js'
 import { ScriptJson } from './script-json.js'
 import type { SimBlock } from '../chain/sim-block.js'
 import type { Simulation } from '../simulation.js'
@@ -35,9 +35,12 @@ export class Rpc {
       ['getblock', (params) => this.#block(params)],
       ['getblockstats', ([which]) => blockStatsJson(this.#chain, this.#blockBy(which))],
       ['getchaintips', () => this.#chainTips()],
-      ['getrawmempool', ([verbose]) => (verbose === true ? poolJson(this.#pool) : poolIdsJson(this.#pool))],
+      [
+        'getrawmempool',
+        ([verbose]) => (verbose === true ? mempoolJson(this.#pool) : mempoolIdsJson(this.#pool)),
+      ],
       ['getmempoolentry', ([txid]) => this.#poolEntry(txid)],
-      ['getmempoolinfo', () => poolInfoJson(this.#pool)],
+      ['getmempoolinfo', () => mempoolInfoJson(this.#pool)],
       ['getrawtransaction', (params) => this.#transaction(params)],
       ['gettxout', (params) => this.#txOut(params)],
       ['gettxoutsetinfo', () => this.#txOutSet()],
@@ -147,11 +150,11 @@ export class Rpc {
     )
   }
 
-  #txOut([txid, vout, withPool = true]: Params): string {
+  #txOut([txid, vout, withMempool = true]: Params): string {
     const { tip } = this.#chain
     const confirmed = this.#chain.coins.get(String(txid), Number(vout))
-    const spentInPool = confirmed !== undefined && withPool === true && this.#pool.isSpent(confirmed)
-    const coin = spentInPool ? undefined : (confirmed ?? this.#pool.coins.get(String(txid), Number(vout)))
+    const spentInMempool = confirmed !== undefined && withMempool === true && this.#pool.isSpent(confirmed)
+    const coin = spentInMempool ? undefined : (confirmed ?? this.#pool.coins.get(String(txid), Number(vout)))
     if (coin === undefined) return 'null'
     return (
       `{"bestblock":"${tip.hash}","confirmations":${String(coin.height === undefined ? 0 : tip.height - coin.height + 1)},` +

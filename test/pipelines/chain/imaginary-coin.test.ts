@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { audit } from '../../../pipelines/audit/audit.js'
 import { CHECKS } from '../../../pipelines/audit/checks.js'
 import { type Network, NETWORKS, REGTEST } from '../../../pipelines/chain/networks.js'
-import { MovesMaker } from '../../../pipelines/materialize/apply/script-changes-maker.js'
+import { ScriptChangesMaker } from '../../../pipelines/materialize/apply/script-changes-maker.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
 import { Poller } from '../../../pipelines/poll/poller.js'
 import { decodeChainEvent } from '../../../pipelines/events/chain-event.js'
-import { Fold } from '../../../services/simnode/chain/naive-state.js'
+import { NaiveState } from '../../../services/simnode/chain/naive-state.js'
 import type { SimBlock } from '../../../services/simnode/chain/sim-block.js'
 import type { SimTx } from '../../../services/simnode/chain/sim-tx.js'
 import { type Simnode, startSimnode } from '../../../services/simnode/node.js'
@@ -205,7 +205,7 @@ describe('an imaginary coin, by an object of the table alone', () => {
   })
 
   it('has its own spellings of addresses, each of which finds the history of its script', async () => {
-    const fold = new Fold(node.chain)
+    const fold = new NaiveState(node.chain)
     const balances = fold.balances()
     const found = new Set<string>()
     const check = async (address: string, script: string): Promise<{ isDilithium: boolean }> => {
@@ -233,7 +233,7 @@ describe('an imaginary coin, by an object of the table alone', () => {
   })
 
   it('has its own supply, beyond that of the others', async () => {
-    const fold = new Fold(node.chain)
+    const fold = new NaiveState(node.chain)
     expect(fold.supply).toBeGreaterThan(21_000_000n * UNIT)
     expect((await pipeline.get('/stats/supply')).body).toEqual({
       circulatingSupply: fold.supply.toString(),
@@ -264,13 +264,13 @@ describe('an imaginary coin, by an object of the table alone', () => {
       position,
       value,
     }))
-    const maker = new MovesMaker()
+    const maker = new ScriptChangesMaker()
     try {
-      const { moves } = await maker.make(events, COIN)
-      expect(moves.blocks.map(({ row }) => row.hash)).toEqual(
+      const { scriptChanges } = await maker.make(events, COIN)
+      expect(scriptChanges.blocks.map(({ row }) => row.hash)).toEqual(
         events.map((_, height) => node.chain.at(height)?.hash),
       )
-      expect(moves.blocks.at(-1)?.row.subsidy).toBe(617_283_945n)
+      expect(scriptChanges.blocks.at(-1)?.row.subsidy).toBe(617_283_945n)
     } finally {
       await maker.close()
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { addressOf, decodeAddress } from '../../../pipelines/chain/address.js'
 import { blockHash, parseBlock, serializeHeader } from '../../../pipelines/chain/block.js'
-import { inputShowsDilithium } from '../../../pipelines/chain/dilithium.js'
+import { hasDilithiumSignature } from '../../../pipelines/chain/dilithium.js'
 import {
   MAIN,
   type Network,
@@ -97,7 +97,7 @@ describe('Bitcoin as an object of the table', () => {
     const script = Buffer.from(hex, 'hex')
     expect(scriptType(script, BITCOIN)).toBe(type)
     expect(addressOf(script, BITCOIN)).toBe(address)
-    expect(decodeAddress(address, BITCOIN)).toEqual({ script, askedAsDilithium: false })
+    expect(decodeAddress(address, BITCOIN)).toEqual({ script, isDilithiumSpelling: false })
     expect(decodeAddress(address, MAIN)).toBeUndefined()
   })
 
@@ -131,6 +131,9 @@ describe('Bitcoin as an object of the table', () => {
       sequence: 0,
       witness,
     }
-    expect([MAIN, BITCOIN].map((network) => inputShowsDilithium(input, p2mr, network))).toEqual([true, false])
+    expect([MAIN, BITCOIN].map((network) => hasDilithiumSignature(input, p2mr, network))).toEqual([
+      true,
+      false,
+    ])
   })
 })

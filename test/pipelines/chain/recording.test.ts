@@ -3,7 +3,7 @@ import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { addressOf, decodeAddress } from '../../../pipelines/chain/address.js'
 import { merkleRoot, parseBlock, serializeHeader } from '../../../pipelines/chain/block.js'
 import { difficultyOf, workOf } from '../../../pipelines/chain/difficulty.js'
-import { inputShowsDilithium } from '../../../pipelines/chain/dilithium.js'
+import { hasDilithiumSignature } from '../../../pipelines/chain/dilithium.js'
 import { scriptType } from '../../../pipelines/chain/script.js'
 import { parseBody, serializeTx, weightOf } from '../../../pipelines/chain/transaction.js'
 import type { NodeBlock, NodeTx } from '../../harness/node-json.js'
@@ -79,7 +79,7 @@ describe('the blocks of the recording', () => {
           script: Buffer.from(prevout?.scriptPubKey.hex ?? '', 'hex'),
         }))
         const isDilithium = tx.inputs.some((input, vin) =>
-          inputShowsDilithium(input, prevouts[vin]?.script, REGTEST),
+          hasDilithiumSignature(input, prevouts[vin]?.script, REGTEST),
         )
         expect(isDilithium, tx.txid).toBe(naivelyDilithium(told))
         if (isDilithium) found++
@@ -94,7 +94,7 @@ describe('addresses', () => {
     for (const [address, { scriptPubKey, kind }] of Object.entries(oracles.addresses)) {
       const decoded = decodeAddress(address, REGTEST)
       expect(decoded?.script.toString('hex'), address).toBe(scriptPubKey)
-      expect(decoded?.askedAsDilithium).toBe(kind === 'dil_bech32')
+      expect(decoded?.isDilithiumSpelling).toBe(kind === 'dil_bech32')
     }
   })
 

@@ -44,17 +44,17 @@ function resume(height: number, settled: number): Payload {
 
 describe('a reader of topic chain', () => {
   const TIP = 9
-  let folder = ''
+  let applier = ''
   let log: EventLog
   let sequence = 0n
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'headwater-reader-'))
-    log = await openEmbeddedLog(folder)
+    applier = await mkdtemp(join(tmpdir(), 'headwater-reader-'))
+    log = await openEmbeddedLog(applier)
   })
   afterEach(async () => {
     await log.close()
-    await rm(folder, { recursive: true, force: true })
+    await rm(applier, { recursive: true, force: true })
   })
 
   const write = (fields: Omit<Fields, 'event' | 'sequence'>, ...events: Payload[]): Promise<number> =>
@@ -66,7 +66,7 @@ describe('a reader of topic chain', () => {
   /** Of an index that has applied up to an event at `position`, and holds the chain up to `TIP`, 5 of it final. */
   function reader(position: number, start: Partial<ReaderStart> = {}): ChainReader {
     return new ChainReader({
-      ...{ log, aside: new Set(), decodes: false },
+      ...{ log, deadLettered: new Set(), decodes: false },
       head: {
         ...{ chain: 'regtest', epoch: 1, sequence: -1n, position },
         ...{ tipHeight: TIP, tipHash: hash(TIP).toString('hex'), finalHeight: 5 },

@@ -79,11 +79,11 @@ describe('what a log may bring', () => {
   })
 
   async function logOf(values: readonly Uint8Array[]): Promise<EventLog> {
-    const folder = await mkdtemp(join(tmpdir(), 'headwater-log-'))
-    const log = await openEmbeddedLog(folder)
+    const applier = await mkdtemp(join(tmpdir(), 'headwater-log-'))
+    const log = await openEmbeddedLog(applier)
     opened.push(async () => {
       await log.close()
-      await rm(folder, { recursive: true, force: true })
+      await rm(applier, { recursive: true, force: true })
     })
     if (values.length > 0) await log.append('chain', values)
     return log
@@ -100,7 +100,7 @@ describe('what a log may bring', () => {
     return db
   }
 
-  async function fold(values: readonly Uint8Array[]): Promise<Database> {
+  async function apply(values: readonly Uint8Array[]): Promise<Database> {
     const db = await database()
     const materializer = new Materializer({ db, log: await logOf(values), logger, finalityDepth: FINALITY })
     while (await materializer.step());
@@ -125,13 +125,13 @@ describe('what a log may bring', () => {
     expect(second).toBeGreaterThan(0)
     const spoilt = events.flatMap((value) => [value, value])
     spoilt.push(...events.slice(second - 3, second))
-    const db = await fold(spoilt)
+    const db = await apply(spoilt)
     expect((await latestHead(db))?.tipHash).toBe(tip)
     await expectSameRows(db, source.db)
   })
 
   it('the same stretch told again after everything changes nothing', async () => {
-    const db = await fold([...events, ...events.slice(5, 30)])
+    const db = await apply([...events, ...events.slice(5, 30)])
     await expectSameRows(db, source.db)
   })
 
@@ -149,7 +149,7 @@ describe('what a log may bring', () => {
         reorgs: heads.filter((head) => head.disconnected.length > 0).map(reorgOf),
       }
     }
-    const expected = await fold(events)
+    const expected = await apply(events)
     expect(await told(db)).toEqual(await told(expected))
     expect(await told(db)).toMatchObject({ reorgs: [{ seq: 1 }, { seq: 2, data: { depth: 1 } }] })
     await expectSameRows(db, expected)
@@ -238,7 +238,7 @@ describe('what a log may bring', () => {
   })
 
   it('a log that lost its end is noticed', async () => {
-    const db = await fold(events)
+    const db = await apply(events)
     expect(await damageIn(events.slice(0, -3), db)).toBeInstanceOf(LogShrank)
   })
 

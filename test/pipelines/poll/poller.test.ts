@@ -8,7 +8,7 @@ import { PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_p
 import { blockJson, blockOn, forkAt, grow, tx, type FakeBlock } from './fake-chain.js'
 import { until } from '../../harness/until.js'
 import { log, newPoller, node, useNodeAndLog } from './node-and-log.js'
-import { chainEvents, chainStory, foldChain, foldPool, hex, nodeEvents } from './read-log.js'
+import { chainEvents, chainStory, foldChain, mempoolFromLog, hex, nodeEvents } from './read-log.js'
 
 const hashes = (chain: readonly FakeBlock[]): string[] => chain.map((block) => block.hash)
 
@@ -410,7 +410,7 @@ describe('the pool', () => {
         [child.txid, PoolLeft_Reason.EVICTED, ''],
       ].sort(),
     )
-    expect(await foldPool(log)).toEqual(new Set([replacement.txid]))
+    expect(await mempoolFromLog(log)).toEqual(new Set([replacement.txid]))
   })
 
   it('returns after a reorganisation, and is confirmed by the block that holds it in the end', async () => {
@@ -426,7 +426,7 @@ describe('the pool', () => {
     node.chain = grow(base, 2)
     node.enter(spend)
     await poller.pollOnce()
-    expect(await foldPool(log)).toEqual(new Set([spend.txid]))
+    expect(await mempoolFromLog(log)).toEqual(new Set([spend.txid]))
     node.pool.clear()
     const stale = [...node.chain, blockOn(node.chain, [spend])]
     node.chain = [...grow(node.chain, 1)]
@@ -483,7 +483,7 @@ describe('the pool', () => {
     await newPoller().pollOnce()
     expect(await lefts()).toEqual([[confirmed.txid, PoolLeft_Reason.CONFIRMED, node.chain[1]?.hash]])
     expect(node.count('getrawtransaction')).toBe(raws)
-    expect(await foldPool(log)).toEqual(new Set([kept.txid]))
+    expect(await mempoolFromLog(log)).toEqual(new Set([kept.txid]))
   })
 
   // Chaos, seed 12, "late poller": explorers waited for a head at the position of what no head is ever made of.
@@ -529,11 +529,11 @@ describe('the pool', () => {
     }
     const poller = newPoller()
     await poller.pollOnce()
-    expect(await foldPool(log)).toEqual(new Set([here.txid]))
+    expect(await mempoolFromLog(log)).toEqual(new Set([here.txid]))
     node.fault = () => undefined
     node.enter(gone)
     await poller.pollOnce()
-    expect(await foldPool(log)).toEqual(new Set([here.txid, gone.txid]))
+    expect(await mempoolFromLog(log)).toEqual(new Set([here.txid, gone.txid]))
   })
 
   it('is not taken while the node is at another block than the log', async () => {
@@ -550,7 +550,7 @@ describe('the pool', () => {
     await level(newPoller())
     const deltas = (await nodeEvents(log)).filter(({ event }) => event.case === 'poolDelta')
     expect(deltas.map(({ chainPosition }) => Number(chainPosition))).toEqual([2])
-    expect(await foldPool(log)).toEqual(new Set([late.txid]))
+    expect(await mempoolFromLog(log)).toEqual(new Set([late.txid]))
   })
 
   it('of thousands is told in events of bounded size, and its snapshots too', async () => {
@@ -565,7 +565,7 @@ describe('the pool', () => {
       expect(enteredBefore).toBe(before)
       before += BigInt(entered.length)
     }
-    expect(await foldPool(log)).toEqual(new Set(node.pool.keys()))
+    expect(await mempoolFromLog(log)).toEqual(new Set(node.pool.keys()))
     for (const { value } of await log.read('node', 0, 1000)) expect(value.length).toBeLessThan(600 * 1024)
   })
 })

@@ -64,7 +64,7 @@ export async function foldChain(log: EventLog): Promise<{ chain: string[]; visib
 }
 
 /** The pool as a new reader builds it: from the last snapshot on. */
-export async function foldPool(log: EventLog): Promise<Set<string>> {
+export async function mempoolFromLog(log: EventLog): Promise<Set<string>> {
   const pool = new Set<string>()
   let epoch = 0
   for (const each of await nodeEvents(log)) {

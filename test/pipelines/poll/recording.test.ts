@@ -7,7 +7,7 @@ import { NodeClient } from '../../../pipelines/node/client.js'
 import { Poller } from '../../../pipelines/poll/poller.js'
 import { startRecordedNode } from '../../../services/recorded-node/node.js'
 import { readFrames, TIMELINE } from '../../harness/recording.js'
-import { foldChain, foldPool } from './read-log.js'
+import { foldChain, mempoolFromLog } from './read-log.js'
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -32,7 +32,7 @@ it('a poller follows the recording of a real node, its reorganisations and its p
     const folded = await foldChain(log)
     expect(folded.chain).toEqual(chain)
     expect(folded.visible.at(-1)).toEqual(chain)
-    expect(await foldPool(log)).toEqual(new Set(Object.keys(frame.mempool)))
+    expect(await mempoolFromLog(log)).toEqual(new Set(Object.keys(frame.mempool)))
   }
   client.close()
   await node.close()

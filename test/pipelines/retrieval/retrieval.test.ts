@@ -72,8 +72,8 @@ async function open(library: Library, model: FakeModel): Promise<Retrieval> {
   return retrieval
 }
 
-const first = ({ snapshot, asked }: Looked): string | undefined => {
-  const best = rankPages(snapshot, asked)[0]
+const first = ({ snapshot, parsed }: Looked): string | undefined => {
+  const best = rankPages(snapshot, parsed)[0]
   return best === undefined ? undefined : snapshot.pages[best.document]?.page.url
 }
 
@@ -125,11 +125,11 @@ describe('with a model', () => {
     const retrieval = await open(new FakeLibrary(PAGES), model)
     model.come()
     await ready(retrieval)
-    const { similarity, asked } = await retrieval.look('what a beta is', ({ url }) => url === '/beta')
-    for (const { document, score } of asked.dense ?? []) expect(similarity?.(document)).toBeCloseTo(score, 5)
+    const { similarity, parsed } = await retrieval.look('what a beta is', ({ url }) => url === '/beta')
+    for (const { document, score } of parsed.dense ?? []) expect(similarity?.(document)).toBeCloseTo(score, 5)
     const all = Array.from({ length: CHUNKS }, (_, chunk) => similarity?.(chunk) ?? -1)
-    expect(asked.dense!.length).toBeLessThan(CHUNKS)
-    expect(Math.max(...all)).toBeCloseTo(asked.dense![0]!.score, 5)
+    expect(parsed.dense!.length).toBeLessThan(CHUNKS)
+    expect(Math.max(...all)).toBeCloseTo(parsed.dense![0]!.score, 5)
     expect(Math.min(...all)).toBeGreaterThan(-1)
     expect(similarity?.(CHUNKS)).toBeUndefined()
   })
@@ -185,7 +185,7 @@ describe('with a model', () => {
     expect([
       before.ranking,
       before.snapshot.version,
-      rankPages(before.snapshot, { question: before.asked.question }),
+      rankPages(before.snapshot, { question: before.parsed.question }),
     ]).toEqual(['hybrid', '0', []])
     expect(retrieval.status().indexStale).toBe(true)
     release()
@@ -224,13 +224,13 @@ describe('with a model', () => {
     let answers = 0
     const client = async (): Promise<void> => {
       while (!over) {
-        const { snapshot, asked } = await retrieval.look('generation of alpha')
+        const { snapshot, parsed } = await retrieval.look('generation of alpha')
         const generations = new Set(
           snapshot.chunks.map(({ markdown }) => /generation (\d+)/.exec(markdown)?.[1]),
         )
         expect(generations.size).toBe(1)
-        for (const { document } of asked.dense ?? []) expect(snapshot.chunks[document]).toBeDefined()
-        expect(rankPages(snapshot, asked).every(({ document }) => document < snapshot.pages.length)).toBe(
+        for (const { document } of parsed.dense ?? []) expect(snapshot.chunks[document]).toBeDefined()
+        expect(rankPages(snapshot, parsed).every(({ document }) => document < snapshot.pages.length)).toBe(
           true,
         )
         answers++
@@ -257,7 +257,7 @@ describe('with a model', () => {
     await Promise.all(clients)
     const looked = await retrieval.look('alpha')
     expect(looked.snapshot.pages).toHaveLength(generation(40).length)
-    expect(looked.asked.dense).toHaveLength(generation(40).length)
+    expect(looked.parsed.dense).toHaveLength(generation(40).length)
     expect(said).toEqual([])
   })
 })

@@ -101,17 +101,18 @@ describe('the engine', () => {
     const first = await start()
     const { port } = new URL(first.url)
     const db = new Database({ url: first.url, database: 'default' })
-    const isWhole = async (): Promise<unknown> => (await db.query(`SELECT ${db.whileWhole} AS whole`))[0]
-    await db.rely()
+    const isWhole = async (): Promise<unknown> =>
+      (await db.query(`SELECT ${db.whileNothingLost} AS whole`))[0]
+    await db.pinEngineRun()
     expect(await isWhole()).toEqual({ whole: 1 })
-    await db.mustBeWhole()
+    await db.assertNoLostWrites()
     await first.stop()
     await start({ httpPort: Number(port) })
     expect(await isWhole()).toEqual({ whole: 0 })
-    await expect(db.mustBeWhole()).rejects.toThrow('started again')
-    await db.rely()
+    await expect(db.assertNoLostWrites()).rejects.toThrow('started again')
+    await db.pinEngineRun()
     expect(await isWhole()).toEqual({ whole: 1 })
-    await db.mustBeWhole()
+    await db.assertNoLostWrites()
     await db.close()
   })
 
@@ -123,9 +124,9 @@ describe('the engine', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
     const db = new Database({ url: `http://127.0.0.1:${String(port)}`, database: 'default' })
-    await db.rely()
-    expect(db.whileWhole).toBe('1')
-    await db.mustBeWhole()
+    await db.pinEngineRun()
+    expect(db.whileNothingLost).toBe('1')
+    await db.assertNoLostWrites()
     await db.close()
     server.close()
   })

@@ -429,8 +429,8 @@ describe('an explorer of the recorded chain', () => {
       expect.objectContaining(now),
     )
     const entered = Object.keys(reorg.mempool).filter((txid) => !(txid in before.mempool))
-    const pooled = await feed.events('mempool', entered.length)
-    expect(pooled.map(({ data }) => (data as { txid: string }).txid).sort()).toEqual(entered.sort())
+    const inMempool = await feed.events('mempool', entered.length)
+    expect(inMempool.map(({ data }) => (data as { txid: string }).txid).sort()).toEqual(entered.sort())
 
     const [stale = ''] = reorg.disconnected
     expect((await pipeline.get(`/block/${stale}`)).body).toMatchObject({ hash: stale, canonical: false })

@@ -11,12 +11,12 @@ import { until } from '../../harness/until.js'
 
 /** A log that can be taken away: every call fails while it is. */
 class FickleLog {
-  isAway = false
+  isUnavailable = false
   refused = 0
 
   over(log: EventLog): EventLog {
     const call = (name: string | symbol, args: unknown[]): unknown => {
-      if (this.isAway && name !== 'close') {
+      if (this.isUnavailable && name !== 'close') {
         this.refused++
         return Promise.reject(new Error('the log is away'))
       }
@@ -55,7 +55,7 @@ describe('an explorer whose log and node go away', () => {
   })
 
   it('answers as before, also metrics, tries again and again, and goes on by itself when it is back', async () => {
-    fickle.isAway = true
+    fickle.isUnavailable = true
     await until('the explorer has felt it', () => fickle.refused > 3)
     for (const path of [
       '/stats/summary',
@@ -72,7 +72,7 @@ describe('an explorer whose log and node go away', () => {
     // None of these came of a log that was asked in vain: it is away still.
     const { refused } = fickle
     await until('the explorer tries again', () => fickle.refused > refused)
-    fickle.isAway = false
+    fickle.isUnavailable = false
     await pipeline.level({ tip: mined.hash })
   })
 

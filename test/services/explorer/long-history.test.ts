@@ -11,7 +11,7 @@ import type { EventLog } from '../../../pipelines/log/port.js'
 import { Database } from '../../../pipelines/tables/clickhouse.js'
 import { writeHead } from '../../../pipelines/tables/head.js'
 import { type Explorer, startExplorer } from '../../../services/explorer/explorer.js'
-import { whalePlaces } from '../../../services/explorer/tables/tables.js'
+import { whaleLocations } from '../../../services/explorer/tables/tables.js'
 import { BUSY, writeBusyScript } from '../../harness/busy-script.js'
 import { Counting } from '../../harness/counting.js'
 import { useDatabase } from '../../harness/engine.js'
@@ -162,7 +162,7 @@ describe('a million transactions of which twenty move much', () => {
     [5, 5],
   ])('%i whale alerts are found in the rows around those that there are', async (limit, count) => {
     const counting = new Counting(database())
-    const places = await whalePlaces(counting, RARE, filter, limit)
+    const places = await whaleLocations(counting, RARE, filter, limit)
     expect(places.map(({ height }) => height)).toEqual(
       Array.from({ length: count }, (_, index) => 5000 * (19 - index) + 7),
     )

@@ -108,13 +108,13 @@ describe('an explorer that catches up', () => {
     })
     pipeline = followed
     simulation.enter(3)
-    const pooled = [...simulation.pool.entries()].map(({ tx }) => tx.txid)
-    await followed.level({ tip: node.chain.tip.hash, poolSize: pooled.length })
+    const inMempool = [...simulation.pool.entries()].map(({ tx }) => tx.txid)
+    await followed.level({ tip: node.chain.tip.hash, poolSize: inMempool.length })
 
     const ends = async (topic: Topic): Promise<number> => (gated.upTo[topic] = await log.last(topic))
     await ends('committed')
     const before = await ends('node')
-    simulation.mine({ txs: pooled.length })
+    simulation.mine({ txs: inMempool.length })
     await followed.poll()
     if (apart) await followed.materialize()
     simulation.tipBack(1)
@@ -134,7 +134,7 @@ describe('an explorer that catches up', () => {
       await until('the event is taken', async () =>
         (await metrics()).includes('consumer_lag{topic="node",consumer="explorer"} 0'),
       )
-      for (const txid of pooled)
+      for (const txid of inMempool)
         if ((await followed.get(`/tx/${txid}`)).status !== 200)
           missing.push(`${txid} after event ${String(position)}`)
     }

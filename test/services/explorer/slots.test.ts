@@ -4,21 +4,23 @@ import { slotsOf } from '../../../services/explorer/reads/addresses/addresses.js
 /** The page as slices of the whole list would have it. */
 function naive(asked: Parameters<typeof slotsOf>[0]): string[] {
   const confirmed = Array.from({ length: asked.confirmed }, (_, index) => `c${String(index + 1)}`)
-  const pooled = Array.from({ length: asked.unconfirmed }, (_, index) => `u${String(index)}`)
-  const newestFirst = [...pooled, ...confirmed.reverse()]
+  const inMempool = Array.from({ length: asked.unconfirmed }, (_, index) => `u${String(index)}`)
+  const newestFirst = [...inMempool, ...confirmed.reverse()]
   const list = asked.sort === 'desc' ? newestFirst : newestFirst.reverse()
   return list.slice((asked.page - 1) * asked.limit, asked.page * asked.limit)
 }
 
 function bySlots(asked: Parameters<typeof slotsOf>[0]): string[] {
-  const { from, to, pooledFrom, pooledTo } = slotsOf(asked)
-  const pooled = Array.from({ length: asked.unconfirmed }, (_, index) => `u${String(index)}`).slice(
-    pooledFrom,
-    pooledTo,
+  const { from, to, unconfirmedFrom, unconfirmedTo } = slotsOf(asked)
+  const inMempool = Array.from({ length: asked.unconfirmed }, (_, index) => `u${String(index)}`).slice(
+    unconfirmedFrom,
+    unconfirmedTo,
   )
   const confirmed = []
   for (let ordinal = from; ordinal <= to; ordinal++) confirmed.push(`c${String(ordinal)}`)
-  return asked.sort === 'desc' ? [...pooled, ...confirmed.reverse()] : [...confirmed, ...pooled.reverse()]
+  return asked.sort === 'desc'
+    ? [...inMempool, ...confirmed.reverse()]
+    : [...confirmed, ...inMempool.reverse()]
 }
 
 describe('the page of an address', () => {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { REGTEST } from '../../../pipelines/chain/networks.js'
 import { decodeAddress } from '../../../pipelines/chain/address.js'
 import { parseBlock } from '../../../pipelines/chain/block.js'
-import { Fold } from '../../../services/simnode/chain/naive-state.js'
+import { NaiveState } from '../../../services/simnode/chain/naive-state.js'
 import { type Simnode, type SimnodeOptions, startSimnode } from '../../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../../services/simnode/chain/sim-chain.js'
 import { baseUnits, type NodeBlock } from '../../harness/node-json.js'
@@ -94,7 +94,7 @@ describe('a simulated node', () => {
   test('its sums of coins agree with its blocks, its scans with its addresses', async () => {
     const node = await start({ seed: 'sums', blocks: 80, txsPerBlock: 6 })
     await control(node, 'reorg?depth=5')
-    const fold = new Fold(node.chain)
+    const fold = new NaiveState(node.chain)
     const info = await call<{ total_amount: number; txouts: number }>(node, 'gettxoutsetinfo')
     expect(baseUnits(info.total_amount)).toBe(fold.supply)
     expect(info.txouts).toBe(fold.utxos().size)
@@ -230,7 +230,7 @@ describe('a simulated chain that is kept', () => {
     truncateSync(join(dataDir, 'blocks.dat'), statSync(join(dataDir, 'blocks.dat')).size - 10)
     const second = await start({ seed: 'torn', dataDir })
     expect(second.chain.tip.hash).toBe(wholeTip.hash)
-    const fold = new Fold(second.chain)
+    const fold = new NaiveState(second.chain)
     expect(second.chain.coins.total).toBe(fold.supply)
     expect(second.chain.coins.size).toBe(fold.utxos().size)
     expect(await control(second, 'mine?blocks=2&txs=3')).toMatchObject({ height: wholeTip.height + 2 })

@@ -3,8 +3,8 @@ import { REGTEST, subsidy } from '../../../pipelines/chain/networks.js'
 import { merkleRoot, parseBlock } from '../../../pipelines/chain/block.js'
 import { sha256d } from '../../../pipelines/chain/hash.js'
 import { scriptType } from '../../../pipelines/chain/script.js'
-import { Fold } from '../../../services/simnode/chain/naive-state.js'
-import { Pool } from '../../../services/simnode/mempool/mempool.js'
+import { NaiveState } from '../../../services/simnode/chain/naive-state.js'
+import { Mempool } from '../../../services/simnode/mempool/mempool.js'
 import { SimChain } from '../../../services/simnode/chain/sim-chain.js'
 import { Simulation } from '../../../services/simnode/simulation.js'
 
@@ -14,8 +14,8 @@ function simulate(seed: string, blocks: number, txsPerBlock: number): Simulation
   return simulation
 }
 
-function expectStateToEqualFold({ chain }: Simulation): void {
-  const fold = new Fold(chain)
+function expectStateToEqualNaiveState({ chain }: Simulation): void {
+  const fold = new NaiveState(chain)
   expect(chain.coins.total).toBe(fold.supply)
   expect(chain.coins.size).toBe(fold.utxos().size)
   for (const coin of chain.coins.coins) {
@@ -29,9 +29,9 @@ function expectStateToEqualFold({ chain }: Simulation): void {
 }
 
 /** The pool is as one into which its transactions came one by one. */
-function expectPoolToBeSound({ chain, pool }: Simulation): void {
-  const fresh = new Pool(chain.coins, chain.network)
-  const links = (of: Pool): unknown =>
+function expectMempoolToBeSound({ chain, pool }: Simulation): void {
+  const fresh = new Mempool(chain.coins, chain.network)
+  const links = (of: Mempool): unknown =>
     [...of.entries()].map(({ tx, fee, parents, children, spends }) => ({
       txid: tx.txid,
       fee,
@@ -45,7 +45,7 @@ function expectPoolToBeSound({ chain, pool }: Simulation): void {
   expect(pool.coins.total).toBe(fresh.coins.total)
 }
 
-function poolIds({ pool }: Simulation): string[] {
+function mempoolIds({ pool }: Simulation): string[] {
   return [...pool.entries()].map((entry) => entry.tx.txid)
 }
 
@@ -59,7 +59,7 @@ describe('a simulated chain', () => {
       simulation.reorganise(3)
     }
     expect(one.chain.tip.hash).toBe(two.chain.tip.hash)
-    expect(poolIds(one)).toEqual(poolIds(two))
+    expect(mempoolIds(one)).toEqual(mempoolIds(two))
     expect(simulate('other', 60, 6).chain.tip.hash).not.toBe(one.chain.tip.hash)
   })
 
@@ -134,10 +134,10 @@ describe('a simulated chain', () => {
       simulation.replace(2)
       if (round % 4 === 0) simulation.tipBack(2)
       else simulation.reorganise(round, round % 3 === 0 ? round + 3 : round + 1)
-      expectStateToEqualFold(simulation)
-      expectPoolToBeSound(simulation)
+      expectStateToEqualNaiveState(simulation)
+      expectMempoolToBeSound(simulation)
       simulation.mine({ txs: 4 })
-      expectPoolToBeSound(simulation)
+      expectMempoolToBeSound(simulation)
     }
   })
 
@@ -160,7 +160,7 @@ describe('a simulated chain', () => {
     const again = [...before].filter(([txid]) => after.has(txid))
     expect(again.length).toBeGreaterThan(5)
     expect(again.some(([txid, place]) => after.get(txid) !== place)).toBe(true)
-    expect(poolIds(simulation).some((txid) => before.has(txid))).toBe(true)
+    expect(mempoolIds(simulation).some((txid) => before.has(txid))).toBe(true)
     expect(
       [...before.keys()].some((txid) => !after.has(txid) && simulation.pool.get(txid) === undefined),
     ).toBe(true)
@@ -179,12 +179,12 @@ describe('a simulated chain', () => {
     const size = pool.size
     expect(simulation.evict(3)).toBeGreaterThanOrEqual(3)
     expect(pool.size).toBeLessThanOrEqual(size - 3)
-    const waiting = new Set(poolIds(simulation))
+    const waiting = new Set(mempoolIds(simulation))
     simulation.mine({ txs: 10 })
     const confirmed = simulation.chain.read(simulation.chain.tip).txs.filter((tx) => waiting.has(tx.txid))
     expect(confirmed).toHaveLength(10)
     expect(pool.size).toBe(waiting.size - 10)
-    expectStateToEqualFold(simulation)
+    expectStateToEqualNaiveState(simulation)
   })
 
   test('a block of a given size', () => {
@@ -193,7 +193,7 @@ describe('a simulated chain', () => {
     const { raw, strippedSize } = simulation.chain.read(block)
     expect(raw.length).toBeGreaterThan(1_000_000)
     expect(15 * strippedSize + raw.length).toBeLessThanOrEqual(8_000_000)
-    expectStateToEqualFold(simulation)
+    expectStateToEqualNaiveState(simulation)
   })
 
   test('speed of making blocks', () => {

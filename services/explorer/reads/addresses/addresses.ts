@@ -7,7 +7,7 @@ import type { ScriptRow } from '../../tables/tables.js'
 import { address, limit, offset, page } from '../arguments.js'
 import { isoTime } from '../chain/block-rows.js'
 import { declareRead, listFrom, NotFound } from '../read.js'
-import { askedScript, lastOfScript } from './script.js'
+import { requestedScript, lastOfScript } from './script.js'
 import { AddressSummary, AddressTransaction, paged, Utxo, windowed } from '../shapes.js'
 
 /** Known to the chain or to the pool; the figures are the chain's. */
@@ -19,18 +19,18 @@ export const addressSummary = declareRead({
   args: { address },
   answer: AddressSummary,
   async resolve(context, { address }) {
-    const asked = askedScript(context, address)
-    const { network } = asked
-    const pooled = context.pool.ofScript(asked.scriptHash)
-    const last = await lastOfScript(context, asked.scriptHash)
-    if (last === undefined && pooled.length === 0)
+    const requested = requestedScript(context, address)
+    const { network } = requested
+    const inMempool = context.pool.ofScript(requested.scriptHash)
+    const last = await lastOfScript(context, requested.scriptHash)
+    if (last === undefined && inMempool.length === 0)
       throw new NotFound('Address not found', 0, 'HW_ADDRESS_NOT_FOUND')
-    const change = pooled.reduce((sum, tx) => sum + changeOf(tx, asked.scriptHash), 0n)
+    const change = inMempool.reduce((sum, tx) => sum + changeOf(tx, requested.scriptHash), 0n)
     const received = last?.totalReceived ?? 0n
     const sent = last?.totalSent ?? 0n
     return {
       address,
-      script_type: scriptType(asked.script, network),
+      script_type: scriptType(requested.script, network),
       first_seen_height: last?.firstHeight ?? null,
       first_seen: last === undefined ? null : isoTime(last.firstTime),
       last_seen: last === undefined ? null : isoTime(last.time),
@@ -40,8 +40,10 @@ export const addressSummary = declareRead({
       balance: (received - sent).toString(),
       unspent_count: last?.unspentCount ?? 0,
       isDilithium:
-        isDilithiumScript(asked.script, network) || asked.askedAsDilithium || last?.showsDilithium === true,
-      unconfirmed: { balance_change: change.toString(), tx_count: pooled.length },
+        isDilithiumScript(requested.script, network) ||
+        requested.isDilithiumSpelling ||
+        last?.showsDilithium === true,
+      unconfirmed: { balance_change: change.toString(), tx_count: inMempool.length },
     }
   },
 })
@@ -60,11 +62,11 @@ export const addressTransactions = declareRead({
   answer: paged(AddressTransaction),
   emptyFrom: listFrom,
   async resolve(context, { address, page, limit, sort }) {
-    const { scriptHash } = askedScript(context, address)
-    const pooled = context.pool.ofScript(scriptHash)
+    const { scriptHash } = requestedScript(context, address)
+    const inMempool = context.pool.ofScript(scriptHash)
     const { view } = context.chain
     const count = (await lastOfScript(context, scriptHash))?.ordinal ?? 0
-    const slots = slotsOf({ page, limit, sort, confirmed: count, unconfirmed: pooled.length })
+    const slots = slotsOf({ page, limit, sort, confirmed: count, unconfirmed: inMempool.length })
     const rows =
       slots.from > slots.to ? [] : await context.tables.scriptRows(scriptHash, slots.from, slots.to)
     const visible = new Map(
@@ -74,12 +76,12 @@ export const addressTransactions = declareRead({
       const { txid, received, sent, time } = row
       return itemOf({ address, txid, change: received - sent, time }, row)
     })
-    const unconfirmed = pooled.slice(slots.pooledFrom, slots.pooledTo).map((tx) => {
+    const unconfirmed = inMempool.slice(slots.unconfirmedFrom, slots.unconfirmedTo).map((tx) => {
       return itemOf({ address, txid: tx.txid, change: changeOf(tx, scriptHash), time: tx.firstSeen })
     })
     const items =
       sort === 'desc' ? [...unconfirmed, ...confirmed.reverse()] : [...confirmed, ...unconfirmed.reverse()]
-    return { items, total: count + pooled.length, page, limit }
+    return { items, total: count + inMempool.length, page, limit }
   },
 })
 
@@ -92,17 +94,17 @@ export const addressUtxos = declareRead({
   answer: windowed(Utxo),
   emptyFrom: listFrom,
   async resolve(context, { address, limit, offset }) {
-    const asked = askedScript(context, address)
-    const total = (await lastOfScript(context, asked.scriptHash))?.unspentCount ?? 0
+    const requested = requestedScript(context, address)
+    const total = (await lastOfScript(context, requested.scriptHash))?.unspentCount ?? 0
     if (offset >= total) return { items: [], total, limit, offset }
     const filter = context.chain.view?.sqlFilter('height', 'block_hash') ?? '0'
     const outputs = await unspentPage(
       context.tables,
-      { scriptHash: asked.scriptHash, filter },
+      { scriptHash: requested.scriptHash, filter },
       { limit, offset, total },
     )
-    const script_type = scriptType(asked.script, asked.network)
-    const script = { script_pub_key: asked.script.toString('hex'), script_type }
+    const script_type = scriptType(requested.script, requested.network)
+    const script = { script_pub_key: requested.script.toString('hex'), script_type }
     const items = outputs.map(({ txid, vout, height, value }) => {
       return { txid, vout, block_height: height, value, ...script, spent_txid: null, spent_vin: null }
     })
@@ -115,19 +117,19 @@ interface Slots {
   readonly from: number
   readonly to: number
   /** Range within the unconfirmed ones, newest first. */
-  readonly pooledFrom: number
-  readonly pooledTo: number
+  readonly unconfirmedFrom: number
+  readonly unconfirmedTo: number
 }
 
 /** Which rows fill a page: unconfirmed ones stand before all confirmed ones in desc, after them in asc. */
-export function slotsOf(asked: {
+export function slotsOf(requested: {
   readonly page: number
   readonly limit: number
   readonly sort: 'asc' | 'desc'
   readonly confirmed: number
   readonly unconfirmed: number
 }): Slots {
-  const { page, limit, sort, confirmed, unconfirmed } = asked
+  const { page, limit, sort, confirmed, unconfirmed } = requested
   const total = confirmed + unconfirmed
   const start = Math.min((page - 1) * limit, total)
   const end = Math.min(start + limit, total)
@@ -136,8 +138,8 @@ export function slotsOf(asked: {
   return {
     from: confirmed - Math.max(0, last - unconfirmed) + 1,
     to: confirmed - Math.max(0, first - unconfirmed),
-    pooledFrom: Math.min(first, unconfirmed),
-    pooledTo: Math.min(last, unconfirmed),
+    unconfirmedFrom: Math.min(first, unconfirmed),
+    unconfirmedTo: Math.min(last, unconfirmed),
   }
 }
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { address, limit } from '../arguments.js'
 import { declareRead, NEVER, NotFound } from '../read.js'
-import { askedScript } from './script.js'
+import { requestedScript } from './script.js'
 import { AddressLabel, listed } from '../shapes.js'
 
 export const label = declareRead({
@@ -12,7 +12,7 @@ export const label = declareRead({
   args: { address },
   answer: AddressLabel,
   resolve(context, { address }) {
-    const found = context.definitions.labels.ofScript(askedScript(context, address).scriptHash)
+    const found = context.definitions.labels.ofScript(requestedScript(context, address).scriptHash)
     if (found === undefined) throw new NotFound('Label not found', NEVER)
     return { ...found, address }
   },

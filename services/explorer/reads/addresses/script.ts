@@ -5,13 +5,16 @@ import type { ScriptRow } from '../../tables/tables.js'
 import { address as schema, badArgument } from '../arguments.js'
 import type { ReadContext } from '../read.js'
 
-export interface AskedScript extends DecodedAddress {
+export interface RequestedScript extends DecodedAddress {
   readonly network: Network
   readonly scriptHash: string
 }
 
 /** The script that an address names, undefined for a malformed one. Before the first head every chain's are well-formed. */
-export function scriptOf({ chain }: Pick<ReadContext, 'chain'>, address: string): AskedScript | undefined {
+export function scriptOf(
+  { chain }: Pick<ReadContext, 'chain'>,
+  address: string,
+): RequestedScript | undefined {
   for (const network of chain.network === undefined ? NETWORKS.values() : [chain.network]) {
     const decoded = decodeAddress(address, network)
     if (decoded !== undefined) return { ...decoded, network, scriptHash: scriptHash(decoded.script) }
@@ -20,7 +23,7 @@ export function scriptOf({ chain }: Pick<ReadContext, 'chain'>, address: string)
 }
 
 /** @throws BadArgument for a malformed one. */
-export function askedScript(context: Pick<ReadContext, 'chain'>, address: string): AskedScript {
+export function requestedScript(context: Pick<ReadContext, 'chain'>, address: string): RequestedScript {
   const script = scriptOf(context, address)
   if (script === undefined) throw badArgument('address', schema)
   return script

@@ -3,7 +3,7 @@ import { findBlock, toBlock } from './block-rows.js'
 import { declareRead, NotFound } from '../read.js'
 import { Block, paged, Transaction } from '../shapes.js'
 import { blocksBetween } from '../../tables/blocks.js'
-import { placesOfBlock } from '../../tables/tables.js'
+import { locationsOfBlock } from '../../tables/tables.js'
 import { transactionsAt } from './transaction-rows.js'
 
 export const blocks = declareRead({
@@ -71,8 +71,8 @@ export const blockTransactions = declareRead({
     const { height, hash, txCount: total } = found.row
     const from = (page - 1) * limit
     if (from >= total) return { items: [], total, page, limit }
-    const places = await placesOfBlock(tables, { height, hash }, from, from + limit - 1)
-    return { items: await transactionsAt(places, context, witness), total, page, limit }
+    const locations = await locationsOfBlock(tables, { height, hash }, from, from + limit - 1)
+    return { items: await transactionsAt(locations, context, witness), total, page, limit }
   },
 })
 

@@ -28,7 +28,7 @@ export const opReturns = declareRead({
         vout,
         block_height: height,
         timestamp: isoTime(time),
-        ...told(Buffer.from(payload, 'hex')),
+        ...payloadFields(Buffer.from(payload, 'hex')),
       }
     })
     return { items, total, limit, offset }
@@ -50,7 +50,7 @@ export const transactionOpReturns = declareRead({
       const script = Buffer.from(script_pub_key, 'hex')
       const data = opReturnPayload(script)
       if (data === undefined || (tx.is_coinbase && isWitnessCommitment(script))) return []
-      return [{ txid, vout, block_height: tx.block_height, timestamp: tx.timestamp, ...told(data) }]
+      return [{ txid, vout, block_height: tx.block_height, timestamp: tx.timestamp, ...payloadFields(data) }]
     })
     if (items.length === 0) throw new NotFound('OP_RETURN not found', NEVER)
     return { txid, items }
@@ -59,7 +59,7 @@ export const transactionOpReturns = declareRead({
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function told(data: Buffer): Pick<OpReturn, 'data_hex' | 'data_text' | 'size'> {
+function payloadFields(data: Buffer): Pick<OpReturn, 'data_hex' | 'data_text' | 'size'> {
   return { data_hex: data.toString('hex'), data_text: textOf(data), size: data.length }
 }
 

@@ -45,16 +45,17 @@ async function matchBlock(which: string, { chain, tables }: ReadContext): Promis
 async function matchHash(hash: string, context: ReadContext): Promise<Match | undefined> {
   const { chain, tables, pool } = context
   if (pool.get(hash) !== undefined) return { type: 'transaction', value: hash }
-  const [block, places] = await Promise.all([matchBlock(hash, context), tables.places.get(hash)])
+  const [block, locations] = await Promise.all([matchBlock(hash, context), tables.locations.get(hash)])
   if (block !== undefined) return block
-  const isThere = places?.some((place) => chain.view?.isCanonical(place.height, place.blockHash)) === true
+  const isThere =
+    locations?.some((location) => chain.view?.isCanonical(location.height, location.blockHash)) === true
   return isThere ? { type: 'transaction', value: hash } : undefined
 }
 
 async function matchAddress(text: string, context: ReadContext): Promise<Match | undefined> {
-  const asked = scriptOf(context, text)
-  if (asked === undefined || context.chain.network === undefined) return undefined
-  const isPooled = context.pool.ofScript(asked.scriptHash).length > 0
-  if (!isPooled && (await lastOfScript(context, asked.scriptHash)) === undefined) return undefined
-  return { type: 'address', value: addressOf(asked.script, asked.network) ?? text }
+  const requested = scriptOf(context, text)
+  if (requested === undefined || context.chain.network === undefined) return undefined
+  const isInMempool = context.pool.ofScript(requested.scriptHash).length > 0
+  if (!isInMempool && (await lastOfScript(context, requested.scriptHash)) === undefined) return undefined
+  return { type: 'address', value: addressOf(requested.script, requested.network) ?? text }
 }

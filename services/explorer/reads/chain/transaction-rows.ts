@@ -13,13 +13,13 @@ import {
 } from '../../../../pipelines/chain/transaction.js'
 import type { Body } from '../../../../pipelines/tables/bodies.js'
 import type { Coin, ShownTx } from '../../mempool/shown-tx.js'
-import type { Place, Spend } from '../../tables/tables.js'
+import type { TxLocation, Spend } from '../../tables/tables.js'
 import { isoTime } from './block-rows.js'
 import { NotFound, type ReadContext } from '../read.js'
 import type { Input, Output, Transaction } from '../shapes.js'
 
 /** What its block, or the mempool, says of a transaction. */
-type Standing = Pick<
+type TxFields = Pick<
   Transaction,
   'block_hash' | 'block_height' | 'tx_index' | 'is_dilithium' | 'has_witness'
 > & {
@@ -33,7 +33,7 @@ type Standing = Pick<
 
 interface Parts {
   readonly tx: Tx
-  readonly standing: Standing
+  readonly fields: TxFields
   readonly coins: readonly (Coin | undefined)[]
   readonly spends: readonly Spend[]
   readonly network: Network
@@ -46,21 +46,21 @@ interface Parts {
  * @param full whether inputs tell script_sig and witness; else no witness is read.
  */
 export async function transactionsAt(
-  places: readonly Place[],
+  locations: readonly TxLocation[],
   { chain, tables }: Pick<ReadContext, 'chain' | 'tables'>,
   full: boolean,
 ): Promise<Transaction[]> {
-  const txids = places.map((place) => place.txid)
-  const witnessed = full ? places.filter((place) => place.wtxid !== place.txid) : []
+  const txids = locations.map((location) => location.txid)
+  const witnessed = full ? locations.filter((location) => location.wtxid !== location.txid) : []
   const [bodies, spends, witnesses] = await Promise.all([
     tables.bodies.getAll(txids),
     tables.spends.getAll(txids),
-    tables.witnesses.getAll(witnessed.map((place) => place.wtxid)),
+    tables.witnesses.getAll(witnessed.map((location) => location.wtxid)),
   ])
-  return places.map((place) => {
-    const body = bodyOf(place, bodies.get(place.txid))
-    const own = { body, spends: spends.get(place.txid) ?? [], witness: witnesses.get(place.wtxid) }
-    return confirmed(place, own, chain, full)
+  return locations.map((location) => {
+    const body = bodyOf(location, bodies.get(location.txid))
+    const own = { body, spends: spends.get(location.txid) ?? [], witness: witnesses.get(location.wtxid) }
+    return confirmed(location, own, chain, full)
   })
 }
 
@@ -69,10 +69,10 @@ export async function transactionsAt(
  * @param asked its txid, in whatever case.
  * @throws NotFound.
  */
-export async function transactionNow(asked: string, context: ReadContext): Promise<Transaction> {
-  const txid = asked.toLowerCase()
-  const pooled = context.pool.get(txid)
-  if (pooled !== undefined) return unconfirmed(pooled)
+export async function transactionNow(requested: string, context: ReadContext): Promise<Transaction> {
+  const txid = requested.toLowerCase()
+  const inMempool = context.pool.get(txid)
+  if (inMempool !== undefined) return unconfirmed(inMempool)
   const found = await transactionById(txid, context)
   if (found === undefined) throw new NotFound('Transaction not found')
   return found
@@ -85,26 +85,26 @@ async function transactionById(
 ): Promise<Transaction | undefined> {
   const { view } = chain
   if (view === undefined) return undefined
-  const [places, body, spends, witnesses] = await Promise.all([
-    tables.places.get(txid),
+  const [locations, body, spends, witnesses] = await Promise.all([
+    tables.locations.get(txid),
     tables.bodies.get(txid),
     tables.spends.get(txid),
     tables.ownWitnesses.get(txid),
   ])
-  const place = places?.find((each) => view.isCanonical(each.height, each.blockHash))
-  if (place === undefined) return undefined
-  const witness = witnesses?.get(place.wtxid)
-  return confirmed(place, { body: bodyOf(place, body), spends: spends ?? [], witness }, chain, true)
+  const location = locations?.find((each) => view.isCanonical(each.height, each.blockHash))
+  if (location === undefined) return undefined
+  const witness = witnesses?.get(location.wtxid)
+  return confirmed(location, { body: bodyOf(location, body), spends: spends ?? [], witness }, chain, true)
 }
 
 /** @throws where the tables lack it: it is written before its place. */
-export function bodyOf({ txid }: Place, body: Body | undefined): Body {
+export function bodyOf({ txid }: TxLocation, body: Body | undefined): Body {
   if (body === undefined) throw new Error(`transaction ${txid} is in a block and has no body`)
   return body
 }
 
 function confirmed(
-  place: Place,
+  location: TxLocation,
   own: { readonly body: Body; readonly spends: readonly Spend[]; readonly witness: Buffer | undefined },
   { network, view }: ReadContext['chain'],
   full: boolean,
@@ -112,30 +112,36 @@ function confirmed(
   if (network === undefined) throw new Error('a transaction of no chain')
   const tx = parseBody(own.body.body, own.witness)
   const coins = decodePrevouts(own.body.prevouts)
-  const { size, weight, time } = place
-  const standing: Standing = {
-    ...{ block_hash: place.blockHash, block_height: place.height, tx_index: place.txIndex },
-    ...{ is_dilithium: place.isDilithium, has_witness: place.wtxid !== place.txid, time, size, weight },
+  const { size, weight, time } = location
+  const fields: TxFields = {
+    ...{ block_hash: location.blockHash, block_height: location.height, tx_index: location.txIndex },
+    ...{
+      is_dilithium: location.isDilithium,
+      has_witness: location.wtxid !== location.txid,
+      time,
+      size,
+      weight,
+    },
     fee: tx.isCoinbase ? 0n : sumOf(coins) - sumOf(tx.outputs),
   }
   const spends = own.spends.filter((spend) => view?.isCanonical(spend.height, spend.blockHash))
-  return assemble({ tx, standing, coins, spends, network, full })
+  return assemble({ tx, fields, coins, spends, network, full })
 }
 
 /** An unconfirmed transaction; what its outputs are spent by counts only when it is confirmed. */
-function unconfirmed(pooled: ShownTx): Transaction {
-  const tx = parseTx(pooled.raw)
-  const { coins, network, size, weight, fee } = pooled
-  const standing: Standing = {
-    ...{ block_hash: null, block_height: null, tx_index: null, time: pooled.firstSeen },
-    ...{ is_dilithium: pooled.isDilithium, has_witness: tx.hasWitness, size, weight, fee },
+function unconfirmed(inMempool: ShownTx): Transaction {
+  const tx = parseTx(inMempool.raw)
+  const { coins, network, size, weight, fee } = inMempool
+  const fields: TxFields = {
+    ...{ block_hash: null, block_height: null, tx_index: null, time: inMempool.firstSeen },
+    ...{ is_dilithium: inMempool.isDilithium, has_witness: tx.hasWitness, size, weight, fee },
   }
-  return assemble({ tx, standing, coins, spends: [], network, full: true })
+  return assemble({ tx, fields, coins, spends: [], network, full: true })
 }
 
 function assemble(parts: Parts): Transaction {
-  const { tx, standing, coins, spends, network } = parts
-  const { block_hash, block_height, tx_index, size, weight, fee } = standing
+  const { tx, fields, coins, spends, network } = parts
+  const { block_hash, block_height, tx_index, size, weight, fee } = fields
   const spenders = new Map(spends.map((spend) => [spend.prevVout, spend]))
   return {
     txid: tx.txid,
@@ -153,20 +159,20 @@ function assemble(parts: Parts): Transaction {
     output_count: tx.outputs.length,
     input_value: sumOf(coins).toString(),
     output_value: sumOf(tx.outputs).toString(),
-    timestamp: isoTime(standing.time),
-    has_witness: standing.has_witness,
-    is_dilithium: standing.is_dilithium,
+    timestamp: isoTime(fields.time),
+    has_witness: fields.has_witness,
+    is_dilithium: fields.is_dilithium,
     inputs: tx.inputs.map((input, vin) => inputOf(parts, input, vin)),
     outputs: tx.outputs.map((output, vout) => outputOf(parts, output, vout, spenders.get(vout))),
   }
 }
 
-function inputOf({ tx, standing, coins, network, full }: Parts, input: TxInput, vin: number): Input {
+function inputOf({ tx, fields, coins, network, full }: Parts, input: TxInput, vin: number): Input {
   const coin = coins[vin]
   return {
     txid: tx.txid,
     vin,
-    block_height: standing.block_height,
+    block_height: fields.block_height,
     prev_txid: tx.isCoinbase ? null : input.prevTxid,
     prev_vout: tx.isCoinbase ? null : input.prevVout,
     ...(full ? { script_sig: input.scriptSig.length === 0 ? null : input.scriptSig.toString('hex') } : {}),
@@ -178,7 +184,7 @@ function inputOf({ tx, standing, coins, network, full }: Parts, input: TxInput, 
 }
 
 function outputOf(
-  { tx, standing, network }: Parts,
+  { tx, fields, network }: Parts,
   output: TxOutput,
   vout: number,
   spend: Spend | undefined,
@@ -187,7 +193,7 @@ function outputOf(
   return {
     txid: tx.txid,
     vout,
-    block_height: standing.block_height,
+    block_height: fields.block_height,
     value: output.value.toString(),
     script_pub_key: output.script.toString('hex'),
     script_type: scriptType(output.script, network),

@@ -1,7 +1,7 @@
 import { hash, limit, witness } from '../arguments.js'
 import { declareRead, listFrom } from '../read.js'
 import { listed, Transaction } from '../shapes.js'
-import { newestPlaces } from '../../tables/tables.js'
+import { newestLocations } from '../../tables/tables.js'
 import { transactionNow, transactionsAt } from './transaction-rows.js'
 
 export const transaction = declareRead({
@@ -26,7 +26,7 @@ export const recentTransactions = declareRead({
     const { view, height } = context.chain
     if (view === undefined || height < 0) return { items: [], limit }
     const filter = view.sqlFilter('height', 'block_hash')
-    const places = await newestPlaces(context.tables, height, filter, limit)
-    return { items: await transactionsAt(places, context, witness), limit }
+    const locations = await newestLocations(context.tables, height, filter, limit)
+    return { items: await transactionsAt(locations, context, witness), limit }
   },
 })

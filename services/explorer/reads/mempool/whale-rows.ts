@@ -7,7 +7,7 @@ import { scriptHash } from '../../../../pipelines/chain/script.js'
 import { parseBody, parseTx, type Tx } from '../../../../pipelines/chain/transaction.js'
 import type { Labels } from '../../definitions/labels.js'
 import type { Coin, ShownTx } from '../../mempool/shown-tx.js'
-import type { Place } from '../../tables/tables.js'
+import type { TxLocation } from '../../tables/tables.js'
 import { isoTime } from '../chain/block-rows.js'
 import { bodyOf } from '../chain/transaction-rows.js'
 import type { ReadContext } from '../read.js'
@@ -22,23 +22,23 @@ export interface Naming {
 type Standing = Pick<WhaleAlert, 'block_height' | 'timestamp' | 'is_dilithium'>
 
 /** @param pooled with all its coins. */
-export function pooledAlert(pooled: ShownTx, naming: Naming): WhaleAlert {
-  const { firstSeen, isDilithium, coins } = pooled
+export function unconfirmedAlert(inMempool: ShownTx, naming: Naming): WhaleAlert {
+  const { firstSeen, isDilithium, coins } = inMempool
   const standing = { block_height: null, timestamp: isoTime(firstSeen), is_dilithium: isDilithium }
   const known = coins.filter((coin) => coin !== undefined)
-  return alertOf(parseTx(pooled.raw), known, standing, naming)
+  return alertOf(parseTx(inMempool.raw), known, standing, naming)
 }
 
 /** Of transactions of blocks, in the order of their places. */
 export async function confirmedAlerts(
-  places: readonly Place[],
+  locations: readonly TxLocation[],
   { tables }: Pick<ReadContext, 'tables'>,
   naming: Naming,
 ): Promise<WhaleAlert[]> {
-  const bodies = await tables.bodies.getAll(places.map(({ txid }) => txid))
-  return places.map((place) => {
-    const { height, time, isDilithium } = place
-    const { body, prevouts } = bodyOf(place, bodies.get(place.txid))
+  const bodies = await tables.bodies.getAll(locations.map(({ txid }) => txid))
+  return locations.map((location) => {
+    const { height, time, isDilithium } = location
+    const { body, prevouts } = bodyOf(location, bodies.get(location.txid))
     const standing = { block_height: height, timestamp: isoTime(time), is_dilithium: isDilithium }
     return alertOf(parseBody(body, undefined), decodePrevouts(prevouts), standing, naming)
   })

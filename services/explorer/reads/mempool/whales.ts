@@ -1,8 +1,8 @@
-import { whalePlaces } from '../../tables/tables.js'
+import { whaleLocations } from '../../tables/tables.js'
 import { amount, limit } from '../arguments.js'
 import { declareRead } from '../read.js'
 import { listed, WhaleAlert } from '../shapes.js'
-import { confirmedAlerts, pooledAlert } from './whale-rows.js'
+import { confirmedAlerts, unconfirmedAlert } from './whale-rows.js'
 
 /** 1,000 coins in base units. */
 export const WHALE_VALUE = 100_000_000_000n
@@ -20,15 +20,15 @@ export const whaleAlerts = declareRead({
     if (view === undefined || network === undefined) return { items: [], limit }
     const naming = { network, labels: context.definitions.labels }
     const least = BigInt(minValue)
-    const pooled = context.pool
+    const inMempool = context.pool
       .newest()
       .filter(({ moved }) => moved !== undefined && moved > least)
       .slice(0, limit)
-      .map((tx) => pooledAlert(tx, naming))
-    const left = limit - pooled.length
-    if (left === 0) return { items: pooled, limit }
+      .map((tx) => unconfirmedAlert(tx, naming))
+    const left = limit - inMempool.length
+    if (left === 0) return { items: inMempool, limit }
     const filter = view.sqlFilter('height', 'block_hash')
-    const places = await whalePlaces(context.tables, least, filter, left)
-    return { items: [...pooled, ...(await confirmedAlerts(places, context, naming))], limit }
+    const locations = await whaleLocations(context.tables, least, filter, left)
+    return { items: [...inMempool, ...(await confirmedAlerts(locations, context, naming))], limit }
   },
 })

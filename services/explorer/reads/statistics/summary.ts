@@ -1,11 +1,11 @@
 import { difficultyOf } from '../../../../pipelines/chain/difficulty.js'
-import type { PoolView } from '../../mempool/mempool.js'
+import type { MempoolView } from '../../mempool/mempool.js'
 import type { ChainState } from '../../state/state.js'
 import type { IndexerFigures } from '../../state/indexer-status.js'
 import type { StatsSummary } from '../shapes.js'
 
 /** The summary from what is in memory: the tip's row carries the chain's figures. */
-export function statsSummary(chain: ChainState, pool: PoolView, indexer: IndexerFigures): StatsSummary {
+export function statsSummary(chain: ChainState, pool: MempoolView, indexer: IndexerFigures): StatsSummary {
   const { tip } = chain
   return {
     tipHeight: chain.height,

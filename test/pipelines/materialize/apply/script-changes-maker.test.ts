@@ -1,13 +1,13 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterEach, describe, expect, it } from 'vitest'
 import { REGTEST } from '../../../../pipelines/chain/networks.js'
-import { MovesMaker } from '../../../../pipelines/materialize/apply/script-changes-maker.js'
+import { ScriptChangesMaker } from '../../../../pipelines/materialize/apply/script-changes-maker.js'
 import { PoisonEvent } from '../../../../pipelines/materialize/poison.js'
 import { ChainEventSchema } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
 
 describe('the thread that decodes blocks', () => {
-  let maker: MovesMaker | undefined
-  const start = (): MovesMaker => (maker = new MovesMaker())
+  let maker: ScriptChangesMaker | undefined
+  const start = (): ScriptChangesMaker => (maker = new ScriptChangesMaker())
 
   afterEach(() => maker?.close())
 
@@ -29,7 +29,7 @@ describe('the thread that decodes blocks', () => {
     await expect(maker?.make([{ position: 0, value: new Uint8Array() }], REGTEST)).rejects.toThrow(
       'not a block',
     )
-    expect(await maker?.make([], REGTEST)).toMatchObject({ moves: { blocks: [], txids: [] } })
+    expect(await maker?.make([], REGTEST)).toMatchObject({ scriptChanges: { blocks: [], txids: [] } })
   })
 
   it('refuses calls after it was closed', async () => {

@@ -19,7 +19,7 @@ const ABOVE = 350
 const MOST_RECORDS = 250
 
 describe('a replay of some heights', () => {
-  let folder: string
+  let applier: string
   let log: EventLog
   let chain: SimChain
   let node: Awaited<ReturnType<typeof startSimnode>>
@@ -27,8 +27,8 @@ describe('a replay of some heights', () => {
   let clean: Pipeline
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'headwater-replay-'))
-    log = await openEmbeddedLog(join(folder, 'log'))
+    applier = await mkdtemp(join(tmpdir(), 'headwater-replay-'))
+    log = await openEmbeddedLog(join(applier, 'log'))
     chain = buildChain({ seed: 'seek', blocks: 240 })
     node = await startSimnode({ chain })
     const options = { nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth }
@@ -54,7 +54,7 @@ describe('a replay of some heights', () => {
     await Promise.all([pipeline.close(), clean.close()])
     await node.close()
     await log.close()
-    await rm(folder, { recursive: true, force: true })
+    await rm(applier, { recursive: true, force: true })
   })
 
   /** Loses the rows of some blocks, writes them again, and returns how many records of the log that took. */
@@ -88,7 +88,7 @@ describe('a replay of some heights', () => {
 
   it('finds them also where the log was made again, and holds them elsewhere', async () => {
     const events = (await log.read('chain', 0, 10_000)).map(({ value }) => value)
-    const other = await openEmbeddedLog(join(folder, 'other'))
+    const other = await openEmbeddedLog(join(applier, 'other'))
     try {
       await other.append('chain', [
         ...events.slice(0, 1).flatMap((epoch) => Array<Uint8Array>(200).fill(epoch)),

@@ -6,17 +6,17 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
 import { Materializer } from '../../../../pipelines/materialize/materializer.js'
-import { CannotReplay, mustBeBuildable } from '../../../../pipelines/materialize/rebuild/replay.js'
+import { CannotReplay, assertBuildable } from '../../../../pipelines/materialize/rebuild/replay.js'
 import { Successor } from '../../../../pipelines/materialize/rebuild/successor.js'
 import { type Database, DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
 import { type Head, headsAfter, writeHead } from '../../../../pipelines/tables/head.js'
 import { migrate } from '../../../../pipelines/tables/migrate.js'
-import { notePlace, notesOf, servingDatabase } from '../../../../pipelines/tables/serving.js'
+import { noteServing, notesOf, servingDatabase } from '../../../../pipelines/tables/serving.js'
 import {
   claimAgain,
   claimWriting,
-  giveWay,
-  mustBeNewest,
+  handOver,
+  assertNewestWriter,
   newestWriter,
   numberAfter,
   Superseded,
@@ -41,7 +41,7 @@ const HEAD: Head = {
 }
 
 describe('a successor', () => {
-  let folder: string
+  let applier: string
   let log: EventLog
   let chain: SimChain
   let node: Awaited<ReturnType<typeof startSimnode>>
@@ -58,8 +58,8 @@ describe('a successor', () => {
     new Successor({ db, old: pipeline.db, log, logger, progress: quiet, ...options })
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'headwater-successor-'))
-    log = await openEmbeddedLog(join(folder, 'log'))
+    applier = await mkdtemp(join(tmpdir(), 'headwater-successor-'))
+    log = await openEmbeddedLog(join(applier, 'log'))
     chain = buildChain({ seed: 'successor', blocks: 520 })
     node = await startSimnode({ chain })
     const options = { nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth }
@@ -76,7 +76,7 @@ describe('a successor', () => {
     await db.close()
     await node.close()
     await log.close()
-    await rm(folder, { recursive: true, force: true })
+    await rm(applier, { recursive: true, force: true })
   })
 
   function reorganise(depth: number, length: number): void {
@@ -130,7 +130,7 @@ describe('a successor', () => {
       chain.mine({})
       await pipeline.level({ tip: chain.tip.hash })
     }
-    await mustBeBuildable(pipeline.db, log, db.name)
+    await assertBuildable(pipeline.db, log, db.name)
     const head = await successor({ beforeSwitch, progress: (height) => seen.push(height) }).run()
     await clean.level()
     expect(calls).toBe(3)
@@ -162,10 +162,10 @@ describe('a successor', () => {
 
   it('is found where the one before was dropped', async () => {
     const third = named(`${pipeline.name}_third`)
-    await notePlace(pipeline.db, db.name)
+    await noteServing(pipeline.db, db.name)
     made.push(notesOf(pipeline.name))
     await new Successor({ db: third, old: db, log, logger, progress: quiet }).run()
-    await notePlace(pipeline.db, third.name)
+    await noteServing(pipeline.db, third.name)
     await db.command(`DROP DATABASE ${pipeline.name} SYNC`)
     await db.command(`DROP DATABASE ${db.name} SYNC`)
     expect(await servingDatabase(pipeline.db)).toBe(third.name)
@@ -181,7 +181,7 @@ describe('what may be built', () => {
     const log = await openEmbeddedLog(await mkdtemp(join(tmpdir(), 'headwater-')))
     const db = own()
     const refusal = (name: string, from: Pick<EventLog, 'first' | 'last'> = log): Promise<void> =>
-      mustBeBuildable(db, from, name)
+      assertBuildable(db, from, name)
     for (const name of ['', '1st', 'a-b', 'a b', 'x'.repeat(64), "a'b", 'a;b'])
       await expect(refusal(name), name).rejects.toThrow('is named by letters')
     await expect(refusal(db.name)).rejects.toThrow(`${db.name} is the database that serves`)
@@ -219,26 +219,29 @@ describe('what gives way', () => {
   it('does not in a run of the engine that lost rows, and is not said to where its row may be lost', async () => {
     const db = own()
     await writeHead(db, HEAD)
-    const lost = vi.spyOn(db, 'whileWhole', 'get').mockReturnValue('0')
-    expect(await giveWay(db, 'other', HEAD)).toBe(false)
+    const lost = vi.spyOn(db, 'whileNothingLost', 'get').mockReturnValue('0')
+    expect(await handOver(db, 'other', HEAD)).toBe(false)
     expect(await servingDatabase(db)).toBe(db.name)
     lost.mockRestore()
-    vi.spyOn(db, 'mustBeWhole').mockRejectedValueOnce(new DatabaseUnavailable('rows were lost'))
-    await expect(giveWay(db, 'other', HEAD)).rejects.toThrow('rows were lost')
-    await expect(giveWay(db, 'other', HEAD)).rejects.toThrow(Superseded)
+    vi.spyOn(db, 'assertNoLostWrites').mockRejectedValueOnce(new DatabaseUnavailable('rows were lost'))
+    await expect(handOver(db, 'other', HEAD)).rejects.toThrow('rows were lost')
+    await expect(handOver(db, 'other', HEAD)).rejects.toThrow(Superseded)
   })
 
   it('has given way for good: a claim of the same moment is earlier, and one that looked before it and came after it is void', async () => {
     const db = another()
     await writeHead(db, HEAD)
     const first = await newestWriter(db)
-    expect(await giveWay(db, 'other', HEAD)).toBe(true)
+    expect(await handOver(db, 'other', HEAD)).toBe(true)
     const handedOver = await newestWriter(db)
     for (let draw = 0; draw < 100; draw++) expect(numberAfter(first)).toBeLessThan(handedOver)
     const late = numberAfter(handedOver)
     await db.command(`INSERT INTO writers (writer, position) VALUES (${String(late)}, 0)`)
     expect(await servingDatabase(db)).toBe('other')
-    await expect(mustBeNewest(db, late)).rejects.toMatchObject({ name: 'Superseded', successor: 'other' })
+    await expect(assertNewestWriter(db, late)).rejects.toMatchObject({
+      name: 'Superseded',
+      successor: 'other',
+    })
     await expect(claimWriting(db, HEAD.position)).rejects.toThrow(Superseded)
     await expect(claimAgain(db, { last: late, next: late + 1n }, 0)).rejects.toThrow('0 of 1 rows')
     const next = { ...HEAD, position: HEAD.position + 1, writer: late }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MempoolTx } from '../../../../pipelines/mempool/mempool-tx.js'
-import { poolChange, reasonLeft } from '../../../../pipelines/poll/mempool/delta.js'
+import { mempoolChange, reasonLeft } from '../../../../pipelines/poll/mempool/delta.js'
 
 const none = (): undefined => undefined
 
@@ -14,9 +14,9 @@ describe('poolChange', () => {
       ['a', 1],
       ['b', 1],
     ])
-    expect(poolChange(known, ['e', 'b', 'd', 'c'])).toEqual({ entered: ['e', 'd', 'c'], left: ['a'] })
-    expect(poolChange(known, ['b', 'a'])).toEqual({ entered: [], left: [] })
-    expect(poolChange(new Map(), [])).toEqual({ entered: [], left: [] })
+    expect(mempoolChange(known, ['e', 'b', 'd', 'c'])).toEqual({ entered: ['e', 'd', 'c'], left: ['a'] })
+    expect(mempoolChange(known, ['b', 'a'])).toEqual({ entered: [], left: [] })
+    expect(mempoolChange(new Map(), [])).toEqual({ entered: [], left: [] })
   })
 
   it('is not misled by an id that is listed twice', () => {
@@ -24,8 +24,8 @@ describe('poolChange', () => {
       ['a', 1],
       ['b', 1],
     ])
-    expect(poolChange(known, ['a', 'a'])).toEqual({ entered: [], left: ['b'] })
-    expect(poolChange(known, ['a', 'b', 'c', 'c'])).toEqual({ entered: ['c'], left: [] })
+    expect(mempoolChange(known, ['a', 'a'])).toEqual({ entered: [], left: ['b'] })
+    expect(mempoolChange(known, ['a', 'b', 'c', 'c'])).toEqual({ entered: ['c'], left: [] })
   })
 })
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Poller } from '../../../../pipelines/poll/poller.js'
 import { blockOn, type FakeTx, forkAt, grow, tx } from '../fake-chain.js'
 import { log, newPoller, node, useNodeAndLog } from '../node-and-log.js'
-import { foldPool } from '../read-log.js'
+import { mempoolFromLog } from '../read-log.js'
 
 const MINUTE = 60_000
 
@@ -18,7 +18,7 @@ beforeEach(() => {
 async function listed(): Promise<number> {
   const before = node.count('getrawmempool')
   await poller.pollOnce()
-  expect(await foldPool(log)).toEqual(new Set(node.pool.keys()))
+  expect(await mempoolFromLog(log)).toEqual(new Set(node.pool.keys()))
   return node.count('getrawmempool') - before
 }
 
@@ -69,10 +69,10 @@ describe('the mempool', () => {
     const other = swap(old)
     await poller.pollOnce()
     // Nobody can know.
-    expect(await foldPool(log)).toEqual(new Set([old.txid]))
+    expect(await mempoolFromLog(log)).toEqual(new Set([old.txid]))
     now += 1
     expect(await listed()).toBe(1)
-    expect(await foldPool(log)).toEqual(new Set([other.txid]))
+    expect(await mempoolFromLog(log)).toEqual(new Set([other.txid]))
     now += MINUTE - 1
     expect(await listed()).toBe(0)
     now += 1
@@ -101,7 +101,7 @@ describe('the mempool', () => {
       return undefined
     }
     await poller.pollOnce()
-    expect(await foldPool(log)).toEqual(new Set([here.txid]))
+    expect(await mempoolFromLog(log)).toEqual(new Set([here.txid]))
     node.fault = () => undefined
     node.enter(shy)
     expect(await listed()).toBe(1)
@@ -139,6 +139,6 @@ describe('the mempool', () => {
     }
     await poller.pollOnce()
     expect(node.chain).toHaveLength(2)
-    expect(await foldPool(log)).toEqual(new Set(node.pool.keys()))
+    expect(await mempoolFromLog(log)).toEqual(new Set(node.pool.keys()))
   })
 })

@@ -9,7 +9,7 @@ import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
 import { ChainWriter } from '../../../../pipelines/poll/chain/chain-writer.js'
 import { NodeWriter } from '../../../../pipelines/poll/mempool/node-writer.js'
-import { readPool } from '../../../../pipelines/poll/mempool/log.js'
+import { readMempool } from '../../../../pipelines/poll/mempool/log.js'
 import { MempoolEvents } from '../../../../pipelines/mempool/mempool-events.js'
 import { mempoolTx, type MempoolTx } from '../../../../pipelines/mempool/mempool-tx.js'
 import { NONE } from '../fake-chain.js'
@@ -62,7 +62,7 @@ describe('a pool that is larger than what a log takes at once', () => {
   }
 
   /** As an explorer has it that starts now. */
-  async function shownPool(): Promise<Set<string>> {
+  async function shownMempool(): Promise<Set<string>> {
     const events = new MempoolEvents(log, logger)
     const { from } = await events.findStart(Number.MAX_SAFE_INTEGER)
     const pool = new Set<string>()
@@ -89,12 +89,12 @@ describe('a pool that is larger than what a log takes at once', () => {
     const writer = await newWriter()
     await writer.delta(await writer.snapshot(-1, 0n, []), 0n, { entered: txs, left: [] })
     expect(appended.length).toBeGreaterThan(4)
-    expect(await shownPool()).toEqual(txids)
+    expect(await shownMempool()).toEqual(txids)
     const position = await writer.snapshot(0, 30n, txs)
-    const state = await readPool(log, logger, REGTEST)
+    const state = await readMempool(log, logger, REGTEST)
     expect(state).toMatchObject({ snapshotPosition: position, deltas: 0 })
     expect([state.pool.entered, new Set(state.pool.txs.keys())]).toEqual([30n, txids])
-    expect(await shownPool()).toEqual(txids)
+    expect(await shownMempool()).toEqual(txids)
   })
 
   it('leaves its turn to others between two batches', async () => {
@@ -122,16 +122,16 @@ describe('a pool that is larger than what a log takes at once', () => {
       if (batch === 3) throw new Error('the log is away')
     }
     await expect(writer.snapshot(0, 30n, txs)).rejects.toThrow('the log is away')
-    expect(await shownPool()).toEqual(some)
+    expect(await shownMempool()).toEqual(some)
     beforeAppend = () => undefined
     // The next one goes on from what is whole.
     const next = await newWriter()
-    const state = await readPool(log, logger, REGTEST)
+    const state = await readMempool(log, logger, REGTEST)
     expect(state).toMatchObject({ snapshotPosition: before, deltas: 0 })
     expect(new Set(state.pool.txs.keys())).toEqual(some)
     await next.delta(before, 3n, { entered: txs.slice(3), left: [] })
-    expect(await shownPool()).toEqual(txids)
-    expect(new Set((await readPool(log, logger, REGTEST)).pool.txs.keys())).toEqual(txids)
+    expect(await shownMempool()).toEqual(txids)
+    expect(new Set((await readMempool(log, logger, REGTEST)).pool.txs.keys())).toEqual(txids)
   })
 
   it('is not taken for whole where another wrote in the midst of it', async () => {

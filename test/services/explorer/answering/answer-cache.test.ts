@@ -6,7 +6,7 @@ import {
   type Moment,
 } from '../../../../services/explorer/answering/answer-cache.js'
 
-const NOW: Moment = { position: 1, tipHash: 'aa', poolVersion: 1, definitions: 1 }
+const NOW: Moment = { position: 1, tipHash: 'aa', mempoolVersion: 1, definitions: 1 }
 const MIB = 2 ** 20
 const answerOf = (bytes: number) => ({ body: Buffer.alloc(bytes), etag: '' })
 
@@ -21,7 +21,7 @@ describe('the cache of answers', () => {
       (['head', 'pool', 'live'] as const).map((fresh) => cache.get(fresh, 'key', moment) !== undefined)
     keep(NOW)
     expect(kept(NOW)).toEqual([true, true, false])
-    expect(kept({ ...NOW, poolVersion: 2 })).toEqual([true, false, false])
+    expect(kept({ ...NOW, mempoolVersion: 2 })).toEqual([true, false, false])
     for (const other of [{ position: 2 }, { tipHash: 'bb' }, { definitions: 2 }]) {
       keep(NOW)
       expect(kept({ ...NOW, ...other }), JSON.stringify(other)).toEqual([false, false, false])

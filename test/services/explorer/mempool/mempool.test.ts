@@ -3,7 +3,7 @@ import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { serializeTx, type TxParts } from '../../../../pipelines/chain/transaction.js'
 import { outpointOf } from '../../../../pipelines/chain/prevout.js'
 import { shownTx, type ShownTx } from '../../../../services/explorer/mempool/shown-tx.js'
-import { type Overlay, Pool, returnable } from '../../../../services/explorer/mempool/mempool.js'
+import { type Overlay, Mempool, returnable } from '../../../../services/explorer/mempool/mempool.js'
 
 const SCRIPT = Buffer.from('76a914' + '11'.repeat(20) + '88ac', 'hex')
 let serial = 0
@@ -44,13 +44,13 @@ function overlay(
   }
 }
 
-const shown = (pool: Pool): string[] => [...pool.values()].map((each) => each.txid).sort()
+const shown = (pool: Mempool): string[] => [...pool.values()].map((each) => each.txid).sort()
 const ids = (...txs: readonly ShownTx[]): string[] => txs.map((each) => each.txid).sort()
 
 describe('the pool beside the head', () => {
   it('lets a transaction leave with the head that confirms it, before the poller says so', () => {
     const [a, b] = [tx(), tx()]
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.replace([a, b], 5)
     pool.advance(overlay(6, { confirmed: [a] }))
     expect(shown(pool)).toEqual(ids(b))
@@ -61,7 +61,7 @@ describe('the pool beside the head', () => {
 
   it('gives a transaction back with the head that disconnects it, before the poller says so', () => {
     const [a, b] = [tx(), tx()]
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.replace([b], 5)
     pool.advance(overlay(7, { returned: [a] }))
     expect(shown(pool)).toEqual(ids(a, b))
@@ -72,7 +72,7 @@ describe('the pool beside the head', () => {
 
   it('drops what a disconnected block gave back when the poller does not find it in the pool', () => {
     const a = tx()
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.advance(overlay(7, { returned: [a] }))
     expect(shown(pool)).toEqual(ids(a))
     pool.change([], [], 7)
@@ -81,7 +81,7 @@ describe('the pool beside the head', () => {
 
   it('keeps overlays of heads that are ahead of an event of the pool', () => {
     const [a, b] = [tx(), tx()]
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.replace([a], 5)
     pool.advance(overlay(9, { confirmed: [a, b] }))
     pool.change([b], [], 7)
@@ -92,7 +92,7 @@ describe('the pool beside the head', () => {
 
   it('follows a transaction that confirms, falls back and confirms again within two heads', () => {
     const a = tx()
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.replace([a], 1)
     pool.advance(overlay(2, { confirmed: [a] }))
     expect(shown(pool)).toEqual([])
@@ -104,7 +104,7 @@ describe('the pool beside the head', () => {
 
   it('hides what is confirmed until the poller tells that it left, however many deltas that takes', () => {
     const [a, b] = [tx(), tx()]
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.replace([a], 1)
     pool.advance(overlay(2, { confirmed: [a] }))
     pool.change([b], [], 2)
@@ -115,7 +115,7 @@ describe('the pool beside the head', () => {
 
   it('shows again what the poller never took out, when its block is disconnected', () => {
     const a = tx()
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.replace([a], 1)
     pool.advance(overlay(2, { confirmed: [a] }))
     pool.change([tx()], [], 2)
@@ -131,7 +131,7 @@ describe('the pool beside the head', () => {
     const child = tx(outpointOf(parent.txid, 0))
     const grandchild = tx(outpointOf(child.txid, 0))
     const other = tx()
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.replace([grandchild, child, parent, other], 1)
     pool.advance(overlay(2, { spent: [...parent.outpoints] }))
     expect(shown(pool)).toEqual(ids(other))
@@ -139,7 +139,7 @@ describe('the pool beside the head', () => {
 
   it('lays an overlay that was made late beneath those of later heads', () => {
     const a = tx()
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.replace([a], 1)
     pool.advance(overlay(4, { returned: [a] }))
     pool.advance(overlay(2, { confirmed: [a] }))
@@ -148,7 +148,7 @@ describe('the pool beside the head', () => {
 
   it('shows the same through a hundred heads without an event of the pool as through each of them', () => {
     const txs = Array.from({ length: 20 }, () => tx())
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.replace(txs, 0)
     const expected = new Set(ids(...txs))
     for (let position = 1; position <= 100; position++) {
@@ -164,7 +164,7 @@ describe('the pool beside the head', () => {
   it('finds the transactions of a script, also those given back, and none that is confirmed', () => {
     const [a, b, c] = [tx(), tx(), tx()]
     const hash = [...a.changes.keys()][0] as string
-    const pool = new Pool()
+    const pool = new Mempool()
     pool.replace([a, b], 1)
     pool.advance(overlay(2, { confirmed: [a], returned: [c] }))
     expect(pool.ofScript(hash).map((each) => each.txid)).toEqual([c.txid, b.txid])
@@ -173,7 +173,7 @@ describe('the pool beside the head', () => {
   })
 
   it('changes its version with whatever is visible', () => {
-    const pool = new Pool()
+    const pool = new Mempool()
     const versions = [pool.version]
     pool.replace([tx()], 1)
     versions.push(pool.version)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { REGTEST } from '../../../../pipelines/chain/networks.js'
-import { inputShowsDilithium } from '../../../../pipelines/chain/dilithium.js'
+import { hasDilithiumSignature } from '../../../../pipelines/chain/dilithium.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
-import { Fold } from '../../../../services/simnode/chain/naive-state.js'
+import { NaiveState } from '../../../../services/simnode/chain/naive-state.js'
 import { OWNER_KINDS } from '../../../../services/simnode/wallet/keyring.js'
 import { buildChain, forkAt, type SimChain } from '../../../../services/simnode/chain/sim-chain.js'
 import type { SimBlock } from '../../../../services/simnode/chain/sim-block.js'
@@ -14,8 +14,8 @@ function coinbaseOf(chain: SimChain, block: SimBlock | undefined): { txid: strin
   return { txid: chain.read(block).txs[0]?.txid ?? '', vout: 0 }
 }
 
-function expectCoinsToEqualFold(chain: SimChain): void {
-  const fold = new Fold(chain)
+function expectCoinsToEqualNaiveState(chain: SimChain): void {
+  const fold = new NaiveState(chain)
   expect(chain.coins.total).toBe(fold.supply)
   const kept = chain.coins.coins.map(
     (coin) =>
@@ -67,13 +67,15 @@ describe('a scripted chain', () => {
     expect(chain.tip.height).toBe(5)
     expect(chain.findTx(pays.txid)?.block.height).toBe(5)
     expect(chain.isActive(stale)).toBe(false)
-    expectCoinsToEqualFold(chain)
-    const fold = new Fold(chain)
+    expectCoinsToEqualNaiveState(chain)
+    const fold = new NaiveState(chain)
     expect(fold.balances().get(alice.toString('hex'))).toBe(2n * COIN)
     expect(fold.history(bob.toString('hex'))).toMatchObject([
       { txid: pays.txid, height: 5, index: 1, received: 3n * COIN - 500n },
     ])
-    expect(new Fold(chain, stale).history(alice.toString('hex'))).toMatchObject([{ height: 4, index: 1 }])
+    expect(new NaiveState(chain, stale).history(alice.toString('hex'))).toMatchObject([
+      { height: 4, index: 1 },
+    ])
   })
 
   test('the tip can be set to any block, back and forth, and the coins follow', () => {
@@ -90,9 +92,9 @@ describe('a scripted chain', () => {
     })
     const tip = chain.mine({ txs: [first, second] })
     chain.setTip(chain.at(2)?.hash ?? '')
-    expectCoinsToEqualFold(chain)
+    expectCoinsToEqualNaiveState(chain)
     chain.setTip(tip.hash)
-    expectCoinsToEqualFold(chain)
+    expectCoinsToEqualNaiveState(chain)
     expect(chain.coins.get(second.txid, 0)?.value).toBe(5n * COIN - 2000n)
   })
 
@@ -102,7 +104,7 @@ describe('a scripted chain', () => {
     const [once, twice] = [chain.pay(spend), chain.pay(spend)]
     expect(() => chain.mine({ txs: [once, twice] })).toThrow('not unspent')
     expect(chain.tip.height).toBe(3)
-    expectCoinsToEqualFold(chain)
+    expectCoinsToEqualNaiveState(chain)
   })
 
   test('every kind of owner is paid by its script type, and its spend shows Dilithium exactly where it should', () => {
@@ -124,7 +126,7 @@ describe('a scripted chain', () => {
       return [
         kind,
         scriptType(script, REGTEST),
-        input !== undefined && inputShowsDilithium(input, script, REGTEST),
+        input !== undefined && hasDilithiumSignature(input, script, REGTEST),
       ]
     })
     expect(shown).toEqual([
@@ -146,6 +148,6 @@ describe('a scripted chain', () => {
       ['nonstandard', 'nonstandard', false],
       ['witness-unknown', 'witness_unknown', false],
     ])
-    expectCoinsToEqualFold(chain)
+    expectCoinsToEqualNaiveState(chain)
   })
 })
