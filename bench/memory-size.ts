@@ -18,17 +18,17 @@ export interface MemorySize {
   readonly perDay: number
 }
 
-/** A pool of the log's own transactions, and as many days as no chain has. */
+/** A mempool of the log's own transactions, and as many days as no chain has. */
 export async function measureMemory(logFolder: string): Promise<MemorySize> {
-  const pool = new Mempool()
+  const mempool = new Mempool()
   const before = await used()
   const txs: ShownTx[] = []
   for await (const tx of transactionsOf(logFolder)) {
     txs.push(tx)
     if (txs.length === POOL_TXS) break
   }
-  pool.replace(txs, 0)
-  pool.newest()
+  mempool.replace(txs, 0)
+  mempool.newest()
   const { length: count } = txs
   const mempoolTxSize = txs.reduce((sum, tx) => sum + tx.size, 0) / count
   txs.length = 0
@@ -36,7 +36,8 @@ export async function measureMemory(logFolder: string): Promise<MemorySize> {
   const days = Array.from({ length: DAYS }, (_, day) => dayLike(day))
   const told = await used()
   // Held until here.
-  if (pool.size !== count || days.length !== DAYS) throw new Error('what was to be measured no longer exists')
+  if (mempool.size !== count || days.length !== DAYS)
+    throw new Error('what was to be measured no longer exists')
   return { perMempoolTx: (filled - before) / count, mempoolTxSize, perDay: (told - filled) / DAYS }
 }
 

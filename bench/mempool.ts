@@ -28,14 +28,14 @@ export function mempool({ txs, arrivalMs, seconds }: MempoolOptions): Promise<Fi
   return withProcesses(async (start, folder) => {
     const port = await freePort()
     const args = [port, txs, arrivalMs].map(String)
-    const pool = new ServiceProcess(
+    const mempool = new ServiceProcess(
       'mempool-node',
       {},
       join(folder, 'node.log'),
       args,
       'bench/mempool-node.js',
     )
-    pool.start()
+    mempool.start()
     const url = `http://bench:bench@127.0.0.1:${String(port)}`
     const node = new NodeClient(url, { timeoutMs: 120_000 })
     try {
@@ -68,7 +68,7 @@ export function mempool({ txs, arrivalMs, seconds }: MempoolOptions): Promise<Fi
       ]
     } finally {
       node.close()
-      await pool.kill()
+      await mempool.kill()
     }
   })
 }
@@ -85,10 +85,10 @@ async function share(poller: ServiceProcess, seconds: number): Promise<number> {
 
 /** Percent of a core that a poll takes which fetches and compares everything, with the pause after it. */
 async function oldWay(node: NodeClient): Promise<number> {
-  const known = new Set(Object.keys(await node.pool()))
+  const known = new Set(Object.keys(await node.mempool()))
   const [{ user, system }, at] = [process.cpuUsage(), performance.now()]
   for (let look = 0; look < OLD_LOOKS; look++) {
-    const listed = await node.pool()
+    const listed = await node.mempool()
     const entered = Object.entries(listed).filter(([txid]) => !known.has(txid))
     const left = [...known].filter((txid) => !Object.hasOwn(listed, txid))
     if (left.length > 0 || entered.length > known.size) throw new Error('the mempool is not what it was')

@@ -10,7 +10,7 @@ export function mempoolCheck(context: AuditContext, all: Findings): Promise<void
   const { node, signal } = context
   return persisting(context, all, async (found, before) => {
     const suspected = before && new Set(before.differences.map(({ what }) => what))
-    const reported = await node.pool(signal)
+    const reported = await node.mempool(signal)
     const indexed = await mempoolOf(context)
     found.checked = Object.keys(reported).length
     for (const txid of new Set([...indexed.keys(), ...Object.keys(reported)])) {
@@ -24,14 +24,14 @@ export function mempoolCheck(context: AuditContext, all: Findings): Promise<void
 
 /** Fees by txid. */
 async function mempoolOf({ log, logger }: AuditContext): Promise<Map<string, bigint>> {
-  const pool = new Map<string, bigint>()
+  const mempool = new Map<string, bigint>()
   for await (const step of new MempoolEvents(log, logger).stored()) {
-    if (step.kind === 'snapshot') pool.clear()
+    if (step.kind === 'snapshot') mempool.clear()
     const changes = step.kind === 'snapshot' ? [{ left: [], entered: step.entries }] : step.deltas
     for (const { left, entered } of changes) {
-      for (const { txid } of left) pool.delete(txid)
-      for (const { txid, fee } of entered) pool.set(txid, fee)
+      for (const { txid } of left) mempool.delete(txid)
+      for (const { txid, fee } of entered) mempool.set(txid, fee)
     }
   }
-  return pool
+  return mempool
 }

@@ -130,12 +130,12 @@ export class NodeClient {
     return this.call('uptime', [], replies.uptimeReply, signal)
   }
 
-  /** The whole pool by txid. */
-  pool(signal?: AbortSignal): Promise<Record<string, replies.NodeMempoolEntry>> {
+  /** The whole mempool by txid. */
+  mempool(signal?: AbortSignal): Promise<Record<string, replies.NodeMempoolEntry>> {
     return this.call('getrawmempool', [true], replies.mempoolReply, signal)
   }
 
-  /** The txids of the pool. */
+  /** The txids of the mempool. */
   mempoolTxids(signal?: AbortSignal): Promise<string[]> {
     return this.call('getrawmempool', [false], replies.mempoolTxidsReply, signal)
   }

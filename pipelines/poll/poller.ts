@@ -68,7 +68,7 @@ export const NO_STATE: PollerState = { nodeHeight: -1, height: -1, epoch: 0, pos
 interface Session {
   readonly chain: ChainWriter
   readonly writer: NodeWriter
-  readonly pool: MempoolFollower
+  readonly mempool: MempoolFollower
   /** Unix milliseconds of the last heartbeat, and the node's tip in it; empty before a poll's first. */
   beatAt: number
   beatHash: string
@@ -110,10 +110,10 @@ export class Poller {
   get state(): PollerState {
     const nodeHeight = this.#nodeHeight
     if (this.#session === undefined) return { ...NO_STATE, nodeHeight }
-    const { chain, pool } = this.#session
+    const { chain, mempool } = this.#session
     return {
       ...{ nodeHeight, height: chain.chain.height, epoch: chain.epoch, position: chain.offset },
-      poolSize: pool.pool.txs.size,
+      poolSize: mempool.mempool.txs.size,
     }
   }
 
@@ -141,7 +141,7 @@ export class Poller {
     }
   }
 
-  /** Brings the log level with the node as it is: its chain, then its pool. Throws what `run` would retry. */
+  /** Brings the log level with the node as it is: its chain, then its mempool. Throws what `run` would retry. */
   async pollOnce(signal: AbortSignal = new AbortController().signal): Promise<void> {
     try {
       await this.#poll(await this.#opened(signal), signal)
@@ -169,7 +169,7 @@ export class Poller {
       const info = await this.#look(session, signal)
       if (session.damage !== undefined) throw session.damage
       if (info.bestblockhash === session.chain.chain.tip?.hash) {
-        const seen = await session.pool.look(signal)
+        const seen = await session.mempool.look(signal)
         if (seen !== 'moved') this.#options.observer?.worked()
         if (seen === 'level') return
         stuck = seen === 'more' ? 0 : stuck + 1
@@ -191,7 +191,7 @@ export class Poller {
     const identity = await this.#identify(info, signal)
     const chain = await this.#startEpoch(identity, info, signal)
     const writer = new NodeWriter(log, chain)
-    const pool = await MempoolFollower.start({ node, log, chain, writer, inFlight, logger, now })
+    const mempool = await MempoolFollower.start({ node, log, chain, writer, inFlight, logger, now })
     const height = chain.chain.height
     logger.info(
       {
@@ -203,7 +203,7 @@ export class Poller {
       },
       'following',
     )
-    this.#session = { chain, writer, pool, beatAt: 0, beatHash: '', damage: undefined }
+    this.#session = { chain, writer, mempool, beatAt: 0, beatHash: '', damage: undefined }
     return this.#session
   }
 
@@ -302,21 +302,25 @@ export class Poller {
     }
   }
 
-  async #disconnect({ chain, pool }: Session, height: number, target: BlockId): Promise<void> {
+  async #disconnect({ chain, mempool }: Session, height: number, target: BlockId): Promise<void> {
     const from = chain.chain.height
     if (from <= height) return
     await chain.disconnectTo(height, target, ({ hash }) => {
-      pool.blockDisconnected(hash)
+      mempool.blockDisconnected(hash)
     })
     this.#options.observer?.moved('disconnected', from - height)
     this.#options.logger.info({ from, to: height, depth: from - height }, 'node left a branch')
   }
 
-  async #connect({ chain, pool }: Session, blocks: readonly VerifiedBlock[], target: BlockId): Promise<void> {
+  async #connect(
+    { chain, mempool }: Session,
+    blocks: readonly VerifiedBlock[],
+    target: BlockId,
+  ): Promise<void> {
     const last = blocks.at(-1)
     if (last === undefined) return
     await chain.connect(blocks, target)
-    for (const { hash, raw } of blocks) pool.pool.blockConnected(hash, raw)
+    for (const { hash, raw } of blocks) mempool.mempool.blockConnected(hash, raw)
     this.#options.observer?.worked()
     this.#options.observer?.moved('connected', blocks.length)
     this.#options.logger.debug(
@@ -332,7 +336,7 @@ export class Poller {
       try {
         await sleep(this.#options.pollIntervalMs, undefined, { signal })
         const { blocks } = await this.#look(session, signal)
-        await session.pool.snapshotIfDue()
+        await session.mempool.snapshotIfDue()
         if (Date.now() - saidAt < SAY_EVERY_MS) continue
         saidAt = Date.now()
         this.#options.logger.info({ height: session.chain.chain.height, nodeHeight: blocks }, 'catching up')

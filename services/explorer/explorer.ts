@@ -64,9 +64,9 @@ export interface Explorer {
   close(): Promise<void>
 }
 
-/** Listening waits this long for head and pool; later requests get 503 until they are there. */
+/** Listening waits this long for head and mempool; later requests get 503 until they are there. */
 const READY_WAIT_MS = 5_000
-/** Between two looks at what changes without a word: the pool, and the health that gRPC tells. */
+/** Between two looks at what changes without a word: the mempool, and the health that gRPC tells. */
 const LOOK_MS = 250
 const AUDIT_EVERY_MS = 30_000
 
@@ -84,10 +84,10 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const writer = new FeedWriter(feed, state, tables, whales)
   const onDefect = (): void => metrics.defect('follower')
   const onIndexerDefect = (): void => metrics.defect('materializer')
-  const pool = new MempoolFollower({ state, feed, log, tables, whales, logger, onDefect })
+  const mempool = new MempoolFollower({ state, feed, log, tables, whales, logger, onDefect })
   const tablesOf = (other: Database): Tables => new Tables(database.on(other))
   const heads = new HeadFollower({
-    ...{ state, writer, pool, log, db, tables, tablesOf, logger },
+    ...{ state, writer, mempool, log, db, tables, tablesOf, logger },
     ...{ onDefect, onIndexerDefect },
   })
   const { locateNode: locate = () => Promise.resolve(undefined), nodeDataDir: dataDir, healthToken } = options
@@ -105,7 +105,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     wsClients: () => server.clients,
     grpcStreams: () => rpc?.streams ?? 0,
     answersUnderWay: () => dispatcher.reader.answersUnderWay,
-    consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: pool.next - 1 }),
+    consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 }),
   })
   const health = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
   const { rateLimitPerMinute: most = 0, trustedProxyHops: trustedHops = 0 } = options
@@ -127,7 +127,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
 
   await Promise.all([database.start(), definitions.start()])
   const upgraded = followUpgrade(db, state, { logger, signal: stop.signal })
-  const following = [heads.run(stop.signal), pool.run(stop.signal)]
+  const following = [heads.run(stop.signal), mempool.run(stop.signal)]
   for (const each of following) each.catch(ended(logger))
   audit.start()
   const timer = setInterval(() => {

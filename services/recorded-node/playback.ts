@@ -17,7 +17,7 @@ export interface PlayedBlock {
   readonly header: string
 }
 
-/** The recorded node at one moment: its chain, every block it has ever had, its pool and its coins. */
+/** The recorded node at one moment: its chain, every block it has ever had, its mempool and its coins. */
 export class Playback {
   readonly coins = new CoinSet()
   readonly #timeline: Timeline

@@ -75,14 +75,14 @@ function stateJson(
   { simulation, faults }: Controlled,
   requested: { readonly balances?: boolean; readonly coins?: boolean } = {},
 ): string {
-  const { chain, pool } = simulation
+  const { chain, mempool } = simulation
   const state = {
     height: chain.tip.height,
     hash: chain.tip.hash,
     supply: chain.coins.total.toString(),
     supplyCoins: coins(chain.coins.total),
     utxoCount: chain.coins.size,
-    pool: [...pool.entries()].map((entry) => entry.tx.txid),
+    pool: [...mempool.entries()].map((entry) => entry.tx.txid),
     faults: faults.pending,
     ...(requested.balances === true ? { balances: balances(simulation) } : {}),
     ...(requested.coins === true ? { coins: coinValues(simulation) } : {}),

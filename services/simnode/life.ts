@@ -32,12 +32,12 @@ export function live(simulation: () => Simulation, options: LifeOptions): () => 
 /** One step between blocks; every fifth one ends with a block or a reorganisation. */
 export function beat(simulation: Simulation, options: LifeOptions, tick: number): void {
   const { txsPerBlock = 5, reorgRate = 0, reorgDepth = 3, bigBlock = 0 } = options
-  const { chain, pool } = simulation
+  const { chain, mempool } = simulation
   const random = Random.of(chain.seed, 'life', chain.tip.hash, tick)
   simulation.enter(random.around((txsPerBlock * 1.1) / TICKS))
   if (random.chance(0.35)) simulation.replace(1)
-  if (random.chance(0.1) || pool.size > 20 * txsPerBlock + 50)
-    simulation.evict(1 + Math.floor(pool.size / 50))
+  if (random.chance(0.1) || mempool.size > 20 * txsPerBlock + 50)
+    simulation.evict(1 + Math.floor(mempool.size / 50))
   if (tick % TICKS !== 0) return
   const { height } = chain.tip
   if (height > 1 && random.chance(reorgRate))

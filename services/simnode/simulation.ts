@@ -17,7 +17,7 @@ export interface SimulationOptions {
 
 export interface MineOptions {
   readonly blocks?: number
-  /** Transactions of each block: the pool's best, and fresh ones for what is missing. By default about the mean. */
+  /** Transactions of each block: the mempool's best, and fresh ones for what is missing. By default about the mean. */
   readonly txs?: number
   /** At least this many bytes a block. */
   readonly bytes?: number
@@ -31,10 +31,10 @@ const COINBASE = 20_000
 /** Blocks of a history that are made between two looks at anything else. */
 const BLOCKS_AT_ONCE = 20
 
-/** A living chain: blocks, a pool and the people who fill it. Everything happens by call; time is the chain's own. */
+/** A living chain: blocks, a mempool and the people who fill it. Everything happens by call; time is the chain's own. */
 export class Simulation {
   readonly chain: SimChain
-  readonly pool: Mempool
+  readonly mempool: Mempool
   readonly traffic: Traffic
   readonly #txsPerBlock: number
   readonly #unwatch: () => void
@@ -44,12 +44,12 @@ export class Simulation {
     this.chain = chain
     this.#txsPerBlock = txsPerBlock
     this.traffic = new Traffic(chain.keyring, ownersPerBlock)
-    this.pool = new Mempool(chain.coins, chain.network)
+    this.mempool = new Mempool(chain.coins, chain.network)
     this.traffic.meet(chain.tip.height)
     this.#setClock()
     this.#unwatch = chain.watch((left) => {
       this.#setClock()
-      this.pool.rebuild(left)
+      this.mempool.rebuild(left)
     })
   }
 
@@ -58,7 +58,7 @@ export class Simulation {
     this.#unwatch()
   }
 
-  /** Mines on the tip, out of the pool and with fresh transactions. */
+  /** Mines on the tip, out of the mempool and with fresh transactions. */
   mine({ blocks = 1, txs, bytes = 0 }: MineOptions = {}): SimBlock {
     for (let left = blocks; left > 0; left--) this.#mineOne(txs, bytes)
     this.chain.store.flush()
@@ -77,16 +77,16 @@ export class Simulation {
 
   /**
    * Replaces the last `depth` blocks by `length` others. Of the transactions that were in them, most confirm again (at
-   * another height, or another place in the block), some stay in the pool, and some lose to a conflicting one.
+   * another height, or another place in the block), some stay in the mempool, and some lose to a conflicting one.
    */
   reorganise(depth: number, length = depth + 1): SimBlock {
     this.tipBack(depth)
     const random = this.#random()
-    for (const entry of [...this.pool.entries()]) {
+    for (const entry of [...this.mempool.entries()]) {
       if (entry.children.size === 0 && random.chance(0.1)) this.#replace(entry, random)
     }
     const held = new Set(
-      [...this.pool.entries()].filter(() => random.chance(0.15)).map((entry) => entry.tx.txid),
+      [...this.mempool.entries()].filter(() => random.chance(0.15)).map((entry) => entry.tx.txid),
     )
     for (let left = length; left > 0; left--) this.#mineMixed(held, random)
     this.chain.store.flush()
@@ -102,37 +102,37 @@ export class Simulation {
     return target
   }
 
-  /** New transactions for the pool. @returns how many found something to spend. */
+  /** New transactions for the mempool. @returns how many found something to spend. */
   enter(count: number): number {
     const random = this.#random()
     let entered = 0
     for (let left = count; left > 0; left--) {
       const tx = this.traffic.next(this.#spendable(true), random)
-      const entry = tx === undefined ? undefined : this.pool.accept(tx)
+      const entry = tx === undefined ? undefined : this.mempool.accept(tx)
       if (entry === undefined) continue
-      if (this.pool.withAncestors(entry).size > MAX_ANCESTORS) this.pool.drop(entry)
+      if (this.mempool.withAncestors(entry).size > MAX_ANCESTORS) this.mempool.drop(entry)
       else entered++
     }
     return entered
   }
 
-  /** Replaces pool transactions by others that spend the same at a higher fee. @returns how many. */
+  /** Replaces mempool transactions by others that spend the same at a higher fee. @returns how many. */
   replace(count: number): number {
     const random = this.#random()
     let replaced = 0
-    for (let left = count; left > 0 && this.pool.size > 0; left--) {
-      if (this.#replace(random.pick([...this.pool.entries()]), random)) replaced++
+    for (let left = count; left > 0 && this.mempool.size > 0; left--) {
+      if (this.#replace(random.pick([...this.mempool.entries()]), random)) replaced++
     }
     return replaced
   }
 
   /** Drops the transactions that pay least, with all that build on them. @returns how many went. */
   evict(count: number): number {
-    const byRate = [...this.pool.entries()].sort((a, b) => rateOf(a) - rateOf(b))
+    const byRate = [...this.mempool.entries()].sort((a, b) => rateOf(a) - rateOf(b))
     let evicted = 0
     for (const entry of byRate) {
       if (evicted >= count) break
-      if (this.pool.get(entry.tx.txid) === entry) evicted += this.pool.drop(entry).length
+      if (this.mempool.get(entry.tx.txid) === entry) evicted += this.mempool.drop(entry).length
     }
     return evicted
   }
@@ -141,7 +141,7 @@ export class Simulation {
     const random = this.chain.randomForNext()
     const draft = this.chain.draft()
     const count = txs ?? random.around(this.#txsPerBlock)
-    for (const tx of this.pool.size === 0 ? [] : this.pool.best(count)) draft.add(tx)
+    for (const tx of this.mempool.size === 0 ? [] : this.mempool.best(count)) draft.add(tx)
     const from = this.#spendable(false)
     const whale = count > 0 && random.chance(0.04) ? this.traffic.whale(from, random) : undefined
     if (whale !== undefined) draft.add(whale)
@@ -159,14 +159,14 @@ export class Simulation {
     this.chain.close(draft, random)
   }
 
-  /** A block of a replacing branch: a random part of the pool in random order, and a few of its own. */
+  /** A block of a replacing branch: a random part of the mempool in random order, and a few of its own. */
   #mineMixed(held: ReadonlySet<string>, random: Random): void {
     const draft = this.chain.draft()
     const limit = Math.max(2, random.around(this.#txsPerBlock * 1.5))
     const chosen = new Set<PoolEntry>()
-    for (const entry of shuffled([...this.pool.entries()], random)) {
+    for (const entry of shuffled([...this.mempool.entries()], random)) {
       if (chosen.size >= limit) break
-      const family = this.pool.withAncestors(entry)
+      const family = this.mempool.withAncestors(entry)
       const free = [...family].every((each) => !held.has(each.tx.txid))
       if (free && chosen.size + family.size <= limit && random.chance(0.7))
         for (const each of family) chosen.add(each)
@@ -186,22 +186,22 @@ export class Simulation {
   }
 
   #replace(entry: PoolEntry, random: Random): boolean {
-    const gone = this.pool.withDescendants(entry)
+    const gone = this.mempool.withDescendants(entry)
     const paid = [...gone].reduce((sum, each) => sum + each.fee, 0n)
     const rate = Math.max(rateOf(entry) * 1.5, Number(paid) / entry.vsize) + 2
     const tx = this.traffic.respend(entry.spends, rate, this.chain.tip.height + 1, random)
     if (tx === undefined || tx.txid === entry.tx.txid) return false
-    this.pool.drop(entry)
-    return this.pool.accept(tx) !== undefined
+    this.mempool.drop(entry)
+    return this.mempool.accept(tx) !== undefined
   }
 
   #spendable(unconfirmed: boolean): Spendable {
-    const { pool, chain } = this
+    const { mempool, chain } = this
     return {
       coins: chain.coins,
       height: chain.tip.height + 1,
-      ...(pool.size > 0 ? { isTaken: (coin: Coin) => pool.isSpent(coin) } : {}),
-      ...(unconfirmed ? { unconfirmed: pool.coins } : {}),
+      ...(mempool.size > 0 ? { isTaken: (coin: Coin) => mempool.isSpent(coin) } : {}),
+      ...(unconfirmed ? { unconfirmed: mempool.coins } : {}),
     }
   }
 
@@ -215,7 +215,7 @@ export class Simulation {
   #setClock(): void {
     const { tip } = this.chain
     const since = Math.max(tip.time, GENESIS_TIME)
-    this.pool.setClock(since + (this.#turns % 60), tip.height)
+    this.mempool.setClock(since + (this.#turns % 60), tip.height)
   }
 }
 

@@ -153,7 +153,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
   async function settle(): Promise<void> {
     await Promise.all(
       paths.map(async ({ read: each, path }) => {
-        if (each.fresh !== 'head' && each.fresh !== 'pool') return
+        if (each.fresh !== 'head' && each.fresh !== 'mempool') return
         const isSame = async (): Promise<boolean> => {
           const [theirs, ours] = await Promise.all([clean.get(path), ask(path)])
           return theirs.status === ours.status && theirs.headers.get('etag') === ours.headers.get('etag')

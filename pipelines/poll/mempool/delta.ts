@@ -1,6 +1,6 @@
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
 
-/** What a block, connected since the last look at the pool, did to a transaction of the pool. */
+/** What a block, connected since the last look at the mempool, did to a transaction of the mempool. */
 export interface BlockEffect {
   readonly kind: 'confirmed' | 'conflict'
   readonly block: string
@@ -33,9 +33,9 @@ export function bySeen(one: MempoolTx, other: MempoolTx): number {
 }
 
 /**
- * Why a transaction is not in the pool any more. A block that holds it explains it best; then another spend of one of its
- * inputs, in the pool or in a block; what is left was evicted (for its size, its age, or because its parent was replaced).
- * @param spenderOf which other transaction of the pool as it is now spends an output
+ * Why a transaction is not in the mempool any more. A block that holds it explains it best; then another spend of one of its
+ * inputs, in the mempool or in a block; what is left was evicted (for its size, its age, or because its parent was replaced).
+ * @param spenderOf which other transaction of the mempool as it is now spends an output
  */
 export function reasonLeft(
   tx: MempoolTx,

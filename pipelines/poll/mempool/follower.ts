@@ -7,7 +7,7 @@ import { type Left, mempoolChange, type MempoolChange } from './delta.js'
 import { fetchMempoolTxs, type MempoolFetchSources } from './fetch.js'
 import { readMempool, type MempoolState } from './log.js'
 
-/** A new reader never has to read more than this much before the pool is whole. */
+/** A new reader never has to read more than this much before the mempool is whole. */
 const SNAPSHOT_EVERY_MS = 10 * 60_000
 const SNAPSHOT_EVERY_DELTAS = 1000
 /**
@@ -18,7 +18,7 @@ const SNAPSHOT_BYTES = 4 << 20
 const RAREST = 36
 /** How long the node's signs of an unchanged mempool are believed. */
 const COMPARE_EVERY_MS = 60_000
-/** Transactions fetched before the chain is looked at again: a pool of 100,000 must not hold up the blocks. */
+/** Transactions fetched before the chain is looked at again: a mempool of 100,000 must not hold up the blocks. */
 const AT_ONCE = 2000
 
 export interface MempoolSources extends MempoolFetchSources {
@@ -35,16 +35,16 @@ interface MempoolSigns {
   readonly at: number
 }
 
-/** Keeps the log's pool level with the node's. */
+/** Keeps the log's mempool level with the node's. */
 export class MempoolFollower {
-  readonly pool: Mempool
+  readonly mempool: Mempool
   readonly #sources: MempoolSources
   #snapshotPosition: number
   #snapshotTime: number
   #deltas: number
   #chainPosition: number
   /**
-   * Whether a block may have left since the pool was told: readers hold its transactions to be in the pool until the pool beside
+   * Whether a block may have left since the mempool was told: readers hold its transactions to be in the mempool until the mempool beside
    * the new branch is told, also where nothing in it has changed.
    */
   #hasLeft = true
@@ -55,14 +55,14 @@ export class MempoolFollower {
 
   private constructor(sources: MempoolSources, state: MempoolState, snapshotPosition: number) {
     this.#sources = sources
-    this.pool = state.pool
+    this.mempool = state.mempool
     this.#snapshotPosition = snapshotPosition
     this.#snapshotTime = state.snapshotTime
     this.#deltas = state.deltas
     this.#chainPosition = state.chainPosition
   }
 
-  /** Goes on from the pool that the log holds. */
+  /** Goes on from the mempool that the log holds. */
   static async start(sources: MempoolSources): Promise<MempoolFollower> {
     const state = await readMempool(sources.log, sources.logger, sources.chain.identity.network)
     if (state.snapshotPosition !== undefined)
@@ -94,7 +94,7 @@ export class MempoolFollower {
     this.#toFetch = this.#toFetch.slice(now.length)
     const all = change !== undefined && this.#toFetch.length === 0
     // Who replaced whom is certain only once all that entered is known.
-    await this.#write(entered, all ? this.pool.reasons(change.left, entered) : [])
+    await this.#write(entered, all ? this.mempool.reasons(change.left, entered) : [])
     // What was left out is looked for again.
     this.#compared = all && entered.length === now.length ? state : undefined
     await this.#seenAt(chain.position)
@@ -117,7 +117,7 @@ export class MempoolFollower {
   }
 
   async #compare(signal: AbortSignal): Promise<MempoolChange> {
-    const change = mempoolChange(this.pool.txs, await this.#sources.node.mempoolTxids(signal))
+    const change = mempoolChange(this.mempool.txs, await this.#sources.node.mempoolTxids(signal))
     this.#toFetch = change.entered
     return change
   }
@@ -125,9 +125,9 @@ export class MempoolFollower {
   async #write(entered: readonly MempoolTx[], left: readonly Left[]): Promise<void> {
     if (entered.length + left.length === 0 && !this.#hasLeft) return
     const { writer } = this.#sources
-    this.#deltas += await writer.delta(this.#snapshotPosition, this.pool.entered, { entered, left })
-    for (const { txid } of left) this.pool.leave(txid)
-    for (const tx of entered) this.pool.enter(tx)
+    this.#deltas += await writer.delta(this.#snapshotPosition, this.mempool.entered, { entered, left })
+    for (const { txid } of left) this.mempool.leave(txid)
+    for (const tx of entered) this.mempool.enter(tx)
     this.#hasLeft = false
   }
 
@@ -140,18 +140,18 @@ export class MempoolFollower {
   blockDisconnected(hash: string): void {
     this.#hasLeft = true
     this.#toFetch = []
-    this.pool.blockDisconnected(hash)
+    this.mempool.blockDisconnected(hash)
   }
 
   async snapshotIfDue(): Promise<void> {
     const age = Date.now() - this.#snapshotTime
-    const rarer = Math.min(Math.max(1, this.pool.bytes / SNAPSHOT_BYTES), RAREST)
+    const rarer = Math.min(Math.max(1, this.mempool.bytes / SNAPSHOT_BYTES), RAREST)
     if (age < rarer * SNAPSHOT_EVERY_MS && this.#deltas < rarer * SNAPSHOT_EVERY_DELTAS) return
     const { writer } = this.#sources
     this.#snapshotPosition = await writer.snapshot(
       this.#chainPosition,
-      this.pool.entered,
-      this.pool.txs.values(),
+      this.mempool.entered,
+      this.mempool.txs.values(),
     )
     this.#snapshotTime = Date.now()
     this.#deltas = 0

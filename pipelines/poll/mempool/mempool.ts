@@ -3,10 +3,10 @@ import { outpointsOf } from '../../chain/prevout.js'
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
 import { reasonLeft, type BlockEffect, type Left } from './delta.js'
 
-/** The pool as the log tells it, and what blocks did to it since. */
+/** The mempool as the log tells it, and what blocks did to it since. */
 export class Mempool {
   readonly #txs = new Map<string, MempoolTx>()
-  /** Which transaction of the pool spends an output. */
+  /** Which transaction of the mempool spends an output. */
   readonly #spender = new Map<string, string>()
   readonly #effects = new Map<string, BlockEffect>()
   #entered = 0n
@@ -26,7 +26,7 @@ export class Mempool {
     return this.#entered
   }
 
-  /** Sets the pool back to what a snapshot begins with. */
+  /** Sets the mempool back to what a snapshot begins with. */
   reset(entered: bigint): void {
     this.#txs.clear()
     this.#spender.clear()
@@ -70,7 +70,7 @@ export class Mempool {
     })
   }
 
-  /** A block was put on the chain: remembers what of the pool it confirms or makes impossible. */
+  /** A block was put on the chain: remembers what of the mempool it confirms or makes impossible. */
   blockConnected(hash: string, raw: Uint8Array): void {
     // Backfill passes here with every block of the chain.
     if (this.#txs.size === 0) return

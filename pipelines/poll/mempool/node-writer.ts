@@ -18,7 +18,7 @@ import { slicesOf } from '../slices.js'
 
 type Payload = NonNullable<MessageInitShape<typeof NodeEventSchema>['event']>
 
-/** An event of the pool is cut here. */
+/** An event of the mempool is cut here. */
 const MAX_EVENT_BYTES = 512 * 1024
 /** What an entry takes beside its transaction. */
 const ENTRY_BYTES = 60
@@ -64,7 +64,7 @@ export class NodeWriter {
   }
 
   /**
-   * A large one is written in several batches; each changes the pool to one that can be.
+   * A large one is written in several batches; each changes the mempool to one that can be.
    * @returns how many events it took.
    */
   async delta(

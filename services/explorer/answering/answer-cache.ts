@@ -47,12 +47,12 @@ const emptyShelf = () =>
 
 /** Keeps the bytes of answers for as long as they are true: head-fresh ones until the next head, pool-fresh ones until either changes. */
 export class AnswerCache {
-  readonly #shelves = { head: emptyShelf(), pool: emptyShelf() }
+  readonly #shelves = { head: emptyShelf(), mempool: emptyShelf() }
   #moment: Moment = { position: -1, tipHash: '', mempoolVersion: -1, definitions: -1 }
 
   get(fresh: Freshness, key: string, now: Moment): CachedAnswer | undefined {
     if (!isSame('head', now, this.#moment)) this.#shelves.head.clear()
-    if (!isSame('pool', now, this.#moment)) this.#shelves.pool.clear()
+    if (!isSame('mempool', now, this.#moment)) this.#shelves.mempool.clear()
     this.#moment = now
     return isKept(fresh) ? this.#shelves[fresh].get(key) : undefined
   }
@@ -63,9 +63,9 @@ export class AnswerCache {
   }
 }
 
-const isKept = (fresh: Freshness): fresh is 'head' | 'pool' => fresh === 'head' || fresh === 'pool'
+const isKept = (fresh: Freshness): fresh is 'head' | 'mempool' => fresh === 'head' || fresh === 'mempool'
 
-function isSame(fresh: 'head' | 'pool', one: Moment, other: Moment): boolean {
+function isSame(fresh: 'head' | 'mempool', one: Moment, other: Moment): boolean {
   if (one.position !== other.position || one.tipHash !== other.tipHash) return false
   if (one.definitions !== other.definitions) return false
   return fresh === 'head' || one.mempoolVersion === other.mempoolVersion

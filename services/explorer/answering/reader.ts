@@ -172,7 +172,7 @@ export class Reader {
     return {
       position: state.chain.position,
       tipHash: state.chain.tipHash,
-      mempoolVersion: state.pool.version,
+      mempoolVersion: state.mempool.version,
       definitions: definitions.version,
     }
   }
@@ -239,7 +239,7 @@ export class Reader {
     const { state, tables, definitions, node } = this.#parts
     return {
       chain: state.chain,
-      pool: state.pool,
+      mempool: state.mempool,
       tables: tables.withSignal(signal),
       definitions,
       node,

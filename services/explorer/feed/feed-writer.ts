@@ -84,9 +84,9 @@ export class FeedWriter {
     this.#publishStats()
   }
 
-  /** Call when the pool may have changed. */
+  /** Call when the mempool may have changed. */
   mempoolChanged(): void {
-    if (this.#state.pool.version === this.#mempoolVersion || this.#timer !== undefined) return
+    if (this.#state.mempool.version === this.#mempoolVersion || this.#timer !== undefined) return
     const wait = Math.max(0, this.#statsAt + STATS_EVERY_MS - Date.now())
     this.#timer = setTimeout(() => {
       this.#timer = undefined
@@ -103,8 +103,8 @@ export class FeedWriter {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#statsAt = Date.now()
-    this.#mempoolVersion = this.#state.pool.version
-    this.#feed.publish('stats', statsSummary(this.#state.chain, this.#state.pool, this.#state.indexer()))
+    this.#mempoolVersion = this.#state.mempool.version
+    this.#feed.publish('stats', statsSummary(this.#state.chain, this.#state.mempool, this.#state.indexer()))
   }
 
   async #blockEvents(connected: readonly Connected[], tables = this.#tables): Promise<FeedEvent[]> {

@@ -21,7 +21,7 @@ export interface WhaleWatchParts {
 const MOST_PUBLISHED = 50_000
 
 /**
- * Tells each transaction that moves much once, when it is first seen: in the pool, or in a block. What was there when the
+ * Tells each transaction that moves much once, when it is first seen: in the mempool, or in a block. What was there when the
  * explorer began counts as seen.
  */
 export class WhaleWatch {
@@ -32,14 +32,14 @@ export class WhaleWatch {
     this.#parts = parts
   }
 
-  /** Call in the turn in which these are in the pool, or are known whole there. */
+  /** Call in the turn in which these are in the mempool, or are known whole there. */
   inMempool(txs: readonly ShownTx[]): void {
     const { feed, state, threshold } = this.#parts
     const naming = this.#naming()
     if (naming === undefined) return
     for (const tx of txs) {
       if (tx.moved === undefined || tx.moved <= threshold || !this.#isFirst(tx.txid)) continue
-      // Until the pool is loaded nobody could have seen it come.
+      // Until the mempool is loaded nobody could have seen it come.
       if (state.isMempoolLoaded) feed.publish('whale-alerts', unconfirmedAlert(tx, naming))
     }
   }

@@ -36,14 +36,14 @@ const NODE_TIMEOUT_MS = 10_000
 const NEAR_TIP = 100
 
 /**
- * A small audit that never ends: each round one block with all its transactions, one day, the tip and the pool, against the node.
- * What moves by itself (tip, pool) counts when two rounds in a row have found it.
+ * A small audit that never ends: each round one block with all its transactions, one day, the tip and the mempool, against the node.
+ * What moves by itself (tip, mempool) counts when two rounds in a row have found it.
  */
 export class AuditWatch {
   readonly #parts: AuditWatchParts
   readonly #stop = new AbortController()
   #result: AuditResult = { checkedAt: null, checks: 0, differences: 0 }
-  /** What the last round found of tip and pool. */
+  /** What the last round found of tip and mempool. */
   #moving: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
   #rounds = 0
@@ -108,7 +108,7 @@ export class AuditWatch {
     await countDay({ db, view, head: view.head }, dayOf(day), found)
     moving.expect('hash of the tip', tip.hash, await this.#hashAt(node, tip.height))
     const reported = new Set(await node.mempoolTxids(signal))
-    const held = new Set([...state.pool.values()].map(({ txid }) => txid))
+    const held = new Set([...state.mempool.values()].map(({ txid }) => txid))
     for (const txid of new Set([...reported, ...held]))
       moving.expect(`unconfirmed ${txid}`, held.has(txid), reported.has(txid))
     // A reorganisation meanwhile: what was looked at is no longer of the chain.

@@ -88,7 +88,7 @@ export class Metrics extends MetricSet {
     this.gauge('log_damage', 'Damage in the log: 0 none, 1 the poller repairs it, 2 it refuses to.', () =>
       ['none', 'healing', 'refused'].indexOf(state.logDamage),
     )
-    this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.pool.size)
+    this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.mempool.size)
     this.gauge(
       'audit_differences',
       'Differences between index and node found by the last continuous audit.',

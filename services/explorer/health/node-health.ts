@@ -19,7 +19,7 @@ export interface NodeHealth {
   readonly blockchainSize: number
   /** Undefined where it cannot be read from here. */
   readonly dataDir: DataDir | undefined
-  readonly pool: NodeMempoolInfo
+  readonly mempool: NodeMempoolInfo
   readonly network: NodeNetworkInfo
   /** Seconds. */
   readonly uptime: number
@@ -69,14 +69,14 @@ export class NodeWatch {
     const late = AbortSignal.timeout(DEADLINE_MS)
     try {
       const client = await this.#client()
-      const [blockchainSize, pool, network, uptime, dataDir] = await Promise.all([
+      const [blockchainSize, mempool, network, uptime, dataDir] = await Promise.all([
         client.chainBytes(late),
         client.mempoolInfo(late),
         client.networkInfo(late),
         client.uptime(late),
         this.#dataDir(),
       ])
-      return { blockchainSize, dataDir, pool, network, uptime }
+      return { blockchainSize, dataDir, mempool, network, uptime }
     } catch (error) {
       this.#drop()
       if (isDefect(error)) throw error

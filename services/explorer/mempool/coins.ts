@@ -4,14 +4,14 @@ import { type Coin, isResolved, shownTx, type ShownTx } from './shown-tx.js'
 import type { Tables } from '../tables/tables.js'
 
 /**
- * Finds what unconfirmed transactions spend: outputs of each other, of the pool, or of the chain. A txid fixes its outputs for
+ * Finds what unconfirmed transactions spend: outputs of each other, of the mempool, or of the chain. A txid fixes its outputs for
  * ever, so it does not matter on which branch they are.
  * @returns those that have become more complete.
  * @throws DatabaseUnavailable.
  */
 export async function resolveCoins(
   txs: readonly ShownTx[],
-  pool: (txid: string) => ShownTx | undefined,
+  mempool: (txid: string) => ShownTx | undefined,
   tables: Pick<Tables, 'bodies'>,
 ): Promise<ShownTx[]> {
   const open = txs.filter((tx) => !isResolved(tx))
@@ -22,7 +22,7 @@ export async function resolveCoins(
   const serialised = new Map<string, Buffer>()
   const elsewhere: string[] = []
   for (const txid of parents) {
-    const parent = own.get(txid) ?? pool(txid)
+    const parent = own.get(txid) ?? mempool(txid)
     if (parent === undefined) elsewhere.push(txid)
     else serialised.set(txid, parent.raw)
   }

@@ -37,14 +37,14 @@ const READ_BYTES = 4 * 2 ** 20
 const WAIT_MS = 1_000
 
 /**
- * Follows topic `node` into the pool. An event takes effect when the head has reached the position of the chain at which it was
+ * Follows topic `node` into the mempool. An event takes effect when the head has reached the position of the chain at which it was
  * seen, with the inputs of its transactions found; where the head is ahead, the overlays of the heads beyond it stay on top.
  */
 export class MempoolFollower {
   readonly #parts: MempoolFollowerParts
   #events: MempoolEvents
   #next = 0
-  /** The pool holds an overlay for each head beyond this position. */
+  /** The mempool holds an overlay for each head beyond this position. */
   #overlaidFrom = -1
   /** Overlays up to this position were made by search: they know nothing of transactions that enter after it. */
   #searchedTo = -1
@@ -98,25 +98,27 @@ export class MempoolFollower {
 
   /** Whether heads may be adopted without an overlay: there is nothing to lay it upon. Ask in the turn of the adoption. */
   canSkip(heads: readonly Head[]): boolean {
-    return this.#parts.state.pool.isEmpty && heads.every((head) => head.disconnected.length === 0)
+    return this.#parts.state.mempool.isEmpty && heads.every((head) => head.disconnected.length === 0)
   }
 
-  /** A head was adopted without an overlay; should an older event of the pool come yet, it is made then. */
+  /** A head was adopted without an overlay; should an older event of the mempool come yet, it is made then. */
   skipped(position: number): void {
     this.#overlaidFrom = position
-    this.#parts.state.pool.forgetOverlays(position)
+    this.#parts.state.mempool.forgetOverlays(position)
   }
 
   /** Looks again for what inputs spend, where it was not found. */
   async #resolveAgain(): Promise<void> {
     if (this.#unresolved.size === 0) return
     const { state, tables, whales } = this.#parts
-    const open = [...this.#unresolved].map((txid) => state.pool.known(txid)).filter((tx) => tx !== undefined)
+    const open = [...this.#unresolved]
+      .map((txid) => state.mempool.known(txid))
+      .filter((tx) => tx !== undefined)
     this.#unresolved = new Set(open.map((tx) => tx.txid))
-    const found = await resolveCoins(open, (txid) => state.pool.known(txid), tables)
+    const found = await resolveCoins(open, (txid) => state.mempool.known(txid), tables)
     for (const tx of found) if (isResolved(tx)) this.#unresolved.delete(tx.txid)
     if (found.length === 0) return
-    state.pool.update(found)
+    state.mempool.update(found)
     whales.inMempool(found)
   }
 
@@ -124,7 +126,7 @@ export class MempoolFollower {
     const { state, feed, whales } = this.#parts
     const { seenAt } = step
     if (state.chain.position < seenAt) {
-      // The pool beside a chain that is not shown yet: nothing more can be told until it is.
+      // The mempool beside a chain that is not shown yet: nothing more can be told until it is.
       await this.#finishLoading(signal)
       await this.#untilShown(seenAt, signal)
     }
@@ -133,7 +135,7 @@ export class MempoolFollower {
       const { enteredBefore } = step
       const entries = await this.#resolved(step.entries)
       await this.#apply(seenAt, entries, signal, () => {
-        state.pool.replace(entries, seenAt)
+        state.mempool.replace(entries, seenAt)
         whales.inMempool(entries)
         if (feed.lastOf('mempool') < enteredBefore) feed.begin('mempool', enteredBefore)
       })
@@ -148,9 +150,9 @@ export class MempoolFollower {
         const some = entered.slice(next, (next += delta.entered.length))
         const left = delta.left.map(({ txid }) => txid)
         const back = delta.left.filter(({ by }) => passedOver.has(by))
-        const known = back.map(({ txid }) => state.pool.known(txid)).filter((tx) => tx !== undefined)
-        state.pool.change(some, left, seenAt)
-        if (known.length > 0) state.pool.giveBack(known)
+        const known = back.map(({ txid }) => state.mempool.known(txid)).filter((tx) => tx !== undefined)
+        state.mempool.change(some, left, seenAt)
+        if (known.length > 0) state.mempool.giveBack(known)
         for (const [index, { txid, fee, vsize }] of some.entries())
           feed.publish('mempool', { txid, fee: fee.toString(), vsize }, delta.enteredBefore + index + 1)
       }
@@ -196,11 +198,11 @@ export class MempoolFollower {
     const { network } = state.chain
     if (network === undefined) return []
     const txs = entries.map((entry) => {
-      const known = state.pool.known(entry.txid)
+      const known = state.mempool.known(entry.txid)
       if (known?.fee === entry.fee && known.firstSeen === entry.firstSeen) return known
       return shownTx({ ...entry, network }, known?.coins)
     })
-    const found = await resolveCoins(txs, (txid) => state.pool.known(txid), tables).catch(
+    const found = await resolveCoins(txs, (txid) => state.mempool.known(txid), tables).catch(
       (error: unknown) => {
         logger.warn({ err: error }, 'cannot look up inputs of the mempool, retrying')
         return []
@@ -213,8 +215,8 @@ export class MempoolFollower {
   }
 
   /**
-   * Makes a change of the pool in one turn with its precondition: that each head beyond the position at which the change was
-   * seen has its overlay. Until the pool is loaded nobody looks at it, so that then all are made at once.
+   * Makes a change of the mempool in one turn with its precondition: that each head beyond the position at which the change was
+   * seen has its overlay. Until the mempool is loaded nobody looks at it, so that then all are made at once.
    */
   async #apply(
     seenAt: number,
@@ -226,7 +228,7 @@ export class MempoolFollower {
     for (let done = -1; state.isMempoolLoaded && !signal.aborted;) {
       const to = Math.max(this.#overlaidFrom, this.#searchedTo)
       if (seenAt >= to || done === to) break
-      if (await this.#layBySearch([...state.pool.entries(), ...entered], { from: seenAt, to }, signal))
+      if (await this.#layBySearch([...state.mempool.entries(), ...entered], { from: seenAt, to }, signal))
         done = to
     }
     if (signal.aborted) return
@@ -234,12 +236,12 @@ export class MempoolFollower {
     make()
   }
 
-  /** Tells the state that the pool is there, as it stands beside the head. */
+  /** Tells the state that the mempool is there, as it stands beside the head. */
   async #finishLoading(signal: AbortSignal): Promise<void> {
     const { state } = this.#parts
     while (!state.isMempoolLoaded && !signal.aborted) {
       const span = { from: this.#seenAt, to: this.#overlaidFrom }
-      if (span.from >= span.to || (await this.#layBySearch([...state.pool.entries()], span, signal)))
+      if (span.from >= span.to || (await this.#layBySearch([...state.mempool.entries()], span, signal)))
         state.poolLoaded()
     }
   }
@@ -254,13 +256,13 @@ export class MempoolFollower {
     const search = async (): Promise<Overlay> => {
       const { view, fence } = state.chain
       if (view === undefined) throw new DatabaseUnavailable('the chain is not available any more')
-      const overlay = await overlayBySearch(txs, span, view, state.pool, tables)
+      const overlay = await overlayBySearch(txs, span, view, state.mempool, tables)
       if ((await tables.fence()) === fence) return overlay
       throw new DatabaseUnavailable('another writer took over during the search')
     }
     const overlay = await retrying('the blocks since the mempool event', search, this.#parts, signal)
     if (overlay === undefined || this.#overlaidFrom > span.to) return false
-    state.pool.advance(overlay)
+    state.mempool.advance(overlay)
     this.#searchedTo = Math.max(this.#searchedTo, span.to)
     this.#overlaidFrom = Math.min(this.#overlaidFrom, span.from)
     return true

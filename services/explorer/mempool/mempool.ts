@@ -1,6 +1,6 @@
 import type { ShownTx } from './shown-tx.js'
 
-/** What the blocks of a head that is ahead of the pool do to it. */
+/** What the blocks of a head that is ahead of the mempool do to it. */
 export interface Overlay {
   /** Position of the head in topic `chain`. */
   readonly position: number
@@ -12,7 +12,7 @@ export interface Overlay {
   readonly returned: readonly ShownTx[]
 }
 
-/** What answers may ask of the pool. */
+/** What answers may ask of the mempool. */
 export interface MempoolView {
   readonly size: number
   get(txid: string): ShownTx | undefined
@@ -23,14 +23,14 @@ export interface MempoolView {
   ofScript(scriptHash: string): ShownTx[]
 }
 
-/** Overlays are few unless the pool's events lag far behind the heads; then they are joined. */
+/** Overlays are few unless the mempool's events lag far behind the heads; then they are joined. */
 const MOST_OVERLAYS = 32
 
 const byAge = (one: ShownTx, other: ShownTx): number =>
   other.firstSeen - one.firstSeen || (one.txid < other.txid ? -1 : 1)
 
 /**
- * The unconfirmed transactions as they stand beside the explorer's head: the poller's pool as of one position of topic
+ * The unconfirmed transactions as they stand beside the explorer's head: the poller's mempool as of one position of topic
  * `chain`, and upon it what the heads beyond that position confirm and give back. So a transaction is at each moment either
  * on the head's chain or here, and never in both.
  */
@@ -62,7 +62,7 @@ export class Mempool implements MempoolView {
     return this.#shown().get(txid)
   }
 
-  /** Also one that a head has confirmed since the pool was told. */
+  /** Also one that a head has confirmed since the mempool was told. */
   known(txid: string): ShownTx | undefined {
     return this.#entries.get(txid) ?? this.get(txid)
   }
@@ -92,7 +92,7 @@ export class Mempool implements MempoolView {
     return this.#entries.values()
   }
 
-  /** The whole pool as it was beside the chain up to `position`. */
+  /** The whole mempool as it was beside the chain up to `position`. */
   replace(entries: Iterable<ShownTx>, position: number): void {
     this.#entries.clear()
     this.#hidden.clear()
@@ -131,7 +131,7 @@ export class Mempool implements MempoolView {
 
   /**
    * These left with a block that the head, which is ahead, has passed over: in its state they are unconfirmed again, unless
-   * its blocks hold or contradict them. So it stays until an event of the pool that knows the head.
+   * its blocks hold or contradict them. So it stays until an event of the mempool that knows the head.
    */
   giveBack(txs: readonly ShownTx[]): void {
     const last = this.#overlays.at(-1)
@@ -143,7 +143,7 @@ export class Mempool implements MempoolView {
     this.advance({ position: last.position, confirmed: new Set(), spent: new Set(), returned })
   }
 
-  /** Leaves out the overlays up to a position at which the pool is empty. */
+  /** Leaves out the overlays up to a position at which the mempool is empty. */
   forgetOverlays(position: number): void {
     this.#overlays = this.#overlays.filter((overlay) => overlay.position > position)
   }
@@ -206,27 +206,27 @@ export class Mempool implements MempoolView {
 }
 
 /** Applies in place. */
-function applyOverlay(pool: Map<string, ShownTx>, overlay: Overlay): Map<string, ShownTx> {
-  for (const txid of overlay.confirmed) pool.delete(txid)
+function applyOverlay(mempool: Map<string, ShownTx>, overlay: Overlay): Map<string, ShownTx> {
+  for (const txid of overlay.confirmed) mempool.delete(txid)
   const gone = new Set<string>()
   if (overlay.spent.size > 0) {
-    for (const tx of pool.values())
+    for (const tx of mempool.values())
       if (tx.outpoints.some((each) => overlay.spent.has(each))) gone.add(tx.txid)
   }
-  removeWithDescendants(pool, gone)
-  for (const tx of overlay.returned) if (!pool.has(tx.txid)) pool.set(tx.txid, tx)
-  return pool
+  removeWithDescendants(mempool, gone)
+  for (const tx of overlay.returned) if (!mempool.has(tx.txid)) mempool.set(tx.txid, tx)
+  return mempool
 }
 
-function removeWithDescendants(pool: Map<string, ShownTx>, gone: Set<string>): void {
+function removeWithDescendants(mempool: Map<string, ShownTx>, gone: Set<string>): void {
   for (let before = 0; before !== gone.size;) {
     before = gone.size
-    for (const tx of pool.values()) {
+    for (const tx of mempool.values()) {
       if (gone.has(tx.txid)) continue
       if (tx.outpoints.some((outpoint) => gone.has(outpoint.slice(0, 64)))) gone.add(tx.txid)
     }
   }
-  for (const txid of gone) pool.delete(txid)
+  for (const txid of gone) mempool.delete(txid)
 }
 
 /** One overlay that does what these do one after the other. */

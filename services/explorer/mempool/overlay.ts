@@ -38,40 +38,44 @@ function byHeight(blocks: ReadonlyMap<string, number>): BlockId[] {
 
 /** Blocks whose transactions are named in one query. */
 const BLOCKS_AT_ONCE = 200
-/** A head that connects more is a backfill's: the pool's next event is nearer than the answer to what it contradicts. */
+/** A head that connects more is a backfill's: the mempool's next event is nearer than the answer to what it contradicts. */
 const MOST_BLOCKS_SEARCHED_FOR_CONFLICTS = 100
 const MOST_HEADS_APART = 30
-/** More returned transactions than a pool holds would only be held for the moment until the pool's next event. */
+/** More returned transactions than a mempool holds would only be held for the moment until the mempool's next event. */
 const MOST_RETURNED = 50_000
 
 /**
- * What these heads mean for the pool until its own next event tells.
+ * What these heads mean for the mempool until its own next event tells.
  * @throws DatabaseUnavailable.
  */
-async function overlayOf(heads: readonly Head[], pool: Mempool, tables: Tables): Promise<Overlay> {
+async function overlayOf(heads: readonly Head[], mempool: Mempool, tables: Tables): Promise<Overlay> {
   const { connected, disconnected } = netChange(heads)
   const confirmed = await txidsOf(connected, tables)
   const spent =
     connected.length <= MOST_BLOCKS_SEARCHED_FOR_CONFLICTS
-      ? await spentBy(confirmed, pool, tables)
+      ? await spentBy(confirmed, mempool, tables)
       : new Set<string>()
   const last = heads.at(-1)
   const chained =
-    last === undefined ? [] : await txsOfAll(disconnected, networkNamed(last.chain), pool, tables)
+    last === undefined ? [] : await txsOfAll(disconnected, networkNamed(last.chain), mempool, tables)
   const position = last?.position ?? -1
   return { position, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
 }
 
 /**
- * The same, head by head: an event of the pool may be of a moment between two of them, and needs what comes after it. Of many
- * heads all but the last are taken together, as the pool would join their overlays.
+ * The same, head by head: an event of the mempool may be of a moment between two of them, and needs what comes after it. Of many
+ * heads all but the last are taken together, as the mempool would join their overlays.
  * @throws DatabaseUnavailable.
  */
-export async function overlaysOf(heads: readonly Head[], pool: Mempool, tables: Tables): Promise<Overlay[]> {
+export async function overlaysOf(
+  heads: readonly Head[],
+  mempool: Mempool,
+  tables: Tables,
+): Promise<Overlay[]> {
   const cut = Math.max(0, heads.length - MOST_HEADS_APART)
   const parts = [...(cut > 0 ? [heads.slice(0, cut)] : []), ...heads.slice(cut).map((head) => [head])]
   const overlays: Overlay[] = []
-  for (const part of parts) overlays.push(await overlayOf(part, pool, tables))
+  for (const part of parts) overlays.push(await overlayOf(part, mempool, tables))
   return overlays
 }
 
@@ -82,7 +86,7 @@ export interface Span {
 }
 
 /**
- * The same for heads that connect too many blocks to read them all: asks instead where the pool's transactions are. It holds
+ * The same for heads that connect too many blocks to read them all: asks instead where the mempool's transactions are. It holds
  * for the transactions that are given, so that it must be made again when others have entered meanwhile.
  * @throws DatabaseUnavailable.
  */
@@ -90,11 +94,11 @@ export async function overlayBySearch(
   txs: readonly ShownTx[],
   span: Span,
   view: ChainView,
-  pool: Mempool,
+  mempool: Mempool,
   tables: Tables,
 ): Promise<Overlay> {
   const blocks = await disconnectedWithin(span, view, tables)
-  const chained = await txsOfAll(blocks, networkNamed(view.head.chain), pool, tables)
+  const chained = await txsOfAll(blocks, networkNamed(view.head.chain), mempool, tables)
   const all = [...txs, ...chained.map(({ tx }) => tx)]
   const [locations, spends] = await Promise.all([
     tables.locations.getAll(all.map((tx) => tx.txid)),
@@ -127,12 +131,12 @@ async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: T
 async function txsOfAll(
   blocks: readonly BlockId[],
   network: Network,
-  pool: Mempool,
+  mempool: Mempool,
   tables: Tables,
 ): Promise<ChainedTx[]> {
   const chained: ChainedTx[] = []
   for (const block of blocks) {
-    if (chained.length < MOST_RETURNED) chained.push(...(await txsOf(block, network, pool, tables)))
+    if (chained.length < MOST_RETURNED) chained.push(...(await txsOf(block, network, mempool, tables)))
   }
   return chained
 }
@@ -152,11 +156,11 @@ async function txidsOf(blocks: readonly BlockId[], tables: Tables): Promise<Set<
   return txids
 }
 
-async function spentBy(txids: ReadonlySet<string>, pool: Mempool, tables: Tables): Promise<Set<string>> {
+async function spentBy(txids: ReadonlySet<string>, mempool: Mempool, tables: Tables): Promise<Set<string>> {
   const spent = new Set<string>()
   const unknown: string[] = []
   for (const txid of txids) {
-    const known = pool.known(txid)
+    const known = mempool.known(txid)
     if (known === undefined) unknown.push(txid)
     else for (const outpoint of known.outpoints) spent.add(outpoint)
   }
@@ -165,7 +169,12 @@ async function spentBy(txids: ReadonlySet<string>, pool: Mempool, tables: Tables
   return spent
 }
 
-async function txsOf(block: BlockId, network: Network, pool: Mempool, tables: Tables): Promise<ChainedTx[]> {
+async function txsOf(
+  block: BlockId,
+  network: Network,
+  mempool: Mempool,
+  tables: Tables,
+): Promise<ChainedTx[]> {
   const locations = await locationsOfBlock(tables, block, 0, 0xffff_ffff)
   const [bodies, witnesses] = await Promise.all([
     tables.bodies.getAll(locations.map((location) => location.txid)),
@@ -179,7 +188,7 @@ async function txsOf(block: BlockId, network: Network, pool: Mempool, tables: Ta
     if (stored === undefined) continue
     const tx = parseBody(stored.body, witnesses.get(location.wtxid))
     const coins = decodePrevouts(stored.prevouts)
-    const firstSeen = pool.known(location.txid)?.firstSeen ?? location.time
+    const firstSeen = mempool.known(location.txid)?.firstSeen ?? location.time
     const fee = tx.isCoinbase ? 0n : sumOf(coins) - sumOf(tx.outputs)
     const entry = { raw: serializeTx(tx, true), fee, firstSeen, network }
     txs.push({ tx: shownTx(entry, coins), isCoinbase: tx.isCoinbase })

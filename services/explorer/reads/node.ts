@@ -12,8 +12,8 @@ export const nodeHealth = declareRead({
   args: {},
   answer: NodeHealth,
   async resolve({ node }) {
-    const { blockchainSize, dataDir, pool, network, uptime } = await node.health()
-    const { size, bytes, usage, maxmempool, mempoolminfee, unbroadcastcount } = pool
+    const { blockchainSize, dataDir, mempool, network, uptime } = await node.health()
+    const { size, bytes, usage, maxmempool, mempoolminfee, unbroadcastcount } = mempool
     const { connections, connections_in, connections_out } = network
     return {
       disk: {

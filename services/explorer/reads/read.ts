@@ -8,10 +8,10 @@ import type { MempoolView } from '../mempool/mempool.js'
 import type { Definitions } from '../definitions/definitions.js'
 
 /**
- * How long an answer stays true: until the next head, until the head or the pool changes, or only now. One from `outside` is of
+ * How long an answer stays true: until the next head, until the head or the mempool changes, or only now. One from `outside` is of
  * no state of the chain at all: it needs no database, and names no height.
  */
-export type Freshness = 'head' | 'pool' | 'live' | 'outside'
+export type Freshness = 'head' | 'mempool' | 'live' | 'outside'
 
 /** The schemas of the arguments by name; one whose name stands in the path as `:name` is a path argument. */
 export type Arguments = Readonly<Record<string, TSchema>>
@@ -23,12 +23,12 @@ export interface NodeStatus {
 }
 
 /**
- * What a resolver may ask. `chain` is one state for the whole answer. `pool` changes under a resolver that awaits: take from
- * it all that the answer needs before the first await, so that chain and pool are of one moment.
+ * What a resolver may ask. `chain` is one state for the whole answer. `mempool` changes under a resolver that awaits: take from
+ * it all that the answer needs before the first await, so that chain and mempool are of one moment.
  */
 export interface ReadContext {
   readonly chain: ChainState
-  readonly pool: MempoolView
+  readonly mempool: MempoolView
   readonly tables: Tables
   readonly definitions: Pick<Definitions, 'labels' | 'pools'>
   readonly node: NodeStatus

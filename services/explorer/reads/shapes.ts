@@ -83,7 +83,7 @@ export const Block = Type.Object({
   total_fees: Amount,
   subsidy: Amount,
   miner_address: orNull(text('first address that the coinbase pays')),
-  miner_label: orNull(text('label of that address, or the mining pool')),
+  miner_label: orNull(text('label of that address, or the mining mempool')),
   chainwork: Hex,
 })
 export type Block = Static<typeof Block>
@@ -282,8 +282,8 @@ export type DilithiumStats = Static<typeof DilithiumStats>
 export const AdoptionItem = Type.Composite([Type.Object({ date: UtcDate }), DilithiumStats])
 
 export const MiningPool = Type.Object({
-  name: text('"Unknown" for all blocks of no known pool'),
-  slug: text('name of the pool for URLs'),
+  name: text('"Unknown" for all blocks of no known mempool'),
+  slug: text('name of the mempool for URLs'),
   address: orNull(text('address paid by its newest block')),
   link: orNull(text('its site')),
   blockCount: int('blocks'),

@@ -30,7 +30,7 @@ import type { Tables } from '../tables/tables.js'
 export interface HeadFollowerParts {
   readonly state: State
   readonly writer: FeedWriter
-  readonly pool: MempoolFollower
+  readonly mempool: MempoolFollower
   readonly log: EventLog
   /** The database that the settings name; the one that serves for it is found. */
   readonly db: Database
@@ -53,12 +53,12 @@ interface Source {
 
 const READ_AT_ONCE = 256
 const WAIT_MS = 1_000
-/** Heads that connect more blocks come of a backfill: the pool is searched in the chain instead of the chain in the pool. */
+/** Heads that connect more blocks come of a backfill: the mempool is searched in the chain instead of the chain in the mempool. */
 const MOST_BLOCKS_READ = 2_000
 
 /**
  * Follows topic `committed`: applied heartbeats are taken as they come; an announced head is read from the tables, adopted in
- * one turn together with what it does to the pool, and then told to the feed, in this order. Where another database has taken
+ * one turn together with what it does to the mempool, and then told to the feed, in this order. Where another database has taken
  * the place of the one that was read, its state is read whole beside the old one, and adopted in one turn with its tables.
  */
 export class HeadFollower {
@@ -277,28 +277,28 @@ export class HeadFollower {
   }
 
   /**
-   * Adopts heads in the very turn in which what they do to the pool is known.
+   * Adopts heads in the very turn in which what they do to the mempool is known.
    * @returns whether it did: not where another writer began meanwhile.
    */
   async #adopt(heads: readonly Head[], next: ChainState, source: Source): Promise<boolean> {
-    const { state, pool } = this.#parts
+    const { state, mempool } = this.#parts
     const { tables } = source
     const span = { from: state.chain.position, to: next.position }
     const { view } = next
     const isLong = heads.reduce((sum, head) => sum + head.connected.length, 0) > MOST_BLOCKS_READ
-    while (heads.length > 0 && !pool.canSkip(heads)) {
-      const { version } = state.pool
+    while (heads.length > 0 && !mempool.canSkip(heads)) {
+      const { version } = state.mempool
       const overlays =
         isLong && view !== undefined
-          ? [await overlayBySearch([...state.pool.entries()], span, view, state.pool, tables)]
-          : await overlaysOf(heads, state.pool, tables)
+          ? [await overlayBySearch([...state.mempool.entries()], span, view, state.mempool, tables)]
+          : await overlaysOf(heads, state.mempool, tables)
       if (isLong && (await tables.fence()) !== next.fence) return false
-      if (isLong && version !== state.pool.version) continue
+      if (isLong && version !== state.mempool.version) continue
       this.#moveTo(source)
       state.adopt(next, overlays)
       return true
     }
-    if (heads.length > 0) pool.skipped(next.position)
+    if (heads.length > 0) mempool.skipped(next.position)
     this.#moveTo(source)
     state.adopt(next)
     return true

@@ -42,9 +42,9 @@ export const NO_CHAIN: ChainState = {
 /** The node as a heartbeat of the poller tells of it; the time by the poller's clock, unix milliseconds. */
 export type SeenNode = Pick<AppliedHeartbeat, 'timeMs' | 'nodeHeight'>
 
-/** What the explorer holds: the chain of its head, the pool beside it, the last heartbeat. Changes in one turn, never between. */
+/** What the explorer holds: the chain of its head, the mempool beside it, the last heartbeat. Changes in one turn, never between. */
 export class State {
-  readonly pool = new Mempool()
+  readonly mempool = new Mempool()
   #chain: ChainState = NO_CHAIN
   #chainLoaded = false
   #poolLoaded = false
@@ -65,7 +65,7 @@ export class State {
     return this.#chain
   }
 
-  /** False until head and pool were read once: nothing can be told before. */
+  /** False until head and mempool were read once: nothing can be told before. */
   get ready(): boolean {
     return this.#chainLoaded && this.#poolLoaded
   }
@@ -109,7 +109,7 @@ export class State {
   adopt(chain: ChainState, overlays: readonly Overlay[] = []): void {
     this.#chain = chain
     this.#chainLoaded = true
-    for (const overlay of overlays) this.pool.advance(overlay)
+    for (const overlay of overlays) this.mempool.advance(overlay)
     this.#wake()
   }
 

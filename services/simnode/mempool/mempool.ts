@@ -28,7 +28,7 @@ export interface PoolEntry {
 export class Mempool {
   readonly #entries = new Map<string, PoolEntry>()
   readonly #spenders = new Map<string, PoolEntry>()
-  /** Unspent outputs of pool transactions. */
+  /** Unspent outputs of mempool transactions. */
   readonly coins = new CoinSet()
   #time = 0
   #height = 0
@@ -63,7 +63,7 @@ export class Mempool {
     return this.#spenders.has(outpoint(coin.txid, coin.vout))
   }
 
-  /** Takes a transaction in; undefined, and no change, if an input is not there, or spent by another pool transaction. */
+  /** Takes a transaction in; undefined, and no change, if an input is not there, or spent by another mempool transaction. */
   accept(tx: SimTx): PoolEntry | undefined {
     if (this.#entries.has(tx.txid)) return undefined
     const parents = new Set<PoolEntry>()
@@ -102,12 +102,12 @@ export class Mempool {
     return gone
   }
 
-  /** The transaction and all pool transactions that build on it, parents before children. */
+  /** The transaction and all mempool transactions that build on it, parents before children. */
   withDescendants(entry: PoolEntry): ReadonlySet<PoolEntry> {
     return closure(entry, (each) => each.children)
   }
 
-  /** The transaction and all pool transactions that it builds on, parents before children. */
+  /** The transaction and all mempool transactions that it builds on, parents before children. */
   withAncestors(entry: PoolEntry): ReadonlySet<PoolEntry> {
     return closure(entry, (each) => each.parents)
   }

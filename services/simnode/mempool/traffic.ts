@@ -11,9 +11,9 @@ import { inscription, unlock, type Unlocking } from '../wallet/unlock.js'
 export interface Spendable {
   /** Confirmed coins (or those of the block being made). */
   readonly coins: CoinSet
-  /** Unspent outputs of pool transactions. */
+  /** Unspent outputs of mempool transactions. */
   readonly unconfirmed?: CoinSet
-  /** Whether a coin is left alone, because a pool transaction spends it. */
+  /** Whether a coin is left alone, because a mempool transaction spends it. */
   isTaken?(coin: Coin): boolean
   /** Of the block that would hold the transaction. */
   readonly height: number

@@ -18,7 +18,7 @@ export const DIFFICULTY = difficultyOf(BITS)
 
 /** Which parts of a transaction a reply tells. */
 export interface TxView {
-  /** What its inputs spent, in their order; undefined where the node does not say (pool, verbosity 1). */
+  /** What its inputs spent, in their order; undefined where the node does not say (mempool, verbosity 1). */
   readonly spent?: readonly Spent[] | undefined
   readonly withPrevouts?: boolean
 }

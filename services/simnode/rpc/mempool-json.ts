@@ -2,19 +2,19 @@ import { coins } from './block-json.js'
 import type { Mempool, PoolEntry } from '../mempool/mempool.js'
 
 /** getrawmempool without detail. */
-export function mempoolIdsJson(pool: Mempool): string {
-  return `[${[...pool.entries()].map((entry) => `"${entry.tx.txid}"`).join(',')}]`
+export function mempoolIdsJson(mempool: Mempool): string {
+  return `[${[...mempool.entries()].map((entry) => `"${entry.tx.txid}"`).join(',')}]`
 }
 
 /** getrawmempool with detail. */
-export function mempoolJson(pool: Mempool): string {
-  return `{${[...pool.entries()].map((entry) => `"${entry.tx.txid}":${entryJson(pool, entry)}`).join(',')}}`
+export function mempoolJson(mempool: Mempool): string {
+  return `{${[...mempool.entries()].map((entry) => `"${entry.tx.txid}":${entryJson(mempool, entry)}`).join(',')}}`
 }
 
-export function entryJson(pool: Mempool, entry: PoolEntry): string {
+export function entryJson(mempool: Mempool, entry: PoolEntry): string {
   const { tx, weight, vsize, fee } = entry
-  const ancestors = sumOf(pool.withAncestors(entry))
-  const descendants = sumOf(pool.withDescendants(entry))
+  const ancestors = sumOf(mempool.withAncestors(entry))
+  const descendants = sumOf(mempool.withDescendants(entry))
   return (
     `{"vsize":${String(vsize)},"weight":${String(weight)},"time":${String(entry.time)},"height":${String(entry.height)},` +
     `"descendantcount":${String(descendants.count)},"descendantsize":${String(descendants.vsize)},` +
@@ -26,8 +26,8 @@ export function entryJson(pool: Mempool, entry: PoolEntry): string {
 }
 
 /** getmempoolinfo. */
-export function mempoolInfoJson(pool: Mempool): string {
-  const { count, vsize, fee } = sumOf(pool.entries())
+export function mempoolInfoJson(mempool: Mempool): string {
+  const { count, vsize, fee } = sumOf(mempool.entries())
   return (
     `{"loaded":true,"size":${String(count)},"bytes":${String(vsize)},"usage":${String(64 + vsize * 3)},` +
     `"total_fee":${coins(fee)},"maxmempool":2000000000,"mempoolminfee":0.00001000,"minrelaytxfee":0.00001000,` +

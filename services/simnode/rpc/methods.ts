@@ -37,10 +37,10 @@ export class Rpc {
       ['getchaintips', () => this.#chainTips()],
       [
         'getrawmempool',
-        ([verbose]) => (verbose === true ? mempoolJson(this.#pool) : mempoolIdsJson(this.#pool)),
+        ([verbose]) => (verbose === true ? mempoolJson(this.#mempool) : mempoolIdsJson(this.#mempool)),
       ],
       ['getmempoolentry', ([txid]) => this.#poolEntry(txid)],
-      ['getmempoolinfo', () => mempoolInfoJson(this.#pool)],
+      ['getmempoolinfo', () => mempoolInfoJson(this.#mempool)],
       ['getrawtransaction', (params) => this.#transaction(params)],
       ['gettxout', (params) => this.#txOut(params)],
       ['gettxoutsetinfo', () => this.#txOutSet()],
@@ -65,8 +65,8 @@ export class Rpc {
     return this.simulation.chain
   }
 
-  get #pool(): Simulation['pool'] {
-    return this.simulation.pool
+  get #mempool(): Simulation['mempool'] {
+    return this.simulation.mempool
   }
 
   #chainInfo(): string {
@@ -119,15 +119,15 @@ export class Rpc {
   }
 
   #poolEntry(txid: unknown): string {
-    const entry = typeof txid === 'string' ? this.#pool.get(txid) : undefined
+    const entry = typeof txid === 'string' ? this.#mempool.get(txid) : undefined
     if (entry === undefined) throw new RpcError(NOT_FOUND, 'Transaction not in mempool')
-    return entryJson(this.#pool, entry)
+    return entryJson(this.#mempool, entry)
   }
 
   #transaction([txid, verbosity = 0]: Params): string {
     if (typeof txid !== 'string') throw new RpcError(TYPE_ERROR, 'JSON value is not of expected type string')
     const level = Number(verbosity)
-    const entry = this.#pool.get(txid)
+    const entry = this.#mempool.get(txid)
     if (entry !== undefined) {
       return level === 0 ? `"${entry.tx.raw.toString('hex')}"` : `${openTxJson(entry.tx, this.#scripts)}}`
     }
@@ -153,8 +153,10 @@ export class Rpc {
   #txOut([txid, vout, withMempool = true]: Params): string {
     const { tip } = this.#chain
     const confirmed = this.#chain.coins.get(String(txid), Number(vout))
-    const spentInMempool = confirmed !== undefined && withMempool === true && this.#pool.isSpent(confirmed)
-    const coin = spentInMempool ? undefined : (confirmed ?? this.#pool.coins.get(String(txid), Number(vout)))
+    const spentInMempool = confirmed !== undefined && withMempool === true && this.#mempool.isSpent(confirmed)
+    const coin = spentInMempool
+      ? undefined
+      : (confirmed ?? this.#mempool.coins.get(String(txid), Number(vout)))
     if (coin === undefined) return 'null'
     return (
       `{"bestblock":"${tip.hash}","confirmations":${String(coin.height === undefined ? 0 : tip.height - coin.height + 1)},` +

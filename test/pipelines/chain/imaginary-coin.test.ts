@@ -129,7 +129,7 @@ describe('an imaginary coin, by an object of the table alone', () => {
     block = chain.mine({ txs: [fan, ...spends, ...leafSpends] })
     node.simulation.enter(20)
     pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
-    await pipeline.level({ tip: chain.tip.hash, poolSize: node.simulation.pool.size })
+    await pipeline.level({ tip: chain.tip.hash, poolSize: node.simulation.mempool.size })
   })
   afterAll(async () => {
     await pipeline.close()
@@ -243,7 +243,7 @@ describe('an imaginary coin, by an object of the table alone', () => {
   })
 
   it('has its own weights of unconfirmed transactions', async () => {
-    const entries = [...node.simulation.pool.entries()]
+    const entries = [...node.simulation.mempool.entries()]
     expect(entries.length).toBeGreaterThan(5)
     const { items } = (await pipeline.get('/mempool/txs?limit=100')).body
     const weights = new Map(

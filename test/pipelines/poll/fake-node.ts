@@ -25,11 +25,11 @@ class Refusal extends Error {
   }
 }
 
-/** A node in this process whose chain and pool are set by the test, and which fails as the test says. */
+/** A node in this process whose chain and mempool are set by the test, and which fails as the test says. */
 export class FakeNode {
   chain: readonly FakeBlock[]
   chainName = 'regtest'
-  readonly pool = new Map<string, { tx: FakeTx; fee: number; time: number }>()
+  readonly mempool = new Map<string, { tx: FakeTx; fee: number; time: number }>()
   /** Every request: method and when it came. */
   readonly calls: { method: string; params: readonly unknown[]; at: number; auth: string | undefined }[] = []
   /** Of every request: how many calls it was. */
@@ -69,7 +69,7 @@ export class FakeNode {
   }
 
   enter(tx: FakeTx, fee = 0.00001, time = 1_800_000_000): void {
-    this.pool.set(tx.txid, { tx, fee, time })
+    this.mempool.set(tx.txid, { tx, fee, time })
   }
 
   count(method: string): number {
@@ -126,7 +126,7 @@ export class FakeNode {
   }
 
   #poolInfo(): object {
-    const entries = [...this.pool.values()]
+    const entries = [...this.mempool.values()]
     const bytes = entries.reduce((sum, { tx }) => sum + tx.raw.length, 0)
     const fees = entries.reduce((sum, { fee }) => sum + Math.round(fee * 1e8), 0)
     return {
@@ -154,15 +154,15 @@ export class FakeNode {
       case 'getmempoolinfo':
         return this.#poolInfo()
       case 'getrawmempool':
-        return [...this.pool.keys()]
+        return [...this.mempool.keys()]
       case 'getmempoolentry': {
-        const found = this.pool.get(String(first))
+        const found = this.mempool.get(String(first))
         if (found === undefined) throw new Refusal(-5, 'Transaction not in mempool')
         const { tx, fee, time } = found
         return { weight: this.weight ?? 16 * tx.raw.length, time, fees: { base: fee } }
       }
       case 'getrawtransaction': {
-        const found = this.pool.get(String(first))
+        const found = this.mempool.get(String(first))
         if (found === undefined) throw new Refusal(-5, 'No such mempool transaction')
         return found.tx.raw.toString('hex')
       }

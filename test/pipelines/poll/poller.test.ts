@@ -354,7 +354,7 @@ describe('a node that fails', () => {
   })
 })
 
-describe('the pool', () => {
+describe('the mempool', () => {
   async function lefts(): Promise<[string, PoolLeft_Reason, string][]> {
     return (await nodeEvents(log)).flatMap(({ event }) =>
       event.case === 'poolDelta'
@@ -388,7 +388,7 @@ describe('the pool', () => {
     expect(Buffer.from(delta.value.entered[1]?.raw ?? []).equals(a.raw)).toBe(true)
   })
 
-  it('leaves as confirmed, replaced (in the pool or by a block) or evicted', async () => {
+  it('leaves as confirmed, replaced (in the mempool or by a block) or evicted', async () => {
     const [coinA, coinB, coinC, coinD] = [tx(), tx(), tx(), tx()]
     const [confirmed, replaced, outdone, evicted] = [tx(coinA), tx(coinB), tx(coinC), tx(coinD)]
     const child = tx(replaced)
@@ -397,7 +397,7 @@ describe('the pool', () => {
     await poller.pollOnce()
     const replacement = tx(coinB)
     const winner = tx(coinC)
-    node.pool.clear()
+    node.mempool.clear()
     node.enter(replacement)
     node.chain = [...node.chain, blockOn(node.chain, [confirmed, winner])]
     await poller.pollOnce()
@@ -420,14 +420,14 @@ describe('the pool', () => {
     node.enter(spend)
     const poller = newPoller()
     await poller.pollOnce()
-    node.pool.clear()
+    node.mempool.clear()
     node.chain = [...base, blockOn(base, [spend])]
     await poller.pollOnce()
     node.chain = grow(base, 2)
     node.enter(spend)
     await poller.pollOnce()
     expect(await mempoolFromLog(log)).toEqual(new Set([spend.txid]))
-    node.pool.clear()
+    node.mempool.clear()
     const stale = [...node.chain, blockOn(node.chain, [spend])]
     node.chain = [...grow(node.chain, 1)]
     node.chain = [...node.chain, blockOn(node.chain, [spend])]
@@ -469,7 +469,7 @@ describe('the pool', () => {
     node.enter(kept)
     node.enter(confirmed)
     await newPoller().pollOnce()
-    node.pool.delete(confirmed.txid)
+    node.mempool.delete(confirmed.txid)
     node.chain = [...node.chain, blockOn(node.chain, [confirmed])]
     const stop = new AbortController()
     node.fault = (method) => {
@@ -524,7 +524,7 @@ describe('the pool', () => {
     node.enter(here)
     node.enter(gone)
     node.fault = (method) => {
-      if (method === 'getrawtransaction') node.pool.delete(gone.txid)
+      if (method === 'getrawtransaction') node.mempool.delete(gone.txid)
       return undefined
     }
     const poller = newPoller()
@@ -542,7 +542,7 @@ describe('the pool', () => {
     node.fault = (method) => {
       if (method === 'getrawmempool' && node.chain.length === 1) {
         node.chain = grow(node.chain, 1)
-        node.pool.clear()
+        node.mempool.clear()
         node.enter(late)
       }
       return undefined
@@ -565,7 +565,7 @@ describe('the pool', () => {
       expect(enteredBefore).toBe(before)
       before += BigInt(entered.length)
     }
-    expect(await mempoolFromLog(log)).toEqual(new Set(node.pool.keys()))
+    expect(await mempoolFromLog(log)).toEqual(new Set(node.mempool.keys()))
     for (const { value } of await log.read('node', 0, 1000)) expect(value.length).toBeLessThan(600 * 1024)
   })
 })

@@ -63,25 +63,25 @@ export async function foldChain(log: EventLog): Promise<{ chain: string[]; visib
   return { chain, visible }
 }
 
-/** The pool as a new reader builds it: from the last snapshot on. */
+/** The mempool as a new reader builds it: from the last snapshot on. */
 export async function mempoolFromLog(log: EventLog): Promise<Set<string>> {
-  const pool = new Set<string>()
+  const mempool = new Set<string>()
   let epoch = 0
   for (const each of await nodeEvents(log)) {
     if (each.epoch < epoch) continue
     epoch = each.epoch
     if (each.event.case === 'poolSnapshot') {
-      if (each.event.value.part === 0) pool.clear()
-      for (const entry of each.event.value.entries) pool.add(hex(entry.txid))
+      if (each.event.value.part === 0) mempool.clear()
+      for (const entry of each.event.value.entries) mempool.add(hex(entry.txid))
     }
     if (each.event.case === 'poolDelta') {
       for (const left of each.event.value.left)
-        if (!pool.delete(hex(left.txid))) throw new Error('what left was not there')
+        if (!mempool.delete(hex(left.txid))) throw new Error('what left was not there')
       for (const entry of each.event.value.entered) {
-        if (pool.has(hex(entry.txid))) throw new Error('what entered was there')
-        pool.add(hex(entry.txid))
+        if (mempool.has(hex(entry.txid))) throw new Error('what entered was there')
+        mempool.add(hex(entry.txid))
       }
     }
   }
-  return pool
+  return mempool
 }

@@ -14,7 +14,7 @@ import { readFrames, TIMELINE } from '../../harness/recording.js'
 import { until } from '../../harness/until.js'
 import { FeedClient } from './feed-client.js'
 
-/** A reorganisation two deep; a transaction is in the pool before and after it. */
+/** A reorganisation two deep; a transaction is in the mempool before and after it. */
 const REORG = 728
 
 /** Well formed, and in no transaction. */
@@ -447,7 +447,7 @@ describe('an explorer of the recorded chain', () => {
     await Promise.all([...feeds, late].map((each) => each.close()))
   })
 
-  it('serves a transaction of the pool, and its address, as unconfirmed', async () => {
+  it('serves a transaction of the mempool, and its address, as unconfirmed', async () => {
     const [item] = (await pipeline.get('/mempool/txs')).body.items
     const { body } = await pipeline.get(`/tx/${String(item.txid)}`)
     expect(body).toMatchObject({
@@ -494,8 +494,8 @@ describe('an explorer of the recorded chain', () => {
     expect(same[0]?.[0]).toMatchObject({ seq: 1, data: { height: 0 } })
     const reorgs = await Promise.all([here, there].map((client) => client.events('reorgs', 1)))
     expect(reorgs[0]).toEqual(reorgs[1])
-    const pool = await Promise.all([here, there].map((client) => client.events('mempool', 1)))
-    expect(pool[0]).toEqual(pool[1])
+    const mempool = await Promise.all([here, there].map((client) => client.events('mempool', 1)))
+    expect(mempool[0]).toEqual(mempool[1])
     expect((await (await fetch(`${other.url}/api/v1/mempool/txs`)).json()) as object).toEqual(
       (await pipeline.get('/mempool/txs')).body,
     )
@@ -504,7 +504,7 @@ describe('an explorer of the recorded chain', () => {
     await here.close()
   })
 
-  it('starts beside a pool that was told before the last heads, with what they did to it', async () => {
+  it('starts beside a mempool that was told before the last heads, with what they did to it', async () => {
     // Topic `node` as if the poller had died right after it wrote the blocks.
     const log = new Proxy(pipeline.log, {
       get(target, name) {

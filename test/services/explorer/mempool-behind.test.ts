@@ -56,7 +56,7 @@ describe('an explorer that catches up', () => {
   })
 
   // Chaos on Kafka, seed 3, "power cut": a client that came back heard "resync", for the feed was not as far as it had been.
-  it('is not there before it has the pool that the log holds, also where a new leader hands out nothing yet', async () => {
+  it('is not there before it has the mempool that the log holds, also where a new leader hands out nothing yet', async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-behind-'))
     const log = await openEmbeddedLog(join(folder, 'log'))
     whole = log
@@ -74,7 +74,7 @@ describe('an explorer that catches up', () => {
     })
     try {
       const summary = () => getAnswer(`${explorer.url}/api/v1/mempool/summary`)
-      await until('it has tried to read the pool', () => gated.tries > 1)
+      await until('it has tried to read the mempool', () => gated.tries > 1)
       expect((await summary()).status).toBe(503)
       gated.withheld = undefined
       const { body } = await until('it answers', async () => {
@@ -92,52 +92,55 @@ describe('an explorer that catches up', () => {
   it.each([
     ['two heads', true],
     ['one head', false],
-  ])('shows a transaction whose block came and went, by %s, at every step of the pool', async (_, apart) => {
-    folder = await mkdtemp(join(tmpdir(), 'headwater-behind-'))
-    const log = await openEmbeddedLog(join(folder, 'log'))
-    whole = log
-    node = await startSimnode({ seed: 'behind', blocks: 30, txsPerBlock: 0 })
-    const { simulation } = node
-    simulation.mine({ blocks: 110, txs: 1 })
-    const gated = new GatedLog(log)
-    const followed = await Pipeline.start({
-      nodeUrl: node.url,
-      engineUrl: inject('engineUrl'),
-      log,
-      explorer: { log: gated.log },
-    })
-    pipeline = followed
-    simulation.enter(3)
-    const inMempool = [...simulation.pool.entries()].map(({ tx }) => tx.txid)
-    await followed.level({ tip: node.chain.tip.hash, poolSize: inMempool.length })
+  ])(
+    'shows a transaction whose block came and went, by %s, at every step of the mempool',
+    async (_, apart) => {
+      folder = await mkdtemp(join(tmpdir(), 'headwater-behind-'))
+      const log = await openEmbeddedLog(join(folder, 'log'))
+      whole = log
+      node = await startSimnode({ seed: 'behind', blocks: 30, txsPerBlock: 0 })
+      const { simulation } = node
+      simulation.mine({ blocks: 110, txs: 1 })
+      const gated = new GatedLog(log)
+      const followed = await Pipeline.start({
+        nodeUrl: node.url,
+        engineUrl: inject('engineUrl'),
+        log,
+        explorer: { log: gated.log },
+      })
+      pipeline = followed
+      simulation.enter(3)
+      const inMempool = [...simulation.mempool.entries()].map(({ tx }) => tx.txid)
+      await followed.level({ tip: node.chain.tip.hash, poolSize: inMempool.length })
 
-    const ends = async (topic: Topic): Promise<number> => (gated.upTo[topic] = await log.last(topic))
-    await ends('committed')
-    const before = await ends('node')
-    simulation.mine({ txs: inMempool.length })
-    await followed.poll()
-    if (apart) await followed.materialize()
-    simulation.tipBack(1)
-    await followed.poll()
-    await followed.materialize()
-    delete gated.upTo.committed
-    const isAdopted = async (): Promise<boolean> =>
-      (await (await fetch(`${followed.url}/metrics`)).text()).includes(
-        'consumer_lag{topic="committed",consumer="explorer"} 0',
-      ) && (await followed.get('/blocks/tip')).body.hash === node?.chain.tip.hash
-    await until('all heads are adopted', isAdopted)
+      const ends = async (topic: Topic): Promise<number> => (gated.upTo[topic] = await log.last(topic))
+      await ends('committed')
+      const before = await ends('node')
+      simulation.mine({ txs: inMempool.length })
+      await followed.poll()
+      if (apart) await followed.materialize()
+      simulation.tipBack(1)
+      await followed.poll()
+      await followed.materialize()
+      delete gated.upTo.committed
+      const isAdopted = async (): Promise<boolean> =>
+        (await (await fetch(`${followed.url}/metrics`)).text()).includes(
+          'consumer_lag{topic="committed",consumer="explorer"} 0',
+        ) && (await followed.get('/blocks/tip')).body.hash === node?.chain.tip.hash
+      await until('all heads are adopted', isAdopted)
 
-    const missing: string[] = []
-    for (let position = before; position <= (await log.last('node')); position++) {
-      gated.upTo.node = position
-      const metrics = async (): Promise<string> => (await fetch(`${followed.url}/metrics`)).text()
-      await until('the event is taken', async () =>
-        (await metrics()).includes('consumer_lag{topic="node",consumer="explorer"} 0'),
-      )
-      for (const txid of inMempool)
-        if ((await followed.get(`/tx/${txid}`)).status !== 200)
-          missing.push(`${txid} after event ${String(position)}`)
-    }
-    expect(missing).toEqual([])
-  })
+      const missing: string[] = []
+      for (let position = before; position <= (await log.last('node')); position++) {
+        gated.upTo.node = position
+        const metrics = async (): Promise<string> => (await fetch(`${followed.url}/metrics`)).text()
+        await until('the event is taken', async () =>
+          (await metrics()).includes('consumer_lag{topic="node",consumer="explorer"} 0'),
+        )
+        for (const txid of inMempool)
+          if ((await followed.get(`/tx/${txid}`)).status !== 200)
+            missing.push(`${txid} after event ${String(position)}`)
+      }
+      expect(missing).toEqual([])
+    },
+  )
 })

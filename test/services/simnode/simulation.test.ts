@@ -28,8 +28,8 @@ function expectStateToEqualNaiveState({ chain }: Simulation): void {
   }
 }
 
-/** The pool is as one into which its transactions came one by one. */
-function expectMempoolToBeSound({ chain, pool }: Simulation): void {
+/** The mempool is as one into which its transactions came one by one. */
+function expectMempoolToBeSound({ chain, mempool }: Simulation): void {
   const fresh = new Mempool(chain.coins, chain.network)
   const links = (of: Mempool): unknown =>
     [...of.entries()].map(({ tx, fee, parents, children, spends }) => ({
@@ -39,14 +39,14 @@ function expectMempoolToBeSound({ chain, pool }: Simulation): void {
       children: [...children].map((entry) => entry.tx.txid).sort(),
       spends: spends.map((coin) => [coin.txid, coin.vout, coin.height]),
     }))
-  for (const entry of pool.entries()) expect(fresh.accept(entry.tx)).toBeDefined()
-  expect(links(pool)).toEqual(links(fresh))
-  expect(pool.coins.size).toBe(fresh.coins.size)
-  expect(pool.coins.total).toBe(fresh.coins.total)
+  for (const entry of mempool.entries()) expect(fresh.accept(entry.tx)).toBeDefined()
+  expect(links(mempool)).toEqual(links(fresh))
+  expect(mempool.coins.size).toBe(fresh.coins.size)
+  expect(mempool.coins.total).toBe(fresh.coins.total)
 }
 
-function mempoolIds({ pool }: Simulation): string[] {
-  return [...pool.entries()].map((entry) => entry.tx.txid)
+function mempoolIds({ mempool }: Simulation): string[] {
+  return [...mempool.entries()].map((entry) => entry.tx.txid)
 }
 
 describe('a simulated chain', () => {
@@ -127,7 +127,7 @@ describe('a simulated chain', () => {
     expect(tags.size).toBeGreaterThan(5)
   })
 
-  test('coins equal a clean fold after every reorganisation, and the pool is sound', () => {
+  test('coins equal a clean fold after every reorganisation, and the mempool is sound', () => {
     const simulation = simulate('reorgs', 80, 8)
     for (let round = 1; round <= 12; round++) {
       simulation.enter(12)
@@ -141,7 +141,7 @@ describe('a simulated chain', () => {
     }
   })
 
-  test('a reorganisation confirms some transactions again, elsewhere, and returns some to the pool', () => {
+  test('a reorganisation confirms some transactions again, elsewhere, and returns some to the mempool', () => {
     const simulation = simulate('again', 80, 12)
     const { chain } = simulation
     const placesOf = (depth: number): Map<string, string> => {
@@ -162,28 +162,28 @@ describe('a simulated chain', () => {
     expect(again.some(([txid, place]) => after.get(txid) !== place)).toBe(true)
     expect(mempoolIds(simulation).some((txid) => before.has(txid))).toBe(true)
     expect(
-      [...before.keys()].some((txid) => !after.has(txid) && simulation.pool.get(txid) === undefined),
+      [...before.keys()].some((txid) => !after.has(txid) && simulation.mempool.get(txid) === undefined),
     ).toBe(true)
   })
 
-  test('the pool lives: parents and children, replacement by a higher fee, eviction, confirmation', () => {
-    const simulation = simulate('pool', 80, 8)
-    const { pool } = simulation
+  test('the mempool lives: parents and children, replacement by a higher fee, eviction, confirmation', () => {
+    const simulation = simulate('mempool', 80, 8)
+    const { mempool } = simulation
     expect(simulation.enter(60)).toBeGreaterThan(40)
-    expect([...pool.entries()].some((entry) => entry.parents.size > 0)).toBe(true)
-    expect([...pool.entries()].every((entry) => entry.fee > 0n)).toBe(true)
-    const before = new Map([...pool.entries()].map((entry) => [entry.tx.txid, entry]))
+    expect([...mempool.entries()].some((entry) => entry.parents.size > 0)).toBe(true)
+    expect([...mempool.entries()].every((entry) => entry.fee > 0n)).toBe(true)
+    const before = new Map([...mempool.entries()].map((entry) => [entry.tx.txid, entry]))
     expect(simulation.replace(5)).toBeGreaterThan(0)
-    const fresh = [...pool.entries()].filter((entry) => !before.has(entry.tx.txid))
+    const fresh = [...mempool.entries()].filter((entry) => !before.has(entry.tx.txid))
     expect(fresh.length).toBeGreaterThan(0)
-    const size = pool.size
+    const size = mempool.size
     expect(simulation.evict(3)).toBeGreaterThanOrEqual(3)
-    expect(pool.size).toBeLessThanOrEqual(size - 3)
+    expect(mempool.size).toBeLessThanOrEqual(size - 3)
     const waiting = new Set(mempoolIds(simulation))
     simulation.mine({ txs: 10 })
     const confirmed = simulation.chain.read(simulation.chain.tip).txs.filter((tx) => waiting.has(tx.txid))
     expect(confirmed).toHaveLength(10)
-    expect(pool.size).toBe(waiting.size - 10)
+    expect(mempool.size).toBe(waiting.size - 10)
     expectStateToEqualNaiveState(simulation)
   })
 

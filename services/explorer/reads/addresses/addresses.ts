@@ -10,18 +10,18 @@ import { declareRead, listFrom, NotFound } from '../read.js'
 import { requestedScript, lastOfScript } from './script.js'
 import { AddressSummary, AddressTransaction, paged, Utxo, windowed } from '../shapes.js'
 
-/** Known to the chain or to the pool; the figures are the chain's. */
+/** Known to the chain or to the mempool; the figures are the chain's. */
 export const addressSummary = declareRead({
   name: 'address',
   about: 'Totals, balance and unconfirmed changes of an address.',
   path: '/address/:address',
-  fresh: 'pool',
+  fresh: 'mempool',
   args: { address },
   answer: AddressSummary,
   async resolve(context, { address }) {
     const requested = requestedScript(context, address)
     const { network } = requested
-    const inMempool = context.pool.ofScript(requested.scriptHash)
+    const inMempool = context.mempool.ofScript(requested.scriptHash)
     const last = await lastOfScript(context, requested.scriptHash)
     if (last === undefined && inMempool.length === 0)
       throw new NotFound('Address not found', 0, 'HW_ADDRESS_NOT_FOUND')
@@ -52,7 +52,7 @@ export const addressTransactions = declareRead({
   name: 'addressTransactions',
   about: 'The transactions of an address, including unconfirmed ones.',
   path: '/address/:address/txs',
-  fresh: 'pool',
+  fresh: 'mempool',
   args: {
     address,
     page,
@@ -63,7 +63,7 @@ export const addressTransactions = declareRead({
   emptyFrom: listFrom,
   async resolve(context, { address, page, limit, sort }) {
     const { scriptHash } = requestedScript(context, address)
-    const inMempool = context.pool.ofScript(scriptHash)
+    const inMempool = context.mempool.ofScript(scriptHash)
     const { view } = context.chain
     const count = (await lastOfScript(context, scriptHash))?.ordinal ?? 0
     const slots = slotsOf({ page, limit, sort, confirmed: count, unconfirmed: inMempool.length })

@@ -35,12 +35,12 @@ export const opReturns = declareRead({
   },
 })
 
-/** Of a transaction of the chain or of the pool. */
+/** Of a transaction of the chain or of the mempool. */
 export const transactionOpReturns = declareRead({
   name: 'transactionOpReturns',
   about: 'The OP_RETURN outputs of a confirmed or unconfirmed transaction.',
   path: '/op-return/:txid',
-  fresh: 'pool',
+  fresh: 'mempool',
   args: { txid: hash },
   answer: TransactionOpReturns,
   async resolve(context, args) {

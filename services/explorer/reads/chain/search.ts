@@ -10,7 +10,7 @@ export const search = declareRead({
   name: 'search',
   about: 'The block, transaction or address that a text identifies.',
   path: '/search',
-  fresh: 'pool',
+  fresh: 'mempool',
   args: {
     q: Type.String({
       pattern: '\\S',
@@ -43,8 +43,8 @@ async function matchBlock(which: string, { chain, tables }: ReadContext): Promis
 }
 
 async function matchHash(hash: string, context: ReadContext): Promise<Match | undefined> {
-  const { chain, tables, pool } = context
-  if (pool.get(hash) !== undefined) return { type: 'transaction', value: hash }
+  const { chain, tables, mempool } = context
+  if (mempool.get(hash) !== undefined) return { type: 'transaction', value: hash }
   const [block, locations] = await Promise.all([matchBlock(hash, context), tables.locations.get(hash)])
   if (block !== undefined) return block
   const isThere =
@@ -55,7 +55,7 @@ async function matchHash(hash: string, context: ReadContext): Promise<Match | un
 async function matchAddress(text: string, context: ReadContext): Promise<Match | undefined> {
   const requested = scriptOf(context, text)
   if (requested === undefined || context.chain.network === undefined) return undefined
-  const isInMempool = context.pool.ofScript(requested.scriptHash).length > 0
+  const isInMempool = context.mempool.ofScript(requested.scriptHash).length > 0
   if (!isInMempool && (await lastOfScript(context, requested.scriptHash)) === undefined) return undefined
   return { type: 'address', value: addressOf(requested.script, requested.network) ?? text }
 }

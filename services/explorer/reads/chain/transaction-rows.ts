@@ -65,13 +65,13 @@ export async function transactionsAt(
 }
 
 /**
- * A transaction as it stands now: of the pool, or of the chain.
+ * A transaction as it stands now: of the mempool, or of the chain.
  * @param asked its txid, in whatever case.
  * @throws NotFound.
  */
 export async function transactionNow(requested: string, context: ReadContext): Promise<Transaction> {
   const txid = requested.toLowerCase()
-  const inMempool = context.pool.get(txid)
+  const inMempool = context.mempool.get(txid)
   if (inMempool !== undefined) return unconfirmed(inMempool)
   const found = await transactionById(txid, context)
   if (found === undefined) throw new NotFound('Transaction not found')

@@ -9,18 +9,23 @@ export const mempoolSummary = declareRead({
   name: 'mempoolSummary',
   about: 'The number, size and fees of unconfirmed transactions.',
   path: '/mempool/summary',
-  fresh: 'pool',
+  fresh: 'mempool',
   args: {},
   answer: MempoolSummary,
-  resolve({ pool }) {
+  resolve({ mempool }) {
     let totalVsize = 0
     let totalFees = 0n
-    for (const { vsize, fee } of pool.values()) {
+    for (const { vsize, fee } of mempool.values()) {
       totalVsize += vsize
       totalFees += fee
     }
-    const feeHistogramNow = feeHistogram(pool.values()).map((bucket) => ({ ...bucket }))
-    return { txCount: pool.size, totalVsize, totalFees: totalFees.toString(), feeHistogram: feeHistogramNow }
+    const feeHistogramNow = feeHistogram(mempool.values()).map((bucket) => ({ ...bucket }))
+    return {
+      txCount: mempool.size,
+      totalVsize,
+      totalFees: totalFees.toString(),
+      feeHistogram: feeHistogramNow,
+    }
   },
 })
 
@@ -28,10 +33,10 @@ export const mempoolTransactions = declareRead({
   name: 'mempoolTransactions',
   about: 'The newest unconfirmed transactions.',
   path: '/mempool/txs',
-  fresh: 'pool',
+  fresh: 'mempool',
   args: { limit: limit(20, 100) },
   answer: listed(MempoolTransaction),
-  resolve: ({ pool }, { limit }) => ({ items: pool.newest().slice(0, limit).map(toItem), limit }),
+  resolve: ({ mempool }, { limit }) => ({ items: mempool.newest().slice(0, limit).map(toItem), limit }),
 })
 
 function toItem(tx: ShownTx): MempoolTransaction {

@@ -7,12 +7,12 @@ import { confirmedAlerts, unconfirmedAlert } from './whale-rows.js'
 /** 1,000 coins in base units. */
 export const WHALE_VALUE = 100_000_000_000n
 
-/** Transactions that move more than a value, newest first: those of the pool before those of the chain. */
+/** Transactions that move more than a value, newest first: those of the mempool before those of the chain. */
 export const whaleAlerts = declareRead({
   name: 'whaleAlerts',
   about: 'Transactions that move large amounts, unconfirmed ones first, then the newest.',
   path: '/whale-alerts',
-  fresh: 'pool',
+  fresh: 'mempool',
   args: { limit: limit(20, 100), minValue: amount(WHALE_VALUE.toString()) },
   answer: listed(WhaleAlert),
   async resolve(context, { limit, minValue }) {
@@ -20,7 +20,7 @@ export const whaleAlerts = declareRead({
     if (view === undefined || network === undefined) return { items: [], limit }
     const naming = { network, labels: context.definitions.labels }
     const least = BigInt(minValue)
-    const inMempool = context.pool
+    const inMempool = context.mempool
       .newest()
       .filter(({ moved }) => moved !== undefined && moved > least)
       .slice(0, limit)

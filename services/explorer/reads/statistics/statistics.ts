@@ -25,7 +25,7 @@ export const summary = declareRead({
   fresh: 'live',
   args: {},
   answer: StatsSummary,
-  resolve: (context) => statsSummary(context.chain, context.pool, context.indexer()),
+  resolve: (context) => statsSummary(context.chain, context.mempool, context.indexer()),
 })
 
 export const supply = declareRead({

@@ -5,7 +5,7 @@ import type { IndexerFigures } from '../../state/indexer-status.js'
 import type { StatsSummary } from '../shapes.js'
 
 /** The summary from what is in memory: the tip's row carries the chain's figures. */
-export function statsSummary(chain: ChainState, pool: MempoolView, indexer: IndexerFigures): StatsSummary {
+export function statsSummary(chain: ChainState, mempool: MempoolView, indexer: IndexerFigures): StatsSummary {
   const { tip } = chain
   return {
     tipHeight: chain.height,
@@ -13,7 +13,7 @@ export function statsSummary(chain: ChainState, pool: MempoolView, indexer: Inde
     difficulty: tip === undefined ? '0' : difficultyOf(tip.bits),
     totalTransactions: Number(tip?.sumTxs ?? 0),
     activeAddresses: Number(tip?.fundedAddresses ?? 0),
-    mempoolSize: pool.size,
+    mempoolSize: mempool.size,
     ...indexer,
   }
 }

@@ -39,7 +39,7 @@ describe('reasonLeft', () => {
     })
   })
 
-  it('is replaced where the pool, or else a block, spends one of its inputs otherwise', () => {
+  it('is replaced where the mempool, or else a block, spends one of its inputs otherwise', () => {
     const conflict = { kind: 'conflict', block: 'B', txid: 'winner' } as const
     const byPool = reasonLeft(entry('a', 'x:0', 'y:1'), conflict, (outpoint) =>
       outpoint === 'y:1' ? 'new' : undefined,

@@ -18,7 +18,7 @@ beforeEach(() => {
 async function listed(): Promise<number> {
   const before = node.count('getrawmempool')
   await poller.pollOnce()
-  expect(await mempoolFromLog(log)).toEqual(new Set(node.pool.keys()))
+  expect(await mempoolFromLog(log)).toEqual(new Set(node.mempool.keys()))
   return node.count('getrawmempool') - before
 }
 
@@ -26,7 +26,7 @@ async function listed(): Promise<number> {
 function swap(old: FakeTx): FakeTx {
   const other = tx(tx())
   expect(other.raw.length).toBe(old.raw.length)
-  node.pool.delete(old.txid)
+  node.mempool.delete(old.txid)
   node.enter(other)
   return other
 }
@@ -56,7 +56,7 @@ describe('the mempool', () => {
       ['getmempoolentry', late.txid],
       ['getrawtransaction', late.txid],
     ])
-    node.pool.delete(late.txid)
+    node.mempool.delete(late.txid)
     expect(await listed()).toBe(1)
     expect(await listed()).toBe(0)
   })
@@ -97,7 +97,7 @@ describe('the mempool', () => {
     node.enter(here)
     node.enter(shy)
     node.fault = (method) => {
-      if (method === 'getrawtransaction') node.pool.delete(shy.txid)
+      if (method === 'getrawtransaction') node.mempool.delete(shy.txid)
       return undefined
     }
     await poller.pollOnce()
@@ -133,12 +133,12 @@ describe('the mempool', () => {
     node.fault = (method, [txid]) => {
       if (method === 'getmempoolentry' && txid === txs[2000]?.txid && node.chain.length === 1) {
         node.chain = [...node.chain, blockOn(node.chain, [mined])]
-        node.pool.delete(mined.txid)
+        node.mempool.delete(mined.txid)
       }
       return undefined
     }
     await poller.pollOnce()
     expect(node.chain).toHaveLength(2)
-    expect(await mempoolFromLog(log)).toEqual(new Set(node.pool.keys()))
+    expect(await mempoolFromLog(log)).toEqual(new Set(node.mempool.keys()))
   })
 })

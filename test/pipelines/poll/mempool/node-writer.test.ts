@@ -32,7 +32,7 @@ function large(salt: number): MempoolTx {
 const txs = Array.from({ length: 30 }, (_, salt) => large(salt))
 const txids = new Set(txs.map(({ txid }) => txid))
 
-describe('a pool that is larger than what a log takes at once', () => {
+describe('a mempool that is larger than what a log takes at once', () => {
   let folder: string
   let log: EventLog
   let appended: number[]
@@ -65,13 +65,13 @@ describe('a pool that is larger than what a log takes at once', () => {
   async function shownMempool(): Promise<Set<string>> {
     const events = new MempoolEvents(log, logger)
     const { from } = await events.findStart(Number.MAX_SAFE_INTEGER)
-    const pool = new Set<string>()
+    const mempool = new Set<string>()
     for (const step of events.steps(await log.read('node', from, 1000, 1000 * MB))) {
-      if (step.kind === 'snapshot') pool.clear()
+      if (step.kind === 'snapshot') mempool.clear()
       for (const { txid } of step.kind === 'snapshot' ? step.entries : step.deltas.flatMap((d) => d.entered))
-        pool.add(txid)
+        mempool.add(txid)
     }
-    return pool
+    return mempool
   }
 
   beforeEach(async () => {
@@ -93,7 +93,7 @@ describe('a pool that is larger than what a log takes at once', () => {
     const position = await writer.snapshot(0, 30n, txs)
     const state = await readMempool(log, logger, REGTEST)
     expect(state).toMatchObject({ snapshotPosition: position, deltas: 0 })
-    expect([state.pool.entered, new Set(state.pool.txs.keys())]).toEqual([30n, txids])
+    expect([state.mempool.entered, new Set(state.mempool.txs.keys())]).toEqual([30n, txids])
     expect(await shownMempool()).toEqual(txids)
   })
 
@@ -128,10 +128,10 @@ describe('a pool that is larger than what a log takes at once', () => {
     const next = await newWriter()
     const state = await readMempool(log, logger, REGTEST)
     expect(state).toMatchObject({ snapshotPosition: before, deltas: 0 })
-    expect(new Set(state.pool.txs.keys())).toEqual(some)
+    expect(new Set(state.mempool.txs.keys())).toEqual(some)
     await next.delta(before, 3n, { entered: txs.slice(3), left: [] })
     expect(await shownMempool()).toEqual(txids)
-    expect(new Set((await readMempool(log, logger, REGTEST)).pool.txs.keys())).toEqual(txids)
+    expect(new Set((await readMempool(log, logger, REGTEST)).mempool.txs.keys())).toEqual(txids)
   })
 
   it('is not taken for whole where another wrote in the midst of it', async () => {

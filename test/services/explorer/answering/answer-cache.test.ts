@@ -15,10 +15,10 @@ describe('the cache of answers', () => {
     const cache = new AnswerCache()
     const keep = (moment: Moment): void => {
       cache.get('head', '', moment)
-      for (const fresh of ['head', 'pool', 'live'] as const) cache.keep(fresh, 'key', answerOf(1), moment)
+      for (const fresh of ['head', 'mempool', 'live'] as const) cache.keep(fresh, 'key', answerOf(1), moment)
     }
     const kept = (moment: Moment): boolean[] =>
-      (['head', 'pool', 'live'] as const).map((fresh) => cache.get(fresh, 'key', moment) !== undefined)
+      (['head', 'mempool', 'live'] as const).map((fresh) => cache.get(fresh, 'key', moment) !== undefined)
     keep(NOW)
     expect(kept(NOW)).toEqual([true, true, false])
     expect(kept({ ...NOW, mempoolVersion: 2 })).toEqual([true, false, false])

@@ -19,7 +19,7 @@ function readerOfOne() {
   const db = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(true) }
   const made: object[] = []
   const read = declareRead({
-    ...{ name: 'things', path: '/things', fresh: 'pool', args: {} },
+    ...{ name: 'things', path: '/things', fresh: 'mempool', args: {} },
     answer: Type.Object({ number: Type.Integer({ description: 'counts' }) }),
     resolve: () => {
       const answer = { number: made.length + 1 }

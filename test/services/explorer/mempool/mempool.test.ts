@@ -44,86 +44,86 @@ function overlay(
   }
 }
 
-const shown = (pool: Mempool): string[] => [...pool.values()].map((each) => each.txid).sort()
+const shown = (mempool: Mempool): string[] => [...mempool.values()].map((each) => each.txid).sort()
 const ids = (...txs: readonly ShownTx[]): string[] => txs.map((each) => each.txid).sort()
 
-describe('the pool beside the head', () => {
+describe('the mempool beside the head', () => {
   it('lets a transaction leave with the head that confirms it, before the poller says so', () => {
     const [a, b] = [tx(), tx()]
-    const pool = new Mempool()
-    pool.replace([a, b], 5)
-    pool.advance(overlay(6, { confirmed: [a] }))
-    expect(shown(pool)).toEqual(ids(b))
-    expect(pool.size).toBe(1)
-    pool.change([], [a.txid], 6)
-    expect(shown(pool)).toEqual(ids(b))
+    const mempool = new Mempool()
+    mempool.replace([a, b], 5)
+    mempool.advance(overlay(6, { confirmed: [a] }))
+    expect(shown(mempool)).toEqual(ids(b))
+    expect(mempool.size).toBe(1)
+    mempool.change([], [a.txid], 6)
+    expect(shown(mempool)).toEqual(ids(b))
   })
 
   it('gives a transaction back with the head that disconnects it, before the poller says so', () => {
     const [a, b] = [tx(), tx()]
-    const pool = new Mempool()
-    pool.replace([b], 5)
-    pool.advance(overlay(7, { returned: [a] }))
-    expect(shown(pool)).toEqual(ids(a, b))
-    pool.change([a], [], 7)
-    expect(shown(pool)).toEqual(ids(a, b))
-    expect(pool.newest().map((each) => each.txid)).toEqual([b.txid, a.txid])
+    const mempool = new Mempool()
+    mempool.replace([b], 5)
+    mempool.advance(overlay(7, { returned: [a] }))
+    expect(shown(mempool)).toEqual(ids(a, b))
+    mempool.change([a], [], 7)
+    expect(shown(mempool)).toEqual(ids(a, b))
+    expect(mempool.newest().map((each) => each.txid)).toEqual([b.txid, a.txid])
   })
 
-  it('drops what a disconnected block gave back when the poller does not find it in the pool', () => {
+  it('drops what a disconnected block gave back when the poller does not find it in the mempool', () => {
     const a = tx()
-    const pool = new Mempool()
-    pool.advance(overlay(7, { returned: [a] }))
-    expect(shown(pool)).toEqual(ids(a))
-    pool.change([], [], 7)
-    expect(shown(pool)).toEqual([])
+    const mempool = new Mempool()
+    mempool.advance(overlay(7, { returned: [a] }))
+    expect(shown(mempool)).toEqual(ids(a))
+    mempool.change([], [], 7)
+    expect(shown(mempool)).toEqual([])
   })
 
-  it('keeps overlays of heads that are ahead of an event of the pool', () => {
+  it('keeps overlays of heads that are ahead of an event of the mempool', () => {
     const [a, b] = [tx(), tx()]
-    const pool = new Mempool()
-    pool.replace([a], 5)
-    pool.advance(overlay(9, { confirmed: [a, b] }))
-    pool.change([b], [], 7)
-    expect(shown(pool)).toEqual([])
-    pool.change([], [a.txid, b.txid], 9)
-    expect(shown(pool)).toEqual([])
+    const mempool = new Mempool()
+    mempool.replace([a], 5)
+    mempool.advance(overlay(9, { confirmed: [a, b] }))
+    mempool.change([b], [], 7)
+    expect(shown(mempool)).toEqual([])
+    mempool.change([], [a.txid, b.txid], 9)
+    expect(shown(mempool)).toEqual([])
   })
 
   it('follows a transaction that confirms, falls back and confirms again within two heads', () => {
     const a = tx()
-    const pool = new Mempool()
-    pool.replace([a], 1)
-    pool.advance(overlay(2, { confirmed: [a] }))
-    expect(shown(pool)).toEqual([])
-    pool.advance(overlay(4, { returned: [a] }))
-    expect(shown(pool)).toEqual(ids(a))
-    pool.advance(overlay(6, { confirmed: [a] }))
-    expect(shown(pool)).toEqual([])
+    const mempool = new Mempool()
+    mempool.replace([a], 1)
+    mempool.advance(overlay(2, { confirmed: [a] }))
+    expect(shown(mempool)).toEqual([])
+    mempool.advance(overlay(4, { returned: [a] }))
+    expect(shown(mempool)).toEqual(ids(a))
+    mempool.advance(overlay(6, { confirmed: [a] }))
+    expect(shown(mempool)).toEqual([])
   })
 
   it('hides what is confirmed until the poller tells that it left, however many deltas that takes', () => {
     const [a, b] = [tx(), tx()]
-    const pool = new Mempool()
-    pool.replace([a], 1)
-    pool.advance(overlay(2, { confirmed: [a] }))
-    pool.change([b], [], 2)
-    expect(shown(pool)).toEqual(ids(b))
-    pool.change([], [a.txid], 2)
-    expect(shown(pool)).toEqual(ids(b))
+    const mempool = new Mempool()
+    mempool.replace([a], 1)
+    mempool.advance(overlay(2, { confirmed: [a] }))
+    mempool.change([b], [], 2)
+    expect(shown(mempool)).toEqual(ids(b))
+    mempool.change([], [a.txid], 2)
+    expect(shown(mempool)).toEqual(ids(b))
   })
 
   it('shows again what the poller never took out, when its block is disconnected', () => {
     const a = tx()
-    const pool = new Mempool()
-    pool.replace([a], 1)
-    pool.advance(overlay(2, { confirmed: [a] }))
-    pool.change([tx()], [], 2)
-    expect(pool.get(a.txid)).toBeUndefined()
-    pool.advance(overlay(4, { returned: [a] }))
-    expect(pool.get(a.txid)).toBeDefined()
-    pool.change([], [], 4)
-    expect(pool.get(a.txid)).toBeDefined()
+    const mempool = new Mempool()
+    mempool.replace([a], 1)
+    mempool.advance(overlay(2, { confirmed: [a] }))
+    mempool.change([tx()], [], 2)
+    expect(mempool.get(a.txid)).toBeUndefined()
+    mempool.advance(overlay(4, { returned: [a] }))
+    expect(mempool.get(a.txid)).toBeDefined()
+    mempool.change([], [], 4)
+    expect(mempool.get(a.txid)).toBeDefined()
   })
 
   it('takes out what a block contradicts, with all that spends from it', () => {
@@ -131,56 +131,56 @@ describe('the pool beside the head', () => {
     const child = tx(outpointOf(parent.txid, 0))
     const grandchild = tx(outpointOf(child.txid, 0))
     const other = tx()
-    const pool = new Mempool()
-    pool.replace([grandchild, child, parent, other], 1)
-    pool.advance(overlay(2, { spent: [...parent.outpoints] }))
-    expect(shown(pool)).toEqual(ids(other))
+    const mempool = new Mempool()
+    mempool.replace([grandchild, child, parent, other], 1)
+    mempool.advance(overlay(2, { spent: [...parent.outpoints] }))
+    expect(shown(mempool)).toEqual(ids(other))
   })
 
   it('lays an overlay that was made late beneath those of later heads', () => {
     const a = tx()
-    const pool = new Mempool()
-    pool.replace([a], 1)
-    pool.advance(overlay(4, { returned: [a] }))
-    pool.advance(overlay(2, { confirmed: [a] }))
-    expect(shown(pool)).toEqual(ids(a))
+    const mempool = new Mempool()
+    mempool.replace([a], 1)
+    mempool.advance(overlay(4, { returned: [a] }))
+    mempool.advance(overlay(2, { confirmed: [a] }))
+    expect(shown(mempool)).toEqual(ids(a))
   })
 
-  it('shows the same through a hundred heads without an event of the pool as through each of them', () => {
+  it('shows the same through a hundred heads without an event of the mempool as through each of them', () => {
     const txs = Array.from({ length: 20 }, () => tx())
-    const pool = new Mempool()
-    pool.replace(txs, 0)
+    const mempool = new Mempool()
+    mempool.replace(txs, 0)
     const expected = new Set(ids(...txs))
     for (let position = 1; position <= 100; position++) {
       const one = txs[(position * 7) % txs.length] as ShownTx
       const inChain = !expected.has(one.txid)
-      pool.advance(overlay(position, inChain ? { returned: [one] } : { confirmed: [one] }))
+      mempool.advance(overlay(position, inChain ? { returned: [one] } : { confirmed: [one] }))
       if (inChain) expected.add(one.txid)
       else expected.delete(one.txid)
-      expect(shown(pool)).toEqual([...expected].sort())
+      expect(shown(mempool)).toEqual([...expected].sort())
     }
   })
 
   it('finds the transactions of a script, also those given back, and none that is confirmed', () => {
     const [a, b, c] = [tx(), tx(), tx()]
     const hash = [...a.changes.keys()][0] as string
-    const pool = new Mempool()
-    pool.replace([a, b], 1)
-    pool.advance(overlay(2, { confirmed: [a], returned: [c] }))
-    expect(pool.ofScript(hash).map((each) => each.txid)).toEqual([c.txid, b.txid])
-    expect(pool.ofScript('00'.repeat(32))).toEqual([])
+    const mempool = new Mempool()
+    mempool.replace([a, b], 1)
+    mempool.advance(overlay(2, { confirmed: [a], returned: [c] }))
+    expect(mempool.ofScript(hash).map((each) => each.txid)).toEqual([c.txid, b.txid])
+    expect(mempool.ofScript('00'.repeat(32))).toEqual([])
     expect(b.changes.get(hash)).toBe(-100n)
   })
 
   it('changes its version with whatever is visible', () => {
-    const pool = new Mempool()
-    const versions = [pool.version]
-    pool.replace([tx()], 1)
-    versions.push(pool.version)
-    pool.advance(overlay(2, {}))
-    versions.push(pool.version)
-    pool.change([tx()], [], 2)
-    versions.push(pool.version)
+    const mempool = new Mempool()
+    const versions = [mempool.version]
+    mempool.replace([tx()], 1)
+    versions.push(mempool.version)
+    mempool.advance(overlay(2, {}))
+    versions.push(mempool.version)
+    mempool.change([tx()], [], 2)
+    versions.push(mempool.version)
     expect(new Set(versions).size).toBe(4)
   })
 })

@@ -19,7 +19,7 @@ import { CHANNELS, RpcFeedClient } from './rpc-feed-client.js'
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** A reorganisation two deep; the frames around it have transactions that enter the pool. */
+/** A reorganisation two deep; the frames around it have transactions that enter the mempool. */
 const REORG = 728
 
 describe('subscribing by gRPC to what the chain does', () => {
