@@ -6,14 +6,14 @@
 // The numbers of the fields are those of reads.lock.json.
 //
 // An optional field of an answer is absent where REST has null or leaves it out. Amounts and other figures that may
-// be large or broken are decimal strings. Arguments are refused in the same words as in REST (INVALID_ARGUMENT).
+// be large or broken are decimal strings. Invalid arguments get the same message as in REST (INVALID_ARGUMENT).
 // Other errors: NOT_FOUND, UNAUTHENTICATED, UNAVAILABLE (the database or the node is unavailable),
 // RESOURCE_EXHAUSTED (the rate limit; the trailers say retry-after-ms). While the index is syncing, UNAVAILABLE
 // also stands for what it has not found; the trailers then say retry-after-ms, indexed-height and, where it is
 // known, node-height.
 //
 // Metadata of a request: x-min-chain-height waits up to two seconds for that height; authorization, for reads that
-// need a token. Metadata of an answer: x-chain-height and x-chain-tip, the state that it is of.
+// need a token. Metadata of an answer: x-chain-height and x-chain-tip, the state that it describes.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -30,14 +30,14 @@ export const file_headwater_reads_v1_reads: GenFile = /*@__PURE__*/
  */
 export type BlocksRequest = Message<"headwater.reads.v1.BlocksRequest"> & {
   /**
-   * An integer from 1 to 9007199254740991; 1 where left out.
+   * An integer from 1 to 9007199254740991; 1 if left out.
    *
    * @generated from field: optional int64 page = 1;
    */
   page?: bigint | undefined;
 
   /**
-   * An integer from 1 to 100; 20 where left out.
+   * An integer from 1 to 100; 20 if left out.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -63,7 +63,7 @@ export type BlocksResponse = Message<"headwater.reads.v1.BlocksResponse"> & {
   items: Block[];
 
   /**
-   * How many there are in all.
+   * Total number of items.
    *
    * @generated from field: int64 total = 2;
    */
@@ -77,7 +77,7 @@ export type BlocksResponse = Message<"headwater.reads.v1.BlocksResponse"> & {
   page: bigint;
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 4;
    */
@@ -173,21 +173,21 @@ export type BlockTransactionsRequest = Message<"headwater.reads.v1.BlockTransact
   heightOrHash: string;
 
   /**
-   * An integer from 1 to 9007199254740991; 1 where left out.
+   * An integer from 1 to 9007199254740991; 1 if left out.
    *
    * @generated from field: optional int64 page = 2;
    */
   page?: bigint | undefined;
 
   /**
-   * An integer from 1 to 100; 25 where left out.
+   * An integer from 1 to 100; 25 if left out.
    *
    * @generated from field: optional int64 limit = 3;
    */
   limit?: bigint | undefined;
 
   /**
-   * Whether inputs tell script_sig and witness: true or false; false where left out.
+   * Whether inputs include script_sig and witness: true or false; false if left out.
    *
    * @generated from field: optional bool witness = 4;
    */
@@ -213,7 +213,7 @@ export type BlockTransactionsResponse = Message<"headwater.reads.v1.BlockTransac
   items: Transaction[];
 
   /**
-   * How many there are in all.
+   * Total number of items.
    *
    * @generated from field: int64 total = 2;
    */
@@ -227,7 +227,7 @@ export type BlockTransactionsResponse = Message<"headwater.reads.v1.BlockTransac
   page: bigint;
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 4;
    */
@@ -284,14 +284,14 @@ export const TransactionResponseSchema: GenMessage<TransactionResponse> = /*@__P
  */
 export type RecentTransactionsRequest = Message<"headwater.reads.v1.RecentTransactionsRequest"> & {
   /**
-   * An integer from 1 to 50; 10 where left out.
+   * An integer from 1 to 50; 10 if left out.
    *
    * @generated from field: optional int64 limit = 1;
    */
   limit?: bigint | undefined;
 
   /**
-   * Whether inputs tell script_sig and witness: true or false; false where left out.
+   * Whether inputs include script_sig and witness: true or false; false if left out.
    *
    * @generated from field: optional bool witness = 2;
    */
@@ -317,7 +317,7 @@ export type RecentTransactionsResponse = Message<"headwater.reads.v1.RecentTrans
   items: Transaction[];
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 2;
    */
@@ -381,21 +381,21 @@ export type AddressTransactionsRequest = Message<"headwater.reads.v1.AddressTran
   address: string;
 
   /**
-   * An integer from 1 to 9007199254740991; 1 where left out.
+   * An integer from 1 to 9007199254740991; 1 if left out.
    *
    * @generated from field: optional int64 page = 2;
    */
   page?: bigint | undefined;
 
   /**
-   * An integer from 1 to 100; 25 where left out.
+   * An integer from 1 to 100; 25 if left out.
    *
    * @generated from field: optional int64 limit = 3;
    */
   limit?: bigint | undefined;
 
   /**
-   * Asc or desc; desc where left out.
+   * Asc or desc; desc if left out.
    *
    * @generated from field: headwater.reads.v1.AddressTransactionsRequest.Sort sort = 4;
    */
@@ -447,7 +447,7 @@ export type AddressTransactionsResponse = Message<"headwater.reads.v1.AddressTra
   items: AddressTransaction[];
 
   /**
-   * How many there are in all.
+   * Total number of items.
    *
    * @generated from field: int64 total = 2;
    */
@@ -461,7 +461,7 @@ export type AddressTransactionsResponse = Message<"headwater.reads.v1.AddressTra
   page: bigint;
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 4;
    */
@@ -487,14 +487,14 @@ export type AddressUtxosRequest = Message<"headwater.reads.v1.AddressUtxosReques
   address: string;
 
   /**
-   * An integer from 1 to 500; 100 where left out.
+   * An integer from 1 to 500; 100 if left out.
    *
    * @generated from field: optional int64 limit = 2;
    */
   limit?: bigint | undefined;
 
   /**
-   * An integer from 0 to 9007199254740991; 0 where left out.
+   * An integer from 0 to 9007199254740991; 0 if left out.
    *
    * @generated from field: optional int64 offset = 3;
    */
@@ -520,14 +520,14 @@ export type AddressUtxosResponse = Message<"headwater.reads.v1.AddressUtxosRespo
   items: Utxo[];
 
   /**
-   * How many there are in all.
+   * Total number of items.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 3;
    */
@@ -617,14 +617,14 @@ export const SupplyResponseSchema: GenMessage<SupplyResponse> = /*@__PURE__*/
  */
 export type RichListRequest = Message<"headwater.reads.v1.RichListRequest"> & {
   /**
-   * An integer from 1 to 9007199254740991; 1 where left out.
+   * An integer from 1 to 9007199254740991; 1 if left out.
    *
    * @generated from field: optional int64 page = 1;
    */
   page?: bigint | undefined;
 
   /**
-   * An integer from 1 to 500; 100 where left out.
+   * An integer from 1 to 500; 100 if left out.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -650,7 +650,7 @@ export type RichListResponse = Message<"headwater.reads.v1.RichListResponse"> & 
   items: RichListItem[];
 
   /**
-   * How many there are in all.
+   * Total number of items.
    *
    * @generated from field: int64 total = 2;
    */
@@ -664,7 +664,7 @@ export type RichListResponse = Message<"headwater.reads.v1.RichListResponse"> & 
   page: bigint;
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 4;
    */
@@ -683,21 +683,21 @@ export const RichListResponseSchema: GenMessage<RichListResponse> = /*@__PURE__*
  */
 export type DailyStatsRequest = Message<"headwater.reads.v1.DailyStatsRequest"> & {
   /**
-   * A date of the calendar, YYYY-MM-DD.
+   * A calendar date, YYYY-MM-DD.
    *
    * @generated from field: optional string from = 1;
    */
   from?: string | undefined;
 
   /**
-   * A date of the calendar, YYYY-MM-DD.
+   * A calendar date, YYYY-MM-DD.
    *
    * @generated from field: optional string to = 2;
    */
   to?: string | undefined;
 
   /**
-   * An integer from 1 to 365; 30 where left out.
+   * An integer from 1 to 365; 30 if left out.
    *
    * @generated from field: optional int64 limit = 3;
    */
@@ -723,7 +723,7 @@ export type DailyStatsResponse = Message<"headwater.reads.v1.DailyStatsResponse"
   items: DailyItem[];
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 2;
    */
@@ -774,7 +774,7 @@ export const DilithiumStatsResponseSchema: GenMessage<DilithiumStatsResponse> = 
  */
 export type DilithiumHistoryRequest = Message<"headwater.reads.v1.DilithiumHistoryRequest"> & {
   /**
-   * An integer from 1 to 365; 30 where left out.
+   * An integer from 1 to 365; 30 if left out.
    *
    * @generated from field: optional int64 limit = 1;
    */
@@ -800,7 +800,7 @@ export type DilithiumHistoryResponse = Message<"headwater.reads.v1.DilithiumHist
   items: AdoptionItem[];
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 2;
    */
@@ -851,7 +851,7 @@ export const MempoolSummaryResponseSchema: GenMessage<MempoolSummaryResponse> = 
  */
 export type MempoolTransactionsRequest = Message<"headwater.reads.v1.MempoolTransactionsRequest"> & {
   /**
-   * An integer from 1 to 100; 20 where left out.
+   * An integer from 1 to 100; 20 if left out.
    *
    * @generated from field: optional int64 limit = 1;
    */
@@ -877,7 +877,7 @@ export type MempoolTransactionsResponse = Message<"headwater.reads.v1.MempoolTra
   items: MempoolTransaction[];
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 2;
    */
@@ -896,7 +896,7 @@ export const MempoolTransactionsResponseSchema: GenMessage<MempoolTransactionsRe
  */
 export type MiningPoolsRequest = Message<"headwater.reads.v1.MiningPoolsRequest"> & {
   /**
-   * An integer from 1 to 10000; 1440 where left out.
+   * An integer from 1 to 10000; 1440 if left out.
    *
    * @generated from field: optional int64 window = 1;
    */
@@ -934,28 +934,28 @@ export const MiningPoolsResponseSchema: GenMessage<MiningPoolsResponse> = /*@__P
  */
 export type MiningDifficultyRequest = Message<"headwater.reads.v1.MiningDifficultyRequest"> & {
   /**
-   * An integer from 1 to 20160; 2000 where left out.
+   * An integer from 1 to 20160; 2000 if left out.
    *
    * @generated from field: optional int64 limit = 1;
    */
   limit?: bigint | undefined;
 
   /**
-   * Back from the newest block's time: an integer from 1 to 10080.
+   * Before the time of the newest block: an integer from 1 to 10080.
    *
    * @generated from field: optional int64 window_minutes = 2;
    */
   windowMinutes?: bigint | undefined;
 
   /**
-   * A date of the calendar, YYYY-MM-DD.
+   * A calendar date, YYYY-MM-DD.
    *
    * @generated from field: optional string from = 3;
    */
   from?: string | undefined;
 
   /**
-   * A date of the calendar, YYYY-MM-DD.
+   * A calendar date, YYYY-MM-DD.
    *
    * @generated from field: optional string to = 4;
    */
@@ -981,7 +981,7 @@ export type MiningDifficultyResponse = Message<"headwater.reads.v1.MiningDifficu
   items: DifficultyItem[];
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 2;
    */
@@ -1000,7 +1000,7 @@ export const MiningDifficultyResponseSchema: GenMessage<MiningDifficultyResponse
  */
 export type MiningHashrateRequest = Message<"headwater.reads.v1.MiningHashrateRequest"> & {
   /**
-   * An integer from 1 to 365; 30 where left out.
+   * An integer from 1 to 365; 30 if left out.
    *
    * @generated from field: optional int64 limit = 1;
    */
@@ -1026,7 +1026,7 @@ export type MiningHashrateResponse = Message<"headwater.reads.v1.MiningHashrateR
   items: HashrateItem[];
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 2;
    */
@@ -1045,7 +1045,7 @@ export const MiningHashrateResponseSchema: GenMessage<MiningHashrateResponse> = 
  */
 export type NetworkHashrateRequest = Message<"headwater.reads.v1.NetworkHashrateRequest"> & {
   /**
-   * Blocks: an integer from 2 to 10080; 1440 where left out.
+   * Blocks: an integer from 2 to 10080; 1440 if left out.
    *
    * @generated from field: optional int64 window = 1;
    */
@@ -1121,14 +1121,14 @@ export const SearchResponseSchema: GenMessage<SearchResponse> = /*@__PURE__*/
  */
 export type WhaleAlertsRequest = Message<"headwater.reads.v1.WhaleAlertsRequest"> & {
   /**
-   * An integer from 1 to 100; 20 where left out.
+   * An integer from 1 to 100; 20 if left out.
    *
    * @generated from field: optional int64 limit = 1;
    */
   limit?: bigint | undefined;
 
   /**
-   * A whole number of base units, of at most 19 digits; 100000000000 where left out.
+   * An integer number of base units, at most 19 digits; 100000000000 if left out.
    *
    * @generated from field: optional string min_value = 2;
    */
@@ -1154,7 +1154,7 @@ export type WhaleAlertsResponse = Message<"headwater.reads.v1.WhaleAlertsRespons
   items: WhaleAlert[];
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 2;
    */
@@ -1218,7 +1218,7 @@ export type LabelsRequest = Message<"headwater.reads.v1.LabelsRequest"> & {
   category?: string | undefined;
 
   /**
-   * An integer from 1 to 500; 100 where left out.
+   * An integer from 1 to 500; 100 if left out.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -1244,7 +1244,7 @@ export type LabelsResponse = Message<"headwater.reads.v1.LabelsResponse"> & {
   items: AddressLabel[];
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 2;
    */
@@ -1263,14 +1263,14 @@ export const LabelsResponseSchema: GenMessage<LabelsResponse> = /*@__PURE__*/
  */
 export type OpReturnsRequest = Message<"headwater.reads.v1.OpReturnsRequest"> & {
   /**
-   * An integer from 1 to 100; 50 where left out.
+   * An integer from 1 to 100; 50 if left out.
    *
    * @generated from field: optional int64 limit = 1;
    */
   limit?: bigint | undefined;
 
   /**
-   * An integer from 0 to 9007199254740991; 0 where left out.
+   * An integer from 0 to 9007199254740991; 0 if left out.
    *
    * @generated from field: optional int64 offset = 2;
    */
@@ -1296,14 +1296,14 @@ export type OpReturnsResponse = Message<"headwater.reads.v1.OpReturnsResponse"> 
   items: OpReturn[];
 
   /**
-   * How many there are in all.
+   * Total number of items.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * The most items asked for.
+   * Maximum number of items.
    *
    * @generated from field: int64 limit = 3;
    */
@@ -1406,8 +1406,8 @@ export type SubscribeRequest = Message<"headwater.reads.v1.SubscribeRequest"> & 
   channel: Channel;
 
   /**
-   * Seq of the last event that the client knows: those after it come first, or a resync where they are not known any
-   * more.
+   * Seq of the last event that the client knows: later events are sent first, or a resync if they are no longer
+   * available.
    *
    * @generated from field: optional int64 since = 2;
    */
@@ -1426,7 +1426,7 @@ export const SubscribeRequestSchema: GenMessage<SubscribeRequest> = /*@__PURE__*
  */
 export type ChannelEvent = Message<"headwater.reads.v1.ChannelEvent"> & {
   /**
-   * Whose event it is.
+   * Channel of the event.
    *
    * @generated from field: headwater.reads.v1.Channel channel = 1;
    */
@@ -1485,7 +1485,7 @@ export type ChannelEvent = Message<"headwater.reads.v1.ChannelEvent"> & {
     case: "reorgs";
   } | {
     /**
-     * Of any channel.
+     * For every channel.
      *
      * @generated from field: headwater.reads.v1.Resync resync = 8;
      */
@@ -1591,7 +1591,7 @@ export type Block = Message<"headwater.reads.v1.Block"> & {
   difficulty: string;
 
   /**
-   * As the header has it.
+   * As in the header.
    *
    * @generated from field: int64 version = 11;
    */
@@ -1647,7 +1647,7 @@ export type Block = Message<"headwater.reads.v1.Block"> & {
   minerAddress?: string | undefined;
 
   /**
-   * Label of that address, or the mining pool.
+   * Label of that address, or the mining mempool.
    *
    * @generated from field: optional string miner_label = 19 [json_name = "miner_label"];
    */
@@ -1694,14 +1694,14 @@ export type Transaction = Message<"headwater.reads.v1.Transaction"> & {
   blockHeight?: bigint | undefined;
 
   /**
-   * Place in the block; null while unconfirmed.
+   * Index in the block; null while unconfirmed.
    *
    * @generated from field: optional int64 tx_index = 4 [json_name = "tx_index"];
    */
   txIndex?: bigint | undefined;
 
   /**
-   * As the transaction has it.
+   * As in the transaction.
    *
    * @generated from field: int64 version = 5;
    */
@@ -1785,14 +1785,14 @@ export type Transaction = Message<"headwater.reads.v1.Transaction"> & {
   timestamp: string;
 
   /**
-   * Any input has a witness.
+   * Whether an input has a witness.
    *
    * @generated from field: bool has_witness = 17 [json_name = "has_witness"];
    */
   hasWitness: boolean;
 
   /**
-   * Spends by Dilithium.
+   * Whether it spends with a Dilithium signature.
    *
    * @generated from field: bool is_dilithium = 18 [json_name = "is_dilithium"];
    */
@@ -1832,7 +1832,7 @@ export type Input = Message<"headwater.reads.v1.Input"> & {
   txid: string;
 
   /**
-   * Place among the inputs.
+   * Index among the inputs.
    *
    * @generated from field: int64 vin = 2;
    */
@@ -1853,14 +1853,14 @@ export type Input = Message<"headwater.reads.v1.Input"> & {
   prevTxid?: string | undefined;
 
   /**
-   * Place of the output that is spent; null of a coinbase.
+   * Index of the output that is spent; null for a coinbase.
    *
    * @generated from field: optional int64 prev_vout = 5 [json_name = "prev_vout"];
    */
   prevVout?: bigint | undefined;
 
   /**
-   * Hexadecimal; null where the script is empty.
+   * Hexadecimal; null if the script is empty.
    *
    * @generated from field: optional string script_sig = 6 [json_name = "script_sig"];
    */
@@ -1933,7 +1933,7 @@ export type Output = Message<"headwater.reads.v1.Output"> & {
   txid: string;
 
   /**
-   * Place among the outputs.
+   * Index among the outputs.
    *
    * @generated from field: int64 vout = 2;
    */
@@ -1975,14 +1975,14 @@ export type Output = Message<"headwater.reads.v1.Output"> & {
   spentTxid?: string | undefined;
 
   /**
-   * Place of the input that spends it; null while unspent.
+   * Index of the input that spends it; null while unspent.
    *
    * @generated from field: optional int64 spent_vin = 8 [json_name = "spent_vin"];
    */
   spentVin?: bigint | undefined;
 
   /**
-   * Whom it pays; none where the script has no address.
+   * Recipients; none if the script has no address.
    *
    * @generated from field: repeated headwater.reads.v1.OutputAddress addresses = 9;
    */
@@ -2008,7 +2008,7 @@ export type OutputAddress = Message<"headwater.reads.v1.OutputAddress"> & {
   address: string;
 
   /**
-   * What the output is to it.
+   * Role of the address.
    *
    * @generated from field: headwater.reads.v1.OutputAddress.Role role = 2;
    */
@@ -2048,7 +2048,7 @@ export const OutputAddress_RoleSchema: GenEnum<OutputAddress_Role> = /*@__PURE__
  */
 export type AddressSummary = Message<"headwater.reads.v1.AddressSummary"> & {
   /**
-   * As it was asked for.
+   * As in the request.
    *
    * @generated from field: string address = 1;
    */
@@ -2118,14 +2118,14 @@ export type AddressSummary = Message<"headwater.reads.v1.AddressSummary"> & {
   unspentCount: bigint;
 
   /**
-   * Of a Dilithium key.
+   * Whether it is a Dilithium address.
    *
    * @generated from field: bool is_dilithium = 11;
    */
   isDilithium: boolean;
 
   /**
-   * What the pool would change.
+   * Change by the mempool.
    *
    * @generated from field: headwater.reads.v1.AddressSummary.Unconfirmed unconfirmed = 12;
    */
@@ -2170,7 +2170,7 @@ export const AddressSummary_UnconfirmedSchema: GenMessage<AddressSummary_Unconfi
  */
 export type AddressTransaction = Message<"headwater.reads.v1.AddressTransaction"> & {
   /**
-   * As it was asked for.
+   * As in the request.
    *
    * @generated from field: string address = 1;
    */
@@ -2191,7 +2191,7 @@ export type AddressTransaction = Message<"headwater.reads.v1.AddressTransaction"
   blockHeight?: bigint | undefined;
 
   /**
-   * Place in the block; null while unconfirmed.
+   * Index in the block; null while unconfirmed.
    *
    * @generated from field: optional int64 tx_index = 4 [json_name = "tx_index"];
    */
@@ -2231,7 +2231,7 @@ export type Utxo = Message<"headwater.reads.v1.Utxo"> & {
   txid: string;
 
   /**
-   * Place among the outputs.
+   * Index among the outputs.
    *
    * @generated from field: int64 vout = 2;
    */
@@ -2459,14 +2459,14 @@ export type RichListItem = Message<"headwater.reads.v1.RichListItem"> & {
   txCount: bigint;
 
   /**
-   * Of a Dilithium key.
+   * Whether it is a Dilithium address.
    *
    * @generated from field: bool is_dilithium = 6;
    */
   isDilithium: boolean;
 
   /**
-   * Of the address, where there is one.
+   * Of the address, if there is one.
    *
    * @generated from field: optional string label = 7;
    */
@@ -2574,7 +2574,7 @@ export type DilithiumStats = Message<"headwater.reads.v1.DilithiumStats"> & {
   totalTransactions: bigint;
 
   /**
-   * Those of Dilithium.
+   * Dilithium addresses.
    *
    * @generated from field: int64 dilithium_addresses = 3;
    */
@@ -2635,7 +2635,7 @@ export type AdoptionItem = Message<"headwater.reads.v1.AdoptionItem"> & {
   totalTransactions: bigint;
 
   /**
-   * Those of Dilithium.
+   * Dilithium addresses.
    *
    * @generated from field: int64 dilithium_addresses = 4;
    */
@@ -2715,7 +2715,7 @@ export const MempoolSummarySchema: GenMessage<MempoolSummary> = /*@__PURE__*/
  */
 export type FeeBucket = Message<"headwater.reads.v1.FeeBucket"> & {
   /**
-   * Base units per virtual byte, the lower edge inside: "1-2", "100+".
+   * Base units per virtual byte, lower bound included: "1-2", "100+".
    *
    * @generated from field: string bucket = 1;
    */
@@ -2804,7 +2804,7 @@ export type MempoolTransaction = Message<"headwater.reads.v1.MempoolTransaction"
   firstSeen: string;
 
   /**
-   * Spends by Dilithium.
+   * Whether it spends with a Dilithium signature.
    *
    * @generated from field: bool is_dilithium = 9 [json_name = "is_dilithium"];
    */
@@ -2823,7 +2823,7 @@ export const MempoolTransactionSchema: GenMessage<MempoolTransaction> = /*@__PUR
  */
 export type MiningPools = Message<"headwater.reads.v1.MiningPools"> & {
   /**
-   * The most blocks asked for.
+   * Maximum number of blocks.
    *
    * @generated from field: int64 window = 1;
    */
@@ -2856,21 +2856,21 @@ export const MiningPoolsSchema: GenMessage<MiningPools> = /*@__PURE__*/
  */
 export type MiningPool = Message<"headwater.reads.v1.MiningPool"> & {
   /**
-   * "Unknown" for all that no pool has marked.
+   * "Unknown" for all blocks of no known mempool.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Names the pool in a URL.
+   * Name of the mempool for URLs.
    *
    * @generated from field: string slug = 2;
    */
   slug: string;
 
   /**
-   * What its newest block pays.
+   * Address paid by its newest block.
    *
    * @generated from field: optional string address = 3;
    */
@@ -2990,14 +2990,14 @@ export type NetworkHashrate = Message<"headwater.reads.v1.NetworkHashrate"> & {
   hashrate: string;
 
   /**
-   * Blocks asked for.
+   * Requested number of blocks.
    *
    * @generated from field: int64 window = 2;
    */
   window: bigint;
 
   /**
-   * Blocks looked at.
+   * Number of blocks counted.
    *
    * @generated from field: int64 block_count = 3;
    */
@@ -3023,7 +3023,7 @@ export const NetworkHashrateSchema: GenMessage<NetworkHashrate> = /*@__PURE__*/
  */
 export type SearchResult = Message<"headwater.reads.v1.SearchResult"> & {
   /**
-   * What the text names.
+   * Type of the result.
    *
    * @generated from field: headwater.reads.v1.SearchResult.Type type = 1;
    */
@@ -3037,7 +3037,7 @@ export type SearchResult = Message<"headwater.reads.v1.SearchResult"> & {
   value: string;
 
   /**
-   * As it was asked for.
+   * As in the request.
    *
    * @generated from field: string query = 3;
    */
@@ -3122,21 +3122,21 @@ export type WhaleAlert = Message<"headwater.reads.v1.WhaleAlert"> & {
   fee: string;
 
   /**
-   * Spends by Dilithium.
+   * Whether it spends with a Dilithium signature.
    *
    * @generated from field: bool is_dilithium = 6 [json_name = "is_dilithium"];
    */
   isDilithium: boolean;
 
   /**
-   * Who paid.
+   * Senders.
    *
    * @generated from field: repeated headwater.reads.v1.WhaleParty from = 7;
    */
   from: WhaleParty[];
 
   /**
-   * Who was paid.
+   * Recipients.
    *
    * @generated from field: repeated headwater.reads.v1.WhaleParty to = 8;
    */
@@ -3155,14 +3155,14 @@ export const WhaleAlertSchema: GenMessage<WhaleAlert> = /*@__PURE__*/
  */
 export type WhaleParty = Message<"headwater.reads.v1.WhaleParty"> & {
   /**
-   * Null of a script without one.
+   * Null for a script without one.
    *
    * @generated from field: optional string address = 1;
    */
   address?: string | undefined;
 
   /**
-   * Of the address, where there is one.
+   * Of the address, if there is one.
    *
    * @generated from field: optional string label = 2;
    */
@@ -3195,14 +3195,14 @@ export type AddressLabel = Message<"headwater.reads.v1.AddressLabel"> & {
   address: string;
 
   /**
-   * Who it is.
+   * Name of the owner.
    *
    * @generated from field: string label = 2;
    */
   label: string;
 
   /**
-   * What it is.
+   * Category of the owner.
    *
    * @generated from field: string category = 3;
    */
@@ -3216,7 +3216,7 @@ export type AddressLabel = Message<"headwater.reads.v1.AddressLabel"> & {
   url?: string | undefined;
 
   /**
-   * Known for certain.
+   * Whether the label is verified.
    *
    * @generated from field: bool verified = 5;
    */
@@ -3242,7 +3242,7 @@ export type OpReturn = Message<"headwater.reads.v1.OpReturn"> & {
   txid: string;
 
   /**
-   * Place among the outputs.
+   * Index among the outputs.
    *
    * @generated from field: int64 vout = 2;
    */
@@ -3270,7 +3270,7 @@ export type OpReturn = Message<"headwater.reads.v1.OpReturn"> & {
   dataHex: string;
 
   /**
-   * The payload where it is UTF-8 without control characters.
+   * The payload if it is UTF-8 without control characters.
    *
    * @generated from field: optional string data_text = 6 [json_name = "data_text"];
    */
@@ -3329,7 +3329,7 @@ export type NodeHealth = Message<"headwater.reads.v1.NodeHealth"> & {
   disk?: NodeHealth_Disk | undefined;
 
   /**
-   * The pool of the node.
+   * The mempool of the node.
    *
    * @generated from field: headwater.reads.v1.NodeHealth.Mempool mempool = 2;
    */
@@ -3369,21 +3369,21 @@ export type NodeHealth_Disk = Message<"headwater.reads.v1.NodeHealth.Disk"> & {
   blockchainSize: bigint;
 
   /**
-   * Null where its data directory cannot be read from here.
+   * Null if the data directory cannot be read.
    *
    * @generated from field: optional int64 datadir_free_bytes = 2 [json_name = "datadir_free_bytes"];
    */
   datadirFreeBytes?: bigint | undefined;
 
   /**
-   * Null where its data directory cannot be read from here.
+   * Null if the data directory cannot be read.
    *
    * @generated from field: optional int64 datadir_total_bytes = 3 [json_name = "datadir_total_bytes"];
    */
   datadirTotalBytes?: bigint | undefined;
 
   /**
-   * Per cent of the bytes in all.
+   * Percent of the total bytes.
    *
    * @generated from field: optional double datadir_free_pct = 4 [json_name = "datadir_free_pct"];
    */
@@ -3423,7 +3423,7 @@ export type NodeHealth_Mempool = Message<"headwater.reads.v1.NodeHealth.Mempool"
   usage: bigint;
 
   /**
-   * The most bytes of memory.
+   * Maximum bytes of memory.
    *
    * @generated from field: int64 maxmempool = 4;
    */
@@ -3437,7 +3437,7 @@ export type NodeHealth_Mempool = Message<"headwater.reads.v1.NodeHealth.Mempool"
   mempoolminfee: number;
 
   /**
-   * Transactions that no peer has asked for yet.
+   * Transactions that no peer has requested yet.
    *
    * @generated from field: int64 unbroadcastcount = 6;
    */
@@ -3662,7 +3662,7 @@ export const ReadsService: GenService<{
     output: typeof TipResponseSchema;
   },
   /**
-   * A block by its height or its hash; by its hash also one that a reorganisation replaced.
+   * A block by height or hash; by hash also one that a reorganisation replaced.
    * REST: /api/v1/block/:heightOrHash
    *
    * @generated from rpc headwater.reads.v1.ReadsService.Block
@@ -3684,7 +3684,7 @@ export const ReadsService: GenService<{
     output: typeof BlockTransactionsResponseSchema;
   },
   /**
-   * A transaction of the chain or of the pool.
+   * A confirmed or unconfirmed transaction.
    * REST: /api/v1/tx/:txid
    *
    * @generated from rpc headwater.reads.v1.ReadsService.Transaction
@@ -3706,7 +3706,7 @@ export const ReadsService: GenService<{
     output: typeof RecentTransactionsResponseSchema;
   },
   /**
-   * What an address has received, sent and holds.
+   * Totals, balance and unconfirmed changes of an address.
    * REST: /api/v1/address/:address
    *
    * @generated from rpc headwater.reads.v1.ReadsService.Address
@@ -3717,7 +3717,7 @@ export const ReadsService: GenService<{
     output: typeof AddressResponseSchema;
   },
   /**
-   * The transactions of an address, those of the pool included.
+   * The transactions of an address, including unconfirmed ones.
    * REST: /api/v1/address/:address/txs
    *
    * @generated from rpc headwater.reads.v1.ReadsService.AddressTransactions
@@ -3739,7 +3739,7 @@ export const ReadsService: GenService<{
     output: typeof AddressUtxosResponseSchema;
   },
   /**
-   * Where chain, pool and index stand.
+   * The state of chain, mempool and index.
    * REST: /api/v1/stats/summary
    *
    * @generated from rpc headwater.reads.v1.ReadsService.StatsSummary
@@ -3750,7 +3750,7 @@ export const ReadsService: GenService<{
     output: typeof StatsSummaryResponseSchema;
   },
   /**
-   * The coins that there are, and that there will ever be.
+   * The circulating and the maximum supply.
    * REST: /api/v1/stats/supply
    *
    * @generated from rpc headwater.reads.v1.ReadsService.Supply
@@ -3761,7 +3761,7 @@ export const ReadsService: GenService<{
     output: typeof SupplyResponseSchema;
   },
   /**
-   * Addresses by what they hold, the richest first.
+   * Addresses by balance, highest first.
    * REST: /api/v1/stats/richlist
    *
    * @generated from rpc headwater.reads.v1.ReadsService.RichList
@@ -3783,7 +3783,7 @@ export const ReadsService: GenService<{
     output: typeof DailyStatsResponseSchema;
   },
   /**
-   * How far Dilithium is used.
+   * The adoption of Dilithium.
    * REST: /api/v1/stats/dilithium
    *
    * @generated from rpc headwater.reads.v1.ReadsService.DilithiumStats
@@ -3794,7 +3794,7 @@ export const ReadsService: GenService<{
     output: typeof DilithiumStatsResponseSchema;
   },
   /**
-   * How far Dilithium was used at the end of each UTC day, newest first.
+   * The adoption of Dilithium at the end of each UTC day, newest first.
    * REST: /api/v1/stats/dilithium/history
    *
    * @generated from rpc headwater.reads.v1.ReadsService.DilithiumHistory
@@ -3805,7 +3805,7 @@ export const ReadsService: GenService<{
     output: typeof DilithiumHistoryResponseSchema;
   },
   /**
-   * The pool of unconfirmed transactions in figures.
+   * The number, size and fees of unconfirmed transactions.
    * REST: /api/v1/mempool/summary
    *
    * @generated from rpc headwater.reads.v1.ReadsService.MempoolSummary
@@ -3838,7 +3838,7 @@ export const ReadsService: GenService<{
     output: typeof MiningPoolsResponseSchema;
   },
   /**
-   * The difficulty of each block, oldest first; days beat minutes, and minutes beat the limit.
+   * The difficulty of each block, oldest first; dates take precedence over minutes, and minutes over the limit.
    * REST: /api/v1/mining/difficulty
    *
    * @generated from rpc headwater.reads.v1.ReadsService.MiningDifficulty
@@ -3871,7 +3871,7 @@ export const ReadsService: GenService<{
     output: typeof NetworkHashrateResponseSchema;
   },
   /**
-   * What a text names.
+   * The block, transaction or address that a text identifies.
    * REST: /api/v1/search
    *
    * @generated from rpc headwater.reads.v1.ReadsService.Search
@@ -3882,7 +3882,7 @@ export const ReadsService: GenService<{
     output: typeof SearchResponseSchema;
   },
   /**
-   * Transactions that move much, those of the pool first, then the newest.
+   * Transactions that move large amounts, unconfirmed ones first, then the newest.
    * REST: /api/v1/whale-alerts
    *
    * @generated from rpc headwater.reads.v1.ReadsService.WhaleAlerts
@@ -3926,7 +3926,7 @@ export const ReadsService: GenService<{
     output: typeof OpReturnsResponseSchema;
   },
   /**
-   * The OP_RETURN outputs of a transaction of the chain or of the pool.
+   * The OP_RETURN outputs of a confirmed or unconfirmed transaction.
    * REST: /api/v1/op-return/:txid
    *
    * @generated from rpc headwater.reads.v1.ReadsService.TransactionOpReturns
@@ -3937,7 +3937,7 @@ export const ReadsService: GenService<{
     output: typeof TransactionOpReturnsResponseSchema;
   },
   /**
-   * How the node is; wants a token where one is set.
+   * The state of the node; requires a token if one is configured.
    * REST: /api/v1/node/health
    *
    * @generated from rpc headwater.reads.v1.ReadsService.NodeHealth
