@@ -60,13 +60,15 @@ export async function handOver(
   if (other !== '') throw replacedBy(db, other)
   const isNewest = `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
     = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)} AND ${db.whileNothingLost}`
+  // The table tells whether the row was written: the response may have been lost.
   const refused = await db
     .insert(claim(numberAfter(last) | GIVES_WAY, head.position, { successor }), isNewest)
     .catch((error: unknown) => error)
   const now = await newestClaim(db)
-  if (refused instanceof Error && !(refused instanceof DatabaseUnavailable) && now.successor === '')
-    throw refused
-  if (now.successor === '') return false
+  if (now.successor === '') {
+    if (refused instanceof Error && !(refused instanceof DatabaseUnavailable)) throw refused
+    return false
+  }
   if (now.successor !== successor) throw replacedBy(db, now.successor)
   await db.assertNoLostWrites()
   return true

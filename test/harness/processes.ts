@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream, readFileSync } from 'node:fs'
+import { createWriteStream, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -55,10 +55,15 @@ export class ServiceProcess {
   report(): string {
     const { exitCode, signalCode } = this.#child ?? {}
     const state = this.alive ? 'running' : `exited with ${String(exitCode ?? signalCode)}`
-    const lines = readFileSync(this.logFile, 'utf8').trimEnd().split('\n')
+    const lines = this.#logged().trimEnd().split('\n')
     const grave = lines.slice(0, -LAST_LINES).filter((line) => !/"level":[123]0/.test(line))
     const shown = [...grave.slice(-GRAVE_LINES), ...lines.slice(-LAST_LINES)]
     return [`${this.name}: ${state}`, ...shown.map((line) => line.slice(0, MOST_CHARACTERS))].join('\n  ')
+  }
+
+  /** Empty before its first line. */
+  #logged(): string {
+    return existsSync(this.logFile) ? readFileSync(this.logFile, 'utf8') : ''
   }
 
   /** kill -9, and waits until it no longer exists. */

@@ -161,7 +161,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
   })
 
   const title = `go on through forced rebalances for ${String(SECONDS)} s, and nothing doubles`
-  it(title, { timeout: SECONDS * 1000 + 300_000 }, async () => {
+  it(title, { timeout: SECONDS * 1000 + 600_000 }, async () => {
     const ends = performance.now() + SECONDS * 1000
     let leaders = 0
     let last: ServiceProcess | undefined

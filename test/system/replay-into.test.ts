@@ -19,8 +19,6 @@ import { pathsOfReads, type ReadPath } from '../services/explorer/read-paths.js'
 /** Seven batches of the backfill, so that a replay can be killed between its first head and its last. */
 const BLOCKS = 700
 const DEPTH = 12
-/** What comes by itself is waited for until the test is over; only what hangs ends it. */
-const HANGING_MS = 240_000
 /** What a tip alone decides is compared at every moment; what the pool has a part in, when both have the same pool. */
 const isCompared = ({ fresh }: Read): boolean => fresh === 'head'
 
@@ -158,7 +156,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
           const [theirs, ours] = await Promise.all([clean.get(path), ask(path)])
           return theirs.status === ours.status && theirs.headers.get('etag') === ours.headers.get('etag')
         }
-        await until(`${path} is answered as the clean pipeline does`, isSame, HANGING_MS)
+        await until(`${path} is answered as the clean pipeline does`, isSame)
       }),
     )
   }
@@ -196,8 +194,8 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     const target = db.sibling(second)
     const midway = replay('--into', second)
     await Promise.all([
-      until('it has shown a head', async () => (await latestHead(target)) !== undefined, HANGING_MS).then(
-        () => midway.child.kill('SIGKILL'),
+      until('it has shown a head', async () => (await latestHead(target)) !== undefined).then(() =>
+        midway.child.kill('SIGKILL'),
       ),
       liveUntil(() => midway.ended),
     ])
@@ -221,10 +219,10 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await liveUntil(() => true, 3)
     await settle()
     const again = replay('--into', second)
-    await until('it has ended', () => again.ended, HANGING_MS)
+    await until('it has ended', () => again.ended)
     expect(again).toMatchObject({ output: `${second} already serves instead of ${name}\n` })
     const refused = replay('--into', 'no-name')
-    await until('it has ended', () => refused.ended, HANGING_MS)
+    await until('it has ended', () => refused.ended)
     expect(refused.child.exitCode).toBe(2)
     expect(refused.errors).toContain("not 'no-name'")
     await expectNoFault(300)
@@ -243,7 +241,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
       )
       return rows[0]?.built === ''
     }
-    await until('the materializer has gone over', hasGoneOver, HANGING_MS)
+    await until('the materializer has gone over', hasGoneOver)
     const server = db.sibling('default')
     for (const each of [name, second]) await server.command(`DROP DATABASE ${each} SYNC`)
     await server.close()

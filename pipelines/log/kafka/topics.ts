@@ -12,11 +12,11 @@ export const MAX_BATCH_BYTES = 64 << 20
 /** Kafka deletes whole segments, and none that is still written to. */
 const SEGMENT_MS = 3_600_000
 const MOST_REPLICAS = 3
-/** How often, and how long between, new topics are looked for on a broker: a minute, for a starved cluster takes as long. */
-const MOST_LOOKS = 600
+/** How long new topics are looked for on a broker, and how long between: a starved cluster takes this long. */
+const MAKING_MS = 60_000
 const LOOK_AGAIN_MS = 100
-/** The time that a broker has to make topics, which it goes on to do after it. */
-const MAKING_MS = 30_000
+/** The time that the driver gives a broker to make topics, which it goes on to do after it. */
+const ATTEMPT_MS = 30_000
 /** Types of errors that say that topics are being made. */
 const BEING_MADE: ReadonlySet<unknown> = new Set([
   'UNKNOWN_TOPIC_OR_PARTITION',
@@ -34,12 +34,13 @@ class WrongTopic extends coded('HW_TOPIC_INVALID') {}
  * @throws WrongTopic for one that is there, and is none that the log can be on.
  */
 export async function ensureTopics(admin: Admin, nameOf: (topic: Topic) => string): Promise<void> {
-  for (let looks = 1; ; looks++) {
+  const end = performance.now() + MAKING_MS
+  for (;;) {
     try {
       await makeMissing(admin, nameOf)
       return await refuseWrong(admin, nameOf)
     } catch (error) {
-      if (!areBeingMade(error) || looks === MOST_LOOKS) throw error
+      if (!areBeingMade(error) || performance.now() > end) throw error
       await sleep(LOOK_AGAIN_MS)
     }
   }
@@ -58,7 +59,7 @@ async function makeMissing(admin: Admin, nameOf: (topic: Topic) => string): Prom
   const { brokers } = await admin.describeCluster()
   const replicationFactor = Math.min(brokers.length, MOST_REPLICAS)
   await admin.createTopics({
-    timeout: MAKING_MS,
+    timeout: ATTEMPT_MS,
     waitForLeaders: true,
     topics: missing.map((topic) => ({
       topic: nameOf(topic),
