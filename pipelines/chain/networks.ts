@@ -27,7 +27,7 @@ export interface Network {
   readonly blockHash: readonly string[]
   /** How many weight units a byte outside of the witness has; a witness byte has one. */
   readonly witnessScale: number
-  /** Weight units. The poller refuses heavier blocks. */
+  /** The maximum weight of a block, to which the simulator fills blocks. The index follows its node, and accepts heavier ones. */
   readonly maxBlockWeight: number
   /** Seconds from one block to the next that the chain aims at. */
   readonly blockSpacing: number

@@ -1,7 +1,7 @@
 import { coinsToBaseUnits } from '../../chain/amount.js'
 import { blockHash, merkleRoot, serializeBlock, serializeHeader } from '../../chain/block.js'
 import type { Network } from '../../chain/networks.js'
-import { parseTx, type Tx, weightOf } from '../../chain/transaction.js'
+import { parseTx, type Tx } from '../../chain/transaction.js'
 import type { Prevout } from '../../chain/prevout.js'
 import type { NodeBlock, NodeBlockTx } from '../../node/replies.js'
 import { InvalidBlockError } from '../errors.js'
@@ -24,7 +24,7 @@ export interface VerifiedBlock {
 
 /**
  * Builds the block of a getblock reply of verbosity 3 and checks it: header → hash, transactions → txids → merkle root,
- * inputs ↔ prevouts, weight ≤ limit. Height, median time, work and prevouts are the node's word: they are not under the hash.
+ * inputs ↔ prevouts. Height, median time, work and prevouts are the node's word: they are not under the hash.
  * @throws BlockFaultError
  */
 export function verifiedBlock(reply: NodeBlock, network: Network): VerifiedBlock {
@@ -44,21 +44,13 @@ export function verifiedBlock(reply: NodeBlock, network: Network): VerifiedBlock
   const root = merkleRoot(txs.map((tx) => tx.txid))
   if (root !== reply.merkleroot)
     throw new InvalidBlockError(reply.hash, `its transactions have merkle root ${root}`)
-  const raw = serializeBlock(header, raws)
-  const strippedSize = txs.reduce((left, tx) => left - (tx.size - tx.strippedSize), raw.length)
-  const weight = weightOf({ strippedSize, size: raw.length }, network)
-  if (weight > network.maxBlockWeight)
-    throw new InvalidBlockError(
-      reply.hash,
-      `its weight is ${String(weight)}, a block of ${network.name} has ${String(network.maxBlockWeight)} at most`,
-    )
   return {
     height: reply.height,
     hash: reply.hash,
     prevHash,
     medianTime: reply.mediantime,
     work: reply.chainwork,
-    raw,
+    raw: serializeBlock(header, raws),
     prevouts: txs.flatMap((tx, i) => prevoutsOf(reply.hash, tx, reply.tx[i])),
   }
 }
