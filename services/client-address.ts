@@ -2,39 +2,40 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { hexOf } from '../pipelines/chain/hash.js'
 
-/** Where a request came from, as its transport saw it. */
+/** The origin of a request, as the transport sees it. */
 export interface Origin {
-  /** The address of whoever holds the connection: 4 or 16 bytes. */
+  /** The address of the connection's remote end: 4 or 16 bytes. */
   readonly peer: Uint8Array
-  /** All X-Forwarded-For headers, joined by commas in their order; empty for none. */
+  /** All X-Forwarded-For headers, joined by commas in their order; empty if there are none. */
   readonly forwardedFor: string
 }
 
-/** Bytes of an IPv6 address that one client has to itself. */
+/** The length of the IPv6 prefix that belongs to one client (a /64), in bytes. */
 const NETWORK_BYTES = 8
 
 /**
- * The client that a request is counted for: an IPv4 address, or the /64 of an IPv6 address. IPv4-mapped IPv6 is its IPv4.
- * @param trustedHops proxies of our own in front of us, 0 for none: the last of them is our peer, and each has added the
- * address that it saw at the right of X-Forwarded-For. What stands further left is what a client says of itself.
+ * Returns the client that a request is counted for: an IPv4 address, or the /64 of an IPv6 address. An IPv4-mapped IPv6 address
+ * counts as its IPv4 address.
+ * @param trustedHops the number of trusted proxies in front of the service. The last one is the peer, and each has appended the
+ * address of its own peer to X-Forwarded-For. Entries further to the left come from the client and are ignored.
  */
 export function clientOf({ peer, forwardedFor }: Origin, trustedHops: number): string {
   const forwarded = trustedHops === 0 ? undefined : forwardedAddress(forwardedFor, trustedHops)
   return keyOf(forwarded ?? peer)
 }
 
-/** Undefined where one of our proxies' entries is malformed: then it is not known who wrote what. */
+/** Returns the client's address, or undefined if the entry of a trusted proxy is malformed: no entry can be attributed then. */
 function forwardedAddress(header: string, hops: number): Uint8Array | undefined {
   const ours = header
     .split(',')
     .slice(-hops)
     .map((entry) => entry.trim())
-  // Zones (fe80::1%eth0) mean something on the proxy's machine only.
+  // Zones (fe80::1%eth0) are valid only on the proxy's machine.
   if (ours.some((entry) => isIP(entry) === 0 || entry.includes('%'))) return undefined
   return addressBytes(ours[0] ?? '')
 }
 
-/** An address in text: 4 or 16 bytes; none where it is malformed. */
+/** Parses an IP address into its 4 or 16 bytes; returns an empty array if it is malformed. */
 export function addressBytes(text: string): Uint8Array {
   return isIP(text) === 0 ? new Uint8Array() : Uint8Array.from(ipaddr.parse(text).toByteArray())
 }

@@ -4,22 +4,26 @@ import { NETWORKS } from '../pipelines/chain/networks.js'
 import { coded, StartRefused, UsageError } from '../pipelines/errors.js'
 import { parseLogUrl } from '../pipelines/log/address.js'
 
-/** What a setting is, once: its parser, its line in the README and its redaction come from here. */
+/** The single definition of a setting: its parser, its line in the README and its redaction are derived from it. */
 interface Setting<T> {
   readonly env: string
   readonly type: string
   readonly fallback: string
   readonly secret: boolean
   readonly doc: string
-  /** @throws UsageError naming what is allowed; it never repeats the value of a secret. `text` is undefined where the variable is unset or empty. */
+  /**
+   * Parses the value of the variable.
+   * @param text undefined if the variable is not set or empty.
+   * @throws UsageError that says what is allowed; it never contains the value of a secret.
+   */
   parse(text: string | undefined): T
 }
 
-/** All errors of a configuration together, one line each. */
+/** An invalid configuration. Its message lists all errors, one per line. */
 export class ConfigError extends coded('HW_CONFIG_INVALID', StartRefused) {
   constructor(readonly errors: readonly string[]) {
     super(
-      `The configuration has ${String(errors.length)} error(s):\n${errors.map((fault) => `  ${fault}`).join('\n')}`,
+      `The configuration has ${String(errors.length)} error(s):\n${errors.map((error) => `  ${error}`).join('\n')}`,
     )
   }
 }
@@ -60,7 +64,7 @@ function path(env: string, fallback: string, doc: string): Setting<string> {
   return { env, type: 'path', fallback, secret: false, doc, parse: (value) => resolve(value ?? fallback) }
 }
 
-/** A setting without a default. @param read returns the value. @throws Fault, as `parse`. */
+/** Declares a setting without a default. @param read converts the text; it throws UsageError as `parse` does. */
 function optional(
   { env, type, secret = false }: { env: string; type: string; secret?: boolean },
   doc: string,
@@ -77,7 +81,7 @@ const optionalPath = (env: string, doc: string): Setting<string | undefined> =>
 const secret = (env: string, doc: string): Setting<string | undefined> =>
   optional({ env, type: 'secret', secret: true }, doc)
 
-/** One that comes back in a header, where other characters have no encoding that both sides agree on. */
+/** Declares a secret that clients send in a header: only printable ASCII has an encoding that both sides agree on. */
 function headerSecret(env: string, doc: string): Setting<string | undefined> {
   const type = 'secret (printable ASCII)'
   return optional({ env, type, secret: true }, doc, (given) => {
@@ -86,7 +90,7 @@ function headerSecret(env: string, doc: string): Setting<string | undefined> {
   })
 }
 
-/** A URL may carry credentials, so its value is never repeated in a fault, and describe() blanks them. */
+/** Declares a URL. It may contain credentials, so errors never contain its value, and `describe` redacts them. */
 function url(env: string, protocols: readonly string[], doc: string): Setting<string | undefined> {
   const type = `URL (${protocols.join(', ')})`
   return optional({ env, type }, doc, (given) => {
@@ -174,7 +178,7 @@ const SETTINGS = {
       [...NETWORKS.keys()],
       'The chain that the node must be on: `main`, `test`, `signet` or `regtest`. Not set: any; the chain that the node reports is used.',
     ),
-    // The table in the README does not change with a network.
+    // Keeps the table in the README the same when a network is added.
     type: 'name of a chain',
   },
   logUrl: logUrl(
@@ -317,8 +321,8 @@ export type Config = { readonly [K in keyof Settings]: ReturnType<Settings[K]['p
 const entries = Object.entries(SETTINGS) as [keyof Settings, Setting<unknown>][]
 
 /**
- * Reads all settings from the environment; variables it does not know are left alone.
- * @throws ConfigError listing every fault at once.
+ * Reads all settings from the environment and ignores other variables.
+ * @throws ConfigError that lists all errors.
  */
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const errors: string[] = []
@@ -336,24 +340,24 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return values as Config
 }
 
-/** The environment for a child process: this one's own, with some variables set otherwise. */
-export function childEnvironment(otherwise: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  return { ...process.env, ...otherwise }
+/** Returns the environment for a child process: that of this process, with some variables replaced. */
+export function childEnvironment(replaced: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { ...process.env, ...replaced }
 }
 
-/** The configuration as it may be logged, by variable: secrets and the credentials inside URLs read `***`. */
+/** Returns the configuration for the log, by variable: secrets, and credentials in URLs, are replaced by `***`. */
 export function describe(config: Config): Record<string, string> {
-  const said: Record<string, string> = {}
+  const shown: Record<string, string> = {}
   for (const [field, setting] of entries) {
     const value = config[field]
     if (value === undefined) continue
-    said[setting.env] = setting.secret ? '***' : redactUrl(String(value))
+    shown[setting.env] = setting.secret ? '***' : redactUrl(String(value))
   }
-  return said
+  return shown
 }
 
-/** A URL without its credentials, neither before the host nor in the query; any other text as it is. */
-export function redactUrl(value: string): string {
+/** Redacts credentials in a URL, before the host and in the query; returns any other text unchanged. */
+function redactUrl(value: string): string {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value) || !URL.canParse(value)) return value
   const url = new URL(value)
   if (url.username !== '' || url.password !== '') {
@@ -366,11 +370,11 @@ export function redactUrl(value: string): string {
   return url.href
 }
 
-/** The settings as a Markdown table, the one in README.md. */
+/** Returns the settings as a Markdown table, which README.md contains. */
 export function settingsTable(): string {
   const rows = entries.map(([, { env, type, fallback, doc }]) => {
-    const shown = fallback === '' ? '' : `\`${fallback}\``
-    return `| \`${env}\` | ${type} | ${shown} | ${doc} |`
+    const value = fallback === '' ? '' : `\`${fallback}\``
+    return `| \`${env}\` | ${type} | ${value} | ${doc} |`
   })
   return ['| variable | value | default | what it does |', '|---|---|---|---|', ...rows].join('\n')
 }

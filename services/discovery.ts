@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from './config.js'
 import type { Logger } from './logger.js'
 
-/** What a process leaves in DATA_DIR so that others on this machine find it. */
+/** The content of the file in DATA_DIR by which other processes on this machine find a process. */
 export interface Endpoint {
   readonly url: string
   readonly pid: number
@@ -15,10 +15,10 @@ export interface Waiting {
   readonly logger?: Logger
 }
 
-const LOOK_AGAIN_MS = 200
-const SAY_AGAIN_MS = 10_000
+const CHECK_EVERY_MS = 200
+const LOG_EVERY_MS = 10_000
 
-/** URL of the ClickHouse server: CLICKHOUSE_URL, or that of the embedded engine, for which it waits. Rejects when aborted. */
+/** Returns the URL of the ClickHouse server: CLICKHOUSE_URL, or that of the embedded engine, after waiting for it. Rejects when aborted. */
 export function engineUrl(config: Config, waiting: Waiting = {}): Promise<string> {
   if (config.clickhouseUrl !== undefined) return Promise.resolve(config.clickhouseUrl)
   const help =
@@ -26,7 +26,7 @@ export function engineUrl(config: Config, waiting: Waiting = {}): Promise<string
   return waitForEndpoint(join(config.dataDir, 'engine.json'), help, waiting)
 }
 
-/** URL of the node's RPC: NODE_RPC_URL, or that of the simulated node, for which it waits. Rejects when aborted. */
+/** Returns the URL of the node's RPC: NODE_RPC_URL, or that of the simulated node, after waiting for it. Rejects when aborted. */
 export function nodeUrl(config: Config, waiting: Waiting = {}): Promise<string> {
   if (config.nodeRpcUrl !== undefined) return Promise.resolve(config.nodeRpcUrl)
   const help =
@@ -34,17 +34,17 @@ export function nodeUrl(config: Config, waiting: Waiting = {}): Promise<string> 
   return waitForEndpoint(join(config.dataDir, 'simnode.json'), help, waiting)
 }
 
-/** URL of the ClickHouse server as it is known now, without waiting: undefined where no embedded engine is running. */
+/** Returns the URL of the ClickHouse server without waiting; undefined if the embedded engine is needed and not running. */
 export async function presentEngineUrl(config: Config): Promise<string | undefined> {
   return config.clickhouseUrl ?? (await readEndpoint(join(config.dataDir, 'engine.json')))?.url
 }
 
-/** URL of the node's RPC as it is known now, without waiting: undefined where no simulated node is running. */
+/** Returns the URL of the node's RPC without waiting; undefined if the simulated node is needed and not running. */
 export async function presentNodeUrl(config: Config): Promise<string | undefined> {
   return config.nodeRpcUrl ?? (await readEndpoint(join(config.dataDir, 'simnode.json')))?.url
 }
 
-/** Makes a process findable; the file appears whole. */
+/** Publishes the endpoint of a process. The file appears atomically. */
 export async function announceEndpoint(file: string, endpoint: Endpoint): Promise<void> {
   const draft = `${file}.${String(process.pid)}`
   await writeFile(draft, `${JSON.stringify(endpoint)}\n`)
@@ -55,7 +55,7 @@ export function withdrawEndpoint(file: string): Promise<void> {
   return rm(file, { force: true })
 }
 
-/** What the file tells, undefined where there is none or its process is gone. */
+/** Reads an endpoint; returns undefined if the file does not exist or is invalid, or its process has exited. */
 export async function readEndpoint(file: string): Promise<Endpoint | undefined> {
   const content = await readFile(file, 'utf8').catch(() => undefined)
   if (content === undefined) return undefined
@@ -64,12 +64,12 @@ export async function readEndpoint(file: string): Promise<Endpoint | undefined> 
 }
 
 async function waitForEndpoint(file: string, help: string, { signal, logger }: Waiting): Promise<string> {
-  for (let waited = 0; ; waited += LOOK_AGAIN_MS) {
+  for (let waited = 0; ; waited += CHECK_EVERY_MS) {
     const endpoint = await readEndpoint(file)
     if (endpoint !== undefined) return endpoint.url
-    // Not at once: started together, the other one needs a second.
-    if (waited % SAY_AGAIN_MS === SAY_AGAIN_MS / 5) logger?.warn({ file }, help)
-    await sleep(LOOK_AGAIN_MS, undefined, signal === undefined ? {} : { signal })
+    // Not immediately: a process that is started at the same time needs about a second.
+    if (waited % LOG_EVERY_MS === LOG_EVERY_MS / 5) logger?.warn({ file }, help)
+    await sleep(CHECK_EVERY_MS, undefined, signal === undefined ? {} : { signal })
   }
 }
 
@@ -84,9 +84,9 @@ function parseEndpoint(content: string): Endpoint | undefined {
   }
 }
 
-/** Whether there is a process with this number. */
+/** Returns whether a process with this ID exists. */
 export function isAlive(pid: number): boolean {
-  // 0 and below name groups of processes.
+  // 0 and negative numbers denote process groups.
   if (!(Number.isInteger(pid) && pid > 0)) return false
   try {
     return process.kill(pid, 0)

@@ -11,9 +11,9 @@ type LogSettings = Pick<
 >
 
 /**
- * Opens the event log that the settings name.
- * @param onUpgrade called now and then while a log of an earlier version is converted, which this waits for.
- * @throws StartRefused for credentials that are not whole; LogFormatError for a log of a later version.
+ * Opens the event log of the configuration, and waits until a log of an earlier version has been converted.
+ * @param onUpgrade called repeatedly during the conversion.
+ * @throws StartRefused if only one of user name and password is set; LogFormatError for a log of a later version.
  */
 export async function openEventLog(
   config: LogSettings,

@@ -12,7 +12,7 @@ export const METHOD_NOT_FOUND = -32601
 const INVALID_REQUEST = -32600
 const PARSE_ERROR = -32700
 
-/** An error as Bitcoin Core returns it. */
+/** An error in the form in which Bitcoin Core returns it. */
 export class RpcError extends coded('HW_NODE_RPC') {
   constructor(
     readonly rpcCode: number,
@@ -21,7 +21,7 @@ export class RpcError extends coded('HW_NODE_RPC') {
     super(message)
   }
 
-  /** The HTTP status that goes with it. */
+  /** The HTTP status of the response. */
   get status(): number {
     if (this.rpcCode === METHOD_NOT_FOUND) return 404
     return this.rpcCode === INVALID_REQUEST ? 400 : 500
@@ -30,7 +30,7 @@ export class RpcError extends coded('HW_NODE_RPC') {
 
 export type Params = readonly unknown[]
 
-/** Returns the result of a method as JSON. May throw an RpcError. */
+/** A function that returns the result of a method as JSON, or throws an RpcError. */
 export type CallMethod = (method: string, params: Params) => string
 
 interface Call {
@@ -39,7 +39,7 @@ interface Call {
   readonly id: unknown
 }
 
-/** One call, or a batch of them; not yet checked. */
+/** One call, or a batch of calls, before validation. */
 export interface RpcRequest {
   readonly calls: readonly Call[]
   readonly isBatch: boolean
@@ -51,9 +51,9 @@ export interface Answer {
 }
 
 export interface NodeServerOptions {
-  /** 0 or left out: a free one. */
+  /** The port to listen on; 0 or undefined picks a free one. */
   readonly port?: number | undefined
-  /** Answers a POST to `/`; undefined where it has closed the socket instead. */
+  /** Answers a POST to `/`; returns undefined if it has closed the socket instead. */
   readonly answer: (request: RpcRequest, socket: Socket) => Answer | undefined | Promise<Answer | undefined>
   /** Answers any other request. */
   readonly control: (method: string, url: URL) => Answer
@@ -64,7 +64,7 @@ export interface NodeServer {
   close(): Promise<void>
 }
 
-/** Serves JSON-RPC 1.0 over HTTP on loopback, as Bitcoin Core does, for any credentials. Rejects where the port is taken. */
+/** Serves JSON-RPC 1.0 over HTTP on loopback, as Bitcoin Core does, and accepts any credentials. Rejects if the port is in use. */
 export async function serveNode(options: NodeServerOptions): Promise<NodeServer> {
   const server = createServer((request, response) => {
     answerHttp(request, options).then(
@@ -77,7 +77,7 @@ export async function serveNode(options: NodeServerOptions): Promise<NodeServer>
       (error: unknown) => response.destroy(error as Error),
     )
   })
-  // Longer than any client keeps a connection: closing must not race with the next request.
+  // Longer than any client keeps an idle connection, so that closing never races with the next request.
   server.keepAliveTimeout = 120_000
   await once(server.listen(options.port ?? 0, '127.0.0.1'), 'listening')
   return {
@@ -118,7 +118,7 @@ function callOf(given: unknown): Call {
   return { method, params, id }
 }
 
-/** Answers each call of a request; a batch as a whole is 200, whatever its calls return. */
+/** Answers each call of a request. The status of a batch is 200 even if its calls fail. */
 export function answerCalls({ calls, isBatch }: RpcRequest, callMethod: CallMethod): Answer {
   const answers = calls.map(({ method, params, id }): Answer => {
     try {
@@ -140,7 +140,7 @@ function failure({ status, rpcCode: code, message }: RpcError, id: unknown): Ans
   return { status, body: JSON.stringify({ result: null, error: { code, message }, id }) }
 }
 
-/** Returns a parameter that names a block, in lower case. @throws RpcError */
+/** Returns a block hash that was passed as a parameter, in lower case. @throws RpcError */
 export function hashParameter(given: unknown): string {
   if (typeof given !== 'string') throw new RpcError(TYPE_ERROR, 'JSON value is not of expected type string')
   if (/^[0-9a-f]{64}$/i.test(given)) return given.toLowerCase()
@@ -148,7 +148,7 @@ export function hashParameter(given: unknown): string {
   throw new RpcError(INVALID_PARAMETER, message)
 }
 
-/** Returns the script of a descriptor `addr(…)` or `raw(…)`, with or without its checksum. @throws RpcError */
+/** Returns the script of a descriptor `addr(…)` or `raw(…)`, with or without a checksum. @throws RpcError */
 export function scriptToScan(object: unknown, network: Network | undefined): Buffer {
   const named = typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
   const [, kind, inside = ''] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#\w{8})?$/.exec(String(named)) ?? []

@@ -3,7 +3,7 @@ import { codeOf, StartRefused } from '../pipelines/errors.js'
 import { describe, loadConfig, type Config } from './config.js'
 import { createLogger, type Logger } from './logger.js'
 
-/** Exit status that tells a supervisor that starting again would not help: a taken port, a wrong setting. */
+/** The exit status for errors that a restart cannot fix, such as a port in use or an invalid setting. */
 export const EXIT_REFUSED = 78
 
 const STOP_DEADLINE_MS = 15_000
@@ -11,21 +11,22 @@ const STOP_DEADLINE_MS = 15_000
 export interface ServiceContext {
   readonly config: Config
   readonly logger: Logger
-  /** Aborted when the process shall stop; the body then closes what it opened and returns. */
+  /** Aborted when the process must stop; the body then closes what it has opened and returns. */
   readonly signal: AbortSignal
-  /** What stood after the service's name on the command line. */
+  /** The command-line arguments after the name of the service. */
   readonly args: readonly string[]
 }
 
 export interface ServiceOptions {
-  /** How long the body may take to return once it is asked to stop; then the process ends all the same. */
+  /** The time in which the body must return after the signal; the process exits with status 1 after it. */
   readonly stopDeadlineMs?: number
 }
 
 /**
- * Runs the body of a service's main: configuration, logger, and the signal that stops it (SIGINT, SIGTERM, or the death of
- * the supervisor, noticed by the closed IPC channel). Ends the process: status 0 when the body returns, EXIT_REFUSED (1 where
- * there is no supervisor) for StartRefused and wrong settings, 1 for any other error. A second Ctrl-C ends at once.
+ * Runs the body of a service's main with its configuration, its logger, and a signal that stops it (SIGINT, SIGTERM, or the
+ * exit of the supervisor, detected by the closed IPC channel). Exits the process: with status 0 when the body returns, with
+ * EXIT_REFUSED (1 without a supervisor) for StartRefused and invalid settings, with 1 for any other error. A second SIGINT
+ * exits immediately with status 130.
  */
 export async function runService(
   name: string,
@@ -65,8 +66,8 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Runs a command of the operator and ends the process with the status that it returns; with 2 where the command cannot be
- * done as it was given, with `failed` where anything else fails.
+ * Runs a command of the operator and exits with the status that it returns, with 2 for StartRefused (invalid options or
+ * settings, nothing to do), or with `failed` for any other error.
  */
 export async function runCommand(
   name: string,
@@ -79,17 +80,17 @@ export async function runCommand(
     report(name, error)
     process.exitCode = error instanceof StartRefused ? 2 : failed
   }
-  // Connections that a driver left open would keep it for some seconds.
+  // Connections that a driver left open would keep the process alive for some seconds.
   process.exit()
 }
 
-/** Reports to the operator in plain words and ends. */
+/** Reports an error to the operator and exits. */
 function refuse(name: string, error: unknown): never {
   report(name, error)
   process.exit(process.connected ? EXIT_REFUSED : 1)
 }
 
-/** What is refused is told whole; of other errors the first line is. */
+/** Writes an error to standard error: the whole message of StartRefused, the first line of any other. */
 function report(name: string, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error)
   const text = error instanceof StartRefused ? message : (message.split('\n')[0] ?? '')
@@ -97,9 +98,9 @@ function report(name: string, error: unknown): void {
 }
 
 function stopOnSignals(stop: AbortController, logger: Logger, deadlineMs: number): void {
-  const ask = (why: string): void => {
+  const requestStop = (why: string): void => {
     if (stop.signal.aborted) {
-      // Ctrl-C again is a person's impatience; the other ways to ask may well come twice.
+      // A second SIGINT comes from an impatient user. The other requests may arrive twice for one stop.
       if (why === 'SIGINT') process.exit(130)
       return
     }
@@ -110,13 +111,13 @@ function stopOnSignals(stop: AbortController, logger: Logger, deadlineMs: number
       process.exit(1)
     }, deadlineMs).unref()
   }
-  process.on('SIGINT', ask)
-  process.on('SIGTERM', ask)
+  process.on('SIGINT', requestStop)
+  process.on('SIGTERM', requestStop)
   if (process.connected) {
     process.on('disconnect', () => {
-      ask('supervisor exited, stopping')
+      requestStop('supervisor exited')
     })
-    // The channel only tells of the supervisor's end: it is no reason to stay alive.
+    // The channel only detects the exit of the supervisor and must not keep the process alive.
     process.channel?.unref()
   }
 }

@@ -4,10 +4,10 @@ import { codeOf } from '../pipelines/errors.js'
 export type Logger = PinoLogger
 
 /**
- * A logger that writes JSON lines to standard error, at once: a process that dies has said everything it had to say. A line
- * with an error (`err`) has its code at the top.
- * @param service the name every line carries.
- * @param fd the file that it writes to; standard error where left out.
+ * Creates a logger that writes JSON lines to standard error synchronously, so that no line is lost when the process exits. A
+ * line with an error (`err`) contains the error's code as `code`.
+ * @param service the name of the service, which each line contains.
+ * @param fd the file descriptor to write to; default: standard error.
  */
 export function createLogger(service: string, level: string, fd = 2): Logger {
   const destination = pino.destination({ fd, sync: true })

@@ -5,18 +5,18 @@ import { errorBody } from '../pipelines/errors.js'
 import { assertPortFree } from './ports.js'
 
 export interface Health {
-  /** Answered with 200, otherwise 503. */
+  /** True returns 200, false 503. */
   readonly isWell: boolean
   readonly body: Readonly<Record<string, unknown>>
 }
 
 export interface ObservationOptions {
   readonly host: string
-  /** 0 takes a free one. */
+  /** The port to listen on; 0 picks a free one. */
   readonly port: number
-  /** Whose port it is, with the setting that names it, for messages. */
+  /** The purpose of the port and the name of its setting, for error messages. */
   readonly what: string
-  /** In Prometheus' text format. */
+  /** Returns the metrics in Prometheus' text format. */
   readonly metrics: () => Promise<{ readonly text: string; readonly type: string }>
   readonly health: () => Health
 }
@@ -26,7 +26,7 @@ export interface Observation {
   close(): void
 }
 
-/** Serves `/metrics` and `/health` of a process that serves nothing else by HTTP. @throws PortTaken, StartRefused. */
+/** Serves `/metrics` and `/health` of a process that has no other HTTP server. @throws PortTaken, StartRefused. */
 export async function serveObservation(options: ObservationOptions): Promise<Observation> {
   const { host, port, what } = options
   if (port !== 0) await assertPortFree(port, host, what)

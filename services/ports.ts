@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { coded, StartRefused } from '../pipelines/errors.js'
 
-/** Somebody else listens there. */
+/** The port is in use by another process. */
 export class PortTaken extends coded('HW_PORT_IN_USE', StartRefused) {
   constructor(port: number, host: string, what: string) {
     super(
@@ -11,12 +11,12 @@ export class PortTaken extends coded('HW_PORT_IN_USE', StartRefused) {
   }
 }
 
-/** A port that nobody listens on at this moment; another process may take it before you do. */
+/** Returns a port that is free now; another process may take it before the caller does. */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   return listenOnce(0, host)
 }
 
-/** @throws PortTaken where somebody listens on it, StartRefused where this machine cannot listen there. */
+/** Checks that a port is free. @throws PortTaken if it is in use, StartRefused if this machine cannot listen on it. */
 export async function assertPortFree(port: number, host: string, what: string): Promise<void> {
   try {
     await listenOnce(port, host)
@@ -27,7 +27,7 @@ export async function assertPortFree(port: number, host: string, what: string): 
   }
 }
 
-/** Whether somebody listens there and takes connections: on a port of this machine, or on a socket's path. */
+/** Returns whether a process accepts connections on a port, or on the path of a Unix socket. */
 export async function isOpen(
   at: { readonly port: number; readonly host: string } | { readonly path: string },
 ): Promise<boolean> {
@@ -40,10 +40,10 @@ export async function isOpen(
   return isOpened
 }
 
-/** A host as URLs have it. */
+/** Formats a host for a URL. */
 export const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
-/** The host in URLs by which this machine reaches a server of its own that listens on `host`. */
+/** Returns the host for a URL by which this machine reaches its own server that listens on `host`. */
 export function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return hostInUrl(host === '::' ? '::1' : host)

@@ -4,15 +4,15 @@ import { MetricSet } from './prometheus.js'
 import type { Vitals } from './vitals.js'
 
 export interface ProcessMetricsOptions {
-  /** Of every name. */
+  /** The prefix of all metric names. */
   readonly prefix: string
   readonly vitals: Vitals
-  /** What the counters of blocks and of errors count. */
+  /** The help texts of the counters of blocks and of errors. */
   readonly blocks: string
   readonly errors: string
 }
 
-/** What poller and materializer both report to Prometheus. */
+/** The metrics that poller and materializer have in common. */
 export class ProcessMetrics extends MetricSet {
   readonly vitals: Vitals
   protected readonly blocks

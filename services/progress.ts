@@ -1,41 +1,41 @@
 import type { WriteStream } from 'node:tty'
 
-/** Plain lines are this far apart. */
+/** The interval between lines if the output is not a terminal. */
 const LINE_EVERY_MS = 5_000
 const DRAW_EVERY_MS = 100
 const BAR = 24
 
-/** Tells how far a long job is, how fast, and how long it will take: one live line on a terminal, plain lines now and then elsewhere. */
+/** Reports the progress, the rate and the remaining time of a long job: as one live line on a terminal, as separate lines elsewhere. */
 export class Progress {
   readonly #out: Pick<WriteStream, 'write'> & { readonly isTTY?: boolean }
   readonly #now: () => number
   #name = ''
   #beganAt = 0
   #first = 0
-  #toldAt = 0
+  #reportedAt = 0
 
   constructor(out: Pick<WriteStream, 'write'> & { readonly isTTY?: boolean }, now: () => number = Date.now) {
     this.#out = out
     this.#now = now
   }
 
-  /** @param done of `total`; the first call of a name is where its rate is counted from. */
+  /** Reports `done` of `total` units of a step. The rate is measured from the first call with this name. */
   readonly step = (name: string, done: number, total: number): void => {
     const now = this.#now()
     if (name !== this.#name) {
       this.#name = name
       this.#beganAt = now
       this.#first = done
-      this.#toldAt = 0
+      this.#reportedAt = 0
     }
     const isTerminal = this.#out.isTTY === true
-    if (done < total && now - this.#toldAt < (isTerminal ? DRAW_EVERY_MS : LINE_EVERY_MS)) return
-    this.#toldAt = now
+    if (done < total && now - this.#reportedAt < (isTerminal ? DRAW_EVERY_MS : LINE_EVERY_MS)) return
+    this.#reportedAt = now
     const text = `${name}: ${String(done)} of ${String(total)}${this.#pace(done, total, now)}`
     this.#out.write(isTerminal ? `\r\u001b[K${bar(done, total)} ${text}` : `${text}\n`)
   }
 
-  /** Leaves the terminal's line. */
+  /** Clears the live line. */
   end(): void {
     if (this.#out.isTTY === true) this.#out.write('\r\u001b[K')
   }

@@ -1,19 +1,19 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Buckets of what takes from a millisecond to half a minute. */
+/** Buckets for durations from a millisecond to half a minute. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** Buckets of how many things are handled at once. */
+/** Buckets for the sizes of batches. */
 const BATCH_SIZES = [1, 2, 5, 10, 25, 50, 100, 250, 1000, 10_000, 100_000]
 
 type LabelledValues<L extends string> = readonly (readonly [labels: Record<L, string>, value: number])[]
 
-/** The metrics of a process: those of Node, and those that a subclass adds. The only place that names Prometheus' client. */
+/** The metrics of a process: those of Node.js, and those that a subclass adds. The only importer of Prometheus' client. */
 export class MetricSet {
   readonly #prefix: string
   readonly #registry = new Registry()
 
-  /** @param prefix of every name. */
+  /** @param prefix the prefix of all metric names. */
   constructor(prefix: string) {
     this.#prefix = prefix
     collectDefaultMetrics({ register: this.#registry, prefix })
@@ -27,7 +27,7 @@ export class MetricSet {
     return new Counter({ ...this.named(name, help), labelNames })
   }
 
-  /** Adds a counter that is read when somebody looks. */
+  /** Adds a counter that is read at each scrape. */
   protected counted(name: string, help: string, read: () => number): void {
     new Counter({
       ...this.named(name, help),
@@ -43,12 +43,12 @@ export class MetricSet {
     return new Histogram({ ...this.named(name, help), labelNames, buckets: SECONDS })
   }
 
-  /** Returns a histogram of how many things are handled at once. */
+  /** Returns a histogram of the sizes of batches. */
   protected sizes<L extends string>(name: string, help: string, ...labelNames: L[]): Histogram<L> {
     return new Histogram({ ...this.named(name, help), labelNames, buckets: BATCH_SIZES })
   }
 
-  /** Adds a gauge that is read when somebody looks; without a value where there is none. */
+  /** Adds a gauge that is read at each scrape; it has no value while `read` returns undefined. */
   protected gauge(
     name: string,
     help: string,
@@ -64,7 +64,7 @@ export class MetricSet {
     })
   }
 
-  /** Adds a gauge of several series, which are read when somebody looks. */
+  /** Adds a gauge with several series, which are read at each scrape. */
   protected gauges<L extends string>(
     name: string,
     help: string,

@@ -2,17 +2,17 @@ import { LRUCache } from 'lru-cache'
 import { clientOf, type Origin } from './client-address.js'
 
 export interface RateLimitOptions {
-  /** Requests of a client within a window. */
+  /** The number of requests that a client may send per window. */
   readonly most: number
-  /** A minute where left out. */
+  /** Default: one minute. */
   readonly windowMs?: number
   readonly trustedHops: number
-  /** Milliseconds that only grow; for tests. */
+  /** A monotonic clock in milliseconds; for tests. */
   readonly now?: () => number
 }
 
 const MINUTE_MS = 60_000
-/** About 20 MB when full. Beyond it the clients that were quiet for longest begin a new window. */
+/** About 20 MB when full. Beyond it the clients that were idle longest are evicted and start a new window. */
 const MOST_CLIENTS = 100_000
 
 interface Window {
@@ -31,13 +31,13 @@ export class RateLimit {
       max: MOST_CLIENTS,
       ttl: windowMs,
       updateAgeOnGet: false,
-      // Asks the clock each time: what it would save by remembering the time costs a timer.
+      // Reads the clock each time: caching the time would need a timer.
       ttlResolution: 0,
       perf: { now: now ?? (() => performance.now()) },
     })
   }
 
-  /** Counts a request. @returns milliseconds until the client may ask again, undefined where it may now. */
+  /** Counts a request. @returns undefined if it is within the limit, otherwise the milliseconds until the window ends. */
   take(origin: Origin): number | undefined {
     const client = clientOf(origin, this.#options.trustedHops)
     const window = this.#windows.get(client)

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** A secret that a request has to name, as `Authorization: Bearer <secret>` or as a header of its own. */
+/** A secret that a request must contain, as `Authorization: Bearer <secret>` or in a header of its own. */
 export class Token {
   readonly #digest: Buffer
 
@@ -8,14 +8,14 @@ export class Token {
     this.#digest = digestOf(secret)
   }
 
-  /** Takes the same time whatever is wrong with what was said. */
+  /** Checks a header `Authorization`, in a time that does not depend on where it differs. */
   isIn(authorization: string): boolean {
     return this.is(/^bearer +(.*)$/i.exec(authorization)?.[1] ?? '')
   }
 
-  /** Takes the same time whatever is said instead. */
-  is(said: string): boolean {
-    return timingSafeEqual(digestOf(said), this.#digest)
+  /** Compares a value with the secret, in a time that does not depend on where they differ. */
+  is(given: string): boolean {
+    return timingSafeEqual(digestOf(given), this.#digest)
   }
 }
 

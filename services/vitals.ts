@@ -1,7 +1,7 @@
-/** How long a process may get nowhere before its `/health` says so: what is away for a moment is no news. */
+/** The time without progress after which `/health` reports a problem; shorter outages of a dependency are normal. */
 const PATIENCE_MS = 30_000
 
-/** Whether a process makes progress, and what hinders it: what its `/health` answers. */
+/** The state behind `/health` of a process: whether it makes progress, and what prevents it. */
 export class Vitals {
   readonly #now: () => number
   readonly #patienceMs: number
@@ -11,8 +11,8 @@ export class Vitals {
   #stopped: string | undefined
 
   /**
-   * @param intervalMs between two pieces of work where nothing hinders it.
-   * @param now a clock in milliseconds.
+   * @param intervalMs the interval between two units of work in normal operation.
+   * @param now a monotonic clock in milliseconds.
    */
   constructor(intervalMs = 0, now: () => number = () => performance.now()) {
     this.#now = now
@@ -20,7 +20,7 @@ export class Vitals {
     this.#patienceMs = Math.max(PATIENCE_MS, 3 * intervalMs)
   }
 
-  /** A piece of work was done, or there was none to do. */
+  /** Records that a unit of work was done, or that there was none to do. */
   worked(): void {
     this.#workedAt = this.#now()
     this.#isWaiting = false
@@ -28,19 +28,19 @@ export class Vitals {
     this.#stopped = undefined
   }
 
-  /** It waits until it is its turn, however long that takes. */
+  /** Records that the process is standing by, which may take any time. */
   waits(): void {
     this.worked()
     this.#isWaiting = true
   }
 
-  /** Something failed and is tried again. */
+  /** Records a failure that is retried. */
   failed(error: unknown): void {
     if (this.#isWaiting) this.worked()
     this.#trouble = error instanceof Error ? error.message : String(error)
   }
 
-  /** It stands still until someone does something, or until it works again. */
+  /** Records that the process has stopped working until the operator intervenes or `worked` is called. */
   stopped(why: string): void {
     this.#stopped = why
   }
@@ -49,7 +49,7 @@ export class Vitals {
     return this.#stopped !== undefined
   }
 
-  /** Why it is not well, for people; empty where it is. */
+  /** Returns why the process is unhealthy, in plain text; empty if it is healthy. */
   reasons(): string[] {
     if (this.#stopped !== undefined) return [`stopped: ${this.#stopped}`]
     const idleMs = this.#now() - this.#workedAt
