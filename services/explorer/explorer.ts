@@ -29,48 +29,48 @@ import { WhaleWatch } from './feed/whale-watch.js'
 
 export interface ExplorerOptions {
   readonly host?: string
-  /** 0 takes a free one. */
+  /** The port of HTTP and WebSocket; 0 for a free one. */
   readonly port: number
-  /** Of gRPC; 0 takes a free one, and there is none where it is left out. */
+  /** The port of gRPC; 0 for a free one. Not set: no gRPC. */
   readonly grpcPort?: number
   readonly db: Database
   readonly log: EventLog
   readonly logger: Logger
-  /** Requests of a client to /api/v1 in a minute; 0, the default, for no limit. */
+  /** Requests to /api/v1 per client and minute; 0, the default, for no limit. */
   readonly rateLimitPerMinute?: number
-  /** Proxies of our own that add to X-Forwarded-For. */
+  /** The number of trusted proxies, which each append to X-Forwarded-For. */
   readonly trustedProxyHops?: number
-  /** Finds the node's RPC, undefined where there is none now. Without it, nobody knows how the node is. */
+  /** Returns the URL of the node's RPC, undefined if there is none now. Not set: none. */
   readonly locateNode?: () => Promise<string | undefined>
-  /** Between two rounds of the explorer's own audit, milliseconds; 0 for none. */
+  /** Milliseconds between two rounds of the continuous audit; 0 for no audit. */
   readonly auditEveryMs?: number
-  /** The node's data directory, where this machine has it. */
+  /** The node's data directory, if it is on this machine. */
   readonly nodeDataDir?: string | undefined
-  /** What node health asks for; nothing where left out. */
+  /** The token that node health requires. Not set: no authentication. */
   readonly healthToken?: string | undefined
-  /** Files that the operator edits. */
+  /** Files of labels and mining pools, edited by the operator. */
   readonly definitions?: DefinitionPaths
-  /** Base units: the whale channel tells what moves more. */
+  /** Base units: the channel `whale-alerts` publishes transactions that move more. */
   readonly whaleMinValue?: bigint
 }
 
 export interface Explorer {
   readonly url: string
-  /** Of gRPC, host and port; undefined where there is none. */
+  /** Host and port of gRPC; undefined without gRPC. */
   readonly grpcAddress: string | undefined
-  /** Resolves when the database has this version's schema; with why not, where a newer one made it. */
+  /** Resolves when the database has the schema of this version; with the error if a newer version created it. */
   readonly upgraded: Promise<MigrationMismatch | undefined>
-  /** Stops listening, drops the clients, ends following. Leaves database and log open. */
+  /** Stops listening, disconnects the clients and stops the followers. Database and log stay open. */
   close(): Promise<void>
 }
 
-/** Listening waits this long for head and mempool; later requests get 503 until they are there. */
+/** The maximum time that the start waits for head and mempool. The explorer then listens, and returns 503 until they are loaded. */
 const READY_WAIT_MS = 5_000
-/** Between two looks at what changes without a word: the mempool, and the health that gRPC tells. */
-const LOOK_MS = 250
+/** The interval of publishing the channel `stats` after mempool changes, and the health status in gRPC. */
+const TICK_MS = 250
 const AUDIT_EVERY_MS = 30_000
 
-/** Starts an explorer: follows the log, answers on HTTP, WebSocket and gRPC. @throws where it cannot listen. */
+/** Starts an explorer: follows the log, serves HTTP, WebSocket and gRPC. @throws PortTaken, StartRefused if it cannot listen. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
   const { host = '127.0.0.1', port, db, log, logger } = options
   const stop = new AbortController()
@@ -94,7 +94,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const { auditEveryMs: everyMs = AUDIT_EVERY_MS } = options
   const audit = new AuditWatch({
     ...{ state, database, locate, logger, everyMs },
-    // Of the moment: looked at in the turn in which the state is.
+    // A getter, because the database may be replaced: it must be read in the same turn as the state.
     get db() {
       return heads.db
     },
@@ -114,7 +114,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const token = healthToken === undefined ? undefined : new Token(healthToken)
   const dispatcher: Dispatcher = new Dispatcher({
     ...{ reads: READS, state, tables, node, definitions, health, metrics, logger, limit, token },
-    lookForHeads: () => heads.look(),
+    refreshHeads: () => heads.look(),
   })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
@@ -133,7 +133,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const timer = setInterval(() => {
     if (state.ready) writer.mempoolChanged()
     rpc?.setServing(rpcService.descriptor.typeName, health().status === 'ok')
-  }, LOOK_MS)
+  }, TICK_MS)
   const close = async (): Promise<void> => {
     clearInterval(timer)
     server.close()
@@ -168,7 +168,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   }
 }
 
-/** A follower ends only when it is stopped; anything else is a fault that must not pass in silence. */
+/** Logs the error of a follower, which must run until it is stopped, and throws it again. */
 function ended(logger: Logger): (error: unknown) => void {
   return (error) => {
     logger.error({ err: error }, 'stopped following the log')
@@ -176,7 +176,7 @@ function ended(logger: Logger): (error: unknown) => void {
   }
 }
 
-/** Of the materializer by its commits, of this explorer by how far it is. */
+/** Returns the lags of the materializer, by its commits, and of this explorer, by the positions that it has read. */
 async function consumerLags(
   log: EventLog,
   own: Readonly<Record<'committed' | 'node', number>>,

@@ -18,12 +18,12 @@ import { type Kinds, metadataOf, serviceDefinition } from './definition.js'
 import { Code, RpcError } from './error.js'
 
 export interface CallOptions {
-  /** When the call fails with DEADLINE_EXCEEDED; 10 seconds where left out, of a stream never. */
+  /** The time after which the call fails with DEADLINE_EXCEEDED; by default 10 seconds, unlimited for streams. */
   readonly timeoutMs?: number
-  /** Ends the call with CANCELLED. */
+  /** Cancels the call, which then fails with CANCELLED. */
   readonly signal?: AbortSignal
   readonly metadata?: Readonly<Record<string, string>>
-  /** Told the metadata that came before the first message. */
+  /** Called with the metadata that precedes the first message. */
   readonly onHeaders?: (headers: Readonly<Record<string, string>>) => void
 }
 
@@ -34,38 +34,38 @@ type Method<M extends Kinds> = (
   ? AsyncIterable<MessageShape<M['output']>>
   : Promise<MessageShape<M['output']>>
 
-/** The methods by their names in TypeScript; they fail with RpcError. A stream begins when its first message is asked for. */
+/** The methods by their names in TypeScript; they fail with RpcError. A stream starts when its first message is requested. */
 export type RpcClient<S extends DescService> = {
   readonly [K in keyof S['method']]: Method<S['method'][K]>
 } & {
-  /** Lets go of the connection; calls under way fail. */
+  /** Closes the connection; calls in progress fail. */
   close(): void
 }
 
 const UNARY_TIMEOUT_MS = 10_000
 
 const OPTIONS = {
-  // A server that was away for an hour is found again in a second.
+  // A server that was unreachable for an hour is reconnected within a second.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
   // The largest answers are pages of transactions with their witnesses.
   'grpc.max_receive_message_length': 64 * 2 ** 20,
-  // A connection of its own, which closing closes.
+  // A connection of its own, which `close` closes.
   'grpc.use_local_subchannel_pool': 1,
-  // The caller knows whether it may ask again.
+  // Only the caller knows whether it may retry.
   'grpc.enable_retries': 0,
 } as const
 
-/** A client without TLS of one service; connects when it is first asked, and again whenever it has to. @param address `host:port`. */
+/** Returns a client of one service, without TLS. It connects at the first call, and reconnects. @param address `host:port`. */
 export function rpcClient<S extends DescService>(service: S, address: string): RpcClient<S> {
   const client = new Client(address, credentials.createInsecure(), OPTIONS)
   const definitions = serviceDefinition(service)
   const methods = service.methods.map((method) => {
     const definition = definitions[method.localName] as MethodDefinition<Message, Message>
     const call = method.methodKind === 'server_streaming' ? callStream : callUnary
-    const ask = (request: Record<string, unknown> = {}, options: CallOptions = {}): unknown =>
+    const invoke = (request: Record<string, unknown> = {}, options: CallOptions = {}): unknown =>
       call(client, definition, create(method.input, request), options)
-    return [method.localName, ask] as const
+    return [method.localName, invoke] as const
   })
   const close = (): void => {
     client.close()
@@ -84,7 +84,7 @@ function callUnary(
       reject(cancelled())
       return
     }
-    const end = following(options, () => {
+    const end = onAbort(options, () => {
       call.cancel()
     })
     const call = client.makeUnaryRequest(
@@ -106,7 +106,7 @@ function callUnary(
   })
 }
 
-/** Takes from the server only what is asked for, and some in advance; leaving the loop ends the call. */
+/** Yields the messages of a stream. Reads few in advance; leaving the loop cancels the call. */
 async function* callStream(
   client: Client,
   { path, requestSerialize, responseDeserialize }: MethodDefinition<Message, Message>,
@@ -123,7 +123,7 @@ async function* callStream(
     metadataOf(options.metadata),
     deadline,
   )
-  const end = following(options, () => {
+  const end = onAbort(options, () => {
     call.cancel()
   })
   call.on('metadata', (headers) => options.onHeaders?.(textsOf(headers)))
@@ -137,8 +137,8 @@ async function* callStream(
   }
 }
 
-/** Calls back when the caller's signal aborts. @returns what ends that. */
-function following({ signal }: CallOptions, cancel: () => void): () => void {
+/** Calls back when the caller's signal aborts. @returns a function that removes the callback. */
+function onAbort({ signal }: CallOptions, cancel: () => void): () => void {
   signal?.addEventListener('abort', cancel, { once: true })
   return () => signal?.removeEventListener('abort', cancel)
 }

@@ -8,7 +8,7 @@ import {
 } from '@bufbuild/protobuf'
 import { Metadata, type MethodDefinition, type ServiceDefinition } from '@grpc/grpc-js'
 
-/** What types a method. */
+/** The type parameters of a method. */
 export interface Kinds {
   readonly methodKind: DescMethod['methodKind']
   readonly input: DescMessage
@@ -21,7 +21,7 @@ export function metadataOf(texts: Readonly<Record<string, string>> = {}): Metada
   return metadata
 }
 
-/** A Protobuf service as gRPC wants it, its methods by their names in TypeScript (`search`, not `Search`). */
+/** Converts a Protobuf service to the form of grpc-js, its methods by their names in TypeScript (`search`, not `Search`). */
 export function serviceDefinition(service: DescService): ServiceDefinition {
   return Object.fromEntries(service.methods.map((method) => [method.localName, methodDefinition(method)]))
 }
@@ -34,7 +34,7 @@ function methodDefinition(method: DescMethod): MethodDefinition<Message, Message
     responseStream: methodKind === 'server_streaming' || methodKind === 'bidi_streaming',
     requestSerialize: (message) => Buffer.from(toBinary(input, message)),
     requestDeserialize: (bytes) => fromBinary(input, bytes),
-    // An answer may come as bytes already.
+    // A handler may return a serialised message.
     responseSerialize: (message: Message | Buffer) =>
       Buffer.isBuffer(message) ? message : Buffer.from(toBinary(output, message)),
     responseDeserialize: (bytes) => fromBinary(output, bytes),

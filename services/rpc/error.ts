@@ -5,7 +5,7 @@ import { coded, type ErrorCode, HTTP_STATUS } from '../../pipelines/errors.js'
 export const Code = status
 export type Code = status
 
-/** Those that correspond to a status of HTTP. */
+/** Status codes of gRPC by the corresponding status of HTTP. */
 const STATUS: Readonly<Partial<Record<number, Code>>> = {
   400: Code.INVALID_ARGUMENT,
   401: Code.UNAUTHENTICATED,
@@ -15,13 +15,13 @@ const STATUS: Readonly<Partial<Record<number, Code>>> = {
   503: Code.UNAVAILABLE,
 }
 
-/** How a call fails, on both ends: the server's handlers throw it, the client's calls reject with it. */
+/** The failure of a call: handlers of a server throw it, calls of a client reject with it. */
 export class RpcError extends coded<ErrorCode>('HW_RPC_FAILED') {
   /**
    * @param code sent as the trailer `code`.
-   * @param details for people; nothing from inside.
-   * @param trailers metadata that goes along, lower case.
-   * @param status never OK; where left out the one of the code.
+   * @param details the message for people, without internal information.
+   * @param trailers metadata to send with it, names in lower case.
+   * @param status never OK; by default the one that corresponds to the code.
    */
   constructor(
     override readonly code: ErrorCode,

@@ -19,8 +19,8 @@ import { type Kinds, metadataOf } from './definition.js'
 import { Code, RpcError } from './error.js'
 
 /**
- * A unary method returns its answer; a server stream the messages, asked for one by one as the client takes them. A stream that
- * waits for something must end when the call's signal aborts.
+ * The handler of a method. Of a unary method it returns the response; of a server stream the messages, which are pulled one by one
+ * as the client reads them. A stream that waits must end when the call's signal aborts.
  */
 export type Handler<M extends Kinds> = (
   request: MessageShape<M['input']>,
@@ -29,7 +29,7 @@ export type Handler<M extends Kinds> = (
   ? AsyncIterable<MessageInitShape<M['output']>>
   : MessageInitShape<M['output']> | Promise<MessageInitShape<M['output']>>
 
-/** A handler for each method, by its name in TypeScript. What it throws that is no RpcError is told as INTERNAL, and logged. */
+/** A handler for each method, by its name in TypeScript. An error that is no RpcError is logged, and sent as INTERNAL. */
 export type Handlers<S extends DescService> = { readonly [K in keyof S['method']]: Handler<S['method'][K]> }
 
 export interface RpcService<S extends DescService = DescService> {
@@ -37,21 +37,21 @@ export interface RpcService<S extends DescService = DescService> {
   readonly handlers: Handlers<S>
 }
 
-/** A service with its handlers' types checked against each other. */
+/** Returns a service; the types of its handlers are checked against its descriptor. */
 export function rpcService<S extends DescService>(descriptor: S, handlers: Handlers<S>): RpcService {
   return { descriptor, handlers }
 }
 
-/** What a server knows of its calls. */
+/** The shared state of a server's calls. */
 export interface Calls {
-  /** The streams that are open, so that a server that stops can end them. */
+  /** The open streams, which a stopping server aborts. */
   readonly streams: Set<AbortController>
   readonly logger: Logger
-  /** Told of each unary call that has ended. */
+  /** Called at the end of each unary call. */
   readonly observe: (method: string, code: Code, seconds: number) => void
 }
 
-/** The handlers as gRPC wants them. */
+/** Returns the handlers in the form of grpc-js. */
 export function implementation(
   { descriptor, handlers }: RpcService,
   calls: Calls,
@@ -71,7 +71,7 @@ export function implementation(
 }
 
 type Init = Record<string, unknown>
-/** An answer may be a message as bytes already. */
+/** A handler may return a serialised message. */
 type UnaryHandler = (request: Message, call: Call) => Init | Buffer | Promise<Init | Buffer>
 type StreamHandler = (request: Message, call: Call) => AsyncIterable<Init>
 
@@ -98,7 +98,7 @@ function unary(
         callback(null, message)
       },
       (error: unknown) => {
-        const failure = told(error, method, logger)
+        const failure = toRpcError(error, method, logger)
         over(failure.status)
         callback(statusOf(failure))
       },
@@ -125,7 +125,7 @@ function streaming(
     send()
       .then(
         () => call.end(),
-        (error: unknown) => call.emit('error', statusOf(told(error, method, logger))),
+        (error: unknown) => call.emit('error', statusOf(toRpcError(error, method, logger))),
       )
       .finally(() => {
         opened.over()
@@ -134,11 +134,11 @@ function streaming(
   }
 }
 
-/** What a handler knows of its call besides the request. */
+/** A call, without its request. */
 export class Call {
-  /** Ends the call: when the client has disconnected, its deadline has passed, or (streams only) the server stops. */
+  /** Aborted when the client has disconnected, its deadline has passed, or (streams only) the server stops. */
   readonly abort = new AbortController()
-  /** Of `abort`. */
+  /** The signal of `abort`. */
   readonly signal = this.abort.signal
   readonly #call: ServerUnaryCall<Message, Message> | ServerWritableStream<Message, Message>
   #headers: Metadata | undefined = new Metadata()
@@ -152,35 +152,35 @@ export class Call {
     })
   }
 
-  /** Address of whoever holds the connection, as text; empty where it is not known. */
+  /** Address of the peer of the connection, as text; empty if it is not known. */
   get peer(): string {
     const peer = this.#call.getPeer()
     return peer.slice(0, Math.max(0, peer.lastIndexOf(':')))
   }
 
-  /** Returns the values of a name in the request's metadata, joined by commas; an empty string where there are none. */
+  /** Returns the values of a name in the request's metadata, joined by commas; an empty string for none. */
   metadata(name: string): string {
     return this.#call.metadata.get(name).map(String).join(',')
   }
 
-  /** Sets a header; headers are sent before the first message, and not at all where there is none. */
+  /** Sets a header. Headers are sent before the first message, and not at all without one. */
   setHeader(name: string, value: string): void {
     this.#headers?.set(name, value)
   }
 
-  /** Notes the end: gRPC calls a call cancelled that has ended well, too. */
+  /** Marks the call as ended: grpc-js emits `cancelled` even after a successful end. */
   over(): void {
     this.#isOver = true
   }
 
-  /** Sends the headers now, so that the client of a stream knows that it has begun. */
+  /** Sends the headers now, so that the client of a stream knows that it has started. */
   sendHeaders(): void {
     if (this.#headers !== undefined) this.#call.sendMetadata(this.#headers)
     this.#headers = undefined
   }
 }
 
-/** Until the client has taken enough that more may be written. gRPC forgets to say so of a call that is over: the signal does. */
+/** Resolves when the client has read enough to write more, or at the end of the call, after which grpc-js emits no `drain`. */
 function drained(call: ServerWritableStream<Message, Message>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
@@ -194,7 +194,7 @@ function drained(call: ServerWritableStream<Message, Message>, signal: AbortSign
   })
 }
 
-function told(error: unknown, method: DescMethod, logger: Logger): RpcError {
+function toRpcError(error: unknown, method: DescMethod, logger: Logger): RpcError {
   if (error instanceof RpcError) return error
   logger.error({ err: error, what: `${method.parent.typeName}/${method.name}` }, 'call failed')
   return new RpcError('HW_DEFECT', 'Internal error')

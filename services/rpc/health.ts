@@ -1,16 +1,16 @@
 import type { Server, ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js'
 import { HealthImplementation } from 'grpc-health-check'
 
-interface Asked {
+interface HealthRequest {
   readonly service: string
 }
 
-/** `grpc.health.v1`: whether each service of a server, and the server itself under the empty name, can be asked now. */
+/** `grpc.health.v1`: the status of each service of a server, and of the server itself under the empty name. */
 export class HealthService {
   readonly #serving: Map<string, boolean>
   readonly #health: HealthImplementation
 
-  /** @param names of the services; none of them serves yet. */
+  /** @param names the services, which all start as NOT_SERVING. */
   constructor(names: readonly string[]) {
     this.#serving = new Map(['', ...names].map((name) => [name, false]))
     this.#health = new HealthImplementation(
@@ -18,7 +18,7 @@ export class HealthService {
     )
   }
 
-  /** @throws for a name that is not of this server. The server itself serves as long as all its services do. */
+  /** Sets the status of a service. The server itself is SERVING while all its services are. @throws for an unknown service. */
   set(name: string, serves: boolean): void {
     if (name === '' || !this.#serving.has(name)) throw new Error(`there is no service ${name} here`)
     this.#change(name, serves)
@@ -34,8 +34,8 @@ export class HealthService {
         const { watch, ...others } = methods as UntypedServiceImplementation
         server.addService(definition, {
           ...others,
-          // The library remembers each name that was ever watched, so that strangers could fill the memory with names.
-          watch: (call: ServerWritableStream<Asked, object>) => {
+          // The library stores each name that was ever watched, so clients could fill the memory with unknown names.
+          watch: (call: ServerWritableStream<HealthRequest, object>) => {
             if (this.#serving.has(call.request.service)) (watch as (call: unknown) => void)(call)
             else call.write({ status: 'SERVICE_UNKNOWN' })
           },

@@ -10,37 +10,37 @@ import { addReflection } from './reflection.js'
 
 export interface RpcServerOptions {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 for a free one. */
   readonly port: number
-  /** Of `rpcService`. */
+  /** Made by `rpcService`. */
   readonly services: readonly RpcService[]
   readonly logger: Logger
-  /** Whom the port is for, with its setting: what the operator reads where it is taken. */
+  /** The use of the port and its setting, for the error message if it is in use. */
   readonly what?: string
-  /** Told of each unary call that has ended, by its method's name. */
+  /** Called at the end of each unary call, with the name of its method. */
   readonly observe?: Calls['observe']
 }
 
 export interface RpcServer {
   readonly port: number
-  /** How many are open. */
+  /** The number of open streams. */
   readonly streams: number
-  /** What `grpc.health.v1` tells of a service, by its full name; it is not served until this says so. */
+  /** Sets the status of a service in `grpc.health.v1`, by its full name; NOT_SERVING at the start. */
   setServing(name: string, serves: boolean): void
-  /** Takes no more calls, ends the streams (UNAVAILABLE), and waits a moment for the answers that are under way. */
+  /** Rejects new calls, ends the streams (UNAVAILABLE), and waits up to a second for calls in progress. */
   close(): Promise<void>
 }
 
-/** How long answers that are under way, and clients that keep their connection, are waited for. */
+/** The maximum wait for calls in progress, and for clients that keep their connection open. */
 const STOP_WAIT_MS = 1_000
 
 const OPTIONS: ServerOptions = {
   // Requests are a few arguments.
   'grpc.max_receive_message_length': 64 * 1024,
   'grpc.max_concurrent_streams': 100,
-  // Megabytes of a connection beyond which it gets no more streams: answers that the client does not read.
+  // Megabytes of unread answers beyond which a connection gets no more streams.
   'grpc-node.max_session_memory': 64,
-  // A client that vanished without a word is noticed within 40 seconds, and what it subscribed to is freed.
+  // A client that vanished without closing its connection is detected within 40 seconds, and its streams end.
   'grpc.keepalive_time_ms': 30_000,
   'grpc.keepalive_timeout_ms': 10_000,
 }
@@ -88,7 +88,7 @@ function stop(server: Server): Promise<void> {
     const timer = setTimeout(() => {
       server.forceShutdown()
     }, STOP_WAIT_MS)
-    // Called as well when the other way to stop is taken meanwhile.
+    // Also called after forceShutdown.
     server.tryShutdown(() => {
       clearTimeout(timer)
       resolve()

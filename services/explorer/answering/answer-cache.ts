@@ -5,61 +5,61 @@ import type { Freshness } from '../reads/read.js'
 /** The bytes of an answer. */
 export interface Encoded {
   readonly body: Buffer
-  /** Names them; empty where the transport has no use for it. */
+  /** Identifies the bytes; empty if the transport does not use it. */
   readonly etag: string
 }
 
-/** How a transport writes answers. */
+/** The format of a transport's answers. */
 export interface Encoding {
   readonly name: 'json' | 'protobuf'
-  /** @param tipHash of the state that the answer is of. */
+  /** Encodes an answer. @param tipHash the tip of the state that the answer describes. */
   readonly encode: (answer: unknown, tipHash: string) => Encoded
 }
 
-/** A good answer as one encoding has it. */
+/** A successful answer in one encoding. */
 export interface CachedAnswer extends Encoded {
-  /** As the read's `emptyFrom` has it. */
+  /** The result of the read's `emptyFrom`. */
   readonly emptyFrom?: number | undefined
 }
 
-/** What answers depend on: other values, other answers. */
+/** The versions that answers depend on: an answer is valid while they are unchanged. */
 export interface Moment {
   /** Position of the head. */
   readonly position: number
   readonly tipHash: string
   readonly mempoolVersion: number
-  /** Of labels and mining pools. */
+  /** Version of labels and mining pools. */
   readonly definitions: number
 }
 
-/** Of all answers of one freshness. */
+/** The maximum number of bytes of all answers of one freshness. */
 const MOST_BYTES = 12 * 2 ** 20
 const MOST_ENTRY_BYTES = 3 * 2 ** 20
-/** What an entry takes beside its body. */
+/** The overhead of an entry beside its body and key. */
 const ENTRY_BYTES = 300
 
-const emptyShelf = () =>
+const newCache = () =>
   new LRUCache<string, CachedAnswer>({
     maxSize: MOST_BYTES,
     maxEntrySize: MOST_ENTRY_BYTES,
     sizeCalculation: ({ body }, key) => body.length + key.length * 2 + ENTRY_BYTES,
   })
 
-/** Keeps the bytes of answers for as long as they are true: head-fresh ones until the next head, pool-fresh ones until either changes. */
+/** Caches encoded answers while they are valid: those with `fresh: 'head'` until the next head, 'mempool' until head or mempool change. */
 export class AnswerCache {
-  readonly #shelves = { head: emptyShelf(), mempool: emptyShelf() }
+  readonly #caches = { head: newCache(), mempool: newCache() }
   #moment: Moment = { position: -1, tipHash: '', mempoolVersion: -1, definitions: -1 }
 
   get(fresh: Freshness, key: string, now: Moment): CachedAnswer | undefined {
-    if (!isSame('head', now, this.#moment)) this.#shelves.head.clear()
-    if (!isSame('mempool', now, this.#moment)) this.#shelves.mempool.clear()
+    if (!isSame('head', now, this.#moment)) this.#caches.head.clear()
+    if (!isSame('mempool', now, this.#moment)) this.#caches.mempool.clear()
     this.#moment = now
-    return isKept(fresh) ? this.#shelves[fresh].get(key) : undefined
+    return isKept(fresh) ? this.#caches[fresh].get(key) : undefined
   }
 
-  /** Keeps an answer made of `then`, unless that is over. */
+  /** Stores an answer that was computed at `then`, unless it is outdated. */
   keep(fresh: Freshness, key: string, answer: CachedAnswer, then: Moment): void {
-    if (isKept(fresh) && isSame(fresh, then, this.#moment)) this.#shelves[fresh].set(key, answer)
+    if (isKept(fresh) && isSame(fresh, then, this.#moment)) this.#caches[fresh].set(key, answer)
   }
 }
 
@@ -71,7 +71,7 @@ function isSame(fresh: 'head' | 'mempool', one: Moment, other: Moment): boolean 
   return fresh === 'head' || one.mempoolVersion === other.mempoolVersion
 }
 
-/** JSON; the tag names the state that the answer is of as well as its bytes. */
+/** JSON. The ETag identifies both the state and the bytes of the answer. */
 export const JSON_ENCODING: Encoding = {
   name: 'json',
   encode: (answer, tipHash) => {
@@ -81,7 +81,7 @@ export const JSON_ENCODING: Encoding = {
   },
 }
 
-/** Whether a client's If-None-Match holds the tag; `*` and weak tags match as RFC 9110 has it. */
+/** Returns whether an If-None-Match header contains the tag; `*` and weak tags match as RFC 9110 defines. */
 export function matchesTag(header: string, etag: string): boolean {
   return header.split(',').some((part) => {
     const tag = part.trim().replace(/^W\//, '')

@@ -1,22 +1,22 @@
 import type { ClientError } from '../../../pipelines/errors.js'
 import type { ChainState } from '../state/state.js'
 
-/** Why a request has no answer. Transports return it each in its own form. */
+/** The reason why a request has no answer. Each transport encodes it in its own form. */
 export interface Failure {
   readonly code: ClientError
-  /** For the client. */
+  /** Message for the client. */
   readonly message: string
-  /** Milliseconds after which the client may ask again. */
+  /** Milliseconds after which the client may retry. */
   readonly retryMs?: number
-  /** Fields of the JSON body, trailers of gRPC; null is a figure that is not known. */
+  /** Fields of the JSON body, trailers in gRPC; null for an unknown figure. */
   readonly details?: Readonly<Record<string, string | number | null>>
-  /** The state that the failure is of. */
+  /** The state that the failure describes. */
   readonly chain?: ChainState
-  /** Of what is missing: the height from which on an index would have it. */
+  /** Of a missing object, the height from which on an index would contain it. */
   readonly from?: number
 }
 
-/** More is asked for than can be answered soon. No error: throwing one costs more than all else of a refusal. */
+/** More requests than can be answered soon. Not an Error, because throwing one costs more than the rest of the refusal. */
 export const OVERLOADED: Failure = {
   code: 'HW_OVERLOADED',
   message: 'Overloaded, try again later',
@@ -31,12 +31,12 @@ export const DATABASE_UNAVAILABLE: Failure = {
 export const NODE_UNAVAILABLE: Failure = { code: 'HW_NODE_UNAVAILABLE', message: 'Node unavailable' }
 export const UNAUTHORIZED: Failure = { code: 'HW_UNAUTHORIZED', message: 'Unauthorized' }
 
-/** @param details how far the upgrade is. */
+/** Returns the failure during an upgrade. @param details the progress of the upgrade. */
 export function upgrading(details: NonNullable<Failure['details']>): Failure {
   return { code: 'HW_UPGRADING', message: 'Index is upgrading', retryMs: 5_000, details }
 }
 
-/** @param retryMs until a request of the client counts again. */
+/** Returns the failure of a client that has exceeded its rate limit. @param retryMs until its limit is reset. */
 export function overLimit(retryMs: number): Failure {
   return {
     code: 'HW_RATE_LIMITED',

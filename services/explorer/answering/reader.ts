@@ -26,7 +26,7 @@ import {
   UNAUTHORIZED,
   upgrading,
 } from './failure.js'
-import { SharedAnswer, type WhenGone } from './shared-answer.js'
+import { type OnDisconnect, SharedAnswer } from './shared-answer.js'
 import { type Syncing, syncing } from './syncing.js'
 
 export interface ReaderParts {
@@ -34,62 +34,63 @@ export interface ReaderParts {
   readonly tables: Tables
   readonly definitions: Definitions
   readonly node: NodeStatus
-  /** Of the reads that need one; they are open to all where it is left out. */
+  /** Required by the reads with `needsToken`. Not set: they are open to all. */
   readonly token?: Token | undefined
-  /** Of requests to the reads; none where left out. */
+  /** Limits the requests of each client. Not set: no limit. */
   readonly limit?: RateLimit | undefined
-  /** Called when the tables have a newer writer than the state is of: the state must be read again. */
-  readonly lookForHeads?: () => void
+  /** Called when the tables have a newer writer than the state: the state must be loaded again. */
+  readonly refreshHeads?: () => void
 }
 
-/** A request for a read, whatever transport brought it. */
-export interface Question {
-  /** Text of an argument, undefined where it was not given. */
+/** A request for a read, from any transport. */
+export interface ReadRequest {
+  /** Returns the text of an argument, undefined if it was not given. */
   readonly argument: (name: string) => string | undefined
-  /** As in the header; empty for none. */
+  /** Value of the header `x-min-chain-height`; empty for none. */
   readonly minChainHeight: string
-  readonly whenGone: WhenGone
-  /** Of the header; asked before the first wait, never after it. */
+  readonly onDisconnect: OnDisconnect
+  /** Reads the header `authorization`. Called only before the first await. */
   readonly authorization: () => string
   readonly encoding: Encoding
 }
 
-export interface Good {
+/** A successful answer. */
+export interface Success {
   readonly answer: CachedAnswer
-  /** The state that it is of; undefined of a read from outside. */
+  /** The state that the answer describes; undefined for reads with `fresh: 'outside'`. */
   readonly chain: ChainState | undefined
 }
 
-/** A good answer, or why there is none. */
-export type Outcome = Good | Failure
+/** A successful answer, or the reason for its absence. */
+export type Outcome = Success | Failure
 
-/** Of one answer; then it is DatabaseUnavailable, and what it asked of the database ends. */
+/** The maximum time for one answer. Then it fails with DatabaseUnavailable, and its queries are cancelled. */
 const ANSWER_DEADLINE_MS = 5_000
 /**
- * Answers on their way from the tables at once; a further one is not begun. By Little's law this bounds how long one takes, and
- * with it the keys that they look up bound the gatherers' lines. It is an eighth more than the 256 connections that keep the
- * database busy: more would only wait longer.
+ * The maximum number of answers in progress that use the tables; beyond it no further one is started. By Little's law this bounds
+ * the time of an answer, and because an answer looks up a limited number of keys, it also bounds the queues of lookups. An eighth
+ * more than the 256 connections that keep the database busy: more answers would only wait longer.
  */
 export const MOST_UNDER_WAY = 288
-/** How long a request waits for the height that it asks for. */
+/** The maximum time that a request waits for its minimum chain height. */
 const HEIGHT_WAIT_MS = 2_000
 
 type Arguments = Readonly<Record<string, unknown>>
 
-/** An answer that is to be made. */
+/** An answer to produce. */
 interface Wanted {
   readonly read: Read
   readonly args: Arguments
-  /** Names it in the cache. */
+  /** Its key in the cache. */
   readonly key: string
   readonly encoding: Encoding
 }
 
-/** Answers reads for all transports: checks what is asked, keeps answers that are still true, shares those on their way. */
+/** Answers reads for all transports: validates requests, caches answers while they are valid, and shares answers in progress. */
 export class Reader {
   readonly #parts: ReaderParts
   readonly #cache = new AnswerCache()
-  /** Answers on their way: the same question of the same moment is asked once. */
+  /** Answers in progress: equal requests at the same state share one. */
   readonly #pending = new Map<string, SharedAnswer<Outcome>>()
   #answersUnderWay = 0
 
@@ -97,47 +98,47 @@ export class Reader {
     this.#parts = parts
   }
 
-  /** Answers that are being made from the tables, at most `MOST_UNDER_WAY`. */
+  /** The number of answers in progress that use the tables, at most `MOST_UNDER_WAY`. */
   get answersUnderWay(): number {
     return this.#answersUnderWay
   }
 
-  /** Returns why neither an answer nor what a client of the feed has missed can be known yet; undefined once it can. */
+  /** The failure of all chain reads and subscriptions until head and mempool have been read; undefined afterwards. */
   get notReady(): Failure | undefined {
     return this.#parts.state.ready ? undefined : this.#unavailable()
   }
 
-  /** Counts a request. @returns the failure of one that is over its client's limit. */
+  /** Counts a request against the rate limit. @returns a failure if its client has exceeded the limit. */
   overLimit(origin: () => Origin): Failure | undefined {
     const retryMs = this.#parts.limit?.take(origin())
     return retryMs === undefined ? undefined : overLimit(retryMs)
   }
 
-  /** Answers at once where the answer is in memory. @throws errors of our own only, in a promise or not. */
-  ask(read: Read, question: Question): Outcome | Promise<Outcome> {
+  /** Answers a request, synchronously if the answer is in memory. @throws only defects, synchronously or by rejecting. */
+  answer(read: Read, request: ReadRequest): Outcome | Promise<Outcome> {
     try {
-      const outcome = this.#ask(read, question)
+      const outcome = this.#answer(read, request)
       return outcome instanceof Promise ? outcome.catch((error: unknown) => this.#failureOf(error)) : outcome
     } catch (error) {
       return this.#failureOf(error)
     }
   }
 
-  #ask(read: Read, question: Question): Outcome | Promise<Outcome> {
-    if (read.needsToken === true && this.#parts.token?.isIn(question.authorization()) === false)
+  #answer(read: Read, request: ReadRequest): Outcome | Promise<Outcome> {
+    if (read.needsToken === true && this.#parts.token?.isIn(request.authorization()) === false)
       return UNAUTHORIZED
-    const args = parseArguments(read.args, question.argument)
-    const height = minHeight(question.minChainHeight)
+    const args = parseArguments(read.args, request.argument)
+    const height = minHeight(request.minChainHeight)
     const { state, tables } = this.#parts
-    // No head comes of a database that is away.
+    // An unreachable database delivers no new head.
     if (height > state.chain.height && read.fresh !== 'outside' && tables.isReachable)
       return state
         .until(() => state.chain.height >= height, HEIGHT_WAIT_MS)
-        .then(() => this.#now(read, args, question))
-    return this.#now(read, args, question)
+        .then(() => this.#now(read, args, request))
+    return this.#now(read, args, request)
   }
 
-  /** @throws the error where it is one of our own. */
+  /** Returns the failure for an expected error. @throws any other error. */
   #failureOf(error: unknown): Failure {
     if (error instanceof BadArgument) return { code: error.code, message: error.message }
     if (error instanceof NodeUnavailable) return NODE_UNAVAILABLE
@@ -152,18 +153,18 @@ export class Reader {
     return state.ready ? DATABASE_UNAVAILABLE : NOT_READY
   }
 
-  #now(read: Read, args: Arguments, { encoding, whenGone }: Question): Outcome | Promise<Outcome> {
+  #now(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Outcome | Promise<Outcome> {
     const { state } = this.#parts
-    if (read.fresh === 'outside') return this.#outside(read, args, encoding, whenGone)
+    if (read.fresh === 'outside') return this.#outside(read, args, encoding, onDisconnect)
     if (this.notReady !== undefined) return this.notReady
     const moment = this.#moment()
     const key = `${encoding.name} ${read.name} ${JSON.stringify(args)}`
     const cached = this.#cache.get(read.fresh, key, moment)
-    if (cached !== undefined) return this.#believed({ answer: cached, chain: state.chain })
+    if (cached !== undefined) return this.#verified({ answer: cached, chain: state.chain })
     return (
       this.#underWay({ read, args, key, encoding }, moment)
-        ?.join(whenGone)
-        .then((outcome) => this.#believed(outcome)) ?? OVERLOADED
+        ?.join(onDisconnect)
+        .then((outcome) => this.#verified(outcome)) ?? OVERLOADED
     )
   }
 
@@ -177,8 +178,8 @@ export class Reader {
     }
   }
 
-  /** Turns what says that there is nothing into a failure where the index may only not have got there. */
-  #believed(outcome: Outcome): Outcome {
+  /** Replaces "not found" and empty answers by a failure if the index may not have reached their blocks yet. */
+  #verified(outcome: Outcome): Outcome {
     const { chain } = outcome
     const from = 'answer' in outcome ? outcome.answer.emptyFrom : outcome.from
     if (from === undefined || chain === undefined) return outcome
@@ -186,14 +187,19 @@ export class Reader {
     return behind === undefined ? outcome : syncingFailure(behind, chain)
   }
 
-  async #outside(read: Read, args: Arguments, encoding: Encoding, whenGone: WhenGone): Promise<Good> {
+  async #outside(
+    read: Read,
+    args: Arguments,
+    encoding: Encoding,
+    onDisconnect: OnDisconnect,
+  ): Promise<Success> {
     const make = async (signal: AbortSignal): Promise<CachedAnswer> =>
       encoding.encode(await read.resolve(this.#context(signal), args as never), '')
-    const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(whenGone)
+    const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(onDisconnect)
     return { answer, chain: undefined }
   }
 
-  /** @returns undefined where no further answer is begun. */
+  /** Joins or starts the answer. @returns undefined under overload. */
   #underWay(wanted: Wanted, moment: Moment): SharedAnswer<Outcome> | undefined {
     const { read, key } = wanted
     const { position, tipHash, mempoolVersion, definitions } = moment
@@ -211,9 +217,9 @@ export class Reader {
     return making
   }
 
-  /** Makes an answer of the state of now; again where that state was not the tables' until the last row was read. */
+  /** Computes an answer at the current state, and again if the state was not valid in the tables until the last row was read. */
   async #make({ read, args, key, encoding }: Wanted, signal: AbortSignal): Promise<Outcome> {
-    const { state, lookForHeads } = this.#parts
+    const { state, refreshHeads } = this.#parts
     for (;;) {
       const context = this.#context(signal)
       const { chain, tables } = context
@@ -221,15 +227,15 @@ export class Reader {
       const resolving = (async (): Promise<unknown> => read.resolve(context, args as never))()
       const [made] = await Promise.allSettled([resolving])
       if (made.status === 'rejected' && made.reason instanceof DatabaseUnavailable) throw made.reason
-      // What is missing, or fails, may be so of rows of two states.
+      // Even an absence or an error may result from rows of two states.
       if (!tables.hasRead || (await tables.fence()) === chain.fence) {
-        if (made.status === 'rejected') return without(made.reason, chain, state.nodeHeight)
+        if (made.status === 'rejected') return absence(made.reason, chain, state.nodeHeight)
         const emptyFrom = read.emptyFrom?.(args as never, made.value as never)
         const answer = { ...encoding.encode(made.value, moment.tipHash), emptyFrom }
         this.#cache.keep(read.fresh, key, answer, moment)
         return { answer, chain }
       }
-      lookForHeads?.()
+      refreshHeads?.()
       await state.until(() => state.chain.fence !== chain.fence, undefined, signal)
       signal.throwIfAborted()
     }
@@ -248,8 +254,8 @@ export class Reader {
   }
 }
 
-/** Returns the failure of a read that found nothing, or not yet all that it needs. @throws any other error. */
-function without(error: unknown, chain: ChainState, nodeHeight: number | undefined): Failure {
+/** Returns the failure of a read that found nothing, or whose data is not built yet. @throws any other error. */
+function absence(error: unknown, chain: ChainState, nodeHeight: number | undefined): Failure {
   if (error instanceof NotBuiltYet)
     return syncingFailure({ indexedHeight: chain.height, nodeHeight: nodeHeight ?? null }, chain)
   if (error instanceof NotFound) return { code: error.code, message: error.message, from: error.from, chain }
@@ -260,7 +266,7 @@ function syncingFailure(behind: Syncing, chain: ChainState): Failure {
   return { code: 'HW_SYNCING', message: 'Index is syncing', retryMs: 5_000, details: { ...behind }, chain }
 }
 
-/** @throws BadArgument. @returns -1 where none is asked for. */
+/** Parses `x-min-chain-height`. @returns -1 for an empty header. @throws BadArgument. */
 function minHeight(header: string): number {
   if (header === '') return -1
   if (!/^\d{1,10}$/.test(header))

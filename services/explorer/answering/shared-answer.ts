@@ -1,17 +1,17 @@
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 
-/** Calls back when a client has left before its answer; at once where it has left already. */
-export type WhenGone = (callback: () => void) => void
+/** Registers a callback for the disconnect of a client before its answer; called at once if it has already disconnected. */
+export type OnDisconnect = (callback: () => void) => void
 
-/** An answer on its way and all who wait for it. Making it ends when the last of them has left, or when its time is up. */
+/** An answer in progress that several clients share. It is cancelled when the last client has disconnected, or at its deadline. */
 export class SharedAnswer<T> {
   readonly #abort = new AbortController()
   #waiting = 0
   readonly #made: Promise<T>
 
   /**
-   * @param make is told to stop by its signal; what it does after that is not waited for.
-   * @param ended called once, when nobody may join any more.
+   * @param make must stop when its signal aborts; its result is then ignored.
+   * @param ended called once, when no further client may join.
    */
   constructor(make: (signal: AbortSignal) => Promise<T>, deadlineMs: number, ended: () => void) {
     const { signal } = this.#abort
@@ -31,15 +31,15 @@ export class SharedAnswer<T> {
     }
     this.#made.then(over, (error: unknown) => {
       clearTimeout(timer)
-      // What else it had asked for is of no use to anybody.
+      // Cancels its other queries, whose results are not needed any more.
       if (!signal.aborted) this.#abort.abort(error)
     })
   }
 
-  /** @throws as making it does; DatabaseUnavailable when its time is up. */
-  join(whenGone: WhenGone): Promise<T> {
+  /** Returns the answer for one more client. @throws the error of `make`; DatabaseUnavailable after the deadline. */
+  join(onDisconnect: OnDisconnect): Promise<T> {
     this.#waiting++
-    whenGone(() => {
+    onDisconnect(() => {
       if (--this.#waiting === 0)
         this.#abort.abort(new DatabaseUnavailable('all clients of the answer have disconnected'))
     })

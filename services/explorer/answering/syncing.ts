@@ -1,21 +1,21 @@
 import type { ChainState } from '../state/state.js'
 
-/** How far the index is, where that is not far enough to say what there is not. */
+/** The progress of an index that is too far behind to report absence. */
 export interface Syncing {
-  /** -1 for none. */
+  /** -1 for an empty index. */
   readonly indexedHeight: number
-  /** Null where it is not known. */
+  /** Null if it is not known. */
   readonly nodeHeight: number | null
 }
 
-/** An index that was level once is believed as long as it is no further behind than blocks that come in quick succession. */
+/** The maximum lag, in blocks, of an index that was once level. Allows for blocks that arrive in quick succession. */
 const MOST_BLOCKS_BEHIND = 6
 
 /**
- * Whether "there is none" may only mean that the index has not got there.
- * @param nodeHeight the newest that is known, undefined for none.
- * @param from the height from which on an index would have what was asked for.
- * @returns undefined where there is none indeed.
+ * Checks whether the index is level, so that an object that it lacks does not exist.
+ * @param nodeHeight the newest known height of the node, undefined for none.
+ * @param from the height from which on an index would contain the object.
+ * @returns undefined if the object does not exist; otherwise the progress of the index.
  */
 export function syncing(
   { height, view }: Pick<ChainState, 'height' | 'view'>,

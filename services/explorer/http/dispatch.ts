@@ -9,25 +9,25 @@ import { type Outcome, Reader, type ReaderParts } from '../answering/reader.js'
 import type { Read } from '../reads/read.js'
 import type { ChainState } from '../state/state.js'
 import { API, type Matched, Router } from './router.js'
-import type { WhenGone } from '../answering/shared-answer.js'
+import type { OnDisconnect } from '../answering/shared-answer.js'
 
 export interface Request {
-  /** Upper case. */
+  /** In upper case. */
   readonly method: string
-  /** Still percent-encoded, without the query. */
+  /** Percent-encoded, without the query. */
   readonly path: string
   readonly query: string
   readonly ifNoneMatch: string
   readonly minChainHeight: string
-  readonly whenGone: WhenGone
-  /** Of the header; to be asked while the request is handed over, not later, as is `origin`. */
+  readonly onDisconnect: OnDisconnect
+  /** Reads the header `authorization`. Like `origin`, valid only while the request is being handed over, not later. */
   readonly authorization: () => string
   readonly origin: () => Origin
 }
 
 export interface Answer extends Observed {
   readonly headers: readonly (readonly [string, string])[]
-  /** Of 304 the one that is not sent: its length is told. */
+  /** For status 304 the body that is not sent: only its length is. */
   readonly body: Buffer
 }
 
@@ -40,10 +40,10 @@ export interface DispatcherParts extends ReaderParts {
 
 const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
 const NO_STORE = ['cache-control', 'no-store'] as const
-/** Characters of a URL; the longest that means anything has a few hundred. */
+/** The maximum number of characters of a URL; the longest valid one has a few hundred. */
 const MOST_URL = 8_192
 const METHODS = 'GET, HEAD, OPTIONS'
-/** What a browser is told that asks whether a page of another origin may ask. */
+/** The answer to OPTIONS: CORS preflight requests of browsers. */
 const PREFLIGHT: Answer = {
   status: 204,
   headers: [
@@ -55,11 +55,11 @@ const PREFLIGHT: Answer = {
   body: Buffer.alloc(0),
 }
 
-/** Turns an HTTP request into its answer. Never rejects. */
+/** Routes HTTP requests to their answers. */
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #router: Router
-  /** Answers the reads, for the other transports too. */
+  /** Answers the reads, for all transports. */
   readonly reader: Reader
 
   constructor(parts: DispatcherParts) {
@@ -68,7 +68,7 @@ export class Dispatcher {
     this.reader = new Reader(parts)
   }
 
-  /** At once where the answer is in memory. */
+  /** Returns the answer to a request, synchronously if it is in memory. Never throws or rejects. */
   answer(request: Request): Answer | Promise<Answer> {
     try {
       return this.refusal(request) ?? this.#answer(request)
@@ -77,14 +77,14 @@ export class Dispatcher {
     }
   }
 
-  /** Counts a request. @returns the answer of one that is over its client's limit. */
+  /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
   refusal({ method, path, origin }: Request): Answer | undefined {
     if (method === 'OPTIONS' || !isUnder(API, path)) return undefined
     const failure = this.reader.overLimit(origin)
     return failure === undefined ? undefined : failureAnswer(failure)
   }
 
-  /** @returns the answer of a request for a socket that is not to have one: a client that comes back would hear resync for no reason. */
+  /** Returns the refusal of a WebSocket request, if any. Before the explorer is ready, `since` would get a needless resync. */
   socketRefusal(request: Request): Answer | undefined {
     const { notReady } = this.reader
     return this.refusal(request) ?? (notReady === undefined ? undefined : failureAnswer(notReady))
@@ -105,7 +105,7 @@ export class Dispatcher {
     return this.#read(target, matched.params, request)
   }
 
-  /** The pattern that a path falls under, for metrics: a path itself would make a label without end. */
+  /** Returns the route pattern of a path, for metrics: paths themselves would be an unbounded set of label values. */
   patternOf(path: string): string {
     return this.#router.match(path)?.route.pattern ?? 'unknown'
   }
@@ -116,9 +116,9 @@ export class Dispatcher {
       const inPath = params[name]
       return inPath === undefined ? (given?.get(name) ?? undefined) : decodeSegment(inPath)
     }
-    const { minChainHeight, whenGone, authorization } = request
-    const encoding = JSON_ENCODING
-    const outcome = this.reader.ask(read, { argument, minChainHeight, whenGone, authorization, encoding })
+    const { minChainHeight, onDisconnect, authorization } = request
+    const options = { argument, minChainHeight, onDisconnect, authorization, encoding: JSON_ENCODING }
+    const outcome = this.reader.answer(read, options)
     if (!(outcome instanceof Promise)) return toAnswer(outcome, request)
     return outcome.then(
       (made) => toAnswer(made, request),
@@ -149,7 +149,7 @@ export class Dispatcher {
   }
 }
 
-/** What cannot be decoded is taken as it is, and refused by the argument's own rule. */
+/** Decodes a segment of a path. A malformed one stays as it is, so that the validation of the argument rejects it. */
 function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -176,12 +176,12 @@ function toAnswer(outcome: Outcome, { ifNoneMatch }: Request): Answer {
   return { status: 200, headers: [JSON_TYPE, ...headers], body }
 }
 
-/** The route by which clients of the live service send transactions: to them, 405 would not say that it does not exist. */
+/** Returns whether a client sends a transaction as to the live service. It gets 404: status 405 would suggest that the route exists. */
 function isBroadcast({ method, path }: Request): boolean {
   return method === 'POST' && path === `${API}/tx/send`
 }
 
-/** In the words of Fastify, which the live service runs on. */
+/** Returns 404 with the body of Fastify, which the live service uses. */
 function unknownRoute({ method, path, query }: Request): Answer {
   const url = query === '' ? path : `${path}?${query}`
   const message = `Route ${method}:${url} not found`
@@ -199,7 +199,7 @@ function wrongMethod({ method, path }: Request): Answer {
 const isUnder = (folder: string, path: string): boolean =>
   path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
 
-/** What a client gets for a request without an answer. */
+/** Returns the HTTP answer for a failure. */
 export function failureAnswer({ code, message, retryMs, details, chain }: Failure): Answer {
   const headers: Headers = [
     ...(details === undefined ? [] : [NO_STORE]),
@@ -218,5 +218,5 @@ function jsonAnswer(status: number, body: object, headers: Headers = []): Answer
   return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }
 }
 
-/** Made once: what is refused in a flood must cost next to nothing. */
+/** The answer to requests under overload, created once: a refusal must cost next to nothing. */
 const REFUSAL = failureAnswer(OVERLOADED)

@@ -2,18 +2,18 @@ import type { Read } from '../reads/read.js'
 
 export const API = '/api/v1'
 
-/** What answers a path besides the reads. */
+/** The endpoints that are not reads. */
 export type Service = 'health' | 'metrics' | 'socket'
 
 export interface Route {
-  /** As declared, with `:name` for parameters: what metrics name. */
+  /** The declared path, with `:name` for parameters. Also the route label of metrics. */
   readonly pattern: string
   readonly target: Read | Service
 }
 
 export interface Matched {
   readonly route: Route
-  /** Still percent-encoded. */
+  /** Percent-encoded. */
   readonly params: Readonly<Record<string, string>>
 }
 
@@ -24,11 +24,11 @@ const SERVICES: readonly Route[] = [
   { pattern: `${API}/ws`, target: 'socket' },
 ]
 
-/** Finds the route of a path: those without parameters first, so that /blocks/tip is no /blocks/:x. */
+/** Finds the route of a path. Routes without parameters precede, so that /blocks/tip does not match /blocks/:x. */
 export class Router {
   readonly #fixed = new Map<string, Matched>()
   readonly #patterns: (readonly [RegExp, Route])[] = []
-  /** The path asked last, which is asked again when its answer is observed. */
+  /** The last result: each path is matched again when the duration of its answer is recorded. */
   #last: { readonly path: string; readonly matched: Matched | undefined } | undefined
 
   constructor(reads: readonly Read[]) {

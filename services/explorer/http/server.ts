@@ -16,26 +16,26 @@ import type { Observed } from '../health/metrics.js'
 
 export interface ServerParts {
   readonly answer: (request: Request) => Answer | Promise<Answer>
-  /** The answer of a request for a socket that is not to have one. */
+  /** Returns the answer that refuses a WebSocket request, or undefined to accept it. */
   readonly refusal: (request: Request) => Answer | undefined
-  /** Told of each answer that was sent, and with status 499 of each that nobody was there for any more. */
+  /** Called for each answer that was sent, and with status 499 for each whose client disconnected before. */
   readonly observe: (path: string, answer: Observed, seconds: number) => void
-  /** What a message of a client does. */
+  /** Returns the reaction to a client's message; undefined for a binary one. */
   readonly react: (text: string | undefined) => Reaction
 }
 
 const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
-/** A client that has not taken this much is dropped: it comes back with `since`. */
+/** Bytes that may wait for a client. Beyond this it is disconnected, and can reconnect with `since`. */
 const MOST_BACKPRESSURE = 4 * 2 ** 20
 const MOST_BODY_BYTES = 64 * 1024
 const MOST_MESSAGE_BYTES = 16 * 1024
-/** LIBUS_LISTEN_EXCLUSIVE_PORT; the types have it in an enum that does not exist at run time. */
+/** LIBUS_LISTEN_EXCLUSIVE_PORT; the types declare it in an enum that does not exist at run time. */
 const EXCLUSIVE_PORT = 1
 const IDLE_SECONDS = 120
 
 /**
- * What every answer says besides its own: a page of any origin may read it and these of its headers, and nothing may take it
- * for a page. All in one value, for each call of writeHeader costs as much as finding an answer in memory does.
+ * The headers of every answer: pages of any origin may read it and the listed headers, and browsers must not render it as a page.
+ * One value with line breaks, because each call of writeHeader costs as much as finding an answer in memory.
  */
 const COMMON_HEADERS = [
   '*',
@@ -46,8 +46,8 @@ const COMMON_HEADERS = [
   'cross-origin-resource-policy: cross-origin',
 ].join('\r\n')
 
-/** As nginx has it in its logs. */
-const CLIENT_LEFT: Observed = { status: 499 }
+/** Status 499 of nginx: the client disconnected before its answer. */
+const CLIENT_DISCONNECTED: Observed = { status: 499 }
 
 const SOCKET_HEADERS = ['sec-websocket-key', 'sec-websocket-protocol', 'sec-websocket-extensions'] as const
 
@@ -59,27 +59,27 @@ type ListenExclusively = (
   done: (socket: us_listen_socket | false) => void,
 ) => void
 
-/** Whether a client has left before its answer, and who wants to know. */
-class Departure {
-  #isOver = false
+/** The disconnect of a client before its answer, and the callbacks for it. */
+class Disconnect {
+  #hasHappened = false
   #callbacks: (() => void)[] = []
 
-  get isOver(): boolean {
-    return this.#isOver
+  get hasHappened(): boolean {
+    return this.#hasHappened
   }
 
-  tell(callback: () => void): void {
-    if (this.#isOver) callback()
+  add(callback: () => void): void {
+    if (this.#hasHappened) callback()
     else this.#callbacks.push(callback)
   }
 
   happened(): void {
-    this.#isOver = true
+    this.#hasHappened = true
     for (const callback of this.#callbacks) callback()
   }
 }
 
-/** The HTTP and WebSocket server. The only place that knows uWebSockets. */
+/** The HTTP and WebSocket server. The only importer of uWebSockets. */
 export class Server {
   readonly #parts: ServerParts
   readonly #app: TemplatedApp
@@ -99,9 +99,9 @@ export class Server {
     return this.#clients.size
   }
 
-  /** @returns the port. @throws PortTaken. */
+  /** Listens on a port, 0 for a free one. @returns the port. @throws PortTaken. */
   async listen(host: string, port: number): Promise<number> {
-    // The types leave this form out. Exclusive: a second explorer on the same port must fail, not share it.
+    // The types lack this overload. Exclusive: a second explorer on the same port must fail instead of sharing it.
     const listen = this.#app.listen.bind(this.#app) as unknown as ListenExclusively
     const socket = await new Promise<us_listen_socket | false>((resolve) => {
       listen(host, port, EXCLUSIVE_PORT, resolve)
@@ -124,8 +124,8 @@ export class Server {
 
   #serve(res: HttpResponse, req: HttpRequest): void {
     const began = performance.now()
-    const departure = new Departure()
-    const request = requestOf(res, req, departure)
+    const disconnect = new Disconnect()
+    const request = requestOf(res, req, disconnect)
     const { method, path } = request
     const answer = this.#parts.answer(request)
     const ended = (made: Observed): void => {
@@ -138,11 +138,11 @@ export class Server {
       return
     }
     res.onAborted(() => {
-      departure.happened()
+      disconnect.happened()
     })
     void answer.then((made) => {
-      ended(departure.isOver ? CLIENT_LEFT : made)
-      if (departure.isOver) return
+      ended(disconnect.hasHappened ? CLIENT_DISCONNECTED : made)
+      if (disconnect.hasHappened) return
       res.cork(() => {
         write(res, made, ending)
       })
@@ -174,7 +174,7 @@ export class Server {
 
   #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const began = performance.now()
-    const request = requestOf(res, req, new Departure())
+    const request = requestOf(res, req, new Disconnect())
     const refusal = this.#parts.refusal(request)
     if (refusal !== undefined) {
       write(res, refusal, { isHead: false, isLast: false })
@@ -185,11 +185,11 @@ export class Server {
     res.upgrade({}, key ?? '', protocol ?? '', extensions ?? '', context)
   }
 
-  /** In one turn, so that between the events replayed and the live ones none is lost or told twice. */
+  /** Replies and subscribes in one turn of the event loop, so that no event between replay and live is lost or sent twice. */
   #react(ws: Client, { replies, subscribe, unsubscribe }: Reaction): void {
     ws.cork(() => {
       for (const reply of replies) {
-        // Dropped for its backpressure: the connection is closed, and nothing may be sent on it.
+        // The connection was closed for its backpressure: sending on it is an error.
         if (!this.#clients.has(ws) || ws.send(reply) === 2) return
       }
       if (subscribe !== undefined) ws.subscribe(subscribe)
@@ -198,15 +198,15 @@ export class Server {
   }
 }
 
-function requestOf(res: HttpResponse, req: HttpRequest, departure: Departure): Request {
+function requestOf(res: HttpResponse, req: HttpRequest, disconnect: Disconnect): Request {
   return {
     method: req.getCaseSensitiveMethod(),
     path: req.getUrl(),
     query: queryOf(req),
     ifNoneMatch: req.getHeader('if-none-match'),
     minChainHeight: req.getHeader('x-min-chain-height'),
-    whenGone: (callback) => {
-      departure.tell(callback)
+    onDisconnect: (callback) => {
+      disconnect.add(callback)
     },
     authorization: () => req.getHeader('authorization'),
     origin: () => originOf(res, req),
@@ -215,14 +215,14 @@ function requestOf(res: HttpResponse, req: HttpRequest, departure: Departure): R
 
 function originOf(res: HttpResponse, req: HttpRequest): Origin {
   const forwarded: string[] = []
-  // Not getHeader, which knows the first one only: a client's own, before the one that a proxy added.
+  // Not getHeader, which returns only the first one: that of the client, before the one that a proxy added.
   req.forEach((name, value) => {
     if (name === 'x-forwarded-for') forwarded.push(value)
   })
   return { peer: new Uint8Array(res.getRemoteAddress()), forwardedFor: forwarded.join(',') }
 }
 
-/** Undefined where there is no question mark, whatever the types say. */
+/** Returns the query, or an empty string. Without a question mark getQuery returns undefined, unlike its type. */
 function queryOf(req: HttpRequest): string {
   const query: string | undefined = req.getQuery()
   return query ?? ''
@@ -234,7 +234,7 @@ interface Ending {
   readonly isLast: boolean
 }
 
-/** No request needs a body. A small one is skipped; after the answer to one that is large or of unknown length we hang up. */
+/** Returns whether the body is large or of unknown length: the connection then closes after the answer. Other bodies are skipped. */
 function hasLargeBody(req: HttpRequest): boolean {
   const length = req.getHeader('content-length')
   return (length !== '' && Number(length) > MOST_BODY_BYTES) || req.getHeader('transfer-encoding') !== ''
@@ -242,7 +242,7 @@ function hasLargeBody(req: HttpRequest): boolean {
 
 function write(res: HttpResponse, { status, headers, body }: Answer, { isHead, isLast }: Ending): void {
   const hasBody = !isHead && status !== 204 && status !== 304
-  // endWithoutBody (3.0.6) cannot hang up: given any argument, it waits for a body, and the connection hangs.
+  // endWithoutBody (3.0.6) cannot close the connection: with any argument it waits for a body indefinitely.
   if (isLast && !hasBody) {
     res.close()
     return

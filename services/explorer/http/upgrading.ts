@@ -4,7 +4,7 @@ import { upgrading } from '../answering/failure.js'
 import { type Answer, failureAnswer } from './dispatch.js'
 import { Server } from './server.js'
 
-/** Answers every request with 503 on the explorer's port while the log of an earlier version is converted, before it can start. */
+/** Answers every request on the explorer's port with 503 while the log of an earlier version is converted, before the explorer starts. */
 export class UpgradeAnswers {
   #progress: UpgradeProgress = { done: 0, total: 0 }
   #server: Server | undefined
@@ -15,7 +15,7 @@ export class UpgradeAnswers {
     private readonly logger: Logger,
   ) {}
 
-  /** Takes how far the conversion is; begins to listen at the first report. */
+  /** Sets the progress to return; starts to listen at the first call. */
   report(progress: UpgradeProgress): void {
     this.#progress = progress
     if (this.#server !== undefined) return
@@ -31,7 +31,7 @@ export class UpgradeAnswers {
     })
   }
 
-  /** Frees the port. */
+  /** Closes the server and releases the port. */
   async close(): Promise<void> {
     await this.#listening
     this.#server?.close()

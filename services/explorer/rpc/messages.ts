@@ -12,7 +12,7 @@ import {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Reads arguments by their names in REST: the text of one, undefined where it was left out. What is of no kind is refused as text. */
+/** Returns a function that reads arguments as text by their REST names, undefined if absent. Unknown enum values become their numbers. */
 export function argumentsIn(message: Message, descriptor: DescMessage): (name: string) => string | undefined {
   return (name) => {
     const field = descriptor.fields.find(({ jsonName }) => jsonName === name)
@@ -23,7 +23,7 @@ export function argumentsIn(message: Message, descriptor: DescMessage): (name: s
   }
 }
 
-/** A message from what REST has as JSON, by the names of the fields there. */
+/** Creates a message from the JSON of REST, by its field names. */
 export function toMessage<D extends DescMessage>(descriptor: D, json: Json): MessageShape<D> {
   const init: Record<string, unknown> = {}
   for (const field of descriptor.fields) {
@@ -38,14 +38,14 @@ export function toMessage<D extends DescMessage>(descriptor: D, json: Json): Mes
 }
 
 function toItem(field: DescField, value: unknown): unknown {
-  // A list that may be left out is a message with the list in it.
+  // An optional list is a message that contains the list.
   if (field.message !== undefined)
     return toMessage(field.message, Array.isArray(value) ? { items: value } : (value as Json))
   if (field.enum !== undefined) return numberOf(field.enum, value)
   return field.scalar === ScalarType.INT64 ? BigInt(value as number) : value
 }
 
-/** REST's text of an enum's value: `whale-alerts` of CHANNEL_WHALE_ALERTS. */
+/** Returns the text of an enum value in REST: `whale-alerts` for CHANNEL_WHALE_ALERTS. */
 export function textOf(descriptor: DescEnum, number: unknown): string | undefined {
   return descriptor.values
     .find((value) => value.number === number)

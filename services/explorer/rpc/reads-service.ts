@@ -12,9 +12,9 @@ import type { ChainState } from '../state/state.js'
 import { argumentsIn, toMessage } from './messages.js'
 import { subscription } from './subscription.js'
 
-/** The reads and the feed as the gRPC service that reads.proto has. @throws where a read is not in it: `npm run proto`. */
+/** Returns the gRPC service of the reads and the feed, as in reads.proto. @throws if a read is missing there: run `npm run proto`. */
 export function readsService(reader: Reader, feed: Feed, reads: readonly Read[]): RpcService {
-  const assertMay = (call: Call): void => {
+  const assertWithinLimit = (call: Call): void => {
     const failure = reader.overLimit(() => originOf(call))
     if (failure !== undefined) throw rpcError(failure)
   }
@@ -22,12 +22,12 @@ export function readsService(reader: Reader, feed: Feed, reads: readonly Read[])
     const { input, output, localName } = methodOf(read)
     const encoding = encodingOf(read, output)
     const handler = async (request: Message, call: Call): Promise<Buffer> => {
-      assertMay(call)
-      const outcome = await reader.ask(read, {
+      assertWithinLimit(call)
+      const outcome = await reader.answer(read, {
         argument: argumentsIn(request, input),
         minChainHeight: call.metadata('x-min-chain-height'),
         authorization: () => call.metadata('authorization'),
-        whenGone: (callback) => {
+        onDisconnect: (callback) => {
           if (call.signal.aborted) callback()
           else call.signal.addEventListener('abort', callback)
         },
@@ -40,7 +40,7 @@ export function readsService(reader: Reader, feed: Feed, reads: readonly Read[])
     return [localName, handler] as const
   })
   const subscribe = (request: SubscribeRequest, call: Call) => {
-    assertMay(call)
+    assertWithinLimit(call)
     if (reader.notReady !== undefined) throw rpcError(reader.notReady)
     return subscription(feed, request, call)
   }
@@ -56,7 +56,7 @@ function methodOf({ name }: Read): DescMethod {
   return method
 }
 
-/** Messages as bytes. An answer that other messages hold too is the only field of its response. */
+/** Returns the Protobuf encoding of a read. A named shape is the only field of its response, `TipResponse.block` for example. */
 function encodingOf({ answer }: Read, output: DescMessage): Encoding {
   const [first] = output.fields
   const isWrapped = first !== undefined && !(first.jsonName in (answer['properties'] as object))
@@ -71,7 +71,7 @@ function encodingOf({ answer }: Read, output: DescMessage): Encoding {
   }
 }
 
-/** The trailers say what REST has in headers and body. */
+/** Converts a failure. The trailers contain what REST has in headers and body. */
 function rpcError({ code, message, retryMs, details = {}, chain }: Failure): RpcError {
   const trailers = stateOf(chain)
   if (retryMs !== undefined) trailers['retry-after-ms'] = String(retryMs)
@@ -80,7 +80,7 @@ function rpcError({ code, message, retryMs, details = {}, chain }: Failure): Rpc
   return new RpcError(code, message, trailers)
 }
 
-/** migrationsDone, retry_after_ms → migrations-done, retry-after-ms. */
+/** Converts a name: migrationsDone, retry_after_ms → migrations-done, retry-after-ms. */
 const kebab = (name: string): string =>
   name.replaceAll('_', '-').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 

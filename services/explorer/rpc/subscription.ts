@@ -11,12 +11,12 @@ import { textOf, toMessage } from './messages.js'
 
 type Event = MessageInitShape<typeof ChannelEventSchema>
 
-/** Events taken from the feed at once. */
+/** The number of events that are read from the feed at once. */
 const AT_ONCE = 16
 
 /**
- * The events of a channel for one client. Nothing is kept for it but the number of the last event that it took: the next ones
- * are the feed's own, taken when the client is ready. One that comes too late for them hears resync, as after a gap.
+ * Streams the events of a channel to one client. Only the number of the client's last event is stored: further events are read
+ * from the feed when the client is ready. A client that is too slow for them receives resync, as after a gap.
  * @throws RpcError INVALID_ARGUMENT.
  */
 export async function* subscription(
@@ -46,7 +46,7 @@ export async function* subscription(
   }
 }
 
-/** Of a message as the WebSocket has it. */
+/** Converts a WebSocket message of the feed. */
 function eventOf(text: string): Event {
   const { channel, seq, data } = JSON.parse(text) as { channel: string; seq: number; data: object }
   const field = channel.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { type Encoding, JSON_ENCODING } from '../../../../services/explorer/answering/answer-cache.js'
-import { type Good, Reader } from '../../../../services/explorer/answering/reader.js'
+import { Reader, type Success } from '../../../../services/explorer/answering/reader.js'
 import { Definitions } from '../../../../services/explorer/definitions/definitions.js'
 import { declareRead } from '../../../../services/explorer/reads/read.js'
 import { NO_CHAIN, State } from '../../../../services/explorer/state/state.js'
@@ -33,11 +33,11 @@ function readerOfOne() {
     node: { health: () => Promise.reject(new Error('none')) },
   })
   const ask = async (encoding: Encoding): Promise<string> => {
-    const outcome = await reader.ask(read, {
+    const outcome = await reader.answer(read, {
       ...{ argument: () => undefined, minChainHeight: '', authorization: () => '', encoding },
-      whenGone: () => undefined,
+      onDisconnect: () => undefined,
     })
-    return (outcome as Good).answer.body.toString()
+    return (outcome as Success).answer.body.toString()
   }
   return { ask, made, state }
 }
