@@ -5,12 +5,12 @@ export type LogAddress =
 const DEFAULT_PREFIX = 'headwater'
 const KAFKA = /^kafka:\/\/([\w.-]+:\d{1,5}(?:,[\w.-]+:\d{1,5})*)(?:\/([\w.-]{1,200})?)?$/
 
-/** `lmdb:` is its name of old, when the log was kept in LMDB. */
+/** Earlier versions kept the log in LMDB: their URLs, which begin with `lmdb:`, remain valid. */
 const EMBEDDED = /^(?:sqlite|lmdb):\/\/\//
 
 /**
- * Where a log is: `sqlite:///folder`, or `kafka://host:port,host:port` with `/prefix` for what its topics' names begin with.
- * @throws for anything else; the message does not repeat it, for it may hold credentials.
+ * Parses the URL of a log: `sqlite:///folder`, or `kafka://host:port,host:port` with an optional `/prefix` of its topic names.
+ * @throws Error for any other URL; the message does not contain it, because it may contain credentials.
  */
 export function parseLogUrl(url: string): LogAddress {
   const [, brokers, prefix = DEFAULT_PREFIX] = KAFKA.exec(url) ?? []

@@ -2,7 +2,7 @@ import { type Heartbeat, NodeEventSchema } from '../../proto/gen/headwater/event
 import type { LogRecord } from './port.js'
 import { messageIn } from './records.js'
 
-/** Returns the last heartbeat among records of topic `node`; what is none, or cannot be decoded, is passed over. */
+/** Returns the last heartbeat among records of topic `node`. Skips other events and records that cannot be decoded. */
 export function lastHeartbeat(records: readonly LogRecord[]): Heartbeat | undefined {
   for (const record of records.toReversed()) {
     const event = messageIn(NodeEventSchema, record)?.event

@@ -1,11 +1,11 @@
 import type { EventLog, Topic } from './port.js'
 
 export interface LogObserver {
-  /** A batch was appended, `seconds` after it was handed over. */
+  /** Called when a batch was appended, which took `seconds`. */
   appended(topic: Topic, events: number, seconds: number): void
 }
 
-/** The same log, each of whose appends is reported. */
+/** Returns a log that reports its appends to an observer. */
 export function observedLog(log: EventLog, observer: LogObserver): EventLog {
   return {
     append: async (topic, values) => {

@@ -6,20 +6,20 @@ import { openEmbeddedLog, type UpgradeProgress } from './embedded/embedded.js'
 import type { EventLog } from './port.js'
 
 export interface LogOptions extends Omit<KafkaAccess, 'brokers'> {
-  /** Undefined for the embedded log in `dataDir`/log. */
+  /** The URL of the log; undefined for the embedded log in `dataDir`/log. */
   readonly url: string | undefined
   readonly dataDir: string
   readonly logger: Logger
-  /** Called now and then while an embedded log of an earlier version is converted, before the log is open. */
+  /** Called repeatedly while an embedded log of an earlier version is converted, before the log is open. */
   readonly onUpgrade?: ((progress: UpgradeProgress) => void) | undefined
 }
 
-/** Opens the log that the configuration names. @throws where that is no log; brokers that are away are no error yet. */
+/** Opens the configured log. @throws Error for an invalid URL, LogFormatError; unreachable brokers cause no error yet. */
 export async function openLog({ url, dataDir, ...options }: LogOptions): Promise<EventLog> {
   if (url === undefined || url === '') return openEmbeddedLog(join(dataDir, 'log'), options)
   const address = parseLogUrl(url)
   if (address.kind === 'embedded') return openEmbeddedLog(address.folder, options)
-  // The driver is only in the memory of those who use it.
+  // Only processes that use Kafka load its driver.
   const { openKafkaLog } = await import('./kafka/kafka.js')
   return openKafkaLog({ ...options, ...address })
 }

@@ -1,59 +1,60 @@
-/**
- * The event log as every stage sees it: topics of opaque bytes with consecutive positions.
- * Nothing above this port may know which adapter serves it, SQLite or Kafka.
+/*
+ * The interface of the event log: topics of opaque bytes with consecutive positions. Code above it must not depend on the
+ * adapter, SQLite or Kafka.
  */
+
 export const TOPICS = ['chain', 'node', 'committed', 'dead-letters'] as const
 export type Topic = (typeof TOPICS)[number]
-/** Topics have one partition, on Kafka: the order of events is the point of them. */
+/** The only partition of each topic on Kafka: Kafka orders events within a partition only. */
 export const PARTITION = 0
 
 export interface LogRecord {
   /** Consecutive within a topic, from 0. */
   readonly position: number
-  /** Unix milliseconds at which it was appended. */
+  /** The time at which the record was appended, in Unix milliseconds. */
   readonly time: number
   readonly value: Uint8Array
 }
 
 export interface EventLog {
   /**
-   * Appends a batch, whole or not at all, in order. Resolves when it would survive a power cut.
+   * Appends a batch atomically and in order. Resolves when it is durable, even across a power failure.
    * @returns the position of the last record of the batch.
    */
   append(topic: Topic, values: readonly Uint8Array[]): Promise<number>
   /**
-   * Reads up to `limit` records and about `maxBytes` (at least one record), from `position` on; what retention has dropped is
-   * skipped. Resolves with none when there is nothing yet.
+   * Reads up to `limit` records and about `maxBytes` (at least one record), starting at `position`. Skips records that retention
+   * has dropped. Resolves with an empty list if there are no records yet.
    */
   read(topic: Topic, position: number, limit: number, maxBytes?: number): Promise<LogRecord[]>
-  /** Position of the last record, -1 for an empty topic. */
+  /** Returns the position of the last record, -1 for an empty topic. */
   last(topic: Topic): Promise<number>
-  /** Position of the first record still kept; last + 1 where none is. */
+  /** Returns the position of the first retained record; last + 1 if there is none. */
   first(topic: Topic): Promise<number>
-  /** The position that a consumer last said it had finished (for lag monitors, never for truth), -1 for none. */
+  /** Returns the position that a consumer committed last, -1 for none. It may be outdated: use it only to monitor lag. */
   committed(topic: Topic, consumer: string): Promise<number>
-  /** Never rejects: it may be lost. */
+  /** Commits the position of a consumer. Never rejects: a commit may be lost. */
   commit(topic: Topic, consumer: string, position: number): Promise<void>
-  /** Resolves when there is a record at `position` or later, or after `timeoutMs`, or when the signal aborts (without throwing). */
+  /** Waits for a record at `position` or later. Also resolves after `timeoutMs`, and when the signal aborts. */
   wait(topic: Topic, position: number, timeoutMs: number, signal?: AbortSignal): Promise<void>
   /**
-   * Resolves when this process is the one that works as `consumer`; others wait for its lease to end. An order of work and no
-   * lock: who was frozen learns late that its lease is lost, so what it writes must be fenced elsewhere.
-   * @param signal gives up waiting, and then rejects with its reason.
+   * Resolves when this process is the active one of `consumer`; other processes wait until its lease ends. A lease is not a lock:
+   * a process that was frozen notices late that its lease is lost, so its writes must be fenced elsewhere.
+   * @param signal ends the wait; the promise then rejects with the signal's reason.
    */
   lead(consumer: string, signal: AbortSignal): Promise<Lease>
   close(): Promise<void>
 }
 
 export interface Lease {
-  /** False where the log knows of no others: then a second one takes over without being told to. */
+  /** Whether the log lets other processes wait. If not, a process that starts later takes over by itself. */
   readonly isExclusive: boolean
-  /** Aborts when another process may have it. */
+  /** Aborts when another process may hold the lease. */
   readonly lost: AbortSignal
   release(): Promise<void>
 }
 
-/** How long each topic is kept, in milliseconds. Blocks are kept for ever: they are the source of every replay. */
+/** The retention of each topic in milliseconds. Blocks are retained indefinitely: they are the source of every replay. */
 export const RETENTION_MS: Readonly<Record<Topic, number>> = {
   chain: Number.POSITIVE_INFINITY,
   node: 24 * 3_600_000,

@@ -6,7 +6,7 @@ type Readable = Pick<EventLog, 'read' | 'first'>
 
 const READ_AT_ONCE = 256
 
-/** Reads the records of a topic from a position on, in order: to the last one there is, or to one that is included. */
+/** Reads the records of a topic in order, from one position to another, both inclusive; by default to the end of the topic. */
 export async function* recordsOf(
   log: Pick<Readable, 'read'>,
   topic: Topic,
@@ -24,8 +24,8 @@ export async function* recordsOf(
 }
 
 /**
- * Reads a topic backwards from a position that is included: the newest batch of records first, each batch in order.
- * @param keep what to keep of a record, undefined for nothing: a batch of blocks may be large.
+ * Reads a topic backwards from a position, inclusive: the newest batch of records first, each batch in ascending order.
+ * @param keep returns the part of a record to keep, because a batch of blocks may be large; undefined to skip the record.
  */
 export async function* batchesBack<T>(
   log: Readable,
@@ -46,8 +46,8 @@ export async function* batchesBack<T>(
 }
 
 /**
- * Returns the message that a record holds; undefined for bytes that are none, which no reader stops for.
- * @param report where these are logged.
+ * Decodes the message of a record. Returns undefined for bytes that cannot be decoded: readers skip them.
+ * @param report the logger of such records, and their topic; they are not logged without it.
  */
 export function messageIn<T extends DescMessage>(
   schema: T,

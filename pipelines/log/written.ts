@@ -1,10 +1,10 @@
-/** How a writer numbers its events: by its start, and from 0 within it. */
+/** The number of an event: the epoch of its writer, which each start increases, and the sequence number within it, from 0. */
 export interface Written {
   readonly epoch: number
   readonly sequence: bigint
 }
 
-/** Whether an event was written after another one, wherever they are in the log: a retry comes late and is not newer. */
+/** Returns whether an event was written after another. Their positions do not show that: a retry is appended late. */
 export function isAfter(event: Written, other: Written): boolean {
   return event.epoch === other.epoch ? event.sequence > other.sequence : event.epoch > other.epoch
 }

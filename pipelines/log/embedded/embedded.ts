@@ -6,46 +6,46 @@ import { isOldFormat, markAsNewFormat, syncFolder } from './format.js'
 import { RETENTION_MS, TOPICS, type EventLog, type Lease, type LogRecord, type Topic } from '../port.js'
 import { isBusy, RecordFile } from './record-file.js'
 
-/** How often `wait` looks. A look is a few microseconds, so this is latency and not load. */
+/** The polling interval of `wait`. A poll takes a few microseconds, so the interval adds latency, not load. */
 const WAIT_STEP_MS = 15
-/** What `read` gives at most where the caller does not say. */
+/** The default of the `maxBytes` of `read`. */
 const DEFAULT_READ_BYTES = 16 * 2 ** 20
-/** Another process holds a lock for as long as it commits; one that is frozen holds it until it wakes or is killed. */
+/** Pauses between attempts while another process holds a lock. It holds it while it commits, or for as long as it is frozen. */
 const BUSY_STEP_MS = 2
 const BUSY_STEP_MAX_MS = 50
 const BUSY_MS = 10_000
-/** A write-ahead log of this size is reported: a process that is frozen while it reads keeps it from being emptied. */
+/** The size from which on a write-ahead log is reported: a process that is frozen while it reads prevents truncating it. */
 const LARGE_WAL_BYTES = 512 * 2 ** 20
 const REPORT_EVERY_MS = 60_000
 
 export const CONSUMERS = 'consumers'
 export type FileName = Topic | typeof CONSUMERS
 
-/** How far the conversion of a log in the old format is. */
+/** The progress of the conversion of a log in the old format. */
 export interface UpgradeProgress {
-  /** Records converted, of all topics. */
+  /** The number of records converted so far, across all topics. */
   readonly done: number
   readonly total: number
 }
 
 export interface EmbeddedLogOptions {
-  /** Instead of RETENTION_MS. */
+  /** Overrides entries of `RETENTION_MS`. */
   readonly retentionMs?: Partial<Record<Topic, number>>
-  /** Unix milliseconds; the clock of the tests. */
+  /** Returns the time in Unix milliseconds; for tests. */
   readonly now?: () => number
-  /** How long a call waits for another process's lock before it fails, in milliseconds. */
+  /** The maximum time that a call waits for the lock of another process before it fails, in milliseconds. */
   readonly busyMs?: number
-  /** Instead of LARGE_WAL_BYTES. */
+  /** Overrides `LARGE_WAL_BYTES`. */
   readonly largeWalBytes?: number
   readonly logger?: Logger | undefined
-  /** Called now and then while a log in the old format is converted, by this process or by another. */
+  /** Called repeatedly while this process or another one converts a log in the old format. */
   readonly onUpgrade?: ((progress: UpgradeProgress) => void) | undefined
 }
 
 /**
- * Opens (and creates) the embedded log in a folder. Any number of processes may have it open. A log in the format of earlier
- * versions is converted first; resolves when that is done.
- * @throws LogFormatError for a log of a later version; Error where the folder cannot be written.
+ * Opens the embedded log in a folder, and creates it if it is missing. Any number of processes may open it. Converts a log in the
+ * format of earlier versions first.
+ * @throws LogFormatError for a log of a later version; Error if the folder is not writable.
  */
 export async function openEmbeddedLog(dir: string, options: EmbeddedLogOptions = {}): Promise<EventLog> {
   const folder = resolve(dir)
@@ -53,7 +53,7 @@ export async function openEmbeddedLog(dir: string, options: EmbeddedLogOptions =
   for (let each = folder; made !== undefined && each.length >= made.length; each = dirname(each))
     await syncFolder(dirname(each))
   if (await isOldFormat(folder)) {
-    // The old format's driver is only in the memory of those who need it.
+    // Only processes that convert a log load the driver of the old format.
     const { upgrade } = await import('./upgrade.js')
     await upgrade(folder, options)
   }
@@ -69,23 +69,23 @@ export async function openEmbeddedLog(dir: string, options: EmbeddedLogOptions =
 }
 
 /**
- * Opens the file of a topic, or that of the consumers' positions, which is one of its own so that committing one never waits
- * for an append. @throws as RecordFile.
+ * Opens the file of a topic, or the file of the consumers' positions, which is separate so that a commit never waits for an
+ * append. @throws LogFormatError for a file that this version cannot read.
  */
 export function openFile(folder: string, name: FileName): RecordFile {
-  // What consumers commit may be lost.
+  // Commits of consumers may be lost.
   return new RecordFile(join(folder, `${name}.sqlite`), name === CONSUMERS ? 'NORMAL' : 'FULL')
 }
 
-/** A database for each topic, so that writers of different topics never wait for each other. */
+/** The embedded log. Each topic has its own database, so that writers of different topics never wait for each other. */
 class EmbeddedLog implements EventLog {
   readonly #folder: string
   readonly #retention: Readonly<Record<Topic, number>>
   readonly #options: EmbeddedLogOptions
   readonly #now: () => number
   readonly #files = new Map<FileName, RecordFile>()
-  /** Appends of one topic one after the other, in the order of the calls, however often each waits for a lock. */
-  readonly #pens = new Map<Topic, Promise<unknown>>()
+  /** The last append to each topic. Appends to a topic run in the order of the calls, however long each waits for a lock. */
+  readonly #queues = new Map<Topic, Promise<unknown>>()
   #underWay = 0
   #reportedAt = 0
   #closed: Promise<void> | undefined
@@ -99,9 +99,9 @@ class EmbeddedLog implements EventLog {
 
   append(topic: Topic, values: readonly Uint8Array[]): Promise<number> {
     return this.#use(() => {
-      const before = this.#pens.get(topic) ?? Promise.resolve()
+      const before = this.#queues.get(topic) ?? Promise.resolve()
       const appended = before.then(() => this.#retry(() => this.#appendTo(this.#file(topic), topic, values)))
-      this.#pens.set(
+      this.#queues.set(
         topic,
         appended.catch(() => undefined),
       )
@@ -110,23 +110,23 @@ class EmbeddedLog implements EventLog {
   }
 
   read(topic: Topic, position: number, limit: number, maxBytes = DEFAULT_READ_BYTES): Promise<LogRecord[]> {
-    return this.#look(() => this.#file(topic).read(Math.max(position, 0), Math.max(limit, 0), maxBytes))
+    return this.#query(() => this.#file(topic).read(Math.max(position, 0), Math.max(limit, 0), maxBytes))
   }
 
   last(topic: Topic): Promise<number> {
-    return this.#look(() => this.#file(topic).last)
+    return this.#query(() => this.#file(topic).last)
   }
 
   first(topic: Topic): Promise<number> {
-    return this.#look(() => this.#file(topic).first ?? 0)
+    return this.#query(() => this.#file(topic).first ?? 0)
   }
 
   committed(topic: Topic, consumer: string): Promise<number> {
-    return this.#look(() => this.#file(CONSUMERS).committed(`${topic}/${consumer}`))
+    return this.#query(() => this.#file(CONSUMERS).committed(`${topic}/${consumer}`))
   }
 
   commit(topic: Topic, consumer: string, position: number): Promise<void> {
-    return this.#look(() => {
+    return this.#query(() => {
       const file = this.#file(CONSUMERS)
       file.write(() => {
         file.commit(`${topic}/${consumer}`, position)
@@ -143,7 +143,7 @@ class EmbeddedLog implements EventLog {
     }
   }
 
-  /** At once: whoever starts later takes over, and tells by the fence of the tables. */
+  /** Resolves at once. A process that starts later takes over, and the fence of the tables stops this one. */
   lead(): Promise<Lease> {
     const { signal: lost } = new AbortController()
     return Promise.resolve({ isExclusive: false, lost, release: () => Promise.resolve() })
@@ -170,7 +170,7 @@ class EmbeddedLog implements EventLog {
     return position
   }
 
-  /** What was appended stays appended, whatever becomes of this. */
+  /** Truncates the write-ahead log if it is large. Never throws: the append before it has succeeded. */
   #trim(file: RecordFile): void {
     try {
       const bytes = file.trim()
@@ -189,7 +189,7 @@ class EmbeddedLog implements EventLog {
     }
   }
 
-  #look<T>(action: () => T): Promise<T> {
+  #query<T>(action: () => T): Promise<T> {
     return this.#use(() => this.#retry(action))
   }
 
@@ -203,7 +203,7 @@ class EmbeddedLog implements EventLog {
     return retryWhileBusy(action, this.#options.busyMs)
   }
 
-  /** Runs an action while the log is open, and stays so until it has ended. */
+  /** Runs an action on the open log; `close` waits until it has ended. @throws Error if the log is closed. */
   async #use<T>(action: () => Promise<T>): Promise<T> {
     if (this.#closed !== undefined) throw new Error(`the log in ${this.#folder} is closed`)
     this.#underWay++
@@ -215,7 +215,7 @@ class EmbeddedLog implements EventLog {
   }
 }
 
-/** Runs an action until no other process's lock stops it. @throws what the action throws, after `busyMs` also that. */
+/** Runs an action again while the lock of another process prevents it, for up to `busyMs`. @throws what the action throws. */
 export async function retryWhileBusy<T>(action: () => T, busyMs = BUSY_MS): Promise<T> {
   const deadline = performance.now() + busyMs
   for (let pause = BUSY_STEP_MS; ; pause = Math.min(2 * pause, BUSY_STEP_MAX_MS)) {

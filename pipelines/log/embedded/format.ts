@@ -2,27 +2,27 @@ import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Where earlier versions kept the log, in LMDB. Now a folder of this name stands there: they cannot open it ("Is a directory"), and
- * so never begin a second log beside this one.
+ * The file in which earlier versions kept the log, in LMDB. A folder of this name replaces it: earlier versions cannot open it
+ * ("Is a directory"), so they never start a second log next to this one.
  */
 const OLD_FILE = 'data.mdb'
-/** The old log once all of it is in the new format. */
+/** The name of the old log after its conversion. */
 const CONVERTED = 'data.mdb.converted'
 const LMDB_MAGIC = 0xbe_ef_c0_de
-/** After the head of the first page. */
+/** The offset of the magic number: it follows the header of the first page. */
 const LMDB_MAGIC_AT = 24
 const README = `Headwater keeps the event log of this folder in SQLite (*.sqlite). Versions that kept it in data.mdb cannot read it;
 this folder makes them refuse to start. Do not delete it.
 `
 
-/** Whether the log in a folder is still in the format of earlier versions. */
+/** Returns whether the log in a folder is still in the format of earlier versions. */
 export async function isOldFormat(folder: string): Promise<boolean> {
   const found = await stat(join(folder, OLD_FILE)).catch(missing)
-  // An empty file is a log that was never written.
+  // An empty file is a log without records.
   return found !== undefined && found.isFile() && found.size > 0
 }
 
-/** Whether the file of the old format begins as LMDB's do. Its driver ends the process where it does not. */
+/** Returns whether the file of the old format has LMDB's magic number. LMDB's driver ends the process if it has not. */
 export async function isLmdb(folder: string): Promise<boolean> {
   const file = await open(join(folder, OLD_FILE), 'r')
   try {
@@ -33,7 +33,7 @@ export async function isLmdb(folder: string): Promise<boolean> {
   }
 }
 
-/** Puts the mark in the place of the old log, which is gone from then on: what it held must be on disk elsewhere. */
+/** Replaces the old log with the mark of the new format. This deletes the old log, so its records must be durable elsewhere. */
 export async function markAsNewFormat(folder: string): Promise<void> {
   const mark = join(folder, OLD_FILE)
   const found = await stat(mark).catch(missing)
@@ -49,7 +49,7 @@ export async function markAsNewFormat(folder: string): Promise<void> {
   await rm(join(folder, CONVERTED), { force: true })
 }
 
-/** Resolves when the names in a folder would survive a power cut. */
+/** Makes the names in a folder durable, even across a power failure. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {

@@ -3,20 +3,20 @@ import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } f
 import { coded, StartRefused } from '../../errors.js'
 import type { LogRecord } from '../port.js'
 
-/** "HWlg": tells a file of the log from any other SQLite database. */
+/** "HWlg": distinguishes a file of the log from other SQLite databases. */
 const APPLICATION_ID = 0x48_57_6c_67
-/** Of the tables below. A file with a larger number was written by a later version. */
+/** The version of the tables below. A file with a larger number was written by a later version. */
 export const FORMAT = 1
-/** Blocks are large: at 4 KiB, the default, appends and reads of them take twice as long. */
+/** The page size. With the default of 4 KiB, appending and reading blocks takes twice as long, because they are large. */
 const PAGE_BYTES = 16_384
-/** A write-ahead log over this size is emptied as soon as no reader needs it; below it SQLite's own checkpoints suffice. */
+/** The size above which a write-ahead log is truncated as soon as no reader needs it; below it SQLite's checkpoints suffice. */
 const WAL_BYTES = 64 * 2 ** 20
-/** Of each append, beyond twice the batch: so a backlog of expired records shrinks, and no append takes long. */
+/** Expired records that an append drops in addition to twice its own: a backlog shrinks, and no append takes long. */
 const DROP_PER_APPEND = 16
 /** SQLite's primary result codes. */
 const [BUSY, LOCKED, PROTOCOL] = [5, 6, 15]
 
-/** FULL: a commit is on disk when it returns. NORMAL: a power cut may take the latest ones, and nothing else. */
+/** FULL: a commit is durable when it returns. NORMAL: a power failure may lose the latest commits, and nothing else. */
 export type Synchronous = 'FULL' | 'NORMAL'
 
 const pragmas = (synchronous: Synchronous): string => `
@@ -34,7 +34,7 @@ const SCHEMA = `
   PRAGMA user_version = ${String(FORMAT)};
 `
 
-/** The rows from a position on, as many as fit: `before` is what the rows before one take. */
+/** Selects the rows from a position on that fit into a number of bytes: `before` is the size of the rows before a row. */
 const READ = `
   SELECT position, time, value FROM records WHERE position >= ?1 AND position <= (
     SELECT max(position) FROM (
@@ -44,18 +44,18 @@ const READ = `
     ) WHERE before < ?3
   ) ORDER BY position`
 
-/** A file of the log holds something else, or was written by a later version: starting again does not help. */
+/** Thrown for a file that is not a file of the log, or that a later version wrote. A restart does not help. */
 export class LogFormatError extends coded('HW_LOG_FORMAT', StartRefused) {}
 
-/** Whether another connection has the file locked just now, so that the same call may succeed a moment later. */
+/** Returns whether an error means that another connection holds a lock, so that the same call may succeed later. */
 export function isBusy(error: unknown): boolean {
   if (!(error instanceof Error && 'errcode' in error)) return false
   return [BUSY, LOCKED, PROTOCOL].includes(Number(error.errcode) & 0xff)
 }
 
 /**
- * Holds an empty file for this process, as SQLite's lock of writers on it, until it is let go or the process ends in any way.
- * Nothing is ever written to it. @returns what lets it go; undefined where another process holds it.
+ * Locks an empty file for this process with SQLite's write lock, until it is released or the process ends in any way. Writes
+ * nothing to the file. @returns a function that releases it; undefined if another process holds it.
  */
 export function holdFile(path: string): (() => void) | undefined {
   const db = new DatabaseSync(path, { timeout: 0 })
@@ -72,16 +72,16 @@ export function holdFile(path: string): (() => void) | undefined {
 }
 
 /**
- * A SQLite database in WAL mode that holds the records of one topic, and positions of consumers. Every method is one
- * transaction, returns at once, and throws where another process holds the lock that it needs (see isBusy). Nothing else in a
- * process that uses it may open its file: on POSIX, closing any descriptor of a file takes all locks that the process has on it.
+ * A SQLite database in WAL mode with the records of one topic, and positions of consumers. Every method is one transaction,
+ * returns at once, and throws if another process holds the lock that it needs (see `isBusy`). Other code in the same process must
+ * not open the file: on POSIX, closing any descriptor of a file releases all locks that the process has on it.
  */
 export class RecordFile {
   readonly path: string
   readonly #db: DatabaseSyncInstance
   readonly #statements = new Map<string, StatementSyncInstance>()
 
-  /** Opens and, where it is missing, creates the file. @throws LogFormatError for a file that this version cannot read. */
+  /** Opens the file, and creates it if it is missing. @throws LogFormatError for a file that this version cannot read. */
   constructor(path: string, synchronous: Synchronous = 'FULL') {
     this.path = path
     this.#db = new DatabaseSync(path, { timeout: 0 })
@@ -106,7 +106,7 @@ export class RecordFile {
     return this.#number('SELECT min(position) AS n FROM records')
   }
 
-  /** Runs an action in a write transaction: what it wrote is on disk when this returns, or nothing of it was written. */
+  /** Runs an action in a write transaction. Its writes are committed when this returns, and rolled back if it throws. */
   write<T>(action: () => T): T {
     this.#db.exec('BEGIN IMMEDIATE')
     try {
@@ -114,23 +114,23 @@ export class RecordFile {
       this.#db.exec('COMMIT')
       return result
     } catch (error) {
-      // After some errors SQLite has rolled back by itself.
+      // After some errors SQLite has already rolled back.
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
       throw error
     }
   }
 
-  /** Takes the lock of writers, until `close`: nobody else writes, and what this connection writes is never committed. */
+  /** Takes the write lock until `close`. No other connection can write, and writes of this one are never committed. */
   lock(): void {
     this.#db.exec('BEGIN IMMEDIATE')
   }
 
-  /** Only within `write`. */
+  /** Inserts a record. Call only within `write`. */
   insert(position: number, time: number, value: Uint8Array): void {
     this.#prepared('INSERT INTO records VALUES (?, ?, ?)').run(position, time, value)
   }
 
-  /** Only within `write`: drops the oldest records if they are older than `before`, a bounded number, and never the newest. */
+  /** Drops a bounded number of the oldest records if they are older than `before`, never the newest. Call only within `write`. */
   dropExpired(before: number, appended: number): void {
     if (!Number.isFinite(before)) return
     const oldest = this.#prepared('SELECT position, time FROM records ORDER BY position LIMIT ?').all(
@@ -142,7 +142,7 @@ export class RecordFile {
     if (expired !== undefined) this.#prepared('DELETE FROM records WHERE position <= ?').run(expired.position)
   }
 
-  /** Returns up to `limit` records and about `maxBytes`, at least one record where there is one. */
+  /** Returns up to `limit` records and about `maxBytes`, but at least one record if there is one. */
   read(position: number, limit: number, maxBytes: number): LogRecord[] {
     return this.#prepared(READ).all(position, limit, Math.max(1, maxBytes)) as LogRecord[]
   }
@@ -151,19 +151,19 @@ export class RecordFile {
     return this.#number('SELECT position AS n FROM consumers WHERE name = ?', consumer) ?? -1
   }
 
-  /** Only within `write`. */
+  /** Stores the position of a consumer. Call only within `write`. */
   commit(consumer: string, position: number): void {
     this.#prepared('INSERT OR REPLACE INTO consumers VALUES (?, ?)').run(consumer, position)
   }
 
   /**
-   * Empties the write-ahead log where it has become large, which a reader that is always there prevents.
-   * @returns its size in bytes.
+   * Truncates the write-ahead log if it is large and no reader needs it.
+   * @returns its size in bytes afterwards.
    */
   trim(): number {
     const size = this.#walBytes()
     if (size < WAL_BYTES) return size
-    // Answers that it is busy instead of throwing.
+    // While readers need it, this returns a row that says so, and does not throw.
     this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
     return this.#walBytes()
   }
@@ -173,7 +173,7 @@ export class RecordFile {
   }
 
   #refuseOther(): void {
-    // First, for another process may write all three just now, in one transaction.
+    // Read first: another process may be writing all three, in one transaction.
     const isEmpty = this.#number('SELECT count(*) AS n FROM sqlite_schema') === 0
     const [id, format] = [this.#pragma('application_id'), this.#pragma('user_version')]
     if (!isEmpty && id !== APPLICATION_ID)

@@ -15,25 +15,25 @@ import { isBusy, RecordFile } from './record-file.js'
 
 type Store = Database<Buffer, Buffer>
 
-/** Held by the process that converts. */
+/** The file that the converting process keeps locked. */
 const LOCK_FILE = 'upgrade.sqlite'
-/** How far it is, for those who wait. */
+/** The progress of the conversion, for processes that wait for it. */
 const PROGRESS_FILE = 'upgrade.json'
-/** What earlier versions, and this one meanwhile, leave beside the log. */
+/** Files that earlier versions and the conversion leave next to the log. */
 const LEFT_OVER = ['lock.mdb', PROGRESS_FILE, LOCK_FILE, `${LOCK_FILE}-wal`, `${LOCK_FILE}-shm`]
 
 const WAIT_STEP_MS = 200
 const REPORT_EVERY_MS = 5_000
-/** Of records, in one transaction. */
+/** The maximum size of the records that one transaction copies. */
 const BATCH_BYTES = 8 * 2 ** 20
 const BATCH_RECORDS = 1_000
-/** The old format: each value is preceded by the time at which it was appended, unix milliseconds, big endian. */
+/** In the old format the time of the append precedes each value: Unix milliseconds, big-endian. */
 const TIME_BYTES = 8
 
 /**
- * Converts a log from LMDB, the format of earlier versions. One process does, the others wait for it. What has been converted is
- * on disk, so that a conversion that was interrupted goes on where it was; the old file is replaced when all of it is.
- * @throws where the old log is damaged, or there is no room for both.
+ * Converts a log from LMDB, the format of earlier versions. One process converts, the others wait for it. Converted records are
+ * durable, so that an interrupted conversion continues where it stopped. The old file is replaced at the end.
+ * @throws Error if the old log is damaged, or if there is not enough disk space for both.
  */
 export async function upgrade(folder: string, options: EmbeddedLogOptions): Promise<void> {
   const report = reporter(folder, options)
@@ -105,12 +105,12 @@ async function openOld(folder: string): Promise<RootDatabase<Buffer, Buffer>> {
   })
 }
 
-/** Undefined for a topic that was never written. */
+/** Opens the store of a topic; undefined for a topic without records. */
 function storeOf(root: RootDatabase<Buffer, Buffer>, name: string): Store | undefined {
   return root.openDB(name, { encoding: 'binary', keyEncoding: 'binary' })
 }
 
-/** Processes of an earlier version would go on writing to the old file: waits until none has it open. */
+/** Waits until no process of an earlier version has the old file open, because it would continue to write to it. */
 async function untilAlone(
   root: RootDatabase<Buffer, Buffer>,
   folder: string,
@@ -132,13 +132,13 @@ async function untilAlone(
   }
 }
 
-/** Process ids, from a table whose first line is a heading. */
+/** Returns the process ids of the readers, from a table whose first line is a heading. */
 function readersOf(root: RootDatabase<Buffer, Buffer>): number[] {
   const [, ...lines] = root.readerList().split('\n')
   return lines.map((line) => Number.parseInt(line, 10)).filter((pid) => Number.isInteger(pid))
 }
 
-/** Copies a topic, a batch at a time. @returns how many records each batch had; the first what was copied before. */
+/** Copies a topic in batches. Yields the number of records of each batch, after the number of records copied by earlier runs. */
 async function* copies(folder: string, topic: Topic, store: Store | undefined): AsyncGenerator<number> {
   const file = await retryWhileBusy(() => openFile(folder, topic))
   try {
@@ -156,7 +156,7 @@ async function* copies(folder: string, topic: Topic, store: Store | undefined): 
       file.trim()
       next = newest.position + 1
       yield records.length
-      // For signals: all of the above is synchronous.
+      // Lets signals be handled: everything above is synchronous.
       await turn()
     }
   } finally {
@@ -194,7 +194,7 @@ function copyConsumers(folder: string, store: Store | undefined): void {
   }
 }
 
-/** Logs progress now and then, and hands it on. */
+/** Returns a function that passes progress to `onUpgrade`, and logs it every few seconds. */
 function reporter(
   folder: string,
   { logger, onUpgrade }: EmbeddedLogOptions,

@@ -1,39 +1,39 @@
 import { hostname } from 'node:os'
 import kafkajs, { type Kafka, type KafkaConfig, type logCreator, type Producer } from 'kafkajs'
-// Not in the driver's public face, whose only reader is a member of a consumer group: see content/decisions/0013.
+// Not part of the driver's public API, whose only reader is a member of a consumer group: see content/decisions/0013.
 import Cluster from 'kafkajs/src/cluster/index.js'
 import defaultSocketFactory from 'kafkajs/src/network/socketFactory.js'
 import type { Logger } from '../../logger.js'
 
-// CommonJS: Node does not see its names.
+// Node cannot import names of this CommonJS module.
 export const { CompressionTypes, ConfigResourceTypes } = kafkajs
 export type { Admin, Consumer, Producer } from 'kafkajs'
 
 export type SaslMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512'
 
-/** How brokers are reached. */
+/** Addresses and credentials of the brokers. */
 export interface KafkaAccess {
-  /** `host:port` each; any one of them tells of the others. */
+  /** `host:port` of one or more brokers, from which the driver learns all others. */
   readonly brokers: readonly string[]
   readonly ssl: boolean
   readonly sasl: { mechanism: SaslMechanism; username: string; password: string } | undefined
 }
 
-/** Tries of one request within the driver. Whoever asked for it tries again, with a longer breath, and says so. */
+/** Retries of one request within the driver. The caller retries after longer pauses, and logs it. */
 const RETRY = { retries: 4, initialRetryTime: 100, maxRetryTime: 1000 }
 const CONNECT_TIMEOUT_MS = 3_000
 const REQUEST_TIMEOUT_MS = 15_000
-/** Leaders are also looked for again after every failure. */
+/** The maximum age of the metadata. It is also refreshed after every failure. */
 const METADATA_MAX_AGE_MS = 60_000
 
-/** The one place that knows the driver: makes its clients. */
+/** Creates clients of the driver; the only code that imports it. */
 export class KafkaClient {
   readonly kafka: Kafka
   readonly #config: KafkaConfig
 
   constructor({ brokers, ssl, sasl }: KafkaAccess, logger: Logger) {
     this.#config = {
-      // So that an operator sees in the group which process is which.
+      // Shows operators which process is which member of a group.
       clientId: `headwater-${hostname()}-${String(process.pid)}`,
       brokers: [...brokers],
       ssl,
@@ -47,18 +47,18 @@ export class KafkaClient {
     this.kafka = new kafkajs.Kafka(this.#config)
   }
 
-  /** An idempotent one: what it sends again after a lost answer the brokers take once. */
+  /** Returns an idempotent producer: brokers store a batch once, even if it is sent again after a lost response. */
   producer(): Producer {
     return this.kafka.producer({
       idempotent: true,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
-      // The driver would try for ever, deaf to a process that is to stop. Who gives up must not use the producer again.
+      // By default the driver retries indefinitely, even while the process stops. After a failure the producer must not be reused.
       retry: RETRY,
     })
   }
 
-  /** Connections to all brokers, for requests that are made one by one. */
+  /** Returns connections to all brokers, for single requests. */
   cluster(): Cluster {
     const { brokers, ssl, sasl, clientId, connectionTimeout, requestTimeout, retry } = this.#config
     return new Cluster({
@@ -74,7 +74,7 @@ export class KafkaClient {
   }
 }
 
-/** The driver calls every lost connection an error; here what matters is said by whoever asked, so it is all `debug`. */
+/** Logs all messages of the driver at level `debug`: it calls every lost connection an error, and callers log what matters. */
 function loggingTo(logger: Logger): logCreator {
   return () =>
     ({ namespace, log }) => {

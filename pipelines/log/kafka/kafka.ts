@@ -10,14 +10,15 @@ import type { EventLog, Lease, LogRecord, Topic } from '../port.js'
 const DEFAULT_READ_BYTES = 16 << 20
 
 export interface KafkaLogOptions extends KafkaAccess {
-  /** What stands before the topics' names, and those of the groups. */
+  /** The prefix of the names of topics and groups. */
   readonly prefix: string
   readonly logger: Logger
 }
 
 /**
- * The log on Kafka. Opens nothing yet: brokers that are away make each call fail, and the next one try again.
- * Positions are Kafka's offsets: consecutive, for each topic has one partition, and neither transactions nor compaction.
+ * Returns the log on Kafka. Connects at the first call; while brokers are unreachable each call fails, and the next one tries
+ * again. Positions are Kafka's offsets: they are consecutive, because each topic has one partition and neither transactions nor
+ * compaction.
  */
 export function openKafkaLog(options: KafkaLogOptions): EventLog {
   return new KafkaLog(options)
@@ -42,7 +43,7 @@ class KafkaLog implements EventLog {
 
   async append(topic: Topic, values: readonly Uint8Array[]): Promise<number> {
     if (values.length === 0) return this.last(topic)
-    await this.#topicsAreThere()
+    await this.#ensureReady()
     return this.#writer.append(this.#nameOf(topic), values)
   }
 
@@ -65,7 +66,7 @@ class KafkaLog implements EventLog {
   }
 
   async committed(topic: Topic, consumer: string): Promise<number> {
-    await this.#topicsAreThere()
+    await this.#ensureReady()
     const name = this.#nameOf(topic)
     const [found] = await this.#admin.fetchOffsets({ groupId: this.#groupOf(consumer), topics: [name] })
     const offset = Number(found?.partitions[0]?.offset ?? -1)
@@ -89,7 +90,7 @@ class KafkaLog implements EventLog {
   }
 
   async lead(consumer: string, signal: AbortSignal): Promise<Lease> {
-    await this.#topicsAreThere()
+    await this.#ensureReady()
     const { logger } = this.#options
     const topic = this.#nameOf('chain')
     const parts = { client: this.#client, topic, group: this.#groupOf(consumer), logger }
@@ -121,7 +122,7 @@ class KafkaLog implements EventLog {
   }
 
   async #reader(topic: Topic): Promise<KafkaReader> {
-    await this.#topicsAreThere()
+    await this.#ensureReady()
     const known = this.#readers.get(topic)
     if (known !== undefined) return known
     const reader = new KafkaReader(this.#client, this.#nameOf(topic))
@@ -129,7 +130,7 @@ class KafkaLog implements EventLog {
     return reader
   }
 
-  #topicsAreThere(): Promise<void> {
+  #ensureReady(): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(new Error('the log is closed'))
     this.#ready ??= this.#prepare().catch((error: unknown) => {
       this.#ready = undefined

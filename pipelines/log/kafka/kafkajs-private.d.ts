@@ -1,4 +1,4 @@
-/** The parts of kafkajs 2.2.4 (pinned) that its own types leave out, as far as they are used here. */
+/** Those parts of kafkajs 2.2.4 (pinned) that this project uses and that its own types leave out. */
 declare module 'kafkajs/src/cluster/index.js' {
   interface FetchedMessage {
     readonly offset: string
@@ -8,7 +8,7 @@ declare module 'kafkajs/src/cluster/index.js' {
   }
 
   interface Broker {
-    /** @throws a KafkaJSError, its `type` the broker's code. */
+    /** @throws KafkaJSError with the broker's code as its `type`. */
     fetch(request: {
       readonly maxWaitTime: number
       readonly minBytes: number

@@ -4,11 +4,11 @@ import type { Consumer, KafkaClient } from './client.js'
 import { type Lease, PARTITION } from '../port.js'
 import type { Logger } from '../../logger.js'
 
-/** After so long without a sign of life another member takes over; brokers take no less than 6 s by default. */
+/** The time without heartbeats after which another member takes over. By default brokers accept no less than 6 s. */
 const SESSION_MS = 6_000
 const HEARTBEAT_MS = 1_000
-/** How often the driver looks up while it has nothing to fetch. */
-const LOOK_MS = 250
+/** The maximum time that a broker holds back an empty fetch response, and so the longest pause between heartbeats. */
+const FETCH_WAIT_MS = 250
 const RETRY_MS = 1_000
 
 export interface LeaseParts {
@@ -19,8 +19,8 @@ export interface LeaseParts {
 }
 
 /**
- * Membership of a consumer group on a topic of one partition: the member that is assigned it leads, the others stand by. It
- * fetches nothing, for readers read by position; the group is what chooses, and what lag monitors look at.
+ * A membership of a consumer group on a topic with one partition. The member that the partition is assigned to leads, the others
+ * stand by. It fetches nothing, because readers read by position: the group only elects the leader, and serves lag monitors.
  */
 export class KafkaLease implements Lease {
   readonly isExclusive = true
@@ -38,8 +38,8 @@ export class KafkaLease implements Lease {
       sessionTimeout: SESSION_MS,
       rebalanceTimeout: SESSION_MS,
       heartbeatInterval: HEARTBEAT_MS,
-      maxWaitTimeInMs: LOOK_MS,
-      // A member that failed is replaced by a new one: see `take`.
+      maxWaitTimeInMs: FETCH_WAIT_MS,
+      // `take` replaces a member that failed with a new one.
       retry: { restartOnFailure: () => Promise.resolve(false) },
     })
     const { GROUP_JOIN, CRASH, STOP } = this.#consumer.events
@@ -48,13 +48,13 @@ export class KafkaLease implements Lease {
       this.#consumer.on(GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
         this.#consumer.pause([{ topic }])
         const assigned = (memberAssignment[topic] ?? []).length > 0
-        // Under a new name it was out of the group meanwhile, and another may have led: so also where it is chosen again.
+        // A new member id means that it had left the group, and another member may have led, even if it is elected again.
         if (leader !== undefined && !(assigned && memberId === leader)) this.#lose()
         if (!assigned) return
         leader ??= memberId
         resolve()
       })
-      // While the group is shared out anew nobody knows who leads: the one that did goes on, and is fenced where it should not.
+      // During a rebalance the leader is unknown: the previous one continues, and the fence stops it if it should not.
       for (const event of [CRASH, STOP])
         this.#consumer.on(event, () => {
           this.#lose()
@@ -62,7 +62,7 @@ export class KafkaLease implements Lease {
     })
   }
 
-  /** Resolves when this process leads. @throws the signal's reason when it aborts. */
+  /** Joins the group, and resolves when this process leads. @throws the signal's reason when it aborts. */
   static async take(parts: LeaseParts, signal: AbortSignal): Promise<KafkaLease> {
     for (;;) {
       signal.throwIfAborted()
@@ -84,10 +84,10 @@ export class KafkaLease implements Lease {
     return this.#lost.signal
   }
 
-  /** Tells the brokers how far the group is. Never rejects. */
+  /** Commits the position of the group. Never rejects. */
   async commit(position: number): Promise<void> {
     const { topic, logger } = this.#parts
-    // Kafka's way: the offset of the next one to read.
+    // Kafka expects the offset of the next record to read.
     const offsets = [{ topic, partition: PARTITION, offset: String(position + 1) }]
     await this.#consumer.commitOffsets(offsets).catch((error: unknown) => {
       logger.debug({ err: error }, 'could not commit the offset for lag monitors')

@@ -3,33 +3,33 @@ import { type LogRecord, PARTITION } from '../port.js'
 
 type Cluster = ReturnType<KafkaClient['cluster']>
 
-/** What a reader that waited for one event is given with it. */
+/** The maximum size of the records that a fetch brings after waiting for the first of them. */
 const WAIT_BYTES = 4 << 20
-/** Less than the driver gives a request. */
+/** The longest wait of a fetch: less than the driver's request timeout. */
 const LONGEST_WAIT_MS = 5_000
 const OUT_OF_RANGE = 'OFFSET_OUT_OF_RANGE'
 
-/** Where a topic begins and ends: the offset of its first record and the one that the next will have. */
+/** The offsets of the first record of a topic and of the next one to be appended. */
 export interface Bounds {
   readonly first: number
   readonly end: number
 }
 
-/** Reads one topic, by offset, over connections of its own: a broker answers those of one connection one after the other. */
+/** Reads one topic by offset, over its own connections: a broker answers the requests of one connection one after another. */
 export class KafkaReader {
   readonly #cluster: Cluster
   readonly #topic: string
   #connected: Promise<void> | undefined
-  /** What the last fetch brought and nobody has read yet, for the broker sends a batch whole: all from `from` on. */
+  /** Records of the last fetch that were not read yet, all those from `from` on: brokers send whole batches only. */
   #window: { readonly from: number; readonly records: readonly LogRecord[] } = { from: 0, records: [] }
-  #pen: Promise<unknown> = Promise.resolve()
+  #queue: Promise<unknown> = Promise.resolve()
 
   constructor(client: KafkaClient, topic: string) {
     this.#cluster = client.cluster()
     this.#topic = topic
   }
 
-  /** Records from an offset on, in order: those that are there. */
+  /** Returns the records that exist from an offset on, in order. */
   read(position: number, limit: number, maxBytes: number): Promise<LogRecord[]> {
     return this.#inTurn(async () => {
       const held = this.#fromWindow(position, limit, maxBytes)
@@ -39,7 +39,7 @@ export class KafkaReader {
     })
   }
 
-  /** Resolves when there is a record at `position` or later, which then is here already, or after `timeoutMs` (5 s at most). */
+  /** Waits until a record at `position` or later is fetched, for up to `timeoutMs` (at most 5 s). */
   wait(position: number, timeoutMs: number): Promise<void> {
     return this.#inTurn(async () => {
       const { from, records } = this.#window
@@ -52,7 +52,7 @@ export class KafkaReader {
   }
 
   async bounds(): Promise<Bounds> {
-    return this.#asking(async () => {
+    return this.#request(async () => {
       const partitions = [{ partition: PARTITION }]
       const [first, end] = await Promise.all(
         [true, false].map(async (fromBeginning) => {
@@ -85,7 +85,7 @@ export class KafkaReader {
       if (bytes >= maxBytes) break
     }
     const from = (records.at(-1)?.position ?? position - 1) + 1
-    // Read once, as a rule: what is behind the reader must not stay in memory.
+    // Records are usually read once: those before the reader must not stay in memory.
     this.#window = { from, records: this.#window.records.slice(start + records.length) }
     return records
   }
@@ -96,14 +96,14 @@ export class KafkaReader {
     } catch (error) {
       if (!isOutOfRange(error)) throw error
       const { first, end } = await this.bounds()
-      // Before what retention has left: skipped. Beyond the end: nothing yet.
+      // Records before `first` were dropped by retention: skip them. Beyond the end there is nothing yet.
       if (position >= first || first >= end) return []
       return this.#fetchAt(first, maxBytes, 0)
     }
   }
 
   async #fetchAt(position: number, maxBytes: number, waitMs: number): Promise<LogRecord[]> {
-    return this.#asking(async () => {
+    return this.#request(async () => {
       const leader = Object.keys(this.#cluster.findLeaderForPartitions(this.#topic, [PARTITION]))[0]
       if (leader === undefined) throw new Error(`no broker is the leader of topic ${this.#topic}`)
       const broker = await this.#cluster.findBroker({ nodeId: leader })
@@ -130,13 +130,13 @@ export class KafkaReader {
     })
   }
 
-  /** Connects where that is still to be done, and looks for the topic's leader again after whatever went wrong. */
-  async #asking<T>(ask: () => Promise<T>): Promise<T> {
+  /** Sends requests, after connecting if necessary. Reconnects, and finds the leader of the topic again, after every failure. */
+  async #request<T>(send: () => Promise<T>): Promise<T> {
     this.#connected ??= this.#connect()
     try {
       await this.#connected
       await this.#cluster.refreshMetadataIfNecessary()
-      return await ask()
+      return await send()
     } catch (error) {
       if (!isOutOfRange(error)) await this.#forgetConnections()
       throw error
@@ -155,8 +155,8 @@ export class KafkaReader {
   }
 
   #inTurn<T>(action: () => Promise<T>): Promise<T> {
-    const done = this.#pen.then(action)
-    this.#pen = done.catch(() => undefined)
+    const done = this.#queue.then(action)
+    this.#queue = done.catch(() => undefined)
     return done
   }
 }

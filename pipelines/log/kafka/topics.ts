@@ -4,60 +4,60 @@ import { type Admin, ConfigResourceTypes } from './client.js'
 import { RETENTION_MS, type Topic, TOPICS } from '../port.js'
 
 /**
- * The longest batch of events: a block of the largest size (8 MB), what its inputs spend, and the blocks that go with it. It
- * is a setting of the topic and overrides the broker's 1 MB, so a broker with its defaults takes it, whole: see
- * content/decisions/0013 on why blocks are not cut into pieces.
+ * The maximum size of a batch of events: a block of the largest size (8 MB) with the outputs that its inputs spend, and the other
+ * blocks of the batch. It is a setting of the topic, which overrides the broker's limit of 1 MB, so a broker with default settings
+ * accepts it. content/decisions/0013 explains why blocks are not split.
  */
 export const MAX_BATCH_BYTES = 64 << 20
-/** Kafka deletes whole segments, and none that is still written to. */
+/** The maximum time span of a segment: Kafka deletes whole segments only, and never the one that is being written. */
 const SEGMENT_MS = 3_600_000
-const MOST_REPLICAS = 3
-/** How long new topics are looked for on a broker, and how long between: a starved cluster takes this long. */
-const MAKING_MS = 60_000
-const LOOK_AGAIN_MS = 100
-/** The time that the driver gives a broker to make topics, which it goes on to do after it. */
+const MAX_REPLICAS = 3
+/** The maximum wait for new topics to appear on a broker, and the interval between checks: an overloaded cluster takes long. */
+const CREATE_MS = 60_000
+const RETRY_MS = 100
+/** The time after which the driver ends a request to create topics; the broker continues to create them. */
 const ATTEMPT_MS = 30_000
-/** Types of errors that say that topics are being made. */
-const BEING_MADE: ReadonlySet<unknown> = new Set([
+/** Types of errors while topics are being created. */
+const BEING_CREATED: ReadonlySet<unknown> = new Set([
   'UNKNOWN_TOPIC_OR_PARTITION',
   'LEADER_NOT_AVAILABLE',
   'REQUEST_TIMED_OUT',
 ])
 
-/** The topics of the broker cannot carry the log; the message says which setting to change. */
+/** Thrown for topics that cannot contain the log; the message names the setting to change. */
 class WrongTopic extends coded('HW_TOPIC_INVALID') {}
 
 /**
- * Makes the topics that are missing: one partition each, for order is the point of the log; three replicas where there are
- * as many brokers, of which two must have an event before it counts as written. Resolves when the broker that is asked knows
- * them: it may be the last to hear of what the controller has made, and the driver does not ask again.
- * @throws WrongTopic for one that is there, and is none that the log can be on.
+ * Creates missing topics, with one partition to keep the order of events, and with three replicas if there are as many brokers,
+ * two of which must have an event before it counts as written. Resolves when the broker that the driver asks knows the topics: it
+ * may be the last to learn what the controller has created, and the driver does not retry.
+ * @throws WrongTopic for an existing topic that cannot contain the log.
  */
 export async function ensureTopics(admin: Admin, nameOf: (topic: Topic) => string): Promise<void> {
-  const end = performance.now() + MAKING_MS
+  const end = performance.now() + CREATE_MS
   for (;;) {
     try {
-      await makeMissing(admin, nameOf)
+      await createMissing(admin, nameOf)
       return await refuseWrong(admin, nameOf)
     } catch (error) {
-      if (!areBeingMade(error) || performance.now() > end) throw error
-      await sleep(LOOK_AGAIN_MS)
+      if (!areBeingCreated(error) || performance.now() > end) throw error
+      await sleep(RETRY_MS)
     }
   }
 }
 
-/** The driver has one error for several topics, with one for each of them. */
-function areBeingMade(error: unknown): boolean {
+/** Returns whether an error only means that topics are being created. For several topics the driver nests an error for each. */
+function areBeingCreated(error: unknown): boolean {
   const { errors = [error] } = error as { readonly errors?: readonly unknown[] }
-  return errors.every((each) => BEING_MADE.has((each as { readonly type?: unknown }).type))
+  return errors.every((each) => BEING_CREATED.has((each as { readonly type?: unknown }).type))
 }
 
-async function makeMissing(admin: Admin, nameOf: (topic: Topic) => string): Promise<void> {
+async function createMissing(admin: Admin, nameOf: (topic: Topic) => string): Promise<void> {
   const there = new Set(await admin.listTopics())
   const missing = TOPICS.filter((topic) => !there.has(nameOf(topic)))
   if (missing.length === 0) return
   const { brokers } = await admin.describeCluster()
-  const replicationFactor = Math.min(brokers.length, MOST_REPLICAS)
+  const replicationFactor = Math.min(brokers.length, MAX_REPLICAS)
   await admin.createTopics({
     timeout: ATTEMPT_MS,
     waitForLeaders: true,
@@ -80,10 +80,10 @@ function settingsOf(topic: Topic, replicas: number): Record<string, string> {
     'retention.ms': Number.isFinite(kept) ? String(kept) : '-1',
     'retention.bytes': '-1',
     'max.message.bytes': String(MAX_BATCH_BYTES),
-    // As the producer sends it.
+    // Stored as the producer compressed it.
     'compression.type': 'producer',
-    'min.insync.replicas': replicas < MOST_REPLICAS ? '1' : '2',
-    // A replica that lags must not become the log: what it lacks was acknowledged.
+    'min.insync.replicas': replicas < MAX_REPLICAS ? '1' : '2',
+    // A replica that lags must not become the leader: it lacks acknowledged events.
     'unclean.leader.election.enable': 'false',
     ...(Number.isFinite(kept) ? { 'segment.ms': String(Math.min(kept, SEGMENT_MS)) } : {}),
   }

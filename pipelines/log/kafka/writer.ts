@@ -2,28 +2,28 @@ import { CompressionTypes, type KafkaClient, type Producer } from './client.js'
 import { PARTITION } from '../port.js'
 
 /**
- * Appends to topics. Delivery: a batch is one record batch of Kafka, so it is there whole, once and in order, or not at all:
- * the producer is idempotent, and acknowledged by all replicas that are in step. After an error nobody knows which; what was
- * sent may even come later. So the events themselves carry epoch and sequence, and readers drop what comes twice or too late.
+ * Appends to topics. Delivery: a batch is one record batch of Kafka, so it is written once, completely and in order, or not at
+ * all: the producer is idempotent, and all in-sync replicas acknowledge. After an error the outcome is unknown; the batch may even
+ * arrive later. Therefore each event contains its epoch and sequence, and readers drop events that arrive twice or too late.
  */
 export class KafkaWriter {
   readonly #client: KafkaClient
   #producer: Promise<Producer> | undefined
-  #pen: Promise<unknown> = Promise.resolve()
+  #queue: Promise<unknown> = Promise.resolve()
 
   constructor(client: KafkaClient) {
     this.#client = client
   }
 
-  /** @returns the offset of the last value. */
+  /** Appends values to a topic. @returns the offset of the last one. */
   append(topic: string, values: readonly Uint8Array[]): Promise<number> {
-    const written = this.#pen.then(() => this.#send(topic, values))
-    this.#pen = written.catch(() => undefined)
+    const written = this.#queue.then(() => this.#send(topic, values))
+    this.#queue = written.catch(() => undefined)
     return written
   }
 
   async close(): Promise<void> {
-    await this.#pen
+    await this.#queue
     await this.#forget()
   }
 
@@ -44,7 +44,7 @@ export class KafkaWriter {
         throw new Error(`the brokers did not return the offset in ${topic}`)
       return Number(written.baseOffset) + values.length - 1
     } catch (error) {
-      // Its numbering may now be one behind the broker's: the next batch would be taken for this one, and dropped.
+      // The producer's sequence may now be behind the broker's, which would drop the next batch as a duplicate of this one.
       await this.#forget()
       throw error
     }
