@@ -66,19 +66,19 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Runs a command of the operator and exits with the status that it returns, with 2 for StartRefused (invalid options or
- * settings, nothing to do), or with `failed` for any other error.
+ * Runs a command of the operator and exits with the status that it returns, or with the one that `statusOf` returns for its
+ * error, which is printed.
  */
 export async function runCommand(
   name: string,
   command: () => Promise<number>,
-  failed: number,
+  statusOf: (error: unknown) => number,
 ): Promise<never> {
   try {
     process.exitCode = await command()
   } catch (error) {
     report(name, error)
-    process.exitCode = error instanceof StartRefused ? 2 : failed
+    process.exitCode = statusOf(error)
   }
   // Connections that a driver left open would keep the process alive for some seconds.
   process.exit()

@@ -21,7 +21,7 @@ Compares the index with the node. Exit status: 0 no difference, 1 differences, 2
   --seed TEXT     selects the sample (default: random; the report contains it)
   --check NAME    runs only this check (may be repeated): ${Object.keys(CHECKS).join(', ')}`
 
-await runCommand('audit', main, 2)
+await runCommand('audit', main, () => 2)
 
 async function main(): Promise<number> {
   const options = { node: { type: 'string' }, json: { type: 'boolean' }, sample: { type: 'string' } } as const

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { StartRefused, UsageError } from '../../pipelines/errors.js'
+import { UsageError } from '../../pipelines/errors.js'
 import { CannotReplay, mergeCopies, replay } from '../../pipelines/materialize/rebuild/replay.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { servingDatabase } from '../../pipelines/tables/serving.js'
-import { loadConfig } from '../config.js'
+import { ConfigError, loadConfig } from '../config.js'
 import { presentEngineUrl } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
 import { runCommand } from '../lifecycle.js'
@@ -25,7 +25,9 @@ npm run replay -- --into NAME
 Builds a second database NAME from the whole log, while the first one serves and is written. When both are level, explorers
 and materializer go over to NAME in one step; the first one stays. If it is interrupted, the same command continues.`
 
-await runCommand('replay', main, 1)
+await runCommand('replay', main, (error) =>
+  [CannotReplay, ConfigError, UsageError].some((kind) => error instanceof kind) ? 2 : 1,
+)
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -46,7 +48,7 @@ async function main(): Promise<number> {
   const config = loadConfig()
   const url = await presentEngineUrl(config)
   if (url === undefined)
-    throw new StartRefused('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
+    throw new CannotReplay('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
   const named = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 3_600_000 })
   const logger = createLogger('replay', 'warn')
   const log = await openEventLog(config, logger)
