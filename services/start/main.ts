@@ -71,13 +71,13 @@ async function portFor({ host }: Config, port: number, what: string): Promise<nu
   return port
 }
 
-/** Asks until a good answer is what is waited for: true; false when it is over before. */
+/** Requests a URL until it returns a success whose body is accepted. @returns false if `over` is aborted before. */
 async function answers(url: string, over: AbortSignal, isReady: (body: string) => boolean): Promise<boolean> {
   while (!over.aborted) {
-    const body = await fetch(url, { signal: AbortSignal.any([over, AbortSignal.timeout(5000)]) })
-      .then((response) => (response.ok ? response.text() : undefined))
-      .catch(() => undefined)
-    if (body !== undefined && isReady(body)) return true
+    const isGood = await fetch(url, { signal: AbortSignal.any([over, AbortSignal.timeout(5000)]) })
+      .then(async (response) => response.ok && isReady(await response.text()))
+      .catch(() => false)
+    if (isGood) return true
     await sleep(LOOK_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
   }
   return false
