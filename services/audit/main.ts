@@ -44,11 +44,11 @@ async function main(): Promise<number> {
   if (!Number.isInteger(sample) || sample < 1 || sample > 100_000)
     throw new UsageError('--sample must be an integer from 1 to 100000')
   const patience = Number(values.patience ?? 10)
-  if (!(patience >= 0 && patience <= 3600)) throw new UsageError('--patience is a number from 0 to 3600')
+  if (!(patience >= 0 && patience <= 3600)) throw new UsageError('--patience must be a number from 0 to 3600')
   const names = values.check ?? Object.keys(CHECKS)
   const unknown = names.find((name) => !Object.hasOwn(CHECKS, name))
   if (unknown !== undefined)
-    throw new UsageError(`--check is one of ${Object.keys(CHECKS).join(', ')}, not '${unknown}'`)
+    throw new UsageError(`--check must be one of ${Object.keys(CHECKS).join(', ')}, got '${unknown}'`)
   const checks = Object.fromEntries(Object.entries(CHECKS).filter(([name]) => names.includes(name)))
   const progress = new Progress(process.stderr)
   const report = await run({

@@ -1,14 +1,14 @@
 /**
- * The engine's own process: ClickHouse's `local` main out of libchdb, told to listen and then to read a pipe until it ends.
- * Arguments are ClickHouse's. Whoever holds this process's standard input holds the engine: when that ends (or its holder
- * dies), ClickHouse shuts down cleanly.
+ * The process of the engine: the `local` main of ClickHouse from libchdb, with a query that starts the HTTP listener and then
+ * reads a pipe until its end. The arguments are those of ClickHouse. When standard input of this process ends, because the
+ * parent closes it or dies, ClickHouse shuts down cleanly.
  */
 import { closeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { DataType, load, open } from 'ffi-rs'
 
-/** ClickHouse waits 5 s for requests under way; what takes longer than this hangs. */
+/** ClickHouse waits 5 s for requests in progress. A shutdown that takes longer than this hangs. */
 const SHUTDOWN_DEADLINE_MS = 20_000
 
 function libraryPath(): string {
@@ -19,8 +19,8 @@ function libraryPath(): string {
 }
 
 /**
- * A pipe of the kernel's own. Node gives its children a socket for standard input, which ClickHouse cannot open by name, and
- * a named pipe would leave it hanging if the parent died before it was opened.
+ * Makes an anonymous pipe with the system call. Node gives its children a socket as standard input, which ClickHouse cannot open
+ * by name, and with a named pipe it would hang if the parent died before opening it.
  */
 function makePipe(): { readEnd: number; writeEnd: number } {
   open({ library: 'process', path: '' })
@@ -49,7 +49,7 @@ function shutDown(): void {
 process.stdin.on('end', shutDown).on('error', shutDown).resume()
 
 const query = `SYSTEM START LISTEN HTTP; SELECT count() FROM file('/dev/fd/${String(readEnd)}', LineAsString)`
-// ClickHouse skips the first argument. In a thread of its own, for it blocks until the pipe ends.
+// ClickHouse skips the first argument. It runs in a thread of its own because it blocks until the pipe ends.
 const args = ['clickhouse', ...process.argv.slice(2), `--query=${query}`]
 open({ library: 'chdb', path: libraryPath() })
 await load({
@@ -60,5 +60,5 @@ await load({
   paramsValue: [args.length, args],
   runInNewThread: true,
 })
-// It returns by itself only where it could not run; what hindered it is on standard error.
+// Without a shutdown request it returns only if it could not run; the reason is on standard error.
 process.exit(requested ? 0 : 1)

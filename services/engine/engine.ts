@@ -12,7 +12,7 @@ import { engineSettings, type Settings } from './settings.js'
 
 const HOST = '127.0.0.1'
 const START_DEADLINE_MS = 60_000
-/** Longer than the child's own deadline, so that this is needed only where the child itself hangs. */
+/** Longer than the deadline in the child, so that it applies only if the child hangs. */
 const STOP_DEADLINE_MS = 25_000
 const LOOK_AGAIN_MS = 30
 const PORT_ATTEMPTS = 5
@@ -20,31 +20,31 @@ const LOOK_FOR_LOST_MS = 500
 const ANSWER_MS = 2_000
 
 export interface EngineOptions {
-  /** The engine's own folder; made where it is missing, kept at stop. */
+  /** The folder of the engine's data. Created if it is missing, kept when the engine stops. */
   readonly dataDir: string
-  /** Unset: a free one. */
+  /** Not set: a free port. */
   readonly httpPort?: number
-  /** Unset: half of the machine's memory, 3 GiB at most. */
+  /** Not set: half of the machine's memory, at most 3 GiB. */
   readonly memoryBytes?: number
-  /** How long to wait for another engine on the folder to be gone; 0 by default. */
+  /** The time to wait for another engine on the folder to exit, in milliseconds; 0 by default. */
   readonly lockWaitMs?: number
   readonly logger?: Logger
-  /** Of the server's configuration, beside the usual ones. */
+  /** Additional settings of the server's configuration. */
   readonly settings?: Settings & { readonly macros?: Settings }
 }
 
 export interface Engine {
   readonly url: string
   readonly pid: number
-  /** Ends the engine cleanly, after the requests under way; by force if that takes too long. */
+  /** Stops the engine cleanly after the requests in progress, and kills it if that takes too long. */
   stop(): Promise<void>
-  /** Resolves when the process is gone, for whatever reason, with what it said last. */
+  /** Resolves when the process has exited, for whatever reason, with its last output. */
   readonly exited: Promise<string>
 }
 
 /**
- * Starts ClickHouse as a child process and resolves when it answers. It ends with this process, however this one ends.
- * @throws FolderInUse, PortTaken, or an Error with what the engine said.
+ * Starts ClickHouse as a child process and resolves when it responds. It exits with this process, however this one exits.
+ * @throws FolderInUse, PortTaken, or an Error with the output of the engine.
  */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const patience = Date.now() + (options.lockWaitMs ?? 0)
@@ -68,7 +68,7 @@ async function startOnce(options: EngineOptions, httpPort: number): Promise<Engi
     [childScript(), ...(await childArguments(options, dataDir, httpPort))],
     {
       stdio: ['pipe', 'ignore', 'pipe'],
-      // Out of the terminal's group: Ctrl-C reaches the services first, and the engine when they are done.
+      // Not in the process group of the terminal: Ctrl-C stops the services first, and the engine after them.
       detached: true,
     },
   )
@@ -96,7 +96,7 @@ async function startOnce(options: EngineOptions, httpPort: number): Promise<Engi
   return { url, pid: child.pid, exited, stop: () => stopChild(child, exited) }
 }
 
-/** Ends an engine that takes for written what its disk refused, before it does away with what it still has. */
+/** Kills an engine that has acknowledged writes which its disk refused, before it removes the data that it still has. */
 async function killWhereLost(url: string, child: ChildProcess, logger: Logger | undefined): Promise<void> {
   const lost = await answerTo(url, `SELECT ${LOST_WRITES}`)
   if (lost === undefined || lost === '0') return
@@ -104,7 +104,7 @@ async function killWhereLost(url: string, child: ChildProcess, logger: Logger | 
   child.kill('SIGKILL')
 }
 
-/** The child is plain JavaScript: started out of the sources (tests), the built one is taken. */
+/** Returns the path of the child's script: the built one, also if this module runs from the sources (tests). */
 function childScript(): string {
   const here = fileURLToPath(import.meta.url)
   const folder = here.endsWith('.ts') ? '../../dist/services/engine/child.js' : './child.js'
@@ -123,44 +123,44 @@ async function childArguments(options: EngineOptions, dataDir: string, httpPort:
   ]
 }
 
-/** Logs what the child says and resolves, when it is gone, with the last of it. */
+/** Logs the output of the child and resolves with the end of it when the child has exited. */
 function outcome(child: ChildProcess, logger: Logger | undefined): Promise<string> {
-  let said = ''
+  let output = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-4000)
+    output = (output + text).slice(-4000)
     logger?.warn({ engine: text.trim() }, 'engine output')
   })
-  // A pipe whose reader has died is no reason to die too: `exited` tells.
+  // The exit of the child is reported by `exited`: a broken pipe to it must not end this process.
   child.stdin?.on('error', () => undefined)
   return new Promise((done) => {
     child.once('error', (error) => {
       done(error.message)
     })
     child.once('close', (code, signal) => {
-      done(`${said.trim()} (${signal ?? `status ${String(code)}`})`.trim())
+      done(`${output.trim()} (${signal ?? `status ${String(code)}`})`.trim())
     })
   })
 }
 
-function startFailure(said: string, dataDir: string, httpPort: number): Error {
-  if (said.includes('Cannot lock file'))
+function startFailure(output: string, dataDir: string, httpPort: number): Error {
+  if (output.includes('Cannot lock file'))
     return new FolderInUse(
       `Another engine is running on ${dataDir}: stop it, or set DATA_DIR to another folder`,
     )
-  if (said.includes('Address already in use')) return new PortTaken(httpPort, HOST, 'the engine')
-  return new Error(`The engine on ${dataDir} did not start: ${said}`)
+  if (output.includes('Address already in use')) return new PortTaken(httpPort, HOST, 'the engine')
+  return new Error(`The engine on ${dataDir} did not start: ${output}`)
 }
 
-/** The folder that the server at the URL serves, undefined where none answers: a port alone could be somebody else's. */
+/** Returns the data folder of the server at the URL, undefined if none responds. Another server could listen on the port. */
 function servedFolder(url: string): Promise<string | undefined> {
   return answerTo(url, "SELECT value FROM system.server_settings WHERE name = 'path'")
 }
 
-/** Undefined where none comes. */
+/** Returns the result of a query as text, undefined if the server does not respond or refuses it. */
 async function answerTo(url: string, query: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/?query=${encodeURIComponent(query)}`, {
-      // A connection kept alive would delay the engine's end.
+      // A connection kept alive would delay the shutdown of the engine.
       headers: { connection: 'close' },
       signal: AbortSignal.timeout(ANSWER_MS),
     })

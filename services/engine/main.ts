@@ -6,9 +6,9 @@ import { runService, untilAborted, type ServiceContext } from '../lifecycle.js'
 import { PortTaken } from '../ports.js'
 import { startEngine, type Engine, type EngineOptions } from './engine.js'
 
-/** An engine whose holder was killed needs a moment to close its tables; a live one keeps its folder. */
+/** An engine whose parent was killed needs a moment to close its tables; a running one keeps its folder. */
 const LOCK_WAIT_MS = 5000
-/** More than the engine takes at most, which ends itself by force. */
+/** Longer than the deadline after which the engine is killed. */
 const STOP_DEADLINE_MS = 30_000
 
 await runService('engine', run, { stopDeadlineMs: STOP_DEADLINE_MS })
@@ -30,7 +30,7 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
   await engine.stop()
 }
 
-/** On the port of the last start if it is free, so that whoever talked to it then finds it again. */
+/** Starts the engine on the port of its last start if that is free, so that clients find it again. */
 async function startWhereItWas(options: EngineOptions, portFile: string): Promise<Engine> {
   const before = Number(await readFile(portFile, 'utf8').catch(() => ''))
   const engine = await startEngine(before > 0 ? { ...options, httpPort: before } : options).catch(

@@ -3,16 +3,18 @@ import { RUN_MACRO } from '../../pipelines/tables/lost-writes.js'
 
 const MIB = 1024 * 1024
 
-/** Half of the machine at most: the other processes live here too. */
+/** The maximum memory of the server, in bytes. */
 const MOST_MEMORY = 3 * 1024 * MIB
 
-/** Room that no insert and no merge may take: it is for what is being written when another program fills the disk. */
+/** Disk space that inserts and merges leave free, in bytes: for writes in progress when another program fills the disk. */
 const KEPT_FREE = 64 * MIB
 
 /**
- * What the engine is told beside its ports: caches and pools for one machine that it shares with all other processes.
- * The merge tree's figures belong to the pool's size: as they come (8, 20, 25 free entries) a pool of 4 would never mutate.
- * @param run tells this start of the engine from all others.
+ * Returns the configuration file of the engine: small caches and thread pools, because it shares the machine with all other
+ * processes. The numbers of free entries of the merge tree fit the size of the pool: with their defaults (8, 20, 25) a pool of 4
+ * would never mutate.
+ * @param run identifies this start of the engine.
+ * @param memoryBytes half of the machine's memory by default, for the same reason.
  */
 export function engineSettings(
   run: string,

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Heap of a broker that does little; the rest of its memory is the page cache. */
+/** JVM options of a broker with little load: a small heap, because Kafka relies on the page cache. */
 const HEAP = ['-Xms128m', '-Xmx384m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto']
 const STOP_MS = 10_000
 
@@ -17,17 +17,17 @@ export interface BrokerPlan {
 
 export interface BrokerOptions {
   readonly plan: BrokerPlan
-  /** All of the cluster, this one too. */
+  /** The plans of all brokers of the cluster, including this one. */
   readonly plans: readonly BrokerPlan[]
   readonly libraries: string
   readonly folder: string
-  /** 22 characters of base64, the same for all. */
+  /** 22 characters of base64, the same for all brokers. */
   readonly clusterId: string
-  /** Called when its process has ended, whoever ended it. */
+  /** Called when its process has exited, for whatever reason. */
   readonly onExit: () => void
 }
 
-/** One Kafka process, broker and controller in one, on loopback. */
+/** A Kafka process on loopback that is both broker and controller. */
 export class Broker {
   readonly #options: BrokerOptions
   #child: ChildProcess | undefined
@@ -40,7 +40,7 @@ export class Broker {
     return this.#child?.pid
   }
 
-  /** Prepares the folder, where it is new. @throws where Kafka refuses it. */
+  /** Formats the folder if it is new. @throws if Kafka refuses it. */
   async format(): Promise<void> {
     const { folder, clusterId } = this.#options
     await mkdir(folder, { recursive: true })
@@ -51,7 +51,7 @@ export class Broker {
 
   start(): void {
     const log = openSync(join(this.#options.folder, 'broker.log'), 'a')
-    // Out of the terminal's group, so that Ctrl-C lets us stop them in order.
+    // Not in the process group of the terminal: on Ctrl-C this process stops the brokers itself.
     const child = spawn('java', this.#java('kafka.Kafka', this.#settingsFile), {
       stdio: ['ignore', log, log],
       detached: true,
@@ -64,7 +64,7 @@ export class Broker {
     })
   }
 
-  /** Asks it to stop, and kills it when that takes too long. */
+  /** Stops the process, and kills it if that takes too long. */
   async stop(): Promise<void> {
     const child = this.#child
     if (child === undefined) return
@@ -84,7 +84,7 @@ export class Broker {
   }
 }
 
-/** Kafka's own defaults, but for what a small cluster on one machine cannot do, and for how fast it is to notice a death. */
+/** Returns server.properties: the defaults of Kafka, except for the limits of a small cluster on one machine and faster detection of dead brokers. */
 function settings({ plan, plans, folder }: BrokerOptions): string {
   const replicas = String(Math.min(3, plans.length))
   const lines = {

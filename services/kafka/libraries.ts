@@ -7,25 +7,24 @@ import { fileURLToPath } from 'node:url'
 import { coded, StartRefused } from '../../pipelines/errors.js'
 
 const POM = fileURLToPath(new URL('./pom.xml', import.meta.url))
-/** Of the dependency plugin: which Maven has by itself depends on Maven. */
+/** The dependency plugin with its version: the default version depends on that of Maven. */
 const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
-/** 45 files, 43 MB. */
+/** The maximum time of the download (45 files, 43 MB). */
 const INSTALL_MS = 600_000
 const LEAST_JAVA = 17
 
-/** What this machine lacks to run Kafka. */
+/** Kafka cannot run on this machine; the message names what is missing. */
 export class NoKafka extends coded('HW_KAFKA_MISSING', StartRefused) {}
 
 /**
- * Kafka's libraries in a folder, fetched by Maven where they are not there yet.
- * @returns the folder.
- * @throws NoKafka where there is no Java 17, no Maven, or nothing to fetch from.
+ * Returns the folder with the libraries of Kafka, after downloading them with Maven if they are missing.
+ * @throws NoKafka if Java 17 or Maven is missing, or the download fails.
  */
 export async function kafkaLibraries(cache: string): Promise<string> {
   assertJava()
   const pom = await readFile(POM)
   const folder = join(cache, createHash('sha256').update(pom).digest('hex').slice(0, 16))
-  // Renamed into place when it is whole.
+  // The folder is renamed into place once it is complete.
   if (existsSync(folder)) return folder
   if (spawnSync('mvn', ['--version']).status !== 0) throw new NoKafka('Maven (mvn) is not installed')
   const unfinished = `${folder}.${String(process.pid)}`
@@ -59,15 +58,17 @@ function maven(folder: string): Promise<void> {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: INSTALL_MS,
   })
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code) => {
       if (code === 0) resolve()
       else
-        reject(new NoKafka(`Maven could not fetch Kafka: ${said.trim().split('\n').slice(0, 3).join(' ')}`))
+        reject(
+          new NoKafka(`Maven could not download Kafka: ${output.trim().split('\n').slice(0, 3).join(' ')}`),
+        )
     })
   })
 }

@@ -17,14 +17,14 @@ const START_MS = 60_000
 await runService('kafka', run, { stopDeadlineMs: 60_000 })
 
 /**
- * Apache Kafka on loopback, in DATA_DIR/kafka: `--brokers N` of them (1, or 3 that replicate), started again when they die.
- * Ports and data stay what they were. Prints each broker's process, and `ready kafka://…` for LOG_URL.
+ * Runs Apache Kafka on loopback, in DATA_DIR/kafka, with `--brokers N` brokers (1, or 3 with replication), and restarts those
+ * that exit. Ports and data persist. Prints the process of each broker, and `ready kafka://…` for LOG_URL.
  */
 async function run({ config, logger, signal, args }: ServiceContext): Promise<void> {
   const folder = join(config.dataDir, 'kafka')
   const { clusterId, plans } = await cluster(folder, brokerCount(args))
   const libraries = await kafkaLibraries(join(config.dataDir, 'kafka-libraries'))
-  const say = (broker: Broker, { id, port }: BrokerPlan): void => {
+  const print = (broker: Broker, { id, port }: BrokerPlan): void => {
     process.stdout.write(`broker ${String(id)} pid ${String(broker.pid)} port ${String(port)}\n`)
   }
   const brokers = plans.map((plan) => {
@@ -36,7 +36,7 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
         setTimeout(() => {
           if (signal.aborted) return
           broker.start()
-          say(broker, plan)
+          print(broker, plan)
         }, RESTART_MS)
       },
     })
@@ -47,11 +47,11 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
     for (const [i, broker] of brokers.entries()) {
       broker.start()
       const plan = plans[i]
-      if (plan !== undefined) say(broker, plan)
+      if (plan !== undefined) print(broker, plan)
     }
     await Promise.all(plans.map(({ port }) => untilOpen(port, signal)))
     const addresses = plans.map(({ port }) => `127.0.0.1:${String(port)}`)
-    await untilWhole(addresses, logger, signal)
+    await untilComplete(addresses, logger, signal)
     if (!signal.aborted) process.stdout.write(`ready kafka://${addresses.join(',')}\n`)
     await untilAborted(signal)
   } finally {
@@ -62,7 +62,7 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
 function brokerCount(args: readonly string[]): number {
   const at = args.indexOf('--brokers')
   const given = at < 0 ? '1' : args[at + 1]
-  if (given !== '1' && given !== '3') throw new UsageError(`--brokers is 1 or 3, not '${given ?? ''}'`)
+  if (given !== '1' && given !== '3') throw new UsageError(`--brokers must be 1 or 3, got '${given ?? ''}'`)
   return Number(given)
 }
 
@@ -71,7 +71,7 @@ interface Cluster {
   readonly plans: readonly BrokerPlan[]
 }
 
-/** As it was at the last start: the brokers' data name each other's ports. */
+/** Returns the cluster of the last start, or a new one. Ports must not change: the data of each broker contain those of the others. */
 async function cluster(folder: string, count: number): Promise<Cluster> {
   const file = join(folder, 'cluster.json')
   const before = await readFile(file, 'utf8').catch(() => undefined)
@@ -92,7 +92,7 @@ async function cluster(folder: string, count: number): Promise<Cluster> {
   return made
 }
 
-/** @throws StartRefused when a broker does not open its port. */
+/** Waits until a broker has opened its port. @throws StartRefused if it does not. */
 async function untilOpen(port: number, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + START_MS
   while (!signal.aborted && !(await isOpen({ port, host: '127.0.0.1' }))) {
@@ -103,10 +103,10 @@ async function untilOpen(port: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Waits until all brokers know of each other: a topic that is made before has fewer replicas, for ever.
- * @throws StartRefused when they do not find each other.
+ * Waits until all brokers have joined the cluster: a topic created earlier would permanently have fewer replicas.
+ * @throws StartRefused if they do not join in time.
  */
-async function untilWhole(brokers: readonly string[], logger: Logger, signal: AbortSignal): Promise<void> {
+async function untilComplete(brokers: readonly string[], logger: Logger, signal: AbortSignal): Promise<void> {
   const { kafka } = new KafkaClient({ brokers, ssl: false, sasl: undefined }, logger)
   const admin = kafka.admin()
   const deadline = performance.now() + START_MS

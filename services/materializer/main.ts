@@ -15,10 +15,10 @@ import { MaterializerMetrics } from './metrics.js'
 import { waitStopped } from './stopped.js'
 import { whenAnswered } from './when-answered.js'
 
-/** Who took over is told to the one before within a session of the log; longer, and it is no matter of leases. */
+/** The loss of a lease is noticed within a session of the log. If it takes longer, another lease holder is not why this one was superseded. */
 const LEASE_ENDS_MS = 15_000
 const RETRY_MS = 1_000
-/** A log that is away must not hold up who asks for metrics. */
+/** The time that metrics wait for the end of the log, which may be unreachable. */
 const LOG_END_MS = 1_000
 
 await runService('materializer', async (context) => {
@@ -47,7 +47,7 @@ await runService('materializer', async (context) => {
       if (lease === undefined) break
       metrics.leads(true)
       try {
-        await foldWhileLeading(named, { log, lease, metrics, current }, context)
+        await applyWhileLeading(named, { log, lease, metrics, current }, context)
         if (!signal.aborted) logger.warn('lease lost, standing by')
       } finally {
         await lease.release()
@@ -60,7 +60,7 @@ await runService('materializer', async (context) => {
   }
 })
 
-/** What the metrics are read from; it changes with every database and lease. */
+/** The sources of the metrics; they change with every database and lease. */
 interface Current {
   log?: EventLog
   materializer?: Materializer | undefined
@@ -71,7 +71,7 @@ async function endOf(log: EventLog | undefined): Promise<number | undefined> {
   return Promise.race([log?.last('chain').catch(() => undefined), late])
 }
 
-/** Waits while another leads, or while the log is away; undefined when the process is to stop. */
+/** Waits for the lease while another process holds it or the log is unreachable. @returns undefined if the signal aborts. */
 async function leadWhenPossible(
   log: EventLog,
   metrics: MaterializerMetrics,
@@ -97,8 +97,8 @@ interface Leading {
   readonly current: Current
 }
 
-/** Folds into the database that serves, and into the one that takes its place, until the lease is lost or the process stops. */
-async function foldWhileLeading(named: Database, leading: Leading, context: ServiceContext): Promise<void> {
+/** Applies events to the database that serves, and then to its successors, until the lease is lost or the process stops. */
+async function applyWhileLeading(named: Database, leading: Leading, context: ServiceContext): Promise<void> {
   const signal = AbortSignal.any([context.signal, leading.lease.lost])
   const { logger } = context
   const waiting = { logger, signal, onFailure: (error: unknown) => void leading.metrics.failed(error) }
@@ -107,12 +107,12 @@ async function foldWhileLeading(named: Database, leading: Leading, context: Serv
     const name: string = serving
     if (name !== named.name) await whenAnswered(() => noteServing(named, name), waiting)
     logger.info({ database: name }, 'applying events')
-    serving = await foldInto(named.sibling(name), leading, { ...context, signal })
+    serving = await applyTo(named.sibling(name), leading, { ...context, signal })
   }
 }
 
-/** @returns the database that has taken the place of this one, nothing where the signal aborts. */
-async function foldInto(
+/** Applies events to one database. @returns the name of its successor if it hands over, undefined if the signal aborts or the lease is lost. */
+async function applyTo(
   db: Database,
   { log, lease, metrics, current }: Leading,
   { config, logger, signal, args }: ServiceContext,
@@ -131,7 +131,7 @@ async function foldInto(
     if (error instanceof Superseded) return error.successor ?? (await supersededOrRefuse(error, lease))
     if (error instanceof StartRefused) throw error
     if (!(error instanceof PoisonEvent || error instanceof LogShrank)) {
-      // Started again it may meet the same: it ends with status 1, which the supervisor tells, and waits longer each time.
+      // The process exits with status 1. The error may recur, so the supervisor restarts it with growing pauses.
       if (error instanceof Error) await materializer.alert(error).catch(() => undefined)
       throw error
     }
@@ -154,7 +154,10 @@ async function successorOf(db: Database): Promise<string | undefined> {
   return successor === '' ? undefined : successor
 }
 
-/** @throws Superseded where the other did not take over because this one's lease is lost: then they would do so in turns. */
+/**
+ * Waits until the lease is lost, which explains why another process took over; this one then stands by.
+ * @throws Superseded if the lease is kept: two active processes would supersede each other in turns.
+ */
 async function supersededOrRefuse(error: Superseded, { isExclusive, lost }: Lease): Promise<undefined> {
   if (!isExclusive) throw error
   const waited = AbortSignal.any([lost, AbortSignal.timeout(LEASE_ENDS_MS)])
@@ -164,8 +167,8 @@ async function supersededOrRefuse(error: Superseded, { isExclusive, lost }: Leas
 }
 
 /**
- * `--crash-at POINT` kills the process at its first head, for crash tests: at `rows` they are written and the head is not, at
- * `head` it is and nobody was told, at `announcement` they were and the log's own offset is not committed.
+ * Returns the hooks of `--crash-at POINT`, which kills the process at its first head, for crash tests: `rows` after the rows
+ * and before the head, `head` after the head and before its announcement, `announcement` before the log's offset is committed.
  */
 function crashAt(args: readonly string[]): MaterializerHooks {
   const at = args.indexOf('--crash-at')
@@ -175,5 +178,5 @@ function crashAt(args: readonly string[]): MaterializerHooks {
   if (point === 'rows') return { beforeHead: die }
   if (point === 'head') return { afterHead: die }
   if (point === 'announcement') return { afterAnnouncement: die }
-  throw new UsageError('--crash-at is followed by rows, head or announcement')
+  throw new UsageError('--crash-at must be rows, head or announcement')
 }

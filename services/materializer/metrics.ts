@@ -8,13 +8,13 @@ import { ProcessMetrics } from '../process-metrics.js'
 import { Vitals } from '../vitals.js'
 
 export interface MaterializerSources {
-  /** The newest head of the one that is applying events; undefined before the first, and while standing by. */
+  /** Returns the newest head of the active materializer; undefined before the first head and on a standby. */
   readonly head: () => Head | undefined
-  /** Position of the last event of topic `chain`; undefined where the log cannot be read now. */
+  /** Returns the position of the last event of topic `chain`; undefined while the log cannot be read. */
   readonly logEnd: () => Promise<number | undefined>
 }
 
-/** What the materializer reports to Prometheus and to `/health`. */
+/** The metrics of the materializer and its answer to `/health`. */
 export class MaterializerMetrics extends ProcessMetrics implements MaterializerObserver, LogObserver {
   readonly #sources: MaterializerSources
   readonly #events = this.count('events_total', 'Events of topic chain that were applied.')
@@ -52,7 +52,7 @@ export class MaterializerMetrics extends ProcessMetrics implements MaterializerO
     return end === undefined ? undefined : Math.max(0, end - offsetOf(this.#sources.head()?.position ?? -1))
   }
 
-  /** It applies events from here on, or stands by. */
+  /** Sets whether this instance applies events or stands by. */
   leads(isLeading: boolean): void {
     this.#isLeading = isLeading
     if (isLeading) this.vitals.worked()
@@ -68,7 +68,7 @@ export class MaterializerMetrics extends ProcessMetrics implements MaterializerO
     this.blocks.inc({ change: 'disconnected' }, blocks.disconnected)
   }
 
-  /** It stands still until someone does something. */
+  /** Records that it has stopped until an operator acts. */
   stopped(why: Error): void {
     this.vitals.stopped(why.message)
     this.errors.inc({ code: codeOf(why) })
@@ -79,7 +79,7 @@ export class MaterializerMetrics extends ProcessMetrics implements MaterializerO
     this.#insertRows.observe({ table }, rows)
   }
 
-  /** 503 with reasons where it stands still or has got nowhere for long. One that stands by is well. */
+  /** Returns 503 with reasons if it has stopped or has made no progress for long. A standby is healthy. */
   health(): Health {
     const reasons = this.vitals.reasons()
     const isWell = reasons.length === 0

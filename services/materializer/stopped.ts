@@ -8,16 +8,16 @@ const LOOK_MS = 1_000
 interface StoppedOptions {
   readonly logger: Logger
   readonly signal: AbortSignal
-  /** Tells the explorers, whose /health says it. */
+  /** Reports the reason to the explorers, which return it in `/health`. */
   readonly report: () => Promise<void>
-  /** Another database that may take the place of the one at which it stopped. */
+  /** Returns the name of the database to which the stopped one has handed over, if any. */
   readonly successor: () => Promise<string | undefined>
 }
 
 /**
- * Stays alive and stopped, saying why: starting again would meet the same event, and the operator has to decide. No
- * heartbeat is passed on meanwhile, so that `indexerStatus` becomes `stalled`.
- * @returns a database that took the place of the one at which it stopped; nothing when the signal aborts.
+ * Waits without applying events and reports the reason every 30 seconds: a restart would find the same event, and the operator
+ * has to decide. No heartbeat is applied meanwhile, so `indexerStatus` becomes `stalled`.
+ * @returns the name of the successor if the database hands over, undefined if the signal aborts.
  */
 export async function waitStopped(
   why: PoisonEvent | LogShrank,

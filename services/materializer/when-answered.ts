@@ -10,14 +10,14 @@ interface Waiting {
   readonly onFailure: (error: unknown) => void
 }
 
-/** Asks a database until it answers. @returns nothing where the signal aborts first. @throws what it refuses. */
+/** Repeats a query until the database is available. @returns undefined if the signal aborts first. @throws any other error of the query. */
 export async function whenAnswered<T>(
-  ask: () => Promise<T>,
+  query: () => Promise<T>,
   { logger, signal, onFailure }: Waiting,
 ): Promise<T | undefined> {
   while (!signal.aborted) {
     try {
-      return await ask()
+      return await query()
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error
       onFailure(error)

@@ -11,9 +11,9 @@ import { runService, type ServiceContext } from '../lifecycle.js'
 import { serveObservation } from '../observation.js'
 import { PollerMetrics } from './metrics.js'
 
-/** A node's RPC threads, unless it was told otherwise; more requests would only queue there. */
+/** The default number of a node's RPC threads; more requests would only queue there. */
 const IN_FLIGHT = 4
-/** How soon a simulated node that came back on another port is found. */
+/** The interval of the checks whether the simulated node has restarted on another port. */
 const MOVED_LOOK_MS = 1_000
 
 await runService('poller', async (context) => {
@@ -54,7 +54,7 @@ interface Parts {
   readonly onStart: (poller: Poller) => void
 }
 
-/** Follows the node until it has moved or the process shall stop. */
+/** Follows the node until its URL changes or the signal aborts. */
 async function follow(
   { config, logger, signal }: ServiceContext,
   { log, metrics, inFlight, onStart }: Parts,
@@ -83,7 +83,7 @@ async function follow(
   }
 }
 
-/** `--in-flight N` fetches so many blocks at once: with 1 each is a batch of its own in the log, for tests. @throws UsageError. */
+/** Returns the value of `--in-flight N`, the number of blocks fetched at once. With 1 each block is a batch of its own in the log, for tests. @throws UsageError */
 function inFlightOf(args: readonly string[]): number {
   const at = args.indexOf('--in-flight')
   const inFlight = at < 0 ? IN_FLIGHT : Number(args[at + 1])

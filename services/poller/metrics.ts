@@ -7,7 +7,7 @@ import type { Health } from '../observation.js'
 import { ProcessMetrics } from '../process-metrics.js'
 import { Vitals } from '../vitals.js'
 
-/** What the poller reports to Prometheus and to `/health`. */
+/** The metrics of the poller and its answer to `/health`. */
 export class PollerMetrics extends ProcessMetrics implements PollerObserver, LogObserver {
   readonly #state: () => PollerState
   readonly #batches = this.sizes('batch_events', 'Events appended to the log at once, by topic.', 'topic')
@@ -22,18 +22,22 @@ export class PollerMetrics extends ProcessMetrics implements PollerObserver, Log
     super({
       prefix: 'headwater_poller_',
       vitals: new Vitals(pollIntervalMs),
-      blocks: 'Blocks written to the log, as connected or as disconnected.',
+      blocks: 'Blocks written to the log, by change: connected or disconnected.',
       errors: 'Failed requests to the node and failed polls, by code; each was retried.',
     })
     this.#state = state
-    this.gauge('node_height', "Height of the node's tip, -1 while unknown.", () => state().nodeHeight)
-    this.gauge('height', "Height of the log's tip, -1 while unknown.", () => state().height)
-    this.gauge('lag_blocks', 'Blocks that the log is behind the node.', () => {
+    this.gauge('node_height', "Height of the node's tip, -1 if unknown.", () => state().nodeHeight)
+    this.gauge('height', "Height of the log's tip, -1 if unknown.", () => state().height)
+    this.gauge('lag_blocks', 'Blocks by which the log is behind the node.', () => {
       const { nodeHeight, height } = state()
       return Math.max(0, nodeHeight - height)
     })
     this.gauge('epoch', 'Current epoch, 0 before the first.', () => state().epoch)
-    this.gauge('position', 'Position of its last event of topic chain, -1 for none.', () => state().position)
+    this.gauge(
+      'position',
+      'Position of its last event of topic chain, -1 if there is none.',
+      () => state().position,
+    )
     this.gauge('mempool_transactions', 'Unconfirmed transactions in the log.', () => state().poolSize)
   }
 
@@ -46,7 +50,7 @@ export class PollerMetrics extends ProcessMetrics implements PollerObserver, Log
   }
 
   override failed(error: unknown): void {
-    // A request's own failure was counted when it happened.
+    // `attempted` has already counted the failure of a request.
     if (error instanceof NodeFaultError) this.vitals.failed(error)
     else super.failed(error)
   }
@@ -64,7 +68,7 @@ export class PollerMetrics extends ProcessMetrics implements PollerObserver, Log
     this.#batches.observe({ topic }, events)
   }
 
-  /** 503 with reasons where nothing has moved for long: node or log unreachable, or the node contradicts itself. */
+  /** Returns 503 with reasons if there was no progress for long: the node or the log is unreachable, or the node contradicts itself. */
   health(): Health {
     const reasons = this.vitals.reasons()
     const isWell = reasons.length === 0

@@ -13,7 +13,7 @@ export interface Coin {
   readonly coinbase: boolean
 }
 
-/** What the chain has not spent, as gettxoutsetinfo counts it: without block 0 and without what can never be spent. */
+/** The unspent outputs of the chain, as gettxoutsetinfo counts them: without block 0 and without unspendable outputs. */
 export class CoinSet {
   readonly #coins = new Map<string, Coin>()
 

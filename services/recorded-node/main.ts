@@ -35,6 +35,6 @@ function optionsOf(args: readonly string[]): RecordedNodeOptions {
 
 function number(text: string, most: number): number {
   if (!/^\d{1,10}$/.test(text) || Number(text) > most)
-    throw new Error(`'${text}' is not a number up to ${String(most)}`)
+    throw new Error(`'${text}' is not an integer up to ${String(most)}`)
   return Number(text)
 }

@@ -75,7 +75,7 @@ function getBlock(node: Playback, { block, header }: PlayedBlock, verbosity: num
   }
 }
 
-/** The block as recorded, with what depends on the chain as it is now. */
+/** Returns the block as recorded, with the fields that depend on the current chain. */
 function shown(node: Playback, block: RecordedBlock): Record<string, unknown> {
   const next = node.hashAt(block.height + 1)
   const { confirmations, nextblockhash, ...rest } = block as RecordedBlock & Record<string, unknown>
@@ -90,7 +90,8 @@ function shown(node: Playback, block: RecordedBlock): Record<string, unknown> {
 function rawTransaction(node: Playback, txid: string, verbosity: number, blockhash: unknown): unknown {
   const confirmed =
     blockhash === undefined || blockhash === null ? node.confirmedTx(txid) : inBlock(node, txid, blockhash)
-  const tx = confirmed?.tx ?? (blockhash === undefined || blockhash === null ? node.poolTx(txid) : undefined)
+  const tx =
+    confirmed?.tx ?? (blockhash === undefined || blockhash === null ? node.mempoolTx(txid) : undefined)
   if (tx === undefined) {
     throw new RpcError(
       NOT_FOUND,
@@ -116,7 +117,7 @@ function txOutSetInfo(node: Playback): unknown {
     height: node.tip,
     bestblock: node.hashAt(node.tip),
     txouts: coins.length,
-    // As the node counts it: 50 bytes and the script for each output.
+    // As Bitcoin Core computes it: 50 bytes and the script for each output.
     bogosize: coins.reduce((sum, { script }) => sum + 50 + script.length / 2, 0),
     total_amount: baseUnitsToCoins(coins.reduce((sum, { value }) => sum + value, 0n)),
     transactions: new Set(coins.map(({ txid }) => txid)).size,

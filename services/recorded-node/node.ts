@@ -4,25 +4,25 @@ import { Playback } from './playback.js'
 import { Timeline } from './timeline.js'
 
 export interface RecordedNodeOptions {
-  /** The recording: JSON lines, gzipped where the name ends in .gz. */
+  /** The file of the recording: JSON lines, gzipped if the name ends in .gz. */
   readonly timeline: string
-  /** 0 or left out: a free one. */
+  /** 0 or not set: a free port. */
   readonly port?: number
-  /** The frame to begin with, from 0; beyond the last it is the last. */
+  /** The first frame to serve, from 0; the last one if it is beyond the end. */
   readonly frame?: number
 }
 
 export interface RecordedNode {
   readonly url: string
-  /** Moves on by n frames, at most to the last. @returns the frame that is shown then. */
+  /** Advances by n frames, at most to the last one. @returns the number of the frame that is served then. */
   step(n: number): number
   frame(): number
-  /** How many frames the recording has. */
+  /** The number of frames of the recording. */
   readonly frames: number
   close(): Promise<void>
 }
 
-/** Serves a recording as the node it was taken from. Rejects where the recording cannot be read or the port is taken. */
+/** Serves a recording as the node that it was taken from. Rejects if the recording cannot be read or the port is in use. */
 export async function startRecordedNode(options: RecordedNodeOptions): Promise<RecordedNode> {
   const node = new Playback(Timeline.open(options.timeline), options.frame ?? 0)
   const server = await serveNode({

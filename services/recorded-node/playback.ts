@@ -1,7 +1,8 @@
 import { CoinSet } from './coins.js'
 import type { RecordedBlock, RecordedFrame, RecordedTx, Timeline } from './timeline.js'
 
-interface Place {
+/** The position of a block in the recording. */
+interface Position {
   readonly frame: number
   readonly index: number
 }
@@ -17,16 +18,16 @@ export interface PlayedBlock {
   readonly header: string
 }
 
-/** The recorded node at one moment: its chain, every block it has ever had, its mempool and its coins. */
+/** The recorded node at one frame: its chain, every block that it has had so far, its mempool and its coins. */
 export class Playback {
   readonly coins = new CoinSet()
   readonly #timeline: Timeline
   /** Hashes of the best chain by height. */
   readonly #chain: string[] = []
-  readonly #places = new Map<string, Place>()
-  /** Blocks that hold a transaction, replaced ones too. */
+  readonly #positions = new Map<string, Position>()
+  /** Hashes of the blocks that contain a transaction, replaced blocks included. */
   readonly #blocksOf = new Map<string, Set<string>>()
-  readonly #poolTxs = new Map<string, RecordedTx>()
+  readonly #mempoolTxs = new Map<string, RecordedTx>()
   #frame = -1
 
   constructor(timeline: Timeline, frame: number) {
@@ -34,7 +35,7 @@ export class Playback {
     this.step(frame + 1)
   }
 
-  /** Number of the frame that is shown, from 0. */
+  /** Number of the current frame, from 0. */
   get frame(): number {
     return this.#frame
   }
@@ -51,7 +52,7 @@ export class Playback {
     return this.#chain.length - 1
   }
 
-  /** Moves on by a number of frames, at most to the last. */
+  /** Advances by a number of frames, at most to the last one. */
   step(frames: number): void {
     const end = Math.min(this.#frame + frames, this.#timeline.length - 1)
     while (this.#frame < end) this.#show(this.#frame + 1)
@@ -61,22 +62,22 @@ export class Playback {
     return this.#chain[height]
   }
 
-  /** A block by its hash, on the best chain or replaced. */
+  /** Returns the block with this hash, on the best chain or replaced. */
   block(hash: string): PlayedBlock | undefined {
-    const place = this.#places.get(hash)
-    return place === undefined ? undefined : this.#timeline.frame(place.frame).connected[place.index]
+    const position = this.#positions.get(hash)
+    return position && this.#timeline.frame(position.frame).connected[position.index]
   }
 
   isOnChain(block: RecordedBlock): boolean {
     return this.#chain[block.height] === block.hash
   }
 
-  poolTx(txid: string): RecordedTx | undefined {
+  mempoolTx(txid: string): RecordedTx | undefined {
     if (!Object.hasOwn(this.state.mempool, txid)) return undefined
-    return this.#poolTxs.get(txid) ?? this.#inBlocks(txid)[0]?.tx
+    return this.#mempoolTxs.get(txid) ?? this.#inBlocks(txid)[0]?.tx
   }
 
-  /** A transaction of the best chain and its block. */
+  /** Returns a transaction of the best chain with its block. */
   confirmedTx(txid: string): TxInBlock | undefined {
     return this.#inBlocks(txid).find(({ block }) => this.isOnChain(block))
   }
@@ -101,12 +102,12 @@ export class Playback {
       if (block.height !== this.#chain.length)
         throw new Error(`frame ${String(number)} connects ${block.hash} at the wrong height`)
       this.#chain.push(block.hash)
-      this.#places.set(block.hash, { frame: number, index })
+      this.#positions.set(block.hash, { frame: number, index })
       for (const { txid } of block.tx)
         this.#blocksOf.set(txid, (this.#blocksOf.get(txid) ?? new Set()).add(block.hash))
       this.coins.connect(block)
     }
-    for (const [txid, tx] of Object.entries(frame.transactions)) this.#poolTxs.set(txid, tx)
+    for (const [txid, tx] of Object.entries(frame.transactions)) this.#mempoolTxs.set(txid, tx)
     this.#frame = number
   }
 }

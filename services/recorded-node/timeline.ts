@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 
-/** The parts of a node's JSON that are read here; everything else is passed on as it was recorded. */
+/** The fields of a node's JSON that are used here; all others are returned as they were recorded. */
 export interface RecordedTx {
   readonly txid: string
   readonly hex: string
@@ -43,10 +43,10 @@ export interface RecordedFrame {
   readonly transactions: Readonly<Record<string, RecordedTx>>
 }
 
-/** Frames parsed that are kept; a client asks for the blocks of few frames at a time. */
+/** The number of parsed frames to keep: clients request the blocks of few frames at a time. */
 const KEEP = 64
 
-/** A recording: its lines in memory, each parsed when it is asked for. */
+/** A recording: its lines in memory, each parsed when it is needed. */
 export class Timeline {
   readonly #lines: readonly Buffer[]
   readonly #parsed = new LRUCache<number, RecordedFrame>({
@@ -58,7 +58,7 @@ export class Timeline {
     this.#lines = lines
   }
 
-  /** @param file JSON lines, gzipped where its name ends in .gz. @throws where it cannot be read or is empty. */
+  /** Reads a recording. @param file JSON lines, gzipped if its name ends in .gz. @throws if it cannot be read or is empty. */
   static open(file: string): Timeline {
     const content = readFileSync(file)
     const text = file.endsWith('.gz') ? gunzipSync(content) : content
@@ -69,7 +69,7 @@ export class Timeline {
       if (end > start) lines.push(text.subarray(start, end))
       start = end + 1
     }
-    if (lines.length === 0) throw new Error(`${file} holds no frame`)
+    if (lines.length === 0) throw new Error(`${file} contains no frame`)
     return new Timeline(lines)
   }
 

@@ -9,9 +9,9 @@ import { noteServing } from '../../pipelines/tables/serving.js'
 import type { Progress } from '../progress.js'
 
 export interface IntoParts {
-  /** The database that the settings name. */
+  /** The database in `CLICKHOUSE_DATABASE`. */
   readonly named: Database
-  /** The one that serves for it. */
+  /** The database that serves now: the named one, or its successor. */
   readonly serving: Database
   readonly log: EventLog
   readonly logger: Logger
@@ -19,9 +19,9 @@ export interface IntoParts {
 }
 
 /**
- * Builds a second database and switches to it.
- * @param crashAt `before-switch` or `after-switch` kills the process there: for crash tests.
- * @returns what to tell the operator. @throws CannotReplay, and as Successor does.
+ * Builds a second database and switches over to it.
+ * @param crashAt `before-switch` or `after-switch` kills the process at that point, for crash tests.
+ * @returns a message for the operator. @throws CannotReplay, and the errors of `Successor`.
  */
 export async function replayInto(parts: IntoParts, name: string, crashAt?: string): Promise<string> {
   const { named, serving, log, logger, progress } = parts
@@ -41,7 +41,7 @@ export async function replayInto(parts: IntoParts, name: string, crashAt?: strin
     }).run()
     crashing(crashAt === 'after-switch')()
     await noteServing(named, name)
-    // Explorers look when a head is announced: so they come over now, and not with the next block.
+    // Explorers check for a successor when a head is announced. This lets them switch over now instead of at the next block.
     await new Announcer(log).head(await loadChainView(db, head))
     progress.end()
     return `${name} serves from block ${String(head.tipHeight)} on; ${serving.name} is unchanged and no longer needed: DROP DATABASE ${serving.name}`

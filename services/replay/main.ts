@@ -22,8 +22,8 @@ Everything else may run meanwhile. If it is interrupted, the same command contin
   --restart         starts over instead of continuing
   --fold            merges the copies of rows at the end; needed if rows were altered
 npm run replay -- --into NAME
-Builds a second database NAME from the whole log, while the first one serves and is written. When both are level, explorers
-and materializer go over to NAME in one step; the first one stays. If it is interrupted, the same command continues.`
+Builds a second database NAME from the whole log, while the first one serves and is written. When both have the same head,
+explorers and materializer switch over to NAME in one step; the first one stays. If it is interrupted, the same command continues.`
 
 await runCommand('replay', main, (error) =>
   [CannotReplay, ConfigError, UsageError].some((kind) => error instanceof kind) ? 2 : 1,
@@ -67,7 +67,7 @@ async function main(): Promise<number> {
       throw new CannotReplay(
         to < 0 ? 'nothing is indexed yet' : `there are no blocks from ${String(from)} to block ${String(to)}`,
       )
-    // The tip is another one when the command is given again.
+    // Not the height of the tip, which is higher when the same command continues.
     const job = `${db.name} ${String(from)} ${String(upTo ?? 'tip')}`
     const state = new Resume(join(config.dataDir, 'replay.json'), job)
     const next = values.restart === true ? from : Math.max(from, (await state.done()) + 1)
@@ -95,6 +95,6 @@ async function main(): Promise<number> {
 
 function height(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  if (!/^\d{1,10}$/.test(text)) throw new UsageError(`${option} is a block height, not '${text}'`)
+  if (!/^\d{1,10}$/.test(text)) throw new UsageError(`${option} must be a block height, got '${text}'`)
   return Number(text)
 }

@@ -1,13 +1,13 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 
-/** How far a replay was, for the same command after it was killed. */
+/** The progress of a replay in a file, so that the same command continues after the process was killed. */
 export class Resume {
   constructor(
     private readonly file: string,
     private readonly job: string,
   ) {}
 
-  /** The last height that is done, -1 for none. */
+  /** Returns the last height that was replayed, -1 if there is none or the file belongs to another job. */
   async done(): Promise<number> {
     try {
       const { job, done } = JSON.parse(await readFile(this.file, 'utf8')) as { job?: unknown; done?: unknown }

@@ -10,26 +10,26 @@ import { holdFolder } from './only-one.js'
 import { Supervised } from './supervised.js'
 
 const LOOK_AGAIN_MS = 100
-/** How long a first look at the data is waited for: a real node may have much history, or be away. */
+/** The time to wait for live data before the ready line: a real node may have a long history, or be unreachable. */
 const LIVE_WAIT_MS = 15_000
 const SERVICE_STOP_MS = 10_000
-/** The engine waits for requests under way and closes its tables. */
+/** Longer than for services: the engine waits for requests in progress and closes its tables. */
 const ENGINE_STOP_MS = 30_000
-/** History of the simulated chain, and how often it grows. */
+/** Options of the simulator: the length of its history and the interval of its blocks. */
 const SIMNODE = ['--blocks', '200', '--block-interval-ms', '5000']
-/** Who mines it. */
+/** The definitions of the mining pools of the simulated chain. */
 const SIMULATED_POOLS = fileURLToPath(new URL('../../../deploy/pools.json', import.meta.url))
 
-/** As `npm run docs` has it: without a bound Node lets garbage lie until it would be twice the memory. */
+/** The same options as in `npm run docs`: without a limit, garbage would double the memory before Node collects it. */
 const DOCS_MEMORY = ['--max-old-space-size=192', '--max-semi-space-size=1']
 
 await runService('start', run, { stopDeadlineMs: 6 * SERVICE_STOP_MS + ENGINE_STOP_MS + 5000 })
 
-/** Starts everything that is not given by a URL, tells when it is ready, restarts what dies, and stops it in reverse order. */
+/** Starts all processes that no URL replaces, prints the ready line, restarts those that exit, and stops them in reverse order. */
 async function run(context: ServiceContext): Promise<void> {
   const { config, signal } = context
   await mkdir(config.dataDir, { recursive: true })
-  const letGo = await holdFolder(config.dataDir)
+  const release = await holdFolder(config.dataDir)
   const ports = {
     http: await portFor(config, config.explorerPort, 'the explorer (EXPLORER_PORT)'),
     grpc: await portFor(config, config.explorerGrpcPort, 'gRPC of the explorer (EXPLORER_GRPC_PORT)'),
@@ -59,12 +59,12 @@ async function run(context: ServiceContext): Promise<void> {
     await untilAborted(over)
   } finally {
     for (const service of [...services].reverse()) await service.stop()
-    letGo()
+    release()
   }
   if (refused.signal.aborted) throw new StartRefused(refusal)
 }
 
-/** Chosen here where any will do, so that a service that is started again has the one that it had. */
+/** Returns a port that is free. A free one for port 0 is chosen here, so that a restarted service keeps it. @throws PortTaken, StartRefused */
 async function portFor({ host }: Config, port: number, what: string): Promise<number> {
   if (port === 0) return freePort(host)
   await assertPortFree(port, host, what)
@@ -83,7 +83,7 @@ async function answers(url: string, over: AbortSignal, isReady: (body: string) =
   return false
 }
 
-/** Takes /health with living data, and any where that takes too long. */
+/** Returns a function that accepts an answer of `/health` with live data, and any answer after a while. */
 function liveSoon(): (health: string) => boolean {
   let answeredAt: number | undefined
   return (health) => {
@@ -93,7 +93,7 @@ function liveSoon(): (health: string) => boolean {
   }
 }
 
-/** The processes, in the order of their start. */
+/** Returns the processes in the order of their start. */
 function plan(
   { config, logger }: ServiceContext,
   ports: Readonly<Record<'http' | 'grpc' | 'docs' | 'retrieval', number>>,

@@ -8,25 +8,25 @@ import { holdFile } from '../../pipelines/log/embedded/record-file.js'
 import { isAlive } from '../discovery.js'
 import { isOpen } from '../ports.js'
 
-/** How long the holder's number is waited for: it writes it as soon as it has the lock. */
+/** The time to wait for the process id of the holder, which writes it as soon as it has the lock. */
 const HOLDER_MS = 2_000
 const LOOK_AGAIN_MS = 20
 
 /**
- * Makes sure that no other supervisor works on the folder: two pollers on one log would fight. A lock on a file in it, which
- * the operating system lets one process have and takes back when that ends, however it ends.
- * @returns what lets the folder go. @throws FolderInUse where another one holds it.
+ * Locks the folder against other supervisors, because two pollers would keep superseding each other on one log. The operating
+ * system grants the lock on a file to one process and releases it when that process exits, for whatever reason.
+ * @returns a function that releases the lock. @throws FolderInUse if another supervisor holds it.
  */
 export async function holdFolder(dataDir: string): Promise<() => void> {
-  const letGo = holdFile(join(dataDir, 'start.lock'))
-  if (letGo === undefined) throw running(dataDir, await holderOf(dataDir))
+  const release = holdFile(join(dataDir, 'start.lock'))
+  if (release === undefined) throw running(dataDir, await holderOf(dataDir))
   if (await isHeldByOlderVersion(dataDir)) {
-    letGo()
+    release()
     throw running(dataDir, undefined)
   }
   await writeFile(`${pidFile(dataDir)}.new`, String(process.pid))
   await rename(`${pidFile(dataDir)}.new`, pidFile(dataDir))
-  return letGo
+  return release
 }
 
 function running(dataDir: string, pid: number | undefined): FolderInUse {
@@ -38,19 +38,19 @@ function running(dataDir: string, pid: number | undefined): FolderInUse {
 
 const pidFile = (dataDir: string): string => join(dataDir, 'start.pid')
 
-/** Who holds the folder; undefined where that is no process that can be seen from here. */
+/** Returns the process id of the holder, undefined if no such process is visible, for example in another container. */
 async function holderOf(dataDir: string): Promise<number | undefined> {
   const end = performance.now() + HOLDER_MS
   do {
     const pid = Number(await readFile(pidFile(dataDir), 'utf8').catch(() => ''))
-    // One that is gone held it before, and the file is about to be written again.
+    // A process that has exited is the previous holder: the new one is about to write the file.
     if (isAlive(pid)) return pid
     await sleep(LOOK_AGAIN_MS)
   } while (performance.now() < end)
   return undefined
 }
 
-/** Versions up to 0.1 held a folder by listening on a socket. */
+/** Returns whether a version up to 0.1 holds the folder, which such versions did by listening on a socket. */
 function isHeldByOlderVersion(dataDir: string): Promise<boolean> {
   const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
   return isOpen({ path: join(tmpdir(), `headwater-${name}.sock`) })

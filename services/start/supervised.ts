@@ -4,7 +4,7 @@ import { EXIT_REFUSED } from '../lifecycle.js'
 
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 15_000
-/** Who has run this long was well: the next restart is quick again. */
+/** A process that has run for this long was healthy: its next restart is quick again. */
 const WELL_AFTER_MS = 30_000
 
 export interface SupervisedOptions {
@@ -12,19 +12,19 @@ export interface SupervisedOptions {
   /** The script that Node runs. */
   readonly script: string
   readonly args?: readonly string[]
-  /** For Node itself. */
+  /** Options of Node. */
   readonly nodeArgs?: readonly string[]
   readonly env: NodeJS.ProcessEnv
-  /** How long it may take to stop before it is killed. */
+  /** The time that the process may take to stop before it is killed. */
   readonly stopDeadlineMs: number
   readonly logger: Logger
-  /** Called where the process says that starting it again would not help; what hinders it, it has said on standard error. */
+  /** Called if the process exits with EXIT_REFUSED: a restart would not help, and it has printed the reason to standard error. */
   readonly onRefused: (name: string) => void
-  /** Before the second start and every later one; doubles from `firstPauseMs` up. For tests. */
+  /** The pause before the first restart; it doubles with each further one. For tests. */
   readonly firstPauseMs?: number
 }
 
-/** A process that is started again, with growing pauses, for as long as it is wanted. */
+/** A process that is restarted, with growing pauses, until it is stopped. */
 export class Supervised {
   readonly name: string
   readonly #options: SupervisedOptions
@@ -47,8 +47,9 @@ export class Supervised {
   start(): void {
     const { script, args = [], nodeArgs = [], env } = this.#options
     const startedAt = Date.now()
-    // Its standard output is ours of error: ours of output is for the ready line alone. It ends when the IPC channel closes,
-    // so also when this process is killed. Out of the terminal's group, so that Ctrl-C lets us stop them in order.
+    // Its standard output goes to standard error, because standard output is for the ready line only. It stops when the IPC
+    // channel closes, so also if this process is killed. It is not in the process group of the terminal, so that on Ctrl-C
+    // this process stops the services in order.
     const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
       env,
       stdio: ['ignore', 2, 2, 'ipc'],
@@ -73,7 +74,7 @@ export class Supervised {
     })
   }
 
-  /** Asks it to stop, kills it after the deadline, and resolves when it is gone. */
+  /** Stops the process, kills it after the deadline, and resolves when it has exited. */
   async stop(): Promise<void> {
     this.#stopping = true
     clearTimeout(this.#again)

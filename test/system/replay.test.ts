@@ -123,7 +123,7 @@ describe('replay', () => {
     expect(resumed).toMatchObject({ status: 0, output: `blocks 0 to ${String(tip)} were written again\n` })
     await expectSameRows(pipeline.db, clean.db)
     const refused = [
-      [['--from-height', 'x'], "HW_USAGE: --from-height is a block height, not 'x'"],
+      [['--from-height', 'x'], "HW_USAGE: --from-height must be a block height, got 'x'"],
       [['--from-height', '5', '--to-height', '3'], 'HW_CANNOT_REPLAY: there are no blocks from 5 to block 3'],
       [['--from-height', '9999'], `HW_CANNOT_REPLAY: there are no blocks from 9999 to block ${String(tip)}`],
       [
