@@ -73,7 +73,7 @@ function parseLine(line: string, number: number): (readonly [string, Label])[] {
   const label: Label = { address, label: text('label'), category: text('category'), url, verified }
   const scripts = scriptsOf(address)
   if (scripts.length === 0)
-    throw new DefinitionFileError(number, `${address} is not an address of this chain`)
+    throw new DefinitionFileError(number, `${address} is not an address of any known chain`)
   return scripts.map((hash) => [hash, label])
 }
 

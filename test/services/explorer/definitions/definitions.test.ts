@@ -29,7 +29,7 @@ describe('labels', () => {
   it.each([
     ['{"address":', 'is not JSON'],
     ['[]', 'is not a JSON object'],
-    [line({ address: 'qcrt1nothing' }), 'qcrt1nothing is not an address of this chain'],
+    [line({ address: 'qcrt1nothing' }), 'qcrt1nothing is not an address of any known chain'],
     [line({ label: '' }), 'label must be a string'],
     [line({ category: 5 }), 'category must be a string'],
     [line({ url: 'javascript:alert(1)' }), 'url must be an http or https URL, or null'],
