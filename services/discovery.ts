@@ -18,7 +18,7 @@ export interface Waiting {
 const CHECK_EVERY_MS = 200
 const LOG_EVERY_MS = 10_000
 
-/** Returns the URL of the ClickHouse server: CLICKHOUSE_URL, or that of the embedded engine, after waiting for it. Rejects when aborted. */
+/** Returns CLICKHOUSE_URL, or the URL of the embedded engine after waiting for it. Rejects when aborted. */
 export function engineUrl(config: Config, waiting: Waiting = {}): Promise<string> {
   if (config.clickhouseUrl !== undefined) return Promise.resolve(config.clickhouseUrl)
   const help =
@@ -26,7 +26,7 @@ export function engineUrl(config: Config, waiting: Waiting = {}): Promise<string
   return waitForEndpoint(join(config.dataDir, 'engine.json'), help, waiting)
 }
 
-/** Returns the URL of the node's RPC: NODE_RPC_URL, or that of the simulated node, after waiting for it. Rejects when aborted. */
+/** Returns NODE_RPC_URL, or the URL of the simulated node after waiting for it. Rejects when aborted. */
 export function nodeUrl(config: Config, waiting: Waiting = {}): Promise<string> {
   if (config.nodeRpcUrl !== undefined) return Promise.resolve(config.nodeRpcUrl)
   const help =

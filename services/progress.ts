@@ -5,7 +5,7 @@ const LINE_EVERY_MS = 5_000
 const DRAW_EVERY_MS = 100
 const BAR = 24
 
-/** Reports the progress, the rate and the remaining time of a long job: as one live line on a terminal, as separate lines elsewhere. */
+/** Reports progress, rate and remaining time of a long job: as one live line on a terminal, as separate lines elsewhere. */
 export class Progress {
   readonly #out: Pick<WriteStream, 'write'> & { readonly isTTY?: boolean }
   readonly #now: () => number

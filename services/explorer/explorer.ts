@@ -114,7 +114,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const token = healthToken === undefined ? undefined : new Token(healthToken)
   const dispatcher: Dispatcher = new Dispatcher({
     ...{ reads: READS, state, tables, node, definitions, health, metrics, logger, limit, token },
-    refreshHeads: () => heads.look(),
+    refreshHeads: () => heads.refresh(),
   })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),

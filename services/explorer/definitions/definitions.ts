@@ -8,7 +8,7 @@ export interface DefinitionPaths {
   readonly pools?: string | undefined
 }
 
-/** What operators define: labels of addresses and mining pools, as their files hold them now. */
+/** The definitions of the operator: labels of addresses and mining pools, as last loaded from their files. */
 export class Definitions {
   readonly #labels: DefinitionFile<Labels>
   readonly #pools: DefinitionFile<MiningPools>
@@ -31,7 +31,7 @@ export class Definitions {
     })
   }
 
-  /** Changes with either file. */
+  /** A number that increases whenever one of the files is loaded. */
   get version(): number {
     return this.#version
   }
@@ -44,7 +44,7 @@ export class Definitions {
     return this.#pools.value
   }
 
-  /** Files that are refused as they are now, by name. */
+  /** Returns for each file whether its current content was rejected. */
   refused(): readonly { readonly file: 'labels' | 'pools'; readonly isRefused: boolean }[] {
     return [
       { file: 'labels', isRefused: this.#labels.isRefused },
@@ -52,7 +52,7 @@ export class Definitions {
     ]
   }
 
-  /** Resolves when both were read once. */
+  /** Loads both files, then follows their changes. Resolves after the first attempt. */
   async start(): Promise<void> {
     await Promise.all([this.#labels.start(), this.#pools.start()])
   }

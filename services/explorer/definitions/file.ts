@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { coded, codeOf } from '../../../pipelines/errors.js'
 import type { Logger } from '../../../pipelines/logger.js'
 
-/** What is wrong with a file, and on which line (from 1). */
+/** An error in a definitions file, with its line (from 1). */
 export class DefinitionFileError extends coded('HW_DEFINITIONS_INVALID') {
   constructor(
     readonly line: number,
@@ -14,28 +14,28 @@ export class DefinitionFileError extends coded('HW_DEFINITIONS_INVALID') {
 }
 
 export interface DefinitionFileOptions<T> {
-  /** Undefined: there is none, and the value stays what it is at first. */
+  /** Undefined if there is no file: the value then stays `empty`. */
   readonly path: string | undefined
   readonly empty: T
-  /** @throws FileFault. */
+  /** Parses the content of the file. @throws DefinitionFileError. */
   readonly parse: (text: string) => T
   readonly logger: Logger
-  /** Told of each new value. */
+  /** Called after each new value. */
   readonly changed: () => void
 }
 
-const LOOK_EVERY_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 
 /**
- * A file that an operator edits while the service runs. It is read again when it has changed; one with a fault is refused, with
- * the line named in the log, and what was read before stays. Looks instead of watching: editors replace files, and network
- * file systems tell nothing.
+ * A file that an operator edits while the service runs. It is reloaded when it has changed. A file with an error is rejected: the
+ * line is logged, and the previous value stays in use. The file is polled, because editors replace files and network file systems
+ * send no notifications.
  */
 export class DefinitionFile<T> {
   readonly #options: DefinitionFileOptions<T>
   #value: T
   #seen = ''
-  /** What was told last; empty: the file is in use. */
+  /** The error that was logged last; empty while the file is in use. */
   #refusal = ''
   #timer: NodeJS.Timeout | undefined
 
@@ -48,16 +48,16 @@ export class DefinitionFile<T> {
     return this.#value
   }
 
-  /** Whether the file as it is now cannot be used. */
+  /** Whether the current content of the file was rejected. */
   get isRefused(): boolean {
     return this.#refusal !== ''
   }
 
-  /** Resolves after the first look. */
+  /** Loads the file, then follows its changes. Resolves after the first attempt. */
   async start(): Promise<void> {
     if (this.#options.path === undefined) return
-    await this.#look()
-    this.#again()
+    await this.#reload()
+    this.#schedule()
   }
 
   close(): void {
@@ -65,16 +65,16 @@ export class DefinitionFile<T> {
     this.#timer = undefined
   }
 
-  #again(): void {
+  #schedule(): void {
     this.#timer = setTimeout(() => {
-      void this.#look().then(() => {
-        if (this.#timer !== undefined) this.#again()
+      void this.#reload().then(() => {
+        if (this.#timer !== undefined) this.#schedule()
       })
-    }, LOOK_EVERY_MS)
+    }, CHECK_EVERY_MS)
     this.#timer.unref()
   }
 
-  async #look(): Promise<void> {
+  async #reload(): Promise<void> {
     const { path = '', parse, logger, changed } = this.#options
     let seen = ''
     try {
@@ -94,17 +94,14 @@ export class DefinitionFile<T> {
           `definitions rejected, keeping the previous ones: ${what}`,
         )
       this.#refusal = refusal
-      // What could not be read may well be the next time: a chmod, or a disk that is back, leaves all of `seen` as it was.
+      // A file that could not be read is read again: fixing its permissions or its disk changes nothing in `seen`.
       if (!(error instanceof DefinitionFileError)) seen = ''
     }
     this.#seen = seen
   }
 }
 
-/**
- * Without a byte order mark, which editors put there.
- * @throws FileFault where it is not UTF-8.
- */
+/** Decodes UTF-8, without a byte order mark. @throws DefinitionFileError if it is not UTF-8. */
 function textOf(bytes: Buffer): string {
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes)
   const lines = bytes.toString('latin1').split('\n')
@@ -112,7 +109,7 @@ function textOf(bytes: Buffer): string {
   throw new DefinitionFileError(line + 1, 'is not UTF-8')
 }
 
-/** The line of a place in a text, from 1. */
+/** Returns the line of an offset in a text, from 1. */
 export function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length
 }

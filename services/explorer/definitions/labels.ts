@@ -3,9 +3,9 @@ import { NETWORKS } from '../../../pipelines/chain/networks.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
 import { DefinitionFileError } from './file.js'
 
-/** What an operator knows of an address. */
+/** A label that the operator has given to an address. */
 export interface Label {
-  /** As the file spells it. */
+  /** Spelled as in the file. */
   readonly address: string
   readonly label: string
   readonly category: string
@@ -13,7 +13,7 @@ export interface Label {
   readonly verified: boolean
 }
 
-/** Labels by the script that their address pays, so that every spelling of it finds them. */
+/** Labels by the script of their address, so that every spelling of the address finds them. */
 export class Labels {
   readonly #byScript: ReadonlyMap<string, Label>
   readonly #sorted: readonly Label[]
@@ -25,12 +25,12 @@ export class Labels {
     )
   }
 
-  /** @param hash of the script. */
+  /** Returns the label of a script. @param hash the hash of the script. */
   ofScript(hash: string): Label | undefined {
     return this.#byScript.get(hash)
   }
 
-  /** By label, then address. */
+  /** Returns all labels, or those of a category, sorted by label, then by address. */
   all(category?: string): readonly Label[] {
     if (category === undefined) return this.#sorted
     return this.#sorted.filter((each) => each.category === category)
@@ -40,8 +40,8 @@ export class Labels {
 const order = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
 /**
- * Reads JSON lines of `{address, label, category, url?, verified?}`; empty lines are left out.
- * @throws FileFault.
+ * Parses JSON lines of `{address, label, category, url?, verified?}`; empty lines are ignored.
+ * @throws DefinitionFileError.
  */
 export function parseLabels(text: string): Labels {
   const byScript = new Map<string, Label>()
@@ -89,7 +89,7 @@ function parseObject(line: string, number: number): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-/** Hashes of the scripts that an address pays: one, but that base58 versions of test networks are the same. */
+/** Returns the hashes of the scripts of an address on all known networks, each once; empty if no network accepts the address. */
 export function scriptsOf(address: string): string[] {
   const scripts = [...NETWORKS.values()].flatMap((network) => {
     const decoded = decodeAddress(address, network)
@@ -98,7 +98,7 @@ export function scriptsOf(address: string): string[] {
   return [...new Set(scripts)]
 }
 
-/** Whether a page may link to it. */
+/** Returns whether a value is an http or https URL. */
 export function isWebUrl(value: unknown): value is string {
   return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 }

@@ -11,7 +11,7 @@ import { scriptHash } from '../../../pipelines/chain/script.js'
 import { DefinitionFileError, lineAt } from './file.js'
 import { isWebUrl, scriptsOf } from './labels.js'
 
-/** Who mines blocks, by the addresses that its coinbases pay and the tags that they carry. */
+/** A mining pool, recognised by the addresses that its coinbases pay and by the tags in their scripts. */
 export interface MiningPool {
   readonly name: string
   readonly slug: string
@@ -20,12 +20,12 @@ export interface MiningPool {
   readonly tags: readonly string[]
 }
 
-/** Who mined what no pool of the file did: all of them, as one. */
+/** Stands for the miners of all blocks that belong to no pool of the file. */
 export const UNKNOWN: MiningPool = { name: 'Unknown', slug: 'unknown', link: null, addresses: [], tags: [] }
 
 interface MinedBlock {
   readonly blockHash: string
-  /** Hex; empty for a coinbase that pays no address. */
+  /** Hex; empty if the coinbase pays no address. */
   readonly minerScript: string
   /** Hex. */
   readonly coinbaseScript: string
@@ -33,11 +33,11 @@ interface MinedBlock {
 
 const MOST_REMEMBERED = 50_000
 
-/** The pools of one reading of the file. */
+/** The mining pools of one version of the file. */
 export class MiningPools {
   readonly #byScript = new Map<string, MiningPool>()
   readonly #tags: (readonly [string, MiningPool])[] = []
-  /** By block hash; for these definitions it never changes. */
+  /** By block hash. The pool of a block never changes for one version of the file. */
   readonly #known = new LRUCache<string, { readonly pool: MiningPool | undefined }, MinedBlock>({
     max: MOST_REMEMBERED,
     memoMethod: (_hash, _stale, { context }) => ({ pool: this.#find(context) }),
@@ -52,7 +52,10 @@ export class MiningPools {
     }
   }
 
-  /** By payout address, then by the first tag of the file that the coinbase script holds, whatever its case. */
+  /**
+   * Returns the pool that mined a block, undefined for none: by payout address, then by the first tag of the file that the
+   * coinbase script contains, ignoring case.
+   */
   ofBlock(block: MinedBlock): MiningPool | undefined {
     return this.#known.memo(block.blockHash, { context: block }).pool
   }
@@ -61,21 +64,22 @@ export class MiningPools {
     const payee = this.#byScript.get(scriptHash(Buffer.from(minerScript, 'hex')))
     if (payee !== undefined || this.#tags.length === 0) return payee
     const bytes = Buffer.from(coinbaseScript, 'hex')
-    // Tags are mostly ASCII; others are UTF-8 in the script.
+    // Tags are mostly ASCII; other characters may be encoded as Latin-1 or UTF-8 in the script.
     const text = `${bytes.toString('latin1')}\n${bytes.toString('utf8')}`.toLowerCase()
     return this.#tags.find(([tag]) => text.includes(tag))?.[1]
   }
 }
 
 interface WrittenPool extends Omit<MiningPool, 'slug'> {
-  /** Undefined: it is made of the name. */
+  /** Undefined if it is derived from the name. */
   readonly slug: string | undefined
 }
 
 /**
- * Reads pools in the form of mempool's pools-v2.json: an array of `{id, name, addresses, tags, link}`, and `slug` where it is
- * not the name's letters and digits. Addresses of other chains are allowed and match nothing, a link to no web page is left out.
- * @throws FileFault.
+ * Parses pools in the format of mempool's pools-v2.json: an array of `{id, name, addresses, tags, link}`, and `slug` if it differs
+ * from the letters and digits of the name. Addresses of other chains are allowed and match nothing. A link that is not a web URL
+ * is ignored.
+ * @throws DefinitionFileError.
  */
 export function parseMiningPools(text: string): MiningPools {
   const errors: ParseError[] = []
@@ -149,7 +153,7 @@ function poolOf(node: Node, text: string): WrittenPool {
   }
 }
 
-/** As mempool makes them; of names that come to the same one ("Bitcoin India", "BitcoinIndia") the later has a number behind it. */
+/** Returns a slug as mempool derives it. A name whose slug is taken ("Bitcoin India", "BitcoinIndia") gets a number appended. */
 function freeSlug(name: string, taken: ReadonlySet<string | undefined>): string {
   const letters = name.replace(/[^a-z0-9]/gi, '').toLowerCase()
   const base = letters === '' ? name : letters

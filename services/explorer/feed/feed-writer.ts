@@ -14,16 +14,16 @@ export interface FeedEvent {
   readonly data: object
 }
 
-/** What heads make known. */
-export interface News {
+/** The events and whale alerts that heads cause. */
+interface HeadEvents {
   readonly events: readonly FeedEvent[]
   readonly whales: readonly WhaleAlert[]
 }
 
-/** Blocks and reorganisations that a restarted explorer can replay. */
+/** The number of blocks and of reorganisations that a restarted explorer can replay. */
 const REPLAYED = 1_000
 const BLOCKS_AT_ONCE = 400
-/** Stats between blocks are sent at most this often. */
+/** The shortest interval between two stats events without a new block. */
 const STATS_EVERY_MS = 5_000
 
 interface Connected {
@@ -32,7 +32,7 @@ interface Connected {
   readonly hash: string
 }
 
-/** Turns adopted heads into events, and tells them after the head is what the explorer answers from. */
+/** Converts heads into events, and publishes them after the explorer has adopted the head. */
 export class FeedWriter {
   readonly #feed: Feed
   readonly #state: State
@@ -50,8 +50,8 @@ export class FeedWriter {
   }
 
   /**
-   * Numbers the channels from the tables' last heads, so that a client which was here before goes on. Up to the head that is
-   * adopted next and no further: a later one may be there by now, and is told when it is adopted itself.
+   * Numbers the channels from the last heads in the tables, so that clients continue after a restart of the explorer. Publishes
+   * the events up to `head`, which is adopted next; later heads in the tables are published when they are adopted.
    */
   async begin(head: Head | undefined): Promise<void> {
     if (head === undefined) return
@@ -66,8 +66,8 @@ export class FeedWriter {
     for (const { channel, data, seq } of events) this.#feed.publish(channel, data, seq)
   }
 
-  /** What these heads make known, in order. @param tables that hold their blocks. */
-  async eventsOf(heads: readonly Head[], tables = this.#tables): Promise<News> {
+  /** Returns the events of consecutive heads, in order. @param tables the tables that contain their blocks. */
+  async eventsOf(heads: readonly Head[], tables = this.#tables): Promise<HeadEvents> {
     const connected = heads.flatMap(connectedOf)
     const [blocks, whales] = await Promise.all([
       this.#blockEvents(connected, tables),
@@ -77,14 +77,14 @@ export class FeedWriter {
     return { events: [...reorgs, ...blocks], whales }
   }
 
-  /** Call when the heads are adopted. */
-  publish({ events, whales }: News): void {
+  /** Publishes the events of heads. Call after these were adopted. */
+  publish({ events, whales }: HeadEvents): void {
     for (const { channel, data, seq } of events) this.#feed.publish(channel, data, seq)
     this.#whales.publish(whales)
     this.#publishStats()
   }
 
-  /** Call when the mempool may have changed. */
+  /** Publishes stats if the mempool has changed, not more often than the interval allows. Call when it may have changed. */
   mempoolChanged(): void {
     if (this.#state.mempool.version === this.#mempoolVersion || this.#timer !== undefined) return
     const wait = Math.max(0, this.#statsAt + STATS_EVERY_MS - Date.now())
@@ -123,7 +123,7 @@ export class FeedWriter {
     })
   }
 
-  /** Blocks that heads up to this one connected, numbered above `after`, in order. */
+  /** Returns the blocks connected by heads up to this one, with numbers above `after`, in order. */
   async #lastConnected(after: number, { position }: Head): Promise<Connected[]> {
     const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS hashes,
       blocks_before AS before FROM heads
@@ -169,7 +169,7 @@ function connectedOf(head: Pick<Head, 'tipHeight' | 'connected' | 'blocksBefore'
   })
 }
 
-/** What a head that tells of a reorganisation makes known. */
+/** Returns the event of a head that contains a reorganisation. */
 export function reorgOf(
   head: Pick<Head, 'tipHeight' | 'connected' | 'disconnected' | 'reorgsBefore'>,
 ): FeedEvent {

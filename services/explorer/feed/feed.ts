@@ -1,10 +1,10 @@
-/** Channels of the feed. */
+/** The channels of the feed. */
 export const CHANNELS = ['blocks', 'mempool', 'stats', 'whale-alerts', 'reorgs'] as const
 export type Channel = (typeof CHANNELS)[number]
 
 export const isChannel = (name: unknown): name is Channel => CHANNELS.some((channel) => channel === name)
 
-/** How many past events of a channel can be replayed. */
+/** The number of past events of a channel that can be replayed. */
 const KEPT: Readonly<Record<Channel, number>> = {
   blocks: 1_000,
   reorgs: 1_000,
@@ -14,28 +14,28 @@ const KEPT: Readonly<Record<Channel, number>> = {
 }
 
 interface Ring {
-  /** Seq of the newest event, of `messages` the last. */
+  /** Sequence number of the newest event, which is the last of `messages`. */
   last: number
   messages: string[]
 }
 
 /**
- * The numbered events of each channel and the last of them for clients that missed some. Numbers are consecutive: they come
- * from the heads (blocks, reorgs) and from the log (mempool), so that every explorer tells the same.
+ * The numbered events of each channel, of which the last are kept for clients that missed some. Numbers are consecutive. Those of
+ * blocks and reorgs come from the heads, those of mempool from the log, so they are the same on every explorer.
  */
 export class Feed {
   readonly #rings: Readonly<Record<Channel, Ring>>
   readonly #send: (channel: Channel, message: string) => void
-  /** Those who wait for the next event of a channel. */
+  /** Callbacks that wait for the next event, by channel. */
   readonly #waiting = new Map<Channel, Set<() => void>>(CHANNELS.map((channel) => [channel, new Set()]))
 
-  /** @param send hands a message to all subscribers of its channel. */
+  /** @param send sends a message to all subscribers of its channel. */
   constructor(send: (channel: Channel, message: string) => void) {
     this.#send = send
     this.#rings = {
       blocks: { last: 0, messages: [] },
       mempool: { last: 0, messages: [] },
-      // No number of an earlier run of this process can be larger: it sends far less than an event a millisecond.
+      // Larger than any number of an earlier run of this process, which sends far less than one event per millisecond.
       stats: { last: Date.now(), messages: [] },
       'whale-alerts': { last: Date.now(), messages: [] },
       reorgs: { last: 0, messages: [] },
@@ -46,7 +46,7 @@ export class Feed {
     return this.#rings[channel].last
   }
 
-  /** Where the numbering stands before any event that this process tells. */
+  /** Sets the number before the first event that this process publishes, and drops the events kept so far. */
   begin(channel: Channel, last: number): void {
     const ring = this.#rings[channel]
     ring.last = last
@@ -54,7 +54,7 @@ export class Feed {
     this.#wake(channel)
   }
 
-  /** Tells an event unless it was told; after a gap (which its origin explains) older ones cannot be replayed any more. */
+  /** Publishes an event unless it was published before. After a gap in the numbers, older events can no longer be replayed. */
   publish(channel: Channel, data: object, seq = this.lastOf(channel) + 1): void {
     const ring = this.#rings[channel]
     if (seq <= ring.last) return
@@ -62,7 +62,7 @@ export class Feed {
     const message = JSON.stringify({ channel, data, seq })
     ring.last = seq
     ring.messages.push(message)
-    // Cut in steps: moving the whole array at each event would cost more than the few kept in excess.
+    // Trimmed in steps: moving the whole array at each event would cost more than the surplus.
     if (ring.messages.length > KEPT[channel] * 1.25)
       ring.messages.splice(0, ring.messages.length - KEPT[channel])
     this.#send(channel, message)
@@ -70,8 +70,8 @@ export class Feed {
   }
 
   /**
-   * The events after `since`, undefined where some of them are not known any more (or not yet).
-   * @param most of them, the oldest.
+   * Returns the messages after `since`, or undefined if some of them are not kept any more, or `since` is in the future.
+   * @param most the maximum number of messages; the oldest are returned.
    */
   missed(channel: Channel, since: number, most = Number.POSITIVE_INFINITY): readonly string[] | undefined {
     const { last, messages } = this.#rings[channel]
@@ -81,12 +81,12 @@ export class Feed {
     return messages.slice(from, from + most)
   }
 
-  /** How many wait for the next event of a channel. */
+  /** The number of callers that wait for an event. */
   get waiting(): number {
     return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** Resolves when a channel has something new, or the signal aborts. */
+  /** Resolves at the next event of a channel, or when the signal aborts. */
   changed(channel: Channel, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
@@ -105,14 +105,14 @@ export class Feed {
   }
 }
 
-/** What a client asked, answered: messages for it alone, in order, and whether it hears a channel from now on. */
+/** The reaction to a client's message: replies to this client, in order, and the channel to subscribe to or unsubscribe from. */
 export interface Reaction {
   readonly replies: readonly string[]
   readonly subscribe?: Channel
   readonly unsubscribe?: Channel
 }
 
-/** The protocol: what a message of a client makes the server do. Nothing in it ends the connection. */
+/** Handles a message of a client. No message closes the connection. */
 export function reactTo(feed: Feed, text: string): Reaction {
   const message = parseMessage(text)
   switch (message?.['type']) {

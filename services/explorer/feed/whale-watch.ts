@@ -13,16 +13,16 @@ export interface WhaleWatchParts {
   readonly state: State
   readonly tables: Tables
   readonly definitions: Pick<Definitions, 'labels'>
-  /** Base units: what moves more is told. */
+  /** Transactions that move more than this, in base units, are published. */
   readonly threshold: bigint
 }
 
-/** Transactions remembered as told: far more than are between two sightings of one. */
+/** The number of published transactions to remember: far more than there are between two sightings of one. */
 const MOST_PUBLISHED = 50_000
 
 /**
- * Tells each transaction that moves much once, when it is first seen: in the mempool, or in a block. What was there when the
- * explorer began counts as seen.
+ * Publishes each transaction that moves more than the threshold once, when it is first seen in the mempool or in a block.
+ * Transactions that were there when the explorer started are not published.
  */
 export class WhaleWatch {
   readonly #parts: WhaleWatchParts
@@ -32,19 +32,19 @@ export class WhaleWatch {
     this.#parts = parts
   }
 
-  /** Call in the turn in which these are in the mempool, or are known whole there. */
+  /** Publishes alerts of unconfirmed transactions. Call in the turn in which they enter the mempool or are resolved. */
   inMempool(txs: readonly ShownTx[]): void {
     const { feed, state, threshold } = this.#parts
     const naming = this.#naming()
     if (naming === undefined) return
     for (const tx of txs) {
       if (tx.moved === undefined || tx.moved <= threshold || !this.#isFirst(tx.txid)) continue
-      // Until the mempool is loaded nobody could have seen it come.
+      // Until the mempool is loaded, its transactions count as seen before the start.
       if (state.isMempoolLoaded) feed.publish('whale-alerts', unconfirmedAlert(tx, naming))
     }
   }
 
-  /** What these blocks would make known; tell it when their head is adopted. @throws DatabaseUnavailable. */
+  /** Returns the alerts of blocks, to be published when their head is adopted. @throws DatabaseUnavailable. */
   async alertsOf(blocks: readonly BlockId[], tables = this.#parts.tables): Promise<WhaleAlert[]> {
     const { threshold } = this.#parts
     const naming = this.#naming()

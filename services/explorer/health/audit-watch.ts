@@ -13,37 +13,37 @@ export interface AuditWatchParts {
   readonly db: Database
   readonly database: Pick<AvailableDatabase, 'connected'>
   readonly state: State
-  /** Where the node's RPC is now; undefined where it is not known. */
+  /** Returns the URL of the node's RPC; undefined if it is not known. */
   readonly locate: () => Promise<string | undefined>
   readonly logger: Logger
-  /** Between two rounds; 0 for none. */
+  /** The interval between two rounds in milliseconds; 0 disables the audit. */
   readonly everyMs: number
 }
 
-/** What the last round found. */
+/** The result of the last round. */
 export interface AuditResult {
   /** ISO 8601; null before the first round. */
   readonly checkedAt: string | null
-  /** Blocks, days and pools looked at since the start. */
+  /** Blocks, days, tips and mempools that were checked since the start. */
   readonly checks: number
   readonly differences: number
-  /** Why the last round could not be made. */
+  /** Why the last round failed. */
   readonly error?: string
 }
 
 const NODE_TIMEOUT_MS = 10_000
-/** Blocks near the tip are the likelier ones to be wrong: every other round looks at one of them. */
+/** Blocks near the tip are more likely to be wrong: every other round checks one of this many newest blocks. */
 const NEAR_TIP = 100
 
 /**
- * A small audit that never ends: each round one block with all its transactions, one day, the tip and the mempool, against the node.
- * What moves by itself (tip, mempool) counts when two rounds in a row have found it.
+ * A continuous audit: each round compares one block with all its transactions, one day, the tip and the mempool with the node.
+ * Differences of tip and mempool, which change all the time, count if two consecutive rounds find them.
  */
 export class AuditWatch {
   readonly #parts: AuditWatchParts
   readonly #stop = new AbortController()
   #result: AuditResult = { checkedAt: null, checks: 0, differences: 0 }
-  /** What the last round found of tip and mempool. */
+  /** The differences of tip and mempool that the last round found. */
   #moving: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
   #rounds = 0
@@ -72,14 +72,14 @@ export class AuditWatch {
     this.#stop.abort()
   }
 
-  /** Looks once. */
+  /** Runs one round. */
   async round(): Promise<void> {
     const { locate, logger } = this.#parts
     const url = await locate().catch(() => undefined)
     if (url === undefined) return this.#failed('no node was found')
     const node = new NodeClient(url, { maxAttempts: 1, timeoutMs: NODE_TIMEOUT_MS })
     try {
-      await this.#look(node)
+      await this.#compare(node)
     } catch (error) {
       if (this.#stop.signal.aborted) return
       logger.debug({ err: error }, 'audit failed')
@@ -94,7 +94,7 @@ export class AuditWatch {
     this.#result = { checkedAt, checks, differences, error }
   }
 
-  async #look(node: NodeClient): Promise<void> {
+  async #compare(node: NodeClient): Promise<void> {
     const { db, state, database, logger } = this.#parts
     const { view, tip, recent, fence } = state.chain
     if (!state.ready || !database.connected || view === undefined || tip === undefined)
@@ -111,7 +111,7 @@ export class AuditWatch {
     const held = new Set([...state.mempool.values()].map(({ txid }) => txid))
     for (const txid of new Set([...reported, ...held]))
       moving.expect(`unconfirmed ${txid}`, held.has(txid), reported.has(txid))
-    // A reorganisation meanwhile: what was looked at is no longer of the chain.
+    // After a reorganisation or under a new writer, the compared rows may not belong to the chain any more.
     const isOfChain = state.chain.view?.isCanonical(view.head.tipHeight, view.head.tipHash) === true
     const isStill = isOfChain && (await newestFence(db)) === fence
     const persisting = this.#persisting(moving.differences)
@@ -126,7 +126,7 @@ export class AuditWatch {
     return tip - Math.floor(Math.random() * span)
   }
 
-  /** What a node tells that is not as high as we are, is not worth more than that it differs. */
+  /** Returns the node's block hash at a height; an error counts as a difference, because the node may be lower than the index. */
   async #hashAt(node: NodeClient, height: number): Promise<string> {
     return node.blockHash(height, this.#stop.signal).catch(() => 'not known to the node')
   }

@@ -5,7 +5,7 @@ import type { Upgrade } from '../../../pipelines/tables/migrate.js'
 import { DATABASE_UNAVAILABLE, NOT_READY, upgrading } from '../answering/failure.js'
 import type { State } from '../state/state.js'
 
-/** What /health tells; `error` and its code stand there only where the service is degraded. */
+/** The body of `/health`. `error` and `code` are present only while the service is degraded. */
 export interface Health {
   readonly status: 'ok' | 'degraded'
   readonly service: 'headwater-explorer'
@@ -16,13 +16,13 @@ export interface Health {
   readonly nodeHeight: number
   readonly tipMatch: boolean
   readonly lastReconciledAt: string
-  /** What the explorer's own audit has found; see `npm run audit` for a whole one. */
+  /** The result of the continuous audit; `npm run audit` runs a complete one. */
   readonly audit: AuditResult
-  /** Why the materializer stands still, where it does: what is served is right, and stays as old as it is. */
+  /** Why the materializer has stopped. The served data is correct but grows old. */
   readonly indexerError?: string
-  /** Stands there, true, where that is damage in the log which the poller repairs by itself. */
+  /** True if the reason is damage in the log, which the poller repairs. */
   readonly indexerHealing?: true
-  /** While the database is on its way to this version's schema. */
+  /** Present while the database is being upgraded to this version's schema. */
   readonly upgrade?: Upgrade
   readonly error?: string
   readonly code?: ErrorCode

@@ -6,7 +6,7 @@ import type { AvailableDatabase } from '../tables/availability.js'
 import type { Tables } from '../tables/tables.js'
 import type { AuditWatch } from './audit-watch.js'
 
-/** What gauges and counters are read from when they are scraped. */
+/** The sources that gauges and counters are read from at each scrape. */
 export interface MetricParts {
   readonly state: State
   readonly database: Pick<AvailableDatabase, 'connected' | 'running'>
@@ -16,35 +16,35 @@ export interface MetricParts {
   readonly wsClients: () => number
   readonly grpcStreams: () => number
   readonly answersUnderWay: () => number
-  /** Events of a topic that a consumer has not finished, by consumer; what cannot be read now is left out. */
+  /** Returns the number of events of a topic that a consumer has not processed; lags that cannot be read are missing. */
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
 }
 
-/** What metrics tell of an answer. */
+/** The properties of an answer that metrics record. */
 export interface Observed {
   readonly status: number
-  /** Of 503: what passes by itself, or with more explorers, is told apart from what is out of order. */
+  /** The error code of a 503: separates overload, which more explorers solve, from failures. */
   readonly code?: ErrorCode
 }
 
-/** Where an error of our own was met. */
-const DEFECTIVE = ['http', 'grpc', 'follower', 'materializer'] as const
-export type Defective = (typeof DEFECTIVE)[number]
+/** The places where defects (errors in Headwater's own code, refused queries) occur. */
+const DEFECT_SOURCES = ['http', 'grpc', 'follower', 'materializer'] as const
+type DefectSource = (typeof DEFECT_SOURCES)[number]
 
-/** What the explorer reports to Prometheus. */
+/** The metrics of the explorer. */
 export class Metrics extends MetricSet {
   readonly #durations = this.seconds(
     'api_request_duration_seconds',
-    'Time from a request to its answer, by route pattern and status (499: the client left before it), and of 503 its code.',
+    'Time from a request to its answer, by route pattern and status (499: the client disconnected before it), and of 503 its code.',
     'route',
     'status',
     'code',
   )
-  /** By its labels: finding one by them costs more than observing. */
+  /** By labels: looking up a series in the client costs more than observing. */
   readonly #durationsBy = new Map<string, { observe(seconds: number): void }>()
   readonly #calls = this.seconds(
     'grpc_call_duration_seconds',
-    'Time from a call by gRPC to its answer, by method and status code.',
+    'Time from a gRPC call to its answer, by method and status code.',
     'method',
     'code',
   )
@@ -58,8 +58,8 @@ export class Metrics extends MetricSet {
     super('headwater_')
     const { state, database, tables, audit } = parts
     const nodeHeight = (): number => state.heartbeat?.nodeHeight ?? -1
-    // From 0 on, so that the first one is an increase.
-    for (const where of DEFECTIVE) this.#defects.inc({ where }, 0)
+    // The series start at 0, so that the first defect is an increase.
+    for (const where of DEFECT_SOURCES) this.#defects.inc({ where }, 0)
     this.gauge('api_db_pool_total', 'Connections to the database in use.', () =>
       database.connected ? Math.max(1, database.running) : 0,
     )
@@ -74,9 +74,9 @@ export class Metrics extends MetricSet {
       () => tables.lookupsWaiting,
     )
     this.gauge('api_ws_clients', 'Connected WebSocket clients.', parts.wsClients)
-    this.gauge('grpc_streams', 'Open streams of gRPC.', parts.grpcStreams)
-    this.gauge('tip_height', 'Height of the head, -1 for none.', () => state.chain.height)
-    this.gauge('node_height', 'Height in the last applied heartbeat, -1 for none.', nodeHeight)
+    this.gauge('grpc_streams', 'Open gRPC streams.', parts.grpcStreams)
+    this.gauge('tip_height', 'Height of the head, -1 if there is none.', () => state.chain.height)
+    this.gauge('node_height', 'Height in the last applied heartbeat, -1 before the first.', nodeHeight)
     this.gauge(
       'heartbeat_applied_timestamp_seconds',
       'Time of the last heartbeat that passed poller, node, log and materializer; 0 for never.',
@@ -85,8 +85,10 @@ export class Metrics extends MetricSet {
     this.gauge('tip_lag_blocks', 'Blocks that the head is behind the node.', () =>
       Math.max(0, nodeHeight() - state.chain.height),
     )
-    this.gauge('log_damage', 'Damage in the log: 0 none, 1 the poller repairs it, 2 it refuses to.', () =>
-      ['none', 'healing', 'refused'].indexOf(state.logDamage),
+    this.gauge(
+      'log_damage',
+      'Damage in the log: 0 none, 1 the poller repairs it, 2 the poller refuses to repair it.',
+      () => ['none', 'healing', 'refused'].indexOf(state.logDamage),
     )
     this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.mempool.size)
     this.gauge(
@@ -94,8 +96,10 @@ export class Metrics extends MetricSet {
       'Differences between index and node found by the last continuous audit.',
       () => audit.result.differences,
     )
-    this.gauge('audit_last_run_timestamp_seconds', 'When that audit ended, 0 for never.', () =>
-      Math.floor(Date.parse(audit.result.checkedAt ?? new Date(0).toISOString()) / 1000),
+    this.gauge(
+      'audit_last_run_timestamp_seconds',
+      'Time at which the last continuous audit ended; 0 for never.',
+      () => Math.floor(Date.parse(audit.result.checkedAt ?? new Date(0).toISOString()) / 1000),
     )
     this.gauge(
       'audit_checks',
@@ -120,7 +124,11 @@ export class Metrics extends MetricSet {
       'Keys that were looked up in the database; those of clients that disconnected meanwhile are not counted.',
       () => tables.lookedUp,
     )
-    this.counted('log_damages_total', 'Damages of the log that were reported.', () => state.logDamages)
+    this.counted(
+      'log_damages_total',
+      'Number of times that damage in the log was reported.',
+      () => state.logDamages,
+    )
   }
 
   observe(route: string, { status, code }: Observed, seconds: number): void {
@@ -134,13 +142,13 @@ export class Metrics extends MetricSet {
     duration.observe(seconds)
   }
 
-  /** @param code the name of a status code of gRPC. */
+  /** Records the duration of a gRPC call. @param code the name of its status code. */
   observeCall(method: string, code: string, seconds: number): void {
     this.#calls.observe({ method, code }, seconds)
   }
 
-  /** Counts an error of our own. */
-  defect(where: Defective): void {
+  /** Counts a defect. */
+  defect(where: DefectSource): void {
     this.#defects.inc({ where })
   }
 }

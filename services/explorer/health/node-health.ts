@@ -5,10 +5,10 @@ import { NodeClient } from '../../../pipelines/node/client.js'
 import type { NodeNetworkInfo, NodeMempoolInfo } from '../../../pipelines/node/replies.js'
 import type { Logger } from '../../../pipelines/logger.js'
 
-/** The node does not answer; told to clients as 503. */
+/** The node is unreachable; clients get 503. */
 export class NodeUnavailable extends coded('HW_NODE_UNAVAILABLE') {}
 
-/** Of the file system that the node's data directory is on; bytes. */
+/** The size of the file system of the node's data directory, in bytes. */
 export interface DataDir {
   readonly freeBytes: number
   readonly totalBytes: number
@@ -17,7 +17,7 @@ export interface DataDir {
 export interface NodeHealth {
   /** Bytes. */
   readonly blockchainSize: number
-  /** Undefined where it cannot be read from here. */
+  /** Undefined if this machine cannot read it. */
   readonly dataDir: DataDir | undefined
   readonly mempool: NodeMempoolInfo
   readonly network: NodeNetworkInfo
@@ -26,38 +26,38 @@ export interface NodeHealth {
 }
 
 export interface NodeWatchOptions {
-  /** Where the node's RPC is now; undefined where it is not known. */
+  /** Returns the URL of the node's RPC; undefined if it is not known. */
   readonly locate: () => Promise<string | undefined>
-  /** The node's data directory, where this machine has it. */
+  /** The node's data directory, if it is on this machine. */
   readonly dataDir?: string | undefined
   readonly logger: Logger
 }
 
-/** So long an answer is told again: a crowd that asks must not be felt by the node. */
+/** The time for which an answer is reused, so that many clients cause no load on the node. */
 const SHARED_MS = 1_000
-/** Of all calls together. */
+/** The deadline of all calls together. */
 const DEADLINE_MS = 700
 const STATFS_DEADLINE_MS = 200
 
-/** Asks the node how it is, when somebody wants to know; looks for it anew after a failure. */
+/** Requests the health of the node on demand; locates the node again after a failure. */
 export class NodeWatch {
   readonly #options: NodeWatchOptions
   #node: { readonly url: string; readonly client: NodeClient } | undefined
-  #look: Promise<NodeHealth> | undefined
+  #current: Promise<NodeHealth> | undefined
   #forget: NodeJS.Timeout | undefined
 
   constructor(options: NodeWatchOptions) {
     this.#options = options
   }
 
-  /** @throws NodeUnavailable, within a second. */
+  /** Returns the node's health within a second. @throws NodeUnavailable. */
   health(): Promise<NodeHealth> {
-    this.#look ??= this.#ask().finally(() => {
+    this.#current ??= this.#request().finally(() => {
       this.#forget = setTimeout(() => {
-        this.#look = undefined
+        this.#current = undefined
       }, SHARED_MS).unref()
     })
-    return this.#look
+    return this.#current
   }
 
   close(): void {
@@ -65,7 +65,7 @@ export class NodeWatch {
     this.#drop()
   }
 
-  async #ask(): Promise<NodeHealth> {
+  async #request(): Promise<NodeHealth> {
     const late = AbortSignal.timeout(DEADLINE_MS)
     try {
       const client = await this.#client()
@@ -99,7 +99,7 @@ export class NodeWatch {
     this.#node = undefined
   }
 
-  /** A file system that hangs (a network mount) is one that cannot be read. */
+  /** Reads the size of the file system; returns undefined if it fails or hangs, as a network mount may. */
   async #dataDir(): Promise<DataDir | undefined> {
     const { dataDir } = this.#options
     if (dataDir === undefined) return undefined

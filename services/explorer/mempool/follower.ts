@@ -242,7 +242,7 @@ export class MempoolFollower {
     while (!state.isMempoolLoaded && !signal.aborted) {
       const span = { from: this.#seenAt, to: this.#overlaidFrom }
       if (span.from >= span.to || (await this.#layBySearch([...state.mempool.entries()], span, signal)))
-        state.poolLoaded()
+        state.mempoolLoaded()
     }
   }
 

@@ -2,36 +2,35 @@ import { DAY_SECONDS, dayOf } from '../../../pipelines/chain/day.js'
 import type { ChainView } from '../../../pipelines/tables/chain-view.js'
 import type { Tables } from '../tables/tables.js'
 
-/** The figures of the chain's blocks whose timestamps are of one UTC day. */
+/** The figures of the chain's blocks whose timestamps lie in one UTC day. */
 export interface Day {
-  /** Since 1970-01-01. */
+  /** Days since 1970-01-01. */
   readonly day: number
   readonly blocks: number
   readonly txs: number
   readonly dilithiumTxs: number
   /** Base units. */
   readonly fees: bigint
-  /** Base units, coinbases left out. */
+  /** Base units, without coinbases. */
   readonly output: bigint
   readonly activeAddresses: number
   readonly newAddresses: number
   readonly averageDifficulty: number
-  /** Hashes that its blocks prove, on average. */
+  /** The expected number of hashes to find its blocks. */
   readonly work: bigint
-  /** Ever seen, after the day's last block. */
+  /** Addresses ever seen, as of the day's last block. */
   readonly addresses: number
   readonly dilithiumAddresses: number
 }
 
 type Queries = Pick<Tables, 'query'>
 
-/** Every day on which the chain has a block, newest first. */
+/** All days on which the chain has a block, newest first. */
 export type Days = readonly Day[]
 
 /**
- * The days of a view, made from those of another: only the days that a block above `fork` has, on any branch, are added up
- * again.
- * @param fork the highest block that both chains have; -1 for none.
+ * Derives the days of a view from those of an earlier view: sums again only the days of blocks above `fork`, on any branch.
+ * @param fork height of the highest block that both chains contain; -1 for none.
  */
 export async function nextDays(tables: Queries, before: Days, view: ChainView, fork: number): Promise<Days> {
   if (view.head.tipHeight < 0) return []
@@ -46,7 +45,7 @@ export async function nextDays(tables: Queries, before: Days, view: ChainView, f
 
 const endOf = (time: number): number => (dayOf(time) + 1) * DAY_SECONDS - 1
 
-/** @param first @param last unix seconds, both inclusive. */
+/** Sums the days between two times (unix seconds, both inclusive). */
 async function daysBetween(tables: Queries, view: ChainView, first: number, last: number): Promise<Day[]> {
   const columns = 'height, time, tx_count, dilithium_tx_count, total_fees, total_output, active_addresses'
   const sql = `SELECT intDiv(time, ${String(DAY_SECONDS)}) AS day, count() AS blocks, toString(sum(tx_count)) AS txs,

@@ -32,20 +32,20 @@ export interface HeadFollowerParts {
   readonly writer: FeedWriter
   readonly mempool: MempoolFollower
   readonly log: EventLog
-  /** The database that the settings name; the one that serves for it is found. */
+  /** The configured database; the one that serves in its place is looked up. */
   readonly db: Database
-  /** Those of `db` at first, moved as the state is. */
+  /** The tables of `db` at first; moved to another database together with the state. */
   readonly tables: ServingTables
-  /** Tables of another database of the same server. */
+  /** Returns the tables of another database of the same server. */
   readonly tablesOf: (db: Database) => Tables
   readonly logger: Logger
-  /** Called at each error of our own; the following goes on. */
+  /** Called at each defect; following continues. */
   readonly onDefect?: () => void
-  /** Called when the materializer says that it met one. */
+  /** Called when the materializer reports a defect. */
   readonly onIndexerDefect?: () => void
 }
 
-/** A database and what reads ask of it. */
+/** A database and its tables for reads. */
 interface Source {
   readonly db: Database
   readonly tables: Tables
@@ -53,25 +53,25 @@ interface Source {
 
 const READ_AT_ONCE = 256
 const WAIT_MS = 1_000
-/** Heads that connect more blocks come of a backfill: the mempool is searched in the chain instead of the chain in the mempool. */
+/** Heads that connect more blocks come from a backfill: instead of reading these, the mempool is looked up in the chain. */
 const MOST_BLOCKS_READ = 2_000
 
 /**
- * Follows topic `committed`: applied heartbeats are taken as they come; an announced head is read from the tables, adopted in
- * one turn together with what it does to the mempool, and then told to the feed, in this order. Where another database has taken
- * the place of the one that was read, its state is read whole beside the old one, and adopted in one turn with its tables.
+ * Follows topic `committed`. Applied heartbeats are stored immediately. An announced head is read from the tables, adopted in one
+ * turn together with its changes of the mempool, and then published to the feed, in this order. After a switch to another
+ * database, its complete state is read beside the old one, and adopted in one turn together with its tables.
  */
 export class HeadFollower {
   readonly #parts: HeadFollowerParts
   #next = 0
-  /** Newest position of a head that was announced. */
+  /** The highest position of an announced head. */
   #announced = -1
   /** Whether the tables may hold a head that was not adopted. */
   #isBehind = false
   #catchingUp: Promise<void> | undefined
   #signal: AbortSignal | undefined
   #source: Source
-  /** Databases that were opened here, by name. */
+  /** Databases that this follower has opened, by name. */
   readonly #opened = new Map<string, Source>()
 
   constructor(parts: HeadFollowerParts) {
@@ -79,18 +79,18 @@ export class HeadFollower {
     this.#source = { db: parts.db, tables: parts.tables }
   }
 
-  /** The database that the state is of. */
+  /** The database of the current state. */
   get db(): Database {
     return this.#source.db
   }
 
-  /** Position of the next event of topic `committed` that is looked at. */
+  /** Position of the next event of topic `committed` to read. */
   get next(): number {
     return this.#next
   }
 
-  /** Reads the heads now, without a word from the log: call where the tables tell of a newer writer than the state is of. */
-  look(): void {
+  /** Reads the heads without waiting for the log. Call when the tables contain a newer writer than the state. */
+  refresh(): void {
     this.#isBehind = true
     if (this.#signal !== undefined && this.#parts.state.chainLoaded) this.#catchUp(this.#signal)
   }
@@ -100,7 +100,7 @@ export class HeadFollower {
     const reading = <T>(what: string, read: () => Promise<T>): Promise<T | undefined> =>
       retrying(what, read, this.#parts, signal)
     this.#signal = signal
-    await reading('the last heartbeat in the log', () => this.#lookBack())
+    await reading('the last heartbeat in the log', () => this.#readBack())
     while (!signal.aborted && !state.chainLoaded) await reading('the head', () => this.#load())
     while (!signal.aborted) {
       const records = await reading('the log', () => log.read('committed', this.#next, READ_AT_ONCE))
@@ -108,7 +108,7 @@ export class HeadFollower {
       if (records.length === 0) {
         await log.wait('committed', this.#next, WAIT_MS, signal).catch(() => pause(WAIT_MS, signal))
         if (await endsBefore(log, 'committed', this.#next)) {
-          await reading('the last heartbeat in the log', () => this.#lookBack())
+          await reading('the last heartbeat in the log', () => this.#readBack())
           this.#isBehind = true
         }
       }
@@ -120,8 +120,8 @@ export class HeadFollower {
     await Promise.all([...this.#opened.values()].map(({ db }) => db.close()))
   }
 
-  /** Takes the last heartbeat that was applied, and begins after the events that are there now. */
-  async #lookBack(): Promise<void> {
+  /** Reads the last applied heartbeat, and continues after the events that the log contains now. */
+  async #readBack(): Promise<void> {
     const { log } = this.#parts
     const last = await log.last('committed')
     this.#next = last + 1
@@ -137,8 +137,8 @@ export class HeadFollower {
     const { event } = this.#decode(record) ?? { event: undefined }
     if (event?.case !== undefined) this.#takeDamage(event.case === 'alert' ? event.value : undefined)
     if (event?.case === 'alert') {
-      this.#parts.state.alert = inWords(event.value)
-      // What was said before this start was counted then.
+      this.#parts.state.alert = alertText(event.value)
+      // Defects before this start were counted then.
       if (event.value.kind === Alert_Kind.DEFECT && record.position >= this.#next)
         this.#parts.onIndexerDefect?.()
     }
@@ -149,12 +149,12 @@ export class HeadFollower {
     if (event?.case === 'heartbeat') {
       const { state } = this.#parts
       state.heartbeat = appliedHeartbeat(event.value) ?? state.heartbeat
-      // An announcement may have been missed, where another log was put in the place of this one.
+      // An announcement may be missing if the log was replaced by another one.
       if (state.heartbeat?.nodeHash !== state.chain.tipHash) this.#isBehind = true
     }
   }
 
-  /** Takes what an alert says of the log; any other event says that it is sound. */
+  /** Stores the damage of the log that an alert reports; any other event means that there is none. */
   #takeDamage(alert: Alert | undefined): void {
     const { state } = this.#parts
     state.alert = undefined
@@ -167,7 +167,7 @@ export class HeadFollower {
     return messageIn(CommittedEventSchema, record, { logger: this.#parts.logger, topic: 'committed' })
   }
 
-  /** The first look at the tables. Adopts nothing where another writer began meanwhile. */
+  /** Loads the first state from the tables. Adopts nothing if another writer took over meanwhile. */
   async #load(): Promise<void> {
     const { state, writer } = this.#parts
     this.#moveTo(this.#open(await servingDatabase(this.#parts.db)))
@@ -189,14 +189,14 @@ export class HeadFollower {
     return source
   }
 
-  /** Call in the turn in which a state of it is adopted. */
+  /** Switches the reads to a database. Call in the turn in which its state is adopted. */
   #moveTo(source: Source): void {
     if (source === this.#source) return
     this.#source = source
     this.#parts.tables.moveTo(source.tables)
   }
 
-  /** One at a time; heartbeats go on meanwhile. */
+  /** Adopts new heads in the background, one run at a time, while heartbeats are followed. */
   #catchUp(signal: AbortSignal): void {
     if (this.#catchingUp !== undefined) return
     this.#catchingUp = (async () => {
@@ -210,13 +210,13 @@ export class HeadFollower {
   }
 
   /**
-   * Adopts the heads after the adopted one: also one at its own position, which lowers the final height. Under a newer writer
-   * nothing that was known of the chain's rows is believed: they are looked at again, also where there is no newer head.
+   * Adopts the heads after the current one, including one at the same position, which lowers the final height. Under a newer
+   * writer, nothing that was read before is trusted: the state is loaded again, even if there is no newer head.
    */
   async #advance(): Promise<void> {
     const { newest: fence, successor } = await newestClaim(this.#source.db)
     if (successor !== '') {
-      await this.#goOver(this.#open(successor))
+      await this.#switchTo(this.#open(successor))
       return
     }
     const { state } = this.#parts
@@ -230,43 +230,43 @@ export class HeadFollower {
       return
     }
     if (view !== undefined && !isNewWriter) {
-      await this.#show(heads, await nextChainView(db, view, heads), fence, this.#source)
+      await this.#advanceTo(heads, await nextChainView(db, view, heads), fence, this.#source)
       return
     }
     const head = heads.at(-1) ?? view?.head
     const newest = await latestHead(db)
-    // The new writer respects the final height of the newest head, and not of one that does not count any more.
+    // The new writer respects the final height of the newest valid head; the current head may be invalid by now.
     const finalHeight = Math.min(head?.finalHeight ?? -1, newest?.finalHeight ?? -1)
     const next = head === undefined ? undefined : await loadChainView(db, { ...head, finalHeight })
-    await this.#show(heads, next, fence, this.#source)
+    await this.#advanceTo(heads, next, fence, this.#source)
   }
 
-  /** Goes over to the database that has taken this one's place: it shows the same heads, and goes on from there. */
-  async #goOver(source: Source): Promise<void> {
+  /** Switches to the database that has replaced this one. It contains the same heads, and continues them. */
+  async #switchTo(source: Source): Promise<void> {
     const { state, logger } = this.#parts
     const { position, view } = state.chain
     const fence = await newestFence(source.db)
     const heads = await headsAfter(source.db, position, view?.head.writtenAt)
     const head = heads.at(-1) ?? (await latestHead(source.db))
-    // A head that came in the very moment of the switch counts no more, and is made again in the other one.
+    // A head that was written at the moment of the switch is not valid, and is written again in the other database.
     if (head === undefined || head.position < position)
       throw new Error(`database ${source.db.name} does not show position ${String(position)} yet`)
-    await this.#show(heads, await loadChainView(source.db, head), fence, source)
+    await this.#advanceTo(heads, await loadChainView(source.db, head), fence, source)
     logger.info({ database: source.db.name, height: head.tipHeight }, 'switched to another database')
   }
 
   /**
-   * Adopts the state of a view, which these heads have led to, and tells what they make known. Where another writer began
-   * meanwhile nothing happens, and the heads are to be read again.
+   * Adopts the state of a view, which is the result of these heads, and publishes their events. Does nothing if another writer
+   * took over meanwhile: the heads are then read again.
    */
-  async #show(
+  async #advanceTo(
     heads: readonly Head[],
     view: ChainView | undefined,
     fence: bigint,
     source: Source,
   ): Promise<void> {
     const { state, writer, logger } = this.#parts
-    // There may be more than are read at once.
+    // There may be more heads than one query returns.
     this.#isBehind = true
     const before = source === this.#source ? state.chain : NO_CHAIN
     const next = await stateOf(view, fence, source.tables, before)
@@ -277,8 +277,8 @@ export class HeadFollower {
   }
 
   /**
-   * Adopts heads in the very turn in which what they do to the mempool is known.
-   * @returns whether it did: not where another writer began meanwhile.
+   * Adopts heads in the turn in which their effect on the mempool is known.
+   * @returns false if another writer took over meanwhile; nothing is adopted then.
    */
   async #adopt(heads: readonly Head[], next: ChainState, source: Source): Promise<boolean> {
     const { state, mempool } = this.#parts
@@ -305,7 +305,7 @@ export class HeadFollower {
   }
 }
 
-/** What the explorer holds of a view's state, made from what it held before. */
+/** Loads the state of a view, reusing the parts of an earlier state that are still valid. */
 async function stateOf(
   view: ChainView | undefined,
   fence: bigint,
@@ -329,7 +329,8 @@ async function stateOf(
   return { view, position, fence, network, height, tipHash, tip, reorgs, recent, days }
 }
 
-function inWords({ topic, partition, position, reason, index, refused }: Alert): string {
+/** Describes an alert of the materializer for operators. */
+function alertText({ topic, partition, position, reason, index, refused }: Alert): string {
   const where =
     position < 0n ? '' : `topic ${topic}, partition ${String(partition)}, offset ${String(position)}: `
   const what = index === undefined ? 'the materializer has stopped' : 'the log is damaged'

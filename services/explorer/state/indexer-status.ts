@@ -1,29 +1,30 @@
-/** The last heartbeat of the poller that the materializer has applied. */
+/** A heartbeat of the poller that the materializer has applied. */
 export interface AppliedHeartbeat {
-  /** Unix milliseconds of the poller's clock. */
+  /** Unix milliseconds by the poller's clock. */
   readonly timeMs: number
   readonly nodeHeight: number
   readonly nodeHash: string
   readonly pollIntervalMs: number
-  /** Unix milliseconds of the materializer's clock. */
+  /** Unix milliseconds by the materializer's clock. */
   readonly appliedMs: number
 }
 
 export interface IndexerFigures {
   readonly indexerStatus: 'live' | 'syncing' | 'stalled'
-  /** -1 before any heartbeat. */
+  /** -1 before the first heartbeat. */
   readonly nodeHeight: number
   readonly tipMatch: boolean
   readonly lastReconciledAt: string
 }
 
-/** Polls without an applied heartbeat after which the indexer counts as dead. */
+/** The number of poll intervals without an applied heartbeat after which the indexer is stalled. */
 const STALLED_AFTER_POLLS = 5
-/** Heartbeats are passed on four times a second where there is nothing else to do: with shorter polls it is not 5 of them. */
+/** The lower bound of that time: the materializer forwards heartbeats only four times per second, however often the poller polls. */
 const STALLED_AFTER_MS = 1_000
 
 /**
- * Tells a stalled chain (live, tipMatch, old tip), an indexer behind (syncing) and a dead one (stalled) apart.
+ * Returns the status of the indexer. Distinguishes a chain without new blocks (live, tipMatch, old tip), an indexer that is
+ * behind (syncing), and one that has stopped (stalled).
  * @param now unix milliseconds.
  */
 export function indexerFigures(
@@ -37,7 +38,7 @@ export function indexerFigures(
   }
   const { nodeHeight, nodeHash, pollIntervalMs, appliedMs, timeMs } = heartbeat
   const tipMatch = tip.height === nodeHeight && tip.tipHash === nodeHash
-  // A head may be a moment ahead of the heartbeat that tells its height: that is not behind.
+  // A head may briefly be ahead of the heartbeat that contains its height; that is not behind.
   const behind = tip.height < nodeHeight || (tip.height === nodeHeight && !tipMatch)
   const stalled = now - appliedMs >= Math.max(STALLED_AFTER_MS, STALLED_AFTER_POLLS * pollIntervalMs)
   return {

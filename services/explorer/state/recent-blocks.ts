@@ -1,7 +1,7 @@
 import type { ChainView } from '../../../pipelines/tables/chain-view.js'
 import type { Tables } from '../tables/tables.js'
 
-/** What the figures of the last days are made of. */
+/** A block of the last days, with the columns that statistics need. */
 export interface RecentBlock {
   readonly height: number
   readonly blockHash: string
@@ -10,13 +10,13 @@ export interface RecentBlock {
   readonly bits: number
   /** 64 hexadecimal digits. */
   readonly chainwork: string
-  /** Hex; empty for a coinbase that pays no address. */
+  /** Hex; empty if the coinbase pays no address. */
   readonly minerScript: string
   /** Hex. */
   readonly coinbaseScript: string
 }
 
-/** The longest window that is asked of them, and the block below it. */
+/** The longest window of statistics, plus the block below it. */
 export const MOST_RECENT = 20_161
 
 type Queries = Pick<Tables, 'query'>
@@ -24,7 +24,7 @@ type Queries = Pick<Tables, 'query'>
 /** The chain's newest blocks, lowest first, up to the tip. */
 export type RecentBlocks = readonly RecentBlock[]
 
-/** Those of a view, made from the ones of another as far as both chains have the same blocks. */
+/** Derives the recent blocks of a view from those of an earlier view: reads only the blocks above the common ones. */
 export async function nextRecentBlocks(
   tables: Queries,
   before: RecentBlocks,
@@ -37,7 +37,7 @@ export async function nextRecentBlocks(
   return [...kept, ...added].slice(-MOST_RECENT)
 }
 
-/** How many of the blocks, from the lowest, the view's chain has too. */
+/** Returns how many of the blocks, from the lowest, are on the view's chain. */
 export function commonLength(blocks: RecentBlocks, view: ChainView): number {
   let length = blocks.length
   for (; length > 0; length--) {

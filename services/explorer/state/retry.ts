@@ -6,24 +6,25 @@ import { NotThere } from '../../../pipelines/tables/clickhouse.js'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
-const SAY_AGAIN_MS = 10_000
+const LOG_EVERY_MS = 10_000
 
-/** Waits, not longer than until the signal aborts; does not throw. */
+/** Waits for a time, or until the signal aborts. Never rejects. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined)
 }
 
-/** Who is told of failures. */
+/** The receivers of failures. */
 export interface RetryReport {
   readonly logger: Logger
-  /** Called at each failure that is an error of our own, which no waiting helps. */
+  /** Called at each failure that is a defect, which waiting does not fix. */
   readonly onDefect?: (() => void) | undefined
 }
 
 /**
- * Does what may fail as long as a server is away until it succeeds. An error of our own is tried again too, since the rest of
- * the explorer can go on, but never in silence.
- * @param what is read, in words. @returns undefined when the signal aborts first.
+ * Repeats an attempt until it succeeds, for operations that fail while a server is unreachable. A defect is retried too, because
+ * the rest of the explorer can continue, but it is logged as an error.
+ * @param what a description of what is read, for the log.
+ * @returns undefined if the signal aborts first.
  */
 export async function retrying<T>(
   what: string,
@@ -31,19 +32,19 @@ export async function retrying<T>(
   { logger, onDefect }: RetryReport,
   signal: AbortSignal,
 ): Promise<T | undefined> {
-  let saidAt = Number.NEGATIVE_INFINITY
+  let loggedAt = Number.NEGATIVE_INFINITY
   for (let wait = FIRST_PAUSE_MS; !signal.aborted; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
     try {
       return await attempt()
     } catch (error) {
       const isOurs = isDefect(error) && !(error instanceof NotThere)
       if (isOurs) onDefect?.()
-      if (Date.now() - saidAt >= SAY_AGAIN_MS) {
+      if (Date.now() - loggedAt >= LOG_EVERY_MS) {
         if (error instanceof NotThere)
           logger.info({ code: error.code, what, missing: error.message }, 'not available yet, retrying')
         else if (isOurs) logger.error({ err: error, what }, 'internal error, retrying')
         else logger.warn({ err: error, what }, 'cannot be read, retrying')
-        saidAt = Date.now()
+        loggedAt = Date.now()
       }
       await pause(wait, signal)
     }
@@ -51,7 +52,7 @@ export async function retrying<T>(
   return undefined
 }
 
-/** Returns whether a topic ends before an event that is awaited: another log was put in its place. */
+/** Returns whether a topic ends before the position to read next: the log was replaced by another one. */
 export async function endsBefore(log: EventLog, topic: Topic, next: number): Promise<boolean> {
   const last = await log.last(topic).catch(() => next)
   return last + 1 < next

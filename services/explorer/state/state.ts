@@ -7,20 +7,20 @@ import type { Days } from './days.js'
 import type { RecentBlocks } from './recent-blocks.js'
 import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './indexer-status.js'
 
-/** The chain as one head shows it; never changes. */
+/** The state of the chain as of one head. Immutable. */
 export interface ChainState {
   /** Undefined before the first head. */
   readonly view: ChainView | undefined
-  /** Of the head in topic `chain`, -1 for none. */
+  /** Position of the head in topic `chain`; -1 before the first. */
   readonly position: number
-  /** The newest writer before the head was read: answers of this state are true as long as there is no newer one. */
+  /** The number of the newest writer before the head was read: answers from this state are valid while no newer one exists. */
   readonly fence: bigint
   readonly network: Network | undefined
-  /** -1 for a chain without blocks. */
+  /** Height of the tip; -1 if the chain has no blocks. */
   readonly height: number
   readonly tipHash: string
   readonly tip: BlockRow | undefined
-  /** Reorganisations up to and with this head. */
+  /** The number of reorganisations up to this head, inclusive. */
   readonly reorgs: number
   readonly recent: RecentBlocks
   readonly days: Days
@@ -39,42 +39,45 @@ export const NO_CHAIN: ChainState = {
   days: [],
 }
 
-/** The node as a heartbeat of the poller tells of it; the time by the poller's clock, unix milliseconds. */
+/** The height of the node in a heartbeat of the poller; the time is in unix milliseconds by the poller's clock. */
 export type SeenNode = Pick<AppliedHeartbeat, 'timeMs' | 'nodeHeight'>
 
-/** What the explorer holds: the chain of its head, the mempool beside it, the last heartbeat. Changes in one turn, never between. */
+/**
+ * The state that answers are computed from: the chain of the adopted head, the mempool and the last heartbeat. Chain and mempool
+ * change together in one turn of the event loop.
+ */
 export class State {
   readonly mempool = new Mempool()
   #chain: ChainState = NO_CHAIN
   #chainLoaded = false
-  #poolLoaded = false
-  /** Each looks whether what somebody waits for has come. */
+  #mempoolLoaded = false
+  /** Callbacks of `until`, each of which checks its condition. */
   readonly #waiting = new Set<() => void>()
   #upgrade: Upgrade | undefined
   heartbeat: AppliedHeartbeat | undefined
-  /** The poller's last heartbeat in the log, which the materializer may not have applied. */
+  /** The poller's last heartbeat in the log, which the materializer may not have applied yet. */
   nodeSeen: SeenNode | undefined
-  /** Why the materializer stands still, in words; undefined while it works. */
+  /** Why the materializer has stopped, for operators; undefined while it works. */
   alert: string | undefined
   /** Whether the log is damaged, and whether the poller repairs it. */
   logDamage: 'none' | 'healing' | 'refused' = 'none'
-  /** How often damage of the log was reported since the start, each once. */
+  /** The number of times that the log became damaged since the start. */
   logDamages = 0
 
   get chain(): ChainState {
     return this.#chain
   }
 
-  /** False until head and mempool were read once: nothing can be told before. */
+  /** Whether head and mempool were loaded once; nothing can be answered before. */
   get ready(): boolean {
-    return this.#chainLoaded && this.#poolLoaded
+    return this.#chainLoaded && this.#mempoolLoaded
   }
 
   get chainLoaded(): boolean {
     return this.#chainLoaded
   }
 
-  /** Of the newest heartbeat that is known, applied or not; undefined before any. */
+  /** The node's height in the newest received heartbeat, applied or not; undefined before the first. */
   get nodeHeight(): number | undefined {
     const [applied, seen] = [this.heartbeat, this.nodeSeen]
     return seen !== undefined && (applied === undefined || seen.timeMs > applied.timeMs)
@@ -82,26 +85,26 @@ export class State {
       : applied?.nodeHeight
   }
 
-  /** How the indexer stands now. */
+  /** Returns the current status of the indexer. */
   indexer(): IndexerFigures {
     return indexerFigures(this.#chain, this.heartbeat, Date.now())
   }
 
   get isMempoolLoaded(): boolean {
-    return this.#poolLoaded
+    return this.#mempoolLoaded
   }
 
-  poolLoaded(): void {
-    this.#poolLoaded = true
+  mempoolLoaded(): void {
+    this.#mempoolLoaded = true
     this.#wake()
   }
 
-  /** How far the database is on its way to this version's schema; undefined where it has it, or nobody knows. */
+  /** The progress of the database's upgrade to this version's schema; undefined if it is complete or not known. */
   get upgrade(): Upgrade | undefined {
     return this.#upgrade
   }
 
-  upgrades(upgrade: Upgrade | undefined): void {
+  set upgrade(upgrade: Upgrade | undefined) {
     this.#upgrade = upgrade
     this.#wake()
   }
@@ -113,7 +116,7 @@ export class State {
     this.#wake()
   }
 
-  /** Resolves true when the condition holds; after the time, or when the signal aborts, whether it does. */
+  /** Resolves to true when the condition holds. After the timeout, or when the signal aborts, resolves to its current value. */
   until(isDone: () => boolean, timeoutMs?: number, signal?: AbortSignal): Promise<boolean> {
     if (isDone()) return Promise.resolve(true)
     if (signal?.aborted === true) return Promise.resolve(false)
@@ -121,19 +124,19 @@ export class State {
       const end = (): void => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', end)
-        this.#waiting.delete(look)
+        this.#waiting.delete(check)
         resolve(isDone())
       }
-      const look = (): void => {
+      const check = (): void => {
         if (isDone()) end()
       }
       const timer = timeoutMs === undefined ? undefined : setTimeout(end, timeoutMs)
       signal?.addEventListener('abort', end)
-      this.#waiting.add(look)
+      this.#waiting.add(check)
     })
   }
 
   #wake(): void {
-    for (const look of this.#waiting) look()
+    for (const check of this.#waiting) check()
   }
 }

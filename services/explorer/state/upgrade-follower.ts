@@ -5,36 +5,37 @@ import { servingDatabase } from '../../../pipelines/tables/serving.js'
 import { pause, retrying } from './retry.js'
 import type { State } from './state.js'
 
-const LOOK_MS = 500
-const SAY_AGAIN_MS = 10_000
+const CHECK_EVERY_MS = 500
+const LOG_EVERY_MS = 10_000
 
 /**
- * Follows the database that serves on its way to this version's schema, whoever upgrades it, and keeps in the state how far it is.
- * @returns undefined when it is there, or when the signal aborts; why this version must not read it, where a newer one made it
- *   and its rows may mean something else.
+ * Follows the upgrade of the serving database to this version's schema, whichever process runs it, and stores the progress in the
+ * state.
+ * @returns undefined when the upgrade is complete or the signal aborts; a MigrationMismatch if a newer version has migrated the
+ *   database, so that this one might misread its rows.
  */
 export async function followUpgrade(
   named: Database,
   state: State,
   { logger, signal }: { readonly logger: Logger; readonly signal: AbortSignal },
 ): Promise<MigrationMismatch | undefined> {
-  const look = (): Promise<Upgrade | MigrationMismatch | undefined> => lookAt(named)
-  let saidAt = Number.NEGATIVE_INFINITY
+  const read = (): Promise<Upgrade | MigrationMismatch | undefined> => readUpgrade(named)
+  let loggedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
-    const found = await retrying('the migrations that have run', look, { logger }, signal)
+    const found = await retrying('the migrations that have run', read, { logger }, signal)
     if (found instanceof MigrationMismatch) return found
-    state.upgrades(found)
+    state.upgrade = found
     if (found === undefined) return undefined
-    if (performance.now() - saidAt >= SAY_AGAIN_MS) {
+    if (performance.now() - loggedAt >= LOG_EVERY_MS) {
       logger.info(found, 'the database is being upgraded')
-      saidAt = performance.now()
+      loggedAt = performance.now()
     }
-    await pause(LOOK_MS, signal)
+    await pause(CHECK_EVERY_MS, signal)
   }
   return undefined
 }
 
-async function lookAt(named: Database): Promise<Upgrade | MigrationMismatch | undefined> {
+async function readUpgrade(named: Database): Promise<Upgrade | MigrationMismatch | undefined> {
   const serving = named.sibling(await servingDatabase(named))
   try {
     return await upgradeOf(serving)

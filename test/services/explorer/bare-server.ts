@@ -26,7 +26,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   const state = parts.state ?? new State()
   if (parts.state === undefined) {
     state.adopt(NO_CHAIN)
-    state.poolLoaded()
+    state.mempoolLoaded()
   }
   const database = new AvailableDatabase(NO_DATABASE, logger)
   const tables = parts.tables ?? new Tables(database)

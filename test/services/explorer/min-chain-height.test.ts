@@ -29,7 +29,7 @@ describe('a request that asks for a height', () => {
     state = new State()
     waits = vi.spyOn(state, 'until')
     reach(5)
-    state.poolLoaded()
+    state.mempoolLoaded()
     bare = await startBare({ reads: [height], state, tables: new Tables(database) })
   })
   afterEach(() => {

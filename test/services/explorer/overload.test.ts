@@ -64,7 +64,7 @@ describe('more clients than the database keeps up with', () => {
       view: { isCanonical: () => true, head: { reached: true } } as never,
       network: REGTEST,
     })
-    state.poolLoaded()
+    state.mempoolLoaded()
     const tables = new Tables(available)
     const bare = await startBare({ reads: [transaction], tables, state })
     const observed = async (status: number, code?: string): Promise<number> => {

@@ -55,7 +55,7 @@ describe('an explorer that has read neither head nor mempool', () => {
 
   it('has no database where that is unreachable, whatever else is missing', async () => {
     const state = new State()
-    state.upgrades(upgrade)
+    state.upgrade = upgrade
     expect(await failures(false, state)).toMatchObject({
       ...{ status: 503, body: { error: 'Database unavailable', code: 'HW_DATABASE_UNAVAILABLE' } },
       ...{ counted: 'HW_DATABASE_UNAVAILABLE', trailers: { code: 'HW_DATABASE_UNAVAILABLE' } },
@@ -64,7 +64,7 @@ describe('an explorer that has read neither head nor mempool', () => {
 
   it('says how far an upgrade is, by REST and by gRPC', async () => {
     const state = new State()
-    state.upgrades(upgrade)
+    state.upgrade = upgrade
     const { body, counted, trailers } = await failures(true, state)
     expect(body).toEqual({ error: 'Index is upgrading', code: 'HW_UPGRADING', ...upgrade })
     expect(counted).toBe('HW_UPGRADING')

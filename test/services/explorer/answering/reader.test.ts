@@ -15,7 +15,7 @@ const logger = pino({ level: 'silent' })
 function readerOfOne() {
   const state = new State()
   state.adopt(NO_CHAIN)
-  state.poolLoaded()
+  state.mempoolLoaded()
   const db = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(true) }
   const made: object[] = []
   const read = declareRead({

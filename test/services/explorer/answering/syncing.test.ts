@@ -35,7 +35,7 @@ function stateOf(reached: boolean | undefined, nodeHeight?: number): State {
       ...NO_CHAIN,
       ...{ view: viewOf(reached), position: 7, network: REGTEST, height: HEIGHT, tipHash: TIP },
     })
-  state.poolLoaded()
+  state.mempoolLoaded()
   if (nodeHeight !== undefined) state.nodeSeen = { timeMs: 1, nodeHeight }
   return state
 }

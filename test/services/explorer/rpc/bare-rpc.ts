@@ -34,7 +34,7 @@ export async function startBareRpc(
   const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
   const state = new State()
   state.adopt(NO_CHAIN)
-  state.poolLoaded()
+  state.mempoolLoaded()
   const reader = new Reader({
     state,
     tables: new Tables(new AvailableDatabase(NO_DATABASE, logger)),
