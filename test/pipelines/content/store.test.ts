@@ -76,7 +76,7 @@ describe('the pages of a folder', () => {
     const opened = await open({ 'a.md': 'x', 'a/index.md': 'y' })
     expect(urls(opened)).toEqual(['/a'])
     expect(opened.page('/a')?.markdown).toBe('y')
-    expect(opened.faults()).toEqual([{ file: 'a.md', line: 1, message: 'a/index.md has the URL /a already' }])
+    expect(opened.faults()).toEqual([{ file: 'a.md', line: 1, message: 'a/index.md already has the URL /a' }])
   })
 
   it('are of this folder only', async () => {

@@ -169,7 +169,7 @@ describe('answers', () => {
     const url = `http://127.0.0.1:${String((other.address() as AddressInfo).port)}`
     const proxied = new NodeClient(url, { maxAttempts: 1 })
     const asked = proxied.poolEntries(['00'.repeat(32)])
-    await expect(asked).rejects.toThrow(/NODE_RPC_URL must lead to .* batches/)
+    await expect(asked).rejects.toThrow(/NODE_RPC_URL must be .* batches/)
     await expect(asked).rejects.toThrow(/batches are not supported/)
     proxied.close()
     other.close()

@@ -206,7 +206,7 @@ describe('refusing', () => {
     await level(poller)
     const before = await chainStory(log)
     node.chain = grow([], 9)
-    await expect(poller.pollOnce()).rejects.toThrow(/another block 0 than the log .* set NODE_RPC_URL/)
+    await expect(poller.pollOnce()).rejects.toThrow(/a different block 0 than the log .* set NODE_RPC_URL/)
     await expect(newPoller().run(new AbortController().signal)).rejects.toThrow(
       /the log contains chain regtest/,
     )
@@ -307,7 +307,7 @@ describe('a node that fails', () => {
       method === 'getblockchaininfo'
         ? { kind: 'result', result: { chain: 'regtest', blocks: 7, bestblockhash: 'ab'.repeat(32) } }
         : undefined
-    await expect(poller.pollOnce()).rejects.toThrow(/names a tip that its own blocks do not lead to/)
+    await expect(poller.pollOnce()).rejects.toThrow(/reports a tip that its blocks do not lead to/)
   })
 
   it('leaves no heartbeat while it does not answer, and one for each poll when it does', async () => {

@@ -143,6 +143,6 @@ describe('a server and a client of gRPC', () => {
   it('refuse a port that is taken', async () => {
     const logger = pino({ level: 'silent' })
     const start = startRpcServer({ host: '127.0.0.1', port: server.port, services: [service], logger })
-    await expect(start).rejects.toThrow(/is taken/)
+    await expect(start).rejects.toThrow(/is in use/)
   })
 })

@@ -239,6 +239,6 @@ describe('a simulated chain that is kept', () => {
   test('refuses the folder of another chain', async () => {
     const dataDir = folder()
     await (await startSimnode({ seed: 'mine', dataDir })).close()
-    await expect(startSimnode({ seed: 'yours', dataDir })).rejects.toThrow('holds another chain')
+    await expect(startSimnode({ seed: 'yours', dataDir })).rejects.toThrow('contains another chain')
   })
 })

@@ -183,7 +183,7 @@ describe('what may be built', () => {
     const refusal = (name: string, from: Pick<EventLog, 'first' | 'last'> = log): Promise<void> =>
       assertBuildable(db, from, name)
     for (const name of ['', '1st', 'a-b', 'a b', 'x'.repeat(64), "a'b", 'a;b'])
-      await expect(refusal(name), name).rejects.toThrow('is named by letters')
+      await expect(refusal(name), name).rejects.toThrow('consists of letters')
     await expect(refusal(db.name)).rejects.toThrow(`${db.name} is the database that serves`)
     await expect(refusal('other')).rejects.toThrow('nothing is indexed')
     await writeHead(db, HEAD)

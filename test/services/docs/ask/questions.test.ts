@@ -43,7 +43,7 @@ describe('POST /api/ask without a language model', () => {
     expect(response.headers.get('x-retrieval')).toBeNull()
     const { answer, sources, question } = await response.json()
     expect(question).toBe('How do I start it?')
-    expect(answer).toMatch(/^These passages .* are quoted, not summed up\.\n/)
+    expect(answer).toMatch(/^These passages .* are quoted, not summarised\.\n/)
     expect(answer).toContain(
       '**Getting started › First steps** [1]\n\n> Run this:\n>\n> ```sh\n> npm start\n>\n> npm stop\n> ```',
     )
@@ -58,11 +58,11 @@ describe('POST /api/ask without a language model', () => {
     ['nothing is found', []],
     ['nothing fits', [passage({ similarity: 0.1, coverage: 0.1 })]],
     ['little fits', [passage({ similarity: 0.3, coverage: 0.1 })]],
-  ])('says that the documentation does not tell where %s', async (_, passages) => {
+  ])('says that the documentation does not answer where %s', async (_, passages) => {
     docs = await startBareDocs()
     docs.worker.passages = passages
     const { answer, sources } = await (await docs.post('/api/ask', { question: 'Who won?' })).json()
-    expect(answer).toMatch(/^The documentation does not tell/)
+    expect(answer).toMatch(/^The documentation does not answer/)
     expect(sources).toEqual([])
   })
 
@@ -71,7 +71,7 @@ describe('POST /api/ask without a language model', () => {
     docs.worker.passages = [passage()]
     docs.worker.unknownNames = ['REDIS_TTL']
     const { answer, sources } = await (await docs.post('/api/ask', { question: 'What is REDIS_TTL?' })).json()
-    expect(answer).toMatch(/^The documentation does not tell/)
+    expect(answer).toMatch(/^The documentation does not answer/)
     expect(sources).toEqual([])
     const messages = [user('What is REDIS_TTL?'), user('How do I start?')]
     expect(await (await docs.post('/api/chat', { messages })).text()).toContain('are quoted')
