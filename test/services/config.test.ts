@@ -26,10 +26,10 @@ suite('the configuration', () => {
     }
     const error = thrownBy(() => loadConfig(env))
     expect(error.errors).toEqual([
-      "EXPLORER_PORT must be an integer 0 to 65535, not '70000'",
-      `CHAIN must be one of ${[...NETWORKS.keys()].join(', ')}, not 'dogecoin'`,
+      "EXPLORER_PORT must be an integer 0 to 65535, got '70000'",
+      `CHAIN must be one of ${[...NETWORKS.keys()].join(', ')}, got 'dogecoin'`,
       'CLICKHOUSE_URL must be a URL (http, https)',
-      "POLL_INTERVAL_MS must be an integer 10 to 3600000, not '1.5'",
+      "POLL_INTERVAL_MS must be an integer 10 to 3600000, got '1.5'",
     ])
     for (const fault of error.errors) expect(error.message).toContain(fault)
   })

@@ -70,7 +70,7 @@ describe('the engine', () => {
     const first = await start()
     const tries: string[] = []
     const warn = (_: object, message: string): void => {
-      if (message.includes('trying again') && tries.push(message) === 1) void first.stop()
+      if (message.includes('retrying') && tries.push(message) === 1) void first.stop()
     }
     const quiet = (): void => undefined
     const logger = { debug: quiet, info: quiet, error: quiet, warn }
@@ -109,7 +109,7 @@ describe('the engine', () => {
     await first.stop()
     await start({ httpPort: Number(port) })
     expect(await isWhole()).toEqual({ whole: 0 })
-    await expect(db.assertNoLostWrites()).rejects.toThrow('started again')
+    await expect(db.assertNoLostWrites()).rejects.toThrow('was restarted')
     await db.pinEngineRun()
     expect(await isWhole()).toEqual({ whole: 1 })
     await db.assertNoLostWrites()

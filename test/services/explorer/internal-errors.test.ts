@@ -69,7 +69,7 @@ describe('an answer that fails', () => {
     const { stacks, ...answers } = await answersOf(await tablesOf(database()), REFUSED)
     expect(answers).toEqual({ status: 500, error: 'Internal Server Error', counted: 1, code: Code.INTERNAL })
     expect(stacks).toHaveLength(1)
-    expect(stacks[0]).toContain('own-errors.test')
+    expect(stacks[0]).toContain('internal-errors.test')
   })
 
   it('is 500 where the error is in our own code below the query', async () => {

@@ -204,7 +204,7 @@ describe('what may be built', () => {
     await refusal(index.name)
     await claimWriting(index, -1)
     await expect(refusal(index.name)).rejects.toThrow(CannotReplay)
-    await expect(refusal(index.name)).rejects.toThrow('is an index of its own')
+    await expect(refusal(index.name)).rejects.toThrow('is an independent index')
     await claimWriting(index, -1, db.name)
     await refusal(index.name)
     await dropDatabase(index)

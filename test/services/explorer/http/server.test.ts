@@ -74,7 +74,7 @@ describe('the server of sockets', () => {
       observe: () => undefined,
       react: () => ({ replies: [] }),
     })
-    await expect(other.listen('127.0.0.1', Number(new URL(url).port))).rejects.toThrow('taken')
+    await expect(other.listen('127.0.0.1', Number(new URL(url).port))).rejects.toThrow('in use')
     other.close()
   })
 })
