@@ -45,7 +45,7 @@ const newCache = () =>
     sizeCalculation: ({ body }, key) => body.length + key.length * 2 + ENTRY_BYTES,
   })
 
-/** Caches encoded answers while they are valid: those with `fresh: 'head'` until the next head, 'mempool' until head or mempool change. */
+/** Caches encoded answers while they are valid: those of the head until the next head, those of the mempool until either changes. */
 export class AnswerCache {
   readonly #caches = { head: newCache(), mempool: newCache() }
   #moment: Moment = { position: -1, tipHash: '', mempoolVersion: -1, definitions: -1 }

@@ -176,7 +176,7 @@ function toAnswer(outcome: Outcome, { ifNoneMatch }: Request): Answer {
   return { status: 200, headers: [JSON_TYPE, ...headers], body }
 }
 
-/** Returns whether a client sends a transaction as to the live service. It gets 404: status 405 would suggest that the route exists. */
+/** Returns whether a request sends a transaction, as to the live service. It gets 404: 405 would suggest that the route exists. */
 function isBroadcast({ method, path }: Request): boolean {
   return method === 'POST' && path === `${API}/tx/send`
 }

@@ -4,7 +4,7 @@ import { upgrading } from '../answering/failure.js'
 import { type Answer, failureAnswer } from './dispatch.js'
 import { Server } from './server.js'
 
-/** Answers every request on the explorer's port with 503 while the log of an earlier version is converted, before the explorer starts. */
+/** Answers every request on the explorer's port with 503 while the log of an earlier version is converted, before the start. */
 export class UpgradeAnswers {
   #progress: UpgradeProgress = { done: 0, total: 0 }
   #server: Server | undefined

@@ -2,10 +2,10 @@ import { OptionalKind, Type, type TSchema } from '@sinclair/typebox'
 import { dayOfDate } from '../../../pipelines/chain/day.js'
 import { type Arguments, BadArgument } from './read.js'
 
-/** Beyond it a JavaScript number would not be the one that was asked. */
+/** The largest integer that a JavaScript number represents exactly. */
 const MOST = Number.MAX_SAFE_INTEGER
 
-/** A title says what an argument is for where its name does not; its range is said by `rangeOf`. */
+/** Declarations of arguments. A title explains an argument if its name does not; `rangeOf` describes its range. */
 export const page = Type.Integer({ minimum: 1, maximum: MOST, default: 1 })
 export const offset = Type.Integer({ minimum: 0, maximum: MOST, default: 0 })
 export const limit = (fallback: number, most: number) =>
@@ -32,9 +32,9 @@ export const amount = (fallback: string) =>
   })
 
 /**
- * Reads the arguments of a request by their declarations; what is not declared is left alone.
- * @param raw the text of an argument, undefined where it was not given.
- * @throws BadArgument naming the first one that does not fit, and its range.
+ * Parses the declared arguments of a request; others are ignored.
+ * @param raw returns the text of an argument, undefined if it was not given.
+ * @throws BadArgument for the first invalid one; the message contains its name and range.
  */
 export function parseArguments(
   declared: Arguments,
@@ -72,7 +72,7 @@ function parse(schema: TSchema, text: string): unknown {
   return typeof pattern === 'string' && !compiled(pattern).test(text) ? undefined : text
 }
 
-/** By pattern, of the declarations: making one costs as much as the rest of a request that is refused. */
+/** Compiled patterns of the declarations: compiling one costs as much as the rest of an invalid request. */
 const patterns = new Map<string, RegExp>()
 
 function compiled(pattern: string): RegExp {
@@ -81,13 +81,13 @@ function compiled(pattern: string): RegExp {
   return found
 }
 
-/** Returns the strings that a schema names; undefined where it is of another kind. */
+/** Returns the strings that a schema of literals allows; undefined for other schemas. */
 export function literals(schema: TSchema): string[] | undefined {
   const { anyOf, const: only } = schema as { anyOf?: { const: string }[]; const?: string }
   return only === undefined ? anyOf?.map((each) => each.const) : [only]
 }
 
-/** What a value may be, in words. */
+/** Describes the allowed values of a schema, for error messages and documentation. */
 export function rangeOf(schema: TSchema): string {
   const declared = schema as Record<string, unknown>
   if (declared['type'] === 'integer') {

@@ -18,7 +18,7 @@ import {
 import { recentTransactions, transaction } from './chain/transactions.js'
 import { whaleAlerts } from './mempool/whales.js'
 
-/** Every read there is. A new one is declared in a file of its group and named here; its routes follow. */
+/** All reads. A new one is declared in a file of its group and added here; its routes follow from the declaration. */
 export const READS: readonly Read[] = [
   blocks,
   tip,

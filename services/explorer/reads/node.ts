@@ -2,7 +2,7 @@ import { percentOf } from '../../../pipelines/chain/decimal.js'
 import { declareRead } from './read.js'
 import { NodeHealth } from './shapes.js'
 
-/** Of the node, not of the chain that was indexed: it answers while the database is away, and 503 while the node is. */
+/** The health of the node itself: available while the database is unreachable; 503 while the node is. */
 export const nodeHealth = declareRead({
   name: 'nodeHealth',
   about: 'The state of the node; requires a token if one is configured.',

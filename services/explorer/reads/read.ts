@@ -8,23 +8,23 @@ import type { MempoolView } from '../mempool/mempool.js'
 import type { Definitions } from '../definitions/definitions.js'
 
 /**
- * How long an answer stays true: until the next head, until the head or the mempool changes, or only now. One from `outside` is of
- * no state of the chain at all: it needs no database, and names no height.
+ * The validity of an answer: `head` until the next head, `mempool` until head or mempool change, `live` only now. An answer from
+ * `outside` does not depend on the chain: it needs no database, and has no height.
  */
 export type Freshness = 'head' | 'mempool' | 'live' | 'outside'
 
-/** The schemas of the arguments by name; one whose name stands in the path as `:name` is a path argument. */
+/** The schemas of the arguments by name. A name that the path contains as `:name` is a path argument. */
 export type Arguments = Readonly<Record<string, TSchema>>
 
-/** What the node says of itself. */
+/** The source of the node's health. */
 export interface NodeStatus {
-  /** @throws NodeUnavailable. */
+  /** Returns the health of the node. @throws NodeUnavailable. */
   health(): Promise<NodeHealth>
 }
 
 /**
- * What a resolver may ask. `chain` is one state for the whole answer. `mempool` changes under a resolver that awaits: take from
- * it all that the answer needs before the first await, so that chain and mempool are of one moment.
+ * The data sources of a resolver. `chain` is one state for the whole answer. `mempool` may change during an await: read everything
+ * that the answer needs from it before the first await, so that chain and mempool belong to the same state.
  */
 export interface ReadContext {
   readonly chain: ChainState
@@ -35,22 +35,22 @@ export interface ReadContext {
   indexer(): IndexerFigures
 }
 
-/** A read, declared once: routes, validation and (with the next transports) their schemas come from it. */
+/** The declaration of a read. Routes, validation and the schemas of the transports are derived from it. */
 export interface Read {
   readonly name: string
-  /** A sentence for whoever asks; each of READS has one. */
+  /** A sentence for the documentation of the API. Required in `READS`. */
   readonly about?: string
-  /** Under /api/v1. */
+  /** The path under /api/v1. */
   readonly path: string
   readonly fresh: Freshness
-  /** Asks for HEALTH_API_TOKEN, where one is set. */
+  /** Whether it requires HEALTH_API_TOKEN, if one is set. */
   readonly needsToken?: boolean
   readonly args: Arguments
   readonly answer: TSchema
   readonly resolve: (context: ReadContext, args: never) => unknown
   /**
-   * Of a read whose empty answer a client may take for "unused": the height from which on an index would have something to
-   * put into an answer like this one, undefined where there is something in it. An index that is behind does not give it.
+   * Declared by reads whose empty answer a client may take for "unused". Returns the height from which on an index could have
+   * items for an empty answer, undefined for other answers. An index that is behind returns 503 instead of the empty answer.
    */
   readonly emptyFrom?: (args: never, answer: never) => number | undefined
 }
@@ -68,24 +68,24 @@ interface Declaration<A extends Arguments, S extends TSchema> extends Read {
   ) => number | undefined
 }
 
-/** `emptyFrom` of lists that a block at any height may add to. */
+/** Implements `emptyFrom` for lists to which a block at any height may add items. */
 export function listFrom(_: unknown, { items }: { readonly items: readonly unknown[] }): number | undefined {
   return items.length === 0 ? 0 : undefined
 }
 
-/** Types the resolver by the declared arguments and answer. */
+/** Declares a read. Derives the types of the resolver from the declared arguments and answer. */
 export function declareRead<A extends Arguments, S extends TSchema>(read: Declaration<A, S>): Read {
   return read
 }
 
-/** `from` of what no block can bring. */
+/** The height `from` of objects that no block can add. */
 export const NEVER = Number.POSITIVE_INFINITY
 
 type NotFoundCode = 'HW_NOT_FOUND' | 'HW_ADDRESS_NOT_FOUND'
 
-/** Thrown by a resolver: what was asked for is not there (404; 503 where the index may only not have got there). */
+/** Thrown by a resolver for a missing object: 404, or 503 if the index may not have reached its block yet. */
 export class NotFound extends coded<NotFoundCode>('HW_NOT_FOUND') {
-  /** @param from the height from which on an index would have it, as far as that is known. */
+  /** @param from the lowest known height from which on an index would contain the object. */
   constructor(
     message: string,
     readonly from = 0,
@@ -95,8 +95,8 @@ export class NotFound extends coded<NotFoundCode>('HW_NOT_FOUND') {
   }
 }
 
-/** Thrown by a resolver: what it would take to answer is still being built (503 as while the index is behind). */
+/** Thrown by a resolver whose data is still being built: 503, as while the index is behind. */
 export class NotBuiltYet extends coded('HW_SYNCING') {}
 
-/** Thrown for an argument that is malformed or outside its range (400); the message names it and its range. */
+/** Thrown for an argument that is malformed or outside its range: 400. The message contains its name and range. */
 export class BadArgument extends coded('HW_INVALID_ARGUMENT') {}

@@ -1,8 +1,8 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 
 /**
- * The answers' shapes. Rows of the chain are snake_case, computed figures camelCase; amounts decimal strings in base units.
- * Every field says what it is: the other transports' documentation comes from here.
+ * The shapes of the answers. Rows of the chain are snake_case, computed figures camelCase; amounts are decimal strings in base
+ * units. Every field has a description, from which the documentation of the other transports is generated.
  */
 const Amount = Type.String({ description: 'base units, decimal' })
 const SignedAmount = Type.String({ description: 'base units, signed decimal' })
@@ -25,22 +25,27 @@ const Total = int('total number of items')
 const Limit = int('maximum number of items')
 
 export const paged = <T extends TSchema>(item: T) =>
-  Type.Object({ items: itemsOf(item), total: Total, page: int('from 1'), limit: Limit })
+  Type.Object({ items: itemsOf(item), total: Total, page: int('number of the page, from 1'), limit: Limit })
 export const windowed = <T extends TSchema>(item: T) =>
-  Type.Object({ items: itemsOf(item), total: Total, limit: Limit, offset: int('items before these') })
+  Type.Object({
+    items: itemsOf(item),
+    total: Total,
+    limit: Limit,
+    offset: int('number of items before these'),
+  })
 export const listed = <T extends TSchema>(item: T) => Type.Object({ items: itemsOf(item), limit: Limit })
 
 export const NodeHealth = Type.Object({
   disk: Type.Object(
     {
       blockchain_size: int('bytes of blocks and undo data'),
-      datadir_free_bytes: orNull(int('null if the data directory cannot be read')),
-      datadir_total_bytes: orNull(int('null if the data directory cannot be read')),
+      datadir_free_bytes: orNull(int('free bytes; null if the data directory cannot be read')),
+      datadir_total_bytes: orNull(int('total bytes; null if the data directory cannot be read')),
       datadir_free_pct: orNull(
         Type.Number({ minimum: 0, maximum: 100, description: 'percent of the total bytes' }),
       ),
     },
-    { description: 'of the node' },
+    { description: 'the disk of the node' },
   ),
   mempool: Type.Object(
     {
@@ -59,9 +64,9 @@ export const NodeHealth = Type.Object({
       connections_in: int('peers that connected to the node'),
       connections_out: int('peers that the node connected to'),
     },
-    { description: 'of the node' },
+    { description: 'the peers of the node' },
   ),
-  uptime: int('seconds'),
+  uptime: int('seconds since the start of the node'),
 })
 
 export const Block = Type.Object({
@@ -83,7 +88,7 @@ export const Block = Type.Object({
   total_fees: Amount,
   subsidy: Amount,
   miner_address: orNull(text('first address that the coinbase pays')),
-  miner_label: orNull(text('label of that address, or the mining mempool')),
+  miner_label: orNull(text('label of that address, or the mining pool')),
   chainwork: Hex,
 })
 export type Block = Static<typeof Block>
@@ -96,7 +101,7 @@ export const Input = Type.Object({
   prev_vout: orNull(int('index of the output that is spent; null for a coinbase')),
   script_sig: Type.Optional(orNull(text('hexadecimal; null if the script is empty'))),
   sequence: Decimal,
-  witness: Type.Optional(list(Hex, 'its items, hexadecimal')),
+  witness: Type.Optional(list(Hex, 'items of the witness, hexadecimal')),
   value: orNull(Amount),
   address: orNull(text('address of the output that is spent')),
 })
@@ -130,7 +135,7 @@ export const Transaction = Type.Object({
   vsize: int('virtual bytes'),
   weight: int('weight units'),
   locktime: Decimal,
-  is_coinbase: flag('creates coins'),
+  is_coinbase: flag('whether it creates coins'),
   fee: Amount,
   input_count: int('inputs'),
   output_count: int('outputs'),
@@ -158,7 +163,7 @@ export const AddressSummary = Type.Object({
   isDilithium: flag('whether it is a Dilithium address'),
   unconfirmed: Type.Object(
     { balance_change: SignedAmount, tx_count: int('unconfirmed transactions') },
-    { description: 'change by the mempool' },
+    { description: 'changes by unconfirmed transactions' },
   ),
 })
 export type AddressSummary = Static<typeof AddressSummary>
@@ -196,9 +201,9 @@ export const StatsSummary = Type.Object({
     description: 'live, behind the node, or without a heartbeat',
   }),
   nodeHeight: int('height of the node at its last heartbeat; -1 before any'),
-  tipMatch: flag('the newest block is the one of the node'),
+  tipMatch: flag('whether the newest block is that of the node'),
   lastReconciledAt: Type.String({
-    description: 'ISO 8601 UTC with milliseconds: of the last heartbeat of the node',
+    description: 'time of the last heartbeat of the node, ISO 8601 UTC with milliseconds',
   }),
 })
 export type StatsSummary = Static<typeof StatsSummary>
@@ -219,7 +224,7 @@ export const MempoolSummary = Type.Object({
   txCount: int('transactions'),
   totalVsize: int('virtual bytes'),
   totalFees: Amount,
-  feeHistogram: list(FeeBucket, 'lowest first, empty ones too'),
+  feeHistogram: list(FeeBucket, 'lowest first, including empty ones'),
 })
 
 export const MempoolTransaction = Type.Object({
@@ -244,17 +249,17 @@ export const SearchResult = Type.Object({
 })
 export type SearchResult = Static<typeof SearchResult>
 
-const Percent = Type.String({ description: 'per cent, decimal' })
+const Percent = Type.String({ description: 'percent, decimal' })
 const UtcDate = Type.String({ description: 'YYYY-MM-DD, UTC' })
 
 export const RichListItem = Type.Object({
-  rank: int('from 1'),
+  rank: int('rank, from 1'),
   address: Address,
   balance: Amount,
   percentage: Percent,
   tx_count: int('confirmed transactions'),
   isDilithium: flag('whether it is a Dilithium address'),
-  label: orNull(text('of the address, if there is one')),
+  label: orNull(text('label of the address, if there is one')),
 })
 
 export const DailyItem = Type.Object({
@@ -263,14 +268,14 @@ export const DailyItem = Type.Object({
   tx_count: int('transactions'),
   total_fees: Amount,
   active_addresses: int('addresses in an input or output of the day'),
-  new_addresses: int('addresses for the first time'),
+  new_addresses: int('addresses that appear for the first time'),
   avg_difficulty: Decimal,
   hashrate: Hashrate,
   total_output: Amount,
 })
 
 export const DilithiumStats = Type.Object({
-  dilithiumTransactions: int('transactions that spend by Dilithium'),
+  dilithiumTransactions: int('transactions that spend with a Dilithium signature'),
   totalTransactions: int('confirmed transactions'),
   dilithiumAddresses: int('Dilithium addresses'),
   totalAddresses: int('addresses ever seen'),
@@ -282,10 +287,10 @@ export type DilithiumStats = Static<typeof DilithiumStats>
 export const AdoptionItem = Type.Composite([Type.Object({ date: UtcDate }), DilithiumStats])
 
 export const MiningPool = Type.Object({
-  name: text('"Unknown" for all blocks of no known mempool'),
-  slug: text('name of the mempool for URLs'),
+  name: text('"Unknown" for all blocks of no known mining pool'),
+  slug: text('name of the mining pool for URLs'),
   address: orNull(text('address paid by its newest block')),
-  link: orNull(text('its site')),
+  link: orNull(text('its website')),
   blockCount: int('blocks'),
   percentage: Percent,
 })
@@ -310,12 +315,12 @@ export const NetworkHashrate = Type.Object({
   hashrate: Hashrate,
   window: int('requested number of blocks'),
   blockCount: int('number of blocks counted'),
-  elapsedSeconds: int('between their earliest and latest time'),
+  elapsedSeconds: int('seconds between their earliest and latest time'),
 })
 
 export const WhaleParty = Type.Object({
-  address: orNull(text('null for a script without one')),
-  label: orNull(text('of the address, if there is one')),
+  address: orNull(text('null for a script without an address')),
+  label: orNull(text('label of the address, if there is one')),
   value: Amount,
 })
 export type WhaleParty = Static<typeof WhaleParty>
@@ -356,7 +361,7 @@ export const TransactionOpReturns = Type.Object({
   items: list(OpReturn, 'in the order of the outputs'),
 })
 
-/** What the channels of the feed tell. */
+/** Events of the channels of the feed. */
 export const BlockEvent = Type.Object({ height: Height, hash: Hash, tx_count: int('transactions') })
 
 export const MempoolEvent = Type.Object({ txid: Hash, fee: Amount, vsize: int('virtual bytes') })

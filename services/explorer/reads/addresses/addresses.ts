@@ -10,7 +10,7 @@ import { declareRead, listFrom, NotFound } from '../read.js'
 import { requestedScript, lastOfScript } from './script.js'
 import { AddressSummary, AddressTransaction, paged, Utxo, windowed } from '../shapes.js'
 
-/** Known to the chain or to the mempool; the figures are the chain's. */
+/** An address is known if the chain or the mempool contains it. The totals are those of the chain. */
 export const addressSummary = declareRead({
   name: 'address',
   about: 'Totals, balance and unconfirmed changes of an address.',
@@ -113,15 +113,15 @@ export const addressUtxos = declareRead({
 })
 
 interface Slots {
-  /** Ordinals of confirmed transactions; none where `from` is larger. */
+  /** First and last ordinal of the confirmed transactions; none if `from` is larger than `to`. */
   readonly from: number
   readonly to: number
-  /** Range within the unconfirmed ones, newest first. */
+  /** Range within the unconfirmed transactions, newest first. */
   readonly unconfirmedFrom: number
   readonly unconfirmedTo: number
 }
 
-/** Which rows fill a page: unconfirmed ones stand before all confirmed ones in desc, after them in asc. */
+/** Selects the rows of a page. Unconfirmed transactions precede all confirmed ones in `desc`, and follow them in `asc`. */
 export function slotsOf(requested: {
   readonly page: number
   readonly limit: number
@@ -133,7 +133,7 @@ export function slotsOf(requested: {
   const total = confirmed + unconfirmed
   const start = Math.min((page - 1) * limit, total)
   const end = Math.min(start + limit, total)
-  // As positions in desc, newest first, whichever way was asked.
+  // Positions in `desc`, whatever the requested order.
   const [first, last] = sort === 'desc' ? [start, end] : [total - end, total - start]
   return {
     from: confirmed - Math.max(0, last - unconfirmed) + 1,
@@ -145,7 +145,7 @@ export function slotsOf(requested: {
 
 const changeOf = (tx: ShownTx, scriptHash: string): bigint => tx.changes.get(scriptHash) ?? 0n
 
-/** @param row undefined of an unconfirmed one. */
+/** Returns an item of the list. @param row undefined for an unconfirmed transaction. */
 function itemOf(
   { address, txid, change, time }: { address: string; txid: string; change: bigint; time: number },
   row?: ScriptRow,

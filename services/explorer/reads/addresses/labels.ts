@@ -24,7 +24,9 @@ export const labels = declareRead({
   path: '/labels',
   fresh: 'head',
   args: {
-    category: Type.Optional(Type.String({ minLength: 1, maxLength: 100, title: 'only labels of this one' })),
+    category: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 100, title: 'only labels of this category' }),
+    ),
     limit: limit(100, 500),
   },
   answer: listed(AddressLabel),

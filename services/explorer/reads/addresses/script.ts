@@ -10,7 +10,7 @@ export interface RequestedScript extends DecodedAddress {
   readonly scriptHash: string
 }
 
-/** The script that an address names, undefined for a malformed one. Before the first head every chain's are well-formed. */
+/** Decodes an address; undefined if it is malformed. Before the first head, addresses of all networks are accepted. */
 export function scriptOf(
   { chain }: Pick<ReadContext, 'chain'>,
   address: string,
@@ -22,14 +22,14 @@ export function scriptOf(
   return undefined
 }
 
-/** @throws BadArgument for a malformed one. */
+/** Decodes an address. @throws BadArgument if it is malformed. */
 export function requestedScript(context: Pick<ReadContext, 'chain'>, address: string): RequestedScript {
   const script = scriptOf(context, address)
   if (script === undefined) throw badArgument('address', schema)
   return script
 }
 
-/** The last transaction of a script in the chain, whose row holds the script's totals. */
+/** Returns the last transaction of a script in the chain; its row contains the script's totals. */
 export async function lastOfScript(
   { chain, tables }: Pick<ReadContext, 'chain' | 'tables'>,
   hash: string,

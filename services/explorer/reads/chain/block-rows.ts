@@ -11,15 +11,15 @@ import type { Block } from '../shapes.js'
 
 type Queries = Pick<Tables, 'query'>
 
-/** A block and whether the chain holds it. */
+/** A block, and whether it is part of the chain. */
 export interface FoundBlock {
   readonly row: BlockRow
   readonly canonical: boolean
 }
 
 /**
- * The chain's block at a height, or the block with a hash: of the chain, or one that a reorganisation replaced. A block that
- * is being written, or was never of the chain, is not there.
+ * Finds the block of the chain at a height, or a block by hash: of the chain, or one that a reorganisation replaced. Blocks that are
+ * being written, or were never part of the chain, are not found.
  * @param which a height in decimal or a hash in hex.
  */
 export async function findBlock(
@@ -55,7 +55,7 @@ async function wasReplaced(tables: Queries, chain: ChainState, hash: string): Pr
   return Number(rows[0]?.heads) > 0
 }
 
-/** Who mined a block, as far as the operator's definitions tell: its pool, or the label of the address that it pays. */
+/** Returns the miner of a block by the operator's definitions: its mining pool, or the label of the address that it pays. */
 function minerLabel(row: BlockRow, { labels, pools }: ReadContext['definitions']): string | null {
   const pool = pools.ofBlock({
     blockHash: row.hash,
@@ -94,7 +94,7 @@ export function toBlock(
   }
 }
 
-/** @param seconds unix time. */
+/** Returns a time as ISO 8601 in UTC. @param seconds Unix time. */
 export function isoTime(seconds: number): string {
   return new Date(seconds * 1000).toISOString()
 }

@@ -76,7 +76,7 @@ export const blockTransactions = declareRead({
   },
 })
 
-/** @param which a height in decimal or a hash in hex, which may be of any height. */
+/** Returns the error for a missing block. @param which a height in decimal, or a hash in hex, whose height is unknown. */
 function noBlock(which: string): NotFound {
   return new NotFound('Block not found', which.length === 64 ? 0 : Number(which))
 }

@@ -35,7 +35,6 @@ export const opReturns = declareRead({
   },
 })
 
-/** Of a transaction of the chain or of the mempool. */
 export const transactionOpReturns = declareRead({
   name: 'transactionOpReturns',
   about: 'The OP_RETURN outputs of a confirmed or unconfirmed transaction.',
@@ -63,7 +62,7 @@ function payloadFields(data: Buffer): Pick<OpReturn, 'data_hex' | 'data_text' | 
   return { data_hex: data.toString('hex'), data_text: textOf(data), size: data.length }
 }
 
-/** Valid UTF-8 without control characters; else null. */
+/** Returns the text of valid UTF-8 without control characters; otherwise null. */
 function textOf(data: Buffer): string | null {
   try {
     const text = decoder.decode(data)

@@ -18,7 +18,7 @@ import { isoTime } from './block-rows.js'
 import { NotFound, type ReadContext } from '../read.js'
 import type { Input, Output, Transaction } from '../shapes.js'
 
-/** What its block, or the mempool, says of a transaction. */
+/** The fields of a transaction that depend on its block, or on the mempool. */
 type TxFields = Pick<
   Transaction,
   'block_hash' | 'block_height' | 'tx_index' | 'is_dilithium' | 'has_witness'
@@ -37,13 +37,13 @@ interface Parts {
   readonly coins: readonly (Coin | undefined)[]
   readonly spends: readonly Spend[]
   readonly network: Network
-  /** Whether inputs tell script_sig and witness. */
+  /** Whether inputs include script_sig and witness. */
   readonly full: boolean
 }
 
 /**
- * Transactions of blocks, in the order of their places.
- * @param full whether inputs tell script_sig and witness; else no witness is read.
+ * Returns transactions of blocks, in the order of their locations.
+ * @param full whether inputs include script_sig and witness; otherwise no witness is read.
  */
 export async function transactionsAt(
   locations: readonly TxLocation[],
@@ -65,8 +65,8 @@ export async function transactionsAt(
 }
 
 /**
- * A transaction as it stands now: of the mempool, or of the chain.
- * @param asked its txid, in whatever case.
+ * Returns a transaction of the mempool or of the chain.
+ * @param requested its txid, in upper or lower case.
  * @throws NotFound.
  */
 export async function transactionNow(requested: string, context: ReadContext): Promise<Transaction> {
@@ -78,7 +78,7 @@ export async function transactionNow(requested: string, context: ReadContext): P
   return found
 }
 
-/** One transaction of the chain with all that belongs to it, undefined where the chain does not hold it. */
+/** Returns a transaction of the chain; undefined if the chain does not contain it. */
 async function transactionById(
   txid: string,
   { chain, tables }: Pick<ReadContext, 'chain' | 'tables'>,
@@ -97,9 +97,9 @@ async function transactionById(
   return confirmed(location, { body: bodyOf(location, body), spends: spends ?? [], witness }, chain, true)
 }
 
-/** @throws where the tables lack it: it is written before its place. */
+/** Asserts that the body of a located transaction exists: it is written before the location. @throws Error. */
 export function bodyOf({ txid }: TxLocation, body: Body | undefined): Body {
-  if (body === undefined) throw new Error(`transaction ${txid} is in a block and has no body`)
+  if (body === undefined) throw new Error(`table tx_bodies lacks transaction ${txid}, which is in a block`)
   return body
 }
 
@@ -109,7 +109,7 @@ function confirmed(
   { network, view }: ReadContext['chain'],
   full: boolean,
 ): Transaction {
-  if (network === undefined) throw new Error('a transaction of no chain')
+  if (network === undefined) throw new Error('the network of the chain is unknown')
   const tx = parseBody(own.body.body, own.witness)
   const coins = decodePrevouts(own.body.prevouts)
   const { size, weight, time } = location
@@ -128,7 +128,7 @@ function confirmed(
   return assemble({ tx, fields, coins, spends, network, full })
 }
 
-/** An unconfirmed transaction; what its outputs are spent by counts only when it is confirmed. */
+/** Returns an unconfirmed transaction. Unconfirmed spends of its outputs are not included. */
 function unconfirmed(inMempool: ShownTx): Transaction {
   const tx = parseTx(inMempool.raw)
   const { coins, network, size, weight, fee } = inMempool

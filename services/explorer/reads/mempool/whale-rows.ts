@@ -13,7 +13,7 @@ import { bodyOf } from '../chain/transaction-rows.js'
 import type { ReadContext } from '../read.js'
 import type { WhaleAlert, WhaleParty } from '../shapes.js'
 
-/** Where amounts have names: what addresses are spelled and labelled by. */
+/** The spelling and the labels of addresses. */
 export interface Naming {
   readonly network: Network
   readonly labels: Labels
@@ -21,15 +21,15 @@ export interface Naming {
 
 type Standing = Pick<WhaleAlert, 'block_height' | 'timestamp' | 'is_dilithium'>
 
-/** @param pooled with all its coins. */
-export function unconfirmedAlert(inMempool: ShownTx, naming: Naming): WhaleAlert {
-  const { firstSeen, isDilithium, coins } = inMempool
+/** Returns the alert of an unconfirmed transaction. @param tx with all its coins. */
+export function unconfirmedAlert(tx: ShownTx, naming: Naming): WhaleAlert {
+  const { firstSeen, isDilithium, coins } = tx
   const standing = { block_height: null, timestamp: isoTime(firstSeen), is_dilithium: isDilithium }
   const known = coins.filter((coin) => coin !== undefined)
-  return alertOf(parseTx(inMempool.raw), known, standing, naming)
+  return alertOf(parseTx(tx.raw), known, standing, naming)
 }
 
-/** Of transactions of blocks, in the order of their places. */
+/** Returns the alerts of transactions of blocks, in the order of their locations. */
 export async function confirmedAlerts(
   locations: readonly TxLocation[],
   { tables }: Pick<ReadContext, 'tables'>,
@@ -59,7 +59,7 @@ function alertOf(tx: Tx, coins: readonly Coin[], standing: Standing, naming: Nam
   }
 }
 
-/** Each script once with all that it paid or got, the largest first; those that got nothing are left out. */
+/** Sums the values per script, largest first. Scripts with a total of 0 are omitted. */
 function parties(coins: readonly Coin[], { network, labels }: Naming): WhaleParty[] {
   const byScript = new Map<string, { readonly script: Buffer; value: bigint }>()
   for (const { script, value } of coins) {

@@ -7,7 +7,7 @@ import { confirmedAlerts, unconfirmedAlert } from './whale-rows.js'
 /** 1,000 coins in base units. */
 export const WHALE_VALUE = 100_000_000_000n
 
-/** Transactions that move more than a value, newest first: those of the mempool before those of the chain. */
+/** Transactions that move more than `minValue`, newest first; those of the mempool precede those of the chain. */
 export const whaleAlerts = declareRead({
   name: 'whaleAlerts',
   about: 'Transactions that move large amounts, unconfirmed ones first, then the newest.',

@@ -4,10 +4,10 @@ import { decimalString } from '../../../../pipelines/chain/difficulty.js'
 import type { Day } from '../../state/days.js'
 import type { DailyItem, HashrateItem } from '../shapes.js'
 
-/** Digits that do not depend on the order in which a day's difficulties were added. */
+/** The number of digits that do not depend on the order in which the difficulties of a day were added. */
 const SURE_DIGITS = 13
 
-/** @param now unix milliseconds: today's work is held against the seconds so far. */
+/** Returns the figures of a day. @param now Unix milliseconds: the hashrate of today is that of its elapsed seconds. */
 export function daily(day: Day, now: number): Static<typeof DailyItem> {
   return {
     date: dateOf(day.day),
@@ -22,7 +22,7 @@ export function daily(day: Day, now: number): Static<typeof DailyItem> {
   }
 }
 
-/** @param now unix milliseconds. */
+/** Returns the hashrate of a day. @param now Unix milliseconds. */
 export function dailyHashrate(day: Day, now: number): Static<typeof HashrateItem> {
   return {
     date: dateOf(day.day),
@@ -36,9 +36,9 @@ function averageDifficulty({ averageDifficulty: value }: Day): string {
   return decimalString(Number(value.toPrecision(SURE_DIGITS)))
 }
 
-/** Hashes a second. */
+/** Returns hashes per second. */
 function hashrate({ day, work }: Day, now: number): string {
-  const sinceItsBegin = Math.floor(now / 1000) - day * DAY_SECONDS
-  const isToday = sinceItsBegin >= 0 && sinceItsBegin < DAY_SECONDS
-  return decimalString(Number(work) / (isToday ? Math.max(1, sinceItsBegin) : DAY_SECONDS))
+  const elapsed = Math.floor(now / 1000) - day * DAY_SECONDS
+  const isToday = elapsed >= 0 && elapsed < DAY_SECONDS
+  return decimalString(Number(work) / (isToday ? Math.max(1, elapsed) : DAY_SECONDS))
 }

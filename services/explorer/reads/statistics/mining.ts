@@ -11,7 +11,7 @@ import { dailyHashrate } from './day-figures.js'
 import { BadArgument, declareRead, type ReadContext } from '../read.js'
 import { DifficultyItem, HashrateItem, listed, MiningPools, NetworkHashrate } from '../shapes.js'
 
-/** The longest series of difficulties: two weeks of minutes. */
+/** The maximum length of a series of difficulties: two weeks of one block a minute. */
 const MOST_DIFFICULTIES = 20_160
 
 export const miningPools = declareRead({
@@ -77,7 +77,7 @@ export const miningDifficulty = declareRead({
   },
 })
 
-/** Of the blocks with a timestamp of these days, both inclusive: the newest of them, oldest first. */
+/** Returns the difficulties of the newest blocks with a timestamp of these days, both inclusive; oldest first. */
 async function difficultiesBetween(
   { chain: { view, height }, tables }: ReadContext,
   first: number,
@@ -109,7 +109,7 @@ export const miningHashrate = declareRead({
   }),
 })
 
-/** As the node's getnetworkhashps: work over time of the last blocks, by the chain's own work and the extremes of their times. */
+/** Like the node's getnetworkhashps: the work of the newest blocks divided by the span of their timestamps. */
 export const networkHashrate = declareRead({
   name: 'networkHashrate',
   about: 'The hashrate by the work of the newest blocks.',

@@ -38,7 +38,7 @@ export const supply = declareRead({
   resolve: ({ chain: { tip, network } }) => ({
     circulatingSupply: String(tip?.supply ?? 0),
     utxoCount: Number(tip?.utxoCount ?? 0),
-    // Before the first head the network is not known.
+    // The network is unknown before the first head.
     maxSupply: (network ?? MAIN).maxSupply.toString(),
   }),
 })
@@ -56,7 +56,7 @@ export const richList = declareRead({
     const offset = (page - 1) * limit
     if (chain.view === undefined || offset >= total) return { items: [], total, page, limit }
     const rows = await richest(tables, chain.view.sqlFilter('height', 'block_hash'), { offset, limit })
-    if (rows === undefined) throw new NotBuiltYet('the ranking of this chain')
+    if (rows === undefined) throw new NotBuiltYet('no ranking of this chain yet')
     const items = rows.map(({ rank, address, balance, txCount, isDilithium }) => ({
       rank,
       address,
@@ -74,7 +74,7 @@ export const dailyStats = declareRead({
   name: 'dailyStats',
   about: 'Figures of each UTC day, newest first.',
   path: '/stats/daily',
-  // A day that is not over has a hashrate by the seconds so far.
+  // The hashrate of today depends on the elapsed seconds.
   fresh: 'live',
   args: { from: date, to: date, limit: limit(30, 365) },
   answer: listed(DailyItem),

@@ -4,7 +4,7 @@ import type { ChainState } from '../../state/state.js'
 import type { IndexerFigures } from '../../state/indexer-status.js'
 import type { StatsSummary } from '../shapes.js'
 
-/** The summary from what is in memory: the tip's row carries the chain's figures. */
+/** Returns the summary, from memory: the tip's row contains the figures of the chain. */
 export function statsSummary(chain: ChainState, mempool: MempoolView, indexer: IndexerFigures): StatsSummary {
   const { tip } = chain
   return {

@@ -70,7 +70,7 @@ export type BlocksResponse = Message<"headwater.reads.v1.BlocksResponse"> & {
   total: bigint;
 
   /**
-   * From 1.
+   * Number of the page, from 1.
    *
    * @generated from field: int64 page = 3;
    */
@@ -220,7 +220,7 @@ export type BlockTransactionsResponse = Message<"headwater.reads.v1.BlockTransac
   total: bigint;
 
   /**
-   * From 1.
+   * Number of the page, from 1.
    *
    * @generated from field: int64 page = 3;
    */
@@ -454,7 +454,7 @@ export type AddressTransactionsResponse = Message<"headwater.reads.v1.AddressTra
   total: bigint;
 
   /**
-   * From 1.
+   * Number of the page, from 1.
    *
    * @generated from field: int64 page = 3;
    */
@@ -534,7 +534,7 @@ export type AddressUtxosResponse = Message<"headwater.reads.v1.AddressUtxosRespo
   limit: bigint;
 
   /**
-   * Items before these.
+   * Number of items before these.
    *
    * @generated from field: int64 offset = 4;
    */
@@ -657,7 +657,7 @@ export type RichListResponse = Message<"headwater.reads.v1.RichListResponse"> & 
   total: bigint;
 
   /**
-   * From 1.
+   * Number of the page, from 1.
    *
    * @generated from field: int64 page = 3;
    */
@@ -1211,7 +1211,7 @@ export const LabelResponseSchema: GenMessage<LabelResponse> = /*@__PURE__*/
  */
 export type LabelsRequest = Message<"headwater.reads.v1.LabelsRequest"> & {
   /**
-   * Only labels of this one: 1 to 100 characters.
+   * Only labels of this category: 1 to 100 characters.
    *
    * @generated from field: optional string category = 1;
    */
@@ -1310,7 +1310,7 @@ export type OpReturnsResponse = Message<"headwater.reads.v1.OpReturnsResponse"> 
   limit: bigint;
 
   /**
-   * Items before these.
+   * Number of items before these.
    *
    * @generated from field: int64 offset = 4;
    */
@@ -1647,7 +1647,7 @@ export type Block = Message<"headwater.reads.v1.Block"> & {
   minerAddress?: string | undefined;
 
   /**
-   * Label of that address, or the mining mempool.
+   * Label of that address, or the mining pool.
    *
    * @generated from field: optional string miner_label = 19 [json_name = "miner_label"];
    */
@@ -1736,7 +1736,7 @@ export type Transaction = Message<"headwater.reads.v1.Transaction"> & {
   locktime: string;
 
   /**
-   * Creates coins.
+   * Whether it creates coins.
    *
    * @generated from field: bool is_coinbase = 10 [json_name = "is_coinbase"];
    */
@@ -1874,7 +1874,7 @@ export type Input = Message<"headwater.reads.v1.Input"> & {
   sequence: string;
 
   /**
-   * Its items, hexadecimal.
+   * Items of the witness, hexadecimal.
    *
    * @generated from field: optional headwater.reads.v1.Input.Witness witness = 8;
    */
@@ -1907,7 +1907,7 @@ export const InputSchema: GenMessage<Input> = /*@__PURE__*/
  */
 export type Input_Witness = Message<"headwater.reads.v1.Input.Witness"> & {
   /**
-   * Its items, hexadecimal.
+   * Items of the witness, hexadecimal.
    *
    * @generated from field: repeated string items = 1;
    */
@@ -2125,7 +2125,7 @@ export type AddressSummary = Message<"headwater.reads.v1.AddressSummary"> & {
   isDilithium: boolean;
 
   /**
-   * Change by the mempool.
+   * Changes by unconfirmed transactions.
    *
    * @generated from field: headwater.reads.v1.AddressSummary.Unconfirmed unconfirmed = 12;
    */
@@ -2334,14 +2334,14 @@ export type StatsSummary = Message<"headwater.reads.v1.StatsSummary"> & {
   nodeHeight: bigint;
 
   /**
-   * The newest block is the one of the node.
+   * Whether the newest block is that of the node.
    *
    * @generated from field: bool tip_match = 9;
    */
   tipMatch: boolean;
 
   /**
-   * ISO 8601 UTC with milliseconds: of the last heartbeat of the node.
+   * Time of the last heartbeat of the node, ISO 8601 UTC with milliseconds.
    *
    * @generated from field: string last_reconciled_at = 10;
    */
@@ -2424,7 +2424,7 @@ export const SupplySchema: GenMessage<Supply> = /*@__PURE__*/
  */
 export type RichListItem = Message<"headwater.reads.v1.RichListItem"> & {
   /**
-   * From 1.
+   * Rank, from 1.
    *
    * @generated from field: int64 rank = 1;
    */
@@ -2445,7 +2445,7 @@ export type RichListItem = Message<"headwater.reads.v1.RichListItem"> & {
   balance: string;
 
   /**
-   * Per cent, decimal.
+   * Percent, decimal.
    *
    * @generated from field: string percentage = 4;
    */
@@ -2466,7 +2466,7 @@ export type RichListItem = Message<"headwater.reads.v1.RichListItem"> & {
   isDilithium: boolean;
 
   /**
-   * Of the address, if there is one.
+   * Label of the address, if there is one.
    *
    * @generated from field: optional string label = 7;
    */
@@ -2520,7 +2520,7 @@ export type DailyItem = Message<"headwater.reads.v1.DailyItem"> & {
   activeAddresses: bigint;
 
   /**
-   * Addresses for the first time.
+   * Addresses that appear for the first time.
    *
    * @generated from field: int64 new_addresses = 6 [json_name = "new_addresses"];
    */
@@ -2560,7 +2560,7 @@ export const DailyItemSchema: GenMessage<DailyItem> = /*@__PURE__*/
  */
 export type DilithiumStats = Message<"headwater.reads.v1.DilithiumStats"> & {
   /**
-   * Transactions that spend by Dilithium.
+   * Transactions that spend with a Dilithium signature.
    *
    * @generated from field: int64 dilithium_transactions = 1;
    */
@@ -2588,14 +2588,14 @@ export type DilithiumStats = Message<"headwater.reads.v1.DilithiumStats"> & {
   totalAddresses: bigint;
 
   /**
-   * Per cent, decimal.
+   * Percent, decimal.
    *
    * @generated from field: string dilithium_tx_percent = 5;
    */
   dilithiumTxPercent: string;
 
   /**
-   * Per cent, decimal.
+   * Percent, decimal.
    *
    * @generated from field: string dilithium_addr_percent = 6;
    */
@@ -2621,7 +2621,7 @@ export type AdoptionItem = Message<"headwater.reads.v1.AdoptionItem"> & {
   date: string;
 
   /**
-   * Transactions that spend by Dilithium.
+   * Transactions that spend with a Dilithium signature.
    *
    * @generated from field: int64 dilithium_transactions = 2;
    */
@@ -2649,14 +2649,14 @@ export type AdoptionItem = Message<"headwater.reads.v1.AdoptionItem"> & {
   totalAddresses: bigint;
 
   /**
-   * Per cent, decimal.
+   * Percent, decimal.
    *
    * @generated from field: string dilithium_tx_percent = 6;
    */
   dilithiumTxPercent: string;
 
   /**
-   * Per cent, decimal.
+   * Percent, decimal.
    *
    * @generated from field: string dilithium_addr_percent = 7;
    */
@@ -2696,7 +2696,7 @@ export type MempoolSummary = Message<"headwater.reads.v1.MempoolSummary"> & {
   totalFees: string;
 
   /**
-   * Lowest first, empty ones too.
+   * Lowest first, including empty ones.
    *
    * @generated from field: repeated headwater.reads.v1.FeeBucket fee_histogram = 4;
    */
@@ -2856,14 +2856,14 @@ export const MiningPoolsSchema: GenMessage<MiningPools> = /*@__PURE__*/
  */
 export type MiningPool = Message<"headwater.reads.v1.MiningPool"> & {
   /**
-   * "Unknown" for all blocks of no known mempool.
+   * "Unknown" for all blocks of no known mining pool.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Name of the mempool for URLs.
+   * Name of the mining pool for URLs.
    *
    * @generated from field: string slug = 2;
    */
@@ -2877,7 +2877,7 @@ export type MiningPool = Message<"headwater.reads.v1.MiningPool"> & {
   address?: string | undefined;
 
   /**
-   * Its site.
+   * Its website.
    *
    * @generated from field: optional string link = 4;
    */
@@ -2891,7 +2891,7 @@ export type MiningPool = Message<"headwater.reads.v1.MiningPool"> & {
   blockCount: bigint;
 
   /**
-   * Per cent, decimal.
+   * Percent, decimal.
    *
    * @generated from field: string percentage = 6;
    */
@@ -3004,7 +3004,7 @@ export type NetworkHashrate = Message<"headwater.reads.v1.NetworkHashrate"> & {
   blockCount: bigint;
 
   /**
-   * Between their earliest and latest time.
+   * Seconds between their earliest and latest time.
    *
    * @generated from field: int64 elapsed_seconds = 4;
    */
@@ -3155,14 +3155,14 @@ export const WhaleAlertSchema: GenMessage<WhaleAlert> = /*@__PURE__*/
  */
 export type WhaleParty = Message<"headwater.reads.v1.WhaleParty"> & {
   /**
-   * Null for a script without one.
+   * Null for a script without an address.
    *
    * @generated from field: optional string address = 1;
    */
   address?: string | undefined;
 
   /**
-   * Of the address, if there is one.
+   * Label of the address, if there is one.
    *
    * @generated from field: optional string label = 2;
    */
@@ -3322,7 +3322,7 @@ export const TransactionOpReturnsSchema: GenMessage<TransactionOpReturns> = /*@_
  */
 export type NodeHealth = Message<"headwater.reads.v1.NodeHealth"> & {
   /**
-   * Of the node.
+   * The disk of the node.
    *
    * @generated from field: headwater.reads.v1.NodeHealth.Disk disk = 1;
    */
@@ -3336,14 +3336,14 @@ export type NodeHealth = Message<"headwater.reads.v1.NodeHealth"> & {
   mempool?: NodeHealth_Mempool | undefined;
 
   /**
-   * Of the node.
+   * The peers of the node.
    *
    * @generated from field: headwater.reads.v1.NodeHealth.Peers peers = 3;
    */
   peers?: NodeHealth_Peers | undefined;
 
   /**
-   * Seconds.
+   * Seconds since the start of the node.
    *
    * @generated from field: int64 uptime = 4;
    */
@@ -3369,14 +3369,14 @@ export type NodeHealth_Disk = Message<"headwater.reads.v1.NodeHealth.Disk"> & {
   blockchainSize: bigint;
 
   /**
-   * Null if the data directory cannot be read.
+   * Free bytes; null if the data directory cannot be read.
    *
    * @generated from field: optional int64 datadir_free_bytes = 2 [json_name = "datadir_free_bytes"];
    */
   datadirFreeBytes?: bigint | undefined;
 
   /**
-   * Null if the data directory cannot be read.
+   * Total bytes; null if the data directory cannot be read.
    *
    * @generated from field: optional int64 datadir_total_bytes = 3 [json_name = "datadir_total_bytes"];
    */
