@@ -4,9 +4,9 @@ import { type Coin, isResolved, shownTx, type ShownTx } from './shown-tx.js'
 import type { Tables } from '../tables/tables.js'
 
 /**
- * Finds what unconfirmed transactions spend: outputs of each other, of the mempool, or of the chain. A txid fixes its outputs for
- * ever, so it does not matter on which branch they are.
- * @returns those that have become more complete.
+ * Finds the outputs that unconfirmed transactions spend: in each other, in the mempool, or in the chain. A txid determines its
+ * outputs, so they are the same on every branch.
+ * @returns the transactions for which further outputs were found.
  * @throws DatabaseUnavailable.
  */
 export async function resolveCoins(

@@ -28,7 +28,7 @@ export interface MempoolFollowerParts {
   readonly tables: Tables
   readonly whales: WhaleWatch
   readonly logger: Logger
-  /** Called at each error of our own; the following goes on. */
+  /** Called at each defect; following continues. */
   readonly onDefect?: () => void
 }
 
@@ -37,8 +37,9 @@ const READ_BYTES = 4 * 2 ** 20
 const WAIT_MS = 1_000
 
 /**
- * Follows topic `node` into the mempool. An event takes effect when the head has reached the position of the chain at which it was
- * seen, with the inputs of its transactions found; where the head is ahead, the overlays of the heads beyond it stay on top.
+ * Applies the events of topic `node` to the mempool. An event takes effect when the head has reached the position of topic `chain`
+ * at which it was observed, after the inputs of its transactions were looked up. If the head is further, the overlays of the
+ * heads beyond that position stay on top.
  */
 export class MempoolFollower {
   readonly #parts: MempoolFollowerParts
@@ -46,11 +47,11 @@ export class MempoolFollower {
   #next = 0
   /** The mempool holds an overlay for each head beyond this position. */
   #overlaidFrom = -1
-  /** Overlays up to this position were made by search: they know nothing of transactions that enter after it. */
+  /** Overlays up to this position were made by search: they do not cover transactions that enter later. */
   #searchedTo = -1
-  /** Position of the chain at which the last event that was taken was seen. */
+  /** Position of topic `chain` at which the last applied event was observed. */
   #seenAt = -1
-  /** Transactions of which some input's value is not known. */
+  /** Transactions with an input whose output has not been found. */
   #unresolved = new Set<string>()
 
   constructor(parts: MempoolFollowerParts) {
@@ -58,12 +59,12 @@ export class MempoolFollower {
     this.#events = new MempoolEvents(parts.log, parts.logger)
   }
 
-  /** Position of the next event of topic `node` that is looked at. */
+  /** Position of the next event of topic `node` to read. */
   get next(): number {
     return this.#next
   }
 
-  /** Follows until the signal aborts. The state is told when all that was there at the start is in. */
+  /** Follows until the signal aborts. Marks the mempool as loaded when all events up to the start have been applied. */
   async run(signal: AbortSignal): Promise<void> {
     const { state, log, logger } = this.#parts
     const reading = <T>(read: () => Promise<T>): Promise<T | undefined> =>
@@ -77,13 +78,13 @@ export class MempoolFollower {
       const records = await reading(() => log.read('node', this.#next, READ_AT_ONCE, READ_BYTES))
       if (records === undefined) return
       const steps = this.#events.steps(records)
-      this.#see(this.#events.heartbeat)
+      this.#storeHeartbeat(this.#events.heartbeat)
       for (const step of steps) await this.#take(step, signal)
       await this.#resolveAgain().catch(() => undefined)
       const last = records.at(-1)
       if (last !== undefined) this.#next = last.position + 1
       else {
-        // Brokers that have just chosen a leader may hand out less than there is.
+        // Brokers that have just elected a leader may return fewer records than the topic contains.
         const isAll = async (): Promise<boolean> =>
           state.isMempoolLoaded || this.#next > (await log.last('node'))
         if ((await reading(isAll)) === true) await this.#finishLoading(signal)
@@ -96,18 +97,18 @@ export class MempoolFollower {
     }
   }
 
-  /** Whether heads may be adopted without an overlay: there is nothing to lay it upon. Ask in the turn of the adoption. */
+  /** Returns whether heads may be adopted without overlays, because the mempool is and stays empty. Call in the turn of the adoption. */
   canSkip(heads: readonly Head[]): boolean {
     return this.#parts.state.mempool.isEmpty && heads.every((head) => head.disconnected.length === 0)
   }
 
-  /** A head was adopted without an overlay; should an older event of the mempool come yet, it is made then. */
+  /** Records that a head was adopted without an overlay. The overlay is made if an older event of the mempool arrives later. */
   skipped(position: number): void {
     this.#overlaidFrom = position
     this.#parts.state.mempool.forgetOverlays(position)
   }
 
-  /** Looks again for what inputs spend, where it was not found. */
+  /** Looks up again the outputs that were not found. */
   async #resolveAgain(): Promise<void> {
     if (this.#unresolved.size === 0) return
     const { state, tables, whales } = this.#parts
@@ -126,9 +127,9 @@ export class MempoolFollower {
     const { state, feed, whales } = this.#parts
     const { seenAt } = step
     if (state.chain.position < seenAt) {
-      // The mempool beside a chain that is not shown yet: nothing more can be told until it is.
+      // The event needs a later head than the current one. Until that is adopted, the mempool is as complete as it can be.
       await this.#finishLoading(signal)
-      await this.#untilShown(seenAt, signal)
+      await this.#untilAdopted(seenAt, signal)
     }
     if (signal.aborted) return
     if (step.kind === 'snapshot') {
@@ -143,16 +144,16 @@ export class MempoolFollower {
     }
     const entered = await this.#resolved(step.deltas.flatMap((delta) => delta.entered))
     const isAhead = state.chain.position > seenAt
-    const passedOver = isAhead ? await this.#passedOver(step.deltas, signal) : new Set<string>()
+    const stale = isAhead ? await this.#staleConfirmers(step.deltas, signal) : new Set<string>()
     await this.#apply(seenAt, entered, signal, () => {
       let next = 0
       for (const delta of step.deltas) {
         const some = entered.slice(next, (next += delta.entered.length))
         const left = delta.left.map(({ txid }) => txid)
-        const back = delta.left.filter(({ by }) => passedOver.has(by))
+        const back = delta.left.filter(({ by }) => stale.has(by))
         const known = back.map(({ txid }) => state.mempool.known(txid)).filter((tx) => tx !== undefined)
         state.mempool.change(some, left, seenAt)
-        if (known.length > 0) state.mempool.giveBack(known)
+        if (known.length > 0) state.mempool.restore(known)
         for (const [index, { txid, fee, vsize }] of some.entries())
           feed.publish('mempool', { txid, fee: fee.toString(), vsize }, delta.enteredBefore + index + 1)
       }
@@ -160,39 +161,42 @@ export class MempoolFollower {
     })
   }
 
-  /** Blocks that confirmed some of these and are not of the chain that is shown by now; one that came and went left no row. */
-  async #passedOver(deltas: readonly MempoolDelta[], signal: AbortSignal): Promise<Set<string>> {
+  /**
+   * Returns the blocks that confirmed transactions of these deltas and are not on the chain of the current head. A block that was
+   * disconnected before it was written has no row.
+   */
+  async #staleConfirmers(deltas: readonly MempoolDelta[], signal: AbortSignal): Promise<Set<string>> {
     const { state, tables } = this.#parts
     const left = deltas.flatMap((delta) => delta.left)
     const blocks = left.filter(({ reason }) => reason === PoolLeft_Reason.CONFIRMED).map(({ by }) => by)
-    const passed = new Set(blocks)
-    for (const hash of passed) {
-      const look = () => heightOf(tables, hash)
-      const height = await retrying('a block that confirmed', look, this.#parts, signal)
-      if (height !== undefined && state.chain.view?.isCanonical(height, hash) === true) passed.delete(hash)
+    const stale = new Set(blocks)
+    for (const hash of stale) {
+      const read = () => heightOf(tables, hash)
+      const height = await retrying('a confirming block', read, this.#parts, signal)
+      if (height !== undefined && state.chain.view?.isCanonical(height, hash) === true) stale.delete(hash)
     }
-    return passed
+    return stale
   }
 
-  /** Waits for the head. Meanwhile heartbeats are read ahead: how far the node has gone on tells how far behind the head is. */
-  async #untilShown(position: number, signal: AbortSignal): Promise<void> {
+  /** Waits for the head. Meanwhile reads heartbeats ahead: the node's height shows how far the head is behind. */
+  async #untilAdopted(position: number, signal: AbortSignal): Promise<void> {
     const { state, log } = this.#parts
-    const isShown = (): boolean => state.chain.position >= position
-    for (let next = this.#next; !signal.aborted && !(await state.until(isShown, WAIT_MS, signal));) {
+    const isAdopted = (): boolean => state.chain.position >= position
+    for (let next = this.#next; !signal.aborted && !(await state.until(isAdopted, WAIT_MS, signal));) {
       const records = await log.read('node', next, READ_AT_ONCE, READ_BYTES).catch(() => [])
       next = (records.at(-1)?.position ?? next - 1) + 1
-      this.#see(lastHeartbeat(records))
+      this.#storeHeartbeat(lastHeartbeat(records))
     }
   }
 
-  #see(heartbeat: Heartbeat | undefined): void {
+  #storeHeartbeat(heartbeat: Heartbeat | undefined): void {
     const { state } = this.#parts
     const timeMs = Number(heartbeat?.timeMs ?? 0)
     if (heartbeat === undefined || timeMs <= (state.nodeSeen?.timeMs ?? 0)) return
     state.nodeSeen = { timeMs, nodeHeight: heartbeat.nodeHeight }
   }
 
-  /** Entries with what their inputs spend, as far as that is found now. */
+  /** Parses entries and looks up the outputs that they spend, as far as these can be found now. */
   async #resolved(entries: readonly MempoolEntry[]): Promise<ShownTx[]> {
     const { state, tables, logger } = this.#parts
     const { network } = state.chain
@@ -215,8 +219,8 @@ export class MempoolFollower {
   }
 
   /**
-   * Makes a change of the mempool in one turn with its precondition: that each head beyond the position at which the change was
-   * seen has its overlay. Until the mempool is loaded nobody looks at it, so that then all are made at once.
+   * Changes the mempool in one turn with its precondition: that each head beyond the position at which the change was observed has
+   * its overlay. Until the mempool is loaded nothing reads it; the overlays are made at the end of loading.
    */
   async #apply(
     seenAt: number,
@@ -228,7 +232,7 @@ export class MempoolFollower {
     for (let done = -1; state.isMempoolLoaded && !signal.aborted;) {
       const to = Math.max(this.#overlaidFrom, this.#searchedTo)
       if (seenAt >= to || done === to) break
-      if (await this.#layBySearch([...state.mempool.entries(), ...entered], { from: seenAt, to }, signal))
+      if (await this.#addOverlay([...state.mempool.entries(), ...entered], { from: seenAt, to }, signal))
         done = to
     }
     if (signal.aborted) return
@@ -236,26 +240,26 @@ export class MempoolFollower {
     make()
   }
 
-  /** Tells the state that the mempool is there, as it stands beside the head. */
+  /** Makes the missing overlays, and marks the mempool as loaded. */
   async #finishLoading(signal: AbortSignal): Promise<void> {
     const { state } = this.#parts
     while (!state.isMempoolLoaded && !signal.aborted) {
       const span = { from: this.#seenAt, to: this.#overlaidFrom }
-      if (span.from >= span.to || (await this.#layBySearch([...state.mempool.entries()], span, signal)))
+      if (span.from >= span.to || (await this.#addOverlay([...state.mempool.entries()], span, signal)))
         state.mempoolLoaded()
     }
   }
 
   /**
-   * Lays the overlay of heads that were adopted without one.
-   * @returns whether it could be: not where another head was adopted meanwhile without one.
+   * Adds the overlay of heads that were adopted without one.
+   * @returns false if another head was adopted without one meanwhile; nothing changes then.
    */
-  async #layBySearch(txs: readonly ShownTx[], span: Span, signal: AbortSignal): Promise<boolean> {
+  async #addOverlay(txs: readonly ShownTx[], span: Span, signal: AbortSignal): Promise<boolean> {
     const { state, tables } = this.#parts
     if (state.chain.view === undefined) return true
     const search = async (): Promise<Overlay> => {
       const { view, fence } = state.chain
-      if (view === undefined) throw new DatabaseUnavailable('the chain is not available any more')
+      if (view === undefined) throw new DatabaseUnavailable('no head is available any more')
       const overlay = await overlayBySearch(txs, span, view, state.mempool, tables)
       if ((await tables.fence()) === fence) return overlay
       throw new DatabaseUnavailable('another writer took over during the search')

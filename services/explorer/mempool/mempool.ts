@@ -1,6 +1,6 @@
 import type { ShownTx } from './shown-tx.js'
 
-/** What the blocks of a head that is ahead of the mempool do to it. */
+/** The changes of the mempool by the blocks of a head that is ahead of the mempool's events. */
 export interface Overlay {
   /** Position of the head in topic `chain`. */
   readonly position: number
@@ -12,31 +12,31 @@ export interface Overlay {
   readonly returned: readonly ShownTx[]
 }
 
-/** What answers may ask of the mempool. */
+/** The mempool as answers see it. */
 export interface MempoolView {
   readonly size: number
   get(txid: string): ShownTx | undefined
   values(): Iterable<ShownTx>
-  /** Newest first; those of the same second by txid. */
+  /** Returns the transactions, newest first; those of the same second by txid. */
   newest(): readonly ShownTx[]
-  /** Those that pay to or spend from a script, newest first. */
+  /** Returns the transactions that pay to or spend from a script, newest first. */
   ofScript(scriptHash: string): ShownTx[]
 }
 
-/** Overlays are few unless the mempool's events lag far behind the heads; then they are joined. */
+/** More overlays than this exist only if the mempool's events lag far behind the heads; they are then joined. */
 const MOST_OVERLAYS = 32
 
 const byAge = (one: ShownTx, other: ShownTx): number =>
   other.firstSeen - one.firstSeen || (one.txid < other.txid ? -1 : 1)
 
 /**
- * The unconfirmed transactions as they stand beside the explorer's head: the poller's mempool as of one position of topic
- * `chain`, and upon it what the heads beyond that position confirm and give back. So a transaction is at each moment either
- * on the head's chain or here, and never in both.
+ * The unconfirmed transactions as of the explorer's head: the poller's mempool as of one position of topic `chain`, with an overlay
+ * for each head beyond that position, which removes the transactions that it confirms and returns those that it disconnects. So
+ * a transaction is never both on the head's chain and in the mempool, and never missing from both.
  */
 export class Mempool implements MempoolView {
   readonly #entries = new Map<string, ShownTx>()
-  /** Of the entries those that blocks have confirmed or contradicted, which the poller has not told yet. */
+  /** Entries that blocks have confirmed or that conflict with blocks, and whose removal the poller has not yet reported. */
   readonly #hidden = new Set<string>()
   readonly #byScript = new Map<string, Set<string>>()
   #overlays: Overlay[] = []
@@ -44,7 +44,7 @@ export class Mempool implements MempoolView {
   #visible: ReadonlyMap<string, ShownTx> | undefined
   #newest: readonly ShownTx[] | undefined
 
-  /** Changes with whatever is visible. */
+  /** A number that increases whenever the visible transactions may have changed. */
   get version(): number {
     return this.#version
   }
@@ -53,7 +53,7 @@ export class Mempool implements MempoolView {
     return this.#shown().size
   }
 
-  /** Nothing in it, shown or hidden. */
+  /** Whether there are no transactions, visible or hidden. */
   get isEmpty(): boolean {
     return this.#entries.size === 0 && this.#overlays.every((overlay) => overlay.returned.length === 0)
   }
@@ -62,7 +62,7 @@ export class Mempool implements MempoolView {
     return this.#shown().get(txid)
   }
 
-  /** Also one that a head has confirmed since the mempool was told. */
+  /** Returns a transaction, even if a head has confirmed it since the last event of the mempool. */
   known(txid: string): ShownTx | undefined {
     return this.#entries.get(txid) ?? this.get(txid)
   }
@@ -87,12 +87,12 @@ export class Mempool implements MempoolView {
       .sort(byAge)
   }
 
-  /** All that the poller told, shown or hidden. */
+  /** Returns all transactions that the poller has reported, visible or hidden. */
   entries(): Iterable<ShownTx> {
     return this.#entries.values()
   }
 
-  /** The whole mempool as it was beside the chain up to `position`. */
+  /** Replaces the mempool by a snapshot that was observed at `position` of topic `chain`. */
   replace(entries: Iterable<ShownTx>, position: number): void {
     this.#entries.clear()
     this.#hidden.clear()
@@ -102,7 +102,7 @@ export class Mempool implements MempoolView {
     this.#changed()
   }
 
-  /** What changed, as it was beside the chain up to `position`. */
+  /** Applies changes that were observed at `position` of topic `chain`. */
   change(entered: Iterable<ShownTx>, left: Iterable<string>, position: number): void {
     this.#settle(position)
     for (const txid of left) this.#remove(txid)
@@ -110,7 +110,7 @@ export class Mempool implements MempoolView {
     this.#changed()
   }
 
-  /** Puts transactions whose inputs have been found in the place of the same ones without. */
+  /** Replaces transactions by versions with more of the outputs that they spend. */
   update(resolved: Iterable<ShownTx>): void {
     for (const tx of resolved) {
       const hidden = this.#hidden.has(tx.txid)
@@ -120,20 +120,20 @@ export class Mempool implements MempoolView {
     this.#changed()
   }
 
-  /** A head was adopted. */
+  /** Adds the overlay of an adopted head. */
   advance(overlay: Overlay): void {
     this.#overlays.push(overlay)
-    // One that was made late belongs before those of later heads.
+    // An overlay that is made later than those of later heads belongs before them.
     this.#overlays.sort((one, other) => one.position - other.position)
     if (this.#overlays.length > MOST_OVERLAYS) this.#overlays = [joinOverlays(this.#overlays)]
     this.#changed()
   }
 
   /**
-   * These left with a block that the head, which is ahead, has passed over: in its state they are unconfirmed again, unless
-   * its blocks hold or contradict them. So it stays until an event of the mempool that knows the head.
+   * Restores transactions that left the mempool with a block that is not on the head's chain: as of the head they are unconfirmed
+   * again, unless its blocks contain them or conflict with them. Holds until an event of the mempool that was observed at the head.
    */
-  giveBack(txs: readonly ShownTx[]): void {
+  restore(txs: readonly ShownTx[]): void {
     const last = this.#overlays.at(-1)
     if (last === undefined) return
     const confirmed = new Set(this.#overlays.flatMap((overlay) => [...overlay.confirmed]))
@@ -143,14 +143,14 @@ export class Mempool implements MempoolView {
     this.advance({ position: last.position, confirmed: new Set(), spent: new Set(), returned })
   }
 
-  /** Leaves out the overlays up to a position at which the mempool is empty. */
+  /** Drops the overlays up to a position. */
   forgetOverlays(position: number): void {
     this.#overlays = this.#overlays.filter((overlay) => overlay.position > position)
   }
 
   /**
-   * The poller knows the blocks of these heads now; but what they confirmed it may tell as left a little later, when much has
-   * entered, so that it stays hidden until then.
+   * Drops the overlays up to the position of an event. The poller may report the removal of what their blocks confirmed in a later
+   * event, if many transactions have entered; until then it stays hidden.
    */
   #settle(position: number): void {
     const known = this.#overlays.filter((overlay) => overlay.position <= position)
@@ -163,7 +163,7 @@ export class Mempool implements MempoolView {
     this.forgetOverlays(position)
   }
 
-  /** A copy of what the poller told, less what is hidden. */
+  /** Returns a copy of the reported transactions without the hidden ones. */
   #base(): Map<string, ShownTx> {
     const base = new Map(this.#entries)
     for (const txid of this.#hidden) base.delete(txid)
@@ -205,31 +205,31 @@ export class Mempool implements MempoolView {
   }
 }
 
-/** Applies in place. */
+/** Applies an overlay in place. */
 function applyOverlay(mempool: Map<string, ShownTx>, overlay: Overlay): Map<string, ShownTx> {
   for (const txid of overlay.confirmed) mempool.delete(txid)
-  const gone = new Set<string>()
+  const removed = new Set<string>()
   if (overlay.spent.size > 0) {
     for (const tx of mempool.values())
-      if (tx.outpoints.some((each) => overlay.spent.has(each))) gone.add(tx.txid)
+      if (tx.outpoints.some((each) => overlay.spent.has(each))) removed.add(tx.txid)
   }
-  removeWithDescendants(mempool, gone)
+  removeWithDescendants(mempool, removed)
   for (const tx of overlay.returned) if (!mempool.has(tx.txid)) mempool.set(tx.txid, tx)
   return mempool
 }
 
-function removeWithDescendants(mempool: Map<string, ShownTx>, gone: Set<string>): void {
-  for (let before = 0; before !== gone.size;) {
-    before = gone.size
+function removeWithDescendants(mempool: Map<string, ShownTx>, removed: Set<string>): void {
+  for (let before = 0; before !== removed.size;) {
+    before = removed.size
     for (const tx of mempool.values()) {
-      if (gone.has(tx.txid)) continue
-      if (tx.outpoints.some((outpoint) => gone.has(outpoint.slice(0, 64)))) gone.add(tx.txid)
+      if (removed.has(tx.txid)) continue
+      if (tx.outpoints.some((outpoint) => removed.has(outpoint.slice(0, 64)))) removed.add(tx.txid)
     }
   }
-  for (const txid of gone) mempool.delete(txid)
+  for (const txid of removed) mempool.delete(txid)
 }
 
-/** One overlay that does what these do one after the other. */
+/** Returns one overlay with the effect of several, applied in order. */
 function joinOverlays(overlays: readonly Overlay[]): Overlay {
   const confirmed = new Set<string>()
   const spent = new Set<string>()
@@ -252,20 +252,20 @@ export interface ChainedTx {
 }
 
 /**
- * Which transactions of disconnected blocks may confirm again: not those that the new blocks hold or contradict, no coinbase,
- * and nothing that spends from one of these.
+ * Returns the transactions of disconnected blocks that may confirm again: without those that the new blocks contain or conflict
+ * with, without coinbases, and without their descendants.
  * @param disconnected in the order of the chain, lowest block first.
  */
 export function returnable(
   disconnected: readonly ChainedTx[],
   { confirmed, spent }: Pick<Overlay, 'confirmed' | 'spent'>,
 ): ShownTx[] {
-  const gone = new Set<string>()
+  const removed = new Set<string>()
   const returned: ShownTx[] = []
   for (const { tx, isCoinbase } of disconnected) {
     if (confirmed.has(tx.txid)) continue
-    const contradicted = tx.outpoints.some((each) => spent.has(each) || gone.has(each.slice(0, 64)))
-    if (isCoinbase || contradicted) gone.add(tx.txid)
+    const isConflicting = tx.outpoints.some((each) => spent.has(each) || removed.has(each.slice(0, 64)))
+    if (isCoinbase || isConflicting) removed.add(tx.txid)
     else returned.push(tx)
   }
   return returned

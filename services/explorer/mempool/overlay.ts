@@ -11,8 +11,8 @@ import { shownTx, type ShownTx } from './shown-tx.js'
 import { type ChainedTx, type Overlay, type Mempool, returnable } from './mempool.js'
 import { locationsOfBlock, type Tables } from '../tables/tables.js'
 
-/** What consecutive heads did together: blocks that came and went between are in neither list. Both lowest first. */
-export function netChange(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
+/** Returns the net change by consecutive heads, lowest first: without blocks that were connected and disconnected among them. */
+function netChange(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
   connected: BlockId[]
   disconnected: BlockId[]
 } {
@@ -36,16 +36,17 @@ function byHeight(blocks: ReadonlyMap<string, number>): BlockId[] {
     .sort((one, other) => one.height - other.height)
 }
 
-/** Blocks whose transactions are named in one query. */
+/** The number of blocks whose transactions one query reads. */
 const BLOCKS_AT_ONCE = 200
-/** A head that connects more is a backfill's: the mempool's next event is nearer than the answer to what it contradicts. */
+/** A head that connects more comes from a backfill: the mempool's next event arrives before a search for conflicts would end. */
 const MOST_BLOCKS_SEARCHED_FOR_CONFLICTS = 100
+/** More heads than this share an overlay. */
 const MOST_HEADS_APART = 30
-/** More returned transactions than a mempool holds would only be held for the moment until the mempool's next event. */
+/** The maximum number of returned transactions, about the size of a mempool: its next event replaces them anyway. */
 const MOST_RETURNED = 50_000
 
 /**
- * What these heads mean for the mempool until its own next event tells.
+ * Returns the common overlay of heads.
  * @throws DatabaseUnavailable.
  */
 async function overlayOf(heads: readonly Head[], mempool: Mempool, tables: Tables): Promise<Overlay> {
@@ -63,8 +64,8 @@ async function overlayOf(heads: readonly Head[], mempool: Mempool, tables: Table
 }
 
 /**
- * The same, head by head: an event of the mempool may be of a moment between two of them, and needs what comes after it. Of many
- * heads all but the last are taken together, as the mempool would join their overlays.
+ * Returns one overlay per head, because an event of the mempool may have been observed between two heads, and then needs the
+ * overlays after it. The oldest of many heads share one, because the mempool would join their overlays anyway.
  * @throws DatabaseUnavailable.
  */
 export async function overlaysOf(
@@ -79,15 +80,15 @@ export async function overlaysOf(
   return overlays
 }
 
-/** Heads by their positions, the first one left out. */
+/** The heads after position `from`, up to position `to`. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
 /**
- * The same for heads that connect too many blocks to read them all: asks instead where the mempool's transactions are. It holds
- * for the transactions that are given, so that it must be made again when others have entered meanwhile.
+ * Returns the overlay of heads that connect too many blocks to read them all: looks up the mempool's transactions in the chain
+ * instead. The overlay covers only the given transactions, so it must be made again if others have entered meanwhile.
  * @throws DatabaseUnavailable.
  */
 export async function overlayBySearch(
@@ -114,7 +115,7 @@ export async function overlayBySearch(
   return { position: span.to, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
 }
 
-/** Blocks that heads of a span disconnected and that are not of the chain, lowest first. */
+/** Returns the blocks that heads of a span disconnected and that are not on the chain, lowest first. */
 async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: Tables): Promise<BlockId[]> {
   const sql = `SELECT tip_height AS tip, length(connected) AS grown, arrayMap(each -> lower(hex(each)), disconnected) AS gone
     FROM heads WHERE position > {from:Int64} AND position <= {to:Int64} AND notEmpty(disconnected) AND ${SHOWN_HEADS}

@@ -7,10 +7,10 @@ import { scriptHash } from '../../../pipelines/chain/script.js'
 import { parseTx, type Tx, vsizeOf, weightOf } from '../../../pipelines/chain/transaction.js'
 import type { MempoolEntry, MempoolTx } from '../../../pipelines/mempool/mempool-tx.js'
 
-/** An output that an input spends. */
+/** The output that an input spends. */
 export type Coin = Omit<Prevout, 'height'>
 
-/** An unconfirmed transaction with what answers say of it. */
+/** An unconfirmed transaction with the properties that answers contain. */
 export interface ShownTx extends MempoolTx {
   readonly network: Network
   readonly size: number
@@ -18,16 +18,16 @@ export interface ShownTx extends MempoolTx {
   readonly weight: number
   /** Σ outputs, base units. */
   readonly value: bigint
-  /** By input, undefined where what it spends was not found yet. */
+  /** The output that each input spends; undefined if it has not been found yet. */
   readonly coins: readonly (Coin | undefined)[]
   readonly isDilithium: boolean
-  /** What leaves its owners, base units; undefined while an owner is not known. */
+  /** The value that changes owners, base units; undefined while an owner is not known. */
   readonly moved: bigint | undefined
   /** By script hash: received minus sent. */
   readonly changes: ReadonlyMap<string, bigint>
 }
 
-/** @throws RangeError for bytes that are no transaction. */
+/** Parses an unconfirmed transaction. @throws RangeError for bytes that are not a transaction. */
 export function shownTx(
   { raw, fee, firstSeen, network }: Omit<MempoolEntry, 'txid'> & Pick<ShownTx, 'network'>,
   coins: readonly (Coin | undefined)[] = [],
@@ -49,6 +49,7 @@ export function shownTx(
   }
 }
 
+/** Returns whether the outputs of all inputs are known. */
 export function isResolved(tx: ShownTx): boolean {
   return tx.coins.every((coin) => coin !== undefined)
 }

@@ -7,15 +7,16 @@ import {
 } from '../../../pipelines/tables/clickhouse.js'
 import { isMigrated } from '../../../pipelines/tables/migrate.js'
 
-/** What reads ask of a database. */
+/** A database as reads see it. */
 export interface QueryRunner {
-  /** Whether it is there: where it is not, every query fails at once. */
+  /** Whether the database is reachable; while it is not, every query fails immediately. */
   readonly connected: boolean
-  /** Whether many queries wait for their turn. */
+  /** Whether many queries are queued. */
   readonly isCrowded: boolean
   /**
-   * @param signal ends the query, on the server too; it then rejects with the signal's reason.
-   * @throws DatabaseUnavailable; QueryRefused, and other errors of our own.
+   * Runs a query.
+   * @param signal cancels the query, on the server too; it then rejects with the signal's reason.
+   * @throws DatabaseUnavailable, QueryRefused and other defects.
    */
   query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<T[]>
 }
@@ -24,31 +25,31 @@ const PING_EVERY_MS = 250
 const PING_DEADLINE_MS = 1_000
 const TICK_MS = 100
 /**
- * So many looks in a row at which nothing had been heard since the last one, although something was asked: it is away. Looks
- * instead of time, for this process may be late itself: between two of them whatever has arrived is read.
+ * The number of consecutive ticks without a response to pending queries or pings after which the database is unreachable. Ticks
+ * are counted instead of time because this process may itself be late: whatever has arrived is read between two ticks.
  */
 const SILENT_TICKS = 5
-/** Of one query, waiting for its turn included. */
+/** The deadline of a query, including its time in the queue. */
 const QUERY_DEADLINE_MS = 5_000
-/** Less than the client's connections, so that looks need not queue behind queries; more would not be faster. */
+/** The number of concurrent queries: fewer than the client's connections, so that pings do not wait; more would not be faster. */
 const MOST_RUNNING = 8
-/** So many turns of waiting queries are a crowd: no new answer is begun. */
+/** The number of rounds of queued queries from which on no new answer is started. */
 const CROWDED_TURNS = 16
-/** Queries of answers that were begun go on; beyond this the database is as good as away. */
+/** The maximum length of the queue. Started answers may exceed the crowded limit, but not this one. */
 const MOST_WAITING = 4_000
 
 /**
- * The database as reads see it: knows whether it is there, so that a read of a database that is away fails at once instead of
- * waiting for a connection, and one under way fails within a second. A database that is busy, but answers anything at all, is
- * there. What passes is told as DatabaseUnavailable; a query that is refused, or another error of ours, stays what it is.
+ * Tracks whether the database is reachable. While it is not, queries fail immediately instead of waiting for a connection; queries
+ * in progress fail within a second. A busy database that responds to anything counts as reachable. Temporary errors are thrown as
+ * DatabaseUnavailable; refused queries and other defects are thrown unchanged.
  */
 export class AvailableDatabase implements QueryRunner {
   #connected = false
   #running = 0
   readonly #waiting: (() => void)[] = []
-  /** Of the queries that wait or run. */
-  readonly #asked = new Set<AbortController>()
-  #heard = false
+  /** The controllers of all queries that are queued or running. */
+  readonly #pending = new Set<AbortController>()
+  #hasResponded = false
   #silentTicks = 0
   #timers: NodeJS.Timeout[] = []
   #closed = false
@@ -67,20 +68,20 @@ export class AvailableDatabase implements QueryRunner {
     return this.#waiting.length >= CROWDED_TURNS * MOST_RUNNING
   }
 
-  /** Queries on their way, each on a connection of the client's pool. */
+  /** The number of running queries, each on a connection of its own. */
   get running(): number {
     return this.#running
   }
 
-  /** Resolves after the first look. */
+  /** Starts tracking. Resolves after the first ping. */
   async start(): Promise<void> {
     await this.ping()
     if (this.#closed) return
-    const again = (everyMs: number, look: () => void): NodeJS.Timeout => setInterval(look, everyMs).unref()
-    this.#timers = [again(TICK_MS, () => this.#listen()), again(PING_EVERY_MS, () => void this.ping())]
+    const repeat = (everyMs: number, check: () => void): NodeJS.Timeout => setInterval(check, everyMs).unref()
+    this.#timers = [repeat(TICK_MS, () => this.#tick()), repeat(PING_EVERY_MS, () => void this.ping())]
   }
 
-  /** What is under way fails. */
+  /** Stops tracking and fails all pending queries. */
   close(): void {
     this.#closed = true
     for (const timer of this.#timers) clearInterval(timer)
@@ -91,7 +92,7 @@ export class AvailableDatabase implements QueryRunner {
     return this.#query(this.db, sql, params, signal)
   }
 
-  /** Another database of the same server: there when this one is, and its queries stand in the same line. */
+  /** Returns another database of the same server, which shares the reachability and the queue of this one. */
   on(db: Pick<Database, 'query'>): QueryRunner {
     const isConnected = (): boolean => this.#connected
     const isCrowded = (): boolean => this.isCrowded
@@ -114,32 +115,32 @@ export class AvailableDatabase implements QueryRunner {
   ): Promise<T[]> {
     if (!this.#connected) throw new DatabaseUnavailable('database unreachable')
     signal?.throwIfAborted()
-    const requested = new AbortController()
-    const leave = (): void => {
-      requested.abort(signal?.reason)
+    const controller = new AbortController()
+    const cancel = (): void => {
+      controller.abort(signal?.reason)
     }
     const timer = setTimeout(() => {
-      requested.abort(new DatabaseUnavailable('query timed out'))
+      controller.abort(new DatabaseUnavailable('query timed out'))
     }, QUERY_DEADLINE_MS)
-    signal?.addEventListener('abort', leave, { once: true })
-    this.#asked.add(requested)
+    signal?.addEventListener('abort', cancel, { once: true })
+    this.#pending.add(controller)
     try {
-      await this.#turn(requested.signal)
+      await this.#acquire(controller.signal)
       try {
-        return await this.#ask<T>(db, sql, params, requested.signal)
+        return await this.#run<T>(db, sql, params, controller.signal)
       } finally {
         this.#running--
         this.#waiting.shift()?.()
       }
     } finally {
-      this.#asked.delete(requested)
-      signal?.removeEventListener('abort', leave)
+      this.#pending.delete(controller)
+      signal?.removeEventListener('abort', cancel)
       clearTimeout(timer)
     }
   }
 
-  /** Resolves when there is a connection for one more query, which is then counted as running; rejects as the signal says. */
-  async #turn(signal: AbortSignal): Promise<void> {
+  /** Waits until one more query may run, and counts it as running. Rejects with the signal's reason. */
+  async #acquire(signal: AbortSignal): Promise<void> {
     if (this.#running < MOST_RUNNING) {
       this.#running++
       return
@@ -152,8 +153,8 @@ export class AvailableDatabase implements QueryRunner {
         resolve()
       }
       const giveUp = (): void => {
-        const location = this.#waiting.indexOf(begin)
-        if (location >= 0) this.#waiting.splice(location, 1)
+        const index = this.#waiting.indexOf(begin)
+        if (index >= 0) this.#waiting.splice(index, 1)
         reject(signal.reason as Error)
       }
       this.#waiting.push(begin)
@@ -161,7 +162,7 @@ export class AvailableDatabase implements QueryRunner {
     })
   }
 
-  async #ask<T>(
+  async #run<T>(
     db: Pick<Database, 'query'>,
     sql: string,
     params: Readonly<Record<string, unknown>>,
@@ -169,10 +170,10 @@ export class AvailableDatabase implements QueryRunner {
   ): Promise<T[]> {
     try {
       const rows = await db.query<T>(sql, params, { signal })
-      this.#heard = true
+      this.#hasResponded = true
       return rows
     } catch (error) {
-      if (error instanceof QueryRefused) this.#heard = true
+      if (error instanceof QueryRefused) this.#hasResponded = true
       if (signal.aborted) throw signal.reason
       if (!(await isPassing(error, db))) throw error
       this.logger.warn({ err: error, sql: sql.slice(0, 200) }, 'query failed')
@@ -181,38 +182,38 @@ export class AvailableDatabase implements QueryRunner {
     }
   }
 
-  /** Looks whether database reachable again; looks of the same moment are one. Never rejects. */
+  /** Checks whether the database is reachable. Concurrent calls share one ping. Never rejects. */
   ping(): Promise<void> {
-    this.#pinging ??= this.#look().finally(() => {
+    this.#pinging ??= this.#probe().finally(() => {
       this.#pinging = undefined
     })
     return this.#pinging
   }
 
-  async #look(): Promise<void> {
+  async #probe(): Promise<void> {
     const deadline = AbortSignal.timeout(PING_DEADLINE_MS)
     const answered = await this.db.ping({ signal: deadline }).catch(() => false)
-    if (answered) this.#heard = true
+    if (answered) this.#hasResponded = true
     if (answered === this.#connected || this.#closed) return
-    if (answered) this.#arrive()
-    // One that is only late may be busy with queries that it does answer.
-    else if (!deadline.aborted) this.#leave('it refuses connections')
+    if (answered) this.#setReachable()
+    // A database that is only late may be busy with queries that it answers; `#tick` decides.
+    else if (!deadline.aborted) this.#setUnreachable('it refuses connections')
   }
 
-  #listen(): void {
-    const isAsked = this.#running > 0 || this.#pinging !== undefined
-    this.#silentTicks = this.#heard || !isAsked ? 0 : this.#silentTicks + 1
-    this.#heard = false
-    if (this.#connected && this.#silentTicks >= SILENT_TICKS) this.#leave('it does not respond')
+  #tick(): void {
+    const isExpecting = this.#running > 0 || this.#pinging !== undefined
+    this.#silentTicks = this.#hasResponded || !isExpecting ? 0 : this.#silentTicks + 1
+    this.#hasResponded = false
+    if (this.#connected && this.#silentTicks >= SILENT_TICKS) this.#setUnreachable('it does not respond')
   }
 
-  #arrive(): void {
+  #setReachable(): void {
     this.#connected = true
     this.#silentTicks = 0
     this.logger.info({}, 'database reachable again')
   }
 
-  #leave(why: string): void {
+  #setUnreachable(why: string): void {
     this.#connected = false
     this.logger.warn({ why, running: this.#running, waiting: this.#waiting.length }, 'database unreachable')
     this.#abortAll('the database became unreachable')
@@ -220,12 +221,12 @@ export class AvailableDatabase implements QueryRunner {
 
   #abortAll(why: string): void {
     const reason = new DatabaseUnavailable(why)
-    // A query that ends lets the next one begin, which is then ended in its turn.
-    for (const requested of [...this.#asked]) requested.abort(reason)
+    // A copy: a query that ends starts the next one of the queue, which is aborted in its turn.
+    for (const controller of [...this.#pending]) controller.abort(reason)
   }
 }
 
-/** Whether the same query may succeed later: database unreachable, or its tables are still being made or upgraded. */
+/** Returns whether the same query may succeed later: the database is unreachable, or its tables are being created or upgraded. */
 async function isPassing(error: unknown, db: Pick<Database, 'query'>): Promise<boolean> {
   if (error instanceof DatabaseUnavailable) return true
   return error instanceof NotThere && !(await isMigrated(db).catch(() => false))

@@ -7,19 +7,20 @@ const BLOCK = new Selection(BLOCKS.columns)
 /** A row of `blocks`. Amounts in base units. */
 export type BlockRow = SelectedRow<typeof BLOCKS.columns>
 
-/** Rows of all branches between two heights, highest first. */
+/** Returns the rows of all branches between two heights (inclusive), highest first. */
 export async function blocksBetween(tables: Querier, from: number, to: number): Promise<BlockRow[]> {
   const rows = `FROM blocks WHERE height BETWEEN {from:UInt32} AND {to:UInt32}
     ORDER BY height DESC, hash LIMIT 1 BY height, hash`
   return BLOCK.query(tables, rows, { from, to })
 }
 
+/** Returns the row of a block, undefined for an unknown one. */
 export async function blockAt(tables: Querier, height: number, hash: string): Promise<BlockRow | undefined> {
   const row = `FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`
   return (await BLOCK.query(tables, row, { height, hash }))[0]
 }
 
-/** Undefined for a block that left no row. */
+/** Returns the height of a block, undefined if it has no row. */
 export async function heightOf(tables: Querier, hash: string): Promise<number | undefined> {
   const sql = `SELECT height FROM block_heights WHERE hash = unhex({hash:String})`
   return (await tables.query<{ height: number }>(sql, { hash }))[0]?.height

@@ -3,7 +3,7 @@ interface Waiter<V> {
   reject(error: unknown): void
 }
 
-/** A batch on its way: its lookup ends when nobody waits for any of its keys. */
+/** A batch in flight. Its lookup is cancelled when no caller waits for any of its keys. */
 interface Batch<V> {
   readonly waiters: Map<string, Set<Waiter<V>>>
   readonly abort: AbortController
@@ -11,26 +11,27 @@ interface Batch<V> {
 
 export interface GatherOptions<V> {
   /**
-   * Looks up distinct keys in one go; keys without a value are left out of the map.
-   * @param signal aborts when nobody waits for any of them.
+   * Looks up distinct keys in one query; keys without a value are missing from the map.
+   * @param signal aborts when no caller waits for any of them.
    */
   readonly load: (keys: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, V>>
-  /** Batches on their way at once: a query's own overhead is the cost, so few and large ones are the fastest. */
+  /** The number of concurrent batches. The overhead per query dominates, so few and large batches are fastest. */
   readonly inFlight?: number
+  /** The maximum number of keys per batch. */
   readonly mostKeys?: number
 }
 
 /** Lookups by key. */
 export interface Lookup<V> {
-  /** @returns undefined where there is none; rejects as the lookup of its batch does. */
+  /** Looks up one key. @returns undefined if it has no value. Rejects as the lookup of its batch does. */
   get(key: string): Promise<V | undefined>
-  /** Looks up many keys, which travel together as far as they fit. */
+  /** Looks up many keys, together if they fit into one batch. */
   getAll(keys: Iterable<string>): Promise<Map<string, V>>
 }
 
 /**
- * Turns concurrent lookups into few: a lone key is asked for at once; keys that arrive while `inFlight` batches are under way
- * are collected into the next one. A key asked twice within a batch is looked up once.
+ * Combines concurrent lookups into batches. A single key is looked up immediately; keys that arrive while `inFlight` batches are in
+ * flight are collected into the next one. A key that is requested twice within a batch is looked up once.
  */
 export class Gatherer<V> implements Lookup<V> {
   readonly #load: GatherOptions<V>['load']
@@ -48,19 +49,19 @@ export class Gatherer<V> implements Lookup<V> {
     this.#mostKeys = mostKeys
   }
 
-  /** Keys that wait for a batch. */
+  /** The number of keys that wait for a batch. */
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** Keys that were looked up since the start. */
+  /** The number of keys that were looked up since the start. */
   get lookedUp(): number {
     return this.#lookedUp
   }
 
   /**
-   * Whether what waits fills the next batch, so that one more key would wait for two: the moment to refuse new work. It is
-   * measured in batches, and so in the time that this machine takes for one.
+   * Whether the waiting keys fill the next batch, so that one more key would wait for two batches: then new work should be refused.
+   * The limit is measured in batches, so it adapts to the time that this machine takes for one.
    */
   get isFull(): boolean {
     return this.#waiting.size >= this.#mostKeys
@@ -74,7 +75,7 @@ export class Gatherer<V> implements Lookup<V> {
     signal?.throwIfAborted()
     const waiters = new Map<string, Waiter<V>>()
     const found = new Map<string, V>()
-    const requested = [...new Set(keys)].map((key) =>
+    const lookups = [...new Set(keys)].map((key) =>
       new Promise<V | undefined>((resolve, reject) => {
         const waiter = { resolve, reject }
         waiters.set(key, waiter)
@@ -83,16 +84,16 @@ export class Gatherer<V> implements Lookup<V> {
         if (value !== undefined) found.set(key, value)
       }),
     )
-    // One listener, however many keys.
-    const leave = (): void => {
-      for (const [key, waiter] of waiters) this.#leave(key, waiter, signal?.reason)
+    // One listener for all keys.
+    const cancel = (): void => {
+      for (const [key, waiter] of waiters) this.#cancel(key, waiter, signal?.reason)
     }
-    signal?.addEventListener('abort', leave)
+    signal?.addEventListener('abort', cancel)
     try {
-      await Promise.all(requested)
+      await Promise.all(lookups)
       return found
     } finally {
-      signal?.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', cancel)
     }
   }
 
@@ -103,7 +104,7 @@ export class Gatherer<V> implements Lookup<V> {
     this.#schedule()
   }
 
-  /** The same lookups for somebody who may leave: what still waits then is not looked up. */
+  /** Returns the same lookups for a caller that may disconnect: keys that still wait when the signal aborts are not looked up. */
   until(signal: AbortSignal | undefined): Lookup<V> {
     if (signal === undefined) return this
     return {
@@ -112,25 +113,25 @@ export class Gatherer<V> implements Lookup<V> {
     }
   }
 
-  /** Takes a waiter from where it is: from the line, or from a batch on its way, which ends with its last waiter. */
-  #leave(key: string, waiter: Waiter<V>, reason: unknown): void {
+  /** Removes a waiter from the queue, or from a batch in flight, which is cancelled with its last waiter. */
+  #cancel(key: string, waiter: Waiter<V>, reason: unknown): void {
     waiter.reject(reason)
     if (remove(this.#waiting, key, waiter)) return
     for (const { waiters, abort } of this.#batches)
       if (remove(waiters, key, waiter) && waiters.size === 0) abort.abort(reason)
   }
 
-  /** Waits for the end of the current turn, so that what one request asks in one go goes in one batch. */
+  /** Starts batches at the end of the current turn, so that all keys that one request needs share a batch. */
   #schedule(): void {
     if (this.#scheduled || this.#running >= this.#inFlight) return
     this.#scheduled = true
     queueMicrotask(() => {
       this.#scheduled = false
-      while (this.#running < this.#inFlight && this.#waiting.size > 0) void this.#run(this.#take())
+      while (this.#running < this.#inFlight && this.#waiting.size > 0) void this.#run(this.#nextBatch())
     })
   }
 
-  #take(): Map<string, Set<Waiter<V>>> {
+  #nextBatch(): Map<string, Set<Waiter<V>>> {
     if (this.#waiting.size <= this.#mostKeys) {
       const batch = this.#waiting
       this.#waiting = new Map()
@@ -163,7 +164,7 @@ export class Gatherer<V> implements Lookup<V> {
   }
 }
 
-/** @returns whether it was there; a key without a waiter goes. */
+/** Removes a waiter, and its key with the last one. @returns whether it was there. */
 function remove<V>(from: Map<string, Set<Waiter<V>>>, key: string, waiter: Waiter<V>): boolean {
   const waiters = from.get(key)
   if (waiters?.delete(waiter) !== true) return false

@@ -1,15 +1,15 @@
 import { Tables } from './tables.js'
 
 /**
- * The tables of the database that serves, whichever it is: what is asked of them goes to the one of that moment. Those that
- * `withSignal` made stay with theirs, so that an answer has one database for its whole life.
+ * The tables of the database that serves at the moment. Tables made by `withSignal` stay with their database, so that each answer
+ * reads from one database.
  */
 export class ServingTables extends Tables {
   constructor(first: Tables) {
-    super(first.requested, undefined, first)
+    super(first.runner, undefined, first)
   }
 
-  /** Call in the turn in which a state of the other database is adopted. */
+  /** Switches to the tables of another database. Call in the turn in which its state is adopted. */
   moveTo(other: Tables): void {
     this.take(other)
   }

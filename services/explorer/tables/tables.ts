@@ -13,9 +13,9 @@ import { FENCE } from '../../../pipelines/tables/writers.js'
 import type { QueryRunner } from './availability.js'
 import { Gatherer, type Lookup } from './gather.js'
 
-/** Where a transaction is: a row of the block that holds it. */
+/** The location of a transaction in a block. */
 export type TxLocation = SelectedRow<typeof TX_LOCATIONS.columns>
-/** An input that spends an output, as a row of the block that holds the spender. */
+/** An output and the input that spends it, in the block of the spending transaction. */
 export type Spend = SelectedRow<typeof SPENDS.columns>
 /** A transaction of a script, with the script's totals after it. Amounts in base units. */
 export type ScriptRow = SelectedRow<typeof SCRIPT_TX_COLUMNS>
@@ -35,18 +35,16 @@ interface Gatherers {
   readonly fence: Gatherer<bigint>
 }
 
-/** What a gatherer asks. */
+/** The arguments of a gatherer's lookup. */
 type Keys = [keys: readonly string[], signal: AbortSignal]
 
-/** Rows of a script's end that are looked at first; of one that a reorganisation rewrote more may be stale. */
+/** The number of last rows of a script that are read first. More of them may be stale after a reorganisation. */
 const LAST_ROWS = 8
-/** From this ordinal on a script is read alone, backwards from its end, instead of together with others. */
+/** Above this ordinal a script is read alone, backwards from its end, instead of together with others. */
 const LONG_HISTORY = 5_000
 const MOST_LONG_SCRIPTS = 10_000
 
-/**
- * Point lookups of all branches: the caller takes the rows that its view of the chain holds. Concurrent ones travel together.
- */
+/** Point lookups of rows of all branches, from which callers select those of their chain. Concurrent lookups share queries. */
 export class Tables {
   #gatherers: Gatherers
   #hasRead = false
@@ -62,14 +60,14 @@ export class Tables {
     this.#long = whole === undefined ? new LRUCache({ max: MOST_LONG_SCRIPTS }) : whole.#long
   }
 
-  /** Whether anything was looked up here that depends on which blocks are of the chain. */
+  /** Whether rows were read here that depend on which blocks are on the chain. */
   get hasRead(): boolean {
     return this.#hasRead
   }
 
   /**
-   * Looks up the newest writer, by a query that begins after the call: what was read before it was written by none that is
-   * newer. Calls of the time in which one query is under way share the next one.
+   * Returns the number of the newest writer, by a query that starts after the call: rows that were read before come from no newer
+   * writer. Calls during such a query share the next one.
    */
   async fence(): Promise<bigint> {
     return (await this.#gatherers.fence.get('', this.signal)) ?? 0n
@@ -100,7 +98,7 @@ export class Tables {
     return this.#gatherers.witnesses.until(this.signal)
   }
 
-  /** By txid: the witnesses of its places (and of others that were asked for with it) by wtxid, in one go with these. */
+  /** By txid: the witnesses of the transaction at all its locations by wtxid, without a lookup of these; may contain others too. */
   get ownWitnesses(): Lookup<ReadonlyMap<string, Buffer>> {
     return this.#gatherers.ownWitnesses.until(this.signal)
   }
@@ -110,33 +108,33 @@ export class Tables {
     return this.#gatherers.spends.until(this.signal)
   }
 
-  /** The same tables, for a reader who may leave: his queries end with the signal, and lookups that nobody else waits for. */
+  /** Returns the same tables for a caller that may disconnect: the signal cancels its queries, and lookups that only it needs. */
   withSignal(signal: AbortSignal): Tables {
     return new Tables(this.db, signal, this)
   }
 
-  get requested(): QueryRunner {
+  get runner(): QueryRunner {
     return this.db
   }
 
-  /** Only for what has no lookups of its own: those that are under way belong to the database that they were asked of. */
+  /** Takes over the database and lookups of other tables. Lookups in flight still complete from their own database. */
   protected take(other: Tables): void {
     this.db = other.db
     this.#gatherers = other.#gatherers
     this.#long = other.#long
   }
 
-  /** Whether new work would wait for more than one batch of lookups, or a long line of queries: better refused at once. */
+  /** Whether new work would wait for more than one batch of lookups, or in a long queue of queries, and should be refused. */
   get isOverloaded(): boolean {
     return this.db.isCrowded || this.#all.some((each) => each.isFull)
   }
 
-  /** Keys that wait for a batch of lookups, of all kinds. */
+  /** The number of keys that wait for a batch of lookups. */
   get lookupsWaiting(): number {
     return this.#all.reduce((sum, { waiting }) => sum + waiting, 0)
   }
 
-  /** Keys that were looked up; begins again at 0 where another database takes over. */
+  /** The number of keys that were looked up; starts over at 0 after a switch to another database. */
   get lookedUp(): number {
     return this.#all.reduce((sum, { lookedUp }) => sum + lookedUp, 0)
   }
@@ -145,7 +143,7 @@ export class Tables {
     return Object.values(this.#gatherers) as Gatherer<unknown>[]
   }
 
-  /** False while the database is away: every query fails at once. */
+  /** Whether the database is reachable; while it is not, every query fails immediately. */
   get isReachable(): boolean {
     return this.db.connected
   }
@@ -160,8 +158,8 @@ export class Tables {
   }
 
   /**
-   * The last row of a script that `visible` accepts, undefined for none.
-   * @param filter the same condition for the server, over height and block_hash: asked only where many rows are stale.
+   * Returns the last row of a script that `visible` accepts, undefined if there is none.
+   * @param filter the same condition in SQL, over height and block_hash; used only if many rows are stale.
    */
   async lastOfScript(
     scriptHash: string,
@@ -178,7 +176,7 @@ export class Tables {
     return (await this.#scriptEnd(scriptHash, 1, filter)).find(isVisible)
   }
 
-  /** Rows of a script with these ordinals, of all branches, lowest first. */
+  /** Returns the rows of a script with ordinals in a range (inclusive), of all branches, lowest first. */
   async scriptRows(scriptHash: string, from: number, to: number): Promise<ScriptRow[]> {
     const rows = `FROM script_txs WHERE script_hash = unhex({script:String})
       AND ordinal BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY script_txs.ordinal`
@@ -195,7 +193,7 @@ export class Tables {
     return groupBy(await LOCATION.queryByKeys(this.#until(signal), rows, keys), ({ txid }) => txid)
   }
 
-  /** @param wtxids a query or literal of them, made of `KEYS`. */
+  /** Looks up witnesses. @param wtxids SQL of the set of wtxids, based on `KEYS`. */
   async #loadWitnesses(wtxids: string, ...[keys, signal]: Keys): Promise<Map<string, Buffer>> {
     const rows = `FROM tx_witnesses WHERE wtxid IN ${wtxids}`
     const found = await WITNESS.queryByKeys(this.#until(signal), rows, keys)
@@ -238,7 +236,7 @@ function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<st
   return groups
 }
 
-/** Places of the transactions of a block with these indexes, in order, each once. */
+/** Returns the locations of a block's transactions with indexes in a range (inclusive), in order, each once. */
 export async function locationsOfBlock(
   tables: Querier,
   block: BlockId,
@@ -250,34 +248,34 @@ export async function locationsOfBlock(
   return LOCATION.query(tables, rows, { height: block.height, hash: block.hash, from, to })
 }
 
-/** Places of the newest visible transactions, newest first. */
+/** Returns the locations of the newest visible transactions, newest first. */
 export async function newestLocations(
   tables: Querier,
   tipHeight: number,
   filter: string,
   count: number,
 ): Promise<TxLocation[]> {
-  // Each block has a transaction, so that the newest `count` blocks hold as many.
+  // Each block has a transaction, so the newest `count` blocks contain at least as many.
   const rows = `FROM block_txs WHERE height BETWEEN {from:UInt32} AND {tip:UInt32} AND ${filter}
     ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}`
   return LOCATION.query(tables, rows, { from: Math.max(0, tipHeight - count + 1), tip: tipHeight })
 }
 
-/** Places of the newest visible transactions that move more than a value (base units), newest first. */
+/** Returns the locations of the newest visible transactions that move more than a value (base units), newest first. */
 export async function whaleLocations(
   tables: Querier,
   least: bigint,
   filter: string,
   count: number,
 ): Promise<TxLocation[]> {
-  // Granule after granule, newest first, of those that the index does not leave out: it ends with the last one that is needed.
+  // Reads the granules that the index selects one after another, newest first, and stops when there are enough rows.
   const rows = `FROM block_txs WHERE moved > {least:UInt64} AND ${filter}
     ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}
     SETTINGS max_threads = 1, max_block_size = 1024`
   return LOCATION.query(tables, rows, { least: least.toString() })
 }
 
-/** Places of the transactions of these blocks that move more than a value (base units), in the order of the chain. */
+/** Returns the locations of transactions of blocks that move more than a value (base units), in the order of the chain. */
 export async function whalesIn(
   tables: Querier,
   least: bigint,
