@@ -47,7 +47,7 @@ export interface EventLog {
 }
 
 export interface Lease {
-  /** Whether the log lets other processes wait. If not, a process that starts later takes over by itself. */
+  /** True if the log lets other processes wait. If not, a process that starts later takes over by itself. */
   readonly isExclusive: boolean
   /** Aborts when another process may hold the lease. */
   readonly lost: AbortSignal

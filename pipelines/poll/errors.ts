@@ -1,10 +1,10 @@
 import { coded, isDefect, StartRefused } from '../errors.js'
 import { NodeFaultError, NodeRefusedError, NodeRpcError } from '../node/errors.js'
 
-/** The node follows another chain than the log (or than CHAIN says): going on would mix two chains. */
+/** Thrown if the node follows another chain than the log (or than CHAIN), because continuing would mix two chains. */
 export class WrongChainError extends coded('HW_WRONG_CHAIN', StartRefused) {}
 
-/** Another poller has started on this log since: this one must not write any more. */
+/** Thrown when another poller has started on the log: this one must no longer write. */
 export class SupersededError extends coded('HW_SUPERSEDED', StartRefused) {
   constructor(own: number, newer: number) {
     super(
@@ -13,16 +13,16 @@ export class SupersededError extends coded('HW_SUPERSEDED', StartRefused) {
   }
 }
 
-/** The log's end is not where this poller left it; read it again before writing. */
+/** Thrown if the end of the log is not where this poller left it: it must read the log again before it writes. */
 export class LogMovedError extends coded('HW_LOG_MOVED') {}
 
-/** The log does not hold an event any more that it must hold. */
+/** Thrown if the log no longer contains an event that it must contain. */
 export class LogLostError extends coded('HW_LOG_LOST') {}
 
-/** A materializer has reported damage in the log: a new epoch has to repair it. */
+/** Thrown when a materializer has reported damage in the log, which a new epoch has to repair. */
 export class LogDamagedError extends coded('HW_LOG_DAMAGED') {}
 
-/** The node has thrown blocks away that the log needs. */
+/** Thrown if the node has pruned blocks that the log needs. */
 export class PrunedNodeError extends coded('HW_NODE_PRUNED', StartRefused) {
   constructor(address: string, height: number) {
     super(
@@ -32,22 +32,22 @@ export class PrunedNodeError extends coded('HW_NODE_PRUNED', StartRefused) {
   }
 }
 
-/** A block that the node gave contradicts itself. Never stored, asked for again. */
+/** Thrown for an inconsistent block of the node. Such a block is not stored, and is requested again. */
 export class InvalidBlockError extends coded('HW_BLOCK_INVALID') {
   constructor(hash: string, why: string) {
     super(`block ${hash} of the node is invalid: ${why}`)
   }
 }
 
-/** The node's answers contradict each other for longer than its chain can be moving. */
+/** Thrown if replies of the node contradict each other for longer than a change of its chain explains. */
 export class UnsteadyNodeError extends coded('HW_NODE_UNSTEADY') {}
 
-/** What trying again cannot mend: another chain, another poller, an error of our own. */
+/** Returns whether retrying cannot fix an error: another chain, another poller, or a defect. */
 export function isFatal(error: unknown): boolean {
   return error instanceof StartRefused || isDefect(error)
 }
 
-/** What the node has done, with the log as it was: memory and log still agree. */
+/** Returns whether the node caused an error. The log is then unchanged, and still agrees with memory. */
 export function isOfNode(error: unknown): boolean {
   const kinds = [NodeFaultError, NodeRefusedError, NodeRpcError, InvalidBlockError, UnsteadyNodeError]
   return kinds.some((kind) => error instanceof kind)

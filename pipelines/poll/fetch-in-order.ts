@@ -5,11 +5,11 @@ export interface Sized<T> {
 
 export interface FetchOrder<T> {
   readonly from: number
-  /** Included. */
+  /** Inclusive. */
   readonly to: number
-  /** Requests at the same time. */
+  /** The maximum number of concurrent requests. */
   readonly inFlight: number
-  /** Of results that wait for their turn, about; one result is let through whatever its size. */
+  /** The approximate maximum size of results that wait for their turn; a single larger result is allowed. */
   readonly maxBytes: number
   fetch(number: number, signal: AbortSignal): Promise<Sized<T>>
 }
@@ -17,14 +17,14 @@ export interface FetchOrder<T> {
 type Outcome<T> =
   { readonly ok: true; readonly result: Sized<T> } | { readonly ok: false; readonly error: unknown }
 
-/** Results handed over at once, at most. */
+/** The maximum number of results yielded at once. */
 const MAX_HANDED = 64
 
 /**
- * Fetches numbers from … to, several at once, and yields the results in order: each time all that are ready, at least one.
- * Throws what the fetch of the next one rejected with, after those before it were yielded. When it ends, or is left, what is
- * under way is aborted and its results are dropped.
- * @param signal ends the fetches; this then throws as they do.
+ * Fetches a range of numbers, several at once, and yields the results in order: each time all that are ready, at least one.
+ * When the generator ends or is closed, running fetches are aborted and their results are dropped.
+ * @param signal ends the fetches.
+ * @throws the error of a failed fetch, after the results before it were yielded.
  */
 export async function* fetchInOrder<T>(order: FetchOrder<T>, signal: AbortSignal): AsyncGenerator<T[]> {
   const { to, inFlight, maxBytes } = order
@@ -35,7 +35,7 @@ export async function* fetchInOrder<T>(order: FetchOrder<T>, signal: AbortSignal
   let start = order.from
   let running = 0
   let waitingBytes = 0
-  /** Of the results so far, to guess what those under way will bring. */
+  /** The average size of the results so far, to estimate the size of running fetches. */
   let meanBytes = 0
   let wake = (): void => undefined
   const run = async (number: number): Promise<void> => {

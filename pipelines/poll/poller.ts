@@ -29,77 +29,79 @@ import { NO_HASH, type VerifiedBlock } from './chain/verified-block.js'
 export interface PollerOptions {
   readonly node: NodeClient
   readonly log: EventLog
-  /** Name of the network that the node must be on; any where left out. */
+  /** The name of the network that the node must be on; undefined for any. */
   readonly chain?: string | undefined
   readonly pollIntervalMs: number
   readonly logger: Logger
-  /** Block requests at the same time; a node has four threads for them unless told otherwise. */
+  /** The maximum number of concurrent block requests; by default a node has four threads for them. */
   readonly inFlight: number
   readonly observer?: PollerObserver | undefined
-  /** Milliseconds that pass steadily; for tests. */
+  /** Returns milliseconds of a monotonic clock; for tests. */
   readonly now?: () => number
 }
 
-/** What a poller reports while it works. */
+/** Receives reports of a running poller. */
 export interface PollerObserver {
-  /** The log was brought nearer to the node, or is level with it. */
+  /** Called when the log has come closer to the node, or is level with it. */
   worked(): void
-  /** Blocks were written to the log as connected, or as disconnected. */
+  /** Called when blocks were written to the log as connected, or as disconnected. */
   moved(change: 'connected' | 'disconnected', blocks: number): void
-  /** A poll failed and is tried again. */
+  /** Called when a poll failed and will be retried. */
   failed(error: unknown): void
 }
 
-/** Where a poller stands; heights are -1 while they are not known. */
+/** The state of a poller; heights are -1 while unknown. */
 export interface PollerState {
   readonly nodeHeight: number
   readonly height: number
   readonly epoch: number
-  /** Of the last event that it wrote to topic `chain`. */
+  /** The offset of the last event that it wrote to topic `chain`, -1 for none. */
   readonly position: number
-  /** Unconfirmed transactions. */
-  readonly poolSize: number
+  /** The number of unconfirmed transactions. */
+  readonly mempoolSize: number
 }
 
-/** Of a poller that has not read the log yet. */
-export const NO_STATE: PollerState = { nodeHeight: -1, height: -1, epoch: 0, position: -1, poolSize: 0 }
+/** The state of a poller that has not read the log yet. */
+export const NO_STATE: PollerState = { nodeHeight: -1, height: -1, epoch: 0, position: -1, mempoolSize: 0 }
 
-/** What belongs to one epoch: from reading the log's end until another writes, the log fails or the process ends. */
+/**
+ * The objects of one epoch, which lasts from reading the log's end until another poller writes, the log fails or the process
+ * ends.
+ */
 interface Session {
   readonly chain: ChainWriter
   readonly writer: NodeWriter
   readonly mempool: MempoolFollower
-  /** Unix milliseconds of the last heartbeat, and the node's tip in it; empty before a poll's first. */
+  /** The time of the last heartbeat in Unix milliseconds, and the node's tip in it, empty before the first of a poll. */
   beatAt: number
   beatHash: string
-  /** Damage that was reported since. */
+  /** Damage of the log that was reported during the epoch. */
   damage: LogDamagedError | undefined
 }
 
-/** Of blocks fetched ahead of their turn. */
+/** The maximum size of blocks fetched ahead of their turn. */
 const MAX_WAITING_BYTES = 32 * 2 ** 20
-/** Of a long backfill: how often it is told how far it is. */
-const SAY_EVERY_MS = 5_000
-/** After a failed poll. */
+/** The interval at which a long backfill logs its progress. */
+const LOG_PROGRESS_MS = 5_000
+/** Pauses after failed polls. */
 const POLL_BACKOFF = { firstMs: 250, mostMs: 10_000 }
-/** Attempts without a step forward before a poll is given up; waits between them sum to about ten seconds. */
+/** The number of attempts without progress after which a poll fails; the pauses between them add up to about ten seconds. */
 const MAX_STUCK = 8
 
 /**
- * Follows a node into the log. It remembers nothing that the log does not hold: on start it reads where the log stands, and
- * again whenever writing failed.
- * Guarantee: each change of the node's best chain once and in order within an epoch. A poll that fails leaves the log at a
- * state from which the next one goes on.
+ * Follows a node and writes its changes to the log. The log is its only state: it reads the end of the log at the start, and
+ * again after every failed write. Delivery: each change of the node's best chain once and in order within an epoch. After a
+ * failed poll the next one continues from the log.
  */
 export class Poller {
   readonly #options: PollerOptions
   readonly #reports: DamageReports
   #session: Session | undefined
   #nodeHeight = -1
-  /** The log has lost what its end builds on: the chain is written again from block 0. */
+  /** True if the log has lost blocks that its end builds on, so that the chain is written again from block 0. */
   #rewrites = false
 
-  /** Epochs that repaired the log. */
+  /** The number of epochs that repaired the log. */
   readonly counts = { repairs: 0 }
 
   constructor(options: PollerOptions) {
@@ -113,14 +115,14 @@ export class Poller {
     const { chain, mempool } = this.#session
     return {
       ...{ nodeHeight, height: chain.chain.height, epoch: chain.epoch, position: chain.offset },
-      poolSize: mempool.mempool.txs.size,
+      mempoolSize: mempool.mempool.txs.size,
     }
   }
 
   /**
    * Polls until the signal aborts.
-   * @throws what trying again cannot fix: WrongChainError, SupersededError, PrunedNodeError, errors of our own. All else is retried
-   *   with backoff.
+   * @throws WrongChainError, SupersededError, PrunedNodeError and defects, which retrying cannot fix. Retries after other
+   * errors, with backoff.
    */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
@@ -141,12 +143,12 @@ export class Poller {
     }
   }
 
-  /** Brings the log level with the node as it is: its chain, then its mempool. Throws what `run` would retry. */
+  /** Brings the log level with the node: first with its chain, then with its mempool. @throws errors that `run` would retry. */
   async pollOnce(signal: AbortSignal = new AbortController().signal): Promise<void> {
     try {
       await this.#poll(await this.#opened(signal), signal)
     } catch (error) {
-      // Whether a failed append is in the log only the log knows: read it again, under a new epoch.
+      // A failed append may have been written: read the log again, under a new epoch.
       if (!isOfNode(error)) this.#session = undefined
       // The next session begins with the epoch that repairs it.
       if (error instanceof LogDamagedError) return this.pollOnce(signal)
@@ -155,7 +157,7 @@ export class Poller {
     }
   }
 
-  /** Publishes, where a materializer waits for a repair, why there is none. @returns the error. */
+  /** Publishes why a log is not repaired, if a materializer waits for that. @returns the error. */
   async #refused(error: unknown): Promise<unknown> {
     if (error instanceof WrongChainError || error instanceof PrunedNodeError)
       await this.#reports.refuse(error.message).catch(() => undefined)
@@ -166,10 +168,10 @@ export class Poller {
     session.beatHash = ''
     for (let stuck = 0; stuck < MAX_STUCK;) {
       const position = session.chain.position
-      const info = await this.#look(session, signal)
+      const info = await this.#checkNode(session, signal)
       if (session.damage !== undefined) throw session.damage
       if (info.bestblockhash === session.chain.chain.tip?.hash) {
-        const seen = await session.mempool.look(signal)
+        const seen = await session.mempool.sync(signal)
         if (seen !== 'moved') this.#options.observer?.worked()
         if (seen === 'level') return
         stuck = seen === 'more' ? 0 : stuck + 1
@@ -207,10 +209,10 @@ export class Poller {
     return this.#session
   }
 
-  /** Starts an epoch at the log's end, or where a reported damage is repaired. */
+  /** Starts an epoch at the log's end, or at the block from which it repairs reported damage. */
   async #startEpoch(identity: Identity, info: NodeChainInfo, signal: AbortSignal): Promise<ChainWriter> {
     const { node, log, logger } = this.#options
-    const report = await this.#reports.standing()
+    const report = await this.#reports.unanswered()
     const repair =
       report === undefined
         ? this.#rewrites
@@ -231,14 +233,14 @@ export class Poller {
     return chain
   }
 
-  /** Asks the node for its tip, and writes that it answered. */
-  async #look(session: Session, signal: AbortSignal): Promise<NodeChainInfo> {
+  /** Reads the node's tip, and writes a heartbeat. */
+  async #checkNode(session: Session, signal: AbortSignal): Promise<NodeChainInfo> {
     const { node, pollIntervalMs } = this.#options
     const info = await node.chainInfo(signal)
     const { nodeName } = session.chain.identity.network
     if (info.chain !== nodeName) throw this.#wrongChain(info.chain, nodeName)
     this.#nodeHeight = info.blocks
-    const report = await this.#reports.standing()
+    const report = await this.#reports.unanswered()
     if (report !== undefined) session.damage = new LogDamagedError(report.reason)
     const now = Date.now()
     if (info.bestblockhash !== session.beatHash || now - session.beatAt >= pollIntervalMs / 2) {
@@ -250,7 +252,7 @@ export class Poller {
     return info
   }
 
-  /** Moves our chain towards a tip that the node named; stops early where the node's chain moves meanwhile. */
+  /** Moves the log's chain towards a tip of the node; stops early if the node's chain changes meanwhile. */
   async #follow(session: Session, target: BlockId, signal: AbortSignal): Promise<void> {
     const fork = await this.#fork(session, target, signal)
     const stop = new AbortController()
@@ -258,7 +260,7 @@ export class Poller {
     try {
       await this.#advance(session, fork, target, signal)
     } catch (error) {
-      // The node does not know any more what it has just told: look again at what it has now.
+      // The node's chain has changed since it reported this tip: read its new one.
       if (!isRpcError(error, RPC_NOT_FOUND, RPC_INVALID_PARAMETER)) throw error
     } finally {
       stop.abort()
@@ -266,7 +268,10 @@ export class Poller {
     }
   }
 
-  /** @returns the height of the last block in common, -1 for an empty log. @throws WrongChainError where there is none. */
+  /**
+   * Returns the height of the last block that log and node share, -1 for an empty log.
+   * @throws WrongChainError if they share none.
+   */
   async #fork({ chain }: Session, target: BlockId, signal: AbortSignal): Promise<number> {
     const own = chain.chain
     const ownHash = async (height: number): Promise<string> => (await own.at(height)).hash
@@ -294,7 +299,7 @@ export class Poller {
       if (session.damage !== undefined) throw session.damage
       const parent = fork >= 0 && chain.chain.height > fork ? await chain.chain.at(fork) : chain.chain.tip
       const linked = linkedPrefix(parent?.hash ?? NO_HASH, next)
-      // Only with a block of the new branch in hand: until then there is nothing better than what we have.
+      // Disconnect only after a block of the new branch has arrived.
       if (linked.length > 0) await this.#disconnect(session, fork, target)
       await this.#connect(session, linked, target)
       if (linked.length < next.length) return
@@ -329,24 +334,27 @@ export class Poller {
     )
   }
 
-  /** A long backfill must look alive: at every interval, that the node answers, and how far it is. */
+  /** Writes heartbeats and snapshots during a long backfill, and logs its progress. */
   async #keepBeating(session: Session, signal: AbortSignal): Promise<void> {
-    let saidAt = Date.now()
+    let loggedAt = Date.now()
     while (!signal.aborted) {
       try {
         await sleep(this.#options.pollIntervalMs, undefined, { signal })
-        const { blocks } = await this.#look(session, signal)
+        const { blocks } = await this.#checkNode(session, signal)
         await session.mempool.snapshotIfDue()
-        if (Date.now() - saidAt < SAY_EVERY_MS) continue
-        saidAt = Date.now()
+        if (Date.now() - loggedAt < LOG_PROGRESS_MS) continue
+        loggedAt = Date.now()
         this.#options.logger.info({ height: session.chain.chain.height, nodeHeight: blocks }, 'catching up')
       } catch {
-        // Whatever it is, the blocks meet it too, and there it is told.
+        // Fetching the blocks fails for the same reason, and reports it.
       }
     }
   }
 
-  /** @throws WrongChainError where the node is on another network than CHAIN says, or on one that this version does not know. */
+  /**
+   * Determines the node's network.
+   * @throws WrongChainError if this version does not know it, or if it is not the one of CHAIN.
+   */
   async #identify({ chain: name }: NodeChainInfo, signal: AbortSignal): Promise<Identity> {
     const { node, chain } = this.#options
     const genesisHash = await node.blockHash(0, signal)
@@ -363,7 +371,7 @@ export class Poller {
   }
 }
 
-/** The blocks up to the first that does not follow its predecessor. */
+/** Returns the blocks before the first one that does not follow its predecessor. */
 function linkedPrefix(parent: string, blocks: readonly VerifiedBlock[]): VerifiedBlock[] {
   let tip = parent
   const linked: VerifiedBlock[] = []

@@ -1,4 +1,4 @@
-/** Cuts where a slice would be larger; one thing is let through whatever its size. Always at least one slice. */
+/** Splits things into slices of at most a total size. A single larger thing is a slice of its own. Yields at least one slice. */
 export function* slicesOf<T>(
   things: Iterable<T>,
   sizeOf: (thing: T) => number,

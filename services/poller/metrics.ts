@@ -38,7 +38,7 @@ export class PollerMetrics extends ProcessMetrics implements PollerObserver, Log
       'Position of its last event of topic chain, -1 if there is none.',
       () => state().position,
     )
-    this.gauge('mempool_transactions', 'Unconfirmed transactions in the log.', () => state().poolSize)
+    this.gauge('mempool_transactions', 'Unconfirmed transactions in the log.', () => state().mempoolSize)
   }
 
   worked(): void {

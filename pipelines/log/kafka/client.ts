@@ -53,7 +53,8 @@ export class KafkaClient {
       idempotent: true,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
-      // By default the driver retries indefinitely, even while the process stops. After a failure the producer must not be reused.
+      // By default the driver retries indefinitely, even while the process stops. After a failure the producer must not be
+      // reused.
       retry: RETRY,
     })
   }

@@ -4,9 +4,9 @@ import { type Admin, ConfigResourceTypes } from './client.js'
 import { RETENTION_MS, type Topic, TOPICS } from '../port.js'
 
 /**
- * The maximum size of a batch of events: a block of the largest size (8 MB) with the outputs that its inputs spend, and the other
- * blocks of the batch. It is a setting of the topic, which overrides the broker's limit of 1 MB, so a broker with default settings
- * accepts it. content/decisions/0013 explains why blocks are not split.
+ * The maximum size of a batch of events: a block of the largest size (8 MB) with the outputs that its inputs spend, and the
+ * other blocks of the batch. It is a setting of the topic, which overrides the broker's limit of 1 MB, so a broker with default
+ * settings accepts it. content/decisions/0013 explains why blocks are not split.
  */
 export const MAX_BATCH_BYTES = 64 << 20
 /** The maximum time span of a segment: Kafka deletes whole segments only, and never the one that is being written. */

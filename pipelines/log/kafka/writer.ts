@@ -3,8 +3,9 @@ import { PARTITION } from '../port.js'
 
 /**
  * Appends to topics. Delivery: a batch is one record batch of Kafka, so it is written once, completely and in order, or not at
- * all: the producer is idempotent, and all in-sync replicas acknowledge. After an error the outcome is unknown; the batch may even
- * arrive later. Therefore each event contains its epoch and sequence, and readers drop events that arrive twice or too late.
+ * all: the producer is idempotent, and all in-sync replicas acknowledge. After an error the outcome is unknown; the batch may
+ * even arrive later. Therefore each event contains its epoch and sequence, and readers drop events that arrive twice or too
+ * late.
  */
 export class KafkaWriter {
   readonly #client: KafkaClient

@@ -10,20 +10,20 @@ import { InvalidBlockError, PrunedNodeError } from '../errors.js'
 import type { Sized } from '../fetch-in-order.js'
 import { verifiedBlock, type VerifiedBlock } from './verified-block.js'
 
-/** Heights whose hashes are asked for in one request. */
+/** The number of block hashes fetched in one request. */
 const HASHES_AT_ONCE = 64
-/** A block that contradicts itself is asked for this often before the whole poll starts again. */
+/** The number of requests for an inconsistent block before the poll fails. */
 const ATTEMPTS = 5
-/** What an input's prevout takes beside its script. */
+/** The approximate size of a prevout without its script. */
 const PREVOUT_BYTES = 64
 
-/** Verified blocks by height, for one stretch of the node's chain. */
+/** Fetches verified blocks by height, in a range of the node's chain. */
 export class BlockSource {
   readonly #node: NodeClient
   readonly #to: number
   readonly #logger: Logger
   readonly #network: Network
-  /** By the lowest height: of the requests at hand. */
+  /** Hashes of the latest requests, by the lowest height of each. */
   readonly #hashes = new LRUCache<number, Promise<string[]>>({ max: 5 })
 
   constructor(node: NodeClient, to: number, logger: Logger, network: Network) {
@@ -34,8 +34,9 @@ export class BlockSource {
   }
 
   /**
-   * @throws PrunedNodeError where the node does not keep the block, NodeRpcError -5 or -8 where the node's chain is not any more as it was, BlockFaultError where the node keeps giving
-   * a block that contradicts itself.
+   * Fetches the block at a height.
+   * @throws PrunedNodeError if the node has pruned it; NodeRpcError -5 or -8 if the node's chain has changed; InvalidBlockError
+   * if the node keeps returning an inconsistent block.
    */
   async fetch(height: number, signal: AbortSignal): Promise<Sized<VerifiedBlock>> {
     const hash = await this.#hashAt(height, signal)
@@ -72,7 +73,7 @@ export class BlockSource {
     if (hashes === undefined) {
       const count = Math.min(HASHES_AT_ONCE, this.#to - first + 1)
       hashes = this.#node.blockHashes(first, count, signal)
-      // Each fetch that awaits it is told; the promise itself has no other listener.
+      // The fetches that await it handle the error.
       hashes.catch(() => undefined)
       this.#hashes.set(first, hashes)
     }

@@ -7,28 +7,28 @@ import type { EventLog, LogRecord } from '../../log/port.js'
 import { batchesBack, recordsOf } from '../../log/records.js'
 import { LogLostError } from '../errors.js'
 
-/** A block of our own chain: what is kept in memory of it. */
+/** A block of the log's chain, as it is kept in memory. */
 export interface Link {
   readonly height: number
   readonly hash: string
   readonly prevHash: string
   /** Total work, 64 hex digits. */
   readonly work: string
-  /** Of the event that connected it. */
+  /** The position of the event that connected it. */
   readonly position: number
 }
 
-/** Where an epoch that repairs the log goes on. */
+/** The block at which an epoch that repairs the log resumes. */
 export interface Resumed {
   /** -1 for no block. */
   readonly height: number
   /** Empty for no block. */
   readonly hash: string
-  /** Total work of what the index publishes meanwhile, 64 hex digits; empty for nothing. */
+  /** Total work of the tip that the index publishes meanwhile, 64 hex digits; empty for none. */
   readonly settledWork: string
 }
 
-/** An event of topic `chain` without its blocks' bytes. */
+/** An event of topic `chain` without the bytes of its block. */
 export type ChainNote = {
   readonly position: number
   readonly epoch: number
@@ -40,19 +40,19 @@ export type ChainNote = {
       readonly kind: 'epoch'
       readonly chain: string
       readonly genesisHash: string
-      /** The block at which the chain goes on, where the epoch repairs the log. */
+      /** The block at which the chain resumes; undefined if the epoch does not repair the log. */
       readonly resume: Resumed | undefined
     }
   | { readonly kind: 'connect'; readonly link: Link }
   | { readonly kind: 'disconnect'; readonly height: number; readonly hash: string; readonly prevHash: string }
 )
 
-/** Records asked for at once: they hold whole blocks. */
+/** The number of records read at once, which contain whole blocks. */
 const CHUNK = 32
 
 /**
- * Undefined for a record that is no event that we know: no poller wrote it, so it changes nothing here. The materializer is the
- * one that stops for it.
+ * Decodes an event of topic `chain`. Returns undefined for an unknown event: no poller wrote it, so it changes nothing here. The
+ * materializer stops at it.
  */
 function decodeChain({ value }: LogRecord, network: Network | undefined): ChainEvent | undefined {
   try {
@@ -66,6 +66,7 @@ function decodeChain({ value }: LogRecord, network: Network | undefined): ChainE
   }
 }
 
+/** Returns an event without the bytes of its block. */
 export function noteOf(
   position: number,
   { epoch, sequence, settled, generation, event }: ChainEvent,
@@ -86,7 +87,7 @@ export function noteOf(
       return { ...base, kind: 'disconnect', height, hash: hexOf(hash), prevHash: hexOf(prevHash) }
     }
     case undefined:
-      throw new Error('an event without a case was let through')
+      throw new Error('the event has no case')
   }
 }
 
@@ -96,7 +97,7 @@ function resumedAt(resume: Resume | undefined): Resumed | undefined {
   return { height, hash: height < 0 ? '' : hexOf(resume.hash), settledWork: hexOf(resume.settledWork) }
 }
 
-/** The events from a position back to the first, newest first. */
+/** Reads the events from a position back to the first one, newest first. */
 export async function* backwards(log: EventLog, from: number, network: Network): AsyncGenerator<ChainNote> {
   const keep = (record: LogRecord): ChainNote | undefined => {
     const event = decodeChain(record, network)
@@ -105,7 +106,7 @@ export async function* backwards(log: EventLog, from: number, network: Network):
   for await (const notes of batchesBack(log, 'chain', from, keep, { atOnce: CHUNK })) yield* notes.reverse()
 }
 
-/** The events between two positions, both included. @param network undefined where blocks do not matter: they are not checked. */
+/** Reads the events between two positions, both inclusive. @param network undefined to skip the check of blocks. */
 export async function* forwards(
   log: EventLog,
   start: number,
@@ -119,9 +120,9 @@ export async function* forwards(
 }
 
 /**
- * The block by its hash, from the newest event at or before `from` that connected it. Epochs need no look here: what a hash
- * names is the same in all of them.
- * @throws LogLostError where it is not there: the log has lost its middle.
+ * Finds the newest event at or before `from` that connected a block. Ignores epochs, since a hash identifies the same block in
+ * all of them.
+ * @throws LogLostError if there is none: the log has lost events in between.
  */
 export async function findConnected(
   log: EventLog,

@@ -17,35 +17,35 @@ export interface Identity {
   readonly genesisHash: string
 }
 
-/** Where a new epoch is to go on instead of at the log's end: it supersedes what the log holds after that block. */
+/** The block at which a new epoch resumes instead of at the log's end. The epoch supersedes the events after that block. */
 export interface Repair {
-  /** Of the log's own chain; undefined to write the chain again from block 0. */
+  /** The block, of the log's chain; undefined to write the chain again from block 0. */
   readonly link: Link | undefined
-  /** Total work of what the index publishes meanwhile, 64 hex digits; empty for nothing. */
+  /** Total work of the tip that the index publishes meanwhile, 64 hex digits; empty for none. */
   readonly settledWork: string
-  /** Whether the block of `link` is what the index publishes. */
+  /** True if the block of `link` is the tip that the index publishes. */
   readonly settled: boolean
-  /** The epoch and the position of the event must be larger than these. */
+  /** The new epoch and the position of its first event must be larger than these. */
   readonly epoch: number
   readonly position: number
-  /** Of the event that was found invalid, -1 where the log lacks what was indexed. */
+  /** The position of the invalid event, -1 if the log lacks events that were indexed. */
   readonly damagedPosition: number
 }
 
-/** What an epoch begins with. */
+/** The state at the start of an epoch. */
 interface Start extends Pick<LogEnd, 'epoch' | 'generation' | 'tip' | 'settledWork'> {
-  /** Of its first event in topic `chain`. */
+  /** The offset of its first event in topic `chain`. */
   readonly offset: number
 }
 
 type Payload = NonNullable<MessageInitShape<typeof ChainEventSchema>['event']>
 
-/** A batch of events is cut here, so that neither log nor reader gets one of a gigabyte. */
+/** The size at which a batch of events is split, so that neither log nor readers have to hold a gigabyte. */
 export const MAX_BATCH_BYTES = 8 * 2 ** 20
 
 /**
- * The one pen for topic `chain`: numbers events by (epoch, sequence), says after which of them the state may be shown, and
- * writes no more once a newer poller has started. Memory changes only after the log has what it changed to.
+ * The only writer of topic `chain`. Numbers events by (epoch, sequence), marks those after which the state may be published, and
+ * stops writing when a newer poller has started. Memory changes only after the log contains the change.
  */
 export class ChainWriter {
   readonly chain: OwnChain
@@ -55,10 +55,10 @@ export class ChainWriter {
   readonly #generation: number
   #sequence = 1n
   #offset: number
-  /** Up to here is known who wrote; what a superseded poller wrote late counts for nobody, so `#offset` stays before it. */
-  #lookedTo: number
+  /** The position up to which the writers of events were checked. Late events of superseded pollers do not change `#offset`. */
+  #checkedTo: number
   #settledWork: string
-  #pen: Promise<unknown> = Promise.resolve()
+  #queue: Promise<unknown> = Promise.resolve()
 
   private constructor(log: EventLog, identity: Identity, from: Start) {
     this.#log = log
@@ -66,15 +66,15 @@ export class ChainWriter {
     this.#epoch = from.epoch
     this.#generation = from.generation
     this.#offset = from.offset
-    this.#lookedTo = from.offset
+    this.#checkedTo = from.offset
     this.#settledWork = from.settledWork
     this.chain = new OwnChain(log, from.tip, identity.network)
   }
 
   /**
-   * Reads where the log stands and starts a new epoch on it.
-   * @param repair where it goes on instead.
-   * @throws WrongChainError where the log holds another chain than the node; LogLostError where it does not hold what its end
+   * Reads the end of the log, and starts a new epoch.
+   * @param repair the block at which the epoch resumes; by default it continues at the end of the log.
+   * @throws WrongChainError if the log contains another chain than the node; LogLostError if it lacks blocks that its end
    * builds on.
    */
   static async start(log: EventLog, identity: Identity, repair?: Repair): Promise<ChainWriter> {
@@ -101,7 +101,7 @@ export class ChainWriter {
       const written = await log.append('chain', [
         encodeChainEvent({ epoch, generation, sequence: 0n, settled, event }),
       ])
-      // Whoever wrote in between may have started the same epoch, or moved the tip: start again, above theirs.
+      // Another poller wrote in between: it may have started the same epoch, or moved the tip. Start again, above its epoch.
       if (written === offset) return new ChainWriter(log, identity, from)
     }
   }
@@ -110,24 +110,24 @@ export class ChainWriter {
     return this.#epoch
   }
 
-  /** Of the last event written, in topic `chain`. */
+  /** The offset in topic `chain` of the last event written. */
   get offset(): number {
     return this.#offset
   }
 
-  /** The same with its generation; see `positionOf`. */
+  /** The offset of the last event written, with its generation; see `positionOf`. */
   get position(): number {
     return positionOf(this.#generation, this.#offset)
   }
 
   /**
-   * Takes the tip off down to (not including) a height, newest first.
-   * @param target the node's tip as last seen: a state that is there may be shown.
+   * Disconnects the blocks above a height, newest first.
+   * @param target the node's tip as reported last: the state at that block may be published.
    */
   async disconnectTo(height: number, target: BlockId, onGone: (link: Link) => void): Promise<void> {
     while (this.chain.height > height) {
       const lowest = Math.max(height + 1, this.chain.height - MAX_BATCH + 1)
-      // Also fetches the parent of the last one, the tip to be.
+      // Also loads the parent of the lowest one, which becomes the tip.
       if (lowest > 0) await this.chain.at(lowest - 1)
       const links: Link[] = []
       for (let each = this.chain.height; each >= lowest; each--) links.push(await this.chain.at(each))
@@ -143,7 +143,7 @@ export class ChainWriter {
     }
   }
 
-  /** Puts blocks on top, lowest first; each must follow the one before. */
+  /** Connects consecutive blocks to the tip, lowest first. @param target as in `disconnectTo`. */
   async connect(blocks: readonly VerifiedBlock[], target: BlockId): Promise<void> {
     for (let from = 0; from < blocks.length;) {
       const batch: { readonly settled: boolean; readonly event: Payload }[] = []
@@ -168,38 +168,38 @@ export class ChainWriter {
   }
 
   /**
-   * Writes to the log, one writing after the other, where no newer poller has started.
-   * @throws SupersededError where one has, LogMovedError where something of this epoch is there that this poller does not
-   * remember; what `write` throws.
+   * Runs a write to the log after all earlier ones, unless a newer poller has started.
+   * @throws SupersededError if one has; LogMovedError if the log contains events of this epoch that this poller did not write;
+   * errors of `write`.
    */
   exclusively<T>(write: () => Promise<T>): Promise<T> {
-    const written = this.#pen.then(async () => {
+    const written = this.#queue.then(async () => {
       await this.#refuseIfSuperseded()
       return write()
     })
-    this.#pen = written.catch(() => undefined)
+    this.#queue = written.catch(() => undefined)
     return written
   }
 
   async #refuseIfSuperseded(): Promise<void> {
     const last = await this.#log.last('chain')
-    if (last < this.#lookedTo) throw new LogMovedError('the log is shorter than this poller left it')
-    await this.#lookTo(last)
+    if (last < this.#checkedTo) throw new LogMovedError('the log is shorter than this poller left it')
+    await this.#checkTo(last)
   }
 
-  /** Looks at what others wrote, up to a position. @throws as `exclusively`. */
-  async #lookTo(last: number): Promise<void> {
-    const written = forwards(this.#log, this.#lookedTo + 1, last, this.identity.network)
+  /** Checks the events that other pollers wrote up to a position. @throws SupersededError, LogMovedError as `exclusively`. */
+  async #checkTo(last: number): Promise<void> {
+    const written = forwards(this.#log, this.#checkedTo + 1, last, this.identity.network)
     for await (const { position, event } of written) {
       const { epoch, kind } = noteOf(position, event)
       if (epoch > this.#epoch) throw new SupersededError(this.#epoch, epoch)
-      // Two that start at once may both take one number; the one that wrote later notices and takes the next.
+      // Two pollers that start at once may choose the same epoch; the one that wrote later notices, and chooses the next.
       if (epoch === this.#epoch && kind !== 'epoch') {
         throw new LogMovedError(
           `position ${String(position)} holds an event of this epoch that this poller did not write`,
         )
       }
-      this.#lookedTo = position
+      this.#checkedTo = position
     }
   }
 
@@ -211,14 +211,14 @@ export class ChainWriter {
       })
       const position = await this.#log.append('chain', values)
       const before = position - values.length
-      if (before < this.#lookedTo)
+      if (before < this.#checkedTo)
         throw new LogMovedError(
-          `the log assigned ${String(values.length)} events positions up to ${String(position)}, after ${String(this.#lookedTo)} were taken: it has lost some`,
+          `the log assigned ${String(values.length)} events positions up to ${String(position)}, after ${String(this.#checkedTo)} were taken: it has lost some`,
         )
-      await this.#lookTo(before)
+      await this.#checkTo(before)
       this.#sequence += BigInt(values.length)
       this.#offset = position
-      this.#lookedTo = position
+      this.#checkedTo = position
       return position
     })
   }

@@ -3,17 +3,17 @@ import type { NodeClient } from '../../node/client.js'
 
 /** Hashes by height of two chains that may share a beginning. */
 export interface TwoChains {
-  /** Height of our tip, -1 for an empty chain. */
+  /** Height of the own tip, -1 for an empty chain. */
   readonly ownTip: number
   readonly nodeTip: number
   ownHash(height: number): Promise<string>
-  /** Undefined above the node's tip, which may go back while we ask. */
+  /** Returns undefined above the node's tip, which may become lower meanwhile. */
   nodeHash(height: number): Promise<string | undefined>
 }
 
 /**
- * Height of the last block that both chains share, -1 where they share none. Steps back by 1, 2, 4, …, then halves the rest:
- * a reorganisation of one block costs two comparisons, one of 400 costs eighteen.
+ * Returns the height of the last block that both chains share, -1 if they share none. Steps back by 1, 2, 4, …, then bisects: a
+ * reorganisation of one block takes two comparisons, one of 400 blocks eighteen.
  */
 export async function findFork(chains: TwoChains): Promise<number> {
   const same = async (height: number): Promise<boolean> =>
@@ -34,8 +34,10 @@ export async function findFork(chains: TwoChains): Promise<number> {
 }
 
 /**
- * Returns the height of the last block that a chain shares with the node's, -1 where they share none.
- * @param own its tip's height, and its hashes. @param tip as the node named it. @throws as the node's client.
+ * Returns the height of the last block that a chain shares with the node's, -1 if they share none.
+ * @param own the height of the chain's tip, and its hashes.
+ * @param tip the node's tip as the node reported it.
+ * @throws errors of the node's client.
  */
 export function forkWithNode(
   own: { readonly height: number; readonly ownHash: TwoChains['ownHash'] },

@@ -12,23 +12,23 @@ import {
 } from './chain-log.js'
 import { NO_HASH } from './verified-block.js'
 
-/** The most events that one append writes, and so the most that a poller can write after it has been superseded. */
+/** The maximum number of events per append, which is also the most that a poller can write after it was superseded. */
 export const MAX_BATCH = 64
 
-/** Where the log's topic `chain` stands: all that a poller remembers. */
+/** The state at the end of topic `chain`. A poller has no other. */
 export interface LogEnd {
-  /** Of the last record, -1 for an empty log. */
+  /** The position of the last record, -1 for an empty log. */
   readonly position: number
-  /** The newest that has started, 0 for none. */
+  /** The newest epoch, 0 for none. */
   readonly epoch: number
-  /** Of the events of that epoch; see `positionOf`. */
+  /** The generation of the events of that epoch; see `positionOf`. */
   readonly generation: number
   readonly tip: Link | undefined
-  /** Whether the state as it stands may be shown. */
+  /** True if the state may be published. */
   readonly settled: boolean
-  /** Total work of the last tip that could be shown, 64 hex digits; empty for none. */
+  /** Total work of the last tip that could be published, 64 hex digits; empty for none. */
   readonly settledWork: string
-  /** Which chain the log holds, its name empty where that is lost; undefined for an empty log. */
+  /** The chain of the log, with an empty name if that is lost; undefined for an empty log. */
   readonly identity: { readonly chain: string; readonly genesisHash: string } | undefined
 }
 
@@ -49,15 +49,15 @@ interface Fold {
   generation: number
   change: Change | undefined
   settledChange: Change | undefined
-  /** Work of what the index publishes after the log was repaired, until a later state is settled. */
+  /** Total work of the tip that the index publishes after a repair of the log, until a later state is settled. */
   settledWork: string | undefined
 }
 
-/** What changes the tip; an epoch that resumes does. */
+/** An event that changes the tip. An epoch that resumes at a block is one. */
 type Change = Exclude<ChainNote, { kind: 'epoch' }> | Resuming
 type Resuming = Omit<Extract<ChainNote, { kind: 'epoch' }>, 'resume'> & { readonly resume: Resumed }
 
-/** Reads the end of topic `chain`, as far back as needed. @throws LogLostError where the log does not hold what its end builds on. */
+/** Reads the end of topic `chain`, as far back as needed. @throws LogLostError if the log lacks blocks that its end builds on. */
 export async function readLogEnd(log: EventLog, network: Network): Promise<LogEnd> {
   const position = await log.last('chain')
   if (position < 0) return EMPTY
@@ -72,7 +72,7 @@ export async function readLogEnd(log: EventLog, network: Network): Promise<LogEn
   }
 }
 
-/** The same without the chain, of which the log may have lost what its end builds on. */
+/** Reads the end of topic `chain` without its tip: the log may lack blocks that its end builds on. */
 export async function readLogPosition(log: EventLog, network: Network): Promise<LogEnd> {
   const position = await log.last('chain')
   if (position < 0) return EMPTY
@@ -90,26 +90,26 @@ function endOf(
   return { position, epoch, generation }
 }
 
-/** Reads back until the last change and the last one that could be shown are certain. */
+/** Reads back until the last change, and the last one whose state could be published, are certain. */
 async function foldBack(log: EventLog, position: number, network: Network): Promise<Fold> {
   const newestFirst: ChainNote[] = []
-  let lookAt = 2 * MAX_BATCH
+  let checkAt = 2 * MAX_BATCH
   for await (const note of backwards(log, position, network)) {
     newestFirst.push(note)
-    if (newestFirst.length < lookAt) continue
+    if (newestFirst.length < checkAt) continue
     const fold = foldForward(newestFirst)
-    // What stands within a batch of the oldest one read may be of a poller that was superseded still further back, or a retry.
+    // Events within a batch of the oldest one read may be retries, or those of a poller that was superseded further back.
     const certainFrom = note.position + MAX_BATCH
     const settledAt = fold.settledWork === undefined ? fold.settledChange : fold.change
     if ((settledAt?.position ?? -1) >= certainFrom) return fold
-    lookAt *= 4
+    checkAt *= 4
   }
   return foldForward(newestFirst)
 }
 
 /**
- * As every consumer applies them (see `ChainReader`): events of an epoch older than the newest seen are dropped, and those that
- * came before or do not follow; an epoch that resumes supersedes what came after its block.
+ * Applies events as every consumer does (see `ChainReader`): drops those of older epochs, duplicates, and those that do not
+ * follow; an epoch that resumes supersedes the events after its block.
  */
 function foldForward(newestFirst: readonly ChainNote[]): Fold {
   const fold: Fold = { ...{ epoch: 0, generation: 0, settledWork: undefined }, ...NO_CHANGE }
@@ -136,14 +136,17 @@ function foldForward(newestFirst: readonly ChainNote[]): Fold {
   return fold
 }
 
-/** The materializer lays what does not follow aside, when it is told to go on; it must not mislead the poller either. */
+/**
+ * Returns whether an event follows the last change. Such events may be in the log: the materializer sends them to the dead-letter
+ * topic if the operator allows it.
+ */
 function follows(before: Change | undefined, note: Exclude<Change, Resuming>): boolean {
   if (before === undefined) return true
   const hash = note.kind === 'connect' ? note.link.prevHash : note.hash
   return hash === (tipHashAfter(before) || NO_HASH)
 }
 
-/** Empty for no block. */
+/** Returns the hash of the tip after a change; empty for none. */
 function tipHashAfter(change: Change): string {
   if (change.kind === 'connect') return change.link.hash
   return change.kind === 'disconnect' ? change.prevHash : change.resume.hash
@@ -160,7 +163,7 @@ async function tipAfter(
   return height < 0 ? undefined : findConnected(log, tipHashAfter(change), change.position, network)
 }
 
-/** Told by the first start of an epoch that the log still holds; by block 0 alone where that comes first. */
+/** Reads the chain from the first epoch that the log still contains, or from block 0 alone if that comes first. */
 async function identityOf(log: EventLog, network: Network): Promise<LogEnd['identity']> {
   const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
   for await (const { position, event } of forwards(log, first, last, network)) {

@@ -3,17 +3,17 @@ import type { EventLog } from '../../log/port.js'
 import { backwards, type Link } from './chain-log.js'
 import { LogLostError } from '../errors.js'
 
-/** Links kept in memory; below them the log is read again. */
+/** The minimum number of links kept in memory; lower ones are read from the log. */
 const KEEP = 2048
 
 /**
- * The chain as the log has it. Only its upper end is in memory; what lies below is read back from the log when it is asked
- * for, so a fork may be at any depth.
+ * The chain of the log. Only its upper end is in memory; lower blocks are read from the log when they are needed, so a fork may
+ * be at any depth.
  */
 export class OwnChain {
   readonly #log: EventLog
   readonly #network: Network
-  /** Ascending heights without a gap; the last one is the tip. */
+  /** Links with ascending heights, without gaps; the last one is the tip. */
   #links: Link[]
 
   constructor(log: EventLog, tip: Link | undefined, network: Network) {
@@ -26,16 +26,16 @@ export class OwnChain {
     return this.#links.at(-1)
   }
 
-  /** Height of the tip, -1 where there is none. */
+  /** Height of the tip, -1 for an empty chain. */
   get height(): number {
     return this.tip?.height ?? -1
   }
 
-  /** @throws RangeError for a height that is not on the chain, LogLostError where the log has lost it. */
+  /** Returns the link at a height. @throws RangeError for a height outside of the chain; LogLostError if the log has lost it. */
   async at(height: number): Promise<Link> {
     const lowest = this.#links[0]
     if (lowest === undefined || height < 0 || height > this.height) {
-      throw new RangeError(`our chain has no block ${String(height)}`)
+      throw new RangeError(`the log's chain has no block ${String(height)}`)
     }
     if (height < lowest.height) await this.#readBack(lowest, height)
     const base = this.#links[0]?.height ?? 0
@@ -51,7 +51,7 @@ export class OwnChain {
     if (this.#links.length > 2 * KEEP) this.#links = this.#links.slice(-KEEP)
   }
 
-  /** Takes the tip off; its parent must have been asked for before, so that the chain still knows its tip. */
+  /** Removes the tip. Its parent must have been read before, so that the new tip is in memory. */
   pop(): void {
     const tip = this.#links.pop()
     if (tip !== undefined && tip.height > 0 && this.#links.length === 0) {

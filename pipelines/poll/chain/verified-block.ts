@@ -15,17 +15,17 @@ export interface VerifiedBlock {
   /** NO_HASH for block 0. */
   readonly prevHash: string
   readonly medianTime: number
-  /** 64 hex digits, so that text order is the order of work. */
+  /** Total work, 64 hex digits, so that strings sort by work. */
   readonly work: string
   readonly raw: Buffer
-  /** What each input spends, coinbase left out, in the order of the block. */
+  /** The outputs that the inputs spend, without the coinbase, in the order of the block. */
   readonly prevouts: readonly Prevout[]
 }
 
 /**
  * Builds the block of a getblock reply of verbosity 3 and checks it: header → hash, transactions → txids → merkle root,
- * inputs ↔ prevouts. Height, median time, work and prevouts are the node's word: they are not under the hash.
- * @throws BlockFaultError
+ * inputs ↔ prevouts. Height, median time, work and prevouts are not part of the hash: they are taken from the node.
+ * @throws InvalidBlockError
  */
 export function verifiedBlock(reply: NodeBlock, network: Network): VerifiedBlock {
   const prevHash = reply.previousblockhash ?? NO_HASH
@@ -57,7 +57,7 @@ export function verifiedBlock(reply: NodeBlock, network: Network): VerifiedBlock
 
 function bytesOf(hash: string, { txid, hex }: NodeBlockTx): Buffer {
   const raw = Buffer.from(hex, 'hex')
-  // Buffer.from stops without a word at the first character that is no hex digit.
+  // Buffer.from silently stops at the first character that is not a hex digit.
   if (raw.length * 2 !== hex.length)
     throw new InvalidBlockError(hash, `the hex of transaction ${txid} is cut off`)
   return raw

@@ -11,59 +11,62 @@ import { batchesBack, messageIn, recordsOf } from '../../log/records.js'
 import { backoffMs } from '../../node/backoff.js'
 import { forwards, noteOf } from '../chain/chain-log.js'
 
-/** What a materializer that stands at damage has reported. */
+/** A report of a materializer about damage in the log. */
 export interface DamageReport {
-  /** Of the alert in topic `committed`. */
+  /** The position of the alert in topic `committed`. */
   readonly alertPosition: number
-  /** Of the invalid event in topic `chain`, -1 where the log lacks what was indexed. */
+  /** The position of the invalid event in topic `chain`, -1 if the log lacks events that were indexed. */
   readonly position: number
   readonly reason: string
   /** Empty for an index without blocks. */
   readonly genesisHash: string
-  /** Hashes of consecutive blocks that index and log have in common, lowest first; the first is final. */
+  /** Hashes of consecutive blocks that index and log share, lowest first; the first one is final. */
   readonly chain: readonly string[]
   readonly firstHeight: number
   /** Total work of the published tip, 64 hex digits; empty for none. */
   readonly work: string
   readonly headPosition: number
   readonly epoch: number
-  /** Of the last valid event in topic `chain`, -1 where the log lacks what was indexed. */
+  /** The position of the last valid event in topic `chain`, -1 if the log lacks events that were indexed. */
   readonly goodPosition: number
-  /** Up to here no epoch repairs the damage. */
+  /** The position up to which no epoch repairs the damage. */
   readonly seenPosition: number
-  /** Set where blocks above this height are needed again. */
+  /** The height above which blocks are needed again; undefined if none are. */
   readonly neededAbove: number | undefined
 }
 
-/** Events of topic `committed` that are looked back at: one that stands at damage reports it again and again. */
+/** The number of past events of topic `committed` to read at the start. A materializer repeats its report. */
 const LOOK_BACK = 500
-/** Between repairs that have not brought the index any further: each writes the same blocks again. */
+/** Pauses between repairs that did not help the index: each one writes the same blocks again. */
 const REPAIR_BACKOFF = { firstMs: 1_000, mostMs: 3_600_000 }
 
-/** Follows what the materializer reports in topic `committed`. */
+/** Follows the reports of the materializer in topic `committed`. */
 export class DamageReports {
   readonly #log: EventLog
   #next: number | undefined
-  #standing: DamageReport | undefined
-  /** Of the newest alert that was answered. */
+  #latest: DamageReport | undefined
+  /** The position of the newest alert that was answered. */
   #answered = -1
   readonly #now: () => number
-  /** The last block that index and log had in common at the last repair, how often that one was repaired, and when it may be again. */
+  /**
+   * The last block shared at the last repair, the number of repairs from it, and the time before which it is not repaired
+   * again.
+   */
   #last = { tip: '', times: 0, notBefore: Number.NEGATIVE_INFINITY }
 
-  /** @param now milliseconds that pass steadily. */
+  /** @param now returns milliseconds of a monotonic clock. */
   constructor(log: EventLog, now: () => number) {
     this.#log = log
     this.#now = now
   }
 
   /**
-   * Returns the newest report that nothing has answered: no head, no heartbeat, no epoch that resumes. One that stands where it
-   * stood before the last repair has to wait, longer each time.
+   * Returns the newest report, unless a head, a heartbeat or an epoch that resumes came after it. A report of the same damage as
+   * before the last repair is held back, longer each time.
    */
-  async standing(): Promise<DamageReport | undefined> {
+  async unanswered(): Promise<DamageReport | undefined> {
     await this.#follow()
-    const report = this.#standing
+    const report = this.#latest
     if (report === undefined || report.alertPosition <= this.#answered) return undefined
     if (await this.#isRepaired(report)) {
       this.#answered = report.alertPosition
@@ -73,7 +76,7 @@ export class DamageReports {
     return tipOf(report) === tip && this.#now() < notBefore ? undefined : report
   }
 
-  /** Call when an epoch has been written for it. */
+  /** Notes that an epoch was written for a report. */
   answered(report: DamageReport): void {
     this.#answered = report.alertPosition
     const tip = tipOf(report)
@@ -81,10 +84,10 @@ export class DamageReports {
     this.#last = { tip, times, notBefore: this.#now() + backoffMs(REPAIR_BACKOFF, times) }
   }
 
-  /** Publishes why nothing is done about the report that stands. */
+  /** Publishes why the reported damage is not repaired. */
   async refuse(reason: string): Promise<void> {
     await this.#follow()
-    const report = this.#standing
+    const report = this.#latest
     if (report === undefined) return
     const value = { reason, alertPosition: BigInt(report.alertPosition) }
     const event = create(NodeEventSchema, { chainPosition: -1n, event: { case: 'repairRefused', value } })
@@ -93,20 +96,20 @@ export class DamageReports {
 
   async #follow(): Promise<void> {
     const last = await this.#log.last('committed')
-    // The topic was made again.
+    // The topic was created again.
     if (this.#next === undefined || this.#next > last + 1) {
       this.#next = Math.max(0, last - LOOK_BACK)
       this.#answered = -1
     }
     for await (const record of recordsOf(this.#log, 'committed', this.#next)) {
       const event = messageIn(CommittedEventSchema, record)?.event
-      if (event?.case === 'alert') this.#standing = reportOf(record.position, event.value)
-      else if (event?.case !== undefined) this.#standing = undefined
+      if (event?.case === 'alert') this.#latest = reportOf(record.position, event.value)
+      else if (event?.case !== undefined) this.#latest = undefined
       this.#next = record.position + 1
     }
   }
 
-  /** Whether an epoch that resumes was written after what the materializer had seen. */
+  /** Returns whether the log contains an epoch that resumes, after the events that the materializer had read. */
   async #isRepaired({ seenPosition }: DamageReport): Promise<boolean> {
     const last = await this.#log.last('chain')
     for await (const { position, event } of forwards(this.#log, seenPosition + 1, last, undefined)) {
@@ -119,7 +122,7 @@ export class DamageReports {
 
 const tipOf = ({ chain }: DamageReport): string => chain.at(-1) ?? ''
 
-/** Returns the head that was published last, as far as topic `committed` holds it. */
+/** Returns the head that was published last, undefined if topic `committed` no longer contains it. */
 export async function newestHead(log: EventLog): Promise<HeadCommitted | undefined> {
   const keep = (record: LogRecord): HeadCommitted | undefined => {
     const event = messageIn(CommittedEventSchema, record)?.event

@@ -12,7 +12,9 @@ import { forkWithNode } from '../chain/fork.js'
 import { readLogEnd } from '../chain/log-end.js'
 import { OwnChain } from '../chain/own-chain.js'
 
-/** Nobody knows what the index publishes: only where the node is, is settled. */
+/**
+ * A repair without a report. The tip that the index publishes is unknown, so that only the state at the node's tip is settled.
+ */
 const REWRITE: Repair = {
   ...{ link: undefined, settled: false, settledWork: 'ff'.repeat(32) },
   ...{ epoch: 0, position: -1, damagedPosition: -1 },
@@ -28,10 +30,9 @@ interface Sources {
 }
 
 /**
- * Returns where a new epoch has to go on so that what was reported is repaired: at the highest block that log, index and node
- * have in common.
- * @throws WrongChainError where the node or the log is of another chain than the index; PrunedNodeError; UnsteadyNodeError where
- * the node is not as far as the index.
+ * Returns the block at which a new epoch has to resume to repair reported damage: the highest one that log, index and node share.
+ * @throws WrongChainError if the node or the log is of another chain than the index; PrunedNodeError; UnsteadyNodeError if the
+ * node is behind the index's final block.
  */
 export async function repairOf(
   report: DamageReport,
@@ -57,9 +58,10 @@ export async function repairOf(
 }
 
 /**
- * Returns how the chain is written again from block 0, where the log has lost what its end builds on and no index has reported it.
- * @throws WrongChainError where the node does not have the lowest block that is not final of the head that was published last;
- * UnsteadyNodeError where the node is not as far.
+ * Returns a repair that writes the chain again from block 0, for a log that lacks blocks that its end builds on, without a
+ * report.
+ * @throws WrongChainError if the node does not have the lowest block above the final height of the head that was published last;
+ * UnsteadyNodeError if the node is below that block.
  */
 export async function rewriteOf(info: NodeChainInfo, sources: Sources): Promise<Repair> {
   const head = await newestHead(sources.log)
@@ -68,7 +70,10 @@ export async function rewriteOf(info: NodeChainInfo, sources: Sources): Promise<
   return { ...REWRITE, position: Number(head.position) }
 }
 
-/** Block 0 and the final block of the index must be on the node's best chain. */
+/**
+ * Checks that block 0 and the final block of the index are on the node's best chain.
+ * @throws WrongChainError, UnsteadyNodeError.
+ */
 async function refuseForeign(
   { genesisHash, chain, firstHeight }: DamageReport,
   identity: Identity,
@@ -84,7 +89,7 @@ async function refuseForeign(
   await refuseOther(firstHeight, final, info, sources)
 }
 
-/** A block of the index that is on the node's best chain, or all that the index holds as final may be of another one. */
+/** Checks that a final block of the index is on the node's best chain. @throws WrongChainError, UnsteadyNodeError. */
 async function refuseOther(
   height: number,
   hash: string,
@@ -103,7 +108,7 @@ async function refuseOther(
     )
 }
 
-/** Returns the height of the highest block of a report that is on the node's best chain, -1 for none. */
+/** Returns the height of the highest reported block that is on the node's best chain, -1 for none. */
 async function highestOnNode(
   { chain, firstHeight }: DamageReport,
   info: NodeChainInfo,
@@ -116,7 +121,7 @@ async function highestOnNode(
   return forkWithNode({ height: tip, ownHash }, tipOf(info), sources.node, sources.signal)
 }
 
-/** Returns the event's block in the log, undefined where the chain has to be written again from block 0. */
+/** Finds a reported block in the log; undefined if the chain has to be written again from block 0. */
 async function linkInLog(
   report: DamageReport,
   common: number,
@@ -147,7 +152,7 @@ async function linkInLog(
   }
 }
 
-/** A log that has left the node's chain below what counts as final is not that of the index. */
+/** Checks that the log left the node's chain above the final height. @throws WrongChainError for a log of another index. */
 function refuseForeignLog({ chain }: DamageReport, own: OwnChain, fork: number, { node }: Sources): void {
   if (own.height - fork <= Math.max(1, chain.length)) return
   throw new WrongChainError(

@@ -1,10 +1,10 @@
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
 
-/** What a block, connected since the last look at the mempool, did to a transaction of the mempool. */
+/** The effect on a transaction of the mempool of a block that was connected since the mempool was compared last. */
 export interface BlockEffect {
   readonly kind: 'confirmed' | 'conflict'
   readonly block: string
-  /** The transaction of the block that spends an input of it; for `confirmed` the transaction itself. */
+  /** The transaction of the block that spends one of its inputs; for `confirmed` the transaction itself. */
   readonly txid: string
 }
 
@@ -18,7 +18,7 @@ export interface MempoolChange {
   readonly left: readonly string[]
 }
 
-/** Compares what is known with what the node lists now; what entered in the order of the list. */
+/** Compares the known transactions with the node's list. `entered` has the order of the list. */
 export function mempoolChange(known: ReadonlyMap<string, unknown>, listed: readonly string[]): MempoolChange {
   const there = new Set(listed)
   const entered: string[] = []
@@ -27,15 +27,15 @@ export function mempoolChange(known: ReadonlyMap<string, unknown>, listed: reado
   return { entered, left: [...known.keys()].filter((txid) => !there.has(txid)) }
 }
 
-/** The order in which the node saw transactions; those of one second by their ids. */
+/** Compares transactions by the time at which the node received them; those of the same second by their ids. */
 export function bySeen(one: MempoolTx, other: MempoolTx): number {
   return one.firstSeen - other.firstSeen || (one.txid < other.txid ? -1 : 1)
 }
 
 /**
- * Why a transaction is not in the mempool any more. A block that holds it explains it best; then another spend of one of its
- * inputs, in the mempool or in a block; what is left was evicted (for its size, its age, or because its parent was replaced).
- * @param spenderOf which other transaction of the mempool as it is now spends an output
+ * Returns why a transaction has left the mempool: because a block contains it; else because another transaction spends one of its
+ * inputs, in the mempool or in a block; else it was evicted (for its size or age, or because its parent was replaced).
+ * @param spenderOf returns the transaction of the current mempool that spends an output.
  */
 export function reasonLeft(
   tx: MempoolTx,

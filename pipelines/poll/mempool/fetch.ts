@@ -7,22 +7,22 @@ import { fetchInOrder, type FetchOrder } from '../fetch-in-order.js'
 import { bySeen } from './delta.js'
 import { slicesOf } from '../slices.js'
 
-/** Calls of one request; the node answers a batch with one of its threads. */
+/** The maximum number of calls per request; the node answers a batch with one of its threads. */
 const CALLS_AT_ONCE = 100
-/** Of the transactions of one request, at most, unless a single one is larger; twice that in hex. */
+/** The maximum size of the transactions of one request, unless a single one is larger; the response in hex is twice that. */
 const BYTES_AT_ONCE = 1 << 20
 const MAX_WAITING_BYTES = 32 * 2 ** 20
 
 export interface MempoolFetchSources {
   readonly node: NodeClient
-  /** Requests at the same time. */
+  /** The maximum number of concurrent requests. */
   readonly inFlight: number
   readonly logger: Logger
 }
 
 /**
- * Fetches transactions of the node's mempool, in the order in which the node saw them. What has left it meanwhile is left out,
- * and so is what cannot be parsed.
+ * Fetches transactions of the node's mempool, in the order in which the node received them. Skips transactions that have left it
+ * meanwhile, and those that cannot be parsed.
  */
 export async function fetchMempoolTxs(
   txids: readonly string[],
@@ -66,7 +66,9 @@ async function fetchChunk(
   return found
 }
 
-/** The fee is the one that it pays, whatever prioritisetransaction has changed for the node's own miner. */
+/**
+ * Returns a transaction with the fee that it pays, without changes by prioritisetransaction; undefined if it cannot be parsed.
+ */
 function parsed(
   txid: string,
   raw: Buffer | undefined,

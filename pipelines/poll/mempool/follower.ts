@@ -7,31 +7,31 @@ import { type Left, mempoolChange, type MempoolChange } from './delta.js'
 import { fetchMempoolTxs, type MempoolFetchSources } from './fetch.js'
 import { readMempool, type MempoolState } from './log.js'
 
-/** A new reader never has to read more than this much before the mempool is whole. */
+/** Limits after which a new snapshot is written, so that a new reader does not have to read more than this. */
 const SNAPSHOT_EVERY_MS = 10 * 60_000
 const SNAPSHOT_EVERY_DELTAS = 1000
 /**
- * A larger mempool is written as much more rarely, so that its snapshots take no more of the log: but four times a day, since
- * the log keeps a day.
+ * The size above which snapshots become less frequent in proportion, so that they take no more of the log. There are at least
+ * four per day, since the log retains one day.
  */
 const SNAPSHOT_BYTES = 4 << 20
-const RAREST = 36
-/** How long the node's signs of an unchanged mempool are believed. */
+const MAX_FACTOR = 36
+/** The maximum time between comparisons while the node's statistics of its mempool do not change. */
 const COMPARE_EVERY_MS = 60_000
-/** Transactions fetched before the chain is looked at again: a mempool of 100,000 must not hold up the blocks. */
+/** Transactions fetched before the chain is checked again: a mempool of 100,000 transactions must not delay blocks. */
 const AT_ONCE = 2000
 
 export interface MempoolSources extends MempoolFetchSources {
   readonly log: EventLog
   readonly chain: ChainWriter
   readonly writer: NodeWriter
-  /** Milliseconds that pass steadily. */
+  /** Returns milliseconds of a monotonic clock. */
   readonly now: () => number
 }
 
-/** The node's signs of its mempool's state, and when they were looked at. */
-interface MempoolSigns {
-  readonly sign: string
+/** The node's statistics of its mempool with its tip, and the time at which they were read. */
+interface MempoolSummary {
+  readonly text: string
   readonly at: number
 }
 
@@ -44,13 +44,13 @@ export class MempoolFollower {
   #deltas: number
   #chainPosition: number
   /**
-   * Whether a block may have left since the mempool was told: readers hold its transactions to be in the mempool until the mempool beside
-   * the new branch is told, also where nothing in it has changed.
+   * True if a block may have been disconnected since the last delta. Readers keep its transactions in the mempool until they
+   * receive a delta for the new branch, so that one is written even if the mempool has not changed.
    */
   #hasLeft = true
-  /** The signs at the last comparison after which log and node were level. */
-  #compared: MempoolSigns | undefined
-  /** What entered by the last comparison and was too much for one look. */
+  /** The summary at the last comparison after which log and node were level. */
+  #compared: MempoolSummary | undefined
+  /** Transactions of the last comparison that are not fetched yet. */
   #toFetch: readonly string[] = []
 
   private constructor(sources: MempoolSources, state: MempoolState, snapshotPosition: number) {
@@ -62,7 +62,7 @@ export class MempoolFollower {
     this.#chainPosition = state.chainPosition
   }
 
-  /** Goes on from the mempool that the log holds. */
+  /** Continues with the mempool of the log. */
   static async start(sources: MempoolSources): Promise<MempoolFollower> {
     const state = await readMempool(sources.log, sources.logger, sources.chain.identity.network)
     if (state.snapshotPosition !== undefined)
@@ -72,13 +72,13 @@ export class MempoolFollower {
   }
 
   /**
-   * Brings the log's mempool level with the node's, which counts only where its tip is ours before and after. The whole of it
-   * is compared where something says that it has changed, and at least once a minute; only what is new is fetched.
-   * @returns `moved` where the tip is not ours, `more` where there was too much for one look, else `level`.
+   * Brings the log's mempool level with the node's, provided that the node has the log's tip before and after. Compares the lists
+   * of both if the node's statistics have changed, and at least once a minute; fetches new transactions only.
+   * @returns `moved` if the node has another tip, `more` if not all new transactions were fetched, else `level`.
    */
-  async look(signal: AbortSignal): Promise<'level' | 'more' | 'moved'> {
+  async sync(signal: AbortSignal): Promise<'level' | 'more' | 'moved'> {
     const { node, chain } = this.#sources
-    const state = await this.#stateNow(signal)
+    const state = await this.#summary(signal)
     if (this.#isAsCompared(state)) {
       await this.#seenAt(chain.position)
       return 'level'
@@ -93,26 +93,28 @@ export class MempoolFollower {
     }
     this.#toFetch = this.#toFetch.slice(now.length)
     const all = change !== undefined && this.#toFetch.length === 0
-    // Who replaced whom is certain only once all that entered is known.
+    // Replacements are certain only when all new transactions are known.
     await this.#write(entered, all ? this.mempool.reasons(change.left, entered) : [])
-    // What was left out is looked for again.
+    // Compare again if transactions were skipped.
     this.#compared = all && entered.length === now.length ? state : undefined
     await this.#seenAt(chain.position)
     return all ? 'level' : 'more'
   }
 
-  /** What changes with nearly every change of the mempool, and costs the node nothing. */
-  async #stateNow(signal: AbortSignal): Promise<MempoolSigns> {
+  /** Reads statistics that nearly every change of the mempool changes, at no cost for the node. */
+  async #summary(signal: AbortSignal): Promise<MempoolSummary> {
     const { node, chain, now } = this.#sources
     const { size, bytes, usage, total_fee } = await node.mempoolInfo(signal)
     const tip = chain.chain.tip?.hash
-    return { sign: [tip, size, bytes, usage, total_fee].join(), at: now() }
+    return { text: [tip, size, bytes, usage, total_fee].join(), at: now() }
   }
 
-  /** That the signs are the same proves nothing: hence the minute. */
-  #isAsCompared({ sign, at }: MempoolSigns): boolean {
+  /**
+   * Returns whether the last comparison still counts: equal statistics do not prove an equal mempool, so it does for a minute.
+   */
+  #isAsCompared({ text, at }: MempoolSummary): boolean {
     const before = this.#compared
-    if (this.#hasLeft || before?.sign !== sign) return false
+    if (this.#hasLeft || before?.text !== text) return false
     return at - before.at < COMPARE_EVERY_MS
   }
 
@@ -136,17 +138,18 @@ export class MempoolFollower {
     await this.snapshotIfDue()
   }
 
-  /** The tip left the chain. */
+  /** Notes that the tip was disconnected. */
   blockDisconnected(hash: string): void {
     this.#hasLeft = true
     this.#toFetch = []
     this.mempool.blockDisconnected(hash)
   }
 
+  /** Writes a snapshot if the last one is too old. */
   async snapshotIfDue(): Promise<void> {
     const age = Date.now() - this.#snapshotTime
-    const rarer = Math.min(Math.max(1, this.mempool.bytes / SNAPSHOT_BYTES), RAREST)
-    if (age < rarer * SNAPSHOT_EVERY_MS && this.#deltas < rarer * SNAPSHOT_EVERY_DELTAS) return
+    const factor = Math.min(Math.max(1, this.mempool.bytes / SNAPSHOT_BYTES), MAX_FACTOR)
+    if (age < factor * SNAPSHOT_EVERY_MS && this.#deltas < factor * SNAPSHOT_EVERY_DELTAS) return
     const { writer } = this.#sources
     this.#snapshotPosition = await writer.snapshot(
       this.#chainPosition,

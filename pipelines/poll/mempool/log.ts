@@ -8,21 +8,21 @@ import { mempoolTx } from '../../mempool/mempool-tx.js'
 import { forwards } from '../chain/chain-log.js'
 import { Mempool } from './mempool.js'
 
-/** Where the mempool stands in the log. */
+/** The mempool of the log. */
 export interface MempoolState {
   readonly mempool: Mempool
-  /** Of the last whole snapshot's first part; undefined where the log has none. */
+  /** The position of the first part of the last complete snapshot; undefined for none. */
   readonly snapshotPosition: number | undefined
-  /** Unix milliseconds at which that was written. */
+  /** The time at which that part was written, in Unix milliseconds. */
   readonly snapshotTime: number
-  /** Events of the mempool since. */
+  /** The number of deltas since. */
   readonly deltas: number
-  /** Of topic `chain`: where the mempool was looked at last. */
+  /** The position of topic `chain` at which the mempool was observed last. */
   readonly chainPosition: number
 }
 
 /**
- * Rebuilds the mempool from the last whole snapshot in the log and what came after, and what the blocks since have done to it.
+ * Rebuilds the mempool from the last complete snapshot in the log, the deltas after it, and the effects of later blocks.
  */
 export async function readMempool(log: EventLog, logger: Logger, network: Network): Promise<MempoolState> {
   const mempool = new Mempool()
@@ -46,7 +46,7 @@ function applied(state: MempoolState, step: MempoolStep): MempoolState {
     for (const entry of step.entries) mempool.put(mempoolTx(entry))
     return { mempool, snapshotPosition: step.position, snapshotTime: step.time, deltas: 0, chainPosition }
   }
-  // Of a snapshot that retention has dropped.
+  // Deltas of a snapshot that retention has dropped.
   if (state.snapshotPosition === undefined) return state
   for (const { left, entered } of step.deltas) {
     for (const { txid } of left) mempool.leave(txid)
@@ -55,7 +55,7 @@ function applied(state: MempoolState, step: MempoolStep): MempoolState {
   return { ...state, deltas: state.deltas + step.deltas.length, chainPosition }
 }
 
-/** Blocks that were written after the last look at the mempool, by a poller that then ended. */
+/** Applies blocks that a previous poller wrote after it had observed the mempool last. */
 async function applyBlocks(
   log: EventLog,
   mempool: Mempool,

@@ -3,16 +3,16 @@ import { outpointsOf } from '../../chain/prevout.js'
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
 import { reasonLeft, type BlockEffect, type Left } from './delta.js'
 
-/** The mempool as the log tells it, and what blocks did to it since. */
+/** The mempool of the log, and the effects of later blocks on it. */
 export class Mempool {
   readonly #txs = new Map<string, MempoolTx>()
-  /** Which transaction of the mempool spends an output. */
+  /** The transactions that spend outputs, by txid:vout. */
   readonly #spender = new Map<string, string>()
   readonly #effects = new Map<string, BlockEffect>()
   #entered = 0n
   #bytes = 0
 
-  /** Of all its transactions, serialised. */
+  /** The total size of its transactions, serialised. */
   get bytes(): number {
     return this.#bytes
   }
@@ -21,12 +21,12 @@ export class Mempool {
     return this.#txs
   }
 
-  /** How many have ever entered. */
+  /** The number of transactions that have ever entered. */
   get entered(): bigint {
     return this.#entered
   }
 
-  /** Sets the mempool back to what a snapshot begins with. */
+  /** Resets the mempool to the start of a snapshot. */
   reset(entered: bigint): void {
     this.#txs.clear()
     this.#spender.clear()
@@ -39,7 +39,7 @@ export class Mempool {
     this.#entered++
   }
 
-  /** As part of a snapshot, which counts it already. */
+  /** Adds a transaction of a snapshot, whose count of entered transactions includes it. */
   put(tx: MempoolTx): void {
     this.#bytes += tx.raw.length - (this.#txs.get(tx.txid)?.raw.length ?? 0)
     this.#txs.set(tx.txid, tx)
@@ -56,7 +56,10 @@ export class Mempool {
       if (this.#spender.get(outpoint) === txid) this.#spender.delete(outpoint)
   }
 
-  /** Why each of these, which the node does not list any more, has left, given what enters together. */
+  /**
+   * Returns why transactions that the node no longer lists have left.
+   * @param entering the transactions that enter at the same time.
+   */
   reasons(left: readonly string[], entering: readonly MempoolTx[]): Left[] {
     const gone = new Set(left)
     const newSpender = new Map(entering.flatMap((tx) => tx.outpoints.map((outpoint) => [outpoint, tx.txid])))
@@ -70,9 +73,9 @@ export class Mempool {
     })
   }
 
-  /** A block was put on the chain: remembers what of the mempool it confirms or makes impossible. */
+  /** Notes which transactions of the mempool a connected block confirms or makes invalid. */
   blockConnected(hash: string, raw: Uint8Array): void {
-    // Backfill passes here with every block of the chain.
+    // Saves parsing every block of a backfill.
     if (this.#txs.size === 0) return
     for (const tx of readBlock(raw).txs) {
       for (const outpoint of outpointsOf(tx)) {

@@ -18,19 +18,19 @@ import { slicesOf } from '../slices.js'
 
 type Payload = NonNullable<MessageInitShape<typeof NodeEventSchema>['event']>
 
-/** An event of the mempool is cut here. */
+/** The size at which an event of the mempool is split. */
 const MAX_EVENT_BYTES = 512 * 1024
-/** What an entry takes beside its transaction. */
+/** The approximate size of an entry without its transaction. */
 const ENTRY_BYTES = 60
 
-/** The pen for topic `node`. Each event names the end of topic `chain` at which the thing was seen. */
+/** Writes topic `node`. Each event contains the position of topic `chain` at which it was observed. */
 export class NodeWriter {
   readonly #log: EventLog
   readonly #chain: ChainWriter
   #sequence = 0n
-  /** Of the last event written, undefined before the first. */
+  /** The position of the last event written, undefined before the first. */
   #last: number | undefined
-  /** What `#check` found, also where the caller who heard of it went on: a heartbeat may fail. */
+  /** The error that `#check` found. It is kept because a caller may ignore that its heartbeat failed. */
   #moved: LogMovedError | undefined
 
   constructor(log: EventLog, chain: ChainWriter) {
@@ -49,9 +49,9 @@ export class NodeWriter {
   }
 
   /**
-   * A large one is written in several batches, each encoded when it is its turn: in memory there is never the whole of it
-   * again. Delivery: as long as it is not whole readers keep to the one before.
-   * @returns the position of the snapshot's first part. @throws LogMovedError where another wrote in the midst of it.
+   * Writes a snapshot. A large one is written in several batches, each encoded before it is written, to limit memory. Delivery:
+   * readers use the previous snapshot until this one is complete.
+   * @returns the position of the snapshot's first part. @throws LogMovedError if another poller wrote between its parts.
    */
   async snapshot(chainPosition: number, enteredBefore: bigint, txs: Iterable<MempoolTx>): Promise<number> {
     const slices = [...slicesOf(txs, txBytes, MAX_EVENT_BYTES)]
@@ -64,8 +64,8 @@ export class NodeWriter {
   }
 
   /**
-   * A large one is written in several batches; each changes the mempool to one that can be.
-   * @returns how many events it took.
+   * Writes a change of the mempool. A large one is written in several batches; the mempool after each of them is a possible one.
+   * @returns the number of events written.
    */
   async delta(
     snapshotPosition: number,
@@ -88,10 +88,15 @@ export class NodeWriter {
   }
 
   /**
-   * @param inARow how many events these are, where nothing may stand between them.
-   * @returns the position of the first. @throws LogMovedError where they are to be in a row and are not, and as `#check`.
+   * Appends events.
+   * @param consecutive the number of events, if their positions must be consecutive.
+   * @returns the position of the first one. @throws LogMovedError if they are not consecutive, and as `#check`.
    */
-  #append(chainPosition: number | undefined, events: Iterable<Payload>, inARow?: number): Promise<number> {
+  #append(
+    chainPosition: number | undefined,
+    events: Iterable<Payload>,
+    consecutive?: number,
+  ): Promise<number> {
     return this.#chain.exclusively(async () => {
       if (this.#moved !== undefined) throw this.#moved
       const seenAt = BigInt(chainPosition ?? this.#chain.position)
@@ -101,10 +106,10 @@ export class NodeWriter {
         await this.#check(last - batch.length)
         this.#last = last
         if (first < 0) first = last - batch.length + 1
-        // A snapshot of 300,000 takes seconds: whoever asks for health or metrics is answered in between.
+        // A snapshot of 300,000 transactions takes seconds: serve health and metrics in between.
         await setImmediate()
       }
-      if (inARow !== undefined && last - first + 1 !== inARow)
+      if (consecutive !== undefined && last - first + 1 !== consecutive)
         throw new LogMovedError(
           `another poller wrote into the snapshot at position ${String(first)} of topic node`,
         )
@@ -113,8 +118,8 @@ export class NodeWriter {
   }
 
   /**
-   * Looks at what stands between what this poller wrote last and what it has just written. A superseded poller's events may; they
-   * count for nobody. @throws LogMovedError for its own, and where the log has become shorter.
+   * Checks the events between the last two writes of this poller. Events of superseded pollers are allowed, because readers drop
+   * them. @throws LogMovedError for events of this epoch, and if the log has become shorter.
    */
   async #check(before: number): Promise<void> {
     const last = this.#last ?? before
