@@ -3,17 +3,18 @@ import { outpoint } from './chain/coin-set.js'
 import { FAULT_KINDS, type FaultKind, type Faults } from './faults.js'
 import type { Simulation } from './simulation.js'
 
-/** What the control routes act on. */
+/** The parts of the node that the control routes act on. */
 export interface Controlled {
   readonly simulation: Simulation
   readonly faults: Faults
-  /** Starts anew with genesis only. */
+  /** Starts over with genesis only. */
   empty(seed?: string): void
 }
 
 /**
- * What tests do to the node, by `POST /control/…`; every one answers with the state after it (`GET /control/state`).
- * @returns JSON, or undefined for a path that is none. Throws RangeError for an argument that cannot be.
+ * Answers the control routes, with which tests change the node: `POST /control/…` returns the state after the change, like
+ * `GET /control/state`.
+ * @returns JSON, or undefined for an unknown path. @throws RangeError for an invalid argument.
  */
 export function control(
   node: Controlled,
@@ -66,7 +67,7 @@ export function control(
 
 function orderFault(faults: Faults, query: URLSearchParams, count: number, ms: number): void {
   const kind = FAULT_KINDS.find((each): each is FaultKind => each === query.get('kind'))
-  if (kind === undefined) throw new RangeError(`kind is one of ${FAULT_KINDS.join(', ')}`)
+  if (kind === undefined) throw new RangeError(`kind must be one of ${FAULT_KINDS.join(', ')}`)
   if (count === 0) faults.clear()
   else faults.order({ kind, ms, method: query.get('method') ?? undefined }, count)
 }
@@ -90,7 +91,7 @@ function stateJson(
   return JSON.stringify(state)
 }
 
-/** Base units by script (hex). */
+/** Returns the balances in base units, by script (hex). */
 function balances({ chain }: Simulation): Record<string, string> {
   const sums = new Map<string, bigint>()
   for (const coin of chain.coins.coins) {
@@ -100,7 +101,7 @@ function balances({ chain }: Simulation): Record<string, string> {
   return Object.fromEntries([...sums].map(([script, sum]) => [script, sum.toString()]))
 }
 
-/** Base units by outpoint. */
+/** Returns the values of unspent outputs in base units, by outpoint. */
 function coinValues({ chain }: Simulation): Record<string, string> {
   return Object.fromEntries(
     chain.coins.coins.map(({ txid, vout, value }) => [outpoint(txid, vout), value.toString()]),

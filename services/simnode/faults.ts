@@ -3,13 +3,13 @@ export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface Fault {
   readonly kind: FaultKind
-  /** How long `slow` is. */
+  /** The delay of `slow`. */
   readonly ms: number
-  /** Only requests of this method; undefined for all. */
+  /** The method whose requests fail; undefined for all methods. */
   readonly method: string | undefined
 }
 
-/** Faults on order: each spoils so many of the next requests. */
+/** A queue of faults, each of which applies to a number of requests. */
 export class Faults {
   readonly #queue: { readonly fault: Fault; left: number }[] = []
 
@@ -17,7 +17,7 @@ export class Faults {
     this.#queue.push({ fault, left: count })
   }
 
-  /** The fault for a request of this method, which is then used up; undefined if it is spared. */
+  /** Returns the fault for a request of this method and counts it as used; undefined if there is none. */
   take(method: string): Fault | undefined {
     const at = this.#queue.findIndex(({ fault }) => fault.method === undefined || fault.method === method)
     const found = this.#queue[at]
@@ -26,7 +26,7 @@ export class Faults {
     return found.fault
   }
 
-  /** How many requests are still to be spoilt. */
+  /** The number of requests that are still to fail. */
   get pending(): number {
     return this.#queue.reduce((sum, { left }) => sum + left, 0)
   }

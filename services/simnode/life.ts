@@ -4,18 +4,18 @@ import type { Simulation } from './simulation.js'
 export interface LifeOptions {
   readonly blockIntervalMs: number
   readonly txsPerBlock?: number
-  /** Chance of a reorganisation instead of the next block. */
+  /** Probability of a reorganisation instead of the next block. */
   readonly reorgRate?: number
   readonly reorgDepth?: number
-  /** Every 20th block has at least so many bytes. */
+  /** The minimum size of every 20th block, in bytes. */
   readonly bigBlock?: number
 }
 
-/** Between two blocks the pool changes this often. */
+/** The number of changes of the mempool per block. */
 const TICKS = 5
 const BIG_EVERY = 20
 
-/** Lets a simulation live by the clock: transactions come, are replaced and evicted, blocks follow. @returns what ends it. */
+/** Runs a simulation on a timer: transactions enter, are replaced and evicted, and blocks are mined. @returns a function that stops it. */
 export function live(simulation: () => Simulation, options: LifeOptions): () => void {
   let ticks = 0
   const timer = setInterval(
@@ -29,7 +29,7 @@ export function live(simulation: () => Simulation, options: LifeOptions): () => 
   }
 }
 
-/** One step between blocks; every fifth one ends with a block or a reorganisation. */
+/** Makes one change of the mempool; every fifth one is followed by a block or a reorganisation. */
 export function beat(simulation: Simulation, options: LifeOptions, tick: number): void {
   const { txsPerBlock = 5, reorgRate = 0, reorgDepth = 3, bigBlock = 0 } = options
   const { chain, mempool } = simulation

@@ -12,10 +12,10 @@ await runService('simnode', async ({ config, logger, signal, args }) => {
     return
   }
   const file = stateFile ?? join(config.dataDir, 'simnode.json')
-  let told = 0
+  let logged = 0
   const onHistory = (height: number): void => {
-    if (height - told < 5000) return
-    told = height
+    if (height - logged < 5000) return
+    logged = height
     logger.info({ height, of: options.blocks }, 'building the chain')
   }
   const node = new Simnode({ ...options, signal, onHistory })

@@ -11,19 +11,19 @@ import { Simulation, type SimulationOptions } from './simulation.js'
 import type { Mix } from './wallet/keyring.js'
 
 export interface SimnodeOptions extends SimulationOptions, Partial<LifeOptions> {
-  /** A chain to serve (without dataDir); by default one is made from network, seed and mix. */
+  /** The chain to serve, without `dataDir`; by default one is created from network, seed and mix. */
   readonly chain?: SimChain
   readonly network?: Network
   readonly seed?: string
   readonly mix?: Mix
-  /** 0 or left out: a free one. */
+  /** 0 or not set: a free port. */
   readonly port?: number
-  /** The chain has at least this height when the node starts. */
+  /** The minimum height of the chain when the node starts; missing blocks are mined first. */
   readonly blocks?: number
   readonly blockMs?: number
-  /** Keeps the chain there; by default in memory. */
+  /** The folder in which the chain is stored; by default it is in memory. */
   readonly dataDir?: string
-  /** Called now and then while the history is made. */
+  /** Called every few blocks while the history is mined. */
   readonly onHistory?: (height: number) => void
   readonly signal?: AbortSignal
 }
@@ -55,12 +55,12 @@ export class Simnode {
     return this.#server.port
   }
 
-  /** With credentials, of which any will do. */
+  /** The URL of the RPC, with credentials; the node accepts any. */
   get url(): string {
     return `http://simnode:simnode@127.0.0.1:${String(this.port)}`
   }
 
-  /** Makes the history, listens, and begins to live. Rejects where the port is taken. */
+  /** Mines the history, listens, and starts mining on a timer. Rejects if the port is in use. */
   async start(): Promise<void> {
     await this.#makeHistory()
     const { port, blockMs, blockIntervalMs = 0 } = this.#options
@@ -73,13 +73,13 @@ export class Simnode {
       this.#endLife = live(() => this.simulation, { ...this.#options, blockIntervalMs })
   }
 
-  /** Serves another chain from now on, with an empty pool. */
+  /** Serves another chain from now on, with an empty mempool. */
   serve(chain: SimChain): void {
     this.simulation.end()
     this.#rpc = this.#rpcOf(chain)
   }
 
-  /** Begins again with nothing but genesis, as a node that lost its data; with the same seed unless told another. */
+  /** Starts over with genesis only, like a node that has lost its data. The seed stays the same by default. */
   empty(seed = this.chain.seed): void {
     const { network, store, keyring } = this.chain
     const { dataDir } = this.#options
@@ -90,7 +90,7 @@ export class Simnode {
     this.serve(openOrMake(dataDir, { network, seed, mix: keyring.mix }))
   }
 
-  /** Stops listening and living; the chain is written down if it is kept. */
+  /** Stops mining and listening, and writes the snapshot if the chain is stored in a folder. */
   async close(): Promise<void> {
     this.#endLife?.()
     await this.#server?.close()
@@ -101,7 +101,7 @@ export class Simnode {
     this.chain.store.close()
   }
 
-  /** In slices, so that signals and timers are heard in between. */
+  /** Mines the history in slices, between which signals and timers are handled. */
   async #makeHistory(): Promise<void> {
     const { blocks = 0, bigBlock = 0, dataDir, onHistory, signal } = this.#options
     const before = this.chain.tip.height
@@ -124,7 +124,7 @@ function openOrMake(dataDir: string | undefined, options: Omit<ChainOptions, 'st
   return dataDir === undefined ? new SimChain(options) : openChain(dataDir, options)
 }
 
-/** Makes a simulated node and starts it. */
+/** Creates and starts a simulated node. */
 export async function startSimnode(options: SimnodeOptions = {}): Promise<Simnode> {
   const node = new Simnode(options)
   await node.start()

@@ -3,14 +3,14 @@ import { NETWORKS } from '../../pipelines/chain/networks.js'
 import { UsageError } from '../../pipelines/errors.js'
 import type { SimnodeOptions } from './node.js'
 
-/** Above so many transactions of history, few are Dilithium ones, so that the chain stays small. */
+/** With more transactions than this in the history, the default mix has few Dilithium ones, so that the chain stays small. */
 const RICH_LIMIT = 200_000
 
 export interface CommandLine {
   readonly node: SimnodeOptions
-  /** Where `{url, pid}` is written once the node listens. */
+  /** The file to which `{url, pid}` is written once the node listens. */
   readonly stateFile: string | undefined
-  /** Only the options are asked for. */
+  /** Whether only the help text was requested. */
   readonly help: boolean
 }
 
@@ -31,24 +31,24 @@ export const USAGE = `npm run simnode -- [options]
 
 const SEE = 'see npm run simnode -- --help'
 
-/** Reads the command line. Throws UsageError. */
+/** Parses the command line. @throws UsageError */
 export function readCommandLine(args: readonly string[], defaultChain = 'regtest'): CommandLine {
   const values = parsed(args)
-  const faults: string[] = []
+  const errors: string[] = []
   const number = (name: NumberOption, otherwise: number, most = 1_000_000_000): number => {
     const text = values[name]
     const value = text === undefined ? otherwise : Number(text)
     if (text === '' || !Number.isFinite(value) || value < 0 || value > most) {
-      faults.push(`--${name} is a number from 0 to ${String(most)}, not '${String(text)}'`)
+      errors.push(`--${name} must be a number from 0 to ${String(most)}, got '${String(text)}'`)
     }
     return value
   }
   const network = NETWORKS.get(values.chain ?? defaultChain)
-  if (network === undefined) faults.push(`--chain is one of ${[...NETWORKS.keys()].join(', ')}`)
+  if (network === undefined) errors.push(`--chain must be one of ${[...NETWORKS.keys()].join(', ')}`)
   const blocks = Math.floor(number('blocks', 200))
   const txsPerBlock = number('txs-per-block', 8)
   const mix = values.mix ?? (blocks * txsPerBlock > RICH_LIMIT ? 'cheap' : 'rich')
-  if (mix !== 'rich' && mix !== 'cheap') faults.push('--mix is rich or cheap')
+  if (mix !== 'rich' && mix !== 'cheap') errors.push('--mix must be rich or cheap')
   const node: SimnodeOptions = {
     seed: values.seed ?? 'headwater',
     ...(network === undefined ? {} : { network }),
@@ -64,7 +64,7 @@ export function readCommandLine(args: readonly string[], defaultChain = 'regtest
     ownersPerBlock: Math.max(1, txsPerBlock / 5),
     ...(values['data-dir'] === undefined ? {} : { dataDir: values['data-dir'] }),
   }
-  if (faults.length > 0) throw new UsageError(`${faults.join('; ')} (${SEE})`)
+  if (errors.length > 0) throw new UsageError(`${errors.join('; ')} (${SEE})`)
   return { node, stateFile: values['state-file'], help: values.help === true }
 }
 

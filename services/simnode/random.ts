@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The simulator's own random numbers (xoshiro128**): the same seed gives the same chain on every machine and Node version.
+ * Deterministic random numbers (xoshiro128**): the same seed results in the same chain on every machine and Node version.
  */
 export class Random {
   #a: number
@@ -13,11 +13,11 @@ export class Random {
     this.#a = a | 0
     this.#b = b | 0
     this.#c = c | 0
-    // All four zero would stay zero for ever.
+    // Four zeros would only generate zeros.
     this.#d = d | 0 || 1
   }
 
-  /** A stream of its own for these words: equal words, equal stream; different words, unrelated streams. */
+  /** Returns the stream of these words. Equal words result in equal streams, different words in unrelated ones. */
   static of(...words: readonly (string | number)[]): Random {
     const digest = createHash('sha256').update(words.join('/')).digest()
     return new Random(
@@ -28,7 +28,7 @@ export class Random {
     )
   }
 
-  /** 32 random bits, unsigned. */
+  /** Returns 32 random bits, unsigned. */
   bits(): number {
     const mixed = Math.imul(this.#b, 5)
     const result = Math.imul((mixed << 7) | (mixed >>> 25), 9)
@@ -42,12 +42,12 @@ export class Random {
     return result >>> 0
   }
 
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   fraction(): number {
     return this.bits() / 4_294_967_296
   }
 
-  /** An integer in [0, limit). */
+  /** Returns an integer in [0, limit). */
   below(limit: number): number {
     return Math.floor(this.fraction() * limit)
   }
@@ -56,14 +56,14 @@ export class Random {
     return this.fraction() < probability
   }
 
-  /** An element of a list that is not empty. */
+  /** Returns an element of a list that is not empty. */
   pick<T>(list: readonly T[]): T {
     const element = list[this.below(list.length)]
     if (element === undefined) throw new RangeError('nothing to pick from')
     return element
   }
 
-  /** An element of a list that is not empty, each as likely as its share says. */
+  /** Returns an element of a list that is not empty, with probabilities in proportion to the shares. */
   byShare<T extends { readonly share: number }>(list: readonly T[]): T {
     let place = this.below(list.reduce((sum, { share }) => sum + share, 0))
     for (const element of list) {
@@ -88,7 +88,7 @@ export class Random {
     return bytes
   }
 
-  /** A count about `mean`, spread evenly from half of it to one and a half; 0 only for a mean below 1. */
+  /** Returns a count around `mean`, uniformly from 0.5 to 1.5 times the mean; 0 only for a mean below 2. */
   around(mean: number): number {
     const exact = mean * (0.5 + this.fraction())
     const floor = Math.floor(exact)

@@ -3,35 +3,35 @@ import type { BlockDraft } from './chain/block-draft.js'
 import type { SimChain } from './chain/sim-chain.js'
 import type { Coin } from './chain/coin-set.js'
 import { GENESIS_TIME } from './chain/genesis.js'
-import { Mempool, type PoolEntry, rateOf } from './mempool/mempool.js'
+import { Mempool, type MempoolEntry, rateOf } from './mempool/mempool.js'
 import { Random } from './random.js'
 import type { SimBlock } from './chain/sim-block.js'
 import { type Spendable, Traffic } from './mempool/traffic.js'
 
 export interface SimulationOptions {
-  /** Mean number of transactions a block, besides the coinbase. */
+  /** Mean number of transactions per block, without the coinbase. */
   readonly txsPerBlock?: number
-  /** New owners a block. */
+  /** New owners per block. */
   readonly ownersPerBlock?: number
 }
 
 export interface MineOptions {
   readonly blocks?: number
-  /** Transactions of each block: the mempool's best, and fresh ones for what is missing. By default about the mean. */
+  /** Transactions of each block: the best of the mempool, completed with new ones. By default around the mean. */
   readonly txs?: number
-  /** At least this many bytes a block. */
+  /** The minimum size of each block, in bytes. */
   readonly bytes?: number
 }
 
-/** Unconfirmed transactions build on each other at most this far, as the node's default has it. */
+/** The maximum number of unconfirmed ancestors, the transaction included: the default of Bitcoin Core. */
 const MAX_ANCESTORS = 25
 const BULK = 100_000
-/** More than header and coinbase weigh. */
+/** An upper bound of the weight of header and coinbase. */
 const COINBASE = 20_000
-/** Blocks of a history that are made between two looks at anything else. */
+/** Blocks of a history that are mined before the event loop runs. */
 const BLOCKS_AT_ONCE = 20
 
-/** A living chain: blocks, a mempool and the people who fill it. Everything happens by call; time is the chain's own. */
+/** A chain with a mempool and simulated users. Changes happen only by method calls, and time is the time of the chain. */
 export class Simulation {
   readonly chain: SimChain
   readonly mempool: Mempool
@@ -53,19 +53,19 @@ export class Simulation {
     })
   }
 
-  /** Ends following the chain. */
+  /** Stops following the chain. */
   end(): void {
     this.#unwatch()
   }
 
-  /** Mines on the tip, out of the mempool and with fresh transactions. */
+  /** Mines blocks on the tip, of transactions from the mempool and new ones. */
   mine({ blocks = 1, txs, bytes = 0 }: MineOptions = {}): SimBlock {
     for (let left = blocks; left > 0; left--) this.#mineOne(txs, bytes)
     this.chain.store.flush()
     return this.chain.tip
   }
 
-  /** Mines a history up to that height, without flushing block by block; yields the height now and then. */
+  /** Mines a history up to that height without flushing each block; yields the height every few blocks. */
   *history(height: number): Generator<number> {
     while (this.chain.tip.height < height) {
       const until = Math.min(height, this.chain.tip.height + BLOCKS_AT_ONCE)
@@ -76,8 +76,8 @@ export class Simulation {
   }
 
   /**
-   * Replaces the last `depth` blocks by `length` others. Of the transactions that were in them, most confirm again (at
-   * another height, or another place in the block), some stay in the mempool, and some lose to a conflicting one.
+   * Replaces the last `depth` blocks by `length` others. Most of their transactions are confirmed again (at another height or
+   * another position in the block), some stay in the mempool, and some are replaced by a conflicting one.
    */
   reorganise(depth: number, length = depth + 1): SimBlock {
     this.tipBack(depth)
@@ -93,16 +93,16 @@ export class Simulation {
     return this.chain.tip
   }
 
-  /** The best chain ends so many blocks earlier, and nothing replaces them. */
+  /** Disconnects the last blocks without replacing them. */
   tipBack(blocks: number): SimBlock {
     const target = this.chain.at(this.chain.tip.height - blocks)
     if (target === undefined || blocks < 1)
-      throw new RangeError(`the chain goes back 1 to ${String(this.chain.tip.height)} blocks`)
+      throw new RangeError(`the number of blocks to disconnect must be 1 to ${String(this.chain.tip.height)}`)
     this.chain.setTip(target.hash)
     return target
   }
 
-  /** New transactions for the mempool. @returns how many found something to spend. */
+  /** Adds new transactions to the mempool. @returns the number of those that found a coin to spend. */
   enter(count: number): number {
     const random = this.#random()
     let entered = 0
@@ -116,7 +116,7 @@ export class Simulation {
     return entered
   }
 
-  /** Replaces mempool transactions by others that spend the same at a higher fee. @returns how many. */
+  /** Replaces mempool transactions by others that spend the same coins at a higher fee. @returns the number of replacements. */
   replace(count: number): number {
     const random = this.#random()
     let replaced = 0
@@ -126,7 +126,7 @@ export class Simulation {
     return replaced
   }
 
-  /** Drops the transactions that pay least, with all that build on them. @returns how many went. */
+  /** Drops the transactions with the lowest fee rates, with their descendants. @returns the number of dropped transactions. */
   evict(count: number): number {
     const byRate = [...this.mempool.entries()].sort((a, b) => rateOf(a) - rateOf(b))
     let evicted = 0
@@ -159,11 +159,11 @@ export class Simulation {
     this.chain.close(draft, random)
   }
 
-  /** A block of a replacing branch: a random part of the mempool in random order, and a few of its own. */
+  /** Mines a block of a replacing branch: random transactions of the mempool in random order, and a few new ones. */
   #mineMixed(held: ReadonlySet<string>, random: Random): void {
     const draft = this.chain.draft()
     const limit = Math.max(2, random.around(this.#txsPerBlock * 1.5))
-    const chosen = new Set<PoolEntry>()
+    const chosen = new Set<MempoolEntry>()
     for (const entry of shuffled([...this.mempool.entries()], random)) {
       if (chosen.size >= limit) break
       const family = this.mempool.withAncestors(entry)
@@ -176,7 +176,7 @@ export class Simulation {
     this.chain.close(draft, this.chain.randomForNext())
   }
 
-  /** As many new transactions as find something to spend. */
+  /** Adds up to `count` new transactions, as many as find a coin to spend. */
   #addFresh(draft: BlockDraft, count: number, random: Random): void {
     const from = this.#spendable(false)
     for (let left = count; left > 0; left--) {
@@ -185,7 +185,7 @@ export class Simulation {
     }
   }
 
-  #replace(entry: PoolEntry, random: Random): boolean {
+  #replace(entry: MempoolEntry, random: Random): boolean {
     const gone = this.mempool.withDescendants(entry)
     const paid = [...gone].reduce((sum, each) => sum + each.fee, 0n)
     const rate = Math.max(rateOf(entry) * 1.5, Number(paid) / entry.vsize) + 2
@@ -205,7 +205,7 @@ export class Simulation {
     }
   }
 
-  /** Random numbers for what happens between blocks; also moves the chain's clock on by a second. */
+  /** Returns random numbers for a change between blocks, and advances the clock of the mempool by a second. */
   #random(): Random {
     this.#turns++
     this.#setClock()

@@ -10,13 +10,13 @@ import { BITS } from './genesis.js'
 import { coinbaseScript } from './mining-pools.js'
 import { NO_TXID, sealTx, type SimTx } from './sim-tx.js'
 
-/** How a block shall be closed. */
+/** The header fields and the coinbase of a block to close. */
 export interface Closing {
   readonly time: number
   readonly prevHash: string
   readonly tag: string
   readonly extraNonce: Buffer
-  /** Its outputs before the commitment, given what the miner may take. */
+  /** Returns the coinbase outputs before the witness commitment. @param reward subsidy and fees, base units. */
   readonly payout: (reward: bigint) => readonly TxOutput[]
 }
 
@@ -29,10 +29,10 @@ export interface ClosedBlock {
 const BLOCK_VERSION = 0x20000000
 const RESERVED = Buffer.alloc(32)
 const COMMITMENT = Buffer.from('6a24aa21a9ed', 'hex')
-/** The first 24 bits of the target that BITS stands for. */
+/** The first 24 bits of the target of BITS. */
 const TARGET = '7fffff'
 
-/** A block in the making: each transaction takes effect on the coins at once, so that the next can spend it. */
+/** A block that is not closed yet. Each added transaction changes the coins immediately, so that the next one can spend it. */
 export class BlockDraft {
   readonly txs: SimTx[] = []
   readonly spent: Coin[] = []
@@ -45,8 +45,8 @@ export class BlockDraft {
   ) {}
 
   /**
-   * Puts a transaction in and returns its fee. Throws, and leaves the coins as they were, where an input is not unspent or
-   * the outputs are worth more than the inputs.
+   * Adds a transaction and returns its fee. @throws, without changing the coins, if an input is not unspent or the outputs are
+   * worth more than the inputs.
    */
   add(tx: SimTx): bigint {
     const taken: Coin[] = []
@@ -71,7 +71,7 @@ export class BlockDraft {
     return fee
   }
 
-  /** Undoes what was added. */
+  /** Reverts all added transactions. */
   abandon(): void {
     revert(this.coins, this.txs, this.spent)
     this.txs.length = 0
@@ -116,7 +116,7 @@ export class BlockDraft {
   }
 
   #commitment(): Buffer {
-    // BIP141: the coinbase's own wtxid counts as zero.
+    // BIP 141: the wtxid of the coinbase counts as zero.
     const root = internalBytes(merkleRoot([NO_TXID, ...this.txs.map((tx) => tx.wtxid)]))
     return Buffer.concat([COMMITMENT, sha256d(Buffer.concat([root, RESERVED]))])
   }
@@ -126,7 +126,7 @@ export class BlockDraft {
   }
 }
 
-/** Adds a transaction's spendable outputs. Genesis' are not spendable. */
+/** Adds the spendable outputs of a transaction. Those of genesis are unspendable. */
 export function addOutputs(
   coins: CoinSet,
   tx: { readonly txid: string; readonly isCoinbase: boolean; readonly outputs: readonly TxOutput[] },
@@ -139,7 +139,7 @@ export function addOutputs(
   })
 }
 
-/** Takes transactions back, last first: their outputs vanish, and what they spent (in the order of inputs) is there again. */
+/** Reverts transactions, last first: removes their outputs and adds the coins that they spent, given in the order of the inputs. */
 export function revert(
   coins: CoinSet,
   txs: readonly Pick<SimTx, 'txid' | 'isCoinbase' | 'inputs' | 'outputs'>[],
@@ -151,7 +151,7 @@ export function revert(
     if (tx.isCoinbase) continue
     for (let input = tx.inputs.length - 1; input >= 0; input--) {
       const coin = spent[--next]
-      if (coin === undefined) throw new Error('there is less undo data than there are inputs')
+      if (coin === undefined) throw new Error('less undo data than inputs')
       coins.add(coin)
     }
   }

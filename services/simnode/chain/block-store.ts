@@ -1,4 +1,4 @@
-/** What is kept of a block: its serialisation, and what its inputs spent. */
+/** A block as it is stored: its serialisation, and the coins that its inputs spent. */
 export interface StoredBlock {
   readonly hash: string
   /** Number (not height) of the parent block in this store, -1 for genesis. */
@@ -14,17 +14,17 @@ export interface StoredHead extends Pick<StoredBlock, 'hash' | 'parent' | 'heigh
   readonly txCount: number
 }
 
-/** Where a simulated chain's blocks lie, of all branches, numbered in the order in which they were made. */
+/** The blocks of a simulated chain, of all branches, numbered in the order in which they were mined. */
 export interface BlockStore {
-  /** Bytes of all blocks. */
+  /** The size of all blocks, in bytes. */
   readonly bytes: number
   append(block: StoredBlock): void
   read(number: number): { readonly raw: Buffer; readonly undo: Buffer }
-  /** The 80 bytes of its header. */
+  /** Returns the 80 bytes of its header. */
   header(number: number): Buffer
-  /** Remembers which block is the tip of the best chain. */
+  /** Stores which block is the tip of the best chain. */
   markTip(number: number): void
-  /** What was there when the store was opened: all blocks in order, and the tip's number. */
+  /** Returns the content of the store when it was opened: all blocks in order, and the number of the tip. */
   heads(): { readonly blocks: Iterable<StoredHead>; readonly tip: number }
   flush(): void
   close(): void
@@ -51,7 +51,7 @@ export class MemoryStore implements BlockStore {
   }
 
   markTip(): void {
-    // Nothing outlives the process.
+    // Nothing is kept after the process exits.
   }
 
   heads(): { blocks: StoredHead[]; tip: number } {

@@ -9,13 +9,13 @@ import { FileStore } from './file-store.js'
 import { type ChainOptions, SimChain } from './sim-chain.js'
 import { readCoin, writeCoin } from './undo.js'
 
-/** Another one for another form of the snapshot. */
+/** The first four bytes of a snapshot; a changed format needs another number. */
 const MAGIC = 0x48575332
 
 /**
- * The chain kept in a folder: `blocks.dat` and `index.dat` (see FileStore), `chain.json` (which chain it is), and
- * `snapshot.dat`: the tip's coins and the transaction index, so that opening need not replay everything. Without a
- * snapshot, or with an old one, what is missing is replayed from the blocks.
+ * Opens the chain in a folder: `blocks.dat` and `index.dat` (see FileStore), `chain.json` (the identity of the chain), and
+ * `snapshot.dat`: the coins of the tip and the transaction index, so that not all blocks need to be replayed. Without a snapshot,
+ * or with an old one, the missing state is replayed from the blocks.
  */
 export function openChain(directory: string, options: Omit<ChainOptions, 'store'>): SimChain {
   mkdirSync(directory, { recursive: true })
@@ -31,13 +31,13 @@ export function openChain(directory: string, options: Omit<ChainOptions, 'store'
   return chain
 }
 
-/** Removes the chain of a folder, which must not be open. */
+/** Removes the chain from a folder. It must not be open. */
 export function eraseChain(directory: string): void {
   for (const name of ['blocks.dat', 'index.dat', 'snapshot.dat', 'chain.json'])
     rmSync(join(directory, name), { force: true })
 }
 
-/** Writes down the coins of the tip, and the transaction index. */
+/** Writes the snapshot: the coins of the tip and the transaction index. */
 export function writeSnapshot({ store, tip, coins, txIndex }: SimChain, directory: string): void {
   store.flush()
   const writer = new ByteWriter(1024 + coins.size * 80)
@@ -60,7 +60,7 @@ function readSnapshot(chain: SimChain, directory: string): void {
   if (reader.u32() !== MAGIC) return
   const number = reader.u32()
   const hash = reverseHex(reader.bytes(32))
-  // The block file may have lost its end in a crash, and the snapshot's tip with it.
+  // The end of the block file, with the tip of the snapshot, may have been lost in a crash.
   if (number >= chain.blocks.size || chain.numbered(number).hash !== hash) return
   for (let left = reader.u32(); left > 0; left--) {
     const txid = reverseHex(reader.bytes(32))

@@ -1,8 +1,8 @@
 import type { Random } from '../random.js'
 
-/** An unspent output. `height` is undefined while its transaction is unconfirmed. */
+/** An unspent output; `height` is undefined while its transaction is unconfirmed. */
 export class Coin {
-  /** Its place in the set's list, so that taking it out is quick. */
+  /** Index in the list of its set, for removal in constant time. */
   slot = -1
 
   constructor(
@@ -19,10 +19,10 @@ export function outpoint(txid: string, vout: number): string {
   return `${txid}:${String(vout)}`
 }
 
-/** From here on a coin is a whale's: ordinary traffic leaves it alone, so that it is there to be moved. */
+/** The least value of a whale's coin, in base units. Ordinary traffic does not spend such coins, so that whales can move them. */
 export const WHALE_COIN = 100_000_000_000n
 
-/** Unspent outputs by outpoint, with their sum, and in a list from which one can be taken at random. */
+/** Unspent outputs by outpoint, with their sum, and as a list for random choice. */
 export class CoinSet {
   readonly #byOutpoint = new Map<string, Coin>()
   readonly #list: Coin[] = []
@@ -33,7 +33,7 @@ export class CoinSet {
     return this.#list.length
   }
 
-  /** In no order that means anything. */
+  /** The coins in arbitrary order. */
   get coins(): readonly Coin[] {
     return this.#list
   }
@@ -52,7 +52,7 @@ export class CoinSet {
     if (coin.value >= WHALE_COIN) this.whales.add(coin)
   }
 
-  /** @returns the coin taken out, undefined where there was none. */
+  /** Removes a coin. @returns it, undefined if there is none. */
   remove(txid: string, vout: number): Coin | undefined {
     const key = outpoint(txid, vout)
     const coin = this.#byOutpoint.get(key)
@@ -69,7 +69,7 @@ export class CoinSet {
     return coin
   }
 
-  /** One of the coins; now and then one of those that came last, so that fresh outputs are spent on at once. */
+  /** Returns a random coin, in some cases one of the newest, so that some outputs are spent soon after their creation. */
   draw(random: Random): Coin | undefined {
     const size = this.#list.length
     if (size === 0) return undefined

@@ -2,27 +2,28 @@ import { appendFileSync, closeSync, fstatSync, ftruncateSync, openSync, readSync
 import { join } from 'node:path'
 import type { BlockStore, StoredBlock, StoredHead } from './block-store.js'
 
-/** One record of the index: hash 32, parent i32, height u32, time u32, transactions u32, offset f64, raw u32, undo u32. */
+/** The size of a record of the index: hash 32 bytes, parent i32, height u32, time u32, transactions u32, offset f64, raw u32, undo u32. */
 const RECORD = 64
-/** A record that names a tip: its parent field is this, its height field the number of the block. */
+/** The parent field of a record that names a tip; its height field is the number of the block. */
 const TIP = -2
 const PENDING_LIMIT = 8 * 1024 * 1024
 
-interface Place {
+/** The location of a block in `blocks.dat`. */
+interface Extent {
   readonly offset: number
   readonly rawLength: number
   readonly undoLength: number
 }
 
 /**
- * Blocks in an append-only file, `blocks.dat` (serialised block, then what it spent), and an index of fixed records,
- * `index.dat`. Blocks are written before the index that names them, so what a crash cuts off is only the end: a torn
- * record, or one whose block is not whole, is dropped on opening.
+ * Blocks in an append-only file, `blocks.dat` (each serialised block, followed by the coins that it spent), and an index of
+ * fixed-size records, `index.dat`. Blocks are written before the index records that name them, so a crash can only cut off the
+ * end: an incomplete record, or one whose block is incomplete, is dropped on opening.
  */
 export class FileStore implements BlockStore {
   readonly #blocks: number
   readonly #index: number
-  readonly #places: Place[] = []
+  readonly #extents: Extent[] = []
   #end = 0
   #pending: Buffer[] = []
   #pendingStart = 0
@@ -49,18 +50,18 @@ export class FileStore implements BlockStore {
     record.writeUInt32LE(block.undo.length, 60)
     this.#pending.push(block.raw, block.undo)
     this.#records.push(record)
-    this.#place(this.#end, block.raw.length, block.undo.length)
+    this.#addExtent(this.#end, block.raw.length, block.undo.length)
     if (this.#end - this.#pendingStart > PENDING_LIMIT) this.flush()
   }
 
   read(number: number): { raw: Buffer; undo: Buffer } {
-    const { offset, rawLength, undoLength } = this.#placeOf(number)
+    const { offset, rawLength, undoLength } = this.#extentOf(number)
     const both = this.#bytesAt(offset, rawLength + undoLength)
     return { raw: both.subarray(0, rawLength), undo: both.subarray(rawLength) }
   }
 
   header(number: number): Buffer {
-    return this.#bytesAt(this.#placeOf(number).offset, 80)
+    return this.#bytesAt(this.#extentOf(number).offset, 80)
   }
 
   markTip(number: number): void {
@@ -109,24 +110,24 @@ export class FileStore implements BlockStore {
         time: records.readUInt32LE(at + 40),
         txCount: records.readUInt32LE(at + 44),
       })
-      this.#place(records.readDoubleLE(at + 48), raw, undo)
+      this.#addExtent(records.readDoubleLE(at + 48), raw, undo)
     }
-    this.#foundTip = Math.min(this.#foundTip, this.#places.length - 1)
+    this.#foundTip = Math.min(this.#foundTip, this.#extents.length - 1)
     ftruncateSync(this.#index, at)
     ftruncateSync(this.#blocks, this.#end)
     this.#pendingStart = this.#end
   }
 
-  #place(offset: number, rawLength: number, undoLength: number): void {
+  #addExtent(offset: number, rawLength: number, undoLength: number): void {
     this.#end = offset + rawLength + undoLength
     this.bytes += rawLength
-    this.#places.push({ offset, rawLength, undoLength })
+    this.#extents.push({ offset, rawLength, undoLength })
   }
 
-  #placeOf(number: number): Place {
-    const place = this.#places[number]
-    if (place === undefined) throw new RangeError(`no block number ${String(number)}`)
-    return place
+  #extentOf(number: number): Extent {
+    const extent = this.#extents[number]
+    if (extent === undefined) throw new RangeError(`no block number ${String(number)}`)
+    return extent
   }
 
   #bytesAt(offset: number, length: number): Buffer {
@@ -139,7 +140,7 @@ function readFully(file: number, position: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length)
   for (let done = 0; done < length;) {
     const read = readSync(file, bytes, done, length - done, position + done)
-    if (read === 0) throw new Error('the block file ends too early')
+    if (read === 0) throw new Error('unexpected end of a file of the chain')
     done += read
   }
   return bytes

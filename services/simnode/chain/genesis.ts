@@ -1,5 +1,6 @@
 /**
- * The genesis block of the recorded regtest node: the simulator begins with it on every network. Its coinbase is in no UTXO set, so its coins are not in the supply.
+ * The genesis block of the recorded regtest node, with which the simulator begins on every network. Its coinbase is not part of
+ * the UTXO set, so its coins are not part of the supply.
  */
 export const GENESIS_RAW = Buffer.from(
   '010000000000000000000000000000000000000000000000000000000000000000000000' +
@@ -16,5 +17,5 @@ export const GENESIS_RAW = Buffer.from(
 export const GENESIS_TXID = 'ec88310bd306cf5f9554cc257db16b81147e4bd0efda75f11b38467a5d918db1'
 /** Unix seconds. */
 export const GENESIS_TIME = 1_771_804_800
-/** Regtest's easiest target; the simulator finds a block in two tries. */
+/** The easiest target of regtest: the simulator finds a block in two attempts on average. */
 export const BITS = 0x207fffff

@@ -1,12 +1,12 @@
 import type { TxOutput } from '../../../pipelines/chain/transaction.js'
 import { dataScript, type Keyring, type OwnerKind, pushData } from '../wallet/keyring.js'
 
-/** Who mines a block: what it writes into the coinbase script and how it is paid. */
+/** A mining pool: its tag in the coinbase script and the script that is paid. */
 export interface MiningPool {
   readonly tag: string
   readonly script: Buffer
   readonly share: number
-  /** An output before the payout, as merged mining has it: the miner is not in the first output. */
+  /** The script of an output before the payout, as in merged mining: the first output does not pay the miner. */
   readonly preamble: Buffer | undefined
 }
 
@@ -20,7 +20,7 @@ const POOLS: readonly { tag: string; kind: OwnerKind; share: number; preamble?: 
   { tag: '', kind: 'p2pk', share: 4 },
 ]
 
-/** The pools of a chain, with payout scripts of their own. */
+/** Returns the mining pools of a chain, each with a payout script of its own. */
 export function miningPools(keyring: Keyring): MiningPool[] {
   return POOLS.map(({ tag, kind, share, preamble }, at) => ({
     tag,
@@ -30,13 +30,13 @@ export function miningPools(keyring: Keyring): MiningPool[] {
   }))
 }
 
-/** The coinbase's outputs before the witness commitment. */
+/** Returns the outputs of the coinbase before the witness commitment. */
 export function payout(pool: MiningPool, value: bigint): TxOutput[] {
   const paid = { value, script: pool.script }
   return pool.preamble === undefined ? [paid] : [{ value: 0n, script: pool.preamble }, paid]
 }
 
-/** BIP34 height, extra nonce (so that two blocks of a height differ) and the pool's tag. */
+/** Returns the coinbase script: the height (BIP 34), the pool's tag, and an extra nonce, so that two blocks at one height differ. */
 export function coinbaseScript(height: number, tag: string, extraNonce: Buffer): Buffer {
   const tagPush = tag === '' ? Buffer.alloc(0) : pushData(Buffer.from(tag))
   return Buffer.concat([heightPush(height), tagPush, pushData(extraNonce)])
@@ -46,7 +46,7 @@ function heightPush(height: number): Buffer {
   if (height <= 16) return Buffer.from([height === 0 ? 0 : 0x50 + height])
   const bytes: number[] = []
   for (let rest = height; rest > 0; rest = Math.floor(rest / 256)) bytes.push(rest % 256)
-  // A script number's top bit is its sign.
+  // The top bit of a script number is its sign.
   if ((bytes.at(-1) ?? 0) >= 0x80) bytes.push(0)
   return pushData(Buffer.from(bytes))
 }

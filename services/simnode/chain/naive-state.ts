@@ -19,9 +19,8 @@ export interface NaiveRow {
 }
 
 /**
- * The naive oracle: every block from genesis to a tip of any branch, one after the other, into plain maps. It reads the
- * serialised blocks only and shares nothing with the coins that the chain itself keeps. What can be spent is written here once
- * more, on purpose.
+ * The naive oracle: applies every block from genesis to the tip of a branch to plain maps. It reads only the serialised blocks
+ * and shares nothing with the coins that the chain keeps. The rule which outputs are spendable is implemented again on purpose.
  */
 export class NaiveState {
   readonly #coins = new Map<string, NaiveCoin>()
@@ -40,7 +39,7 @@ export class NaiveState {
           for (const input of tx.inputs) this.#spend(outpoint(input.prevTxid, input.prevVout), row)
         tx.outputs.forEach((output, vout) => {
           const script = output.script.toString('hex')
-          // Neither genesis nor data outputs can be spent.
+          // The outputs of genesis and data outputs are unspendable.
           if (block.height === 0 || script.startsWith('6a') || output.script.length > 10_000) return
           const coin = { txid: tx.txid, vout, script, value: output.value, height: block.height }
           this.#coins.set(outpoint(tx.txid, vout), coin)
@@ -52,12 +51,12 @@ export class NaiveState {
     }
   }
 
-  /** Unspent outputs by `txid:vout`. */
+  /** Returns the unspent outputs by `txid:vout`. */
   utxos(): ReadonlyMap<string, NaiveCoin> {
     return this.#coins
   }
 
-  /** Unspent value by script (hex); no zeros. */
+  /** Returns the unspent value by script (hex), without zeros. */
   balances(): Map<string, bigint> {
     const balances = new Map<string, bigint>()
     for (const { script, value } of this.#coins.values())
@@ -66,12 +65,12 @@ export class NaiveState {
     return balances
   }
 
-  /** The transactions that pay a script or spend from it, oldest first. */
+  /** Returns the transactions that pay a script or spend from it, oldest first. */
   history(script: string): readonly NaiveRow[] {
     return this.#history.get(script) ?? []
   }
 
-  /** All scripts ever paid. */
+  /** Returns all scripts that were ever paid. */
   scripts(): IterableIterator<string> {
     return this.#history.keys()
   }

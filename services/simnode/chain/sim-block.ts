@@ -4,12 +4,12 @@ import { BITS } from './genesis.js'
 const WORK = workOf(BITS)
 const MEDIAN_SPAN = 11
 
-/** A block of the tree: of the best chain or of a branch that lost. */
+/** A block of the best chain or of another branch. */
 export class SimBlock {
   readonly chainwork: bigint
 
   constructor(
-    /** Its number in the store, in the order in which blocks were made. */
+    /** Its number in the store: blocks are numbered in the order in which they were mined. */
     readonly number: number,
     readonly hash: string,
     readonly parent: SimBlock | undefined,
@@ -21,7 +21,7 @@ export class SimBlock {
     this.chainwork = (parent?.chainwork ?? 0n) + WORK
   }
 
-  /** Median time of this block and the ten before it. */
+  /** The median time of this block and the ten before it. */
   get medianTime(): number {
     const times: number[] = []
     for (const block of this.back()) {
@@ -32,14 +32,14 @@ export class SimBlock {
     return times[times.length >> 1] ?? this.time
   }
 
-  /** This block, its parent, and so on down to genesis. */
+  /** Yields this block, its parent, and so on down to genesis. */
   *back(): Generator<SimBlock> {
     yield this
     for (let block = this.parent; block !== undefined; block = block.parent) yield block
   }
 }
 
-/** The last block that both have below them (or are). */
+/** Returns the newest block that is on the branches of both, which may be one of them. */
 export function forkOf(a: SimBlock, b: SimBlock): SimBlock {
   let left: SimBlock | undefined = a
   let right: SimBlock | undefined = b

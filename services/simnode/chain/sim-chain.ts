@@ -17,21 +17,21 @@ import { decodeUndo, encodeUndo, type Spent } from './undo.js'
 export interface ChainOptions {
   readonly network?: Network
   readonly seed?: string
-  /** Which owners there are: `cheap` has few Dilithium ones, so that blocks stay small. */
+  /** The mix of owners: `cheap` has few with Dilithium keys, so that blocks stay small. */
   readonly mix?: Mix
   readonly store?: BlockStore
 }
 
-/** What a test wants of a block; everything left out is drawn from the seed. */
+/** The properties of a block that a test sets; all others are derived from the seed. */
 export interface BlockSpec {
   readonly txs?: readonly SimTx[]
-  /** Whom the coinbase pays. */
+  /** The script that the coinbase pays. */
   readonly payTo?: Buffer
-  /** The pool's tag in the coinbase script. */
+  /** The tag of the mining pool in the coinbase script. */
   readonly tag?: string
-  /** Unix seconds; by default the network's spacing a block since genesis. */
+  /** Unix seconds; by default genesis plus the network's block spacing per block. */
   readonly time?: number
-  /** Coinbase outputs in place of the payout; the sum is not checked. */
+  /** Coinbase outputs instead of the payout; their sum is not checked. */
   readonly coinbaseOutputs?: readonly TxOutput[]
 }
 
@@ -44,13 +44,13 @@ export interface BlockContent {
   readonly raw: Buffer
   readonly strippedSize: number
   readonly txs: readonly SimTx[]
-  /** What the inputs of all but the coinbase spent, in order. */
+  /** The outputs that the inputs of all transactions but the coinbase spent, in order. */
   readonly spent: readonly Spent[]
 }
 
 /**
- * A chain of blocks with all its branches and the exact coins of its tip. Scriptable: `mine` a block of given transactions,
- * `forkAt` an earlier one, `setTip` to any block. The same calls with the same seed give the same hashes.
+ * A chain of blocks with all its branches and the exact coins of its tip. It can be scripted: `mine` a block of given
+ * transactions, `forkAt` an earlier one, `setTip` to any block. The same calls with the same seed result in the same hashes.
  */
 export class SimChain {
   readonly network: Network
@@ -66,7 +66,7 @@ export class SimChain {
   readonly #pools: readonly MiningPool[]
   readonly #watchers = new Set<Watcher>()
   #payments = 0
-  /** While several blocks are mined as one change. */
+  /** Whether watchers are not notified, while several blocks are mined as one change. */
   #isQuiet = false
 
   constructor({
@@ -93,7 +93,7 @@ export class SimChain {
     return this.#active[this.#active.length - 1] ?? this.numbered(0)
   }
 
-  /** The block of the best chain at that height. */
+  /** Returns the block of the best chain at that height. */
   at(height: number): SimBlock | undefined {
     return this.#active[height]
   }
@@ -102,7 +102,7 @@ export class SimChain {
     return this.blocks.get(hash)
   }
 
-  /** Like `get`; throws for a hash that is not known. */
+  /** Returns the block with this hash. @throws RangeError for an unknown one. */
   block(hash: string): SimBlock {
     const block = this.blocks.get(hash)
     if (block === undefined) throw new RangeError(`no block ${hash}`)
@@ -119,18 +119,18 @@ export class SimChain {
     return this.#active[block.height] === block
   }
 
-  /** Calls back after every change of the best chain; the returned function ends that. */
+  /** Calls the watcher after every change of the best chain. @returns a function that removes it. */
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher)
     return () => this.#watchers.delete(watcher)
   }
 
-  /** Random numbers for the next block: they depend on the parent and how many children it has, and on nothing else. */
+  /** Returns the random numbers for the next block, which depend only on the parent and its number of children. */
   randomForNext(): Random {
     return Random.of(this.seed, this.tip.hash, this.#children.get(this.tip.hash) ?? 0)
   }
 
-  /** Mines a block on the tip, which becomes the new tip. Throws (and changes nothing) if a transaction does not fit. */
+  /** Mines a block on the tip, which becomes the new tip. @throws, without a change, if a transaction is invalid. */
   mine(spec: BlockSpec = {}): SimBlock {
     const draft = this.draft()
     const random = this.randomForNext()
@@ -143,7 +143,7 @@ export class SimChain {
     return this.close(draft, random, spec)
   }
 
-  /** Mines several blocks on any block. They become the best chain unless `activate` is false. @returns them, lowest first. */
+  /** Mines several blocks on any block. They become the best chain unless `activate` is false. @returns the blocks, lowest first. */
   extend(parent: SimBlock, specs: readonly BlockSpec[], activate = true): SimBlock[] {
     const before = this.tip
     const left = this.#moveTo(parent)
@@ -157,7 +157,7 @@ export class SimChain {
     } finally {
       this.#isQuiet = false
     }
-    if (activate) this.#tell(left)
+    if (activate) this.#notify(left)
     else this.#moveTo(before)
     this.store.markTip(this.tip.number)
     return mined
@@ -168,15 +168,15 @@ export class SimChain {
     const left = this.#moveTo(this.block(hash))
     this.store.markTip(this.tip.number)
     this.store.flush()
-    this.#tell(left)
+    this.#notify(left)
   }
 
-  /** A block in the making on the tip. Until it is closed or abandoned, the chain's coins are those after its transactions. */
+  /** Begins a block on the tip. Until it is closed or abandoned, the coins of the chain are those after its transactions. */
   draft(): BlockDraft {
     return new BlockDraft(this.coins, this.tip.height + 1, this.network)
   }
 
-  /** Closes a draft: the block is the new tip. */
+  /** Closes a draft. @returns the block, which is the new tip. */
   close(draft: BlockDraft, random: Random, spec: Omit<BlockSpec, 'txs'> = {}): SimBlock {
     const parent = this.tip
     const pool = random.byShare(this.#pools)
@@ -198,18 +198,18 @@ export class SimChain {
     )
     this.#active.push(block)
     this.store.markTip(block.number)
-    this.#tell([])
+    this.#notify([])
     return block
   }
 
-  /** Everything a block holds. */
+  /** Returns the content of a block. */
   read(block: SimBlock): BlockContent {
     const { raw, undo } = this.store.read(block.number)
     const { txs, strippedSize } = readBlock(raw)
     return { raw, strippedSize, txs, spent: decodeUndo(undo) }
   }
 
-  /** The transaction and its block, on the best chain if it is there, else on any branch. */
+  /** Returns a transaction with its block: on the best chain if possible, otherwise on any branch. */
   findTx(
     txid: string,
   ): { readonly block: SimBlock; readonly index: number; readonly content: BlockContent } | undefined {
@@ -225,12 +225,12 @@ export class SimChain {
     return elsewhere
   }
 
-  /** A transaction that spends given outputs (of any branch, or of a payment made before) and pays given scripts. */
+  /** Builds a transaction that spends given outputs (of any branch, or of an earlier payment) and pays given scripts. */
   pay(payment: Payment): SimTx {
     return payTx(this, payment, Random.of(this.seed, 'pay', this.#payments++))
   }
 
-  /** The output that an outpoint names, unspent or not. */
+  /** Returns the output of an outpoint, spent or unspent. */
   output({ txid, vout }: OutPoint): TxOutput | undefined {
     const coin = this.coins.get(txid, vout)
     if (coin !== undefined) return coin
@@ -238,13 +238,13 @@ export class SimChain {
     return found?.content.txs[found.index]?.outputs[vout]
   }
 
-  /** The tip, and the last block of every other branch with how many blocks it has of its own. */
+  /** Returns the tip and the last block of every other branch, each with the number of blocks above the fork point. */
   leaves(): { readonly block: SimBlock; readonly branchLength: number }[] {
     const last = this.#byNumber.filter((block) => block === this.tip || !this.#children.has(block.hash))
     return last.map((block) => ({ block, branchLength: block.height - forkOf(block, this.tip).height }))
   }
 
-  /** Makes the best chain that of `tip` without touching coins: for a chain whose coins were read from a snapshot. */
+  /** Makes `tip` the tip of the best chain without changing coins, for a chain whose coins were read from a snapshot. */
   adopt(tip: SimBlock): void {
     this.#active.length = 0
     for (const block of tip.back()) this.#active.push(block)
@@ -265,12 +265,12 @@ export class SimChain {
     return block
   }
 
-  #tell(left: readonly SimTx[]): void {
+  #notify(left: readonly SimTx[]): void {
     if (this.#isQuiet) return
     for (const watcher of this.#watchers) watcher(left)
   }
 
-  /** @returns the transactions of the blocks that left, as watchers receive them. */
+  /** Makes a block the tip. @returns the transactions of the blocks that left the best chain, as watchers receive them. */
   #moveTo(target: SimBlock): readonly SimTx[] {
     const fork = forkOf(this.tip, target)
     const left: (readonly SimTx[])[] = []
@@ -284,16 +284,16 @@ export class SimChain {
     return left.reverse().flat()
   }
 
-  /** @returns the transactions without the coinbase. */
+  /** Disconnects the tip. @returns its transactions without the coinbase. */
   #disconnectTip(): readonly SimTx[] {
     const block = this.#active.pop()
-    if (block?.parent === undefined) throw new RangeError('genesis cannot be taken off')
+    if (block?.parent === undefined) throw new RangeError('genesis cannot be disconnected')
     const { txs, spent } = this.read(block)
     const inputs = txs.slice(1).flatMap((tx) => tx.inputs)
     const coins = spent.map((each, at) => {
       const input = inputs[at]
-      if (input === undefined) throw new Error('there is more undo data than there are inputs')
-      // Not as it is: a view would keep the block's whole undo data in memory.
+      if (input === undefined) throw new Error('more undo data than inputs')
+      // A copy: a view would keep the undo data of the whole block in memory.
       const script = this.keyring.keep(each.script)
       return new Coin(input.prevTxid, input.prevVout, each.value, script, each.height, each.coinbase)
     })
@@ -314,7 +314,7 @@ export class SimChain {
   }
 }
 
-/** A chain with its first blocks: a number of empty ones (coinbase only), or as specified. */
+/** Makes a chain with its first blocks: a number of empty ones (coinbase only), or as specified. */
 export function buildChain(
   options: ChainOptions & { readonly blocks?: number | readonly BlockSpec[] } = {},
 ): SimChain {
@@ -325,28 +325,28 @@ export function buildChain(
   return chain
 }
 
-/** A branch that nobody sees until it is activated. */
+/** A branch that is not visible until it is activated. */
 export class Branch {
   constructor(
     readonly chain: SimChain,
     public tip: SimBlock,
   ) {}
 
-  /** Mines blocks on the branch without making it the best chain (all in one call is quickest). @returns the last one. */
+  /** Mines blocks on the branch without making it the best chain; one call for all is fastest. @returns the last block. */
   mine(...specs: readonly BlockSpec[]): SimBlock {
     const mined = this.chain.extend(this.tip, specs.length === 0 ? [{}] : specs, false)
     this.tip = mined.at(-1) ?? this.tip
     return this.tip
   }
 
-  /** The branch becomes the best chain. */
+  /** Makes the branch the best chain. @returns its tip. */
   activate(): SimBlock {
     this.chain.setTip(this.tip.hash)
     return this.tip
   }
 }
 
-/** A branch that begins after the block of that height on the best chain, or after any block given. */
+/** Returns a branch that begins after the block at a height of the best chain, or after a given block. */
 export function forkAt(chain: SimChain, at: number | SimBlock): Branch {
   const block = typeof at === 'number' ? chain.at(at) : at
   if (block === undefined) throw new RangeError(`the best chain ends at ${String(chain.tip.height)}`)

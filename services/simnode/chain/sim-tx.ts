@@ -1,12 +1,12 @@
 import { sha256d, reverseHex } from '../../../pipelines/chain/hash.js'
 import { serializeTx, type Tx, type TxParts } from '../../../pipelines/chain/transaction.js'
 
-/** A transaction with its whole serialisation. */
+/** A transaction with its serialisation. */
 export type SimTx = Tx & { readonly raw: Buffer }
 
 export const NO_TXID = '0'.repeat(64)
 
-/** Serialises the parts and works out the identities and sizes. */
+/** Serialises a transaction and computes its ids and sizes. */
 export function sealTx({ version, locktime, inputs, outputs }: TxParts): SimTx {
   const parts = { version, locktime, inputs, outputs }
   const hasWitness = inputs.some((input) => input.witness.length > 0)

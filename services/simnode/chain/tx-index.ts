@@ -1,14 +1,14 @@
 /**
- * Finds the blocks, of all branches, that hold a transaction. It keeps 32 bits of each id, so a lookup returns candidates, which
- * the caller compares with the blocks themselves.
+ * Index from transactions to the blocks, of all branches, that contain them. It stores 32 bits of each txid, so a lookup returns
+ * candidates, which the caller verifies in the blocks.
  */
 export class TxIndex {
-  /** Numbers of blocks by mark; most marks have one. */
+  /** Numbers of blocks by mark (the first 32 bits of a txid); most marks have one. */
   readonly #found = new Map<number, number | readonly number[]>()
-  /** How many blocks it has the transactions of. */
+  /** The number of blocks whose transactions were added. */
   blocks = 0
 
-  /** Adds the transactions of the next block: blocks come in the order of their numbers. */
+  /** Adds the transactions of the next block. Blocks must be added in the order of their numbers. */
   add(txids: readonly string[]): void {
     for (const txid of txids) this.put(markOf(txid), this.blocks)
     this.blocks++
@@ -19,12 +19,12 @@ export class TxIndex {
     this.#found.set(mark, known === undefined ? block : [known, block].flat())
   }
 
-  /** Returns the numbers of the blocks that may hold the transaction. */
+  /** Returns the numbers of the blocks that may contain the transaction. */
   candidates(txid: string): readonly number[] {
     return [this.#found.get(markOf(txid)) ?? []].flat()
   }
 
-  /** Yields all that was put. */
+  /** Yields all entries. */
   *entries(): Generator<readonly [mark: number, block: number]> {
     for (const [mark, found] of this.#found) for (const block of [found].flat()) yield [mark, block]
   }

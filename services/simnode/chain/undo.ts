@@ -1,7 +1,7 @@
 import { ByteReader, ByteWriter } from '../../../pipelines/chain/bytes.js'
 import type { Coin } from './coin-set.js'
 
-/** What an input spent, as getblock tells it. */
+/** The output that an input spent, as getblock returns it. */
 export interface Spent {
   readonly value: bigint
   readonly script: Buffer
@@ -9,7 +9,7 @@ export interface Spent {
   readonly coinbase: boolean
 }
 
-/** The coins that a block's inputs spent, in the order of the inputs. */
+/** Serialises the coins that the inputs of a block spent, in the order of the inputs. */
 export function encodeUndo(spent: readonly Coin[]): Buffer {
   const writer = new ByteWriter()
   for (const coin of spent) writeCoin(writer, coin)
@@ -23,7 +23,7 @@ export function decodeUndo(bytes: Buffer): Spent[] {
   return spent
 }
 
-/** Writes (height × 2 + coinbase), value and script. */
+/** Writes height × 2 + coinbase (as compactSize), value and script. */
 export function writeCoin(writer: ByteWriter, { height = 0, coinbase, value, script }: Coin): void {
   writer
     .compactSize(height * 2 + Number(coinbase))

@@ -5,36 +5,36 @@ import { addOutputs } from '../chain/block-draft.js'
 import { type Coin, CoinSet, outpoint } from '../chain/coin-set.js'
 import type { SimTx } from '../chain/sim-tx.js'
 
-export interface PoolEntry {
+export interface MempoolEntry {
   readonly tx: SimTx
   readonly weight: number
   readonly vsize: number
-  /** What it spends, in the order of its inputs. */
+  /** The coins that it spends, in the order of its inputs. */
   readonly spends: readonly Coin[]
   readonly fee: bigint
-  /** Unix seconds on the chain's clock. */
+  /** Time of entry by the clock of the chain, Unix seconds. */
   readonly time: number
-  /** The tip's height when it entered. */
+  /** Height of the tip when it entered. */
   readonly height: number
-  /** Pool transactions whose outputs it spends. */
-  readonly parents: Set<PoolEntry>
-  /** Pool transactions that spend its outputs. */
-  readonly children: Set<PoolEntry>
-  /** Counts up with every arrival. */
+  /** The unconfirmed transactions whose outputs it spends. */
+  readonly parents: Set<MempoolEntry>
+  /** The unconfirmed transactions that spend its outputs. */
+  readonly children: Set<MempoolEntry>
+  /** Number of its arrival. */
   readonly order: number
 }
 
-/** The unconfirmed transactions: each spends unspent outputs of the chain or of another one, and no two spend the same. */
+/** The unconfirmed transactions. Each spends unspent outputs of the chain or of other unconfirmed transactions, and no two spend the same output. */
 export class Mempool {
-  readonly #entries = new Map<string, PoolEntry>()
-  readonly #spenders = new Map<string, PoolEntry>()
+  readonly #entries = new Map<string, MempoolEntry>()
+  readonly #spenders = new Map<string, MempoolEntry>()
   /** Unspent outputs of mempool transactions. */
   readonly coins = new CoinSet()
   #time = 0
   #height = 0
   #arrivals = 0
 
-  /** @param chainCoins the unspent outputs of the chain's tip. */
+  /** @param chainCoins the unspent outputs at the tip of the chain. */
   constructor(
     private readonly chainCoins: CoinSet,
     private readonly network: Network,
@@ -44,16 +44,16 @@ export class Mempool {
     return this.#entries.size
   }
 
-  /** In the order in which they came. */
-  entries(): IterableIterator<PoolEntry> {
+  /** Returns the entries in the order of their arrival. */
+  entries(): IterableIterator<MempoolEntry> {
     return this.#entries.values()
   }
 
-  get(txid: string): PoolEntry | undefined {
+  get(txid: string): MempoolEntry | undefined {
     return this.#entries.get(txid)
   }
 
-  /** Time and height that the next ones to enter get. */
+  /** Sets time and height for the next transactions that enter. */
   setClock(time: number, height: number): void {
     this.#time = time
     this.#height = height
@@ -63,10 +63,10 @@ export class Mempool {
     return this.#spenders.has(outpoint(coin.txid, coin.vout))
   }
 
-  /** Takes a transaction in; undefined, and no change, if an input is not there, or spent by another mempool transaction. */
-  accept(tx: SimTx): PoolEntry | undefined {
+  /** Adds a transaction. @returns undefined, without a change, if an input does not exist or another unconfirmed transaction spends it. */
+  accept(tx: SimTx): MempoolEntry | undefined {
     if (this.#entries.has(tx.txid)) return undefined
-    const parents = new Set<PoolEntry>()
+    const parents = new Set<MempoolEntry>()
     const spends: Coin[] = []
     for (const { prevTxid, prevVout } of tx.inputs) {
       const parent = this.#entries.get(prevTxid)
@@ -79,7 +79,7 @@ export class Mempool {
     const fee = sumOf(spends) - sumOf(tx.outputs)
     if (fee < 0n) return undefined
     const weight = weightOf(tx, this.network)
-    const entry: PoolEntry = {
+    const entry: MempoolEntry = {
       tx,
       weight,
       vsize: vsizeOf(weight, this.network),
@@ -95,27 +95,27 @@ export class Mempool {
     return entry
   }
 
-  /** Takes a transaction out with all that spend from it. @returns them, children last. */
-  drop(entry: PoolEntry): PoolEntry[] {
+  /** Removes a transaction with its descendants. @returns the removed entries, children last. */
+  drop(entry: MempoolEntry): MempoolEntry[] {
     const gone = [...this.withDescendants(entry)]
     for (const each of gone.toReversed()) this.#unlink(each)
     return gone
   }
 
-  /** The transaction and all mempool transactions that build on it, parents before children. */
-  withDescendants(entry: PoolEntry): ReadonlySet<PoolEntry> {
+  /** Returns the transaction and its unconfirmed descendants, parents before children. */
+  withDescendants(entry: MempoolEntry): ReadonlySet<MempoolEntry> {
     return closure(entry, (each) => each.children)
   }
 
-  /** The transaction and all mempool transactions that it builds on, parents before children. */
-  withAncestors(entry: PoolEntry): ReadonlySet<PoolEntry> {
+  /** Returns the transaction and its unconfirmed ancestors, parents before children. */
+  withAncestors(entry: MempoolEntry): ReadonlySet<MempoolEntry> {
     return closure(entry, (each) => each.parents)
   }
 
-  /** Up to `count` transactions for a block, the best paying first, but never a child before its parents. */
+  /** Returns up to `count` transactions for a block, the highest fee rates first, but never a child before its parents. */
   best(count: number): SimTx[] {
     const byRate = [...this.#entries.values()].sort((a, b) => rateOf(b) - rateOf(a))
-    const chosen = new Set<PoolEntry>()
+    const chosen = new Set<MempoolEntry>()
     for (const entry of byRate) {
       if (chosen.size >= count) break
       if (chosen.has(entry)) continue
@@ -127,8 +127,9 @@ export class Mempool {
   }
 
   /**
-   * After the chain has moved: everything is tried again, the transactions of blocks that left first, then what was here.
-   * What the new chain holds, or conflicts with, no longer finds its inputs and falls out.
+   * Updates the mempool after a change of the chain: adds all transactions again, those of disconnected blocks first, then the
+   * previous entries. Those that the new chain contains or conflicts with no longer find their inputs and are dropped.
+   * @param returning the transactions of the disconnected blocks.
    */
   rebuild(returning: readonly SimTx[]): void {
     const before = [...this.#entries.values()]
@@ -146,7 +147,7 @@ export class Mempool {
     for (const entry of [...this.#entries.values()].reverse()) this.#unlink(entry)
   }
 
-  #link(entry: PoolEntry): void {
+  #link(entry: MempoolEntry): void {
     this.#entries.set(entry.tx.txid, entry)
     for (const { prevTxid, prevVout } of entry.tx.inputs) {
       this.#spenders.set(outpoint(prevTxid, prevVout), entry)
@@ -156,7 +157,7 @@ export class Mempool {
     addOutputs(this.coins, entry.tx, undefined)
   }
 
-  #unlink(entry: PoolEntry): void {
+  #unlink(entry: MempoolEntry): void {
     entry.tx.outputs.forEach((_, vout) => this.coins.remove(entry.tx.txid, vout))
     for (const coin of entry.spends) {
       this.#spenders.delete(outpoint(coin.txid, coin.vout))
@@ -167,17 +168,17 @@ export class Mempool {
   }
 }
 
-/** Base units a vbyte. */
-export function rateOf(entry: PoolEntry): number {
+/** Returns the fee rate in base units per vbyte. */
+export function rateOf(entry: MempoolEntry): number {
   return Number(entry.fee) / entry.vsize
 }
 
-/** Everything reached from an entry, in the order of arrival: parents come before their children. */
+/** Returns all entries that are reachable from an entry, in the order of their arrival: parents before their children. */
 function closure(
-  entry: PoolEntry,
-  next: (entry: PoolEntry) => ReadonlySet<PoolEntry>,
-): ReadonlySet<PoolEntry> {
-  const reached = new Set<PoolEntry>()
+  entry: MempoolEntry,
+  next: (entry: MempoolEntry) => ReadonlySet<MempoolEntry>,
+): ReadonlySet<MempoolEntry> {
+  const reached = new Set<MempoolEntry>()
   const stack = [entry]
   for (let each = stack.pop(); each !== undefined; each = stack.pop()) {
     if (reached.has(each)) continue

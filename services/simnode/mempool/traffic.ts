@@ -7,27 +7,27 @@ import type { Random } from '../random.js'
 import { sealTx, type SimTx } from '../chain/sim-tx.js'
 import { inscription, unlock, type Unlocking } from '../wallet/unlock.js'
 
-/** What traffic may spend. */
+/** The coins that new transactions may spend. */
 export interface Spendable {
-  /** Confirmed coins (or those of the block being made). */
+  /** Confirmed coins, including those of the block that is being mined. */
   readonly coins: CoinSet
-  /** Unspent outputs of mempool transactions. */
+  /** Unspent outputs of unconfirmed transactions. */
   readonly unconfirmed?: CoinSet
-  /** Whether a coin is left alone, because a mempool transaction spends it. */
+  /** Returns whether an unconfirmed transaction spends the coin already. */
   isTaken?(coin: Coin): boolean
-  /** Of the block that would hold the transaction. */
+  /** Height of the block that would contain the transaction. */
   readonly height: number
 }
 
-/** Younger coinbases are left alone. Less than the 100 of real nodes, so that short chains have transactions. */
+/** Confirmations before a coinbase is spent. Less than the 100 of real nodes, so that short chains have transactions. */
 const MATURITY = 10
-/** Of these blocks, three in four coinbases are kept for the first whales to gather. */
+/** The blocks of which three in four coinbases are reserved for the first whale transactions. */
 const TREASURY = { from: 100, to: 1200 }
-/** Unspent outputs in the long run: above it traffic gathers more than it scatters. */
+/** The number of unspent outputs in the long run: above it, transactions consolidate more than they split. */
 const COIN_TARGET = 100_000
 const MAX_OWNERS = 50_000
 const DUST = 1000n
-/** Many coins are too small to pay for many bytes. */
+/** Attempts to find a coin for a bulky transaction: many coins are too small to pay for it. */
 const BULKY_TRIES = 200
 const PRESENCE = [
   'sent with love',
@@ -36,20 +36,20 @@ const PRESENCE = [
   '{"p":"sim-20","op":"mint","amt":"7"}',
 ]
 
-/** Makes transactions as the people of a chain do. All choices come from the random numbers given. */
+/** Creates transactions like those of the users of a chain. All choices depend on the random numbers given. */
 export class Traffic {
   constructor(
     readonly keyring: Keyring,
-    /** New ones. */
+    /** New owners per block. */
     readonly ownersPerBlock: number,
   ) {}
 
-  /** Makes itself known to the owners whom a chain of this height has paid: after reading a chain from disk. */
+  /** Creates the owners that a chain of this height has paid; needed after reading a chain from disk. */
   meet(height: number): void {
     this.keyring.find(Buffer.alloc(0), SHOWCASE + this.#population(height))
   }
 
-  /** The next transaction, or undefined where there is nothing (or too little) to spend. */
+  /** Returns the next transaction, or undefined if there is nothing (or too little) to spend. */
   next(from: Spendable, random: Random): SimTx | undefined {
     for (let tries = 0; tries < 4; tries++) {
       const tx = this.#attempt(from, random)
@@ -58,12 +58,12 @@ export class Traffic {
     return undefined
   }
 
-  /** Spends what `coins` are, at a rate in base units a vbyte: for replacements and conflicts. */
+  /** Returns a transaction that spends `coins`, for replacements and conflicts. @param rate base units per vbyte. */
   respend(coins: readonly Coin[], rate: number, height: number, random: Random): SimTx | undefined {
     return this.#compose(coins, this.#scripts(1, height, random), [], rate, random)
   }
 
-  /** Moves more than 1,000 coins: a whale's coin as it is, or the treasury's coins gathered into one. */
+  /** Returns a transaction that moves more than 1,000 coins: a single large output, or several reserved coinbases. */
   whale(from: Spendable, random: Random): SimTx | undefined {
     const whale = [...from.coins.whales].filter((coin) => this.#mayWhale(coin, from))
     if (whale.length > 0) {
@@ -86,7 +86,7 @@ export class Traffic {
     return undefined
   }
 
-  /** A transaction of at least `bytes`, and of less than `weight`: an inscription where a taproot coin is at hand, else data outputs. */
+  /** Returns a transaction of at least `bytes` and of less than `weight`: an inscription if the coin is a taproot output, otherwise data outputs. */
   bulky(from: Spendable, bytes: number, weight: number, random: Random): SimTx | undefined {
     for (let tries = 0; tries < BULKY_TRIES; tries++) {
       const coin = this.#draw(from, random, [])
@@ -97,7 +97,7 @@ export class Traffic {
   }
 
   #stuffed(coin: Coin, bytes: number, random: Random): SimTx | undefined {
-    // A data output's byte costs as much as many of an inscription's, more than most coins are worth.
+    // A byte of a data output costs as much as several of an inscription, more than most coins are worth.
     const least = BigInt(bytes) * 2n + DUST
     if (this.keyring.find(coin.script, 0)?.kind === 'p2tr') {
       if (coin.value < least / BigInt(this.keyring.network.witnessScale)) return undefined
@@ -129,7 +129,7 @@ export class Traffic {
     return this.#compose(inputs, [...scripts, ...change], data, rate, random)
   }
 
-  /** One coin mostly; more the more coins there are; now and then a consolidation of many. */
+  /** Returns the coins to spend: mostly one, more if there are many coins, in some cases many for a consolidation. */
   #inputs(from: Spendable, random: Random): Coin[] {
     const crowd = Math.min(1.5, from.coins.size / COIN_TARGET)
     const many = random.chance(0.02)
@@ -163,7 +163,7 @@ export class Traffic {
     return ripe && from.isTaken?.(coin) !== true
   }
 
-  /** Scripts of owners: one in two (`rich`) or fifty (`cheap`) a showcase owner, else by popularity. */
+  /** Returns scripts to pay: of showcase owners with a probability of 0.4 (`rich`) or 0.004 (`cheap`), otherwise by popularity. */
   #scripts(count: number, height: number, random: Random): Buffer[] {
     const population = this.#population(height)
     const showcase = this.keyring.mix === 'rich' ? 0.4 : 0.004
@@ -192,7 +192,7 @@ export class Traffic {
   }
 }
 
-/** Shares what the coins are worth among the scripts, less the fee; undefined where it is too little. */
+/** Distributes the value of the coins, less the fee, among the scripts; returns undefined if it is too little. */
 function fund(
   network: Network,
   coins: readonly Coin[],
@@ -232,7 +232,7 @@ function isTreasury(coin: Coin): boolean {
   )
 }
 
-/** Base units a vbyte: mostly low, now and then above a hundred; never below the relay minimum of 1. */
+/** Returns a fee rate in base units per vbyte: mostly low, in some cases above 100, never below the relay minimum of 1. */
 function feeRate(random: Random): number {
   const place = random.fraction()
   return 1.02 + 160 * place ** 5 + 3 * random.fraction()

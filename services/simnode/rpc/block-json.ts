@@ -8,7 +8,7 @@ import type { BlockContent, SimChain } from '../chain/sim-chain.js'
 import type { SimTx } from '../chain/sim-tx.js'
 import type { Spent } from '../chain/undo.js'
 
-/** Coins as the node prints them: 8 decimals. */
+/** Formats an amount as the node does: coins with 8 decimals. */
 export function coins(value: bigint): string {
   const digits = value.toString().padStart(9, '0')
   return `${digits.slice(0, -8)}.${digits.slice(-8)}`
@@ -16,14 +16,14 @@ export function coins(value: bigint): string {
 
 export const DIFFICULTY = difficultyOf(BITS)
 
-/** Which parts of a transaction a reply tells. */
+/** The optional parts of a transaction in a reply. */
 export interface TxView {
-  /** What its inputs spent, in their order; undefined where the node does not say (mempool, verbosity 1). */
+  /** The outputs that its inputs spent, in order; undefined if the node does not return them (mempool, verbosity 1). */
   readonly spent?: readonly Spent[] | undefined
   readonly withPrevouts?: boolean
 }
 
-/** The node's JSON of transactions, as getblock and getrawtransaction have it, without the closing brace. */
+/** Returns the JSON of a transaction, as in getblock and getrawtransaction, without the closing brace. */
 export function openTxJson(
   tx: SimTx,
   scripts: ScriptJson,
@@ -49,7 +49,7 @@ export function openTxJson(
       `{"value":${coins(output.value)},"n":${String(n)},"scriptPubKey":${scripts.scriptPubKey(output.script)}}`,
   )
   const weight = String(weightOf(tx, scripts.network))
-  // The node really prints the weight as vsize here; only getrawmempool has it right.
+  // The real node also returns the weight as vsize here; only getrawmempool returns the correct vsize.
   return (
     `{"txid":"${tx.txid}","hash":"${tx.wtxid}","version":${String(tx.version)},"size":${String(tx.size)},` +
     `"vsize":${weight},"weight":${weight},"locktime":${String(tx.locktime)},` +
@@ -57,7 +57,7 @@ export function openTxJson(
   )
 }
 
-/** getblock at verbosity 1 (ids), 2 (transactions) or 3 (with what they spend). */
+/** Returns the result of getblock at verbosity 1 (ids), 2 (transactions) or 3 (with the outputs that they spend). */
 export function blockJson(
   chain: SimChain,
   block: SimBlock,
@@ -74,7 +74,7 @@ export function blockJson(
   )
 }
 
-/** getblockheader's object without the closing brace. */
+/** Returns the result of getblockheader without the closing brace. */
 export function openHeaderJson(chain: SimChain, block: SimBlock, header: Buffer): string {
   const active = chain.isActive(block)
   const next = active ? chain.at(block.height + 1) : undefined
@@ -95,7 +95,7 @@ export function chainwork(block: SimBlock): string {
   return block.chainwork.toString(16).padStart(64, '0')
 }
 
-/** What the inputs of the transaction at `index` spent. */
+/** Returns the outputs that the inputs of the transaction at `index` spent. */
 export function spentBy({ txs, spent }: BlockContent, index: number): readonly Spent[] {
   let start = 0
   for (const tx of txs.slice(1, index)) start += tx.inputs.length

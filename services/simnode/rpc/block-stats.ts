@@ -4,7 +4,7 @@ import { weightOf } from '../../../pipelines/chain/transaction.js'
 import type { SimBlock } from '../chain/sim-block.js'
 import type { SimChain } from '../chain/sim-chain.js'
 
-/** The part of getblockstats that counts and sums. As in the node, sums leave the coinbase out, `txs` and `outs` do not. */
+/** Returns the counts and sums of getblockstats. As in Bitcoin Core, sums exclude the coinbase, `txs` and `outs` include it. */
 export function blockStatsJson(chain: SimChain, block: SimBlock): string {
   const { network } = chain
   const { txs, spent } = chain.read(block)

@@ -1,17 +1,17 @@
 import { coins } from './block-json.js'
-import type { Mempool, PoolEntry } from '../mempool/mempool.js'
+import type { Mempool, MempoolEntry } from '../mempool/mempool.js'
 
-/** getrawmempool without detail. */
+/** Returns the result of getrawmempool without details. */
 export function mempoolIdsJson(mempool: Mempool): string {
   return `[${[...mempool.entries()].map((entry) => `"${entry.tx.txid}"`).join(',')}]`
 }
 
-/** getrawmempool with detail. */
+/** Returns the result of getrawmempool with details. */
 export function mempoolJson(mempool: Mempool): string {
   return `{${[...mempool.entries()].map((entry) => `"${entry.tx.txid}":${entryJson(mempool, entry)}`).join(',')}}`
 }
 
-export function entryJson(mempool: Mempool, entry: PoolEntry): string {
+export function entryJson(mempool: Mempool, entry: MempoolEntry): string {
   const { tx, weight, vsize, fee } = entry
   const ancestors = sumOf(mempool.withAncestors(entry))
   const descendants = sumOf(mempool.withDescendants(entry))
@@ -25,7 +25,7 @@ export function entryJson(mempool: Mempool, entry: PoolEntry): string {
   )
 }
 
-/** getmempoolinfo. */
+/** Returns the result of getmempoolinfo. */
 export function mempoolInfoJson(mempool: Mempool): string {
   const { count, vsize, fee } = sumOf(mempool.entries())
   return (
@@ -35,11 +35,11 @@ export function mempoolInfoJson(mempool: Mempool): string {
   )
 }
 
-function idsJson(entries: Iterable<PoolEntry>): string {
+function idsJson(entries: Iterable<MempoolEntry>): string {
   return JSON.stringify([...entries].map((entry) => entry.tx.txid))
 }
 
-function sumOf(entries: Iterable<PoolEntry>): { count: number; vsize: number; fee: bigint } {
+function sumOf(entries: Iterable<MempoolEntry>): { count: number; vsize: number; fee: bigint } {
   let count = 0
   let vsize = 0
   let fee = 0n

@@ -19,7 +19,7 @@ import type { Simulation } from '../simulation.js'
 
 type Method = (params: Params) => string
 
-/** The node's methods over a simulation. Every reply is JSON text, ready to send. */
+/** The RPC methods of the node, on a simulation. Every result is JSON text. */
 export class Rpc {
   readonly #methods: ReadonlyMap<string, Method>
   readonly #scripts: ScriptJson
@@ -39,7 +39,7 @@ export class Rpc {
         'getrawmempool',
         ([verbose]) => (verbose === true ? mempoolJson(this.#mempool) : mempoolIdsJson(this.#mempool)),
       ],
-      ['getmempoolentry', ([txid]) => this.#poolEntry(txid)],
+      ['getmempoolentry', ([txid]) => this.#mempoolEntry(txid)],
       ['getmempoolinfo', () => mempoolInfoJson(this.#mempool)],
       ['getrawtransaction', (params) => this.#transaction(params)],
       ['gettxout', (params) => this.#txOut(params)],
@@ -54,7 +54,7 @@ export class Rpc {
     ])
   }
 
-  /** @returns the result as JSON; throws RpcError. */
+  /** Calls a method. @returns the result as JSON. @throws RpcError */
   call(method: string, params: Params): string {
     const found = this.#methods.get(method)
     if (found === undefined) throw new RpcError(METHOD_NOT_FOUND, 'Method not found')
@@ -109,7 +109,7 @@ export class Rpc {
     return blockJson(this.#chain, block, level === 1 ? 1 : level === 2 ? 2 : 3, this.#scripts)
   }
 
-  /** The active tip, and the last block of every branch that lost. */
+  /** Returns the active tip and the last block of every other branch. */
   #chainTips(): string {
     const tips = this.#chain.leaves().map(({ block, branchLength }) => {
       const status = block === this.#chain.tip ? 'active' : 'valid-fork'
@@ -118,7 +118,7 @@ export class Rpc {
     return `[${tips.join(',')}]`
   }
 
-  #poolEntry(txid: unknown): string {
+  #mempoolEntry(txid: unknown): string {
     const entry = typeof txid === 'string' ? this.#mempool.get(txid) : undefined
     if (entry === undefined) throw new RpcError(NOT_FOUND, 'Transaction not in mempool')
     return entryJson(this.#mempool, entry)
@@ -198,7 +198,7 @@ export class Rpc {
     )
   }
 
-  /** Work of the last blocks over the time between the earliest and the latest of them and the one before. */
+  /** Returns the work of the last blocks, divided by the time between the earliest and the latest of them and their parent. */
   #hashRate([window = 120, height = -1]: Params): string {
     const tip = Number(height) < 0 ? this.#chain.tip : this.#blockAt(height)
     const count = Number(window) <= 0 ? tip.height : Math.min(Number(window), tip.height)

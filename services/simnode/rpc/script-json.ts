@@ -3,7 +3,7 @@ import { addressOf } from '../../../pipelines/chain/address.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
 import { opcodes, readScript, scriptType } from '../../../pipelines/chain/script.js'
 
-/** Opcodes that simulated scripts hold; what is not here prints as OP_UNKNOWN, as in the node. */
+/** The names of the opcodes in simulated scripts. All others are OP_UNKNOWN, as in the node. */
 const NAMES: Readonly<Record<number, string>> = {
   0x00: '0',
   0x4f: '-1',
@@ -27,12 +27,12 @@ const NAMES: Readonly<Record<number, string>> = {
   0xba: 'OP_CHECKSIGADD',
 }
 
-/** How many scripts' JSON is kept. */
+/** The maximum number of scripts whose JSON is cached. */
 const KEPT = 60_000
 
-/** The node's JSON of scripts, of one network, remembered: an address costs more to print than the rest of an output. */
+/** JSON of scripts on one network, with a cache: encoding an address costs more than the rest of an output. */
 export class ScriptJson {
-  /** By their bytes as latin1. */
+  /** JSON by the bytes of the script as latin1. */
   readonly #kept = new LRUCache<string, string>({
     max: KEPT,
     memoMethod: (script) => this.#scriptPubKey(Buffer.from(script, 'latin1')),
@@ -47,12 +47,12 @@ export class ScriptJson {
     this.#names = { ...NAMES, ...Object.fromEntries(names) }
   }
 
-  /** The value of a `scriptPubKey` key. */
+  /** Returns the value of a `scriptPubKey` key. */
   scriptPubKey(script: Buffer): string {
     return this.#kept.memo(script.toString('latin1'))
   }
 
-  /** The descriptor that the node infers for a script. */
+  /** Returns the descriptor that the node infers for a script. */
   descriptor(script: Buffer): string {
     const type = scriptType(script, this.network)
     const hex = script.toString('hex')
@@ -78,7 +78,7 @@ export class ScriptJson {
     return `{"asm":"${this.asm(script)}","desc":"${this.descriptor(script)}","hex":"${hex}"${printed},"type":"${name}"}`
   }
 
-  /** A script as the node writes it out; of pushes in a scriptSig that look like ECDSA signatures it names the sighash type. */
+  /** Returns the assembly of a script. In a scriptSig, pushes that look like ECDSA signatures are shown with their sighash type. */
   asm(script: Buffer, inScriptSig = false): string {
     const words: string[] = []
     for (const instruction of opcodes(script)) {
@@ -108,7 +108,7 @@ function isEcSignature(data: Buffer): boolean {
   return data.length >= 9 && data.length <= 73 && data[0] === 0x30 && data[1] === data.length - 3
 }
 
-/** Little endian with the sign in the top bit. */
+/** Returns the number that a push encodes: little endian, with the sign in the top bit. */
 function scriptNumber(data: Buffer): number {
   let value = 0
   for (const [at, byte] of data.entries()) value += (at === data.length - 1 ? byte & 0x7f : byte) * 256 ** at
@@ -120,7 +120,7 @@ const INPUT_CHARSET =
 const CHECKSUM_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 const GENERATOR = [0xf5dee51989n, 0xa9fdca3312n, 0x1bab10e32dn, 0x3706b1677an, 0x644d626ffdn] as const
 
-/** The descriptor with its checksum (BIP 380). */
+/** Returns the descriptor with its checksum (BIP 380). */
 export function withChecksum(descriptor: string): string {
   let checksum = 1n
   let group = 0

@@ -14,15 +14,15 @@ export interface RpcServerOptions {
   readonly port?: number | undefined
   readonly callMethod: CallMethod
   readonly faults: Faults
-  /** How long the node's read of a block takes, in milliseconds. */
+  /** The time that the node takes to read a block, in milliseconds. */
   readonly blockMs?: number | undefined
-  /** Answers what is not JSON-RPC: a JSON text, or undefined for 404. */
+  /** Answers a request that is not JSON-RPC with JSON, or with undefined for 404. */
   readonly control: (method: string, url: URL) => string | undefined
 }
 
 const QUEUE_FULL: Answer = { status: 503, body: 'Work queue depth exceeded' }
 
-/** Serves the node's methods with four workers and a queue, as Bitcoin Core does, and `/control/…` beside them. */
+/** Serves the methods of the node with four workers and a queue, as Bitcoin Core does, and `/control/…`. */
 export function serveMethods(options: RpcServerOptions): Promise<NodeServer> {
   const { port, callMethod, faults, blockMs = 0, control } = options
   const workers = new Workers()
@@ -55,7 +55,7 @@ export function serveMethods(options: RpcServerOptions): Promise<NodeServer> {
   })
 }
 
-/** Every read of a block from disk costs; with ids only (verbosity 1) it costs a 25th. */
+/** Returns the delay for the blocks that a request reads, in milliseconds. With ids only (verbosity 1) it is a 25th. */
 function costOf({ calls }: RpcRequest, blockMs: number): number {
   const costs = calls.map(({ method, params }) => {
     if (method === 'getblockstats') return blockMs

@@ -1,4 +1,4 @@
-/** Runs so many tasks at a time and lets so many wait, as the node's RPC threads (4) and work queue (16) do. */
+/** Limits the number of running and waiting tasks, like the RPC threads (4) and the work queue (16) of Bitcoin Core. */
 export class Workers {
   readonly #waiting: (() => void)[] = []
   #busy = 0
@@ -8,11 +8,11 @@ export class Workers {
     private readonly depth = 16,
   ) {}
 
-  /** @returns what the task returns; undefined where as many wait as may. */
+  /** Runs a task as soon as a thread is free. @returns its result, undefined if the queue is full. */
   async run<T>(task: () => Promise<T> | T): Promise<T | undefined> {
     if (this.#busy < this.threads) this.#busy++
     else if (this.#waiting.length >= this.depth) return undefined
-    // The one who leaves hands its thread over, so the count stays.
+    // A finished task passes its thread to the next one, so the count does not change.
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     try {
       return await task()

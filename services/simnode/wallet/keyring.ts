@@ -3,7 +3,7 @@ import { hash160, sha256 } from '../../../pipelines/chain/hash.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
 import { Random } from '../random.js'
 
-/** How an owner is paid and how it spends; some share a script type and differ in what their spends reveal. */
+/** The kinds of owners. Some have the same script type and differ in what their spends reveal. */
 export const OWNER_KINDS = [
   'p2wpkh',
   'p2pkh',
@@ -29,22 +29,22 @@ export type OwnerKind = (typeof OWNER_KINDS)[number]
 export interface Owner {
   readonly kind: OwnerKind
   readonly index: number
-  /** The scriptPubKey that pays it. */
+  /** The scriptPubKey that pays the owner. */
   readonly script: Buffer
 }
 
-/** What a spend reveals: the inside of a hash, the key behind an address. */
+/** The data that a spend reveals: the preimage of a script hash, or the key of an address. */
 export interface OwnerSecrets {
   readonly keys: readonly Buffer[]
-  /** Redeem script, witness script or leaf; empty where there is none. */
+  /** Redeem script, witness script or leaf; empty if there is none. */
   readonly inner: Buffer
 }
 
 const DILITHIUM_KEY = 1312
-/** On a chain without Dilithium it stands for its opcodes: the scripts of such owners are nonstandard there. */
+/** Replaces the Dilithium opcodes on a chain without them, where the scripts of such owners are nonstandard. */
 const INVALID_OPCODE = 0xff
 
-/** Shares of the kinds among ordinary owners, in thousandths; the exotic ones are met among the showcase owners. */
+/** Shares of the kinds among ordinary owners, in thousandths. The other kinds exist only among the showcase owners. */
 const COMMON: Readonly<
   Record<'rich' | 'cheap', readonly { readonly kind: OwnerKind; readonly share: number }[]>
 > = {
@@ -70,14 +70,14 @@ const COMMON: Readonly<
 
 export type Mix = 'rich' | 'cheap'
 
-/** How many owners of every kind the showcase has: the first indexes, kind by kind. */
+/** The number of showcase owners of each kind. They have the first indexes. */
 const SHOWCASE_EACH = 3
 export const SHOWCASE = OWNER_KINDS.length * SHOWCASE_EACH
 
-/** The indexes from here on are of owners that are asked for by kind. */
+/** The first index of the owners that are requested by kind. */
 const TEST_OWNERS = 1_000_000_000
 
-/** All owners of a simulated chain: keys and scripts follow from seed and index, so nothing needs to be kept. */
+/** All owners of a simulated chain. Keys and scripts are derived from seed and index, so nothing needs to be stored. */
 export class Keyring {
   readonly #owners: (Owner | undefined)[] = []
   readonly #byScript = new Map<string, Owner>()
@@ -89,7 +89,7 @@ export class Keyring {
     readonly network: Network,
   ) {}
 
-  /** The owner with that index; below SHOWCASE the kind goes round, above it is by share. */
+  /** Returns the owner with an index. Below SHOWCASE the kinds alternate, above they follow the shares. */
   owner(index: number): Owner {
     const present = this.#owners[index]
     if (present !== undefined) return present
@@ -101,25 +101,25 @@ export class Keyring {
     return this.#make(kind, index)
   }
 
-  /** The n-th (from 0) owner of a kind, one of its own for tests: not among those that traffic pays by share. */
+  /** Returns the n-th owner (from 0) of a kind: a showcase owner for the first few, then one that traffic never pays. */
   ownerOf(kind: OwnerKind, n = 0): Owner {
     if (n < SHOWCASE_EACH) return this.owner(OWNER_KINDS.indexOf(kind) + n * OWNER_KINDS.length)
     const index = TEST_OWNERS + n * OWNER_KINDS.length + OWNER_KINDS.indexOf(kind)
     return this.#make(kind, index)
   }
 
-  /** Whose script this is, among the first `population` owners and those asked for by kind. */
+  /** Returns the owner of a script, among the first `population` owners and those that were requested by kind. */
   find(script: Buffer, population: number): Owner | undefined {
     while (this.#known < population) this.owner(this.#known++)
     return this.#byScript.get(script.toString('latin1'))
   }
 
-  /** The script in the owner's own buffer, or a copy: for scripts that were read from a block and shall be kept. */
+  /** Returns the script in the buffer of its owner, or a copy: for scripts that were read from a block and are kept. */
   keep(script: Buffer): Buffer {
     return this.find(script, 0)?.script ?? unpooled(script)
   }
 
-  /** Made again each time: a Dilithium key is 1,312 bytes, too much to keep for thousands of owners. */
+  /** Derives the secrets of an owner. They are not cached: a Dilithium key has 1,312 bytes, too much for thousands of owners. */
   secretsOf({ kind, index }: Pick<Owner, 'kind' | 'index'>): OwnerSecrets {
     const random = Random.of(this.seed, 'key', index)
     const keys = secretKeys(kind, random)
@@ -157,7 +157,7 @@ function secretKeys(kind: OwnerKind, random: Random): Buffer[] {
   }
 }
 
-/** A compressed public key: the right first byte, no care for the curve. */
+/** Returns a compressed public key with a valid first byte; it need not be a point of the curve. */
 function ecKey(random: Random): Buffer {
   const key = random.bytes(33)
   key[0] = 2 + (random.bits() & 1)
@@ -178,7 +178,7 @@ function innerScript(kind: OwnerKind, keys: readonly Buffer[], network: Network,
         Buffer.from([network.dilithium?.opcodes.checkSig ?? INVALID_OPCODE]),
       ])
     case 'p2mr-plain':
-      // <4 bytes> OP_DROP OP_TRUE: a leaf that asks for no signature.
+      // <4 bytes> OP_DROP OP_TRUE: a leaf that requires no signature.
       return Buffer.concat([pushData(random.bytes(4)), Buffer.from([0x75, 0x51])])
     default:
       return Buffer.alloc(0)
@@ -222,7 +222,7 @@ function scriptFor(kind: OwnerKind, { keys, inner }: OwnerSecrets, { dilithium }
   }
 }
 
-/** A copy in memory of its own: a small buffer that is kept would keep the whole slab that Node cut it from. */
+/** Returns a copy in memory of its own: a retained small buffer would retain the whole slab that Node allocated it from. */
 function unpooled(bytes: Buffer): Buffer {
   const copy = Buffer.alloc(bytes.length)
   bytes.copy(copy)
@@ -245,13 +245,13 @@ function multisig(need: number, keys: readonly Buffer[], of: number, opcode: num
 
 const LEAF_TAG = sha256(Buffer.from('TapLeaf'))
 
-/** The root of a one-leaf P2MR tree, as the recorded node computes it: a tap leaf hash of version 0xc0. */
+/** Returns the root of a P2MR tree with one leaf, as the recorded node computes it: a tap leaf hash of version 0xc0. */
 function leafHash(leaf: Buffer): Buffer {
   const sized = new ByteWriter().sized(leaf).finish()
   return sha256(Buffer.concat([LEAF_TAG, LEAF_TAG, Buffer.from([0xc0]), sized]))
 }
 
-/** A push of these bytes with the shortest opcode that takes their length. */
+/** Returns a push of the data with the shortest opcode for its length. */
 export function pushData(data: Buffer): Buffer {
   const { length } = data
   const writer = new ByteWriter(length + 5)
@@ -262,7 +262,7 @@ export function pushData(data: Buffer): Buffer {
   return writer.bytes(data).finish()
 }
 
-/** An OP_RETURN output's script. */
+/** Returns the script of an OP_RETURN output. */
 export function dataScript(data: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0x6a]), pushData(data)])
 }

@@ -9,40 +9,40 @@ export interface OutPoint {
   readonly vout: number
 }
 
-/** A transaction as a test asks for it. */
+/** The specification of a transaction in a test. */
 export interface Payment {
-  /** Outputs to spend: outpoints, or outputs of a transaction that is in no block yet. */
+  /** Outputs to spend: outpoints, or outputs of a transaction that is not in a block yet. */
   readonly from: readonly (OutPoint | { readonly tx: SimTx; readonly vout: number })[]
   readonly to: readonly TxOutput[]
-  /** Gets what is left after the fee; without it everything left is the fee. */
+  /** The script that gets the rest after the fee; without it the rest is the fee. */
   readonly change?: Buffer
   /** In base units, with `change` only; 1000 by default. */
   readonly fee?: bigint
   readonly locktime?: number
   readonly sequence?: number
-  /** Replaces what the inputs would carry, by input. */
+  /** Returns scriptSig and witness of an input, undefined for the default. */
   readonly unlock?: (
     at: number,
   ) => { readonly scriptSig: Buffer; readonly witness: readonly Buffer[] } | undefined
 }
 
-/** What is known of the outputs to spend. */
+/** The source of the outputs to spend. */
 export interface Outputs {
   readonly keyring: Keyring
   output(outpoint: OutPoint): TxOutput | undefined
 }
 
 const DEFAULT_FEE = 1000n
-/** Final, and replaceable by a higher fee. */
+/** A sequence number that is final and signals replaceability (BIP 125). */
 const REPLACEABLE = 0xfffffffd
 
-/** Builds the transaction. Throws where an output to spend is in no block and no transaction given, or the money is short. */
+/** Builds the transaction. @throws if an output to spend is unknown, or the outputs are worth more than the inputs. */
 export function payTx(chain: Outputs, payment: Payment, random: Random): SimTx {
   let left = 0n
   const inputs = payment.from.map((from, at): TxInput => {
     const spent = 'tx' in from ? from.tx.outputs[from.vout] : chain.output(from)
     const txid = 'tx' in from ? from.tx.txid : from.txid
-    if (spent === undefined) throw new Error(`nobody knows the output ${txid}:${String(from.vout)}`)
+    if (spent === undefined) throw new Error(`unknown output ${txid}:${String(from.vout)}`)
     left += spent.value
     return {
       prevTxid: txid,

@@ -1,7 +1,7 @@
 import { type Keyring, type Owner, pushData } from './keyring.js'
 import type { Random } from '../random.js'
 
-/** What an input carries to spend an output. The signatures are random bytes of the right shape. */
+/** scriptSig and witness of an input. Signatures are random bytes of the right length and form. */
 export interface Unlocking {
   readonly scriptSig: Buffer
   readonly witness: readonly Buffer[]
@@ -12,7 +12,7 @@ const FREE: Unlocking = { scriptSig: NOTHING, witness: [] }
 const SIGHASH_ALL = 1
 const DILITHIUM_SIGNATURE = 2420
 
-/** The input's part for an output of `owner`; of an unknown one (undefined) it is left empty. */
+/** Returns scriptSig and witness for an output of `owner`; both are empty for an unknown owner (undefined). */
 export function unlock(keyring: Keyring, owner: Owner | undefined, random: Random): Unlocking {
   if (owner === undefined || owner.kind === 'nonstandard' || owner.kind === 'witness-unknown') return FREE
   if (owner.kind === 'p2tr') return { scriptSig: NOTHING, witness: [random.bytes(64)] }
@@ -50,7 +50,7 @@ export function unlock(keyring: Keyring, owner: Owner | undefined, random: Rando
   }
 }
 
-/** A taproot script-path spend that carries `payload` in its leaf, as inscriptions do. */
+/** Returns a taproot script-path spend with `payload` in its leaf, like an inscription. */
 export function inscription(payload: Buffer, random: Random): Unlocking {
   const parts: Buffer[] = [pushData(random.bytes(32)), Buffer.from([0xac, 0x00, 0x63])]
   for (let at = 0; at < payload.length; at += 520) parts.push(pushData(payload.subarray(at, at + 520)))
@@ -64,12 +64,12 @@ function inScriptSig(...pushes: readonly Buffer[]): Unlocking {
   return { scriptSig: Buffer.concat(pushes.map(pushData)), witness: [] }
 }
 
-/** DER with 32-byte r and s, and the sighash byte: 71 bytes. */
+/** Returns a random signature of 71 bytes: DER with r and s of 32 bytes, and the sighash byte. */
 function ecSignature(random: Random): Buffer {
   const signature = random.bytes(71)
   signature.write('30440220', 0, 'hex')
   signature.write('0220', 36, 'hex')
-  // The sign bit of r and s must be clear, and their first byte may not be a needless zero.
+  // The sign bit of r and s must be clear, and their first byte must not be zero.
   signature[4] = ((signature[4] ?? 0) & 0x7f) | 1
   signature[38] = ((signature[38] ?? 0) & 0x7f) | 1
   signature[70] = SIGHASH_ALL
