@@ -58,7 +58,7 @@ export interface Explorer {
   readonly url: string
   /** Host and port of gRPC; undefined without gRPC. */
   readonly grpcAddress: string | undefined
-  /** Resolves when the database has the schema of this version; with the error if a newer version created it. */
+  /** Resolves when the database has the schema of this version, or with the error if its schema does not match. */
   readonly upgraded: Promise<MigrationMismatch | undefined>
   /** Stops listening, disconnects the clients and stops the followers. Database and log stay open. */
   close(): Promise<void>
@@ -176,7 +176,7 @@ function ended(logger: Logger): (error: unknown) => void {
   }
 }
 
-/** Returns the lags of the materializer, by its commits, and of this explorer, by the positions that it has read. */
+/** Returns the lag of the materializer, from its commits, and of this explorer, from the positions that it has read. */
 async function consumerLags(
   log: EventLog,
   own: Readonly<Record<'committed' | 'node', number>>,

@@ -12,10 +12,10 @@ export interface Syncing {
 const MOST_BLOCKS_BEHIND = 6
 
 /**
- * Checks whether the index is level, so that an object that it lacks does not exist.
+ * Determines whether a missing object may exist in blocks that the index has not reached yet.
  * @param nodeHeight the newest known height of the node, undefined for none.
  * @param from the height from which on an index would contain the object.
- * @returns undefined if the object does not exist; otherwise the progress of the index.
+ * @returns the progress of the index; undefined if the object does not exist.
  */
 export function syncing(
   { height, view }: Pick<ChainState, 'height' | 'view'>,

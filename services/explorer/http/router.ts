@@ -24,7 +24,7 @@ const SERVICES: readonly Route[] = [
   { pattern: `${API}/ws`, target: 'socket' },
 ]
 
-/** Finds the route of a path. Routes without parameters precede, so that /blocks/tip does not match /blocks/:x. */
+/** Finds the route of a path. Routes without parameters take precedence, so that /blocks/tip does not match /blocks/:x. */
 export class Router {
   readonly #fixed = new Map<string, Matched>()
   readonly #patterns: (readonly [RegExp, Route])[] = []

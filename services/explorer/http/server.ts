@@ -189,7 +189,7 @@ export class Server {
   #react(ws: Client, { replies, subscribe, unsubscribe }: Reaction): void {
     ws.cork(() => {
       for (const reply of replies) {
-        // The connection was closed for its backpressure: sending on it is an error.
+        // The connection was closed because of its backpressure: sending on it is an error.
         if (!this.#clients.has(ws) || ws.send(reply) === 2) return
       }
       if (subscribe !== undefined) ws.subscribe(subscribe)
@@ -230,7 +230,7 @@ function queryOf(req: HttpRequest): string {
 
 interface Ending {
   readonly isHead: boolean
-  /** Whether the connection closes after the answer. */
+  /** True to close the connection after the answer. */
   readonly isLast: boolean
 }
 

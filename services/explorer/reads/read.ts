@@ -43,7 +43,7 @@ export interface Read {
   /** The path under /api/v1. */
   readonly path: string
   readonly fresh: Freshness
-  /** Whether it requires HEALTH_API_TOKEN, if one is set. */
+  /** True if the read requires HEALTH_API_TOKEN, when one is set. */
   readonly needsToken?: boolean
   readonly args: Arguments
   readonly answer: TSchema

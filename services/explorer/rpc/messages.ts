@@ -12,7 +12,7 @@ import {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Returns a function that reads arguments as text, by their REST names; undefined if absent, the number of an unknown enum value. */
+/** Returns a reader of arguments as text, by their REST names: undefined if absent, the number for an unknown enum value. */
 export function argumentsIn(message: Message, descriptor: DescMessage): (name: string) => string | undefined {
   return (name) => {
     const field = descriptor.fields.find(({ jsonName }) => jsonName === name)

@@ -5,7 +5,7 @@ import { declareRead, NEVER, NotFound, type ReadContext } from '../read.js'
 import { lastOfScript, scriptOf } from '../addresses/script.js'
 import { SearchResult } from '../shapes.js'
 
-/** Finds the object that a text identifies by height, block hash, txid or address. The value of the answer is its canonical spelling. */
+/** The search for a height, block hash, txid or address. The value of the answer is its canonical spelling. */
 export const search = declareRead({
   name: 'search',
   about: 'The block, transaction or address that a text identifies.',

@@ -37,13 +37,13 @@ interface Parts {
   readonly coins: readonly (Coin | undefined)[]
   readonly spends: readonly Spend[]
   readonly network: Network
-  /** Whether inputs include script_sig and witness. */
+  /** True to include script_sig and witness in inputs. */
   readonly full: boolean
 }
 
 /**
  * Returns transactions of blocks, in the order of their locations.
- * @param full whether inputs include script_sig and witness; otherwise no witness is read.
+ * @param full true to include script_sig and witness in inputs; otherwise no witness is read.
  */
 export async function transactionsAt(
   locations: readonly TxLocation[],
