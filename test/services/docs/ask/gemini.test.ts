@@ -77,7 +77,7 @@ describe('an answer of Gemini', () => {
   it('is of all sources where it names none, and of none where it says that it found nothing', async () => {
     gemini.pieces = ['It is an indexer.']
     expect((await (await ask('What is it?')).json()).sources).toHaveLength(2)
-    gemini.pieces = ['The documentation does not tell.']
+    gemini.pieces = ['The documentation does not cover it.']
     expect((await (await ask('What is it?')).json()).sources).toEqual([])
   })
 
