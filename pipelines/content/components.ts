@@ -5,15 +5,15 @@ import type {} from 'remark-mdx'
 type Jsx = Extract<Nodes, { type: 'mdxJsxFlowElement' | 'mdxJsxTextElement' }>
 type Expression = Extract<Nodes, { type: 'mdxFlowExpression' | 'mdxTextExpression' }>
 
-/** Attributes that a component shows to its readers as a name, by preference. */
+/** Attributes that hold the visible name of a component, in order of preference. */
 const NAMES = ['title', 'label', 'name', 'value']
 const COMMENT = /^<!--[\s\S]*?-->$/
-/** Elements of HTML that are words of a line; all others are blocks, and so are components. */
+/** HTML elements of inline text. All other elements are blocks, and so are components. */
 const INLINE = /^(a|abbr|b|br|code|del|em|i|img|kbd|mark|s|small|span|strong|sub|sup|u)$/
 
 /**
- * Makes plain Markdown of MDX, in place: imports, exports and comments go; a component is what it shows, its name and
- * description (attributes) and its children; elements of HTML are their Markdown where they have one.
+ * Converts MDX to plain Markdown, in place: removes imports, exports and comments; replaces a component by its name and
+ * description (attributes) and its children, and an HTML element by its Markdown equivalent if there is one.
  */
 export function degradeComponents(root: Root): void {
   root.children = flow(root.children)
@@ -23,12 +23,12 @@ function flow(nodes: readonly RootContent[]): RootContent[] {
   return nodes.flatMap((node) => replaced(node, true))
 }
 
-/** What were blocks side by side must not become one word. */
+/** Returns inline nodes. Adjacent blocks are separated by a space, so that their texts do not become one word. */
 function phrasing(nodes: readonly RootContent[]): PhrasingContent[] {
   return nodes.flatMap((node, at) => {
     const before = nodes[at - 1]
-    const isParted = before !== undefined && isBlock(before) && isBlock(node)
-    return [...(isParted ? [{ type: 'text', value: ' ' } as const] : []), ...replaced(node, false)]
+    const isBetween = before !== undefined && isBlock(before) && isBlock(node)
+    return [...(isBetween ? [{ type: 'text', value: ' ' } as const] : []), ...replaced(node, false)]
   }) as PhrasingContent[]
 }
 
@@ -36,14 +36,14 @@ const isJsx = (node: Nodes): node is Jsx => /^mdxJsx(Flow|Text)Element$/.test(no
 
 const isBlock = (node: RootContent): boolean => isJsx(node) && !INLINE.test(node.name ?? '')
 
-/** Whether a paragraph is none: MDX takes elements that stand on one line for words of it. */
-const isUnravelled = (nodes: readonly RootContent[]): boolean =>
+/** Returns whether a paragraph contains only block elements: MDX parses elements on one line as a paragraph. */
+const hasOnlyBlocks = (nodes: readonly RootContent[]): boolean =>
   nodes.some(isBlock) &&
   nodes.every((node) => isJsx(node) || node.type === 'mdxTextExpression' || isBlank(node))
 
 const isBlank = (node: RootContent): boolean => node.type === 'text' && node.value.trim() === ''
 
-/** @param isFlow whether blocks may stand there, rather than words of a line. */
+/** Returns the Markdown nodes for a node. @param isFlow whether blocks are allowed, not only inline nodes. */
 function replaced(node: RootContent, isFlow: boolean): RootContent[] {
   switch (node.type) {
     case 'mdxjsEsm':
@@ -59,20 +59,21 @@ function replaced(node: RootContent, isFlow: boolean): RootContent[] {
     case 'mdxJsxTextElement':
       return isFlow ? block(node) : inline(node)
     case 'paragraph': {
-      if (isUnravelled(node.children)) return isFlow ? blocksOf(flow(node.children)) : phrasing(node.children)
+      if (hasOnlyBlocks(node.children))
+        return isFlow ? blocksOf(flow(node.children)) : phrasing(node.children)
       const children = trimmed(phrasing(node.children))
       return toString(children).trim() === '' && !children.some(isShown) ? [] : [{ ...node, children }]
     }
     default:
       if (!('children' in node)) return [node]
-      // Its children have the type that they had, or one that may stand in its place.
+      // Children are replaced only by nodes that are valid in the same position.
       return [
         { ...node, children: isBlocks(node) ? flow(node.children) : phrasing(node.children) } as RootContent,
       ]
   }
 }
 
-/** Without the space in front of an expression that is gone. */
+/** Removes the trailing space, which preceded an expression that was removed. */
 function trimmed(children: PhrasingContent[]): PhrasingContent[] {
   const last = children.at(-1)
   return last?.type === 'text'
@@ -111,7 +112,10 @@ function block(node: Jsx): RootContent[] {
   ]
 }
 
-/** Elements whose structure Markdown has too; undefined where theirs is not there, and then they are what they hold. */
+/**
+ * Converters of HTML elements whose structure Markdown can express. They return undefined if the structure is incomplete; the
+ * element is then replaced by its children.
+ */
 const HTML_BLOCKS: Readonly<Record<string, (node: Jsx) => RootContent[] | undefined>> = {
   ul: (node) => list(node, false),
   ol: (node) => list(node, true),
@@ -141,7 +145,7 @@ function list(node: Jsx, ordered: boolean): RootContent[] | undefined {
   return children.length === 0 ? undefined : [{ type: 'list', ordered, spread: false, children }]
 }
 
-/** The nearest elements of a name within one, through whatever else stands between. */
+/** Returns the nearest descendants with a matching name, at any depth, but not those inside another match. */
 function elements(node: Jsx, name: RegExp): Jsx[] {
   const within = (nodes: readonly RootContent[]): Jsx[] =>
     nodes.flatMap((each) => {
@@ -151,7 +155,7 @@ function elements(node: Jsx, name: RegExp): Jsx[] {
   return within(node.children)
 }
 
-/** Its text as it is written. */
+/** Returns the text of a node as it is written in the source. */
 function sourceOf(node: Nodes): string {
   if (node.type === 'mdxFlowExpression' || node.type === 'mdxTextExpression') return literalOf(node)
   if (node.type === 'break') return '\n'
@@ -159,7 +163,10 @@ function sourceOf(node: Nodes): string {
   return 'value' in node ? node.value : ''
 }
 
-/** Words that stand among blocks become paragraphs: a component on one line holds words, one on several lines holds blocks. */
+/**
+ * Wraps inline nodes among blocks in paragraphs: a component that is written on one line contains inline nodes, one on several
+ * lines contains blocks.
+ */
 function blocksOf(nodes: readonly RootContent[]): RootContent[] {
   const blocks: RootContent[] = []
   let line: PhrasingContent[] = []
@@ -194,7 +201,7 @@ const WORDS = new Set([
 
 const isWords = (node: RootContent): node is PhrasingContent => WORDS.has(node.type)
 
-/** The words of blocks, for what has to fit on a line. */
+/** Returns inline nodes instead of paragraphs, for content that must fit on one line. */
 function words(nodes: readonly RootContent[]): RootContent[] {
   return nodes.flatMap((node) => (node.type === 'paragraph' ? node.children : [node]))
 }
@@ -226,7 +233,7 @@ function inline(node: Jsx): RootContent[] {
   return children
 }
 
-/** What a component is called where it is shown, linked where it leads somewhere. */
+/** Returns the visible name of a component, as a link if it has an `href`. */
 function nameOf(node: Jsx): PhrasingContent[] {
   const value = NAMES.map((name) => attribute(node, name)).find((found) => found !== undefined)
   if (value === undefined) return []
@@ -237,7 +244,7 @@ function nameOf(node: Jsx): PhrasingContent[] {
     : [{ type: 'link', url, children: [text] }]
 }
 
-/** Undefined also for what only a running component would know. */
+/** Returns the value of an attribute; undefined if it is missing, blank, or an expression that would have to be evaluated. */
 function attribute(node: Jsx, name: string): string | undefined {
   for (const each of node.attributes) {
     if (each.type !== 'mdxJsxAttribute' || each.name !== name) continue
@@ -252,7 +259,7 @@ const literalOf = (node: Expression): string => (node.data?.estree && literalVal
 
 type Program = NonNullable<NonNullable<Expression['data']>['estree']>
 
-/** The text of `'…'`, `` `…` `` or a number. */
+/** Returns the value of `'…'`, `` `…` `` or a number as a string; undefined for any other expression. */
 function literalValue({ body: [statement] }: Program): string | undefined {
   if (statement?.type !== 'ExpressionStatement') return undefined
   const { expression } = statement

@@ -1,8 +1,8 @@
-/** The thread in which the files of the content are parsed. */
+/** The thread that parses the files of the content. */
 import { answerJobs } from '../worker-thread.js'
 import { parseDocument } from './document.js'
 
-/** A file's text, and the file. */
+/** The text of a file, and its path relative to the content folder. */
 export type DocumentJob = readonly [source: string, file: string]
 
 answerJobs((job: DocumentJob) => parseDocument(...job))

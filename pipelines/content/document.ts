@@ -18,7 +18,7 @@ import { ContentError, type Draft, type Section, type StructuredData, type TocEn
 
 type Format = 'md' | 'mdx'
 
-/** An underscore between letters cannot begin an emphasis: names_like_this stay as they are written. */
+/** Writes text without escaping underscores between letters, which cannot begin an emphasis: names_like_this stay unchanged. */
 const text: Handle = (node: Text, parent, state, info) =>
   defaultHandlers.text(node, parent, state, info).replace(/(?<=[\p{L}\p{N}_])\\_(?=[\p{L}\p{N}_\\])/gu, '_')
 
@@ -43,9 +43,9 @@ const reader = unified()
   .freeze()
 
 /**
- * Makes a page's draft of a file's text.
- * @param file relative to the content's folder; its ending tells the format.
- * @throws ContentError naming the line that is malformed.
+ * Parses the text of a file into the draft of its page.
+ * @param file path relative to the content folder; its extension selects the format.
+ * @throws ContentError with the line that is malformed.
  */
 export function parseDocument(source: string, file: string): Draft {
   const { frontmatter, body } = splitFrontmatter(source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n'))
@@ -53,9 +53,9 @@ export function parseDocument(source: string, file: string): Draft {
   degradeComponents(root)
   resolveLinks(root, file)
   setHeadingIds(root)
-  const told = new VFile()
-  reader.runSync(root, told)
-  const { toc, structuredData } = told.data as { toc: TocEntry[]; structuredData: StructuredData }
+  const vfile = new VFile()
+  reader.runSync(root, vfile)
+  const { toc, structuredData } = vfile.data as { toc: TocEntry[]; structuredData: StructuredData }
   const title = frontmatter.title ?? firstTitle(root)
   return {
     ...frontmatter,
@@ -81,11 +81,11 @@ interface MdxFailure {
   readonly cause?: unknown
 }
 
-/** What the parser says; where it names the place in words only, the line is taken from there. */
+/** Converts an error of the parser. Without a line number, it uses the position in the message, such as `(3:14-3:15)`. */
 function malformed({ line, reason = '', cause }: MdxFailure): ContentError {
-  const said = /\((\d+):\d+/.exec(reason)?.[1]
+  const named = /\((\d+):\d+/.exec(reason)?.[1]
   const detail = cause instanceof Error ? `: ${cause.message.replace(/ \(\d+:\d+\)$/, '')}` : ''
-  return new ContentError(line ?? Number(said ?? 1), reason + detail)
+  return new ContentError(line ?? Number(named ?? 1), reason + detail)
 }
 
 const write = (children: RootContent[]): string => writer.stringify({ type: 'root', children }).trim()
@@ -96,22 +96,22 @@ function firstTitle(root: Root): string | undefined {
 }
 
 /**
- * Fumadocs leaves the heading of what stands above the first one undefined, and headings in quotes and empty ones out, which are
- * in the toc and may have contents.
+ * Completes structured data. Fumadocs leaves `heading` undefined for content above the first heading, and omits empty headings and
+ * those in quotes, although they are in the toc and may have contents.
  */
 function withoutGaps({ headings, contents }: StructuredData, toc: readonly TocEntry[]): StructuredData {
-  const told = new Map(headings.map(({ id, content }) => [id, content]))
-  const whole = contents as readonly { heading?: string; content: string }[]
+  const contentById = new Map(headings.map(({ id, content }) => [id, content]))
+  const all = contents as readonly { heading?: string; content: string }[]
   return {
     headings: toc.map(({ title, url }) => ({
       id: url.slice(1),
-      content: told.get(url.slice(1)) ?? title.trim(),
+      content: contentById.get(url.slice(1)) ?? title.trim(),
     })),
-    contents: whole.map(({ heading = '', content }) => ({ heading, content })),
+    contents: all.map(({ heading = '', content }) => ({ heading, content })),
   }
 }
 
-/** Cuts a page at its headings; those inside quotes and lists belong to the section that they stand in. */
+/** Splits a page into sections at its headings. Headings inside quotes and lists belong to the surrounding section. */
 function sectionsOf(root: Root, title: string | undefined): Section[] {
   const sections: Section[] = []
   let above: { depth: number; text: string }[] = []
@@ -131,7 +131,7 @@ function sectionsOf(root: Root, title: string | undefined): Section[] {
     body = []
     const text = toString(node).trim()
     above = above.filter(({ depth }) => depth < node.depth)
-    // The page's title above everything tells nothing of a place in it.
+    // The page's own title does not say where on the page a section is.
     if (node.depth !== 1 || text !== title) above.push({ depth: node.depth, text })
   }
   end()

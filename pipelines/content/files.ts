@@ -3,23 +3,25 @@ import { lstat, open, readdir, realpath } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { ContentError } from './page.js'
 
-/** A file of the content, and what tells that it is still the same. */
+/** A file of the content, with a stamp that detects changes. */
 export interface Listed {
   /** Relative to the folder, with forward slashes. */
   readonly file: string
-  /** Where it really is: inside the folder, without links. */
+  /** Path without symbolic links, inside the folder. */
   readonly path: string
+  /** Modification and change time, size, inode and path. */
   readonly stamp: string
 }
 
 const PAGE = /\.mdx?$/
-/** A page is read by people: what is larger is not one. A page in memory takes some five times its file. */
+/** The maximum size of a file. Larger files are not pages for people, and in memory a page takes about five times its file. */
 const MOST_BYTES = 1024 * 1024
 
 /**
- * All Markdown and MDX files of a folder, in the order of their names. Hidden ones and `node_modules` are left out, and so are links to what
- * is outside of the folder; a link to a file inside is that file (as mounted volumes have them), one to a folder is not followed.
- * @throws where the folder itself cannot be read.
+ * Returns all Markdown and MDX files of a folder, sorted by name. Hidden files and `node_modules` are left out, and so are links
+ * to files outside the folder. A link to a file inside it counts as that file, as in mounted volumes; links to folders are not
+ * followed.
+ * @throws if the folder itself cannot be read.
  */
 export async function listFiles(folder: string): Promise<readonly Listed[]> {
   const root = await realpath(folder)
@@ -31,7 +33,7 @@ export async function listFiles(folder: string): Promise<readonly Listed[]> {
       const at = join(path, entry.name)
       if (entry.isDirectory()) await walk(at).catch(vanished)
       else if (PAGE.test(entry.name)) {
-        const listed = await look(root, at).catch(vanished)
+        const listed = await inspect(root, at).catch(vanished)
         if (listed !== undefined) found.push(listed)
       }
     }
@@ -40,7 +42,7 @@ export async function listFiles(folder: string): Promise<readonly Listed[]> {
   return found.sort((a, b) => (a.file < b.file ? -1 : 1))
 }
 
-async function look(root: string, at: string): Promise<Listed | undefined> {
+async function inspect(root: string, at: string): Promise<Listed | undefined> {
   const path = await realpath(at)
   if (!path.startsWith(root + sep)) return undefined
   const stats = await lstat(path, { bigint: true })
@@ -49,17 +51,17 @@ async function look(root: string, at: string): Promise<Listed | undefined> {
   return { file: relative(root, at).split(sep).join('/'), path, stamp }
 }
 
-/** What is removed while we look is not there; any other fault of a single entry hides that entry only. */
+/** Ignores a system error of a single entry, such as one that was just deleted: only that entry is left out. @throws any other error. */
 function vanished(error: unknown): undefined {
   if (!(error instanceof Error && 'code' in error)) throw error
 }
 
 /**
- * The text of a listed file.
- * @throws ContentError where it is no UTF-8 text or too large; a system error where it is gone.
+ * Reads the text of a listed file.
+ * @throws ContentError if it is not UTF-8 text or too large; a system error if it no longer exists.
  */
 export async function readListed({ path }: Listed): Promise<string> {
-  // It may have become a link or a pipe since it was listed: neither is followed or waited for.
+  // Since it was listed, it may have been replaced by a link or a pipe: do not follow the one or wait for the other.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stats = await handle.stat()

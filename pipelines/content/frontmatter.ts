@@ -10,18 +10,18 @@ export interface Frontmatter {
 
 export interface Split {
   readonly frontmatter: Frontmatter
-  /** What follows, with empty lines where the frontmatter was: lines keep their numbers. */
+  /** The rest of the text, with empty lines in place of the frontmatter, so that line numbers do not change. */
   readonly body: string
 }
 
 const NONE: Frontmatter = { title: undefined, description: null, tags: [], order: undefined }
 const FENCED = /^---[ \t]*\n((?:[\s\S]*?\n)?)---[ \t]*(?:\n|$)/
-/** A first line of dashes may be a rule; with a key under it, it is frontmatter. */
+/** A first line of dashes with a key below it, which is frontmatter; dashes alone may be a thematic break. */
 const OPENED = /^---[ \t]*\n[ \t]*[\w-]+[ \t]*:/
 
 /**
- * Takes the YAML at the head of a file apart from what follows.
- * @throws ContentError where it is not YAML, not closed, or a field that we read has another type.
+ * Separates the YAML frontmatter at the start of a file from the rest.
+ * @throws ContentError if it is not YAML, is not closed, or has a field of the wrong type.
  */
 export function splitFrontmatter(text: string): Split {
   const match = FENCED.exec(text)
@@ -37,7 +37,7 @@ export function splitFrontmatter(text: string): Split {
 function parseFrontmatter(yaml: string): Frontmatter {
   const lines = new LineCounter()
   const document = parseDocument(yaml, { lineCounter: lines, prettyErrors: false })
-  // What is missing is missing on the last line that says something; and one line for the fence.
+  // An error at the end is reported on the last line with text. The opening fence adds one line.
   const end = yaml.trimEnd().length
   const lineOf = (offset: number): number => lines.linePos(Math.min(offset, end)).line + 1
   const [error] = document.errors
@@ -64,21 +64,21 @@ function parseFrontmatter(yaml: string): Frontmatter {
     return taken
   }
   return {
-    title: take('title', asText, 'a text'),
-    description: take('description', asText, 'a text') ?? null,
+    title: take('title', asText, 'a string'),
+    description: take('description', asText, 'a string') ?? null,
     tags: take('tags', asTags, 'a string or an array of strings') ?? [],
     order: take('order', (given) => (typeof given === 'number' ? given : undefined), 'a number'),
   }
 }
 
-/** Numbers, dates and truth values are texts that YAML took for something else. */
+/** Returns a value as one line of text, or undefined. YAML parses some texts as numbers or booleans. */
 function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : oneLine(value)
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   return undefined
 }
 
-/** Titles and descriptions stand in lists, a line each. */
+/** Joins the lines of a text: lists of pages show each title and description on one line. */
 const oneLine = (value: string): string => value.trim().replace(/\s+/g, ' ')
 
 function asTags(value: unknown): readonly string[] | undefined {

@@ -5,7 +5,7 @@ import { visit } from 'unist-util-visit'
 
 declare module 'mdast' {
   interface HeadingData {
-    /** The id, where a reader who slugs the titles in their order would come to another one. */
+    /** The id, if it is not the one that github-slugger generates from the titles in order. */
     ownId?: string
     hProperties?: { id?: string }
   }
@@ -14,8 +14,9 @@ declare module 'mdast' {
 const CUSTOM = /\s*\[#([^\]\s]+)\]\s*$/
 
 /**
- * Gives every heading its id, once, for the toc, the structured data, the Markdown and the HTML to agree on: the one of
- * `## Title [#id]`, else github-slugger's. No id stands twice on a page: written ones come first, then the order decides.
+ * Sets the id of every heading once, so that the toc, the structured data, the Markdown and the HTML agree: the id of
+ * `## Title [#id]`, otherwise the one of github-slugger. Ids are unique on a page: written ids are assigned first, then the others
+ * in order.
  */
 export function setHeadingIds(root: Root): void {
   const headings: { heading: Heading; written: string | undefined }[] = []
@@ -41,7 +42,7 @@ export function setHeadingIds(root: Root): void {
 export const headingId = (heading: Heading): string => heading.data?.hProperties?.id ?? ''
 
 function freeSlug(slugger: GithubSlugger, text: string, used: Set<string>): string {
-  // A title of signs alone has no slug.
+  // The slug of a title that consists of punctuation is empty.
   const base = new GithubSlugger().slug(text) === '' ? 'section' : text
   let id = slugger.slug(base)
   while (used.has(id)) id = slugger.slug(base)
@@ -49,7 +50,7 @@ function freeSlug(slugger: GithubSlugger, text: string, used: Set<string>): stri
   return id
 }
 
-/** The id at the end of a heading's words, which it then no longer has. */
+/** Removes a written id from the end of a heading, and returns it. */
 function takeWritten(heading: Heading): string | undefined {
   const last = heading.children.at(-1)
   if (last?.type !== 'text') return undefined
@@ -60,7 +61,7 @@ function takeWritten(heading: Heading): string | undefined {
   return match[1]
 }
 
-/** A heading is one line of Markdown. */
+/** Joins the lines of a heading, which is one line of Markdown. */
 function oneLine(heading: Heading): void {
   visit(heading, 'text', (text) => {
     text.value = text.value.replace(/\s*\n\s*/g, ' ')

@@ -2,16 +2,16 @@ import type { Root } from 'mdast'
 import { posix } from 'node:path'
 import { visit } from 'unist-util-visit'
 
-/** The URL of a page, its segments percent-encoded. */
+/** Returns the URL of a page, with percent-encoded segments. */
 export const urlOf = (segments: readonly string[]): string => `/${segments.map(encodeURIComponent).join('/')}`
 
 const OUTSIDE = /^(?:[a-z][a-z\d+.-]*:|\/|#|\?|$)/i
 const PAGE = /\.mdx?$/
 
 /**
- * Turns links to other files of the content, as an editor or a repository follows them (`../guide/start.md#first`), into those
- * of their pages (`/guide/start#first`), in place. Links out of the folder and to anything but pages stay.
- * @param file the page's own, relative to the folder.
+ * Replaces links between files of the content, as editors and repositories follow them (`../guide/start.md#first`), by links
+ * between their pages (`/guide/start#first`), in place. Links that leave the folder or do not lead to a page are not changed.
+ * @param file path of the page's own file, relative to the content folder.
  */
 export function resolveLinks(root: Root, file: string): void {
   visit(root, (node) => {
@@ -27,7 +27,7 @@ function resolved(url: string, file: string): string {
   return urlOf(segmentsOf(path)) + rest
 }
 
-/** Where a file's page is: its path without the ending; `index` is its folder. */
+/** Returns the URL segments of a file's page: its path without the extension. `index` is the page of its folder. */
 export function segmentsOf(file: string): readonly string[] {
   const segments = file.replace(PAGE, '').split('/')
   return segments.at(-1) === 'index' ? segments.slice(0, -1) : segments

@@ -5,16 +5,16 @@ import { unified } from 'unified'
 
 const parser = unified().use(remarkParse).use(remarkGfm).freeze()
 
-/** Characters: the parser takes about 500 bytes for each while it works, and keeps a tenth of that. */
+/** The size of a part, in characters. The parser takes about 500 bytes per character while it works, and retains a tenth of that. */
 const PART = 32 * 1024
 const BEGINNING = /(?<=\n[ \t]*\n)[#\p{L}]/gu
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:.*\S.*$/gm
 const FENCE = /^ {0,3}(`{3,}|~{3,})/
 
 /**
- * The tree of a Markdown text, without positions. A long one is parsed in parts: it takes the memory of one part, and the tree's. Parts
- * begin at headings and words that follow an empty line at a line's start: nothing goes on across those but fenced code and HTML, which
- * are not cut.
+ * Returns the tree of a Markdown text, without positions. A long text is parsed in parts, which limits the memory to that of one
+ * part and of the tree. A part begins at a heading or a word at the start of a line after an empty line. Only fenced code and HTML
+ * can continue across such a line; they are not split.
  */
 export function parseMarkdown(text: string): Root {
   const children: RootContent[] = []
@@ -40,7 +40,7 @@ export function parseMarkdown(text: string): Root {
 
 const startOf = ({ position }: RootContent): number => position?.start.offset ?? 0
 
-/** Whether what stands last in a part may go on behind it. */
+/** Returns whether the last node of a part may continue after the part. */
 function isOpen(last: RootContent | undefined, part: string): boolean {
   if (last?.type !== 'code') return last?.type === 'html'
   const [, fence] = FENCE.exec(part.slice(startOf(last))) ?? []

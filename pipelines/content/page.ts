@@ -1,25 +1,28 @@
 import { createHash } from 'node:crypto'
 import { coded } from '../errors.js'
 
-/** A page of the documentation, made of one Markdown or MDX file. */
+/** A page of the documentation, made from one Markdown or MDX file. */
 export interface Page {
-  /** URL path, its segments percent-encoded; `/` for the root page. */
+  /** URL path with percent-encoded segments; `/` for the root page. */
   readonly url: string
-  /** The URL path as it reads, without the slash in front; empty for the root page. */
+  /** Decoded URL path without the leading slash; empty for the root page. */
   readonly slug: string
-  /** Relative to the content's folder, with forward slashes. */
+  /** Path relative to the content folder, with forward slashes. */
   readonly file: string
   readonly title: string
   readonly description: string | null
   readonly tags: readonly string[]
-  /** Titles of the folders above, outermost first; the root page is none of them. */
+  /** Titles of the parent folders, outermost first, without the root page. */
   readonly breadcrumbs: readonly string[]
   readonly toc: readonly TocEntry[]
-  /** Plain Markdown: components are text, imports and exports are gone. A heading whose id github-slugger would not give ends in `[#id]`. */
+  /**
+   * Plain Markdown: components are converted to text, imports and exports are removed. A heading whose id is not the one of
+   * github-slugger ends in `[#id]`.
+   */
   readonly markdown: string
   readonly structuredData: StructuredData
   readonly sections: readonly Section[]
-  /** Of all of the above. */
+  /** Hash of all other fields. */
   readonly hash: string
 }
 
@@ -30,44 +33,44 @@ export interface TocEntry {
   readonly depth: number
 }
 
-/** Fumadocs' form: paragraphs, quotes and table cells by the heading that they stand under; no code. */
+/** The format of Fumadocs: paragraphs, quotes and table cells, each with the id of the heading above it; no code. */
 export interface StructuredData {
   readonly headings: readonly { readonly id: string; readonly content: string }[]
-  /** `heading` is a heading's id, empty above the first. */
+  /** `heading` is the id of a heading; empty above the first heading. */
   readonly contents: readonly { readonly heading: string; readonly content: string }[]
 }
 
-/** What stands between two headings, code included. */
+/** The content between two headings, including code. */
 export interface Section {
   /** The heading's id; empty above the first heading. */
   readonly id: string
-  /** The headings above, outermost first, its own the last; without the page's title. */
+  /** The headings above, outermost first, and the section's own heading last; without the page's title. */
   readonly path: readonly string[]
-  /** Without the line of the heading itself. */
+  /** Markdown without the heading itself. */
   readonly markdown: string
 }
 
-/** What a file itself tells of its page; where the page stands among the others is told by the folder. */
+/** The part of a page that its file determines. The rest depends on the other files of the folder. */
 export interface Draft extends Pick<
   Page,
   'description' | 'tags' | 'toc' | 'markdown' | 'structuredData' | 'sections'
 > {
-  /** Undefined where neither frontmatter nor a heading names one. */
+  /** Title from the frontmatter or a heading of level 1; undefined if there is neither. */
   readonly title: string | undefined
-  /** Place among its siblings; those without one come last. */
+  /** Position among its siblings; pages without a position come last. */
   readonly order: number | undefined
 }
 
-/** What is wrong with a file. */
-export interface Fault {
-  /** Relative to the content's folder. */
+/** An error in a file of the content. */
+export interface FileError {
+  /** Path relative to the content folder. */
   readonly file: string
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number
   readonly message: string
 }
 
-/** A file that makes no page: names the line and what is wrong there. */
+/** Thrown if a file cannot become a page; the message says what is wrong on the line. */
 export class ContentError extends coded('HW_CONTENT_INVALID') {
   constructor(
     readonly line: number,
@@ -77,7 +80,7 @@ export class ContentError extends coded('HW_CONTENT_INVALID') {
   }
 }
 
-/** 128 bits of the SHA-256 of a value's JSON, in hex. */
+/** Returns 128 bits of the SHA-256 of a value's JSON, in hex. */
 export function hashOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 }

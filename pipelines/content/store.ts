@@ -4,49 +4,52 @@ import type { Logger } from '../logger.js'
 import { BoundedThread } from '../worker-thread.js'
 import type { DocumentJob } from './document-thread.js'
 import { listFiles, readListed, type Listed } from './files.js'
-import { ContentError, hashOf, type Draft, type Fault, type Page } from './page.js'
+import { ContentError, hashOf, type Draft, type FileError, type Page } from './page.js'
 import { placePages } from './tree.js'
 
 export interface ContentOptions {
   readonly logger: Logger
-  /** Milliseconds between two looks at the folder. */
-  readonly lookEveryMs?: number | undefined
+  /** Milliseconds between two scans of the folder. */
+  readonly scanEveryMs?: number | undefined
 }
 
-const LOOK_EVERY_MS = 400
-/** A look may take no more than this share of the time: a large folder on a slow disk is looked at less often. */
-const LOOK_SHARE = 0.05
-/** But never so seldom that a change is not in use within two seconds: a look is slow also because the process is busy. */
-const MOST_BETWEEN_LOOKS_MS = 1_000
+const SCAN_EVERY_MS = 400
+/** The maximum share of the time that scans may take: a large folder on a slow disk is scanned less often. */
+const SCAN_SHARE = 0.05
+/**
+ * The longest interval that SCAN_SHARE may cause: a change is in use within two seconds, even if scans are slow because the
+ * process is busy.
+ */
+const MOST_BETWEEN_SCANS_MS = 1_000
 const SETTLE_MS = 40
 const MOST_SETTLING_MS = 1_000
 
 interface Known {
   readonly stamp: string
   readonly draft: Draft | undefined
-  readonly fault: Fault | undefined
+  readonly error: FileError | undefined
 }
 
 interface Snapshot {
   readonly pages: readonly Page[]
   readonly byUrl: ReadonlyMap<string, Page>
-  readonly faults: readonly Fault[]
+  readonly errors: readonly FileError[]
   readonly version: string
 }
 
 /**
- * Reads a folder of Markdown and MDX, and again what changes in it: looks instead of watching, for editors replace files, and
- * network file systems and mounted volumes tell nothing. A folder that is not there has no pages until it is; one that goes
- * away keeps its pages, as one file that is faulty keeps its own.
+ * Reads a folder of Markdown and MDX, and reads files again when they change. The folder is scanned instead of watched, because
+ * editors replace files, and network file systems and mounted volumes send no notifications. A folder that does not exist has no
+ * pages until it does. If it disappears, its pages are kept; so is the previous page of a file with an error.
  */
 export async function openContent(folder: string, options: ContentOptions): Promise<Content> {
   const content = new Content(folder, options)
-  await content.look()
-  content.again(0)
+  await content.scan()
+  content.scheduleScan(0)
   return content
 }
 
-/** The pages of a folder, as they are now. */
+/** The current pages of a folder. */
 export class Content {
   readonly #folder: string
   readonly #options: ContentOptions
@@ -55,9 +58,9 @@ export class Content {
     ContentError,
   ])
   #known = new Map<string, Known>()
-  #snapshot: Snapshot = { pages: [], byUrl: new Map(), faults: [], version: hashOf([]) }
-  /** Why the folder as a whole cannot be read. */
-  #unreadable: Fault | undefined
+  #snapshot: Snapshot = { pages: [], byUrl: new Map(), errors: [], version: hashOf([]) }
+  /** The error if the folder as a whole cannot be read. */
+  #unreadable: FileError | undefined
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -66,12 +69,12 @@ export class Content {
     this.#options = options
   }
 
-  /** Another one whenever any page is another one; the same for the same pages, here and in another process. */
+  /** A hash of all pages: it changes whenever a page changes, and is the same for the same pages in every process. */
   get version(): string {
     return this.#snapshot.version
   }
 
-  /** In the order of a table of contents. The same array until something changes, then another one: a reader never sees half a change. */
+  /** Returns the pages in the order of a table of contents. A change replaces the array, so a reader never sees half of it. */
   pages(): readonly Page[] {
     return this.#snapshot.pages
   }
@@ -80,13 +83,13 @@ export class Content {
     return this.#snapshot.byUrl.get(url)
   }
 
-  /** What could not be read as it is now. Where the file made a page before, that page stays. */
-  faults(): readonly Fault[] {
-    const { faults } = this.#snapshot
-    return this.#unreadable === undefined ? faults : [this.#unreadable, ...faults]
+  /** Returns the errors of files whose current version cannot be served. The page of their previous version is kept, if there is one. */
+  errors(): readonly FileError[] {
+    const { errors } = this.#snapshot
+    return this.#unreadable === undefined ? errors : [this.#unreadable, ...errors]
   }
 
-  /** Calls back after each change of the pages. @returns what ends that. */
+  /** Calls the listener after each change of the pages. @returns a function that removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -99,22 +102,22 @@ export class Content {
     this.#listeners.clear()
   }
 
-  /** @param tookMs what the last look took. */
-  again(tookMs: number): void {
+  /** Schedules the next scan. @param tookMs duration of the last one. */
+  scheduleScan(tookMs: number): void {
     if (this.#closed) return
-    const rarely = Math.min(tookMs / LOOK_SHARE, MOST_BETWEEN_LOOKS_MS)
-    const every = Math.max(this.#options.lookEveryMs ?? LOOK_EVERY_MS, rarely)
+    const atLeast = Math.min(tookMs / SCAN_SHARE, MOST_BETWEEN_SCANS_MS)
+    const every = Math.max(this.#options.scanEveryMs ?? SCAN_EVERY_MS, atLeast)
     this.#timer = setTimeout(() => {
       const began = performance.now()
-      void this.look().then((read) => {
-        this.again(read ? 0 : performance.now() - began)
+      void this.scan().then((read) => {
+        this.scheduleScan(read ? 0 : performance.now() - began)
       })
     }, every)
     this.#timer.unref()
   }
 
-  /** @returns whether anything was read; never throws. */
-  async look(): Promise<boolean> {
+  /** Reads what has changed in the folder. Never throws. @returns whether anything was read. */
+  async scan(): Promise<boolean> {
     try {
       const listed = await listFiles(this.#folder)
       this.#unreadable = undefined
@@ -137,7 +140,7 @@ export class Content {
     )
   }
 
-  /** Editors and checkouts write several files, and one in several steps: waits until two looks see the same. */
+  /** Waits until two scans return the same: editors and checkouts write several files, and a file in several steps. */
   async #settled(listed: readonly Listed[]): Promise<readonly Listed[]> {
     const end = performance.now() + MOST_SETTLING_MS
     for (let before = listed; ;) {
@@ -163,37 +166,37 @@ export class Content {
     const { file, stamp } = listed
     try {
       const draft = await this.#thread.run([await readListed(listed), file])
-      return { stamp, draft, fault: undefined }
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      const fault = { file, line: error instanceof ContentError ? error.line : 1, message }
+      return { stamp, draft, error: undefined }
+    } catch (thrown) {
+      const message = thrown instanceof Error ? thrown.message : String(thrown)
+      const error = { file, line: thrown instanceof ContentError ? thrown.line : 1, message }
       this.#options.logger.error(
-        { code: codeOf(error), file, line: fault.line },
+        { code: codeOf(thrown), file, line: error.line },
         `${lastGood === undefined ? 'not served' : 'served in its previous version'}: ${message}`,
       )
-      return { stamp, draft: lastGood, fault }
+      return { stamp, draft: lastGood, error }
     }
   }
 
   #publish(): void {
     const known = [...this.#known]
     const drafted = known.flatMap(([file, { draft }]) => (draft === undefined ? [] : [{ file, draft }]))
-    const { pages, faults } = placePages(drafted)
-    for (const { file, message } of faults)
-      if (!this.#snapshot.faults.some((before) => before.message === message))
+    const { pages, errors } = placePages(drafted)
+    for (const { file, message } of errors)
+      if (!this.#snapshot.errors.some((before) => before.message === message))
         this.#options.logger.error({ code: 'HW_CONTENT_INVALID', file }, message)
     const version = hashOf(pages.map(({ hash }) => hash))
-    const all = [...known.flatMap(([, { fault }]) => fault ?? []), ...faults]
+    const all = [...known.flatMap(([, { error }]) => error ?? []), ...errors]
     const changed = version !== this.#snapshot.version
     const { pages: before } = this.#snapshot
     this.#snapshot = {
       pages: changed ? pages : before,
       byUrl: new Map(pages.map((page) => [page.url, page])),
-      faults: all,
+      errors: all,
       version,
     }
     if (!changed) return
-    this.#options.logger.info({ pages: pages.length, faults: all.length }, 'content loaded')
+    this.#options.logger.info({ pages: pages.length, errors: all.length }, 'content loaded')
     for (const listener of this.#listeners) listener()
   }
 }

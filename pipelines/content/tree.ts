@@ -1,5 +1,5 @@
 import { segmentsOf, urlOf } from './links.js'
-import { hashOf, type Draft, type Fault, type Page } from './page.js'
+import { hashOf, type Draft, type FileError, type Page } from './page.js'
 
 /** A file and the draft of its page. */
 export interface Drafted {
@@ -13,22 +13,21 @@ interface Placed extends Drafted {
 }
 
 /**
- * Puts pages where their files stand: URLs, the titles above them, and their order, which is that of a table of contents (a
- * folder's own page, then what is in it by `order` and by name). Two files that would have one URL: the first is served, the
- * other is a fault.
+ * Returns the pages of all drafts with their URLs and breadcrumbs, in the order of a table of contents: the page of a folder, then
+ * its contents by `order` and by name. If two files have the same URL, the first is served and the other one is an error.
  */
-export function placePages(drafted: readonly Drafted[]): { pages: Page[]; faults: Fault[] } {
-  const faults: Fault[] = []
+export function placePages(drafted: readonly Drafted[]): { pages: Page[]; errors: FileError[] } {
+  const errors: FileError[] = []
   const byUrl = new Map<string, Placed>()
   for (const each of drafted.map(place).sort(indexFirst)) {
     const url = urlOf(each.segments)
     const other = byUrl.get(url)
     if (other === undefined) byUrl.set(url, each)
-    else faults.push({ file: each.file, line: 1, message: `${other.file} already has the URL ${url}` })
+    else errors.push({ file: each.file, line: 1, message: `${other.file} already has the URL ${url}` })
   }
   const keys = new Map([...byUrl].map(([url, page]) => [url, sortKey(page, byUrl)]))
   const ordered = [...byUrl].sort(([a], [b]) => compareKeys(keys.get(a) ?? [], keys.get(b) ?? []))
-  return { pages: ordered.map(([url, placed]) => pageOf(url, placed, byUrl)), faults }
+  return { pages: ordered.map(([url, placed]) => pageOf(url, placed, byUrl)), errors }
 }
 
 function place({ file, draft }: Drafted): Placed {
@@ -47,7 +46,7 @@ const isIndex = ({ file }: Placed): boolean => /(^|\/)index\.mdx?$/.test(file)
 const indexFirst = (a: Placed, b: Placed): number =>
   Number(isIndex(b)) - Number(isIndex(a)) || (a.file < b.file ? -1 : 1)
 
-/** `getting-started` → `Getting started`; the number that decisions begin with is left out. */
+/** Returns a title for a file name: `getting-started` → `Getting started`. A leading number, as in decisions, is left out. */
 export function readable(name: string): string {
   const words = name
     .replace(/^\d+[-_. ]+(?=\D)/, '')
@@ -78,7 +77,7 @@ function pageOf(url: string, placed: Placed, byUrl: ReadonlyMap<string, Placed>)
   return { ...page, hash: hashOf(page) }
 }
 
-/** For each folder above, and the page: its `order`, then its name. */
+/** Returns `order` and name of each parent folder, outermost first, and of the page. */
 function sortKey(
   { segments }: Placed,
   byUrl: ReadonlyMap<string, Placed>,

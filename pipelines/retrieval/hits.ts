@@ -3,13 +3,13 @@ import type { Chunk } from './index/chunk.js'
 import type { IndexedText } from './words/indexed-text.js'
 import type { Question } from './words/question.js'
 
-/** From start to before end, in UTF-16 units. */
+/** A range of a text in UTF-16 units, without the unit at `end`. */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** A place in a page that answers a question. */
+/** A heading or passage of a page that matches a question. */
 export interface Hit {
   readonly kind: 'heading' | 'text'
   readonly headingId: string
@@ -17,19 +17,19 @@ export interface Hit {
   readonly marks: readonly Span[]
 }
 
-/** Characters of a hit's text. */
+/** The maximum length of a hit's text, in characters. */
 const SNIPPET = 280
-/** How much of it stands before the first mark. */
+/** The number of characters before the first mark. */
 const BEFORE = 60
 
-/** Where a text has the question's terms, by stems; what overlaps is one. */
+/** Returns where a text contains terms of the question, compared by stem. Overlapping ranges are merged. */
 export function marks(text: string, { terms }: Question): Span[] {
   return merged(analyse(text).filter(({ term }) => terms.has(term)))
 }
 
 /**
- * The places of a chunk worth showing: its heading where that matches, and the block that matches best.
- * @param ids the question's terms by number.
+ * Returns the hits of a chunk: its heading if that matches, and the block that matches best.
+ * @param ids numbers of the question's terms.
  */
 export function hitsOf(
   { headingId, path }: Chunk,
@@ -45,7 +45,7 @@ export function hitsOf(
   return hits
 }
 
-/** As much as is shown of the block that has most of the terms, each counted once; of the first where none has any. */
+/** Returns an excerpt of the block with the most distinct terms, or of the first block if none has any. */
 function snippet(body: IndexedText, ids: ReadonlySet<number>): Pick<Hit, 'text' | 'marks'> {
   const matches = matchesIn(body, ids)
   let best = { count: 0, from: 0, to: (body.blockStarts[1] ?? 1) - 1 }
@@ -69,7 +69,7 @@ function matchesIn(
   return found
 }
 
-/** Cuts a block around its first mark, between words where there are spaces; the marks count from where the cut text begins. */
+/** Cuts a block around its first mark, between words if there are spaces. Marks are relative to the start of the result. */
 function cut(
   text: string,
   block: { from: number; to: number },
@@ -93,7 +93,7 @@ function cut(
   return { text: `${lead}${text.slice(from, to)}${to < block.to ? ' …' : ''}`, marks: shown }
 }
 
-/** There, or a unit before where that would part the two of one character. */
+/** Returns the index, or the one before it if a character of two units would be split. */
 const between = (text: string, at: number): number => (/[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at)
 
 function merged(spans: readonly Span[]): Span[] {

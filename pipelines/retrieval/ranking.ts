@@ -1,19 +1,22 @@
-/** A document by its number, and how well it answers. */
+/** The number of a document, and its score. */
 export interface Ranked {
   readonly document: number
   readonly score: number
 }
 
-/** A ranking with its weight in a fusion. */
+/** A ranking and its weight in a fusion. */
 export interface Leg {
   readonly ranked: readonly Ranked[]
   readonly weight: number
 }
 
-/** Of Reciprocal Rank Fusion, from the paper that proposed it (Cormack, Clarke, Büttcher 2009). */
+/** The constant k of Reciprocal Rank Fusion, from the paper that proposed it (Cormack, Clarke, Büttcher 2009). */
 const RRF_K = 60
 
-/** Reciprocal Rank Fusion: Σ weight / (60 + rank), ranks from 1. Best first; ties by number, so that the order is always the same. */
+/**
+ * Combines rankings by Reciprocal Rank Fusion: Σ weight / (60 + rank), with ranks from 1. The best come first; ties are ordered by
+ * number, so the order is deterministic.
+ */
 export function fuse(legs: readonly Leg[]): Ranked[] {
   const scores = new Map<number, number>()
   for (const { ranked, weight } of legs) {
@@ -32,11 +35,11 @@ export function best(
   accept: (document: number) => boolean = () => true,
 ): Ranked[] {
   const found: Ranked[] = []
-  // Sorting all would cost more than scoring: what cannot be among the best any more is left out.
+  // Sorting all scores would cost more than computing them: candidates that can no longer be among the best are dropped.
   let least = 0
   for (let document = 0; document < scores.length; document++) {
     const score = scores[document] ?? 0
-    // Documents come by number: of equals the one that is there stays.
+    // Documents come in the order of their numbers: of equal scores, the first is kept.
     if (score <= least || !accept(document)) continue
     found.push({ document, score })
     if (found.length < 2 * most) continue
@@ -46,7 +49,7 @@ export function best(
   return found.sort(byScore).slice(0, most)
 }
 
-/** The first of each group, in the order of the ranking. */
+/** Returns the best document of each group, in the order of the ranking, as the number of the group. */
 export function groups(ranked: readonly Ranked[], groupOf: (document: number) => number): Ranked[] {
   const seen = new Map<number, Ranked>()
   for (const { document, score } of ranked) {

@@ -16,11 +16,11 @@ import { type ParsedQuery, NEAR_DEPTH } from './search.js'
 import { SemanticIndex, type SemanticView } from './meaning/semantic.js'
 import { PageIndexer, Snapshot } from './index/snapshot.js'
 
-/** Where the pages come from. */
+/** A source of pages. */
 export interface Library {
-  /** Another array after each change. */
+  /** Returns the current pages; a new array after each change. */
   pages(): readonly Page[]
-  /** Another one whenever any page is another one. */
+  /** Changes whenever a page changes. */
   readonly version: string
   onChange(listener: () => void): () => void
 }
@@ -28,7 +28,7 @@ export interface Library {
 export interface RetrievalOptions {
   readonly library: Library
   readonly model: ModelSource
-  /** Of the index. */
+  /** The folder of the index on disk. */
   readonly folder: string
   readonly logger: Logger
 }
@@ -39,41 +39,41 @@ export interface RetrievalStatus {
   readonly pages: number
   readonly chunks: number
   readonly semantic: SemanticState
-  /** Why it is not ready; empty where it is. */
+  /** The reason if it is not ready; otherwise empty. */
   readonly reason: string
-  /** 0 before the first index. */
+  /** Milliseconds since 1970; 0 before the first index. */
   readonly indexBuiltMs: number
-  /** The content, or the model, has changed since. */
+  /** True if the content has changed since. */
   readonly indexStale: boolean
-  /** Of those whose vectors are being made at the moment; 0 where none are. */
+  /** Progress of the passages that are being embedded; 0 of 0 if there are none. */
   readonly embedding: { readonly done: number; readonly total: number }
 }
 
-/** A question with what it needs to be ranked, all of one state of the index. */
-export interface Looked {
+/** A question with the data to rank it, all from one state of the index. */
+export interface Lookup {
   readonly snapshot: Snapshot
   readonly parsed: ParsedQuery
   readonly ranking: 'lexical' | 'hybrid'
-  /** The cosine of question and chunk; absent without a model. */
+  /** Returns the cosine of question and chunk; absent without a model. */
   readonly similarity?: (chunk: number) => number | undefined
 }
 
 interface Current {
   readonly snapshot: Snapshot
-  /** Absent while the model is, and until every chunk has its vector. */
+  /** Absent without a model, and until every chunk has a vector. */
   readonly view?: SemanticView
-  /** Checksum of the model that made the view. */
+  /** Checksum of the model whose vectors the view contains. */
   readonly model?: string
 }
 
-/** A question whose embedding takes longer is answered by its words. */
+/** The maximum time to embed a question. After it, the question is answered by words only. */
 const QUESTION_MS = 2_000
-const SAY_EVERY_MS = 5_000
+const LOG_EVERY_MS = 5_000
 const EMBEDDED_AT_ONCE = 64
 
 /**
- * The index of a library, kept up to date: searches answer from the present state while the next one is made, and everything
- * switches in one step. Without a model by words alone; when it comes, with it.
+ * The index of a library, kept up to date. Searches use the current state while the next one is built, and then switch over in one
+ * step. Without a model the index is searched by words only.
  */
 export class Retrieval {
   readonly #options: RetrievalOptions
@@ -83,29 +83,29 @@ export class Retrieval {
   #embedding = { done: 0, total: 0 }
   #builtAtMs = 0
   #work: Promise<void> = Promise.resolve()
-  #again = false
-  #working = false
+  #isOutdated = false
+  #isUpdating = false
   #closed = false
-  readonly #forget: () => void
+  readonly #unsubscribe: () => void
 
   private constructor(options: RetrievalOptions) {
     this.#options = options
     this.#current = { snapshot: this.#snapshotOf(options.library) }
-    this.#forget = options.library.onChange(() => {
-      this.#want()
+    this.#unsubscribe = options.library.onChange(() => {
+      this.#requestUpdate()
     })
     options.model.onLoaded = () => {
-      this.#want()
+      this.#requestUpdate()
     }
   }
 
-  /** Serves by words at once; by meaning as soon as the model is there and every chunk has its vector. */
+  /** Opens the index. It is searched by words at once, and by meaning as soon as a model is loaded and every chunk has a vector. */
   static async open(options: RetrievalOptions): Promise<Retrieval> {
     const retrieval = new Retrieval(options)
     const kept = await describeArtefact(options.folder)
     const { version } = retrieval.#current.snapshot
     retrieval.#builtAtMs = kept?.content === version ? kept.builtAtMs : Date.now()
-    retrieval.#want()
+    retrieval.#requestUpdate()
     return retrieval
   }
 
@@ -131,10 +131,10 @@ export class Retrieval {
   }
 
   /**
-   * The present state, and how near each chunk is to the question where there is a model.
-   * @param accept which pages may be among the results.
+   * Returns the data to rank a question: the current state and, if there is a model, the similarity of chunks.
+   * @param accept selects the pages that may be among the results.
    */
-  async look(text: string, accept?: (page: Page) => boolean): Promise<Looked> {
+  async lookUp(text: string, accept?: (page: Page) => boolean): Promise<Lookup> {
     const { snapshot } = this.#current
     const view = this.#view()
     const wanted = accept && snapshot.pages.map(({ page }) => accept(page))
@@ -149,19 +149,19 @@ export class Retrieval {
     return { snapshot, parsed: { ...parsed, dense }, ranking: 'hybrid', similarity }
   }
 
-  /** Resolves when nothing is to be done any more for the content and the model as they are. */
+  /** Resolves when no update of the index is in progress. */
   async settled(): Promise<void> {
-    while (this.#working) await this.#work
+    while (this.#isUpdating) await this.#work
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#forget()
+    this.#unsubscribe()
     this.#options.model.onLoaded = () => undefined
     await this.#work
   }
 
-  /** Of the present state, where the model that made it is the one that is there. */
+  /** Returns the view of the current state, if its vectors are those of the loaded model. */
   #view(): SemanticView | undefined {
     const { view, model } = this.#current
     return model !== undefined && model === this.#options.model.loaded?.checksum ? view : undefined
@@ -182,24 +182,24 @@ export class Retrieval {
     }
   }
 
-  /** One at a time works, and looks again at the end whether there is more to do. */
-  #want(): void {
-    this.#again = true
-    if (this.#working) return
-    this.#working = true
+  /** Starts an update, or another one after the update that is in progress. */
+  #requestUpdate(): void {
+    this.#isOutdated = true
+    if (this.#isUpdating) return
+    this.#isUpdating = true
     this.#work = this.#run()
   }
 
   async #run(): Promise<void> {
-    while (this.#again && !this.#closed) {
-      this.#again = false
+    while (this.#isOutdated && !this.#closed) {
+      this.#isOutdated = false
       try {
         await this.#update()
       } catch (error) {
         this.#options.logger.error({ err: error }, `updating the index failed: ${String(error)}`)
       }
     }
-    this.#working = false
+    this.#isUpdating = false
   }
 
   async #update(): Promise<void> {
@@ -208,16 +208,16 @@ export class Retrieval {
     const isNew = this.#current.snapshot.version !== library.version
     if (!isNew && (loaded === undefined || this.#view() !== undefined)) return
     const snapshot = isNew ? this.#snapshotOf(library) : this.#current.snapshot
-    // Words need not wait for meaning where there is none at the moment.
+    // Without vectors in use, the new words need not wait for theirs.
     if (isNew && this.#view() === undefined) this.#switch({ snapshot })
     if (loaded !== undefined) await this.#addMeaning(loaded, snapshot, isNew)
   }
 
-  /** Embeds what is missing, and switches to the snapshot with all of its vectors. */
+  /** Embeds the missing chunks, and switches to the snapshot with all of its vectors. */
   async #addMeaning(loaded: LoadedModel, snapshot: Snapshot, isNew: boolean): Promise<void> {
     const { index, artefact } = await this.#indexFor(loaded)
     const outcome = await this.#embed(loaded.embedder, index, snapshot)
-    // The model says when it is back; the words of what has changed are searched meanwhile.
+    // `onLoaded` requests an update when the model is back. Until then the changed content is searched by words.
     if (outcome === 'lost' && isNew) this.#switch({ snapshot })
     if (outcome !== 'complete') return
     const view = await index.prepare(snapshot.chunks)
@@ -226,7 +226,7 @@ export class Retrieval {
     if (artefact?.content !== snapshot.version) await this.#save(loaded, snapshot, view)
   }
 
-  /** The vectors of a model: those in memory, else those on disk, else none. */
+  /** Returns the vectors of a model: those in memory, otherwise those on disk, otherwise none. */
   async #indexFor({
     checksum,
   }: LoadedModel): Promise<{ index: SemanticIndex; artefact?: Artefact | undefined }> {
@@ -249,7 +249,10 @@ export class Retrieval {
     }
   }
 
-  /** What was embedded stays in the index, however it ends: `outdated` when the content has changed meanwhile. */
+  /**
+   * Embeds the missing chunks. Vectors stay in the index whatever the outcome, which is `outdated` if the content has changed
+   * meanwhile or the index was closed.
+   */
   async #embed(
     embedder: Embeds,
     index: SemanticIndex,
@@ -265,7 +268,7 @@ export class Retrieval {
           index.keep(chunk, await embedder.passage(chunk.text))
         })
         await Promise.all(embedded)
-        if (Date.now() - loggedAt < SAY_EVERY_MS) continue
+        if (Date.now() - loggedAt < LOG_EVERY_MS) continue
         loggedAt = Date.now()
         this.#options.logger.info({ done: from, of: chunks.length }, 'embedding passages')
       }
@@ -274,7 +277,7 @@ export class Retrieval {
       if (!(error instanceof ModelLost)) throw error
       this.#options.logger.warn(
         { code: error.code, reason: error.message },
-        'the model was lost while passages were embedded',
+        'model lost while embedding passages',
       )
       return 'lost'
     } finally {
@@ -304,7 +307,7 @@ export class Retrieval {
     try {
       await writeArtefact(folder, { model: checksum, content, builtAtMs: this.#builtAtMs, chunks, graph })
     } catch (error) {
-      // What is in memory is right; the next start has more to do.
+      // The index in memory is complete; only the next start has to embed again.
       logger.error({ folder, err: error }, `saving the index failed: ${String(error)}`)
     }
   }
@@ -315,5 +318,5 @@ export class Retrieval {
   }
 }
 
-/** Where the index is, below DATA_DIR. */
+/** Returns the folder of the index in DATA_DIR. */
 export const indexFolder = (dataDir: string): string => join(dataDir, 'docs-index')

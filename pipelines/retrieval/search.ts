@@ -2,25 +2,28 @@ import { decidingTerms, type Question, weightedTerms } from './words/question.js
 import { fuse, groups, type Leg, type Ranked } from './ranking.js'
 import type { Snapshot } from './index/snapshot.js'
 
-/** How many documents of a ranking by words are fused. */
+/** The number of documents of a ranking by words that are fused. */
 export const LEG_DEPTH = 200
-/** And of one by meaning: finding them is the larger part of what a search costs besides the model. */
+/** The number of chunks of a ranking by meaning that are fused. Finding them is most of the cost of a search, apart from the model. */
 export const NEAR_DEPTH = 128
-/** Cosine below which a passage has nothing to do with the question: unrelated English texts have about 0.1. */
+/** The cosine below which a passage is unrelated to the question. Unrelated English texts have about 0.1. */
 const LEAST_SIMILARITY = 0.2
-/** Of the ranking of those that have what decides: more than the other two together can give to one that has not. */
+/**
+ * The weight of the ranking by deciding terms. A document that has these terms scores more than the other two rankings together
+ * can add to one without them.
+ */
 const DECIDING_WEIGHT = 2
 
-/** What a question is ranked by. */
+/** A question as it is ranked. */
 export interface ParsedQuery {
   readonly question: Question
   /** Chunks by cosine, nearest first; absent without a model. */
   readonly dense?: readonly Ranked[]
-  /** Whether a page, by its number, may be among the results; all may where left out. */
+  /** Selects the pages, by number, that may be among the results; all of them if left out. */
   readonly accept?: ((page: number) => boolean) | undefined
 }
 
-/** Chunks, best first: BM25 and embeddings, fused. */
+/** Returns chunks, best first, by BM25 and embeddings combined. */
 export function rankChunks(snapshot: Snapshot, parsed: ParsedQuery): Ranked[] {
   const { accept } = parsed
   const ofChunk = accept && ((chunk: number): boolean => accept(snapshot.pageOf(chunk)))
@@ -31,7 +34,7 @@ export function rankChunks(snapshot: Snapshot, parsed: ParsedQuery): Ranked[] {
   ])
 }
 
-/** Pages, best first. A page as a whole is a document of BM25; by embeddings it is as near as its nearest chunk. */
+/** Returns pages, best first. BM25 ranks whole pages; by embeddings, a page is as near as its nearest chunk. */
 export function rankPages(snapshot: Snapshot, parsed: ParsedQuery): Ranked[] {
   const near = groups(nearEnough(snapshot, parsed), snapshot.pageOf)
   return fuse([
@@ -40,7 +43,7 @@ export function rankPages(snapshot: Snapshot, parsed: ParsedQuery): Ranked[] {
   ])
 }
 
-/** The chunks near enough of the pages that may be among the results. */
+/** Returns the chunks that are similar enough, of pages that may be among the results. */
 function nearEnough({ pageOf }: Snapshot, { dense = [], accept = () => true }: ParsedQuery): Ranked[] {
   return dense.filter(({ document, score }) => score >= LEAST_SIMILARITY && accept(pageOf(document)))
 }
@@ -59,17 +62,17 @@ function lexicalLegs(
   ]
 }
 
-/** How much of the question's weight a chunk holds, 0 to 1: a word counts the more, the rarer it is; one that no page has, the most. */
+/** Returns the share of the question's weight that a chunk contains, 0 to 1. Rare words weigh more; words that no page has, the most. */
 export function coverage(snapshot: Snapshot, { tokens }: Question, chunk: number): number {
   const { lexicon, chunkIndex } = snapshot
-  let held = 0
-  let whole = 0
+  let contained = 0
+  let total = 0
   for (const { term, parts } of tokens) {
     if (parts > 1) continue
     const id = lexicon.find(term)
     const worth = chunkIndex.idf(id)
-    whole += worth
-    if (snapshot.has(chunk, id)) held += worth
+    total += worth
+    if (snapshot.has(chunk, id)) contained += worth
   }
-  return whole === 0 ? 0 : held / whole
+  return total === 0 ? 0 : contained / total
 }

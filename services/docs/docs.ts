@@ -37,8 +37,8 @@ export interface DocsOptions {
   /** None where left out. */
   readonly askLimit?: Limit | undefined
   readonly chatLimit?: Limit | undefined
-  /** Milliseconds between two looks at the content. */
-  readonly lookEveryMs?: number
+  /** Milliseconds between two scans of the content folder. */
+  readonly scanEveryMs?: number
 }
 
 /** Requests of a client in a window; 0 for no limit. */
@@ -55,12 +55,12 @@ export interface Docs {
 
 /** Reads the content and serves it. @throws PortTaken. */
 export async function startDocs(options: DocsOptions): Promise<Docs> {
-  const { host, logger, contentDir, lookEveryMs, trustedProxyHops: trustedHops = 0 } = options
-  const content = await openContent(contentDir, { logger, lookEveryMs })
+  const { host, logger, contentDir, scanEveryMs, trustedProxyHops: trustedHops = 0 } = options
+  const content = await openContent(contentDir, { logger, scanEveryMs })
   const retrieval = new Retrieval(options.retrievalAddress, logger)
   const metrics = new DocsMetrics({
     pages: () => content.pages().length,
-    faults: () => content.faults().length,
+    faults: () => content.errors().length,
     retrieval: () => retrieval.status(),
   })
   const answerer = options.answerer ?? new ExtractiveAnswerer()

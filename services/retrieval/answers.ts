@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { hitsOf, marks, type Hit } from '../../pipelines/retrieval/hits.js'
-import type { Looked } from '../../pipelines/retrieval/retrieval.js'
+import type { Lookup } from '../../pipelines/retrieval/retrieval.js'
 import { coverage, rankChunks, rankPages } from '../../pipelines/retrieval/search.js'
 import {
   Hit_Kind,
@@ -12,14 +12,14 @@ import {
 type PageHits = MessageInitShape<typeof PageHitsSchema>
 type Passage = MessageInitShape<typeof PassageSchema>
 
-/** Chunks of a page that are shown as its hits. */
+/** The maximum number of chunks per page that are shown as hits. */
 const CHUNKS_SHOWN = 3
 
-/** Pages, best first, each with its best places, until there are `limit` items of both. */
-export function pageHits(looked: Looked, limit: number): PageHits[] {
-  const { snapshot, parsed } = looked
+/** Returns pages, best first, each with its best hits: at most `limit` pages and hits in total. */
+export function pageHits(lookup: Lookup, limit: number): PageHits[] {
+  const { snapshot, parsed } = lookup
   const { question } = parsed
-  const chunks = bestChunks(looked)
+  const chunks = bestChunks(lookup)
   const ids = new Set([...question.terms].flatMap((term) => snapshot.lexicon.find(term) ?? []))
   const found: PageHits[] = []
   let left = limit
@@ -42,8 +42,8 @@ export function pageHits(looked: Looked, limit: number): PageHits[] {
   return found
 }
 
-/** The best chunks of each page, best first. */
-function bestChunks({ snapshot, parsed }: Looked): Map<number, number[]> {
+/** Returns the best chunks of each page, best first. */
+function bestChunks({ snapshot, parsed }: Lookup): Map<number, number[]> {
   const found = new Map<number, number[]>()
   for (const { document } of rankChunks(snapshot, parsed)) {
     const page = snapshot.pageOf(document)
@@ -54,7 +54,7 @@ function bestChunks({ snapshot, parsed }: Looked): Map<number, number[]> {
   return found
 }
 
-/** Two chunks under one heading would both name it. */
+/** Returns whether a hit occurs for the first time: two chunks under one heading would both name it. */
 function isFirst(hit: Hit, at: number, hits: readonly Hit[]): boolean {
   return hits.findIndex(({ headingId, text }) => headingId === hit.headingId && text === hit.text) === at
 }
@@ -63,8 +63,8 @@ function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typ
   return { kind: kind === 'heading' ? Hit_Kind.HEADING : Hit_Kind.TEXT, headingId, text, marks: [...marks] }
 }
 
-/** Passages, best first, with what tells how well they answer. */
-export function passages({ snapshot, parsed, similarity: similarityOf }: Looked, limit: number): Passage[] {
+/** Returns passages, best first, with measures of how well they match. */
+export function passages({ snapshot, parsed, similarity: similarityOf }: Lookup, limit: number): Passage[] {
   return rankChunks(snapshot, parsed)
     .slice(0, limit)
     .flatMap(({ document, score }) => {

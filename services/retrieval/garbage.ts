@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /**
- * Collects all garbage at once. Reading thousands of pages leaves more than a hundred megabytes of it, which V8 would keep
- * beside the model while the process is idle.
+ * Collects all garbage. Reading thousands of pages leaves more than a hundred megabytes of it, which V8 would retain beside the
+ * model while the process is idle.
  */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc')

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Page } from '../../pipelines/content/page.js'
 import { unknownNames } from '../../pipelines/retrieval/words/question.js'
-import type { Looked, Retrieval, SemanticState } from '../../pipelines/retrieval/retrieval.js'
+import type { Lookup, Retrieval, SemanticState } from '../../pipelines/retrieval/retrieval.js'
 import {
   Ranking,
   RetrievalService,
@@ -16,7 +16,7 @@ const ITEMS = 60
 const MOST_ITEMS = 200
 const PASSAGES = 8
 const MOST_PASSAGES = 100
-/** Characters of a question that are read: more than anybody types, less than keeps others waiting. */
+/** The maximum number of characters of a question; the rest is ignored. People type less, and longer ones would delay others. */
 const LONGEST_QUESTION = 2_000
 
 const RANKINGS = { lexical: Ranking.LEXICAL, hybrid: Ranking.HYBRID }
@@ -26,32 +26,32 @@ const SEMANTIC: Readonly<Record<SemanticState, StatusResponse_Semantic>> = {
   unavailable: StatusResponse_Semantic.UNAVAILABLE,
 }
 
-/** The worker's gRPC service. */
+/** Returns the gRPC service of the worker. */
 export function retrievalService(retrieval: Retrieval, metrics: Metrics): RpcService {
-  /** Looks, makes an answer of what was found, and counts it. */
+  /** Looks up a query, makes its answer, and records the duration. */
   const answered = async <T>(
     method: string,
     query: string,
-    answer: (looked: Looked) => T,
+    answer: (lookup: Lookup) => T,
     accept?: (page: Page) => boolean,
   ): Promise<T & { ranking: Ranking }> => {
     const from = performance.now()
-    const looked = await retrieval.look(query.slice(0, LONGEST_QUESTION), accept)
-    const made = { ...answer(looked), ranking: RANKINGS[looked.ranking] }
-    metrics.observe(method, looked.ranking, (performance.now() - from) / 1000)
+    const lookup = await retrieval.lookUp(query.slice(0, LONGEST_QUESTION), accept)
+    const made = { ...answer(lookup), ranking: RANKINGS[lookup.ranking] }
+    metrics.observe(method, lookup.ranking, (performance.now() - from) / 1000)
     return made
   }
   return rpcService(RetrievalService, {
     search: ({ query, limit, tag }) => {
       const most = Math.min(limit === 0 ? ITEMS : limit, MOST_ITEMS)
       const hasTag = tag === '' ? undefined : ({ tags }: Page): boolean => tags.includes(tag)
-      return answered('search', query, (looked) => ({ pages: pageHits(looked, most) }), hasTag)
+      return answered('search', query, (lookup) => ({ pages: pageHits(lookup, most) }), hasTag)
     },
     passages: ({ query, limit }) => {
       const most = Math.min(limit === 0 ? PASSAGES : limit, MOST_PASSAGES)
-      return answered('passages', query, (looked) => ({
-        passages: passages(looked, most),
-        unknownNames: unknownNames(looked.parsed.question, looked.snapshot),
+      return answered('passages', query, (lookup) => ({
+        passages: passages(lookup, most),
+        unknownNames: unknownNames(lookup.parsed.question, lookup.snapshot),
       }))
     },
     status: () => statusMessage(retrieval),

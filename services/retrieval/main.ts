@@ -13,7 +13,7 @@ import { collectGarbage } from './garbage.js'
 import { retrievalService } from './handlers.js'
 import { Metrics } from './metrics.js'
 
-const LOOK_AGAIN_MS = 100
+const CHECK_EVERY_MS = 100
 
 await runService('retrieval', async (context) => {
   const { config, logger, args } = context
@@ -73,7 +73,7 @@ function healthOf(retrieval: Retrieval): Health {
   return { isWell: true, body: { status: 'ok', service: 'retrieval', ...status, reason, index } }
 }
 
-/** `npm run docs:index`: brings the index up to date and ends. */
+/** Brings the index up to date and returns, for `npm run docs:index`. */
 async function indexOnce(retrieval: Retrieval, { logger, signal }: ServiceContext): Promise<void> {
   const progress = new Progress(process.stderr)
   for (;;) {
@@ -83,10 +83,10 @@ async function indexOnce(retrieval: Retrieval, { logger, signal }: ServiceContex
     if (semantic === 'ready') {
       progress.end()
       await retrieval.settled()
-      logger.info({ pages, chunks }, 'the index is up to date')
+      logger.info({ pages, chunks }, 'index up to date')
       return
     }
     if (embedding.total > 0) progress.step('passages embedded', embedding.done, embedding.total)
-    await sleep(LOOK_AGAIN_MS, undefined, { signal })
+    await sleep(CHECK_EVERY_MS, undefined, { signal })
   }
 }

@@ -9,22 +9,22 @@ import { checksumOf } from '../model/files.js'
 import { Neighbours } from '../meaning/neighbours.js'
 import { isUnit } from '../meaning/vector.js'
 
-/** Of the folder: another one is not read. */
+/** The format of the folder. Folders of other formats are not read. */
 const FORMAT = 1
 const POINTER = 'current'
 const GRAPH = 'graph.hnsw'
 
-/** What the index consists of that takes long to make: the rest is made of the content in a second. */
+/** The part of the index that takes long to build. The rest is built from the content within a second. */
 export interface Artefact extends Written {
-  /** By the hash of the chunk's text. */
+  /** Vectors by the hash of the chunk's text. */
   readonly vectors: ReadonlyMap<string, Float32Array>
 }
 
-/** What is written of an index: the vectors are in the graph. */
+/** The part of an artefact that is written. The graph contains the vectors. */
 interface Written {
-  /** Of the model that made the vectors. */
+  /** Checksum of the model that made the vectors. */
   readonly model: string
-  /** Of the content that it is of. */
+  /** Version of the indexed content. */
   readonly content: string
   readonly builtAtMs: number
   readonly chunks: readonly StoredChunk[]
@@ -33,9 +33,9 @@ interface Written {
 
 export interface StoredChunk {
   readonly id: string
-  /** Of its text. */
+  /** Hash of its text. */
   readonly hash: string
-  /** Its vector's name in the graph. */
+  /** Label of its vector in the graph. */
   readonly label: number
 }
 
@@ -48,17 +48,17 @@ interface Manifest {
   readonly content: string
   readonly built_at: string
   readonly graph: { readonly next_label: number; readonly removed: number }
-  /** SHA-256 of the other file. */
+  /** SHA-256 of the other files, by name. An index of an earlier release has one more, which is not read. */
   readonly files: Readonly<Record<string, string>>
   readonly chunks: readonly (readonly [id: string, hash: string, label: number])[]
 }
 
-/** The index on disk is of no use: the message tells why. */
+/** Thrown if the index on disk cannot be used; the message contains the reason. */
 export class ArtefactUnusable extends coded('HW_RETRIEVAL_INDEX_INVALID') {}
 
 /**
- * Writes an index into a folder of its own and then names it in the pointer, each synced: whoever dies on the way leaves the one
- * before. Afterwards folders that nobody needs are taken away.
+ * Writes an index into a new folder and then names it in the pointer, each synced, so that a crash leaves the previous index.
+ * Afterwards removes folders that are no longer needed.
  */
 export async function writeArtefact(folder: string, artefact: Written): Promise<void> {
   const name = `${String(artefact.builtAtMs)}-${String(process.pid)}-${randomBytes(4).toString('hex')}`
@@ -79,9 +79,9 @@ export async function writeArtefact(folder: string, artefact: Written): Promise<
 }
 
 /**
- * The index that the pointer names; undefined where there has never been one.
- * @param model checksum of the model that is to understand it.
- * @throws ArtefactUnusable where it is cut off, altered, of another model or version, or no index at all.
+ * Reads the index that the pointer names; returns undefined if there is no pointer.
+ * @param model checksum of the model that must have made its vectors.
+ * @throws ArtefactUnusable if it is truncated, altered, made with another model or version, or not an index.
  */
 export async function readArtefact(folder: string, model: string): Promise<Artefact | undefined> {
   const name = await pointed(folder)
@@ -89,7 +89,7 @@ export async function readArtefact(folder: string, model: string): Promise<Artef
   try {
     return await readNamed(folder, name, model)
   } catch (error) {
-    // Another process has written a new one meanwhile, and taken this one away.
+    // Another process has written a new index meanwhile, and removed this one.
     if ((await pointed(folder)) !== name) return readArtefact(folder, model)
     throw error
   }
@@ -125,7 +125,7 @@ async function readNamed(folder: string, name: string, model: string): Promise<A
   }
 }
 
-/** What is told of the index on disk without a model: which content it is of, and since when. Undefined where there is none that could be read. */
+/** Returns content version and build time of the index on disk, which need no model; undefined if no index can be read. */
 export async function describeArtefact(
   folder: string,
 ): Promise<Pick<Artefact, 'content' | 'builtAtMs'> | undefined> {
@@ -199,7 +199,7 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-/** Takes away folders and drafts but the named one, and those that another process may be writing or reading at this moment. */
+/** Removes all folders and drafts except the named one, and except those that another process may be writing or reading. */
 async function sweep(folder: string, name: string): Promise<void> {
   for (const entry of await readdir(folder)) {
     if (entry === POINTER || entry === name) continue
@@ -209,7 +209,7 @@ async function sweep(folder: string, name: string): Promise<void> {
   }
 }
 
-/** Nobody writes or reads an index for so long. */
+/** The age from which a folder of another process is abandoned. Writing and reading take less time. */
 const ABANDONED_MS = 3_600_000
 
 const isOwn = (entry: string): boolean => entry.split('-')[1] === String(process.pid)

@@ -2,29 +2,29 @@ import { createHash } from 'node:crypto'
 import type { Page, Section } from '../../content/page.js'
 import { blocks } from './markdown.js'
 
-/** Changes with what the same page gives: chunks and what is embedded of them. */
+/** The version of chunking, to be increased when the same page results in other chunks or other embedded texts. */
 export const CHUNKING_VERSION = 1
 
-/** Characters: with the headings above it about 256 word pieces, which is as far as the model reads. */
+/** The maximum length of a chunk, in characters: with its headings about 256 word pieces, the limit of the model. */
 const MOST_CHARACTERS = 1000
-/** A code block stays with the paragraph that introduces it up to this size, and is parted beyond it. */
+/** The maximum length with a code block, which stays with the paragraph that introduces it. Longer code is split. */
 const MOST_WITH_CODE = 1600
 
-/** A passage of a page: what is ranked, embedded and quoted. */
+/** A passage of a page, which is ranked, embedded and quoted as a whole. */
 export interface Chunk {
-  /** Names it as long as its page, place and text are the same. */
+  /** Stable identifier: the same as long as page, section and text are the same. */
   readonly id: string
   readonly headingId: string
-  /** Headings above it, outermost first, without the page's title. */
+  /** The headings above it, outermost first, without the page's title. */
   readonly path: readonly string[]
   readonly markdown: string
-  /** What is embedded: the titles above it and its text. */
+  /** The text that is embedded: the titles above it, and its Markdown. */
   readonly text: string
-  /** Of `text`. */
+  /** Hash of `text`. */
   readonly hash: string
 }
 
-/** The chunks of a page, in its order; a page without text has one of its title. */
+/** Returns the chunks of a page, in order. A page without text has one chunk of its title and description. */
 export function chunksOf(page: Page): Chunk[] {
   const made: Chunk[] = []
   const seen = new Map<string, number>()
@@ -45,7 +45,7 @@ export function chunksOf(page: Page): Chunk[] {
   return [{ id, headingId: '', path: [], markdown: page.description ?? '', text, hash: digest(text) }]
 }
 
-/** Packs a section's blocks into as few parts as fit; a heading alone still is one, for it may be asked for. */
+/** Packs the blocks of a section into as few parts as possible. A heading without text is a part too, so that it can be found. */
 function parts({ markdown, path }: Section): string[] {
   const made: string[] = []
   let part = ''
@@ -65,7 +65,7 @@ interface Block {
   readonly code: boolean
 }
 
-/** A block too large is cut between lines, or where a line is too long, between words; pieces of code keep their fences. */
+/** Splits a block that is too large between lines, or between words if a line is too long. Each piece of code keeps its fences. */
 function split({ text, code }: Block): Block[] {
   const most = code ? MOST_WITH_CODE : MOST_CHARACTERS
   if (text.length <= most) return [{ text, code }]
@@ -85,7 +85,7 @@ function split({ text, code }: Block): Block[] {
   return pieces.map((each) => ({ text: close === '' ? each : `${fence}\n${each}\n${close}`, code }))
 }
 
-/** Cuts a line after a sentence where there is an end of one in its second half, else between words, else anywhere. */
+/** Splits a line after a sentence if one ends in its second half, otherwise between words, otherwise anywhere. */
 function wrap(line: string, most: number): string[] {
   const made: string[] = []
   let rest = line

@@ -7,8 +7,8 @@ export interface MarkdownBlock {
 const FENCE = /^ {0,3}(`{3,}|~{3,})/
 
 /**
- * The blocks of processed Markdown: parted by empty lines, but for fenced code, which is one. A full parser would tell no more
- * that matters here, and takes a hundred times as long.
+ * Returns the blocks of processed Markdown, which are separated by empty lines; fenced code is one block. A full parser finds
+ * nothing else that matters here, and takes a hundred times as long.
  */
 export function blocks(markdown: string): MarkdownBlock[] {
   const made: MarkdownBlock[] = []
@@ -38,7 +38,7 @@ export function blocks(markdown: string): MarkdownBlock[] {
   return made
 }
 
-/** A block as it reads: without the signs of emphasis, links, lists, quotes, tables and fences. */
+/** Returns the plain text of a block, without the markup of emphasis, links, lists, quotes, tables and fences. */
 export function plain({ text, code }: MarkdownBlock): string {
   if (code) return text.replace(/^.*\n/, '').replace(/\n?[ \t]*(`{3,}|~{3,})[ \t]*$/, '')
   return text

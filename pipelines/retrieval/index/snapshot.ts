@@ -4,11 +4,11 @@ import { type Chunk, chunksOf } from './chunk.js'
 import { type IndexedText, indexText } from '../words/indexed-text.js'
 import { type Bag, bagOf, fieldOf, Lexicon } from '../words/lexicon.js'
 
-/** What a title, a heading and a description count against the text; fixed before any judgement was looked at. */
+/** The weights of titles, and of headings, descriptions and tags, if text weighs 1. They were fixed before any judgement was read. */
 const TITLE_WEIGHT = 3
 const HEADING_WEIGHT = 2
 
-/** A page with its chunks, analysed: made again only when the page changes. */
+/** A page with its chunks, analysed. It is made again only if the page changes. */
 export interface IndexedPage {
   readonly page: Page
   readonly chunks: readonly Chunk[]
@@ -17,10 +17,10 @@ export interface IndexedPage {
   readonly bag: Bag
 }
 
-/** Everything that a lexical search reads: it never changes, so an answer is of one state. */
+/** All data of a lexical search. It is immutable, so an answer describes one state. */
 export class Snapshot {
   readonly chunks: readonly Chunk[]
-  /** Of the chunks. */
+  /** The texts of the chunks, by number of the chunk. */
   readonly texts: readonly IndexedText[]
   readonly chunkIndex: Bm25
   readonly pageIndex: Bm25
@@ -28,7 +28,7 @@ export class Snapshot {
   readonly #bags: readonly Bag[]
 
   constructor(
-    /** Of the content that it was made of. */
+    /** Version of the content. */
     readonly version: string,
     readonly pages: readonly IndexedPage[],
     readonly lexicon: Lexicon,
@@ -44,16 +44,16 @@ export class Snapshot {
     )
   }
 
-  /** The number of a chunk's page. */
+  /** Returns the number of a chunk's page. */
   readonly pageOf = (chunk: number): number => this.#pageOf[chunk] ?? 0
 
-  /** Whether the chunk, the titles above it included, has the term. */
+  /** Returns whether the chunk, including the titles above it, contains the term. */
   has(chunk: number, term: number | undefined): boolean {
     return term !== undefined && this.#bags[chunk]?.terms.includes(term) === true
   }
 }
 
-/** Analyses pages; those it has seen the last time cost nothing. */
+/** Analyses pages. Those of the previous call are not analysed again. */
 export class PageIndexer {
   readonly lexicon = new Lexicon()
   #known = new Map<string, IndexedPage>()

@@ -2,20 +2,20 @@ import hnswlib from 'hnswlib-node'
 import { DIMENSIONS } from '../model/embedding-messages.js'
 import { isUnit } from './vector.js'
 
-/** A vector's label and its cosine with what was asked for. */
+/** The label of a vector, and its cosine with the vector of the query. */
 export interface Near {
   readonly label: number
   readonly similarity: number
 }
 
-/** Links of a vector, and candidates while one is added: more of either costs time and memory, and finds more. */
+/** Links per vector, and candidates while a vector is added: more of either take more time and memory, and find more. */
 const LINKS = 24
 const EF_CONSTRUCTION = 200
-/** Candidates of a search, no fewer than a ranking has places: see decision 0017 for what was measured. */
+/** Candidates of a search, at least as many as a ranking has places. Decision 0017 has the measurements. */
 const EF_SEARCH = 128
 const FIRST_CAPACITY = 1024
 
-/** Nearest neighbours among vectors of length 1, by HNSW. Its calls are short and synchronous. */
+/** A graph (HNSW) that finds nearest neighbours among vectors of length 1. Its calls are short and synchronous. */
 export class Neighbours {
   readonly #graph = new hnswlib.HierarchicalNSW('ip', DIMENSIONS)
   #nextLabel = 0
@@ -27,7 +27,7 @@ export class Neighbours {
       this.#graph.readIndexSync(file.path)
       this.#nextLabel = file.nextLabel
       this.#removed = file.removed
-      // A graph that was read has no room for another vector.
+      // A graph that was read from a file has no capacity for another vector.
       this.#graph.resizeIndex(Math.max(FIRST_CAPACITY, this.#graph.getCurrentCount() + 1))
     }
     this.#graph.setEf(EF_SEARCH)
@@ -45,7 +45,7 @@ export class Neighbours {
     return this.#nextLabel
   }
 
-  /** @returns the vector's label, which no other has ever had. @throws RangeError where it is no vector of length 1. */
+  /** Adds a vector. @returns its label, which is never used again. @throws RangeError if it is not a vector of length 1. */
   add(vector: Float32Array): number {
     if (!isUnit(vector)) throw new RangeError('not a vector of length 1 in the dimensions of the model')
     const capacity = this.#graph.getMaxElements()
@@ -60,7 +60,7 @@ export class Neighbours {
     this.#removed++
   }
 
-  /** Returns what the label names; undefined where that has been removed, or never was. */
+  /** Returns the vector of a label; undefined if it was removed, or never existed. */
   vector(label: number): Float32Array | undefined {
     try {
       return Float32Array.from(this.#graph.getPoint(label))
@@ -69,12 +69,12 @@ export class Neighbours {
     }
   }
 
-  /** Returns the cosine with what the label names; undefined as of `vector`. */
+  /** Returns the cosine with the vector of a label; undefined if there is none. */
   similarity(label: number, vector: Float32Array): number | undefined {
     return this.vector(label)?.reduce((sum, value, at) => sum + value * (vector[at] ?? 0), 0)
   }
 
-  /** The `most` nearest, nearest first. @throws RangeError where it is no vector of length 1. */
+  /** Returns the `most` nearest vectors, nearest first. @throws RangeError if it is not a vector of length 1. */
   near(vector: Float32Array, most: number, accept?: (label: number) => boolean): Near[] {
     if (!isUnit(vector)) throw new RangeError('not a vector of length 1 in the dimensions of the model')
     const count = Math.min(most, this.size)
@@ -83,7 +83,7 @@ export class Neighbours {
     return neighbors.map((label, at) => ({ label, similarity: 1 - (distances[at] ?? 1) }))
   }
 
-  /** Nothing may be added or removed until it is written. */
+  /** Writes the graph to a file. Nothing may be added or removed meanwhile. */
   async write(path: string): Promise<void> {
     await this.#graph.writeIndex(path)
   }

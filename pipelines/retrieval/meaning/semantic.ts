@@ -3,20 +3,21 @@ import type { Chunk } from '../index/chunk.js'
 import { Neighbours } from './neighbours.js'
 import type { Ranked } from '../ranking.js'
 
-/** Vectors added before others get their turn: about ten milliseconds. */
+/** The number of vectors that are added in one turn of the event loop: about ten milliseconds. */
 const ADDED_AT_ONCE = 16
-/** A graph with more removed than this share of its vectors is made anew: it is larger and slower for nothing. */
+/** The number of removed vectors, relative to the others, from which a graph is built again: they make it larger and slower. */
 const MOST_REMOVED = 0.3
+/** The number of removed vectors that is always accepted. */
 const REMOVED_ANYWAY = 200
 
-/** Takes every chunk. */
+/** Accepts every chunk. */
 const everything = (_chunk: number): boolean => true
 
 /** The chunks of one snapshot in the graph. */
 export class SemanticView {
   constructor(
     readonly graph: Neighbours,
-    /** Of each chunk, by its number in the snapshot. */
+    /** Labels of the chunks, by number in the snapshot. */
     readonly labels: readonly number[],
   ) {
     this.#chunks = new Map(labels.map((label, chunk) => [label, chunk]))
@@ -24,18 +25,18 @@ export class SemanticView {
 
   readonly #chunks: ReadonlyMap<number, number>
 
-  /** The cosine with a chunk; undefined where another snapshot has taken its place meanwhile. */
+  /** Returns the cosine with a chunk; undefined if its vector was removed, because another snapshot is in use. */
   similarity(vector: Float32Array, chunk: number): number | undefined {
     return this.graph.similarity(this.labels[chunk] ?? -1, vector)
   }
 
-  /** The nearest chunks by cosine. The graph may have others too, of the snapshot before or the next: they are left out. */
+  /** Returns the nearest chunks by cosine. The graph may also contain chunks of the previous or next snapshot, which are left out. */
   near(vector: Float32Array, most: number, accept = everything): Ranked[] {
     const isOurs = (label: number): boolean => {
       const chunk = this.#chunks.get(label)
       return chunk !== undefined && accept(chunk)
     }
-    // A filter is called for each candidate: only where it is needed.
+    // A filter is called for each candidate, so it is set only if needed.
     const filter = this.graph.size > this.#chunks.size || accept !== everything ? isOurs : undefined
     return this.graph.near(vector, most, filter).flatMap(({ label, similarity }) => {
       const chunk = this.#chunks.get(label)
@@ -45,14 +46,14 @@ export class SemanticView {
 }
 
 /**
- * Vectors by the hash of their text, and the graph of them. One at a time changes it: `prepare` adds what a next snapshot
- * needs, which searches in the present one do not see; `settle` takes away what is of no use after the switch.
+ * Vectors by the hash of their text, and the graph of them. Only one caller at a time may change it: `prepare` adds the vectors of
+ * the next snapshot, which searches in the current one do not find; `settle` removes what is not needed after the switch.
  */
 export class SemanticIndex {
-  /** By the hash of the text. */
+  /** Vectors by the hash of their text. */
   readonly #vectors: Map<string, Float32Array>
   #graph: Neighbours
-  /** In the graph, by the chunk's id. */
+  /** Labels in the graph by the id of the chunk. */
   #labels: Map<string, number>
 
   constructor(
@@ -71,19 +72,19 @@ export class SemanticIndex {
     this.#labels = new Map(kept.labels)
   }
 
-  /** Chunks whose text has no vector yet, each text once. */
+  /** Returns the chunks whose text has no vector yet, each text once. */
   missing(chunks: readonly Chunk[]): Chunk[] {
     const wanted = new Map<string, Chunk>()
     for (const chunk of chunks) if (!this.#vectors.has(chunk.hash)) wanted.set(chunk.hash, chunk)
     return [...wanted.values()]
   }
 
-  /** Keeps the vector of a chunk's text. */
+  /** Stores the vector of a chunk's text. */
   keep({ hash }: Chunk, vector: Float32Array): void {
     this.#vectors.set(hash, vector)
   }
 
-  /** A view of exactly these chunks, none of which may be missing. */
+  /** Returns a view of exactly these chunks, all of which must have vectors. */
   async prepare(chunks: readonly Chunk[]): Promise<SemanticView> {
     if (this.#graph.removed > Math.max(REMOVED_ANYWAY, MOST_REMOVED * this.#graph.size)) {
       this.#graph = new Neighbours()
@@ -93,7 +94,7 @@ export class SemanticIndex {
     for (const { id, hash } of chunks) {
       if (this.#labels.has(id)) continue
       const vector = this.#vectors.get(hash)
-      if (vector === undefined) throw new Error(`a chunk of ${id} has no vector`)
+      if (vector === undefined) throw new Error(`chunk ${id} has no vector`)
       this.#labels.set(id, this.#graph.add(vector))
       if (++added % ADDED_AT_ONCE === 0) await turn()
     }
@@ -103,7 +104,7 @@ export class SemanticIndex {
     )
   }
 
-  /** Takes away what none of these chunks needs. */
+  /** Removes what none of these chunks needs. */
   settle(chunks: readonly Chunk[]): void {
     const ids = new Set(chunks.map(({ id }) => id))
     for (const [id, label] of this.#labels) {

@@ -1,10 +1,10 @@
 import { DIMENSIONS } from '../model/embedding-messages.js'
 
-/** Whether it has the model's dimensions, is of length 1 and nothing in it is not a number: HNSW would take anything in silence. */
+/** Returns whether a vector has the model's dimensions, length 1 and no NaN. HNSW accepts any vector without an error. */
 export function isUnit(vector: Float32Array): boolean {
   if (vector.length !== DIMENSIONS) return false
   let square = 0
   for (const value of vector) square += value * value
-  // Not a number is near nothing.
+  // The comparison with NaN is false.
   return Math.abs(square - 1) < 1e-3
 }

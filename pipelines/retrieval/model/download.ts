@@ -5,7 +5,7 @@ import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { checksumOf } from './files.js'
 
-/** A file as it has to be. */
+/** The expected size and content of a file. */
 export interface Pinned {
   readonly bytes: number
   /** SHA-256 in hex. */
@@ -14,16 +14,17 @@ export interface Pinned {
 
 export interface DownloadOptions extends Pinned {
   readonly signal: AbortSignal
-  /** Bytes that are there so far, now and then. */
+  /** Called with the number of bytes received so far, including those of earlier attempts. */
   readonly onProgress?: (bytes: number) => void
 }
 
-/** A server that says nothing for so long is not waited for. */
+/** The time without data after which a download fails. */
 const SILENT_MS = 30_000
 
 /**
- * Fetches a file over HTTP. What an attempt before has left (`file.part`) is gone on with where the server can; the file appears
- * only when its checksum is right. @throws Error telling what went wrong; what was fetched so far stays.
+ * Downloads a file over HTTP. It resumes an earlier attempt (`file.part`) if the server supports that. The file appears only when
+ * its checksum is correct.
+ * @throws Error with the reason; the bytes received so far are kept, unless their checksum is wrong.
  */
 export async function download(url: string, file: string, options: DownloadOptions): Promise<void> {
   const part = `${file}.part`
@@ -57,7 +58,7 @@ async function fetchRest(url: string, part: string, have: number, options: Downl
         timer.refresh()
         bytes += chunk.length
         options.onProgress?.(bytes)
-        // A server that sends more than the file has sends another file.
+        // More bytes than the file has: it is another file.
         done(
           bytes > options.bytes ? new Error(`${url} is longer than ${String(options.bytes)} bytes`) : null,
           chunk,
@@ -65,7 +66,7 @@ async function fetchRest(url: string, part: string, have: number, options: Downl
       },
     })
     await pipeline(
-      // Two declarations of one class: the fetch's own, and Node's.
+      // fetch and Node declare the same class separately.
       Readable.fromWeb(response.body as ReadableStream),
       count,
       createWriteStream(part, { flags: resumed ? 'a' : 'w' }),

@@ -5,34 +5,33 @@ import { isUnit } from '../meaning/vector.js'
 import { DIMENSIONS, type ThreadOptions } from './embedding-messages.js'
 import type { ModelFiles } from './files.js'
 
-/** The model cannot be used (any more): its thread has ended, or its files are no such model. */
+/** Thrown if the model cannot be used, or no longer: its thread has ended, or its files are not such a model. */
 export class ModelLost extends coded('HW_MODEL_LOST') {}
 
 /**
- * Questions that go through the network together. Few: while some are in the network, others are answered, and more at a time are
- * no faster each.
+ * The maximum number of questions per batch. It is small, because a larger batch takes as much time per question, and questions of
+ * the previous batch are answered meanwhile.
  */
 const MOST_QUESTIONS = 4
-/** Of passages that go through it together: a question waits for them, at most about a tenth of a second. */
+/** The maximum length of a batch of passages, in characters. A question waits for such a batch, about a tenth of a second at most. */
 const PASSAGE_CHARACTERS = 1_500
-/** Jobs that the thread has: while it does one, the next is there already. Passages never wait before a question. */
+/** The number of batches in the thread: while it runs one, the next one is queued. Passages are never queued before a question. */
 const IN_FLIGHT = 2
 const LOAD_MS = 60_000
 
-interface Wanted {
+interface Queued {
   readonly text: string
   readonly resolve: (vector: Float32Array) => void
   readonly reject: (error: Error) => void
 }
 
 /**
- * Embeds texts in a thread of its own. Texts that are asked for while it is busy go together in the next batch; questions
- * before passages.
+ * Embeds texts in a separate thread. Texts that arrive while it is busy are combined in the next batch, questions before passages.
  */
 export class Embedder {
   readonly #thread: WorkerThread<readonly string[], Float32Array>
-  readonly #questions: Wanted[] = []
-  readonly #passages: Wanted[] = []
+  readonly #questions: Queued[] = []
+  readonly #passages: Queued[] = []
   /** Batches in the thread. */
   #underWay = 0
   #scheduled = false
@@ -40,12 +39,12 @@ export class Embedder {
   private constructor(options: ThreadOptions) {
     this.#thread = new WorkerThread('pipelines/retrieval/model/embedding-thread', {
       workerData: options,
-      // Word pieces are short-lived and few: more room would only be held.
+      // Word pieces are few and short-lived: a larger young generation would only take memory.
       resourceLimits: { maxYoungGenerationSizeMb: 8 },
     })
   }
 
-  /** Loads a model and has it embed a word. One core is left for everything else. @throws ModelLost where that does not work. */
+  /** Loads a model and embeds a word with it. One core is left for everything else. @throws ModelLost if that fails. */
   static async start(
     { onnx, tokenizer }: ModelFiles,
     threads = Math.max(1, availableParallelism() - 1),
@@ -65,17 +64,17 @@ export class Embedder {
     }
   }
 
-  /** Resolves with the reason when it can be used no more. */
+  /** Resolves with the reason when the model can no longer be used. */
   get lost(): Promise<Error> {
     return this.#thread.ended
   }
 
-  /** @returns a vector of length 1. @throws ModelLost */
+  /** Embeds a question. @returns a vector of length 1. @throws ModelLost */
   question(text: string): Promise<Float32Array> {
     return this.#enqueue(this.#questions, text)
   }
 
-  /** @returns a vector of length 1, after all questions. @throws ModelLost */
+  /** Embeds a passage, after all questions. @returns a vector of length 1. @throws ModelLost */
   passage(text: string): Promise<Float32Array> {
     return this.#enqueue(this.#passages, text)
   }
@@ -84,12 +83,12 @@ export class Embedder {
     return this.#thread.close()
   }
 
-  #enqueue(queue: Wanted[], text: string): Promise<Float32Array> {
+  #enqueue(queue: Queued[], text: string): Promise<Float32Array> {
     return new Promise((resolve, reject) => {
       queue.push({ text, resolve, reject })
       if (this.#scheduled) return
       this.#scheduled = true
-      // At the end of this turn, so that what is asked in one go goes in one batch.
+      // Runs at the end of this turn, so that texts of the same turn are in one batch.
       queueMicrotask(() => {
         this.#scheduled = false
         this.#dispatch()
@@ -107,13 +106,13 @@ export class Embedder {
     }
   }
 
-  #takePassages(): Wanted[] {
+  #takePassages(): Queued[] {
     let characters = 0
     const fit = this.#passages.findIndex(({ text }) => (characters += text.length) > PASSAGE_CHARACTERS)
     return this.#passages.splice(0, fit < 0 ? this.#passages.length : Math.max(1, fit))
   }
 
-  async #embed(batch: readonly Wanted[]): Promise<void> {
+  async #embed(batch: readonly Queued[]): Promise<void> {
     const texts = batch.map(({ text }) => text)
     const vectors = await this.#thread.run(texts).catch((error: unknown) => error as Error)
     this.#underWay--

@@ -1,10 +1,10 @@
-/** Of all-MiniLM-L6-v2. */
+/** The number of dimensions of the vectors of all-MiniLM-L6-v2. */
 export const DIMENSIONS = 384
 
-/** What the model's thread is started with. */
+/** The options with which the model's thread is started. */
 export interface ThreadOptions {
   readonly onnx: string
   readonly tokenizer: string
-  /** Cores that it may use. */
+  /** The number of cores that it may use. */
   readonly threads: number
 }

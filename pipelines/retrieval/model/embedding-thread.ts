@@ -1,6 +1,6 @@
 /**
- * The model's own thread: word pieces, the network, mean pooling and length 1. A job is texts, the reply their vectors, one
- * after the other. The only place that knows the runtime and the tokenizer.
+ * The thread of the model: word pieces, the network, mean pooling, and normalisation to length 1. A job is a list of texts; its
+ * reply is their vectors, one after the other. Only this file imports the runtime and the tokenizer.
  */
 import { readFileSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
@@ -9,11 +9,11 @@ import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { answerJobs } from '../../worker-thread.js'
 import { DIMENSIONS, type ThreadOptions } from './embedding-messages.js'
 
-/** As far as the model was trained to read, its first and last sign included. */
+/** The number of word pieces that the model was trained to read, including the first and last special token. */
 const MOST_PIECES = 256
-/** No text of so many word pieces is longer; the tokenizer need not read on. */
+/** The number of characters that the tokenizer reads. No text of MOST_PIECES word pieces is longer. */
 const MOST_CHARACTERS = 8_000
-/** Texts go through the network together where the shorter ones are at least this share of the longest: padding costs as much as words. */
+/** The minimum length of a text relative to the longest one of its batch: padding takes as much time as words. */
 const ALIKE = 0.7
 
 const { onnx, tokenizer: tokenizerFile, threads } = workerData as ThreadOptions
@@ -21,7 +21,7 @@ const session = await InferenceSession.create(onnx, {
   intraOpNumThreads: threads,
   interOpNumThreads: 1,
   executionMode: 'sequential',
-  // Both would keep as much memory as the longest texts took, for ever, and lengths differ from run to run: 50 MB and no slower.
+  // Both would retain the memory of the longest texts indefinitely. Without them it takes 50 MB less and is no slower, as lengths vary.
   enableCpuMemArena: false,
   enableMemPattern: false,
 })
@@ -50,7 +50,7 @@ function pieces(text: string): readonly number[] {
 }
 
 interface Row {
-  /** Where its vector goes. */
+  /** Number of the text, and of its vector in the reply. */
   readonly row: number
   readonly ids: readonly number[]
 }
@@ -75,18 +75,18 @@ async function run(rows: readonly Row[], vectors: Float32Array): Promise<void> {
   const states = output['last_hidden_state']?.data
   if (!(states instanceof Float32Array) || states.length !== size * DIMENSIONS)
     throw new Error(
-      `the model does not return ${String(DIMENSIONS)} dimensions a word piece as last_hidden_state`,
+      `the model does not return ${String(DIMENSIONS)} dimensions per word piece as last_hidden_state`,
     )
   for (const [index, { row, ids: own }] of rows.entries())
-    pool(
+    meanPool(
       states.subarray(index * width * DIMENSIONS),
       own.length,
       vectors.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS),
     )
 }
 
-/** The mean of the first `count` states, at length 1. */
-function pool(states: Float32Array, count: number, vector: Float32Array): void {
+/** Writes the mean of the first `count` states, normalised to length 1, to `vector`. */
+function meanPool(states: Float32Array, count: number, vector: Float32Array): void {
   for (let at = 0; at < count * DIMENSIONS; at++) {
     const dimension = at % DIMENSIONS
     vector[dimension] = (vector[dimension] ?? 0) + (states[at] ?? 0)

@@ -5,21 +5,21 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { coded } from '../../errors.js'
 
-/** A model in a folder: the network as ONNX, and the tokenizer as Hugging Face's tokenizer.json. */
+/** The files of a model: the network as ONNX, and the tokenizer as Hugging Face's tokenizer.json. */
 export interface ModelFiles {
   readonly onnx: string
   readonly tokenizer: string
-  /** SHA-256 over both: vectors of one model are no use to another. */
+  /** SHA-256 over both files. Vectors of different models cannot be compared. */
   readonly checksum: string
 }
 
-/** There is no model (yet): the message tells why. */
+/** Thrown if there is no model, or not yet; the message contains the reason. */
 export class ModelUnavailable extends coded('HW_MODEL_MISSING') {}
 
-/** Where model repositories keep the network; the first that is there is taken. */
+/** Paths of the network in model repositories; the first one that exists is used. */
 const NETWORKS = ['model.onnx', 'onnx/model.onnx', 'onnx/model_quantized.onnx', 'model_quantized.onnx']
 
-/** The model in a folder laid out as model repositories are. @throws ModelAway naming what is missing. */
+/** Returns the model in a folder with the layout of model repositories. @throws ModelUnavailable naming the file that is missing. */
 export async function modelIn(folder: string): Promise<ModelFiles> {
   const onnx = await firstFile(NETWORKS.map((name) => join(folder, name)))
   if (onnx === undefined) throw new ModelUnavailable(`${folder} has no model.onnx`)
@@ -29,7 +29,7 @@ export async function modelIn(folder: string): Promise<ModelFiles> {
   return { onnx, tokenizer, checksum: createHash('sha256').update(sums.join('\n')).digest('hex') }
 }
 
-/** SHA-256 of a file's content, in hex. */
+/** Returns the SHA-256 of a file's content, in hex. */
 export async function checksumOf(file: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file), hash)

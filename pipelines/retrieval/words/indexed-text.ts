@@ -2,16 +2,16 @@ import { analyse } from './analysis.js'
 import type { Lexicon } from './lexicon.js'
 import { blocks, plain } from '../index/markdown.js'
 
-/** A passage as it reads, and where each of its terms stands: made once, so that showing a hit analyses nothing. */
+/** The plain text of a passage, and the position of each of its terms. Made once, so that showing a hit needs no analysis. */
 export interface IndexedText {
   readonly text: string
-  /** Where each of its blocks begins in `text`; one end more than there are blocks. */
+  /** Start of each block in `text`, and one position after the separator of the last. */
   readonly blockStarts: readonly number[]
-  /** Terms by number, in the order in which they stand; a compound follows its parts. */
+  /** Numbers of the terms, in order of position; a compound follows its parts. */
   readonly terms: Uint32Array
   readonly starts: Uint32Array
   readonly ends: Uint32Array
-  /** Terms that are words, or parts of compounds. */
+  /** The number of terms that are words or parts of compounds. */
   readonly words: number
 }
 

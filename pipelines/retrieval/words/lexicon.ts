@@ -1,6 +1,6 @@
 import { analyse } from './analysis.js'
 
-/** Numbers for terms, so that an index holds integers. Only grows: an index keeps the numbers it was made with. */
+/** Numbers for terms, so that an index contains integers. It only grows: an index keeps the numbers that it was made with. */
 export class Lexicon {
   readonly #ids = new Map<string, number>()
 
@@ -8,12 +8,12 @@ export class Lexicon {
     return this.#ids.size
   }
 
-  /** The term's number, undefined where no text has had it. */
+  /** Returns the number of a term, or undefined if it has none. */
   find(term: string): number | undefined {
     return this.#ids.get(term)
   }
 
-  /** The term's number, a new one where it has none. */
+  /** Returns the number of a term, a new one if it has none. */
   number(term: string): number {
     const known = this.#ids.get(term)
     if (known !== undefined) return known
@@ -23,29 +23,29 @@ export class Lexicon {
   }
 }
 
-/** How often each term stands in a text, without their order. */
+/** The frequencies of the terms of a text, without their order. */
 export interface Bag {
   readonly terms: Uint32Array
   readonly counts: Float32Array
-  /** Words of the text: compounds are not counted again beside their parts. */
+  /** The number of words of the text. Compounds are not counted in addition to their parts. */
   readonly length: number
 }
 
-/** Terms as they stand in a text, and how many copies of it count. */
+/** The terms of a text in order, and the weight of the text. */
 export interface Field {
   readonly terms: Iterable<number>
   readonly words: number
   readonly weight: number
 }
 
-/** A short text as a field. */
+/** Returns a short text as a field. */
 export function fieldOf(text: string, weight: number, lexicon: Lexicon): Field {
   const tokens = analyse(text)
   const words = tokens.reduce((sum, { parts }) => sum + Number(parts === 1), 0)
   return { terms: tokens.map(({ term }) => lexicon.number(term)), words, weight }
 }
 
-/** The bag of a document of several fields. */
+/** Returns the bag of a document with several fields. */
 export function bagOf(fields: readonly Field[]): Bag {
   const counts = new Map<number, number>()
   let length = 0

@@ -1,4 +1,4 @@
-// natural's own types hang on its main module, which loads database drivers and prints: these two files do neither.
+// The types of natural belong to its main module, which loads database drivers and prints to the console. These files do neither.
 declare module 'natural/lib/natural/stemmers/porter_stemmer.js' {
   const PorterStemmer: { stem(word: string): string }
   export default PorterStemmer
@@ -13,7 +13,7 @@ declare module 'natural/lib/natural/util/stopwords.js' {
   export const words: readonly string[]
 }
 
-// Its own types import files without their endings, which this project's module resolution does not find.
+// Its types import files without extensions, which the module resolution of this project does not find.
 declare module '@huggingface/tokenizers' {
   export class Tokenizer {
     /** @param tokenizer content of tokenizer.json. @param config content of tokenizer_config.json. */

@@ -29,11 +29,11 @@ const SEMANTIC = {
 
 /** @param status undefined where the retrieval worker is unreachable. */
 export function healthOf(content: Content, status: StatusResponse | undefined, answers: string): Health {
-  const faults = content.faults()
+  const errors = content.errors()
   const reason = status?.semanticReason ?? 'the retrieval worker is unreachable'
   const error = [
     ...(status === undefined ? ['Retrieval unavailable: search and answers do not work'] : []),
-    ...(faults.length === 0 ? [] : [`${String(faults.length)} file(s) with errors`]),
+    ...(errors.length === 0 ? [] : [`${String(errors.length)} file(s) with errors`]),
   ].join('; ')
   return {
     status: error === '' ? 'ok' : 'degraded',
@@ -44,7 +44,7 @@ export function healthOf(content: Content, status: StatusResponse | undefined, a
     ...(reason === '' ? {} : { semantic_reason: reason }),
     index: { built_at: builtAt(status), stale: status?.indexStale ?? true },
     answers,
-    faults,
+    faults: errors,
     ...(error === '' ? {} : { error }),
   }
 }

@@ -32,7 +32,7 @@ async function write(files: Record<string, string>): Promise<void> {
 
 async function open(files: Record<string, string>): Promise<Content> {
   await write(files)
-  content = await openContent(folder, { logger, lookEveryMs: 10 })
+  content = await openContent(folder, { logger, scanEveryMs: 10 })
   return content
 }
 
@@ -58,7 +58,7 @@ describe('the pages of a folder', () => {
       ['/guide/first-steps', 'guide/first-steps', 'First steps', ['The guide']],
     ])
     expect(opened.page('/guide')?.file).toBe('guide/index.md')
-    expect(opened.faults()).toEqual([])
+    expect(opened.errors()).toEqual([])
   })
 
   it('stand in the order that they ask for, else in that of their names', async () => {
@@ -76,7 +76,7 @@ describe('the pages of a folder', () => {
     const opened = await open({ 'a.md': 'x', 'a/index.md': 'y' })
     expect(urls(opened)).toEqual(['/a'])
     expect(opened.page('/a')?.markdown).toBe('y')
-    expect(opened.faults()).toEqual([{ file: 'a.md', line: 1, message: 'a/index.md already has the URL /a' }])
+    expect(opened.errors()).toEqual([{ file: 'a.md', line: 1, message: 'a/index.md already has the URL /a' }])
   })
 
   it('are of this folder only', async () => {
@@ -106,9 +106,9 @@ describe('a fault', () => {
   it('is named with file and line, and takes no other page away', async () => {
     const opened = await open({ 'good.md': 'text', 'bad.mdx': 'one\n\n<Open>', 'worse.md': 'caf\xe9' })
     await writeFile(join(folder, 'binary.md'), Buffer.from([0x61, 0x0a, 0xff]))
-    await until('the binary file is told', () => opened.faults().length === 2)
+    await until('the binary file is told', () => opened.errors().length === 2)
     expect(urls(opened)).toEqual(['/good', '/worse'])
-    expect(opened.faults()).toEqual([
+    expect(opened.errors()).toEqual([
       { file: 'bad.mdx', line: 3, message: expect.stringContaining('closing tag') },
       { file: 'binary.md', line: 2, message: 'it is not UTF-8' },
     ])
@@ -125,7 +125,7 @@ describe('a fault', () => {
       'stars.md': '*a '.repeat(340_000),
     })
     expect(urls(opened)).toEqual(['/good'])
-    expect(opened.faults()).toEqual([
+    expect(opened.errors()).toEqual([
       { file: 'large.md', line: 1, message: 'it is larger than 1048576 bytes' },
       { file: 'stars.md', line: 1, message: expect.stringContaining('too much memory') },
     ])
@@ -136,24 +136,24 @@ describe('a fault', () => {
   it('keeps the page as it was before, until it is mended', async () => {
     const opened = await open({ 'page.mdx': 'first' })
     await write({ 'page.mdx': 'second {' })
-    await until('the fault is told', () => opened.faults().length === 1)
+    await until('the fault is told', () => opened.errors().length === 1)
     expect(opened.page('/page')?.markdown).toBe('first')
     await write({ 'page.mdx': 'third' })
     await until('it is mended', () => opened.page('/page')?.markdown === 'third')
-    expect(opened.faults()).toEqual([])
+    expect(opened.errors()).toEqual([])
   })
 
   it('of the folder itself keeps all pages; one that comes later is read', async () => {
     await rm(folder, { recursive: true })
-    content = await openContent(folder, { logger, lookEveryMs: 10 })
+    content = await openContent(folder, { logger, scanEveryMs: 10 })
     const opened = content
     expect(urls(opened)).toEqual([])
-    expect(opened.faults()).toMatchObject([{ file: '.', message: expect.stringContaining('cannot be read') }])
+    expect(opened.errors()).toMatchObject([{ file: '.', message: expect.stringContaining('cannot be read') }])
     await write({ 'late.md': 'text' })
     await until('it is read', () => opened.page('/late'))
-    expect(opened.faults()).toEqual([])
+    expect(opened.errors()).toEqual([])
     await rename(folder, `${folder}-moved`)
-    await until('it is missed', () => opened.faults().length === 1)
+    await until('it is missed', () => opened.errors().length === 1)
     expect(urls(opened)).toEqual(['/late'])
     await rm(`${folder}-moved`, { recursive: true })
   })

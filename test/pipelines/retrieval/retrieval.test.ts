@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Page } from '../../../pipelines/content/page.js'
 import type { Logger } from '../../../pipelines/logger.js'
-import { type Library, type Looked, Retrieval } from '../../../pipelines/retrieval/retrieval.js'
+import { type Library, type Lookup, Retrieval } from '../../../pipelines/retrieval/retrieval.js'
 import { rankPages } from '../../../pipelines/retrieval/search.js'
 import { until } from '../../harness/until.js'
 import { FakeModel } from './fake-model.js'
@@ -72,7 +72,7 @@ async function open(library: Library, model: FakeModel): Promise<Retrieval> {
   return retrieval
 }
 
-const first = ({ snapshot, parsed }: Looked): string | undefined => {
+const first = ({ snapshot, parsed }: Lookup): string | undefined => {
   const best = rankPages(snapshot, parsed)[0]
   return best === undefined ? undefined : snapshot.pages[best.document]?.page.url
 }
@@ -89,7 +89,7 @@ describe('without a model', () => {
     const model = new FakeModel()
     model.go()
     const retrieval = await open(library, model)
-    const looked = await retrieval.look('beta')
+    const looked = await retrieval.lookUp('beta')
     expect([looked.ranking, first(looked)]).toEqual(['lexical', '/beta'])
     expect(retrieval.status()).toMatchObject({
       semantic: 'unavailable',
@@ -98,7 +98,7 @@ describe('without a model', () => {
       chunks: CHUNKS,
     })
     library.change([...PAGES, pageOf('/delta', { text: 'A delta.' })])
-    await until('the page is found', async () => first(await retrieval.look('delta')) === '/delta')
+    await until('the page is found', async () => first(await retrieval.lookUp('delta')) === '/delta')
   })
 })
 
@@ -109,14 +109,14 @@ describe('with a model', () => {
     expect(retrieval.status().semantic).toBe('loading')
     model.come()
     await ready(retrieval)
-    expect((await retrieval.look('what a beta is')).ranking).toBe('hybrid')
+    expect((await retrieval.lookUp('what a beta is')).ranking).toBe('hybrid')
     expect(model.passages).toHaveLength(CHUNKS)
     model.go()
     expect(retrieval.status().semantic).toBe('unavailable')
-    expect((await retrieval.look('beta')).ranking).toBe('lexical')
+    expect((await retrieval.lookUp('beta')).ranking).toBe('lexical')
     model.come()
     await ready(retrieval)
-    expect((await retrieval.look('beta')).ranking).toBe('hybrid')
+    expect((await retrieval.lookUp('beta')).ranking).toBe('hybrid')
     expect(model.passages).toHaveLength(CHUNKS)
   })
 
@@ -125,7 +125,7 @@ describe('with a model', () => {
     const retrieval = await open(new FakeLibrary(PAGES), model)
     model.come()
     await ready(retrieval)
-    const { similarity, parsed } = await retrieval.look('what a beta is', ({ url }) => url === '/beta')
+    const { similarity, parsed } = await retrieval.lookUp('what a beta is', ({ url }) => url === '/beta')
     for (const { document, score } of parsed.dense ?? []) expect(similarity?.(document)).toBeCloseTo(score, 5)
     const all = Array.from({ length: CHUNKS }, (_, chunk) => similarity?.(chunk) ?? -1)
     expect(parsed.dense!.length).toBeLessThan(CHUNKS)
@@ -141,7 +141,7 @@ describe('with a model', () => {
     await ready(retrieval)
     model.go()
     model.come('two')
-    expect((await retrieval.look('beta')).ranking).toBe('lexical')
+    expect((await retrieval.lookUp('beta')).ranking).toBe('lexical')
     await ready(retrieval)
     expect(model.passages).toHaveLength(2 * CHUNKS)
   })
@@ -162,11 +162,11 @@ describe('with a model', () => {
     library.change([changed, moved])
     await ready(retrieval)
     expect(model.passages.slice(CHUNKS)).toEqual(['alpha > More\nSomething else.'])
-    expect(first(await retrieval.look('what a beta is'))).toBe('/moved')
+    expect(first(await retrieval.lookUp('what a beta is'))).toBe('/moved')
     expect(retrieval.status()).toMatchObject({ pages: 2, chunks: 4 })
     library.change([alpha, beta])
     await ready(retrieval)
-    expect(first(await retrieval.look('what a beta is'))).toBe('/beta')
+    expect(first(await retrieval.lookUp('what a beta is'))).toBe('/beta')
   })
 
   it('answers from the old index until the new one is whole', async () => {
@@ -181,7 +181,7 @@ describe('with a model', () => {
     })
     library.change([...PAGES, pageOf('/delta', { text: 'A delta.' })])
     await until('it works on it', () => retrieval.status().embedding.total > 0)
-    const before = await retrieval.look('delta')
+    const before = await retrieval.lookUp('delta')
     expect([
       before.ranking,
       before.snapshot.version,
@@ -190,7 +190,7 @@ describe('with a model', () => {
     expect(retrieval.status().indexStale).toBe(true)
     release()
     await ready(retrieval)
-    expect(first(await retrieval.look('delta'))).toBe('/delta')
+    expect(first(await retrieval.lookUp('delta'))).toBe('/delta')
   })
 
   it('searches the words of what changed when the model goes meanwhile', async () => {
@@ -207,11 +207,11 @@ describe('with a model', () => {
     await until('it works on it', () => retrieval.status().embedding.total > 0)
     model.go()
     release()
-    await until('the page is found', async () => first(await retrieval.look('delta')) === '/delta')
-    expect((await retrieval.look('delta')).ranking).toBe('lexical')
+    await until('the page is found', async () => first(await retrieval.lookUp('delta')) === '/delta')
+    expect((await retrieval.lookUp('delta')).ranking).toBe('lexical')
     model.come()
     await ready(retrieval)
-    expect((await retrieval.look('delta')).ranking).toBe('hybrid')
+    expect((await retrieval.lookUp('delta')).ranking).toBe('hybrid')
   })
 
   it('never shows half a change while pages come, change, move and go', async () => {
@@ -224,7 +224,7 @@ describe('with a model', () => {
     let answers = 0
     const client = async (): Promise<void> => {
       while (!over) {
-        const { snapshot, parsed } = await retrieval.look('generation of alpha')
+        const { snapshot, parsed } = await retrieval.lookUp('generation of alpha')
         const generations = new Set(
           snapshot.chunks.map(({ markdown }) => /generation (\d+)/.exec(markdown)?.[1]),
         )
@@ -255,7 +255,7 @@ describe('with a model', () => {
     await ready(retrieval)
     over = true
     await Promise.all(clients)
-    const looked = await retrieval.look('alpha')
+    const looked = await retrieval.lookUp('alpha')
     expect(looked.snapshot.pages).toHaveLength(generation(40).length)
     expect(looked.parsed.dense).toHaveLength(generation(40).length)
     expect(said).toEqual([])
@@ -280,7 +280,7 @@ describe('the index on disk', () => {
     const retrieval = await open(library, model)
     model.come(checksum)
     await ready(retrieval)
-    expect(first(await retrieval.look('what a gamma is'))).toBe('/gamma')
+    expect(first(await retrieval.lookUp('what a gamma is'))).toBe('/gamma')
     await retrieval.settled()
     await retrieval.close()
     return model.passages.length
