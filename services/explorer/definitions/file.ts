@@ -14,7 +14,7 @@ export class DefinitionFileError extends coded('HW_DEFINITIONS_INVALID') {
 }
 
 export interface DefinitionFileOptions<T> {
-  /** Undefined if there is no file: the value then stays `empty`. */
+  /** The path of the file; undefined if there is none, so that the value stays `empty`. */
   readonly path: string | undefined
   readonly empty: T
   /** Parses the content of the file. @throws DefinitionFileError. */
@@ -48,7 +48,7 @@ export class DefinitionFile<T> {
     return this.#value
   }
 
-  /** Whether the current content of the file was rejected. */
+  /** True if the current content of the file was rejected. */
   get isRefused(): boolean {
     return this.#refusal !== ''
   }

@@ -37,7 +37,7 @@ const MOST_REMEMBERED = 50_000
 export class MiningPools {
   readonly #byScript = new Map<string, MiningPool>()
   readonly #tags: (readonly [string, MiningPool])[] = []
-  /** By block hash. The pool of a block never changes for one version of the file. */
+  /** The pools of blocks, by block hash. They never change for one version of the file. */
   readonly #known = new LRUCache<string, { readonly pool: MiningPool | undefined }, MinedBlock>({
     max: MOST_REMEMBERED,
     memoMethod: (_hash, _stale, { context }) => ({ pool: this.#find(context) }),
@@ -71,7 +71,7 @@ export class MiningPools {
 }
 
 interface WrittenPool extends Omit<MiningPool, 'slug'> {
-  /** Undefined if it is derived from the name. */
+  /** The slug in the file; undefined if it is derived from the name. */
   readonly slug: string | undefined
 }
 

@@ -27,7 +27,7 @@ export interface AuditResult {
   /** Blocks, days, tips and mempools that were checked since the start. */
   readonly checks: number
   readonly differences: number
-  /** Why the last round failed. */
+  /** The reason why the last round failed. */
   readonly error?: string
 }
 

@@ -18,7 +18,7 @@ export interface Health {
   readonly lastReconciledAt: string
   /** The result of the continuous audit; `npm run audit` runs a complete one. */
   readonly audit: AuditResult
-  /** Why the materializer has stopped. The served data is correct but grows old. */
+  /** The reason why the materializer has stopped. The served data is correct but grows old. */
   readonly indexerError?: string
   /** True if the reason is damage in the log, which the poller repairs. */
   readonly indexerHealing?: true

@@ -40,7 +40,7 @@ export class Metrics extends MetricSet {
     'status',
     'code',
   )
-  /** By labels: looking up a series in the client costs more than observing. */
+  /** The series by labels: finding a series in the client costs more than observing. */
   readonly #durationsBy = new Map<string, { observe(seconds: number): void }>()
   readonly #calls = this.seconds(
     'grpc_call_duration_seconds',

@@ -17,7 +17,7 @@ export interface DataDir {
 export interface NodeHealth {
   /** Bytes. */
   readonly blockchainSize: number
-  /** Undefined if this machine cannot read it. */
+  /** The size of its file system; undefined if this machine cannot read it. */
   readonly dataDir: DataDir | undefined
   readonly mempool: NodeMempoolInfo
   readonly network: NodeNetworkInfo

@@ -97,7 +97,7 @@ export class MempoolFollower {
     }
   }
 
-  /** Returns whether heads may be adopted without overlays, because the mempool is and stays empty. Call in the turn of the adoption. */
+  /** Returns whether heads need no overlays, because the mempool is empty and stays so. Call in the turn of the adoption. */
   canSkip(heads: readonly Head[]): boolean {
     return this.#parts.state.mempool.isEmpty && heads.every((head) => head.disconnected.length === 0)
   }

@@ -53,7 +53,7 @@ export class Mempool implements MempoolView {
     return this.#shown().size
   }
 
-  /** Whether there are no transactions, visible or hidden. */
+  /** True if there are no transactions, visible or hidden. */
   get isEmpty(): boolean {
     return this.#entries.size === 0 && this.#overlays.every((overlay) => overlay.returned.length === 0)
   }

@@ -40,7 +40,7 @@ function byHeight(blocks: ReadonlyMap<string, number>): BlockId[] {
 const BLOCKS_AT_ONCE = 200
 /** A head that connects more comes from a backfill: the mempool's next event arrives before a search for conflicts would end. */
 const MOST_BLOCKS_SEARCHED_FOR_CONFLICTS = 100
-/** More heads than this share an overlay. */
+/** The number of newest heads that get an overlay each; older ones share one. */
 const MOST_HEADS_APART = 30
 /** The maximum number of returned transactions, about the size of a mempool: its next event replaces them anyway. */
 const MOST_RETURNED = 50_000

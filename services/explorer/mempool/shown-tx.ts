@@ -23,7 +23,7 @@ export interface ShownTx extends MempoolTx {
   readonly isDilithium: boolean
   /** The value that changes owners, base units; undefined while an owner is not known. */
   readonly moved: bigint | undefined
-  /** By script hash: received minus sent. */
+  /** The balance change (received minus sent) of each script, by script hash. */
   readonly changes: ReadonlyMap<string, bigint>
 }
 

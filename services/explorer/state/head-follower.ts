@@ -66,7 +66,7 @@ export class HeadFollower {
   #next = 0
   /** The highest position of an announced head. */
   #announced = -1
-  /** Whether the tables may hold a head that was not adopted. */
+  /** True while the tables may contain a head that was not adopted. */
   #isBehind = false
   #catchingUp: Promise<void> | undefined
   #signal: AbortSignal | undefined

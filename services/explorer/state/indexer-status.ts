@@ -19,7 +19,7 @@ export interface IndexerFigures {
 
 /** The number of poll intervals without an applied heartbeat after which the indexer is stalled. */
 const STALLED_AFTER_POLLS = 5
-/** The lower bound of that time: the materializer forwards heartbeats only four times per second, however often the poller polls. */
+/** The lower bound of that time: the materializer forwards only four heartbeats per second, however often the poller polls. */
 const STALLED_AFTER_MS = 1_000
 
 /**

@@ -9,7 +9,7 @@ import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './in
 
 /** The state of the chain as of one head. Immutable. */
 export interface ChainState {
-  /** Undefined before the first head. */
+  /** The view of the head's chain; undefined before the first head. */
   readonly view: ChainView | undefined
   /** Position of the head in topic `chain`; -1 before the first. */
   readonly position: number
@@ -57,9 +57,9 @@ export class State {
   heartbeat: AppliedHeartbeat | undefined
   /** The poller's last heartbeat in the log, which the materializer may not have applied yet. */
   nodeSeen: SeenNode | undefined
-  /** Why the materializer has stopped, for operators; undefined while it works. */
+  /** The reason why the materializer has stopped, for operators; undefined while it works. */
   alert: string | undefined
-  /** Whether the log is damaged, and whether the poller repairs it. */
+  /** The damage of the log: none, being repaired by the poller (`healing`), or not repairable by it (`refused`). */
   logDamage: 'none' | 'healing' | 'refused' = 'none'
   /** The number of times that the log became damaged since the start. */
   logDamages = 0
@@ -68,7 +68,7 @@ export class State {
     return this.#chain
   }
 
-  /** Whether head and mempool were loaded once; nothing can be answered before. */
+  /** True after head and mempool were loaded once; nothing can be answered before. */
   get ready(): boolean {
     return this.#chainLoaded && this.#mempoolLoaded
   }

@@ -9,9 +9,9 @@ import { isMigrated } from '../../../pipelines/tables/migrate.js'
 
 /** A database as reads see it. */
 export interface QueryRunner {
-  /** Whether the database is reachable; while it is not, every query fails immediately. */
+  /** True while the database is reachable; otherwise every query fails immediately. */
   readonly connected: boolean
-  /** Whether many queries are queued. */
+  /** True while many queries are queued. */
   readonly isCrowded: boolean
   /**
    * Runs a query.
@@ -210,7 +210,7 @@ export class AvailableDatabase implements QueryRunner {
   #setReachable(): void {
     this.#connected = true
     this.#silentTicks = 0
-    this.logger.info({}, 'database reachable again')
+    this.logger.info({}, 'database reachable')
   }
 
   #setUnreachable(why: string): void {

@@ -60,7 +60,7 @@ export class Gatherer<V> implements Lookup<V> {
   }
 
   /**
-   * Whether the waiting keys fill the next batch, so that one more key would wait for two batches: then new work should be refused.
+   * True if the waiting keys fill the next batch, so that one more key would wait for two batches: then new work should be refused.
    * The limit is measured in batches, so it adapts to the time that this machine takes for one.
    */
   get isFull(): boolean {

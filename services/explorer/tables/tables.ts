@@ -60,7 +60,7 @@ export class Tables {
     this.#long = whole === undefined ? new LRUCache({ max: MOST_LONG_SCRIPTS }) : whole.#long
   }
 
-  /** Whether rows were read here that depend on which blocks are on the chain. */
+  /** True if rows were read here that depend on which blocks are on the chain. */
   get hasRead(): boolean {
     return this.#hasRead
   }
@@ -98,7 +98,7 @@ export class Tables {
     return this.#gatherers.witnesses.until(this.signal)
   }
 
-  /** By txid: the witnesses of the transaction at all its locations by wtxid, without a lookup of these; may contain others too. */
+  /** Lookup by txid, without its locations: the witnesses of all its locations, by wtxid. May contain those of others too. */
   get ownWitnesses(): Lookup<ReadonlyMap<string, Buffer>> {
     return this.#gatherers.ownWitnesses.until(this.signal)
   }
@@ -124,7 +124,7 @@ export class Tables {
     this.#long = other.#long
   }
 
-  /** Whether new work would wait for more than one batch of lookups, or in a long queue of queries, and should be refused. */
+  /** True if new work would wait for more than one batch of lookups, or in a long queue of queries, and should be refused. */
   get isOverloaded(): boolean {
     return this.db.isCrowded || this.#all.some((each) => each.isFull)
   }
@@ -143,7 +143,7 @@ export class Tables {
     return Object.values(this.#gatherers) as Gatherer<unknown>[]
   }
 
-  /** Whether the database is reachable; while it is not, every query fails immediately. */
+  /** True while the database is reachable; otherwise every query fails immediately. */
   get isReachable(): boolean {
     return this.db.connected
   }
