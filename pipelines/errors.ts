@@ -1,9 +1,9 @@
 /*
- * The codes of errors, in logs and answers. They are a closed list: content/operate/errors.md explains each, and a test compares
+ * The codes of errors in logs and responses. The list is closed: content/operate/errors.md explains each code, and a test compares
  * the two.
  */
 
-/** Codes of errors that clients get, each with its HTTP status. */
+/** The codes of errors that clients receive, each with its HTTP status. */
 export const HTTP_STATUS = {
   HW_INVALID_ARGUMENT: 400,
   HW_UNAUTHORIZED: 401,
@@ -26,7 +26,7 @@ export const HTTP_STATUS = {
   HW_UPGRADING: 503,
 } as const
 
-/** Codes that only log lines, metrics and commands have. */
+/** The codes that appear only in log lines, metrics and the output of commands. */
 const INTERNAL = [
   'HW_BLOCK_INVALID',
   'HW_CANNOT_REPLAY',
@@ -73,7 +73,7 @@ export const ERROR_CODES: ReadonlySet<unknown> = new Set([...Object.keys(HTTP_ST
 
 type ErrorClass<E> = new (message?: string, options?: ErrorOptions) => E
 
-/** Makes the class of errors with a code. `class Lost extends coded('HW_LOST') {}` is a whole declaration. */
+/** Creates the base class of errors with a code. `class Lost extends coded('HW_LOST') {}` is a complete declaration. */
 export function coded<C extends ErrorCode, E extends Error = Error>(
   code: C,
   Base: ErrorClass<E> = Error as unknown as ErrorClass<E>,
@@ -87,27 +87,27 @@ export function coded<C extends ErrorCode, E extends Error = Error>(
   } as unknown as ErrorClass<E & { readonly code: C }>
 }
 
-/** Something that trying again cannot help: a defect of this program, or a query of it that the server refuses. */
+/** Thrown for an error of this program, including a query that the server refuses: a retry does not help. */
 export class Defect extends coded<ErrorCode>('HW_DEFECT') {}
 
-/** Thrown where a process cannot run as it is set up, however often it is started; the message tells the operator what to change. */
+/** Thrown if a process cannot run with its configuration, however often it is started. The message says what to change. */
 export class StartRefused extends coded<ErrorCode>('HW_START_REFUSED') {}
 
-/** Thrown for a command line that cannot be taken; the message says what it must be. */
+/** Thrown for an invalid command line. The message says what is valid. */
 export class UsageError extends coded('HW_USAGE', StartRefused) {}
 
-/** Another process holds the folder. */
+/** Thrown if another process uses the folder. */
 export class FolderInUse extends coded('HW_FOLDER_IN_USE', StartRefused) {}
 
-/** What the language throws at an error of the program. */
+/** The classes of errors that JavaScript throws for programming errors. */
 export const PROGRAMMING_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
-/** Whether an error is our own: a `Defect`, or one of `PROGRAMMING_ERRORS`. */
+/** Returns whether an error is caused by this program: a `Defect`, or one of `PROGRAMMING_ERRORS`. */
 export function isDefect(error: unknown): boolean {
   return error instanceof Defect || PROGRAMMING_ERRORS.some((kind) => error instanceof kind)
 }
 
-/** Returns the code of any error, those of the language, the operating system and libraries included. */
+/** Returns the code of any error, including those of JavaScript, the operating system and libraries. */
 export function codeOf(error: unknown): ErrorCode {
   const { code } = (error ?? {}) as { code?: unknown }
   if (ERROR_CODES.has(code)) return code as ErrorCode
@@ -115,10 +115,10 @@ export function codeOf(error: unknown): ErrorCode {
   return isDefect(error) ? 'HW_DEFECT' : 'HW_UNCLASSIFIED'
 }
 
-/** Those whose bodies the API's contract lists field by field: their code is in this table only. */
+/** Codes that are omitted from the body, because the contract of the API lists its exact fields. */
 const EXACT: ReadonlySet<ErrorCode> = new Set(['HW_ADDRESS_NOT_FOUND', 'HW_RATE_LIMITED', 'HW_SYNCING'])
 
-/** Returns the JSON body of an error. @param fields what it has beside `error` and `code`. */
+/** Returns the JSON body of an error. @param fields in addition to `error` and `code`. */
 export function errorBody(code: ClientError, error: string, fields: object = {}): object {
   return EXACT.has(code) ? { error, ...fields } : { error, code, ...fields }
 }

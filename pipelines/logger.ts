@@ -1,6 +1,6 @@
 type Write = (fields: object, message: string) => void
 
-/** Where a stage says what it does; services/logger.ts makes the real one. */
+/** The logger of a stage; implemented by services/logger.ts. */
 export interface Logger {
   readonly debug: Write
   readonly info: Write

@@ -1,15 +1,18 @@
 import { parentPort, Worker, type WorkerOptions } from 'node:worker_threads'
 import { coded, PROGRAMMING_ERRORS } from './errors.js'
 
-/** Threads run the build, also where this module runs from its sources, as in tests. */
+/** The folder of the build. Threads always run built scripts, even if this module runs from its sources, as in tests. */
 const BUILD = new URL(import.meta.url.endsWith('.ts') ? '../dist/' : '../', import.meta.url)
 
-/** What a bounded job may take; a page of 300 KB takes half of it. */
+/** The maximum heap of a bounded thread, in MB; a page of 300 KB takes half of it. */
 const MOST_HEAP_MB = 192
-/** Of this process, so that a busy machine fails no job; a page of 1 MB takes half of it. */
+/**
+ * The maximum CPU time of this process during a bounded job, in milliseconds. Elapsed time would fail jobs on a busy machine. A page
+ * of 1 MB takes half of it.
+ */
 const MOST_CPU_MS = 30_000
 const CHECK_EVERY_MS = 500
-/** A bounded thread that has nothing to do is ended, for its memory. */
+/** The time after which an idle bounded thread is stopped to free its memory. */
 const IDLE_MS = 10_000
 
 interface ErrorClass {
@@ -18,7 +21,7 @@ interface ErrorClass {
 }
 
 export interface WorkerThreadOptions extends Pick<WorkerOptions, 'workerData' | 'resourceLimits'> {
-  /** Classes of errors that arrive as they were thrown in the thread; others arrive as `Error`, or as an error of the language. */
+  /** Classes of errors that keep their class when the thread throws them. Others become `Error`, except for those of JavaScript. */
   readonly errors?: readonly ErrorClass[]
 }
 
@@ -27,22 +30,22 @@ interface Call<Result> {
   readonly reject: (error: Error) => void
 }
 
-/** An error as a message carries it: its fields that are no objects. */
+/** An error in a message: its fields that are not objects. */
 type ErrorFields = Readonly<Pick<Error, 'name' | 'message' | 'stack'>>
 
 type Reply<Result> = { readonly result: Result } | { readonly error: ErrorFields }
 
-/** Runs jobs in a thread of its own, one after another. A thread that has ended rejects what is under way, and every later job. */
+/** A thread that runs jobs, one after another. When it has ended, pending and later jobs are rejected. */
 export class WorkerThread<Job, Result> {
   readonly #worker: Worker
   readonly #errors: readonly ErrorClass[]
-  /** In the order of their jobs, which is that of the replies. */
+  /** Pending calls in the order of their jobs, which is also the order of the replies. */
   readonly #calls: Call<Result>[] = []
   #failure: Error | undefined
   /** Resolves with the reason when the thread has ended. */
   readonly ended: Promise<Error>
 
-  /** @param script of the thread, which calls `answerJobs`: its path from the project's root, without its ending. */
+  /** @param script of the thread, which calls `answerJobs`: its path from the project's root, without extension. */
   constructor(script: string, { errors = [], ...options }: WorkerThreadOptions = {}) {
     this.#errors = errors
     const worker = new Worker(new URL(`${script}.js`, BUILD), options)
@@ -60,15 +63,15 @@ export class WorkerThread<Job, Result> {
     })
   }
 
-  /** Whether it takes no more jobs. */
+  /** Whether the thread has ended. */
   get hasEnded(): boolean {
     return this.#failure !== undefined
   }
 
   /**
-   * Has the thread run a job.
+   * Runs a job in the thread.
    * @param transfer buffers of the job that are moved to the thread instead of copied.
-   * @throws what the thread throws for this job; why the thread has ended, or ends before it has replied.
+   * @throws the error of the job; the reason if the thread has ended, or ends before it replies.
    */
   run(job: Job, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -84,13 +87,13 @@ export class WorkerThread<Job, Result> {
     else this.#worker.unref()
   }
 
-  /** Ends the thread, whatever it is doing. */
+  /** Stops the thread immediately. @param reason for which pending jobs are rejected. */
   async close(reason = new Error('closed')): Promise<void> {
     this.#end(reason)
     await this.#worker.terminate()
   }
 
-  /** @returns the first reason that was given. */
+  /** Rejects all jobs. @returns the first reason for which the thread ended. */
   #end(reason: Error): Error {
     this.#failure ??= reason
     for (const { reject } of this.#calls.splice(0)) reject(this.#failure)
@@ -104,14 +107,14 @@ export class WorkerThread<Job, Result> {
   }
 }
 
-/** The thread's side: answers each job, one after another, with what the work returns or throws. */
+/** Handles jobs in the thread, one after another: replies to each with the result or the error of `work`. */
 export function answerJobs<Result>(
   work: (job: never) => Result | Promise<Result>,
-  /** Buffers of a result that are moved instead of copied. */
+  /** Returns the buffers of a result that are moved instead of copied. */
   transfer: (result: Result) => readonly ArrayBuffer[] = () => [],
 ): void {
   const port = parentPort
-  if (port === null) throw new Error('this is a thread, not a process')
+  if (port === null) throw new Error('answerJobs must be called in a worker thread')
   let last = Promise.resolve()
   const answer = async (job: never): Promise<void> => {
     try {
@@ -130,10 +133,13 @@ export function answerJobs<Result>(
   })
 }
 
-/** A job would take more memory or time than any may have. */
-export class TooMuch extends coded('HW_CONTENT_TOO_LARGE') {}
+/** Thrown if a job exceeds the limits of memory or time. */
+export class ContentTooLarge extends coded('HW_CONTENT_TOO_LARGE') {}
 
-/** Runs jobs on what others wrote in a thread of bounded memory and time: a job that is too much ends the thread, and the next job starts another one. */
+/**
+ * A thread of bounded memory and time for jobs on untrusted content. A job that exceeds the limits ends the thread, and the next
+ * job starts another one.
+ */
 export class BoundedThread<Job, Result> {
   readonly #start: () => WorkerThread<Job, Result>
   #thread: WorkerThread<Job, Result> | undefined
@@ -141,20 +147,20 @@ export class BoundedThread<Job, Result> {
   #idle: NodeJS.Timeout | undefined
   #isClosed = false
 
-  /** @param script and @param errors as those of a WorkerThread. */
+  /** @param script @param errors as for `WorkerThread`. */
   constructor(script: string, errors: readonly ErrorClass[] = []) {
     const resourceLimits = { maxOldGenerationSizeMb: MOST_HEAP_MB, maxYoungGenerationSizeMb: 8 }
     this.#start = () => new WorkerThread(script, { errors, resourceLimits })
   }
 
-  /** Runs a job when those before it are done. @throws TooMuch; otherwise as a WorkerThread's `run`. */
+  /** Runs a job after the previous ones. @throws ContentTooLarge; otherwise as `WorkerThread.run`. */
   run(job: Job): Promise<Result> {
     const done = this.#last.then(() => this.#run(job))
     this.#last = done.catch(() => undefined)
     return done
   }
 
-  /** Rejects what is under way, and every later job. */
+  /** Stops the thread. Pending and later jobs are rejected. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#idle)
@@ -166,19 +172,19 @@ export class BoundedThread<Job, Result> {
     clearTimeout(this.#idle)
     if (this.#thread?.hasEnded !== false) this.#thread = this.#start()
     const thread = this.#thread
-    // A process may end while its thread waits, and not while it works.
+    // The thread keeps the process alive only during a job.
     thread.holdProcess(true)
     const before = process.cpuUsage()
     const timer = setInterval(() => {
       const { user, system } = process.cpuUsage(before)
       if ((user + system) / 1000 > MOST_CPU_MS)
-        void thread.close(new TooMuch('it takes too much time to read: split it'))
+        void thread.close(new ContentTooLarge('it takes too much time to read: split it'))
     }, CHECK_EVERY_MS)
     try {
       return await thread.run(job)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error
-      throw new TooMuch('it takes too much memory: split it')
+      throw new ContentTooLarge('it takes too much memory: split it')
     } finally {
       clearInterval(timer)
       thread.holdProcess(false)

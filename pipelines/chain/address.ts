@@ -5,16 +5,16 @@ import { OP, scriptType, witnessProgram } from './script.js'
 
 const base58check = createBase58check((bytes: Uint8Array) => Uint8Array.from(sha256(bytes)))
 
-/** Longest bech32 string there is. */
+/** The maximum length of a bech32 string. */
 const BECH32_LIMIT = 90
 
 export interface DecodedAddress {
   readonly script: Buffer
-  /** Whether it was spelled with a Dilithium HRP. A base58 version says nothing: the node prints every P2SH as Dilithium. */
+  /** Whether it has a Dilithium HRP. Base58 versions do not count: the node prints every P2SH address with the Dilithium one. */
   readonly isDilithiumSpelling: boolean
 }
 
-/** The address of a script as the node prints it, or nothing for scripts that have none. */
+/** Returns the address of a script as the node prints it, undefined for scripts without an address. */
 export function addressOf(script: Buffer, network: Network): string | undefined {
   const { dilithium } = network
   switch (scriptType(script, network)) {
@@ -35,18 +35,18 @@ export function addressOf(script: Buffer, network: Network): string | undefined 
   }
 }
 
-/** Whether a script has an address, without spelling it. */
+/** Returns whether a script has an address, without computing it. */
 export function hasAddress(script: Buffer, network: Network): boolean {
   const type = scriptType(script, network)
   return type.startsWith('witness_') || type === 'scripthash' || type.endsWith('pubkeyhash')
 }
 
-/** The script that an address pays, in any of its spellings; nothing where it is malformed or of another network. */
+/** Returns the script that an address pays, in any spelling; undefined if it is malformed or belongs to another network. */
 export function decodeAddress(address: string, network: Network): DecodedAddress | undefined {
   return decodeSegwit(address, network) ?? decodeBase58(address, network)
 }
 
-/** Whether every spend of a script must carry a Dilithium signature, or may (P2MR). */
+/** Returns whether every spend of a script must contain a Dilithium signature, or may do so (P2MR). */
 export function isDilithiumScript(script: Buffer, network: Network): boolean {
   const type = scriptType(script, network)
   return type.startsWith('dilithium_') || type === 'witness_v2_p2mr'

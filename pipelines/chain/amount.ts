@@ -1,12 +1,12 @@
 const BASE_UNITS = 100_000_000n
 
-/** From here on a double no longer tells neighbouring base units apart. No chain may have more. */
+/** The number of coins from which a double cannot distinguish neighbouring base units. The supply of a chain must be lower. */
 export const MOST_COINS = 2 ** 26
 
 /**
- * A node's JSON amount as base units, exactly: the double nearest to a decimal of eight places is, below 2²⁶ coins, less than
- * half a base unit away from it, so its own eight places are the decimal's.
- * @throws RangeError for what is no amount.
+ * Converts a JSON amount of the node to base units, exactly. Below 2²⁶ coins, the double nearest to a decimal with eight places
+ * differs from it by less than half a base unit, so rounding it to eight places results in that decimal.
+ * @throws RangeError for an invalid amount.
  */
 export function coinsToBaseUnits(coins: number): bigint {
   if (!(coins >= 0 && coins < MOST_COINS)) throw new RangeError(`not an amount of coins: ${String(coins)}`)
@@ -15,11 +15,12 @@ export function coinsToBaseUnits(coins: number): bigint {
   return BigInt(text.replace('.', ''))
 }
 
-/** Returns what coins are worth together, in base units; those that are not known count as nothing. */
+/** Returns the total value of coins in base units; unknown coins count as 0. */
 export function sumOf(coins: readonly ({ readonly value: bigint } | undefined)[]): bigint {
   return coins.reduce((sum, coin) => sum + (coin?.value ?? 0n), 0n)
 }
 
+/** Converts base units to coins, as a JSON number. */
 export function baseUnitsToCoins(units: bigint): number {
   return Number(`${String(units / BASE_UNITS)}.${String(units % BASE_UNITS).padStart(8, '0')}`)
 }

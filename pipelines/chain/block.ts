@@ -15,7 +15,7 @@ export interface BlockHeader {
   readonly nonce: number
 }
 
-/** Names a block. */
+/** Identifies a block. */
 export interface BlockId {
   readonly height: number
   readonly hash: string
@@ -53,17 +53,17 @@ export function serializeHeader(header: BlockHeader): Buffer {
     .finish()
 }
 
-/** Puts a block together from its header's bytes and those of its transactions. */
+/** Returns the bytes of a block from those of its header and transactions. */
 export function serializeBlock(header: Uint8Array, txs: readonly Uint8Array[]): Buffer {
   return Buffer.concat([header, new ByteWriter(9).compactSize(txs.length).finish(), ...txs])
 }
 
-/** The hash of a header's 80 bytes, as displayed. */
+/** Returns the hash of a header in display order. @param header or a whole block: only the first 80 bytes are used. */
 export function blockHash(header: Uint8Array, { blockHash: digests }: Network): string {
   return reverseHex(digest(header.subarray(0, HEADER_SIZE), digests))
 }
 
-/** Whether a raw block is, by its header, the one of a hash and a parent, both in the order in which they are displayed. */
+/** Returns whether the header of a raw block has the given hash and parent, which are in display order. */
 export function isBlock(
   { raw, hash, prevHash }: Readonly<Record<'raw' | 'hash' | 'prevHash', Uint8Array>>,
   network: Network,
@@ -72,7 +72,7 @@ export function isBlock(
   return parseHeader(raw).prevHash === hexOf(prevHash)
 }
 
-/** Parses what is the same on every chain: all but hash and weight. @throws as `parseBlock`. */
+/** Parses the part of a block that does not depend on the network. @throws RangeError for bytes that are not exactly one block. */
 export function readBlock(raw: Uint8Array): Omit<Block, 'hash' | 'weight'> {
   const reader = new ByteReader(raw)
   const header = parseHeader(reader.bytes(HEADER_SIZE))
@@ -89,13 +89,17 @@ export function readBlock(raw: Uint8Array): Omit<Block, 'hash' | 'weight'> {
   return { header, txs, size: raw.length, strippedSize }
 }
 
-/** @throws RangeError for bytes that are not exactly one block. */
+/** Parses a block. @throws RangeError for bytes that are not exactly one block. */
 export function parseBlock(raw: Uint8Array, network: Network): Block {
   const block = readBlock(raw)
   return { ...block, hash: blockHash(raw, network), weight: weightOf(block, network) }
 }
 
-/** The merkle root of txids (or wtxids) in block order; with an odd count the last is paired with itself. */
+/**
+ * Returns the merkle root of txids (or wtxids) in the order of the block. On a level with an odd count the last hash is paired with
+ * itself.
+ * @throws RangeError without transactions.
+ */
 export function merkleRoot(txids: readonly string[]): string {
   if (txids.length === 0) throw new RangeError('a block without transactions has no merkle root')
   let level = txids.map(internalBytes)

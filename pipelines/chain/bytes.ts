@@ -1,9 +1,9 @@
-/** Returns a view of the same bytes. */
+/** Returns a Buffer that shares the memory of the bytes. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** Reads Bitcoin's little-endian serialisation out of a buffer. Slices are views, never copies. */
+/** Reads Bitcoin's little-endian serialisation from a buffer. Returned bytes are views, not copies. */
 export class ByteReader {
   readonly #bytes: Buffer
   offset = 0
@@ -36,7 +36,7 @@ export class ByteReader {
     return this.#bytes.readBigUInt64LE(this.#advance(8))
   }
 
-  /** @throws RangeError for a size that no buffer here could have. */
+  /** Reads a compact size. @throws RangeError above 2⁵³. */
   compactSize(): number {
     const first = this.u8()
     if (first < 0xfd) return first
@@ -52,7 +52,7 @@ export class ByteReader {
     return this.#bytes.subarray(from, from + length)
   }
 
-  /** A view of what was read since `from`. */
+  /** Returns a view of the bytes from an offset up to the current one. */
   since(from: number): Buffer {
     return this.#bytes.subarray(from, this.offset)
   }
@@ -69,7 +69,7 @@ export class ByteReader {
   }
 }
 
-/** Writes Bitcoin's little-endian serialisation into a buffer that grows. */
+/** Writes Bitcoin's little-endian serialisation into a growing buffer. */
 export class ByteWriter {
   #bytes: Buffer
   #length = 0
@@ -121,7 +121,7 @@ export class ByteWriter {
     return this
   }
 
-  /** The bytes with their compact size before them. */
+  /** Writes the compact size of the bytes, then the bytes. */
   sized(value: Uint8Array): this {
     return this.compactSize(value.length).bytes(value)
   }
@@ -130,7 +130,7 @@ export class ByteWriter {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** Must be called before `#bytes` is looked at: it may put another buffer there. */
+  /** Must be called before `#bytes` is read, because it may replace that buffer. */
   #reserve(length: number): number {
     const from = this.#length
     const needed = from + length

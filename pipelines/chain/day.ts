@@ -1,17 +1,17 @@
-/** Seconds of a UTC day. */
+/** The number of seconds in a UTC day. */
 export const DAY_SECONDS = 86_400
 
-/** The UTC day of a time in unix seconds, counted since 1970-01-01. */
+/** Returns the UTC day of a time in Unix seconds, counted from 1970-01-01. */
 export function dayOf(time: number): number {
   return Math.floor(time / DAY_SECONDS)
 }
 
-/** `YYYY-MM-DD` of a day counted since 1970-01-01. */
+/** Returns the date `YYYY-MM-DD` of a day counted from 1970-01-01. */
 export function dateOf(day: number): string {
   return new Date(day * DAY_SECONDS * 1000).toISOString().slice(0, 10)
 }
 
-/** The day that `YYYY-MM-DD` names; nothing for what is no date of the calendar. */
+/** Returns the day of a date `YYYY-MM-DD`, undefined if the calendar does not have it. */
 export function dayOfDate(date: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) return undefined
   const milliseconds = Date.parse(`${date}T00:00:00Z`)

@@ -1,6 +1,6 @@
 /**
- * `part` of `whole` in per cent as a decimal with a fixed number of places, rounded half up; 0 of nothing.
- * @param part @param whole at least 0.
+ * Returns `part` as a percentage of `whole`, neither negative: a decimal with a fixed number of places, rounded half up. The result
+ * is 0 if `whole` is 0.
  */
 export function percentOf(part: bigint, whole: bigint, places: number): string {
   const scale = 10n ** BigInt(places)

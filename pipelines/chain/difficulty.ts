@@ -1,4 +1,4 @@
-/** The node's GetDifficulty: how much harder than the easiest target of Bitcoin, by its own double arithmetic. */
+/** Returns the difficulty relative to Bitcoin's easiest target, with the arithmetic of the node's GetDifficulty (doubles). */
 export function difficultyOf(bits: number): string {
   let shift = bits >>> 24
   const mantissa = bits & 0x00ff_ffff
@@ -10,7 +10,7 @@ export function difficultyOf(bits: number): string {
   return decimalString(Number(difficulty.toPrecision(16)))
 }
 
-/** Work that a block of this target proves: 2²⁵⁶ ÷ (target + 1); 0 for targets that the node refuses. */
+/** Returns the work of a block with this target, 2²⁵⁶ ÷ (target + 1); 0 for targets that the node refuses. */
 export function workOf(bits: number): bigint {
   const target = targetOf(bits)
   return target <= 0n || target >= 1n << 256n ? 0n : (1n << 256n) / (target + 1n)
@@ -23,7 +23,7 @@ function targetOf(bits: number): bigint {
   return exponent <= 3 ? mantissa >> BigInt(8 * (3 - exponent)) : mantissa << BigInt(8 * (exponent - 3))
 }
 
-/** A finite number as the shortest decimal that reads back as it, never with an exponent. */
+/** Returns the shortest decimal that parses to a finite number, without an exponent. */
 export function decimalString(value: number): string {
   const text = String(value)
   const parts = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text)

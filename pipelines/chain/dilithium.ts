@@ -2,15 +2,15 @@ import type { Network } from './networks.js'
 import { DILITHIUM_KEY_SIZE, opcodes, readScript, scriptType, witnessProgram } from './script.js'
 import type { TxInput } from './transaction.js'
 
-/** A Dilithium2 signature, and the same with its sighash byte. */
+/** Sizes of a Dilithium2 signature without and with its sighash byte. */
 const SIGNATURE_SIZES: readonly number[] = [2420, 2421]
 
-/** First byte of a P2MR control block, whatever its parity bit. */
+/** The first byte of a P2MR control block without its parity bit. */
 const P2MR_LEAF_VERSION = 0xc0
 
 /**
- * Whether an input carries a Dilithium signature: in the scriptSig, in a v0 witness, or by a P2MR leaf that checks one.
- * @param prevScript scriptPubKey of the output that it spends; nothing for a coinbase, which carries none.
+ * Returns whether an input contains a Dilithium signature: in the scriptSig, in a v0 witness, or for a P2MR leaf that checks one.
+ * @param prevScript scriptPubKey of the output that it spends; undefined for a coinbase, which contains none.
  */
 export function hasDilithiumSignature(
   input: TxInput,
@@ -28,7 +28,7 @@ function isSignature(data: Buffer | undefined): boolean {
 }
 
 function pushesHaveSignature(scriptSig: Buffer): boolean {
-  // A signature alone fills more than this: most inputs need no look at their pushes.
+  // A signature alone is longer than this. Most inputs need not be parsed.
   if (scriptSig.length < 2420) return false
   for (const instruction of opcodes(scriptSig)) if (isSignature(instruction?.data)) return true
   return false
@@ -43,7 +43,7 @@ function witnessHasSignature({ witness, scriptSig }: TxInput, prevScript: Buffer
   return checksDilithium(last, network) && witness.slice(0, -1).some(isSignature)
 }
 
-/** The v0 program that a witness satisfies: the output's own, or the one its P2SH redeem script holds. */
+/** Returns the type of the output, or of the witness program in its P2SH redeem script, which the witness satisfies. */
 function witnessTypeOf(prevScript: Buffer, scriptSig: Buffer, network: Network): string {
   const type = scriptType(prevScript, network)
   if (type !== 'scripthash') return type
@@ -58,7 +58,7 @@ function leafChecksDilithium(witness: readonly Buffer[], network: Network): bool
   return (control.readUInt8(0) & 0xfe) === P2MR_LEAF_VERSION && checksDilithium(leaf, network)
 }
 
-/** Whether a script has one of the four opcodes that check a Dilithium signature (bytes inside pushes are no opcodes). */
+/** Returns whether a script contains one of the four opcodes that check a Dilithium signature. Pushed bytes do not count. */
 function checksDilithium(script: Buffer, { dilithium }: Network): boolean {
   const checking = Object.values(dilithium?.opcodes ?? {})
   for (const instruction of opcodes(script)) {
@@ -68,7 +68,7 @@ function checksDilithium(script: Buffer, { dilithium }: Network): boolean {
   return false
 }
 
-/** Whether a spend reveals that a P2SH output is a Dilithium one: its redeem script checks a Dilithium signature. */
+/** Returns whether the redeem script of a P2SH spend checks a Dilithium signature. */
 export function redeemsDilithium(input: TxInput, prevScript: Buffer, network: Network): boolean {
   if (scriptType(prevScript, network) !== 'scripthash') return false
   const redeem = readScript(input.scriptSig)?.at(-1)?.data

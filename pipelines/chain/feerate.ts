@@ -1,4 +1,4 @@
-/** Lower edges in base units per vbyte; an edge belongs to the bucket that it opens. */
+/** Lower edges of the buckets in base units per vbyte; an edge belongs to the bucket above it. */
 const EDGES = [0n, 1n, 2n, 3n, 5n, 10n, 20n, 50n, 100n] as const
 
 export interface FeeBucket {
@@ -12,7 +12,7 @@ export interface FeeEntry {
   readonly vsize: number
 }
 
-/** Every bucket, lowest first. */
+/** Returns the number and total size of transactions by fee rate: all buckets, lowest first. */
 export function feeHistogram(entries: Iterable<FeeEntry>): FeeBucket[] {
   const buckets = EDGES.map((edge, index) => {
     const next = EDGES[index + 1]
@@ -32,7 +32,7 @@ export function feeHistogram(entries: Iterable<FeeEntry>): FeeBucket[] {
   return buckets
 }
 
-/** Base units per vbyte with two decimals, rounded half up. */
+/** Returns the fee rate in base units per vbyte with two decimals, rounded half up. */
 export function feeRate(fee: bigint, vsize: number): string {
   const size = BigInt(vsize)
   const hundredths = (fee * 200n + size) / (size * 2n)

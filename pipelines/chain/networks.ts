@@ -1,11 +1,11 @@
-/** How a chain uses Dilithium signatures, and how its addresses for them are spelled. */
+/** The Dilithium signatures of a chain, and the spelling of their addresses. */
 export interface Dilithium {
   /** Human-readable part of the second spelling of a bech32 address. */
   readonly hrp: string
-  /** Base58 versions. */
+  /** Base58 versions of addresses. */
   readonly p2pkh: number
   readonly p2sh: number
-  /** Whether the node takes every P2SH output for a Dilithium one and prints that version. Both versions are read. */
+  /** Whether the node prints every P2SH address with the Dilithium version. Both versions are accepted. */
   readonly claimsP2sh: boolean
   readonly opcodes: Readonly<
     Record<'checkSig' | 'checkSigVerify' | 'checkMultisig' | 'checkMultisigVerify', number>
@@ -13,40 +13,40 @@ export interface Dilithium {
 }
 
 /**
- * What is specific to one chain, as plain data, so that it can be sent to worker threads. Code that depends on it takes it as a
+ * The properties of one chain, as plain data that can be sent to worker threads. Code that depends on them takes them as a
  * parameter. To add a chain, see content/internals/contributing.md.
  */
 export interface Network {
-  /** Names it in `CHAIN`, in the log and in the tables: unique among all chains. */
+  /** Name of the chain in `CHAIN`, in the log and in the tables; unique. */
   readonly name: string
-  /** `chain` in the node's getblockchaininfo. Nodes of different coins may use the same. */
+  /** The field `chain` in the node's getblockchaininfo. Nodes of different coins may use the same name. */
   readonly nodeName: string
-  /** Hash of block 0, which tells chains apart whose nodes use the same name. */
+  /** Hash of block 0, which distinguishes chains whose nodes use the same name. */
   readonly genesisHash: string
-  /** Digests of node:crypto that are applied to a header, one after the other. The last one returns 32 bytes. */
+  /** Digests of node:crypto that are applied to a header in this order. The last one must return 32 bytes. */
   readonly blockHash: readonly string[]
-  /** How many weight units a byte outside of the witness has; a witness byte has one. */
+  /** Weight units of a byte outside of the witness; a witness byte has one. */
   readonly witnessScale: number
   /** The maximum weight of a block, to which the simulator fills blocks. The index follows its node, and accepts heavier ones. */
   readonly maxBlockWeight: number
-  /** Seconds from one block to the next that the chain aims at. */
+  /** Target interval between blocks, in seconds. */
   readonly blockSpacing: number
-  /** What block 0 may create, base units. */
+  /** Subsidy of block 0, in base units. */
   readonly firstSubsidy: bigint
-  /** Blocks between two halvings of the subsidy. */
+  /** Number of blocks between two halvings of the subsidy. */
   readonly halvingInterval: number
-  /** Base units that there can ever be. */
+  /** The maximum supply, in base units. */
   readonly maxSupply: bigint
   /** Human-readable part of bech32 addresses. */
   readonly hrp: string
-  /** Base58 versions. */
+  /** Base58 versions of addresses. */
   readonly p2pkh: number
   readonly p2sh: number
-  /** Not set for a chain without Dilithium signatures, and so without P2MR outputs. */
+  /** Undefined for a chain without Dilithium signatures, and therefore without P2MR outputs. */
   readonly dilithium?: Dilithium
 }
 
-/** What the networks of this coin have in common. Source of the constants and the hashes: its node's consensus.h and chainparams.cpp. */
+/** The properties that all networks of this coin share. Source, also of the hashes: its node's consensus.h and chainparams.cpp. */
 const COMMON = {
   blockHash: ['sha256', 'sha256'],
   witnessScale: 16,
@@ -91,12 +91,12 @@ export const REGTEST: Network = {
   dilithium: { ...TEST_DILITHIUM, hrp: 'rdbt' },
 }
 
-/** All chains that can be indexed, by their names. */
+/** All supported networks by name. */
 export const NETWORKS: ReadonlyMap<string, Network> = new Map(
   [MAIN, TEST, SIGNET, REGTEST].map((network) => [network.name, network]),
 )
 
-/** Returns the network that the tables name. @throws RangeError for one that this version does not know. */
+/** Returns a network by its name in the tables. @throws RangeError for a network that this version does not know. */
 export function networkNamed(name: string): Network {
   const network = NETWORKS.get(name)
   if (network === undefined) throw new RangeError(`unknown chain ${name}`)
@@ -104,15 +104,15 @@ export function networkNamed(name: string): Network {
 }
 
 /**
- * Returns the network that a node is on, undefined for an unknown one. A block 0 that is in no object of the table decides
- * nothing: test networks start over with another one now and then.
+ * Returns the network of a node, undefined if it is unknown. If no network has this block 0, the first one with the node's name is
+ * returned, because test networks sometimes start over with another block 0.
  */
 export function networkOfNode(nodeName: string, genesisHash: string): Network | undefined {
   const named = [...NETWORKS.values()].filter((network) => network.nodeName === nodeName)
   return named.find((network) => network.genesisHash === genesisHash) ?? named[0]
 }
 
-/** Returns what a block at a height may create, in base units. */
+/** Returns the subsidy of a block at a height, in base units. */
 export function subsidy(height: number, { firstSubsidy, halvingInterval }: Network): bigint {
   const halvings = Math.floor(height / halvingInterval)
   return halvings >= 64 ? 0n : firstSubsidy >> BigInt(halvings)

@@ -10,23 +10,24 @@ export interface Prevout {
   readonly height: number
 }
 
-/** Returns the name of an output: txid:vout. */
+/** Returns the outpoint of an output: txid:vout. */
 export function outpointOf(txid: string, vout: number): string {
   return `${txid}:${String(vout)}`
 }
 
-/** Returns the names of the outputs that a transaction spends; none for a coinbase. */
+/** Returns the outpoints that a transaction spends; none for a coinbase. */
 export function outpointsOf({ isCoinbase, inputs }: Pick<Tx, 'isCoinbase' | 'inputs'>): string[] {
   return isCoinbase ? [] : inputs.map(({ prevTxid, prevVout }) => outpointOf(prevTxid, prevVout))
 }
 
-/** As `tx_bodies.prevouts` keeps them: per input value and script. The height is left out: a branch may change it. */
+/** Encodes `tx_bodies.prevouts`: value and script per input. The height is omitted, because it may differ between branches. */
 export function encodePrevouts(prevouts: readonly Pick<Prevout, 'value' | 'script'>[]): Buffer {
   const writer = new ByteWriter(prevouts.length * 40 + 16)
   for (const { value, script } of prevouts) writer.u64(value).sized(script)
   return writer.finish()
 }
 
+/** Decodes `tx_bodies.prevouts`. @throws RangeError for invalid bytes. */
 export function decodePrevouts(bytes: Uint8Array): { readonly value: bigint; readonly script: Buffer }[] {
   const reader = new ByteReader(bytes)
   const prevouts = []

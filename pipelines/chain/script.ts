@@ -1,7 +1,7 @@
 import { sha256 } from './hash.js'
 import type { Dilithium, Network } from './networks.js'
 
-/** As the node names them, but P2SH is `scripthash`: its `dilithium_scripthash` says nothing of what it holds. */
+/** Types as the node names them, except for P2SH, which the node always names `dilithium_scripthash`, whatever the script is. */
 export type ScriptType =
   | 'pubkey'
   | 'pubkeyhash'
@@ -31,19 +31,19 @@ export const OP = {
 /** Size of a Dilithium2 public key. */
 export const DILITHIUM_KEY_SIZE = 1312
 
-/** Longer scripts can never be spent, as the node's consensus has it. */
+/** The maximum size of a script that can be spent, by the node's consensus rules. */
 const MAX_SCRIPT_SIZE = 10_000
 
-/** OP_RETURN, a push of 36 bytes, and the four bytes that mark a commitment. */
+/** The first bytes of a witness commitment: OP_RETURN, a push of 36 bytes, and its four-byte tag. */
 const COMMITMENT_HEADER = Buffer.from('6a24aa21a9ed', 'hex')
 
 export interface Instruction {
   readonly opcode: number
-  /** What a push pushes. */
+  /** The pushed bytes, undefined for other instructions. */
   readonly data?: Buffer
 }
 
-/** The instructions of a script; a push that runs over the end ends it with `undefined`, as a script that cannot be read. */
+/** Yields the instructions of a script; `undefined` is the last one if a push exceeds the end of the script. */
 export function* opcodes(script: Buffer): Generator<Instruction | undefined> {
   for (let at = 0; at < script.length;) {
     const opcode = script.readUInt8(at++)
@@ -61,7 +61,7 @@ export function* opcodes(script: Buffer): Generator<Instruction | undefined> {
   }
 }
 
-/** All instructions, or nothing where the script cannot be read to its end. */
+/** Returns all instructions of a script, undefined if a push exceeds its end. */
 export function readScript(script: Buffer): Instruction[] | undefined {
   const list: Instruction[] = []
   for (const instruction of opcodes(script)) {
@@ -71,7 +71,7 @@ export function readScript(script: Buffer): Instruction[] | undefined {
   return list
 }
 
-/** A witness program's version and bytes, or nothing. */
+/** Returns version and bytes of a witness program, undefined for other scripts. */
 export function witnessProgram(
   script: Buffer,
 ): { readonly version: number; readonly program: Buffer } | undefined {
@@ -154,7 +154,7 @@ function isMultisig(
   return keys.length === total && keys.every(({ data }) => isKey(data))
 }
 
-/** 1 to 20 as multisig scripts write them: OP_1 to OP_16, or one byte pushed. */
+/** Returns a number from 1 to 20 as multisig scripts encode it, OP_1 to OP_16 or a pushed byte; undefined for anything else. */
 function smallNumber(instruction: Instruction | undefined): number | undefined {
   if (instruction === undefined) return undefined
   const { opcode, data } = instruction
@@ -164,12 +164,15 @@ function smallNumber(instruction: Instruction | undefined): number | undefined {
     : undefined
 }
 
-/** Whether an output with this script can never be spent, and so is not in the UTXO set. */
+/** Returns whether an output with this script can never be spent, and is therefore not in the UTXO set. */
 export function isUnspendable(script: Buffer): boolean {
   return (script.length > 0 && script[0] === OP.RETURN) || script.length > MAX_SCRIPT_SIZE
 }
 
-/** What an OP_RETURN output carries: what its pushes push, or all that follows where there is more than pushes; nothing elsewhere. */
+/**
+ * Returns the data of an OP_RETURN output: the concatenated pushes, or everything after the opcode if it contains other
+ * instructions; undefined for other scripts.
+ */
 export function opReturnPayload(script: Buffer): Buffer | undefined {
   if (script[0] !== OP.RETURN) return undefined
   const pushes = readScript(script.subarray(1))?.map(({ data }) => data)
@@ -177,12 +180,12 @@ export function opReturnPayload(script: Buffer): Buffer | undefined {
   return Buffer.concat(pushes as Buffer[])
 }
 
-/** Whether a coinbase's output commits to the witnesses of its block (BIP 141). */
+/** Returns whether an output of a coinbase commits to the witnesses of its block (BIP 141). */
 export function isWitnessCommitment(script: Buffer): boolean {
   return script.length >= 38 && script.subarray(0, 6).equals(COMMITMENT_HEADER)
 }
 
-/** What the tables know a script by: its SHA-256 as hex. */
+/** Returns the key of a script in the tables: its SHA-256 as hex. */
 export function scriptHash(script: Uint8Array): string {
   return sha256(script).toString('hex')
 }

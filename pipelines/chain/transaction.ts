@@ -32,7 +32,7 @@ export type TxParts = Pick<Tx, 'version' | 'locktime' | 'inputs' | 'outputs'>
 
 const NO_TXID = '00'.repeat(32)
 
-/** The weight of a transaction or block, from its sizes without and with witnesses. */
+/** Returns the weight of a transaction or block from its sizes without and with witnesses. */
 export function weightOf(
   { strippedSize, size }: Pick<Tx, 'strippedSize' | 'size'>,
   { witnessScale }: Network,
@@ -44,13 +44,13 @@ export function vsizeOf(weight: number, { witnessScale }: Network): number {
   return Math.ceil(weight / witnessScale)
 }
 
-/** Named fields rather than a spread: this is the hot path of a backfill. */
+/** Names the fields instead of spreading them, which is slower, because backfills spend much of their time here. */
 function withWitness(input: TxInput, witness: readonly Buffer[]): TxInput {
   const { prevTxid, prevVout, scriptSig, sequence } = input
   return { prevTxid, prevVout, scriptSig, sequence, witness }
 }
 
-/** @throws RangeError for bytes that are no transaction, or for more than one. */
+/** Parses a transaction. @throws RangeError for bytes that are not exactly one transaction. */
 export function parseTx(bytes: Uint8Array): Tx {
   const reader = new ByteReader(bytes)
   const tx = readTx(reader)
@@ -58,16 +58,16 @@ export function parseTx(bytes: Uint8Array): Tx {
   return tx
 }
 
-/** A transaction with its serialisations, as the block holds them. */
+/** A transaction with its serialisations in the block. */
 export interface SerializedTx extends Tx {
   readonly raw: Buffer
-  /** Without witnesses: what the txid is the hash of. */
+  /** The serialisation without witnesses, whose hash is the txid. */
   readonly body: Buffer
-  /** The witnesses alone, empty where there are none. */
+  /** The serialised witnesses alone, empty if there are none. */
   readonly witness: Buffer
 }
 
-/** Reads one transaction; its serialisations are views where they can be. */
+/** Reads one transaction. Its serialisations are views where possible. @throws RangeError for invalid bytes. */
 export function readTx(reader: ByteReader): SerializedTx {
   const from = reader.offset
   const version = reader.i32()
@@ -141,7 +141,7 @@ function readWitness(reader: ByteReader): Buffer[] {
   return items
 }
 
-/** Serialises; with witnesses only where there are any, as the network does. */
+/** Serialises a transaction. @param withWitness includes the witnesses, if it has any. */
 export function serializeTx(tx: TxParts, withWitness: boolean): Buffer {
   const witnessed = withWitness && tx.inputs.some((input) => input.witness.length > 0)
   const writer = new ByteWriter().i32(tx.version)
@@ -156,8 +156,8 @@ export function serializeTx(tx: TxParts, withWitness: boolean): Buffer {
   return writer.u32(tx.locktime).finish()
 }
 
-/** The witnesses alone: per input the count of its items and the items. */
-export function serializeWitness(tx: Pick<Tx, 'inputs'>): Buffer {
+/** Serialises the witnesses alone: for each input the number of items and the items. */
+function serializeWitness(tx: Pick<Tx, 'inputs'>): Buffer {
   const writer = new ByteWriter()
   for (const { witness } of tx.inputs) {
     writer.compactSize(witness.length)
@@ -166,7 +166,7 @@ export function serializeWitness(tx: Pick<Tx, 'inputs'>): Buffer {
   return writer.finish()
 }
 
-/** Joins what the tables keep apart: the serialisation without witnesses, and the witnesses. */
+/** Parses a transaction from its serialisation without witnesses and its witnesses. @throws RangeError for invalid bytes. */
 export function parseBody(body: Uint8Array, witness?: Uint8Array): Tx {
   const bare = parseTx(body)
   if (witness === undefined || witness.length === 0) return bare

@@ -4,11 +4,11 @@ import { type ChainEvent, ChainEventSchema } from '../../proto/gen/headwater/eve
 
 type Fields = Omit<MessageInitShape<typeof ChainEventSchema>, '$typeName' | '$unknown' | 'checksum'>
 
-/** Of field 8 as fixed32: what stands before the checksum's four bytes. */
+/** The Protobuf tag of field 8 as fixed32, which precedes the four bytes of the checksum. */
 const CHECKSUM_TAG = 0x45
 const CHECKSUM_BYTES = 5
 
-/** Returns an event of topic `chain` as the log holds it, with its checksum as the last field. */
+/** Encodes an event of topic `chain`, with its checksum as the last field. */
 export function encodeChainEvent(fields: Fields): Buffer {
   const body = toBinary(ChainEventSchema, create(ChainEventSchema, fields))
   const value = Buffer.allocUnsafe(body.length + CHECKSUM_BYTES)
@@ -19,8 +19,8 @@ export function encodeChainEvent(fields: Fields): Buffer {
 }
 
 /**
- * Returns the event that a record of topic `chain` holds. One of an earlier version has no checksum.
- * @throws Error for bytes that are no event, or are not what was written.
+ * Decodes an event of topic `chain`. Events of earlier versions have no checksum.
+ * @throws Error for bytes that are not an event, or do not match the checksum.
  */
 export function decodeChainEvent(value: Uint8Array): ChainEvent {
   const event = fromBinary(ChainEventSchema, value)

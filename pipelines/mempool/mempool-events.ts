@@ -12,37 +12,38 @@ import { batchesBack, messageIn, recordsOf } from '../log/records.js'
 import { isAfter, type Written } from '../log/written.js'
 import type { MempoolEntry } from './mempool-tx.js'
 
+/** A change of the mempool. */
 export interface MempoolDelta {
   readonly entered: readonly MempoolEntry[]
-  /** With the block or the transaction that each left for; empty for none. */
+  /** Transactions that left; `by` is the block that confirms it or the txid that replaced it, empty for none. */
   readonly left: readonly { readonly txid: string; readonly reason: PoolLeft_Reason; readonly by: string }[]
-  /** How many had ever entered before. */
+  /** Number of transactions that had ever entered before. */
   readonly enteredBefore: number
 }
 
-/** What changes the mempool in one turn. */
+/** A change that is applied to the mempool at once. `seenAt` is the position of topic `chain` at which the poller observed it. */
 export type MempoolStep =
   | { readonly kind: 'deltas'; readonly seenAt: number; readonly deltas: readonly MempoolDelta[] }
   | {
       readonly kind: 'snapshot'
       readonly seenAt: number
-      /** Of its first part. */
+      /** Position of its first part. */
       readonly position: number
-      /** Unix milliseconds at which that was written. */
+      /** Time at which the first part was written, in Unix milliseconds. */
       readonly time: number
       readonly entries: readonly MempoolEntry[]
       readonly enteredBefore: number
     }
 
-/** Sorts out the events of topic `node`: what an older poller wrote and exact duplicates are dropped. */
+/** Reads the events of topic `node`, and drops events of superseded pollers and exact duplicates. */
 export class MempoolEvents {
   readonly #log: EventLog
   readonly #logger: Logger
   #last: Written = { epoch: -1, sequence: -1n }
-  /** A snapshot that is not whole yet; its writer may have been stopped within it. */
+  /** An incomplete snapshot; its writer may have stopped before the end. */
   #snapshot: { readonly first: LogRecord; readonly parts: MempoolEntry[][] } | undefined
 
-  /** The last one that was among the records. */
+  /** The newest heartbeat among the records, undefined before the first. */
   heartbeat: Heartbeat | undefined
 
   constructor(log: EventLog, logger: Logger) {
@@ -51,8 +52,9 @@ export class MempoolEvents {
   }
 
   /**
-   * Where a reader begins who holds nothing: the first part of the last whole snapshot that was seen beside the chain up to
-   * `chainPosition` (a later one would leave the mempool empty until the chain gets there), and where the topic ends now.
+   * Returns the position at which a reader without state starts, and the current last position of the topic. A reader starts at the
+   * first part of the last complete snapshot that was observed at or before `chainPosition` (with a later one the mempool would be
+   * empty until the chain reaches it), or at the first event if there is none.
    */
   async findStart(chainPosition: number): Promise<{ from: number; last: number }> {
     const [first, last] = await Promise.all([this.#log.first('node'), this.#log.last('node')])
@@ -67,15 +69,15 @@ export class MempoolEvents {
     return { from: first, last }
   }
 
-  /** Reads what the log holds now: its last whole snapshot and what came after it. */
+  /** Yields the last complete snapshot in the log and the deltas after it, up to the current end. */
   async *stored(): AsyncGenerator<MempoolStep> {
     const { from, last } = await this.findStart(Number.MAX_SAFE_INTEGER)
     for await (const record of recordsOf(this.#log, 'node', from, last)) yield* this.steps([record])
   }
 
   /**
-   * What these records do to the mempool, in order. Deltas that were seen beside the same chain are one step: the poller cuts
-   * large ones, and half of one is no mempool.
+   * Returns the changes of the mempool by these records, in order. Deltas that were observed at the same position of the chain are
+   * one step: the poller splits large deltas, and a part of one would be an inconsistent mempool.
    */
   steps(records: readonly LogRecord[]): MempoolStep[] {
     const steps: MempoolStep[] = []
@@ -92,8 +94,8 @@ export class MempoolEvents {
         if (snapshot?.parts.length === part) snapshot.parts.push(entries.map(entryOf))
         if (snapshot?.parts.length !== parts) continue
         const { position, time } = snapshot.first
-        const whole = { entries: snapshot.parts.flat(), enteredBefore: Number(enteredBefore) }
-        steps.push({ kind: 'snapshot', seenAt, position, time, ...whole })
+        const content = { entries: snapshot.parts.flat(), enteredBefore: Number(enteredBefore) }
+        steps.push({ kind: 'snapshot', seenAt, position, time, ...content })
         this.#snapshot = undefined
       }
       if (kind.case !== 'poolDelta') continue
@@ -117,13 +119,13 @@ export class MempoolEvents {
     return true
   }
 
-  /** What cannot be read is left out: the next snapshot heals it. */
+  /** Returns the event of a record, undefined for invalid bytes: the next snapshot corrects the mempool. */
   #decode(record: LogRecord): NodeEvent | undefined {
     return messageIn(NodeEventSchema, record, { logger: this.#logger, topic: 'node' })
   }
 }
 
-/** The bytes are copied: a view would keep the whole record in memory. */
+/** Converts an entry of an event. The bytes are copied, because a view would keep the whole record in memory. */
 function entryOf({ txid, raw, fee, firstSeen }: PoolEntry): MempoolEntry {
   return { txid: hexOf(txid), raw: Buffer.from(raw), fee, firstSeen }
 }
@@ -133,7 +135,7 @@ interface Positioned {
   readonly event: NodeEvent
 }
 
-/** Told by the newest event that was written: the last of the log may be a retry, or of a superseded poller. */
+/** Returns the start by the newest event. The last event need not be the newest: it may be a retry, or of a superseded poller. */
 function newestStart(events: readonly Positioned[], chainPosition: number): number | undefined {
   let newest: NodeEvent | undefined
   let start: number | undefined
@@ -147,6 +149,7 @@ function newestStart(events: readonly Positioned[], chainPosition: number): numb
   return start
 }
 
+/** Returns the position of the first part of the last complete snapshot, if an event contains it. */
 function snapshotPosition(position: number, { event }: NodeEvent): number | undefined {
   if (event.case === 'poolDelta') return Number(event.value.snapshotPosition)
   if (event.case !== 'poolSnapshot' || event.value.part + 1 < event.value.parts) return undefined

@@ -1,22 +1,23 @@
+/** Pauses between attempts. */
 export interface Backoff {
-  /** Before the second attempt, milliseconds. */
+  /** Pause before the second attempt, in milliseconds. */
   readonly firstMs: number
-  /** Before any attempt, at most. */
+  /** The maximum pause, in milliseconds. */
   readonly mostMs: number
 }
 
 export const NODE_BACKOFF: Backoff = { firstMs: 100, mostMs: 5_000 }
 
 /**
- * How long to wait after the nth failure in a row (from 1), milliseconds: doubled each time, and half of it by chance, so that
- * those who failed together do not come back together.
+ * Returns the pause after the nth consecutive failure (from 1), in milliseconds. It doubles with each failure. Half of it is
+ * random, so that clients that failed together do not retry together.
  */
 export function backoffMs({ firstMs, mostMs }: Backoff, failures: number, random = Math.random()): number {
   const whole = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 30))
   return whole / 2 + (whole / 2) * random
 }
 
-/** A pause that all requests to one node share: when it asks one of them to leave it alone, it means all of them. */
+/** A pause that all requests to one node share: if the node is busy for one of them, it is busy for all. */
 export class CoolDown {
   #until = 0
   #setAt = Number.NEGATIVE_INFINITY
@@ -27,14 +28,15 @@ export class CoolDown {
     readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Milliseconds until the next request may be sent; 0 where it may at once. */
+  /** Returns the time until the next request may be sent, in milliseconds. */
   left(): number {
     return Math.max(0, this.#until - this.now())
   }
 
   /**
-   * The node said that it is busy to a request sent at `sentAt` (this clock). Requests that were under way together count as
-   * one refusal.
+   * Extends the pause because the node was busy for a request. Requests that were in flight together count as one refusal.
+   * @param sentAt time of this clock at which the request was sent.
+   * @param requestedMs pause that the node asked for, in milliseconds.
    */
   refuse(sentAt: number, requestedMs = 0): void {
     if (sentAt > this.#setAt) {
@@ -47,6 +49,7 @@ export class CoolDown {
     )
   }
 
+  /** Resets the growth of the pause, because the node has answered a request that was sent after the last refusal. */
   answered(sentAt: number): void {
     if (sentAt > this.#setAt) this.#strikes = 0
   }

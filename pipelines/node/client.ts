@@ -15,24 +15,24 @@ import {
 import * as replies from './replies.js'
 import { Transport, type HttpReply } from './transport.js'
 
-/** One attempt at a request. */
+/** One attempt of a request. */
 export interface RpcAttempt {
   readonly method: string
-  /** `error`: the node answered that it cannot; `refused`: it does not let us in. */
+  /** `error`: the node returned an error; `refused`: it denied access. */
   readonly outcome: 'ok' | 'error' | 'refused' | FaultKind
   readonly seconds: number
-  /** Undefined for `ok`. */
+  /** The error of the attempt, undefined for `ok`. */
   readonly error: unknown
 }
 
 export interface NodeClientOptions {
-  /** For one attempt. */
+  /** Timeout of one attempt, in milliseconds. */
   readonly timeoutMs?: number
-  /** Attempts before a fault is thrown; without a limit where left out, which is what a poller wants. */
+  /** Maximum number of attempts; unlimited by default. */
   readonly maxAttempts?: number
   readonly backoff?: Backoff
   readonly logger?: Logger
-  /** Called after each attempt that was not aborted. */
+  /** Called after each attempt, except for aborted ones. */
   readonly onAttempt?: (attempt: RpcAttempt) => void
 }
 
@@ -41,9 +41,9 @@ type Params = readonly unknown[]
 const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
- * JSON-RPC 1.0 to a Bitcoin-Core-style node. Whatever may be gone at the next try (no connection, a slow or busy node, an
- * answer that is cut off or is not what it must be) is tried again with growing pauses; what a busy node asks for holds for
- * all requests of this client.
+ * A JSON-RPC 1.0 client for nodes with the interface of Bitcoin Core. Temporary failures (no connection, a slow or busy node, a
+ * truncated or invalid reply) are retried with growing pauses. The pause that a busy node asks for applies to all requests of
+ * this client.
  */
 export class NodeClient {
   readonly #transport: Transport
@@ -54,7 +54,7 @@ export class NodeClient {
   readonly #onAttempt: NodeClientOptions['onAttempt']
   #nextId = 0
 
-  /** @param url http://user:password@host:port; the credentials go into the header only. */
+  /** @param url http://user:password@host:port; the credentials are sent in a header only. */
   constructor(url: string, options: NodeClientOptions = {}) {
     this.#transport = new Transport(url, options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
     this.#backoff = options.backoff ?? NODE_BACKOFF
@@ -73,7 +73,7 @@ export class NodeClient {
     return this.call('getblockchaininfo', [], replies.chainInfoReply, signal)
   }
 
-  /** @throws NodeRpcError -8 above the node's tip. */
+  /** Returns the hash at a height. @throws NodeRpcError -8 above the node's tip. */
   blockHash(height: number, signal?: AbortSignal): Promise<string> {
     return this.call('getblockhash', [height], replies.blockHashReply, signal)
   }
@@ -86,13 +86,13 @@ export class NodeClient {
     })
   }
 
-  /** Hashes of `count` heights in one request. @throws NodeRpcError -8 where one is above the node's tip. */
+  /** Returns the hashes at `count` heights in one request. @throws NodeRpcError -8 if one is above the node's tip. */
   blockHashes(from: number, count: number, signal?: AbortSignal): Promise<string[]> {
     const heights = Array.from({ length: count }, (_, i) => from + i)
     return this.hashesAt(heights, signal)
   }
 
-  /** Hashes of any heights in one request. Throws as `blockHashes` does. */
+  /** Returns the hashes at any heights in one request. @throws as `blockHashes`. */
   hashesAt(heights: readonly number[], signal?: AbortSignal): Promise<string[]> {
     const params = heights.map((height) => [height])
     return this.#batch('getblockhash', params, signal, (answer) =>
@@ -100,18 +100,18 @@ export class NodeClient {
     )
   }
 
-  /** With every transaction's hex and what each input spends (verbosity 3). @throws NodeRpcError -5 where it has none such. */
+  /** Returns a block with the hex of its transactions and its prevouts (verbosity 3). @throws NodeRpcError -5 if it is unknown. */
   block(hash: string, signal?: AbortSignal): Promise<replies.NodeBlock> {
     return this.call('getblock', [hash, 3], replies.blockReply, signal)
   }
 
-  /** The block's bytes (verbosity 0). @throws NodeRpcError -5 where it has none such. */
+  /** Returns the bytes of a block (verbosity 0). @throws NodeRpcError -5 if it is unknown. */
   async rawBlock(hash: string, signal?: AbortSignal): Promise<Buffer> {
     const hex = await this.call('getblock', [hash, 0], replies.rawHexReply, signal)
     return Buffer.from(hex, 'hex')
   }
 
-  /** How large the chain is on the node's disk, bytes. */
+  /** Returns the size of the chain on the node's disk, in bytes. */
   async chainBytes(signal?: AbortSignal): Promise<number> {
     const { size_on_disk } = await this.call('getblockchaininfo', [], replies.chainSizeReply, signal)
     return size_on_disk
@@ -125,23 +125,23 @@ export class NodeClient {
     return this.call('getnetworkinfo', [], replies.networkInfoReply, signal)
   }
 
-  /** Seconds since the node was started. */
+  /** Returns the number of seconds since the start of the node. */
   uptime(signal?: AbortSignal): Promise<number> {
     return this.call('uptime', [], replies.uptimeReply, signal)
   }
 
-  /** The whole mempool by txid. */
+  /** Returns the entries of the mempool by txid. */
   mempool(signal?: AbortSignal): Promise<Record<string, replies.NodeMempoolEntry>> {
     return this.call('getrawmempool', [true], replies.mempoolReply, signal)
   }
 
-  /** The txids of the mempool. */
+  /** Returns the txids of the mempool. */
   mempoolTxids(signal?: AbortSignal): Promise<string[]> {
     return this.call('getrawmempool', [false], replies.mempoolTxidsReply, signal)
   }
 
-  /** Entries of the mempool in one request; undefined for each that is not in it. */
-  poolEntries(
+  /** Returns entries of the mempool in one request, undefined for txids that are not in it. */
+  mempoolEntries(
     txids: readonly string[],
     signal?: AbortSignal,
   ): Promise<(replies.NodeMempoolEntry | undefined)[]> {
@@ -149,7 +149,7 @@ export class NodeClient {
     return this.#found('getmempoolentry', params, replies.mempoolEntryReply, signal)
   }
 
-  /** Serialised transactions in one request; undefined for each that is not in the mempool. */
+  /** Returns serialised transactions in one request, undefined for those that are not in the mempool. */
   async rawTransactions(txids: readonly string[], signal?: AbortSignal): Promise<(Buffer | undefined)[]> {
     const params = txids.map((txid) => [txid, 0])
     const found = await this.#found('getrawtransaction', params, replies.rawHexReply, signal)
@@ -157,8 +157,9 @@ export class NodeClient {
   }
 
   /**
-   * @throws NodeRpcError for an error that the node answered, NodeRefusedError where it does not let us in, NodeFaultError when
-   * all attempts failed, the signal's reason when it aborts.
+   * Calls a method and validates the reply.
+   * @throws NodeRpcError for an error that the node returned, NodeRefusedError if it denies access, NodeFaultError if all attempts
+   *   failed, the reason of the signal if it aborts.
    */
   async call<T extends TSchema>(
     method: string,
@@ -172,7 +173,7 @@ export class NodeClient {
     )
   }
 
-  /** One request for many calls of a method, with undefined for each that the node answers with "not found" (-5). */
+  /** Sends many calls of a method in one request. Returns undefined for calls with the error "not found" (-5). */
   #found<T extends TSchema>(
     method: string,
     params: readonly Params[],
@@ -189,7 +190,7 @@ export class NodeClient {
     })
   }
 
-  /** One request for many calls of a method; the answers in the order of the parameters. Throws as `call` does. */
+  /** Sends many calls of a method in one request. Returns the results in the order of the parameters. @throws as `call`. */
   async #batch<R>(
     method: string,
     params: readonly Params[],
@@ -199,7 +200,7 @@ export class NodeClient {
     if (params.length === 0) return []
     const requests = params.map((each, id) => ({ jsonrpc: '1.0', id, method, params: each }))
     return this.#attempt(method, JSON.stringify(requests), signal, (answers) => {
-      if (!Array.isArray(answers)) throw noBatch(method, answers)
+      if (!Array.isArray(answers)) throw notABatch(method, answers)
       const byId = new Map(answers.map((each: unknown) => [isObject(each) ? each['id'] : undefined, each]))
       return params.map((_, id) => read(byId.get(id)))
     })
@@ -265,7 +266,7 @@ export class NodeClient {
     }
   }
 
-  /** At the 1st, 2nd, 4th, 8th … failure in a row: an outage of a day must not fill a disk. */
+  /** Logs the 1st, 2nd, 4th, 8th … consecutive failure: an outage of a day must not fill a disk. */
   #logFailure(method: string, failures: number, error: NodeFaultError): void {
     if ((failures & (failures - 1)) !== 0) return
     this.#logger?.warn({ code: error.code, method, failures }, `${error.message}; retrying`)
@@ -279,7 +280,7 @@ function outcomeOf(error: unknown): RpcAttempt['outcome'] {
 }
 
 function resultOf(method: string, answer: unknown): unknown {
-  if (!isObject(answer)) throw wrongAnswer(method, 'no object')
+  if (!isObject(answer)) throw invalidReply(method, 'not an object')
   const error = answer['error']
   if (error === null || error === undefined) return answer['result']
   const code = isObject(error) && typeof error['code'] === 'number' ? error['code'] : 0
@@ -291,23 +292,23 @@ function resultOf(method: string, answer: unknown): unknown {
 
 function checked<T extends TSchema>(method: string, result: unknown, reply: replies.Reply<T>): Static<T> {
   if (reply.is(result)) return result
-  throw wrongAnswer(method, reply.fault(result) ?? 'does not match')
+  throw invalidReply(method, reply.mismatch(result) ?? 'does not match')
 }
 
-function wrongAnswer(method: string, why: string): NodeFaultError {
-  return new NodeFaultError('invalid', `the node's answer to ${method} is invalid: ${why}`)
+function invalidReply(method: string, why: string): NodeFaultError {
+  return new NodeFaultError('invalid', `the reply of the node to ${method} is invalid: ${why}`)
 }
 
-/** @throws NodeFaultError for a node that still starts, as for any other call. */
-function noBatch(method: string, answer: unknown): NodeFaultError {
-  let why = 'one answer'
+/** Returns the error for a reply that is not a batch. @throws NodeFaultError if the node is starting, as for any other call. */
+function notABatch(method: string, answer: unknown): NodeFaultError {
+  let why = 'a single reply'
   try {
     resultOf(method, answer)
   } catch (error) {
     if (!(error instanceof NodeRpcError)) throw error
     why = error.message
   }
-  return wrongAnswer(
+  return invalidReply(
     method,
     `expected an array of replies to a batch, got ${why}; NODE_RPC_URL must be a node, or a proxy, that accepts JSON-RPC batches`,
   )

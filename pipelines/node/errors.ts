@@ -1,10 +1,10 @@
 import { coded } from '../errors.js'
 
-/** The node answered, and its answer is an error: asking the same again would give the same. */
+/** Thrown if the node returns an error: a retry would return the same one. */
 export class NodeRpcError extends coded('HW_NODE_RPC') {
   constructor(
     readonly method: string,
-    /** As Bitcoin Core numbers them: -5 not found, -8 bad parameter, -32601 unknown method, … */
+    /** Error code of Bitcoin Core: -5 not found, -8 invalid parameter, -32601 unknown method, … */
     readonly rpcCode: number,
     message: string,
   ) {
@@ -18,17 +18,17 @@ const FAULTS = {
   busy: 'HW_NODE_BUSY',
   invalid: 'HW_NODE_INVALID',
 } as const
-/** What kept a request from being answered; each may be gone at the next try. */
+/** The kind of a temporary failure of a request. */
 export type FaultKind = keyof typeof FAULTS
 
-/** The node gave no answer, or one that cannot be right. Retried by the client itself until its attempts are used up. */
+/** Thrown if the node does not reply, or its reply is invalid, after the client has used all its attempts. */
 export class NodeFaultError extends coded<(typeof FAULTS)[FaultKind]>('HW_NODE_UNREACHABLE') {
   override readonly code: (typeof FAULTS)[FaultKind]
 
   constructor(
     readonly kind: FaultKind,
     message: string,
-    /** How long the node asked to be left alone, milliseconds. */
+    /** Pause that the node asked for, in milliseconds. */
     readonly retryAfterMs?: number,
   ) {
     super(message)
@@ -36,7 +36,7 @@ export class NodeFaultError extends coded<(typeof FAULTS)[FaultKind]>('HW_NODE_U
   }
 }
 
-/** The node does not let us in: to be mended in NODE_RPC_URL or in the node's own settings, not by trying again. */
+/** Thrown if the node denies access: NODE_RPC_URL or the settings of the node must be corrected. */
 export class NodeRefusedError extends coded('HW_NODE_REFUSED') {
   constructor(address: string, status: number) {
     super(
@@ -45,13 +45,14 @@ export class NodeRefusedError extends coded('HW_NODE_REFUSED') {
   }
 }
 
-/** Of a block that was pruned, among others. */
+/** The code for a pruned block, among others. */
 export const RPC_MISC_ERROR = -1
 export const RPC_NOT_FOUND = -5
 export const RPC_INVALID_PARAMETER = -8
-/** The node has started and still loads its chain. */
+/** The code while the node is starting and loads its chain. */
 export const RPC_IN_WARMUP = -28
 
+/** Returns whether an error was returned by the node with one of these codes. */
 export function isRpcError(error: unknown, ...codes: number[]): error is NodeRpcError {
   return error instanceof NodeRpcError && codes.includes(error.rpcCode)
 }

@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 
-/** The schema of a reply, compiled. Fields that are not named here may be there: nodes grow them. */
+/** The compiled schema of a reply. Additional fields are allowed, because new versions of the node add some. */
 export class Reply<T extends TSchema> {
   readonly #check: TypeCheck<T>
 
@@ -9,13 +9,14 @@ export class Reply<T extends TSchema> {
     this.#check = TypeCompiler.Compile(schema)
   }
 
-  /** @returns where and how the value is not as it must be; undefined where it is. */
-  fault(value: unknown): string | undefined {
+  /** Returns the path and description of the first mismatch with the schema, undefined for a valid value. */
+  mismatch(value: unknown): string | undefined {
     if (this.#check.Check(value)) return undefined
     const first = this.#check.Errors(value).First()
     return first === undefined ? 'does not match' : `${first.path || '/'}: ${first.message}`
   }
 
+  /** Returns whether a value is valid. */
   is(value: unknown): value is Static<T> {
     return this.#check.Check(value)
   }
@@ -25,7 +26,7 @@ const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Hex = Type.String()
 const Height = Type.Integer({ minimum: 0, maximum: 0xffff_ffff })
 const Count = Type.Integer({ minimum: 0 })
-/** Coins as the node prints them; `coinsToBaseUnits` turns them into base units. */
+/** An amount in coins, as the node prints it; `coinsToBaseUnits` converts it. */
 const Coins = Type.Number({ minimum: 0 })
 
 const ChainInfo = Type.Object({
@@ -33,7 +34,7 @@ const ChainInfo = Type.Object({
   blocks: Height,
   bestblockhash: Hash,
   initialblockdownload: Type.Optional(Type.Boolean()),
-  /** The lowest block that a pruned node still has; absent of a node that keeps all. */
+  /** Height of the lowest block that a pruned node still has; absent if the node keeps all blocks. */
   pruneheight: Type.Optional(Height),
 })
 
@@ -60,11 +61,11 @@ const Prevout = Type.Object({
 const BlockTx = Type.Object({
   txid: Hash,
   hex: Hex,
-  /** Coinbases have none; a node without undo data gives none either. */
+  /** `prevout` is absent in coinbases, and in replies of a node without undo data. */
   vin: Type.Array(Type.Object({ txid: Type.Optional(Hash), prevout: Type.Optional(Prevout) })),
 })
 
-/** getblock with verbosity 3. */
+/** Reply of getblock with verbosity 3. */
 const Block = Type.Object({
   hash: Hash,
   height: Height,
@@ -81,7 +82,7 @@ const Block = Type.Object({
 })
 
 const MempoolEntry = Type.Object({
-  /** Of the whole transaction: never less than its size in bytes. */
+  /** Weight of the transaction: at least its size in bytes. */
   weight: Count,
   time: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
   fees: Type.Object({ base: Coins }),
@@ -97,34 +98,34 @@ const ScannedSet = Type.Object({
   ),
 })
 
-/** getmempoolinfo; bytes, but `mempoolminfee` in coins per kvB. */
+/** Reply of getmempoolinfo: sizes in bytes, `mempoolminfee` in coins per kvB. */
 export type NodeMempoolInfo = Static<typeof MempoolInfo>
 export type NodeNetworkInfo = Static<typeof NetworkInfo>
 export type NodeChainInfo = Static<typeof ChainInfo>
-/** getblock with verbosity 3. */
+/** Reply of getblock with verbosity 3. */
 export type NodeBlock = Static<typeof Block>
 export type NodeBlockTx = Static<typeof BlockTx>
 export type NodeScannedSet = Static<typeof ScannedSet>
 export type NodeMempoolEntry = Static<typeof MempoolEntry>
 
 export const chainInfoReply = new Reply(ChainInfo)
-/** gettxoutsetinfo. */
+/** Schema of gettxoutsetinfo. */
 export const txOutSetReply = new Reply(TxOutSet)
-/** scantxoutset start. */
+/** Schema of scantxoutset start. */
 export const scannedSetReply = new Reply(ScannedSet)
-/** getblockchaininfo, of which only the size is wanted. */
+/** Schema of getblockchaininfo with only the size. */
 export const chainSizeReply = new Reply(ChainSize)
 export const mempoolInfoReply = new Reply(MempoolInfo)
 export const networkInfoReply = new Reply(NetworkInfo)
-/** Seconds. */
+/** Schema of uptime, in seconds. */
 export const uptimeReply = new Reply(Count)
 export const blockReply = new Reply(Block)
 export const blockHashReply = new Reply(Hash)
-/** getmempoolentry. */
+/** Schema of getmempoolentry. */
 export const mempoolEntryReply = new Reply(MempoolEntry)
-/** getrawmempool true: by txid. */
+/** Schema of getrawmempool true: entries by txid. */
 export const mempoolReply = new Reply(Type.Record(Type.String({ pattern: '^[0-9a-f]{64}$' }), MempoolEntry))
-/** getrawmempool false. */
+/** Schema of getrawmempool false. */
 export const mempoolTxidsReply = new Reply(Type.Array(Hash))
-/** getrawtransaction and getblock with verbosity 0. */
+/** Schema of getrawtransaction and getblock with verbosity 0. */
 export const rawHexReply = new Reply(Type.String({ pattern: '^([0-9a-f]{2})+$' }))

@@ -4,23 +4,23 @@ import { NodeFaultError } from './errors.js'
 
 export interface HttpReply {
   readonly status: number
-  /** What the node's Retry-After asks for, milliseconds. */
+  /** The header Retry-After, in milliseconds. */
   readonly retryAfterMs: number | undefined
   readonly body: string
 }
 
-/** Posts JSON to one place over connections that are kept. Credentials leave the URL here and are never shown. */
+/** Posts JSON to one URL over persistent connections. Credentials are removed from the URL and never appear in messages. */
 export class Transport {
-  /** host:port, for messages. */
+  /** host:port of the node, for messages. */
   readonly address: string
   readonly #request: typeof http.request
   readonly #agent: http.Agent
   readonly #options: http.RequestOptions
   readonly #timeoutMs: number
 
-  /** @throws where the URL is none; the message does not repeat it. */
+  /** @throws Error for an invalid URL; the message does not contain it. */
   constructor(url: string, timeoutMs: number) {
-    if (!URL.canParse(url)) throw new Error('the URL of the node is not a URL')
+    if (!URL.canParse(url)) throw new Error('the URL of the node is invalid')
     const parsed = new URL(url)
     const secure = parsed.protocol === 'https:'
     this.address = parsed.host
@@ -29,7 +29,7 @@ export class Transport {
     this.#agent = secure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
     this.#options = {
       protocol: parsed.protocol,
-      // Node's own parser leaves the brackets around an IPv6 address, which a lookup does not take.
+      // The URL parser keeps the brackets around an IPv6 address, which a lookup does not accept.
       hostname: parsed.hostname.replace(/^\[(.*)\]$/, '$1'),
       port: parsed.port === '' ? (secure ? 443 : 80) : Number(parsed.port),
       path: `${parsed.pathname}${parsed.search}`,
@@ -39,9 +39,7 @@ export class Transport {
     }
   }
 
-  /**
-   * @throws NodeFaultError where no whole answer came in time; the signal's reason where it aborted.
-   */
+  /** Posts a body. @throws NodeFaultError if no complete reply arrives in time; the reason of the signal if it aborts. */
   post(body: string, signal?: AbortSignal): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
       const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
@@ -96,7 +94,7 @@ function credentials(url: URL): string {
   return `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
 }
 
-/** Seconds, or a date. */
+/** Parses Retry-After, seconds or a date, into milliseconds. */
 function retryAfter(value: string | undefined): number | undefined {
   if (value === undefined) return undefined
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()

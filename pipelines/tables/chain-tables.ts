@@ -5,7 +5,8 @@ export function table<const C extends Columns>(name: string, columns: C): Table<
   return { name, columns }
 }
 
-/** The columns of the tables in `migrations/`, which describe them. Those of `heads` are in `head.ts`. */
+// The columns of the tables; the files in `migrations/` describe them. Those of `heads` are in `head.ts`.
+
 export const WRITERS = table('writers', {
   writer: 'u64',
   position: 'i64',
@@ -81,7 +82,7 @@ export const SPENDS = table('spends', {
   vin: 'u32',
 })
 
-/** Of `script_txs`: what readers of it need. */
+/** The columns of `script_txs` that readers need. */
 export const SCRIPT_TX_COLUMNS = {
   script_hash: 'hash',
   ordinal: 'count',
@@ -146,7 +147,7 @@ export const OP_RETURNS = table('op_returns', {
 
 export const SCRIPTS = table('scripts', { script_hash: 'hash', script: 'bytes' })
 
-/** `script_outputs.depth` of a height: sorts the newest first. */
+/** Returns the value of the columns `depth` for a height: the newest block sorts first. */
 export function heightDesc(height: number): number {
   return 0xffff_ffff - height
 }

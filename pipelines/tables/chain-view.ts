@@ -3,7 +3,7 @@ import type { Head } from './head.js'
 import { hashSet } from './keys.js'
 import { Selection } from './selection.js'
 
-/** The state that a head shows: which rows are of its chain. Never changes; the next head makes the next view. */
+/** The rows that belong to the chain of a head. Immutable: each head has a view of its own. */
 export class ChainView {
   readonly #tail: ReadonlyMap<number, string>
   readonly #stale: ReadonlySet<string>
@@ -11,7 +11,7 @@ export class ChainView {
 
   /**
    * @param tail hashes of the chain's blocks above the head's final height, by height.
-   * @param stale hashes at or below it of blocks that are not of the chain.
+   * @param stale hashes of the blocks at or below the final height that are not on the chain.
    */
   constructor(
     readonly head: Head,
@@ -30,18 +30,18 @@ export class ChainView {
     return this.#stale
   }
 
-  /** Whether a row of this block is of the chain. */
+  /** Returns whether a block, and so each of its rows, is on the chain. */
   isCanonical(height: number, hash: string): boolean {
     if (height > this.head.finalHeight) return this.#tail.get(height) === hash
     return !this.#stale.has(hash)
   }
 
-  /** The chain's block at a height above the final one; nothing elsewhere. */
+  /** Returns the hash of the chain's block at a height, undefined at and below the final height and above the tip. */
   hashAt(height: number): string | undefined {
     return this.#tail.get(height)
   }
 
-  /** The same as `isCanonical` for the server, over these columns. */
+  /** Returns `isCanonical` as an SQL condition over two columns. */
   sqlFilter(heightColumn: string, hashColumn: string): string {
     const key = `${heightColumn} ${hashColumn}`
     let filter = this.#filters.get(key)
@@ -53,7 +53,7 @@ export class ChainView {
   }
 }
 
-/** A condition that holds for rows of final blocks that are not stale, and of the blocks of the tail. */
+/** Returns an SQL condition that holds for rows of final blocks that are not stale, and for rows of the blocks of the tail. */
 export function chainFilter(
   finalHeight: number,
   tail: Iterable<string>,
@@ -73,7 +73,11 @@ type Link = Awaited<ReturnType<typeof LINK.query>>[number]
 const links = (db: Database, condition: string): Promise<Link[]> =>
   LINK.query(db, `FROM blocks WHERE ${condition} LIMIT 1 BY height, hash`)
 
-/** Builds the view of a head from the tables alone: the tail by walking back from the tip, the stale ones from heights with several blocks. */
+/**
+ * Builds the view of a head from the tables alone: the tail by walking back from the tip, the stale blocks from heights with
+ * several blocks.
+ * @throws Error if a block of the tail is missing from the tables.
+ */
 export async function loadChainView(db: Database, head: Head): Promise<ChainView> {
   const { tipHeight, tipHash, finalHeight } = head
   const tail = new Map<number, string>()
@@ -101,10 +105,10 @@ function ascending(tail: Map<number, string>): Map<number, string> {
 }
 
 /**
- * Blocks at or below a height that are not of the chain. Where a height has one block it is the chain's: a block's row in
- * `blocks` is written before any other of its rows and before any head names it, so a block that left a row somewhere and
- * was never connected stands beside the one that was.
- * @param top the chain's block at `finalHeight`.
+ * Returns the hashes of the blocks at or below a height that are not on the chain. If a height has only one block, it is on the
+ * chain: the row of a block in `blocks` is written before all its other rows and before the head that names it. A block that was
+ * never connected, but left rows, is therefore listed at its height next to the block that was connected.
+ * @param top hash of the chain's block at `finalHeight`.
  */
 async function staleBlocks(db: Database, finalHeight: number, top: string): Promise<Set<string>> {
   const stale = new Set<string>()
@@ -121,7 +125,7 @@ async function staleBlocks(db: Database, finalHeight: number, top: string): Prom
   let last = finalHeight
   for (const height of heights) {
     const here = byHeight.get(height) ?? []
-    // Above a gap there is no contested height, so the first one below it is the only block of its height.
+    // The first height below a gap is not contested: the query also returns the height above each contested height.
     if (height !== last && here.length === 1) expected = here[0]?.hash ?? ''
     for (const link of here) {
       if (link.hash === expected) continue
@@ -133,7 +137,11 @@ async function staleBlocks(db: Database, finalHeight: number, top: string): Prom
   return stale
 }
 
-/** The view after later heads, oldest first, made from the one before where they continue it. */
+/**
+ * Returns the view of the newest of some heads. It is derived from the previous view if the heads continue it, and otherwise
+ * loaded from the tables.
+ * @param heads consecutive, oldest first, at least one.
+ */
 export async function nextChainView(
   db: Database,
   view: ChainView | undefined,

@@ -4,64 +4,67 @@ import { coded, Defect, isDefect, type ErrorCode } from '../errors.js'
 import { RUN_AND_LOST, whileRunLostNothing } from './lost-writes.js'
 import { type Columns, type EncodedRows, structureOf } from './rowbinary.js'
 
-/** The server cannot be reached, did not answer as a server in order does, or refuses for now: try again later. */
+/** Thrown if the server is unreachable, sends an invalid response, or refuses a query temporarily: retry later. */
 export class DatabaseUnavailable extends coded('HW_DATABASE_UNAVAILABLE') {}
 
-/** The server refused what it was asked: trying the same again would not help. */
+/** Thrown if the server refuses a query permanently: a retry does not help. */
 export class QueryRefused extends coded<ErrorCode, Defect>('HW_QUERY_REFUSED', Defect) {}
 
-/** What was asked for has not been made yet: at a first start, or an upgrade, the tables are made while others look for them. */
-export class NotThere extends coded('HW_TABLE_MISSING', QueryRefused) {}
+/** Thrown if a database, table or column does not exist: at the first start and during an upgrade it may not be created yet. */
+export class TableMissing extends coded('HW_TABLE_MISSING', QueryRefused) {}
 
-/** Of a column, which a later migration adds, a table, and a database. */
+/** Codes for an unknown column (which a later migration adds), table, and database. */
 const UNKNOWN_CODES: readonly string[] = ['47', '60', '81']
 
-/** Errors by which a server, its disk or its cluster says that it is not in order, rather than that the query is wrong. */
+/** Codes of errors that are caused by the state of the server, its disk or its cluster, and not by the query. */
 const PASSING_CODES: ReadonlySet<string> = new Set(
   [
-    // Time, memory, threads, quotas, and how much is under way.
+    // Limits of time, memory, threads, quotas, and concurrent work.
     [159, 173, 201, 202, 241, 252, 364, 394, 439, 473, 574, 692, 700, 749, 762, 776],
-    // Disk: refused writes and reads, also of RocksDB, and of the C++ library.
+    // Disk: failed writes and reads, also in RocksDB and in the C++ library.
     [74, 75, 76, 77, 87, 204, 231, 243, 294, 425, 499, 555, 586, 1001],
-    // Network, as the server sees it.
+    // Network errors on the server.
     [95, 96, 198, 203, 209, 210, 279, 1000],
-    // Keeper, replicas, tables that start or are moved.
+    // Keeper, replicas, tables that are starting or moving.
     [225, 236, 242, 244, 254, 255, 265, 285, 286, 289, 319, 341, 369, 373, 384, 904, 999],
   ]
     .flat()
     .map(String),
 )
 
-/** What Poco, the server's HTTP library, says of a form that it will not read: a plain text with code 1000. */
+/** Text of the error that Poco, the server's HTTP library, returns for a form that it refuses: plain text with code 1000. */
 const FORM_REFUSED = 'HTML Form Exception'
 
-/** Characters of a query's parameters, percent-encoded: the server takes 131,072 for one. What grows with the data is asked with `queryByKeys`. */
+/**
+ * The maximum length of all parameters of a query, percent-encoded; the server accepts 131,072 characters for one. Lists that
+ * grow with the data are passed by `queryByKeys`.
+ */
 const MOST_PARAMS = 120_000
-/** Of a query's text. A filter lists the hash of every block above the final height. */
+/** The maximum length of a query. A filter lists the hash of every block above the final height. */
 const MOST_QUERY_BYTES = 64 * 2 ** 20
 
 export interface DatabaseOptions {
   readonly url: string
   readonly database: string
-  /** Milliseconds that a query may take, on the server and on the way. */
+  /** Timeout of a query in milliseconds, on the server and for the HTTP request. */
   readonly timeoutMs?: number
-  /** Called when rows were inserted, with how long that took. */
+  /** Called after each insert, with its duration. */
   readonly onInsert?: (table: string, rows: number, seconds: number) => void
-  /** Settings of ClickHouse for every query, beside those of all. */
+  /** ClickHouse settings for every query, in addition to the default ones. */
   readonly settings?: Readonly<Record<string, string | number>>
 }
 
 export interface QueryOptions {
-  /** Ends the query on the server too. */
+  /** Cancels the query, on the server too. */
   readonly signal?: AbortSignal
 }
 
-/** A ClickHouse database, embedded or not. The only place that knows the driver. */
+/** A ClickHouse database, embedded or not. No other file imports the driver. */
 export class Database {
   readonly #client: ClickHouseClient
   readonly #options: DatabaseOptions
   readonly name: string
-  /** Of the embedded engine: the run in which this process began to write; empty for other servers. */
+  /** The run of the embedded engine in which this process began to write; empty for other servers. */
   #run = ''
 
   constructor(options: DatabaseOptions) {
@@ -70,14 +73,14 @@ export class Database {
     this.#client = connect(options, options.database)
   }
 
-  /** Another database of the same server, or the same one, with connections and, where given, settings of its own. */
+  /** Returns a database of the same server, which may be the same one, with its own connections and, if given, its own settings. */
   sibling(database: string, settings?: DatabaseOptions['settings']): Database {
     return new Database({ ...this.#options, database, ...(settings === undefined ? {} : { settings }) })
   }
 
   /**
-   * Rows as objects; 64-bit integers come as strings.
-   * @throws DatabaseUnavailable, QueryRefused; the reason of the signal where it aborted.
+   * Returns rows as objects; 64-bit integers are strings.
+   * @throws DatabaseUnavailable, QueryRefused; the reason of the signal if it aborts.
    */
   async query<T>(
     sql: string,
@@ -90,7 +93,7 @@ export class Database {
         query: sql,
         format: 'JSONEachRow',
         query_params: params,
-        // A server cancels only what cannot write when its client hangs up.
+        // When a client disconnects, the server cancels only read-only queries.
         ...(signal === undefined ? {} : { abort_signal: signal, clickhouse_settings: { readonly: '2' } }),
       })
       const rows = result.json<T>()
@@ -103,9 +106,9 @@ export class Database {
   }
 
   /**
-   * Inserts rows in one block. Resolves when the server has them on disk as its table says.
-   * @param condition for the server, looked at when the rows arrive; where it does not hold none is written.
-   * @throws DatabaseUnavailable, also when fewer rows were written than sent.
+   * Inserts rows in one block. Resolves when they are as durable as the settings of the table require.
+   * @param condition SQL, evaluated by the server when the rows arrive; if it is false, no row is written.
+   * @throws DatabaseUnavailable also if fewer rows were written than sent; QueryRefused.
    */
   async insert<C extends Columns>(rows: EncodedRows<C>, condition?: string): Promise<void> {
     if (rows.length === 0) return
@@ -131,41 +134,47 @@ export class Database {
     this.#options.onInsert?.(table.name, rows.length, (performance.now() - beganAt) / 1000)
   }
 
-  /** Takes what the server holds now for the ground of all that is written from here on. @throws DatabaseUnavailable. */
+  /**
+   * Remembers the current run of the embedded engine. Everything that is written from here on depends on rows of this run.
+   * @throws DatabaseUnavailable also if the run has lost writes already.
+   */
   async pinEngineRun(): Promise<void> {
-    this.#run = await this.#soundRun().catch((error: unknown) => {
-      // Not every user of a server may read its system tables; the embedded engine refuses nobody.
+    this.#run = await this.#intactRun().catch((error: unknown) => {
+      // Not every user of a server may read its system tables; every user of the embedded engine may.
       if (error instanceof QueryRefused) return ''
       throw error
     })
   }
 
-  /** A condition for inserts: nothing was lost since `rely`. The server looks when the rows arrive. */
+  /** SQL condition for inserts: no write was lost since `pinEngineRun`. The server evaluates it when the rows arrive. */
   get whileNothingLost(): string {
     return whileRunLostNothing(this.#run)
   }
 
-  /** Ask when a server has acknowledged what must not be lost. @throws DatabaseUnavailable where it may be, since `rely`. */
+  /**
+   * Checks that no acknowledged write was lost since `pinEngineRun`. Call it after the writes that must not be lost.
+   * @throws DatabaseUnavailable if writes were lost, or the engine was restarted.
+   */
   async assertNoLostWrites(): Promise<void> {
-    if (this.#run === '' || (await this.#soundRun()) === this.#run) return
+    if (this.#run === '' || (await this.#intactRun()) === this.#run) return
     throw new DatabaseUnavailable('the engine was restarted: unwritten rows are lost')
   }
 
-  /** @throws DatabaseUnavailable where it lost something; QueryRefused. */
-  async #soundRun(): Promise<string> {
+  /** Returns the current run, empty if the server is not the embedded engine. @throws DatabaseUnavailable if it lost writes. */
+  async #intactRun(): Promise<string> {
     const [row] = await this.query<{ run: string; lost: string }>(RUN_AND_LOST)
     if (row === undefined || (row.run !== '' && row.lost !== '0'))
       throw new DatabaseUnavailable('the disk refused writes of the engine: the engine must be restarted')
     return row.run
   }
 
-  /** @throws DatabaseUnavailable, QueryRefused. */
+  /** Runs a statement that returns no rows. @throws DatabaseUnavailable, QueryRefused. */
   async command(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<void> {
     assertQuerySize(sql, params)
     await withKnownErrors(() => this.#client.command({ query: sql, query_params: params }))
   }
 
-  /** @throws DatabaseUnavailable. */
+  /** Creates the database if it does not exist. @throws DatabaseUnavailable, QueryRefused. */
   async createIfAbsent(): Promise<void> {
     const client = connect(this.#options, 'default')
     try {
@@ -175,7 +184,7 @@ export class Database {
     }
   }
 
-  /** Whether the server answers at all; false where the signal aborts first. */
+  /** Returns whether the server responds; false if the signal aborts first. */
   async ping({ signal }: QueryOptions = {}): Promise<boolean> {
     const { success } = await this.#client.ping({
       select: false,
@@ -189,7 +198,7 @@ export class Database {
   }
 }
 
-/** Waits for a result whose first bytes have come: from there on the driver does not heed the signal that it was given. */
+/** Waits for a result whose first bytes have arrived: from then on the driver ignores the signal that was passed to it. */
 async function untilAborted<T>(result: Promise<T>, close: () => void, signal: AbortSignal): Promise<T> {
   let giveUp = close
   const aborted = new Promise<never>((_, reject) => {
@@ -214,7 +223,7 @@ function connect({ url, timeoutMs = 60_000, settings }: DatabaseOptions, databas
     request_timeout: timeoutMs,
     max_open_connections: 16,
     compression: { request: false, response: false },
-    // The server closes idle connections after 10 s; one that is about to be closed must not be taken.
+    // The server closes idle connections after 10 s; a connection that is about to be closed must not be reused.
     keep_alive: { enabled: true, idle_socket_ttl: 2500 },
     log: { LoggerClass: SilentLogger },
     clickhouse_settings: {
@@ -224,7 +233,7 @@ function connect({ url, timeoutMs = 60_000, settings }: DatabaseOptions, databas
       max_query_size: String(MOST_QUERY_BYTES),
       max_execution_time: Math.ceil(timeoutMs / 1000),
       cancel_http_readonly_queries_on_client_close: 1,
-      // Those of a larger number wait for it.
+      // Queries with a higher number wait for those with a lower one.
       priority: '1',
       ...settings,
     },
@@ -233,7 +242,7 @@ function connect({ url, timeoutMs = 60_000, settings }: DatabaseOptions, databas
 
 const quiet = (): void => undefined
 
-/** The driver's own messages repeat what our errors tell. */
+/** A logger for the driver that discards everything: its messages repeat our errors. */
 class SilentLogger {
   readonly trace = quiet
   readonly debug = quiet
@@ -242,31 +251,33 @@ class SilentLogger {
   readonly error = quiet
 }
 
-/** @throws QueryRefused for what the server would not take, in words that name the way that it would. */
+/** @throws QueryRefused for a query that is too long for the server; the message says what to use instead. */
 function assertQuerySize(sql: string, params: Readonly<Record<string, unknown>>): void {
   const lengthOf = (text: string): number =>
     text.length > MOST_PARAMS ? text.length : encodeURIComponent(text).length
   const given = Object.values(params).reduce((sum: number, value) => sum + lengthOf(String(value)), 0)
   if (given > MOST_PARAMS)
     throw new QueryRefused(
-      `parameters of ${String(given)} characters, at most ${String(MOST_PARAMS)}: use queryByKeys, which splits the keys`,
+      `the parameters have ${String(given)} characters, at most ${String(MOST_PARAMS)} are allowed: use queryByKeys, which splits the keys`,
     )
   if (sql.length > MOST_QUERY_BYTES)
-    throw new QueryRefused(`a query of ${String(sql.length)} characters, at most ${String(MOST_QUERY_BYTES)}`)
+    throw new QueryRefused(
+      `the query has ${String(sql.length)} characters, at most ${String(MOST_QUERY_BYTES)} are allowed`,
+    )
 }
 
-/** Sorts the failures of what is asked of the driver: passing ones, refusals, and our own errors, which stay what they are. */
+/** Runs a request and classifies errors of the driver: temporary ones and refusals. Errors of this program are rethrown. */
 async function withKnownErrors<T>(request: () => Promise<T>): Promise<T> {
   try {
     return await request()
   } catch (error) {
-    // Of JSON the driver reads what the server sent, and nothing else.
+    // A SyntaxError is not ours: the only JSON that the driver parses is the server's response.
     if (error instanceof DatabaseUnavailable || (isDefect(error) && !(error instanceof SyntaxError)))
       throw error
     const message = error instanceof Error ? error.message : String(error)
     if (error instanceof ClickHouseError ? !PASSING_CODES.has(error.code) : message.includes(FORM_REFUSED)) {
       const isUnknown = error instanceof ClickHouseError && UNKNOWN_CODES.includes(error.code)
-      throw new (isUnknown ? NotThere : QueryRefused)(message, { cause: error })
+      throw new (isUnknown ? TableMissing : QueryRefused)(message, { cause: error })
     }
     throw new DatabaseUnavailable(message, { cause: error })
   }

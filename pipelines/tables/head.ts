@@ -22,47 +22,49 @@ export const HEADS = table('heads', {
   reached: 'bool',
 })
 
-/** A state that was made visible: one row of `heads`. */
+/** A published state: one row of `heads`. */
 export interface Head {
-  /** Of topic `chain`: the last event folded into this state. */
+  /** Position in topic `chain` of the last event that was applied to this state. */
   readonly position: number
-  /** Position of the head before, -1 for none. */
+  /** Position of the previous head, -1 for none. */
   readonly previous: number
-  /** Name of its network. */
+  /** Name of the network. */
   readonly chain: string
   /** -1 for a chain without blocks. */
   readonly tipHeight: number
   readonly tipHash: string
+  /** Height at and below which readers exclude only stale blocks. */
   readonly finalHeight: number
   readonly epoch: number
   readonly sequence: bigint
-  /** Highest first. */
+  /** Hashes of disconnected blocks, highest first. */
   readonly disconnected: readonly string[]
-  /** Lowest first. */
+  /** Hashes of connected blocks, lowest first. */
   readonly connected: readonly string[]
-  /** Blocks that all heads before this one connected: numbers the feed. */
+  /** Number of blocks that all previous heads connected: numbers the events of the feed. */
   readonly blocksBefore: number
+  /** Number of reorganisations in all previous heads. */
   readonly reorgsBefore: number
-  /** Unix milliseconds; of two heads at one position the later one holds. */
+  /** Unix milliseconds; of two heads with the same position, the later one is valid. */
   readonly writtenAt: number
-  /** The materializer that wrote it; see `writers.ts`. */
+  /** Number of the materializer that wrote it; see `writers.ts`. */
   readonly writer: bigint
-  /** Whether the index has been as high as the node, once, at this head or an earlier one. */
+  /** Whether the index was as high as the node at this head or an earlier one. */
   readonly reached: boolean
 }
 
 const HEAD = new Selection(HEADS.columns)
 
-/** The newest head, nothing before the first. */
+/** Returns the newest head, undefined before the first. */
 export async function latestHead(db: Database): Promise<Head | undefined> {
   const newest = `FROM heads WHERE ${SHOWN_HEADS} ORDER BY heads.position DESC, written_at DESC LIMIT 1`
   return (await HEAD.query(db, newest))[0]
 }
 
 /**
- * Heads after a position, oldest first, at most 1,000.
- * @param writtenAt also those at the position itself that were written later than this: a head may be replaced by one with a
- *   lower final height.
+ * Returns heads after a position, oldest first, at most 1,000.
+ * @param writtenAt includes heads at the position itself that were written later than this: a head may be replaced by one with
+ *   a lower final height.
  */
 export async function headsAfter(
   db: Database,
@@ -76,8 +78,8 @@ export async function headsAfter(
 }
 
 /**
- * Makes a state visible.
- * @throws DatabaseUnavailable also where another writer has taken over, or rows were lost: it is not visible then, or was lost too.
+ * Publishes a head.
+ * @throws DatabaseUnavailable also if another writer has taken over, or rows were lost: the head is then not visible.
  */
 export async function writeHead(db: Database, head: Head): Promise<void> {
   const tipHash = head.tipHash === '' ? '00'.repeat(32) : head.tipHash
@@ -88,12 +90,14 @@ export async function writeHead(db: Database, head: Head): Promise<void> {
   await db.assertNoLostWrites()
 }
 
-/** A head's place among all of its database. */
+/** Identifies a head within a database. */
 type HeadId = Pick<Head, 'position' | 'writtenAt'>
 
 /**
- * Shows the heads of one database in another one, which holds their rows: those after one up to another.
- * @param writer who writes to the other one; nothing is shown where it has been superseded there.
+ * Copies a range of heads to another database, which already contains the rows of their blocks.
+ * @param span `after` is excluded, `to` is included; `writer` is the writer of the other database: nothing is copied if it was
+ *   superseded there.
+ * @throws DatabaseUnavailable, QueryRefused.
  */
 export async function copyHeads(
   from: Database,

@@ -1,32 +1,34 @@
 import { Defect } from '../errors.js'
 
-/** Keys of one query, 325 kB of its text: a parameter in the URL holds 2,016 of them. */
+/** The number of keys per query: 325 kB of its text. A parameter in the URL could contain 2,016. */
 const MOST_KEYS = 5_000
 
-/** Runs queries: a database, or what stands before one and may refuse. */
+/** Runs queries: a database, or a wrapper that may refuse them. */
 export interface Querier {
   query<T>(sql: string, params?: Readonly<Record<string, unknown>>): Promise<T[]>
 }
 
 /**
- * Returns a set of 32-byte hashes as the right side of an IN: one literal, for parsing many costs the server more than comparing.
- * @param list SQL of a string: hashes as lower-case hex, joined by commas; one at least.
+ * Returns SQL for a set of 32-byte hashes, for the right side of an IN. It is a single literal, because parsing many literals takes
+ * the server longer than comparing.
+ * @param list SQL of a string: hashes as lower-case hex, joined by commas, at least one.
  */
 export function hashSet(list: string): string {
   return `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', ${list}))), 32))`
 }
 
-/** The keys that `queryByKeys` gives, as the right side of an IN. */
+/** SQL for the keys that `queryByKeys` passes, for the right side of an IN. */
 export const KEYS = hashSet('{keys:String}')
 
-/** The heights of a parameter `heights`, joined by commas, as the right side of an IN. */
+/** SQL for the heights in the parameter `heights`, which are joined by commas, for the right side of an IN. */
 export const HEIGHTS = "(SELECT toUInt32(arrayJoin(splitByChar(',', {heights:String}))))"
 
 /**
- * Asks for rows by any number of keys: the one way, since no parameter may grow with the data.
- * @param sql compares with KEYS; asked once per slice of distinct keys, so it must not add up over different keys.
- * @param keys hex of 32 bytes each.
- * @returns the rows of all slices, each in the query's order; none, without a query, where there are no keys.
+ * Returns rows by any number of keys. Other queries must not have parameters that grow with the data.
+ * @param sql contains KEYS. It runs once per slice of distinct keys, so it must not aggregate over different keys.
+ * @param keys 32 bytes each, as lower-case hex.
+ * @returns the rows of all slices, each slice in the order of the query. No query runs if there are no keys.
+ * @throws Defect for an invalid key; as `db.query`.
  */
 export async function queryByKeys<T>(
   db: Querier,

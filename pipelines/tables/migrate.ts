@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { coded, StartRefused } from '../errors.js'
-import { type Database, NotThere, QueryRefused } from './clickhouse.js'
+import { type Database, TableMissing, QueryRefused } from './clickhouse.js'
 import { hasReplicas, onAllReplicas } from './replicas.js'
 import { POINT_TABLES } from './visible.js'
 
@@ -12,29 +12,30 @@ interface Migration {
   readonly name: string
   readonly statements: readonly string[]
   readonly checksum: string
-  /** Checksums of earlier versions of it, whose databases need nothing more: `-- formerly CHECKSUM` in its file. */
+  /** Checksums of earlier forms that need no further change, from lines `-- formerly CHECKSUM` of its file. */
   readonly formerly: readonly string[]
 }
 
-/** The database was made by other migrations than these: only a matching version may touch it. */
+/** Thrown if the database has other migrations than this version: only a matching version may use it. */
 export class MigrationMismatch extends coded('HW_SCHEMA_MISMATCH', StartRefused) {}
 
-/** How far a database is on its way to the schema of this version. */
+/** Progress of the upgrade of a database to the schema of this version. */
 export interface Upgrade {
-  /** Migrations that have run, of all that this version has. */
+  /** Number of migrations that have run. */
   readonly migrationsDone: number
+  /** Number of migrations of this version. */
   readonly migrationsTotal: number
-  /** File name of the migration that is running, or comes next. */
+  /** File name of the migration that is running or next. */
   readonly migration: string
-  /** Parts of tables that the running one still has to rewrite; 0 where it rewrites none. */
+  /** Number of parts of tables that it still has to rewrite; 0 if it rewrites none. */
   readonly partsLeft: number
 }
 
 /**
- * Brings a database to the newest schema; makes it where it is missing. There is no lock, and so no holder that can die: each
- * statement may run any number of times, also late, when another process has long been done and writes (see `runStatement`).
- * On a cluster of replicas, whose tables `cluster.sql` has made, it does so on all of them.
- * @throws MigrationMismatch where one that ran was changed since, or one ran that is not known here.
+ * Upgrades a database to the newest schema, and creates it if it does not exist. There is no lock, so no lock holder can die: each
+ * statement may run any number of times, even after another process has completed the migration and writes rows (see
+ * `runStatement`). On a cluster, whose tables `cluster.sql` has created, all replicas are upgraded.
+ * @throws MigrationMismatch if a migration was changed after it ran, or one ran that this version does not know.
  */
 export async function migrate(db: Database, known?: readonly Migration[]): Promise<void> {
   await db.createIfAbsent()
@@ -54,13 +55,13 @@ export async function migrate(db: Database, known?: readonly Migration[]): Promi
 }
 
 /**
- * Returns how far a database is on its way to this version's schema, undefined where it has it, or has none at all.
- * @throws MigrationMismatch where a newer version made it.
+ * Returns the progress of an upgrade, undefined if the database has the schema of this version, or does not exist yet.
+ * @throws MigrationMismatch if a newer version has upgraded it.
  */
 export async function upgradeOf(db: Database): Promise<Upgrade | undefined> {
   const known = await readMigrations()
   const left = await missing(db, known).catch((error: unknown) => {
-    if (error instanceof NotThere) return []
+    if (error instanceof TableMissing) return []
     throw error
   })
   const [next] = left
@@ -91,7 +92,7 @@ async function missing(db: Database, known: readonly Migration[]): Promise<Migra
   return known.filter(({ id }) => !done.some((row) => row.id === id))
 }
 
-/** Not every user of a server may read its system tables. */
+/** Returns the number of parts that mutations still have to rewrite; 0 if the user may not read the system tables. */
 async function partsToRewrite(db: Database): Promise<number> {
   const sql = `SELECT sum(parts_to_do) AS parts FROM system.mutations WHERE database = currentDatabase() AND NOT is_done`
   const rows = await db.query<{ parts: string }>(sql).catch((error: unknown) => {
@@ -102,11 +103,11 @@ async function partsToRewrite(db: Database): Promise<number> {
 }
 
 /**
- * Runs a statement of a migration so that it may run again and late. `CREATE TABLE` gets its `IF NOT EXISTS` when it is read.
- * `TRUNCATE TABLE` becomes a deletion on the condition that the migration is not noted as done. The server looks when it
- * deletes, and deletes only rows that were there when it was asked: those are of an earlier version, or the migration was
- * noted before they were written, and then the condition is false. Point tables cannot do that, and need not: what they
- * hold no block, and so no version, can change.
+ * Runs a statement of a migration such that it may run again at any time. `readMigrations` adds `IF NOT EXISTS` to
+ * `CREATE TABLE`. `TRUNCATE TABLE` becomes a deletion with the condition that the migration is not recorded as done. The server
+ * evaluates it when it deletes, and deletes only rows that existed when the deletion was submitted. These are rows of an earlier
+ * version; rows of this version are written after the migration was recorded, and then the condition is false. Point tables do
+ * not support such a deletion and do not need it: their rows are the same for every block, and so for every version.
  */
 async function runStatement(db: Database, statement: string, id: number): Promise<void> {
   const table = /^TRUNCATE TABLE (\w+)$/.exec(statement)?.[1]
@@ -118,14 +119,17 @@ async function runStatement(db: Database, statement: string, id: number): Promis
   )
 }
 
-/** Whether all migrations of this version have run: until then tables and columns may be missing. @throws NotThere before the first. */
+/**
+ * Returns whether all migrations of this version have run. Until then tables and columns may be missing.
+ * @throws TableMissing before the first migration.
+ */
 export async function isMigrated(db: Pick<Database, 'query'>): Promise<boolean> {
   const done = await db.query<{ id: number }>('SELECT DISTINCT id FROM migrations')
   const known = await readMigrations()
   return known.every(({ id }) => done.some((row) => row.id === id))
 }
 
-/** The migrations in their order; comments are left out of what is run and compared. */
+/** Returns the migrations in order. Comments are neither run nor part of the checksum. */
 export async function readMigrations(): Promise<Migration[]> {
   const names = (await readdir(FOLDER)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort()
   return Promise.all(

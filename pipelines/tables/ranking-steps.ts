@@ -4,40 +4,41 @@ import { type Filter, newestRanking, type Ranking } from './ranking.js'
 import { assertNewestWriter, whileNewest } from './writers.js'
 
 /**
- * What comes next. `base` takes the ranking before over, `changes` what blocks have changed since, both into
- * `ranking_changes`; `order` sorts what results into `ranking_order`; `number` writes it with its ranks.
+ * The next phase of a build. `base` copies the previous ranking and `changes` the later changes into `ranking_changes`; `order`
+ * sorts the resulting balances into `ranking_order`; `number` writes them with their ranks.
  */
 type Phase = 'base' | 'changes' | 'order' | 'number'
 
-/** A ranking that is being built, and how far it is: the newest row of `ranking_steps`. */
+/** A ranking that is being built, with its progress: the newest row of `ranking_steps`. */
 export interface Build extends BlockId {
+  /** The ranking from which it is built. */
   readonly base: Ranking
   readonly step: number
   readonly phase: Phase
-  /** Of the phase: the last rank taken over, height collected, range of scripts ordered (their number), rank given. */
+  /** Progress of the phase: the last rank copied, height collected, range of scripts ordered, or rank assigned. */
   readonly done: number
-  /** Rows of `ranking_changes`. */
+  /** Number of rows in `ranking_changes`. */
   readonly collected: number
 }
 
-/** Tables that hold nothing but the steps of builds. */
+/** The tables that contain only steps of builds. */
 export const STEP_TABLES = ['ranking_changes', 'ranking_order', 'ranking_steps'] as const
 
 /**
- * Begins to build the ranking of the block at the end of the filter's chain.
- * @param db whose `rely` was called.
- * @throws Superseded where there is a newer writer.
+ * Starts to build the ranking of the block at the end of the filter's chain.
+ * @param db its `pinEngineRun` must have been called.
+ * @throws DatabaseUnavailable, QueryRefused; Superseded if there is a newer writer.
  */
 export async function beginBuild(db: Database, filter: Filter, at: BlockId, writer: bigint): Promise<Build> {
   const base = await newestRanking(db, filter)
   const phase = base.size === 0 ? 'changes' : 'base'
   const done = phase === 'base' ? 0 : base.height
   const build: Build = { ...at, base, step: 0, phase, done, collected: 0 }
-  await note(db, build, writer)
+  await record(db, build, writer)
   return build
 }
 
-/** Returns the builds that were begun and neither finished nor dropped, each at its newest step. */
+/** Returns the builds that were started and neither completed nor dropped, each at its newest step. */
 export async function openBuilds(db: Database): Promise<Build[]> {
   type Row = Record<'at_height' | 'step', number> &
     Record<'hash' | 'done' | 'collected' | 'baseHeight' | 'baseHash' | 'baseSize', string> & { phase: Phase }
@@ -54,12 +55,13 @@ export async function openBuilds(db: Database): Promise<Build[]> {
 }
 
 /**
- * Does one step of a build: a query over at most `most` rows of a table and what it takes to find them. A step that was cut
- * off is done again: its rows are the same.
- * @param filter of a chain that holds the build's block.
- * @param writer whose chain that is. One that was superseded, and did not know, neither announces nor notes anything.
- * @returns the build after it, or the ranking once it is announced.
- * @throws DatabaseUnavailable, QueryRefused, Superseded; Error where rows are missing in the end: such a build must be dropped.
+ * Runs one step of a build: a query over at most `most` rows of a table. An interrupted step may be repeated: it writes the same
+ * rows.
+ * @param filter of a chain that contains the build's block.
+ * @param writer number of the writer of that chain. A writer that was superseded neither announces nor records anything, even if
+ *   it does not know it yet.
+ * @returns the build after the step, or the announced ranking after the last one.
+ * @throws DatabaseUnavailable, QueryRefused, Superseded; Error if rows are missing at the end: such a build must be dropped.
  */
 export async function buildStep(
   db: Database,
@@ -75,11 +77,12 @@ export async function buildStep(
     await announce(db, next, writer)
     return next
   }
-  const noted = { ...next, step: build.step + 1 }
-  await note(db, noted, writer)
-  return noted
+  const recorded = { ...next, step: build.step + 1 }
+  await record(db, recorded, writer)
+  return recorded
 }
 
+/** Returns whether a build is complete. */
 export const isFinished = (step: Build | Ranking): step is Ranking => !('phase' in step)
 
 async function takeBase(db: Database, build: Build, most: number): Promise<Build> {
@@ -119,7 +122,7 @@ async function takeChanges(db: Database, build: Build, most: number, filter: Fil
     : { ...build, phase: 'order', done: 0, collected }
 }
 
-/** Ranges of script hashes: alike in size, for these are hashes. */
+/** Bits of a script hash that number its range. Ranges of equal length contain about equally many scripts. */
 const RANGES_BITS = 32n
 
 async function order(db: Database, build: Build, most: number): Promise<Build> {
@@ -169,14 +172,14 @@ async function number(db: Database, build: Build, most: number): Promise<Build |
   return { height, hash, size: await assertComplete(db, build, done + given) }
 }
 
-/** @throws Error where a block knows of another number of funded addresses: steps were lost. */
+/** @throws Error if the block has another number of funded addresses: steps were lost. */
 async function assertComplete(db: Database, { height, hash }: Build, size: number): Promise<number> {
   const [block] = await db.query<{ funded: string }>(
     `SELECT funded_addresses AS funded FROM blocks WHERE height = ${String(height)} AND hash = ${literal(hash)} LIMIT 1`,
   )
   if (Number(block?.funded) === size) return size
   throw new Error(
-    `the ranking of ${hash} has ${String(size)} addresses, and the block ${block?.funded ?? 'none'}`,
+    `the ranking of ${hash} has ${String(size)} addresses, but the block has ${block?.funded ?? 'none'}`,
   )
 }
 
@@ -189,7 +192,7 @@ async function announce(db: Database, { height, hash, size }: Ranking, writer: b
   await db.assertNoLostWrites()
 }
 
-async function note(db: Database, build: Build, writer: bigint): Promise<void> {
+async function record(db: Database, build: Build, writer: bigint): Promise<void> {
   const { base, step, phase, done, collected } = build
   await db.command(
     `INSERT INTO ranking_steps (at_height, at_hash, step, phase, done, collected, base_height, base_hash, base_size)
@@ -200,7 +203,7 @@ async function note(db: Database, build: Build, writer: bigint): Promise<void> {
   await db.assertNoLostWrites()
 }
 
-/** A hash as the tables hold it: 32 zero bytes for none. */
+/** Returns SQL for a hash as the tables contain it: 32 zero bytes for none. */
 const literal = (hash: string): string =>
   `toFixedString(unhex('${hash === '' ? '00'.repeat(32) : hash}'), 32)`
 

@@ -2,14 +2,17 @@ import type { BlockId } from '../chain/block.js'
 import type { Database } from './clickhouse.js'
 import type { Querier } from './keys.js'
 
-/** All funded addresses by balance as of a block: true as long as that block is of the chain. Height -1: the empty one, before any block. */
+/**
+ * A list of all funded addresses by balance as of a block, valid as long as that block is on the chain. Height -1 is the empty
+ * ranking before the first block.
+ */
 export interface Ranking extends BlockId {
-  /** Funded addresses in it. */
+  /** Number of addresses in it. */
   readonly size: number
 }
 
 export interface RankedAddress {
-  /** From 1. */
+  /** Rank, from 1. */
   readonly rank: number
   readonly address: string
   /** Base units, decimal. */
@@ -18,22 +21,22 @@ export interface RankedAddress {
   readonly isDilithium: boolean
 }
 
-/** Which rows are of the chain: a condition over `height` and `block_hash`. */
+/** An SQL condition over `height` and `block_hash` that holds for the rows of a chain. */
 export type Filter = string
 
 const NO_RANKING: Ranking = { height: -1, hash: '', size: 0 }
 
-/** What was touched above a ranking: each script's balance there, and as it is at the end of the chain. */
+/** SQL for the scripts that were touched above a ranking: the balance of each at the ranking and at the end of the chain. */
 const withTouched = (filter: Filter): string => `WITH touched AS (SELECT script_hash, any(address) AS address,
     argMin(script_balances.before, height) AS balance_then, argMax(script_balances.balance, height) AS balance_now,
     argMax(tx_count, height) AS txs, argMax(is_dilithium, height) AS dilithium
   FROM script_balances WHERE height > {above:Int64} AND ${filter} GROUP BY script_hash)`
 
-/** A step that was cut off and done again has left its rows twice. */
+/** SQL for the rows of a ranking, each once: a step that was interrupted and repeated has written its rows twice. */
 const RANKED = `SELECT DISTINCT script_hash, address, balance, tx_count AS txs, is_dilithium AS dilithium FROM ranked_balances
   WHERE at_height = {above:Int64} AND at_hash = unhex({hash:String})`
 
-/** The newest ranking that the chain of the filter still has. */
+/** Returns the newest ranking of a block on the filter's chain, the empty one if there is none. */
 export async function newestRanking(db: Querier, filter: Filter): Promise<Ranking> {
   const sql = `SELECT height, lower(hex(block_hash)) AS id, size FROM rankings WHERE ${filter} ORDER BY height DESC LIMIT 1`
   return (await db.query<RankingRow>(sql)).map(toRanking)[0] ?? NO_RANKING
@@ -42,20 +45,20 @@ export async function newestRanking(db: Querier, filter: Filter): Promise<Rankin
 type RankingRow = { height: number; id: string; size: string }
 const toRanking = ({ height, id, size }: RankingRow): Ranking => ({ height, hash: id, size: Number(size) })
 
-/** Rows of balances above a ranking: what a reader lays over it. */
+/** Returns the number of changes of balances above a ranking, which readers have to apply. */
 export async function rowsAbove(db: Querier, ranking: Ranking, filter: Filter): Promise<number> {
   const sql = `SELECT count() AS rows FROM script_balances WHERE height > {above:Int64} AND ${filter}`
   return Number((await db.query<{ rows: string }>(sql, { above: ranking.height }))[0]?.rows ?? 0)
 }
 
-/** Rows of balances that a page may lay over the newest ranking: several times what the materializer lets come together. */
+/** The maximum number of changes that a page applies to the newest ranking: several times what the materializer lets accumulate. */
 const MOST_ROWS_ABOVE = 1_000_000
 
 /**
- * The addresses with the largest balances at the end of the filter's chain, equal ones by address. Reads as many rows as were
- * written above the newest ranking, and no more than that of the ranking, however deep the page.
- * @param most rows above it that are laid over it.
- * @returns undefined where there are more: the ranking of so long a chain is not built yet.
+ * Returns a page of the addresses by balance at the end of the filter's chain, highest first, equal balances by address. The
+ * number of rows read depends only on the number of changes above the newest ranking, however deep the page.
+ * @param most maximum number of changes to apply.
+ * @returns undefined if there are more changes: a ranking of the chain at this length is not built yet.
  */
 export async function richest(
   db: Querier,
@@ -70,10 +73,10 @@ export async function richest(
   const [touched] = await db.query<{ rows: string; scripts: string }>(counted, above)
   if (Number(touched?.rows ?? 0) > most) return undefined
   const moved = Number(touched?.scripts ?? 0)
-  // A rank can have moved by as many places as scripts were touched.
+  // A rank has changed by at most as many places as scripts were touched.
   const first = Math.max(1, Math.min(page.offset + 1 - moved, ranking.size))
   const last = page.offset + page.limit + moved
-  // How many are before the window: the ranks below it, less those of scripts that were touched, which are in the union.
+  // Addresses before the window: the ranks before it, minus the scripts that were touched, which are in the union.
   const edge = `(SELECT (balance, address) FROM (${RANKED} AND rank = ${String(first)}) LIMIT 1)`
   const isAbove = `balance_then > edge.1 OR (balance_then = edge.1 AND address < edge.2)`
   const skipped =
@@ -100,7 +103,7 @@ export async function richest(
   })
 }
 
-/** Returns the rankings that are announced, of all branches, newest first. */
+/** Returns the announced rankings of all branches, newest first. */
 export async function announcedRankings(db: Querier): Promise<Ranking[]> {
   const sql =
     'SELECT DISTINCT height, lower(hex(block_hash)) AS id, size FROM rankings ORDER BY height DESC, id'
@@ -108,8 +111,8 @@ export async function announcedRankings(db: Querier): Promise<Ranking[]> {
 }
 
 /**
- * Takes entries of rankings away: nobody chooses them from here on. Names them by literals, the only condition that a
- * replicated table accepts.
+ * Removes the announcements of rankings, so that readers no longer choose them. They are named by literals, the only condition that
+ * a replicated table accepts.
  */
 export async function dropRankings(db: Database, rankings: readonly Ranking[]): Promise<void> {
   if (rankings.length === 0) return
@@ -117,18 +120,19 @@ export async function dropRankings(db: Database, rankings: readonly Ranking[]): 
   await db.command(`DELETE FROM rankings WHERE (height, block_hash) IN (${named.join(', ')})`)
 }
 
-/** The rows of one ranking in a table that is partitioned by rankings. */
+/** The rows of one ranking in a table that is partitioned by ranking. */
 export interface RankingPart extends BlockId {
-  /** Of the partition. */
+  /** Id of the partition. */
   readonly id: string
 }
 
-/** Returns of which rankings a table holds rows, finished or not. */
+/** Returns the rankings, complete or not, whose rows a table contains. */
 export async function rankingParts(db: Querier, table: string): Promise<RankingPart[]> {
   const sql = `SELECT DISTINCT at_height AS height, lower(hex(at_hash)) AS hash, _partition_id AS id FROM ${table}`
   return db.query<RankingPart>(sql)
 }
 
+/** Removes the rows of a ranking from a table. */
 export async function dropRankingPart(db: Database, table: string, { id }: RankingPart): Promise<void> {
   await db.command(`ALTER TABLE ${table} DROP PARTITION ID '${id}'`)
 }

@@ -1,10 +1,10 @@
 import type { Database } from './clickhouse.js'
 
-/** What stands for EmbeddedRocksDB, which is not replicated: the smallest blocks that a point read then has to open. */
+/** Settings of the tables that replace EmbeddedRocksDB, which is not replicated: small blocks, because a point read opens one. */
 const POINT_SETTINGS =
   'index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1'
 
-/** Returns whether a table is replicated, and so all tables of its database are to be. */
+/** Returns whether a table is replicated; then all tables of its database must be. */
 export async function hasReplicas(db: Database, table: string): Promise<boolean> {
   const sql = 'SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = {table:String}'
   const [row] = await db.query<{ engine: string }>(sql, { table })
@@ -12,8 +12,8 @@ export async function hasReplicas(db: Database, table: string): Promise<boolean>
 }
 
 /**
- * Turns a statement of a migration into one that holds for all replicas: a table is made on each of them, a column is there on
- * each when the statement is done.
+ * Converts a statement of a migration into one that applies to all replicas: it creates a table on each of them, and does not
+ * return before a column exists on each.
  */
 export function onAllReplicas(statement: string, database: string): string {
   if (statement.startsWith('CREATE TABLE')) return replicatedTable(statement, { database })
@@ -21,9 +21,9 @@ export function onAllReplicas(statement: string, database: string): string {
 }
 
 /**
- * Turns the statement that makes a table of a single server into the one that makes it on a cluster of replicas, whose servers
- * know the macros cluster, shard and replica.
- * @param options `suffix` of the table's name; `shard` and `replica`: its place and its own name in Keeper.
+ * Converts the statement that creates a table on a single server into one that creates it on a cluster of replicas. The servers
+ * define the macros cluster, shard and replica.
+ * @param options `suffix` of the table's name; `shard` and `replica`: its path and its own name in Keeper.
  */
 export function replicatedTable(
   create: string,

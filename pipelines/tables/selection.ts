@@ -3,14 +3,14 @@ import type { Columns, ColumnTypes, Row } from './rowbinary.js'
 
 type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name
 
-/** A row as it is read: each column under its name in camel case. */
+/** A row that was read: the name of each column is in camel case. */
 export type SelectedRow<C extends Columns> = {
   readonly [K in keyof C as Camel<K & string>]: C[K] extends 'bytes' ? Buffer : Row<C>[K]
 }
 
 type RawRow = Readonly<Record<string, unknown>>
 
-/** How a column is asked for, where JSON has no such type. */
+/** SQL expressions for columns of types that JSON does not have. */
 const EXPRESSIONS: Partial<Record<keyof ColumnTypes, (column: string) => string>> = {
   hash: (column) => `lower(hex(${column}))`,
   hashes: (column) => `arrayMap(each -> lower(hex(each)), ${column})`,
@@ -18,7 +18,7 @@ const EXPRESSIONS: Partial<Record<keyof ColumnTypes, (column: string) => string>
   ms: (column) => `toUnixTimestamp64Milli(${column})`,
 }
 
-/** What JSON's values become; the server writes 64-bit integers as text. */
+/** Conversions of JSON values; the server writes 64-bit integers as strings. */
 const READERS: Partial<Record<keyof ColumnTypes, (value: never) => unknown>> = {
   bool: (value: number) => value === 1,
   u64: (value: string) => BigInt(value),
@@ -30,12 +30,12 @@ const READERS: Partial<Record<keyof ColumnTypes, (value: never) => unknown>> = {
   bytes: (value: string) => Buffer.from(value, 'base64'),
 }
 
-/** Columns that a query asks for: its SQL and the type of its rows are made of their declaration in `chain-tables.ts`. */
+/** The columns that a query selects. Its SQL and the type of its rows follow from their declaration in `chain-tables.ts`. */
 export class Selection<const C extends Columns> {
   readonly #fields: readonly {
     readonly column: string
     readonly name: string
-    /** In the server's answer; not the column's name where the value is another one, for conditions mean the column. */
+    /** Name in the server's response. It differs from the column's name if the value differs, because conditions use the column. */
     readonly alias: string
     readonly read: ((value: never) => unknown) | undefined
   }[]
@@ -55,7 +55,7 @@ export class Selection<const C extends Columns> {
     this.#sql = `SELECT ${selected.join(', ')}`
   }
 
-  /** Queries rows. @param rest of the statement, from FROM on. */
+  /** Returns rows. @param rest of the statement, from FROM on. @throws as `db.query`. */
   async query(
     db: Querier,
     rest: string,
@@ -64,7 +64,7 @@ export class Selection<const C extends Columns> {
     return (await db.query<RawRow>(`${this.#sql} ${rest}`, params)).map((row) => this.#read(row))
   }
 
-  /** Queries rows as `queryByKeys` does. @param rest of the statement, from FROM on. */
+  /** Returns rows by any number of keys (see `queryByKeys`). @param rest of the statement, from FROM on. */
   async queryByKeys(
     db: Querier,
     rest: string,
@@ -75,7 +75,7 @@ export class Selection<const C extends Columns> {
     return rows.map((row) => this.#read(row))
   }
 
-  /** Returns a row as the table has it. */
+  /** Converts a row that was read into a row of the table. */
   write(row: SelectedRow<C>): Row<C> {
     const values = row as RawRow
     return Object.fromEntries(this.#fields.map(({ column, name }) => [column, values[name]])) as Row<C>

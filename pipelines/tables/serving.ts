@@ -1,15 +1,17 @@
 import type { Database } from './clickhouse.js'
 import { SUCCESSOR } from './writers.js'
 
-/** What a database may be called. */
+/** Valid names of databases. */
 export const DATABASE_NAME = /^[A-Za-z_]\w{0,62}$/
 
 /**
- * The database that serves for the one that the settings name: itself, until another took its place. Where it was replaced,
- * `noteServing` has kept that beside it, so that it can be dropped; the last steps are found in the databases themselves.
+ * Returns the name of the database that serves: the configured one, or the last of its successors. `noteServing` has recorded a
+ * replacement outside of the replaced database, so that it can be dropped; replacements that are not recorded there yet are read
+ * from the databases themselves.
+ * @throws Error if databases name each other as successors; DatabaseUnavailable, QueryRefused.
  */
 export async function servingDatabase(named: Database): Promise<string> {
-  // A database that was dropped cannot be connected to.
+  // Connections to a database that was dropped fail.
   const server = named.sibling('default')
   try {
     const seen = new Set<string>()
@@ -26,7 +28,7 @@ export async function servingDatabase(named: Database): Promise<string> {
   }
 }
 
-/** Keeps which database serves, where dropping the one that was replaced does not lose it. */
+/** Records which database serves, in a place that is retained if the replaced database is dropped. */
 export async function noteServing(named: Database, serving: string): Promise<void> {
   const server = named.sibling('default')
   try {
@@ -43,7 +45,7 @@ export async function noteServing(named: Database, serving: string): Promise<voi
   }
 }
 
-/** The database beside a named one that holds nothing but which one serves for it. */
+/** Returns the name of the database that contains only the record of which database serves for the named one. */
 export const notesOf = (name: string): string => `${name}_serving`
 
 async function notedServing(server: Database, name: string): Promise<string | undefined> {
@@ -53,7 +55,7 @@ async function notedServing(server: Database, name: string): Promise<string | un
 }
 
 async function successorOf(server: Database, name: string): Promise<string> {
-  // A database that is not there yet, or was made by an earlier version, has none.
+  // A database that does not exist yet, or was created by an earlier version, has none.
   if (!(await hasColumn(server, name, 'writers', 'successor'))) return ''
   const sql = `SELECT ${SUCCESSOR} AS next FROM ${name}.writers`
   return (await server.query<{ next: string }>(sql))[0]?.next ?? ''

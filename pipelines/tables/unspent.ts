@@ -4,7 +4,10 @@ import type { Database } from './clickhouse.js'
 import type { Querier } from './keys.js'
 import { assertNewestWriter, whileNewest } from './writers.js'
 
-/** The unspent outputs of a script as of a block, numbered: true as long as that block is of the chain. Height -1: the empty one, before any block. */
+/**
+ * The numbered list of the unspent outputs of a script as of a block, valid as long as that block is on the chain. Height -1 is
+ * the empty list before the first block.
+ */
 export interface UnspentList extends BlockId {
   readonly size: number
 }
@@ -12,26 +15,27 @@ export interface UnspentList extends BlockId {
 export interface UnspentOutput {
   readonly txid: string
   readonly vout: number
-  /** Of the block that created it. */
+  /** Height of the block that created it. */
   readonly height: number
   /** Base units, decimal. */
   readonly value: string
 }
 
-/** A script, and which rows are of the chain: a condition over `height` and `block_hash`. */
+/** A script on a chain. */
 export interface UnspentOf {
   readonly scriptHash: string
+  /** SQL condition over `height` and `block_hash` that holds for the rows of the chain. */
   readonly filter: string
 }
 
 const NO_LIST: UnspentList = { height: -1, hash: '00'.repeat(32), size: 0 }
 const SCRIPT = 'script_hash = unhex({script:String})'
 const OF_LIST = `${SCRIPT} AND at_height = {above:Int64} AND at_hash = unhex({hash:String})`
-/** What stands in the list and was spent above it: `unspent` is decided by it alone. */
+/** Returns SQL for the spends of a list's outputs by blocks above the list. */
 const spentAbove = (filter: string): string =>
   `FROM script_spends WHERE ${SCRIPT} AND height > {above:Int64} AND depth >= {depth:UInt64} AND ${filter}`
 
-/** Outputs that blocks above a list created and that are unspent, in the table's order, so that the server stops when it has enough. */
+/** Returns SQL for the unspent outputs that blocks above a list created, in the order of the table, so that a LIMIT stops early. */
 const createdAbove = (
   filter: string,
 ): string => `SELECT depth, txid, vout, anyIf(value, spent = 0) AS worth FROM script_outputs
@@ -42,11 +46,11 @@ const paramsOf = (scriptHash: string, list: UnspentList): Record<string, unknown
   script: scriptHash,
   above: list.height,
   hash: list.hash,
-  // Every output is above the empty list, those of block 0 too.
+  // Every output is above the empty list, including those of block 0.
   depth: heightDesc(list.height),
 })
 
-/** The newest list of a script that the filter's chain has, the empty one where there is none. */
+/** Returns the newest list of a script as of a block on the filter's chain, the empty one if there is none. */
 export async function newestList(db: Querier, { scriptHash, filter }: UnspentOf): Promise<UnspentList> {
   const sql = `SELECT unspent_lists.height AS at, lower(hex(block_hash)) AS id, size FROM unspent_lists
     WHERE ${SCRIPT} AND ${filter} ORDER BY unspent_lists.height DESC LIMIT 1`
@@ -55,9 +59,9 @@ export async function newestList(db: Querier, { scriptHash, filter }: UnspentOf)
 }
 
 /**
- * Some of the unspent outputs of a script, newest block first, then by txid and vout. Reads what changed since the script's
- * newest list, and no more of that than the page and as many rows as were spent since, however deep the page.
- * @param total of the script's unspent outputs, by its totals.
+ * Returns a page of the unspent outputs of a script, newest block first, then by txid and vout. Reads the changes since the
+ * script's newest list, and of the list only as many rows as the page has and as were spent since, however deep the page.
+ * @param page `total`: number of the script's unspent outputs, by its totals.
  */
 export async function unspentPage(
   db: Querier,
@@ -79,7 +83,7 @@ export async function unspentPage(
     spent,
   })
   const found = [...first, ...rest]
-  // A list that is not what it says, or is just being dropped: all that it was made of is still there.
+  // The list is damaged or is being dropped. The rows of the outputs themselves are complete.
   return found.length === wanted && fresh >= 0 ? found : created(db, of, NO_LIST, limit, offset)
 }
 
@@ -98,7 +102,7 @@ const toOutput = ({ at, id, vout, worth }: Row): UnspentOutput => ({
   value: worth,
 })
 
-/** Unspent outputs of blocks above a list. */
+/** Returns unspent outputs that blocks above a list created. */
 async function created(
   db: Querier,
   { scriptHash, filter }: UnspentOf,
@@ -111,7 +115,7 @@ async function created(
   return (await db.query<Row>(sql, { ...paramsOf(scriptHash, list), limit, offset })).map(toOutput)
 }
 
-/** Outputs of a list that were not spent since. @param page `spent`: how many were. */
+/** Returns outputs of a list that were not spent since. @param page `spent`: number of its outputs that were spent. */
 async function listed(
   db: Querier,
   { scriptHash, filter }: UnspentOf,
@@ -120,7 +124,7 @@ async function listed(
 ): Promise<UnspentOutput[]> {
   const { limit, offset, spent } = page
   if (limit <= 0) return []
-  // One that is left has moved up by no more places than were spent.
+  // An output that remains has moved up by at most as many places as outputs were spent.
   const params = { ...paramsOf(scriptHash, list), from: offset + 1, to: offset + limit + spent, limit }
   const edge = `(SELECT (depth, txid, vout) FROM unspent_outputs WHERE ${OF_LIST} AND place = {from:UInt64} LIMIT 1)`
   const before = `SELECT uniqExact(depth, txid, vout) AS gone ${spentAbove(filter)} AND (depth, txid, vout) < ${edge}`
@@ -132,7 +136,7 @@ async function listed(
   return (await db.query<Row>(sql, { ...params, skipped })).map(toOutput)
 }
 
-/** Outputs of a script that were created or spent above a list. */
+/** Returns the number of outputs of a script that were created or spent above a list. */
 export async function changesAbove(db: Querier, of: UnspentOf, list: UnspentList): Promise<number> {
   const sql = `SELECT (SELECT count() FROM script_spends WHERE ${SCRIPT} AND height > {above:Int64} AND ${of.filter})
     + (SELECT count() FROM script_outputs WHERE ${SCRIPT} AND depth < {depth:UInt64} AND spent = 0 AND ${of.filter}) AS changes`
@@ -141,11 +145,11 @@ export async function changesAbove(db: Querier, of: UnspentOf, list: UnspentList
 }
 
 /**
- * Writes the list of a script's unspent outputs as of the end of the filter's chain, from an earlier one and what changed
- * since. The same block always gives the same rows, so a build that was cut off is simply made again.
- * @param db whose `rely` was called.
- * @param writer whose chain that is. One that was superseded, and did not know, announces no list.
- * @throws DatabaseUnavailable, QueryRefused, Superseded; Error where the rows are not as many as the script's totals say.
+ * Writes and announces the list of a script's unspent outputs as of the end of the filter's chain, from an earlier list and the
+ * changes since. The same block always results in the same rows, so an interrupted build may be repeated.
+ * @param db its `pinEngineRun` must have been called.
+ * @param writer number of the writer of that chain. A superseded writer announces no list, even if it does not know it yet.
+ * @throws DatabaseUnavailable, QueryRefused, Superseded; Error if the number of rows differs from the script's totals.
  */
 export async function buildList(
   db: Database,
@@ -177,7 +181,10 @@ export async function buildList(
   return { ...at, size }
 }
 
-/** @throws Error where a list does not have each place once, as many as the script's totals say at the end of the filter's chain. */
+/**
+ * Returns the number of rows of a list.
+ * @throws Error if a place is missing, or the number differs from the script's totals at the end of the filter's chain.
+ */
 async function countList(db: Querier, { scriptHash, filter }: UnspentOf, list: UnspentList): Promise<number> {
   const sql = `SELECT uniqExact(place) AS rows, max(place) AS last, (SELECT unspent_count FROM script_txs
       WHERE ${SCRIPT} AND ${filter} ORDER BY script_txs.ordinal DESC LIMIT 1) AS unspent
@@ -186,17 +193,18 @@ async function countList(db: Querier, { scriptHash, filter }: UnspentOf, list: U
   const [row] = await db.query<Row>(sql, paramsOf(scriptHash, list))
   if (row?.rows === row?.last && row?.rows === row?.unspent) return Number(row?.rows)
   throw new Error(
-    `the list of unspent outputs of ${scriptHash} as of ${list.hash} has ${row?.rows ?? '0'}, and the script ${row?.unspent ?? '0'}`,
+    `the list of unspent outputs of ${scriptHash} as of ${list.hash} has ${row?.rows ?? '0'}, but the script has ${row?.unspent ?? '0'}`,
   )
 }
 
-/** Ranges of script hashes by their first two bytes: alike in size, for these are hashes. */
+/** The number of ranges of script hashes, by their first two bytes. They contain about equally many scripts. */
 export const SCRIPT_RANGES = 1 << 16
 
 /**
- * Returns scripts of which outputs were created and spent so often, of as many ranges as have about so many rows.
- * @param range `from` which range on; `most` scripts at most.
- * @returns the range to go on from.
+ * Returns the scripts of some ranges that have many rows in `script_outputs`.
+ * @param range `from`: first range; `rows`: about how many rows to read; `tail`: minimum number of rows of a script; `most`: limit
+ *   of scripts.
+ * @returns `to`: the range to continue with.
  */
 export async function busyScripts(
   db: Querier,
@@ -217,7 +225,7 @@ export async function busyScripts(
   return { scripts: found.map(({ script }) => script), to }
 }
 
-/** A superseded list is still read by whoever chose it before: longer than any query may take. */
+/** The time for which a superseded list is kept for readers that chose it earlier: longer than any query may take. */
 const KEPT_SECONDS = 600
 const DROPPED_AT_ONCE = 200
 
@@ -227,7 +235,7 @@ interface ListName {
   readonly hash: string
 }
 
-/** Takes away superseded lists: their rows first. @returns whether there are no more of them. */
+/** Deletes superseded lists, their rows first. @returns whether none are left. */
 export async function dropOldLists(db: Database): Promise<boolean> {
   const old = await db.query<ListName>(
     `SELECT lower(hex(script_hash)) AS script, unspent_lists.height AS at, lower(hex(block_hash)) AS hash FROM unspent_lists
@@ -243,7 +251,7 @@ export async function dropOldLists(db: Database): Promise<boolean> {
   return old.length < DROPPED_AT_ONCE
 }
 
-/** Takes away rows of lists whose building was cut off. Call while none is being built. */
+/** Deletes the rows of lists whose build was interrupted. Must not be called during a build. */
 export async function dropUnfinishedLists(db: Database): Promise<void> {
   for (;;) {
     const unfinished = await db.query<ListName>(
@@ -256,7 +264,7 @@ export async function dropUnfinishedLists(db: Database): Promise<void> {
   }
 }
 
-/** Replicated tables refuse subqueries in a deletion, so the lists are named. */
+/** Deletes the rows of lists. They are named by literals, because replicated tables refuse subqueries in a deletion. */
 async function dropRows(db: Database, lists: readonly ListName[]): Promise<void> {
   await db.command(
     `DELETE FROM unspent_outputs WHERE (script_hash, at_height, at_hash) IN (${lists.map(literal).join(', ')})`,

@@ -1,6 +1,6 @@
 import type { ChainView } from './chain-view.js'
 
-/** The columns by which each table's rows belong to a block; point tables hold what no block can change. */
+/** The columns that name the block of a row. Point tables have none: their rows are the same for every block. */
 const BLOCK_COLUMNS = {
   blocks: ['height', 'hash'],
   block_txs: ['height', 'block_hash'],
@@ -17,7 +17,7 @@ export type BlockTable = keyof typeof BLOCK_COLUMNS
 
 export const BLOCK_TABLES = Object.keys(BLOCK_COLUMNS) as readonly BlockTable[]
 
-/** Point tables, each with where the visible rows name its keys. */
+/** Point tables: the key of each, and the table and column that contain the keys of its visible rows. */
 export const POINT_TABLES = {
   block_heights: ['hash', 'blocks', 'hash'],
   tx_bodies: ['txid', 'block_txs', 'txid'],
@@ -30,8 +30,8 @@ export type PointTable = keyof typeof POINT_TABLES
 export const VISIBLE_TABLES = [...BLOCK_TABLES, ...(Object.keys(POINT_TABLES) as PointTable[])] as const
 
 /**
- * All rows of a table that a view shows, each once: what every answer of that state is made of.
- * @param database qualifies the table, so that two indexes can be compared in one query.
+ * Returns SQL for all rows of a table that are visible in a view, each once.
+ * @param database qualifies the table, so that one query can compare two databases.
  */
 export function visibleRowsQuery(table: BlockTable | PointTable, view: ChainView, database: string): string {
   if (table in BLOCK_COLUMNS) {

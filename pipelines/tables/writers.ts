@@ -4,35 +4,35 @@ import { WRITERS } from './chain-tables.js'
 import { type Database, DatabaseUnavailable } from './clickhouse.js'
 import { EncodedRows } from './rowbinary.js'
 
-/** Another materializer has taken over: this one must stop. */
+/** Thrown if another materializer has taken over: this one must stop. */
 export class Superseded extends coded('HW_SUPERSEDED', StartRefused) {
   constructor(
     message: string,
-    /** The database that has taken the place of this one, where that is what happened. */
+    /** The database that has replaced this one, undefined if none has. */
     readonly successor?: string,
   ) {
     super(message)
   }
 }
 
-/** Two that claim in the same moment differ in these bits, so that one of them is the later one. */
+/** The number of random bits in a writer's number, so that of two simultaneous claims one is the later. */
 const CHANCE_BITS = 19n
-/** Above them: of two that claim in the same moment one that gives the database's place away is the later one. */
-const GIVES_WAY = 1n << CHANCE_BITS
+/** The bit above them: of two simultaneous claims, one that hands over to another database is the later. */
+const HAND_OVER_BIT = 1n << CHANCE_BITS
 
 /**
- * A condition for rows of `heads`: not written by a materializer beyond the position at which a later one took over. So what
- * a second one writes, or one that wakes from the dead, is not visible, whenever it comes.
+ * SQL condition for rows of `heads`: the materializer that wrote the head did not write it beyond the position at which a later one
+ * took over. Heads of a second materializer, or of one that resumes after a pause, are therefore never visible.
  */
 export const SHOWN_HEADS = `NOT arrayExists(claim -> claim.1 > heads.writer AND claim.2 < heads.position,
   (SELECT groupArray((writer, position)) FROM writers))`
 
 /**
- * Takes over as the one writer, from the newest head on: the heads of all before count up to it only.
+ * Takes over as the only writer: heads of earlier writers are valid only up to the newest head.
  * @param position of the newest head, -1 for none.
- * @param replaces of a database that is being built: the one whose place it is to take.
+ * @param replaces during a build: the name of the database that this one will replace.
  * @returns the writer's number.
- * @throws Superseded where another database has taken the place of this one.
+ * @throws DatabaseUnavailable; Superseded if another database has replaced this one.
  */
 export async function claimWriting(db: Database, position: number, replaces = ''): Promise<bigint> {
   const { newest, successor } = await newestClaim(db)
@@ -44,11 +44,12 @@ export async function claimWriting(db: Database, position: number, replaces = ''
 }
 
 /**
- * Gives a database's place to another one, in one step: from this position on no head of it counts, whoever writes it is
- * superseded, and whoever reads it finds the successor.
- * @param head its newest: where it has one that is newer by then, nothing happens.
- * @returns whether it is done.
- * @throws Superseded where it has a successor already; DatabaseUnavailable where it may be done, in a run that lost rows.
+ * Hands over from a database to another one, atomically: from this position on no head of the first database is valid, its writer
+ * is superseded, and its readers find the successor.
+ * @param head the newest head of the first database. If a newer one exists by then, nothing happens.
+ * @returns whether it was handed over.
+ * @throws Superseded if it has another successor already; DatabaseUnavailable if the result is unknown, because the engine lost
+ *   writes.
  */
 export async function handOver(
   db: Database,
@@ -62,7 +63,7 @@ export async function handOver(
     = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)} AND ${db.whileNothingLost}`
   // The table tells whether the row was written: the response may have been lost.
   const refused = await db
-    .insert(claim(numberAfter(last) | GIVES_WAY, head.position, { successor }), isNewest)
+    .insert(claim(numberAfter(last) | HAND_OVER_BIT, head.position, { successor }), isNewest)
     .catch((error: unknown) => error)
   const now = await newestClaim(db)
   if (now.successor === '') {
@@ -74,14 +75,15 @@ export async function handOver(
   return true
 }
 
-/** Returns a number for the next one that takes over, larger than that of the last one. */
+/** Returns a number for the next writer, higher than that of the last one. */
 export const numberAfter = (last: bigint): bigint =>
   (((last >> (CHANCE_BITS + 1n)) + 1n) << (CHANCE_BITS + 1n)) + BigInt(randomInt(1 << Number(CHANCE_BITS)))
 
 /**
- * Takes over from itself, under the next number: whoever read under the last one reads again. Only the newest writer can.
+ * Takes over from itself under the next number, so that readers that read under the last number read again. Only the newest writer
+ * can do so.
  * @param position of the newest head.
- * @throws DatabaseUnavailable where another has taken over, or where it may be done.
+ * @throws DatabaseUnavailable if another writer has taken over, or if the result is unknown.
  */
 export async function claimAgain(
   db: Database,
@@ -96,13 +98,14 @@ export async function claimAgain(
 }
 
 /**
- * Looks up the number that every read is checked by. A writer that begins, and one that is about to write rows at or below a
- * final height that it has shown, takes over first. So what was read between two looks with the same result is of one state,
- * if its head was read after the first one. One that gives its place away writes nothing, and is not counted.
+ * SQL for the number by which every read is checked. A writer takes over when it starts, and before it writes rows at or below a
+ * final height that it has published. Everything that was read between two queries with the same result therefore belongs to one
+ * state, provided that its head was read after the first query. A row that hands over to a successor does not count, because no
+ * rows follow it.
  */
 export const FENCE = "SELECT maxIf(writer, successor = '') AS fence FROM writers"
 
-/** Returns the number that `FENCE` looks up. */
+/** Returns the result of `FENCE`. */
 export async function newestFence(db: Database): Promise<bigint> {
   return BigInt((await db.query<{ fence: string }>(FENCE))[0]?.fence ?? 0)
 }
@@ -119,7 +122,7 @@ function claim(
 const replacedBy = (db: Database, successor: string): Superseded =>
   new Superseded(`database ${successor} has replaced ${db.name}`, successor)
 
-/** @throws Superseded where another has taken over since. */
+/** Checks that a writer is still the newest. @throws Superseded if another one has taken over; DatabaseUnavailable. */
 export async function assertNewestWriter(db: Database, writer: bigint): Promise<void> {
   const { newest, successor } = await newestClaim(db)
   if (successor !== '') throw replacedBy(db, successor)
@@ -130,24 +133,27 @@ export async function assertNewestWriter(db: Database, writer: bigint): Promise<
 }
 
 /**
- * The database that has taken this one's place, empty for none. Whoever claims in the moment of the switch may have looked
- * before it and be written after it, under any number: the place is given away all the same.
+ * SQL for the database that has replaced this one, empty for none. A claim during the switch may have been checked before it and
+ * written after it, with any number; the switch is valid nevertheless.
  */
 export const SUCCESSOR = "argMaxIf(successor, writer, successor != '')"
 
 const HAS_NO_SUCCESSOR = `(SELECT ${SUCCESSOR} FROM writers) = ''`
 
-/** A condition for an insert: nobody has taken over. The server looks when the rows arrive, however long ago they were sent. */
+/** Returns an SQL condition for inserts: no other writer has taken over. The server evaluates it when the rows arrive. */
 export function whileNewest(writer: bigint): string {
   return `(SELECT (max(writer), ${SUCCESSOR}) FROM writers) = (${String(writer)}, '')`
 }
 
-/** The number of the last one that took over, 0 for none. */
+/** Returns the number of the last writer that took over, 0 for none. */
 export async function newestWriter(db: Database): Promise<bigint> {
   return (await newestClaim(db)).newest
 }
 
-/** Returns the number of the last one that took over and whose place its database is to take, and what has taken its own place. */
+/**
+ * Returns the number of the last writer that took over, the database that has replaced this one, and the database that this one
+ * is being built to replace; empty for none.
+ */
 export async function newestClaim(
   db: Database,
 ): Promise<{ readonly newest: bigint; readonly successor: string; readonly replaces: string }> {

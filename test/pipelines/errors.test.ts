@@ -11,7 +11,7 @@ import {
   UsageError,
 } from '../../pipelines/errors.js'
 import { NodeFaultError } from '../../pipelines/node/errors.js'
-import { NotThere, QueryRefused } from '../../pipelines/tables/clickhouse.js'
+import { TableMissing, QueryRefused } from '../../pipelines/tables/clickhouse.js'
 
 const sources = ['services', 'pipelines'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -69,9 +69,9 @@ describe('an error with a code', () => {
   })
 
   it('has the code of the most special class, or of its kind', () => {
-    expect(new NotThere('blocks')).toMatchObject({ code: 'HW_TABLE_MISSING', name: 'NotThere' })
-    expect(new NotThere('blocks')).toBeInstanceOf(QueryRefused)
-    expect(isDefect(new NotThere('blocks'))).toBe(true)
+    expect(new TableMissing('blocks')).toMatchObject({ code: 'HW_TABLE_MISSING', name: 'TableMissing' })
+    expect(new TableMissing('blocks')).toBeInstanceOf(QueryRefused)
+    expect(isDefect(new TableMissing('blocks'))).toBe(true)
     expect(new NodeFaultError('busy', 'later')).toMatchObject({ code: 'HW_NODE_BUSY', kind: 'busy' })
   })
 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { BoundedThread, TooMuch, WorkerThread } from '../../pipelines/worker-thread.js'
+import { BoundedThread, ContentTooLarge, WorkerThread } from '../../pipelines/worker-thread.js'
 
 /** What the thread of these tests does; a number is what it returns. */
 type Job = number | 'wait' | 'throw' | 'type error' | 'text' | 'exit' | 'crash' | 'spin' | 'fill' | Uint8Array
@@ -122,7 +122,7 @@ describe('a bounded thread', () => {
   })
 
   it('ends a job that takes too much memory, and runs the next', async () => {
-    await expect(start().run('fill')).rejects.toThrow(TooMuch)
+    await expect(start().run('fill')).rejects.toThrow(ContentTooLarge)
     expect(await thread.run(1)).toBe(1)
   })
 

@@ -47,7 +47,7 @@ async function fetchChunk(
   { node, logger }: Pick<MempoolFetchSources, 'node' | 'logger'>,
   signal: AbortSignal,
 ): Promise<MempoolTx[]> {
-  const entries = await node.poolEntries(txids, signal)
+  const entries = await node.mempoolEntries(txids, signal)
   const there = txids.flatMap((txid, i) => {
     const entry = entries[i]
     return entry === undefined ? [] : [{ txid, entry }]

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Page } from '../../../pipelines/content/page.js'
 import type { Logger } from '../../../pipelines/logger.js'
-import { BoundedThread, TooMuch } from '../../../pipelines/worker-thread.js'
+import { BoundedThread, ContentTooLarge } from '../../../pipelines/worker-thread.js'
 import { html, Html } from './html.js'
 import type { Rendered } from './render.js'
 
@@ -35,7 +35,7 @@ export class Bodies {
     try {
       return new Html(await this.#thread.run({ markdown, title, toc }))
     } catch (error) {
-      if (!(error instanceof TooMuch)) throw error
+      if (!(error instanceof ContentTooLarge)) throw error
       this.#logger.warn({ code: error.code, file }, `shown as plain Markdown: ${error.message}`)
       return html`<pre tabindex="0">${markdown}</pre>`
     }

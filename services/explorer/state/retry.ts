@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDefect } from '../../../pipelines/errors.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import type { EventLog, Topic } from '../../../pipelines/log/port.js'
-import { NotThere } from '../../../pipelines/tables/clickhouse.js'
+import { TableMissing } from '../../../pipelines/tables/clickhouse.js'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
@@ -37,10 +37,10 @@ export async function retrying<T>(
     try {
       return await attempt()
     } catch (error) {
-      const isOurs = isDefect(error) && !(error instanceof NotThere)
+      const isOurs = isDefect(error) && !(error instanceof TableMissing)
       if (isOurs) onDefect?.()
       if (Date.now() - loggedAt >= LOG_EVERY_MS) {
-        if (error instanceof NotThere)
+        if (error instanceof TableMissing)
           logger.info({ code: error.code, what, missing: error.message }, 'not available yet, retrying')
         else if (isOurs) logger.error({ err: error, what }, 'internal error, retrying')
         else logger.warn({ err: error, what }, 'cannot be read, retrying')

@@ -2,7 +2,7 @@ import type { Logger } from '../../../pipelines/logger.js'
 import {
   type Database,
   DatabaseUnavailable,
-  NotThere,
+  TableMissing,
   QueryRefused,
 } from '../../../pipelines/tables/clickhouse.js'
 import { isMigrated } from '../../../pipelines/tables/migrate.js'
@@ -229,5 +229,5 @@ export class AvailableDatabase implements QueryRunner {
 /** Returns whether the same query may succeed later: the database is unreachable, or its tables are being created or upgraded. */
 async function isPassing(error: unknown, db: Pick<Database, 'query'>): Promise<boolean> {
   if (error instanceof DatabaseUnavailable) return true
-  return error instanceof NotThere && !(await isMigrated(db).catch(() => false))
+  return error instanceof TableMissing && !(await isMigrated(db).catch(() => false))
 }

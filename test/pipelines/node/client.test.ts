@@ -44,7 +44,7 @@ describe('credentials', () => {
     expect(refused).toMatch(/refused the request \(HTTP 401\): check user and password in NODE_RPC_URL/)
     expect(said.length).toBeGreaterThan(1)
     expect(JSON.stringify([client.address, refused, said])).not.toMatch(/s3cret|user:/)
-    expect(() => new NodeClient('s3cret nonsense')).toThrow(/^the URL of the node is not a URL$/)
+    expect(() => new NodeClient('s3cret nonsense')).toThrow(/^the URL of the node is invalid$/)
   })
 })
 
@@ -157,7 +157,7 @@ describe('answers', () => {
     const [here, gone] = [tx(tx()), tx(tx())]
     node.enter(here)
     expect(await client.rawTransactions([gone.txid, here.txid])).toEqual([undefined, here.raw])
-    const [none, entry] = await client.poolEntries([gone.txid, here.txid])
+    const [none, entry] = await client.mempoolEntries([gone.txid, here.txid])
     expect([none, entry?.time]).toEqual([undefined, 1_800_000_000])
   })
 
@@ -168,7 +168,7 @@ describe('answers', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${String((other.address() as AddressInfo).port)}`
     const proxied = new NodeClient(url, { maxAttempts: 1 })
-    const asked = proxied.poolEntries(['00'.repeat(32)])
+    const asked = proxied.mempoolEntries(['00'.repeat(32)])
     await expect(asked).rejects.toThrow(/NODE_RPC_URL must be .* batches/)
     await expect(asked).rejects.toThrow(/batches are not supported/)
     proxied.close()

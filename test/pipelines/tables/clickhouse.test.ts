@@ -5,7 +5,7 @@ import { isDefect } from '../../../pipelines/errors.js'
 import {
   Database,
   DatabaseUnavailable,
-  NotThere,
+  TableMissing,
   QueryRefused,
 } from '../../../pipelines/tables/clickhouse.js'
 import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
@@ -61,9 +61,9 @@ describe('failures of a query', () => {
     for (const sql of ['SELEC 1', "SELECT toUInt32('x')", 'SELECT throwIf(1)', 'SELECT 1 + []']) {
       const error = await failure(db().query(sql))
       expect(error, sql).toBeInstanceOf(QueryRefused)
-      expect(error, sql).not.toBeInstanceOf(NotThere)
+      expect(error, sql).not.toBeInstanceOf(TableMissing)
     }
-    expect(await failure(db().query('SELECT * FROM nothing_of_that_name'))).toBeInstanceOf(NotThere)
+    expect(await failure(db().query('SELECT * FROM nothing_of_that_name'))).toBeInstanceOf(TableMissing)
     expect(await failure(db().command('ALTER TABLE heads DROP COLUMN tip_hash_2'))).toBeInstanceOf(
       QueryRefused,
     )

@@ -203,7 +203,7 @@ describe('a list of unspent outputs', () => {
 
   it('is not announced where it has not as many as the totals of its script say', async () => {
     const build = buildList(database(), of, none, at, 0n)
-    await expect(build).rejects.toThrow(/has 3, and the script 4/)
+    await expect(build).rejects.toThrow(/has 3, but the script has 4/)
     expect(await listed()).toBe(-1)
     await dropUnfinishedLists(database())
     expect(await database().query('SELECT place FROM unspent_outputs')).toEqual([])
