@@ -63,7 +63,7 @@ export class WorkerThread<Job, Result> {
     })
   }
 
-  /** Whether the thread has ended. */
+  /** True if the thread has ended. */
   get hasEnded(): boolean {
     return this.#failure !== undefined
   }

@@ -10,7 +10,7 @@ const BECH32_LIMIT = 90
 
 export interface DecodedAddress {
   readonly script: Buffer
-  /** Whether it has a Dilithium HRP. Base58 versions do not count: the node prints every P2SH address with the Dilithium one. */
+  /** True if it has a Dilithium HRP. Base58 versions do not count: the node prints every P2SH address with the Dilithium one. */
   readonly isDilithiumSpelling: boolean
 }
 

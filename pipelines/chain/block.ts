@@ -58,7 +58,7 @@ export function serializeBlock(header: Uint8Array, txs: readonly Uint8Array[]): 
   return Buffer.concat([header, new ByteWriter(9).compactSize(txs.length).finish(), ...txs])
 }
 
-/** Returns the hash of a header in display order. @param header or a whole block: only the first 80 bytes are used. */
+/** Returns the hash of a header in display order. @param header may be a complete block: only its first 80 bytes are used. */
 export function blockHash(header: Uint8Array, { blockHash: digests }: Network): string {
   return reverseHex(digest(header.subarray(0, HEADER_SIZE), digests))
 }

@@ -5,7 +5,7 @@ export interface Dilithium {
   /** Base58 versions of addresses. */
   readonly p2pkh: number
   readonly p2sh: number
-  /** Whether the node prints every P2SH address with the Dilithium version. Both versions are accepted. */
+  /** True if the node prints every P2SH address with the Dilithium version. Both versions are accepted. */
   readonly claimsP2sh: boolean
   readonly opcodes: Readonly<
     Record<'checkSig' | 'checkSigVerify' | 'checkMultisig' | 'checkMultisigVerify', number>

@@ -125,7 +125,7 @@ export class MempoolEvents {
   }
 }
 
-/** Converts an entry of an event. The bytes are copied, because a view would keep the whole record in memory. */
+/** Converts an entry of an event. The bytes are copied, because a view would keep the record in memory. */
 function entryOf({ txid, raw, fee, firstSeen }: PoolEntry): MempoolEntry {
   return { txid: hexOf(txid), raw: Buffer.from(raw), fee, firstSeen }
 }

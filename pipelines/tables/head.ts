@@ -49,7 +49,7 @@ export interface Head {
   readonly writtenAt: number
   /** Number of the materializer that wrote it; see `writers.ts`. */
   readonly writer: bigint
-  /** Whether the index was as high as the node at this head or an earlier one. */
+  /** True if the index was as high as the node at this head or an earlier one. */
   readonly reached: boolean
 }
 

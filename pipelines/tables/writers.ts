@@ -61,7 +61,7 @@ export async function handOver(
   if (other !== '') throw replacedBy(db, other)
   const isNewest = `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
     = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)} AND ${db.whileNothingLost}`
-  // The table tells whether the row was written: the response may have been lost.
+  // The table shows whether the row was written: the response may have been lost.
   const refused = await db
     .insert(claim(numberAfter(last) | HAND_OVER_BIT, head.position, { successor }), isNewest)
     .catch((error: unknown) => error)

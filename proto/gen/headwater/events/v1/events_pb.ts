@@ -35,7 +35,7 @@ export type ChainEvent = Message<"headwater.events.v1.ChainEvent"> & {
   sequence: bigint;
 
   /**
-   * Whether the state after this event may be published; false during an incomplete reorganisation.
+   * True if the state after this event may be published; false during an incomplete reorganisation.
    *
    * @generated from field: bool settled = 3;
    */
@@ -99,7 +99,7 @@ export const ChainEventSchema: GenMessage<ChainEvent> = /*@__PURE__*/
  */
 export type EpochStarted = Message<"headwater.events.v1.EpochStarted"> & {
   /**
-   * As getblockchaininfo names it: main, test, signet or regtest.
+   * Name of the network: main, test, signet or regtest.
    *
    * @generated from field: string chain = 1;
    */
@@ -183,7 +183,7 @@ export type BlockConnected = Message<"headwater.events.v1.BlockConnected"> & {
   height: number;
 
   /**
-   * Double SHA-256 of the header.
+   * Hash of the header.
    *
    * @generated from field: bytes hash = 2;
    */
@@ -324,7 +324,8 @@ export type NodeEvent = Message<"headwater.events.v1.NodeEvent"> & {
   sequence: bigint;
 
   /**
-   * The last position of topic `chain` that the poller had written when it observed this, plus 2^40 times its generation; -1 for none.
+   * The last position of topic `chain` that the poller had written when it observed this, plus 2^40 times its generation; -1 for
+   * none.
    *
    * @generated from field: int64 chain_position = 3;
    */
@@ -490,7 +491,8 @@ export const PoolDeltaSchema: GenMessage<PoolDelta> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 9);
 
 /**
- * The complete mempool, in parts so that no event grows without bound. The parts are consecutive; a snapshot is valid only with its last part.
+ * The complete mempool, in parts, so that the size of an event is bounded. The parts are consecutive; a snapshot is valid only with
+ * its last part.
  *
  * @generated from message headwater.events.v1.PoolSnapshot
  */
@@ -898,7 +900,7 @@ export type DeadLetter = Message<"headwater.events.v1.DeadLetter"> & {
   position: bigint;
 
   /**
-   * Why the event is invalid.
+   * Reason why the event is invalid.
    *
    * @generated from field: string reason = 4;
    */

@@ -15,7 +15,7 @@ export const file_headwater_retrieval_v1_retrieval: GenFile = /*@__PURE__*/
   fileDesc("CiZoZWFkd2F0ZXIvcmV0cmlldmFsL3YxL3JldHJpZXZhbC5wcm90bxIWaGVhZHdhdGVyLnJldHJpZXZhbC52MSI6Cg1TZWFyY2hSZXF1ZXN0Eg0KBXF1ZXJ5GAEgASgJEg0KBWxpbWl0GAIgASgNEgsKA3RhZxgDIAEoCSJzCg5TZWFyY2hSZXNwb25zZRIvCgVwYWdlcxgBIAMoCzIgLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUGFnZUhpdHMSMAoHcmFua2luZxgCIAEoDjIfLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUmFua2luZyKoAQoIUGFnZUhpdHMSCwoDdXJsGAEgASgJEg0KBXRpdGxlGAIgASgJEhMKC2JyZWFkY3J1bWJzGAMgAygJEg0KBXNjb3JlGAQgASgBEjEKC3RpdGxlX21hcmtzGAUgAygLMhwuaGVhZHdhdGVyLnJldHJpZXZhbC52MS5TcGFuEikKBGhpdHMYBiADKAsyGy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLkhpdCLDAQoDSGl0Ei4KBGtpbmQYASABKA4yIC5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLkhpdC5LaW5kEhIKCmhlYWRpbmdfaWQYAiABKAkSDAoEdGV4dBgDIAEoCRIrCgVtYXJrcxgEIAMoCzIcLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU3BhbiI9CgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIQCgxLSU5EX0hFQURJTkcQARINCglLSU5EX1RFWFQQAiIiCgRTcGFuEg0KBXN0YXJ0GAEgASgNEgsKA2VuZBgCIAEoDSIvCg9QYXNzYWdlc1JlcXVlc3QSDQoFcXVlcnkYASABKAkSDQoFbGltaXQYAiABKA0ijgEKEFBhc3NhZ2VzUmVzcG9uc2USMQoIcGFzc2FnZXMYASADKAsyHy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlBhc3NhZ2USMAoHcmFua2luZxgCIAEoDjIfLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUmFua2luZxIVCg11bmtub3duX25hbWVzGAMgAygJIsABCgdQYXNzYWdlEgoKAmlkGAEgASgJEhAKCHBhZ2VfdXJsGAIgASgJEhIKCnBhZ2VfdGl0bGUYAyABKAkSEgoKaGVhZGluZ19pZBgEIAEoCRIUCgxoZWFkaW5nX3BhdGgYBSADKAkSEAoIbWFya2Rvd24YBiABKAkSDQoFc2NvcmUYByABKAESFwoKc2ltaWxhcml0eRgIIAEoAUgAiAEBEhAKCGNvdmVyYWdlGAkgASgBQg0KC19zaW1pbGFyaXR5Ig8KDVN0YXR1c1JlcXVlc3QiogIKDlN0YXR1c1Jlc3BvbnNlEg0KBXBhZ2VzGAEgASgNEg4KBmNodW5rcxgCIAEoDRJBCghzZW1hbnRpYxgDIAEoDjIvLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU3RhdHVzUmVzcG9uc2UuU2VtYW50aWMSFwoPc2VtYW50aWNfcmVhc29uGAQgASgJEhYKDmluZGV4X2J1aWx0X21zGAUgASgDEhMKC2luZGV4X3N0YWxlGAYgASgIImgKCFNlbWFudGljEhgKFFNFTUFOVElDX1VOU1BFQ0lGSUVEEAASFAoQU0VNQU5USUNfTE9BRElORxABEhIKDlNFTUFOVElDX1JFQURZEAISGAoUU0VNQU5USUNfVU5BVkFJTEFCTEUQAypLCgdSYW5raW5nEhcKE1JBTktJTkdfVU5TUEVDSUZJRUQQABITCg9SQU5LSU5HX0xFWElDQUwQARISCg5SQU5LSU5HX0hZQlJJRBACMqMCChBSZXRyaWV2YWxTZXJ2aWNlElcKBlNlYXJjaBIlLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU2VhcmNoUmVxdWVzdBomLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU2VhcmNoUmVzcG9uc2USXQoIUGFzc2FnZXMSJy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlBhc3NhZ2VzUmVxdWVzdBooLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUGFzc2FnZXNSZXNwb25zZRJXCgZTdGF0dXMSJS5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlN0YXR1c1JlcXVlc3QaJi5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlN0YXR1c1Jlc3BvbnNlYgZwcm90bzM");
 
 /**
- * What to search for.
+ * A search for pages.
  *
  * @generated from message headwater.retrieval.v1.SearchRequest
  */
@@ -63,7 +63,7 @@ export type SearchResponse = Message<"headwater.retrieval.v1.SearchResponse"> & 
   pages: PageHits[];
 
   /**
-   * How they are ranked.
+   * Method of the ranking.
    *
    * @generated from field: headwater.retrieval.v1.Ranking ranking = 2;
    */
@@ -236,7 +236,7 @@ export const SpanSchema: GenMessage<Span> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 4);
 
 /**
- * What to find evidence for.
+ * A search for passages.
  *
  * @generated from message headwater.retrieval.v1.PassagesRequest
  */
@@ -277,7 +277,7 @@ export type PassagesResponse = Message<"headwater.retrieval.v1.PassagesResponse"
   passages: Passage[];
 
   /**
-   * How they are ranked.
+   * Method of the ranking.
    *
    * @generated from field: headwater.retrieval.v1.Ranking ranking = 2;
    */
@@ -347,7 +347,7 @@ export type Passage = Message<"headwater.retrieval.v1.Passage"> & {
   markdown: string;
 
   /**
-   * As in PageHits.
+   * Score as in PageHits.
    *
    * @generated from field: double score = 7;
    */
@@ -411,14 +411,14 @@ export type StatusResponse = Message<"headwater.retrieval.v1.StatusResponse"> & 
   chunks: number;
 
   /**
-   * Whether searches use meaning too.
+   * State of the search by meaning.
    *
    * @generated from field: headwater.retrieval.v1.StatusResponse.Semantic semantic = 3;
    */
   semantic: StatusResponse_Semantic;
 
   /**
-   * Why semantic is not ready; empty if it is.
+   * Reason why semantic is not ready; empty if it is.
    *
    * @generated from field: string semantic_reason = 4;
    */
@@ -432,7 +432,7 @@ export type StatusResponse = Message<"headwater.retrieval.v1.StatusResponse"> & 
   indexBuiltMs: bigint;
 
   /**
-   * Whether the content has changed since, and its index is not built yet.
+   * True if the content has changed since, and the new index is not built yet.
    *
    * @generated from field: bool index_stale = 6;
    */
@@ -486,7 +486,7 @@ export const StatusResponse_SemanticSchema: GenEnum<StatusResponse_Semantic> = /
   enumDesc(file_headwater_retrieval_v1_retrieval, 9, 0);
 
 /**
- * How the results are ranked.
+ * The method by which results are ranked.
  *
  * @generated from enum headwater.retrieval.v1.Ranking
  */
