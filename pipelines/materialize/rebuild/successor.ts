@@ -191,8 +191,8 @@ export class Successor {
       throw new LogShrank(`topic chain does not lead to position ${String(end)}, which ${old.name} shows`)
     await this.#apply(events.slice(0, reached.events))
     this.#events = this.#events.slice(reached.events)
-    const dilithiumInputs = this.#ahead.splice(0, reached.heads).at(-1)
-    if (dilithiumInputs !== undefined) this.#show(dilithiumInputs)
+    const reachedHead = this.#ahead.splice(0, reached.heads).at(-1)
+    if (reachedHead !== undefined) this.#show(reachedHead)
     return true
   }
 
