@@ -13,13 +13,13 @@ import { LogShrank, PoisonEvent } from './poison.js'
 
 type Index = MessageInitShape<typeof IndexStateSchema>
 
-/** Events of topic `node` looked back at on start: the newest heartbeat is among the last few. */
+/** The number of past events of topic `node` to read at the start: the newest heartbeat is among the last few. */
 const LOOK_BACK = 200
 const CHUNK = 200
 
 /**
- * What the materializer tells in topic `committed`. Delivery: at least once, heads after their row; receivers drop what
- * they know by position.
+ * Publishes the materializer's events in topic `committed`. Delivery: at least once, and heads after their row; receivers drop
+ * duplicates by position.
  */
 export class Announcer {
   #next: number | undefined
@@ -28,7 +28,7 @@ export class Announcer {
 
   constructor(private readonly log: EventLog) {}
 
-  /** Publishes that a view's head was written. */
+  /** Publishes the head of a view, which was written before. */
   async head(view: ChainView): Promise<void> {
     const { head } = view
     const tipHash = head.tipHash === '' ? Buffer.alloc(32) : displayBytes(head.tipHash)
@@ -40,8 +40,9 @@ export class Announcer {
   }
 
   /**
-   * Publishes that the materializer stands still, and why; what is neither a poison event nor a log that shrank is a defect of ours.
-   * @param index what the poller needs to know to repair the log; left out where it cannot.
+   * Publishes that the materializer has stopped, and why. Errors other than PoisonEvent and LogShrank count as defects.
+   * @param index the state that the poller needs to repair the log; undefined if it cannot.
+   * @param refusal the reason why the poller does not repair the log; empty for none.
    * @returns the alert's position in topic `committed`.
    */
   async alert(why: Error, index?: Index, refusal = ''): Promise<number> {
@@ -62,12 +63,12 @@ export class Announcer {
     return this.#publish({ case: 'alert', value: fields })
   }
 
-  /** Height of the node in the newest heartbeat that was passed on, undefined before any. */
+  /** Height of the node in the newest published heartbeat; undefined before the first. */
   get nodeHeight(): number | undefined {
     return this.#nodeHeight
   }
 
-  /** Passes the newest heartbeat on, if there is one that was not passed on yet: so it stops when the fold does. */
+  /** Publishes the newest heartbeat, unless it is published already. Thus heartbeats stop when the materializer stops. */
   async heartbeat(): Promise<void> {
     const heartbeat = await this.#newestHeartbeat()
     if (heartbeat === undefined || heartbeat.timeMs <= this.#lastHeartbeatMs) return
@@ -77,8 +78,8 @@ export class Announcer {
     this.#nodeHeight = heartbeat.nodeHeight
   }
 
-  /** Begins again where topic `node` was replaced by one that ends before what was read. Call now and then. */
-  async lookRound(): Promise<void> {
+  /** Starts over if topic `node` was replaced by a shorter one. Call it regularly. */
+  async check(): Promise<void> {
     if (this.#next !== undefined && (await this.log.last('node')) + 1 < this.#next) this.#next = undefined
   }
 

@@ -16,50 +16,53 @@ import { decodeBlock, decodeEvent } from './apply/decode.js'
 import { chainOf, assertConnects, assertDisconnects, type PositionedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 
-/** Where a reader begins. */
+/** The state from which a reader starts. */
 export interface ReaderStart {
   readonly log: EventLog
-  /** The state that was applied last; undefined for none. A log that replaces a lost one must have its final block, too. */
+  /** The state that was applied last; undefined for none. A log that replaces a lost one must contain its final block, too. */
   readonly head:
     | Pick<Head, 'position' | 'epoch' | 'sequence' | 'chain' | 'tipHeight' | 'tipHash' | 'finalHeight'>
     | undefined
-  /** Positions of topic `chain` in the dead-letter topic: skipped. */
+  /** Positions of dead-lettered events of topic `chain`, which are skipped. */
   readonly deadLettered: ReadonlySet<number>
-  /** Returns the hash of a block of the chain that is in the tables; `most` is the highest height that may be asked for soon. */
+  /** Returns the hash of a block of the chain, from the tables; `most` is the highest height that may be needed soon. */
   readonly hashAt: (height: number, most: number) => Promise<string | undefined>
-  /** Whether blocks are decoded here; those of events without a checksum always are. */
+  /** True to decode all blocks. Those of events without a checksum are always decoded. */
   readonly decodes: boolean
-  /** Set where the log does not hold the event that was applied last. */
+  /** Set if the log does not contain the event that was applied last. */
   readonly lost?: LogShrank | undefined
 }
 
-/** Hashes kept in memory: of more blocks than are ever read ahead of what is in the tables. */
+/**
+ * The minimum number of hashes kept in memory: more than the number of blocks that are ever read before they are in the tables.
+ */
 const KEPT = 8192
 
 /**
- * Reads the valid events of topic `chain` in order: the one rule, for all who apply them, of what is superseded (see decision
- * 23). At damage it goes on at the newest epoch behind it that resumes at a block of the chain as it is there. Events that repeat
- * blocks of the chain after a resume are left out; where another block follows, the blocks above the fork are disconnected first.
+ * Reads the valid events of topic `chain` in order. It alone decides which events are superseded (see decision 23). At damage
+ * it continues with the newest epoch after it that resumes at a block of the chain at that point. After a resume it skips
+ * events that repeat blocks of the chain; before the first different block it disconnects the blocks above the fork point.
  */
 export class ChainReader {
   readonly #start: ReaderStart
-  /** Of the last event that was applied before the start, with its generation. */
+  /** The position, with its generation, of the last event applied before the start. */
   readonly #position: number
   /** The last position that was read. */
   #cursor: number
+  /** The epoch and sequence of the last valid event. */
   #lastId: Written
   #network: Network | undefined
   #genesis = ''
   #tip: BlockId
-  /** Hashes by height above `#low`: up to there no event that is not in the tables yet has changed the chain. */
+  /** Hashes by height above `#low`. Events that are not in the tables yet have changed the chain above `#low` only. */
   readonly #hashes = new Map<number, string>()
   #low: number
-  /** While a resumed epoch repeats blocks of the chain: the height of the last one that it repeated. */
+  /** The height of the last block that a resumed epoch has repeated; undefined if it repeats none. */
   #repeated: number | undefined
-  /** Total work of what the index published for which that epoch was written. */
+  /** Total work of the tip that was published by the index for which that epoch was written. */
   #settledWork = ''
   #damage: PoisonEvent | LogShrank | undefined
-  /** Up to here no epoch resumes behind the damage. */
+  /** The position up to which no epoch resumes after the damage. */
   #seen = -1
 
   constructor(start: ReaderStart) {
@@ -75,28 +78,28 @@ export class ChainReader {
     if (start.lost?.below !== undefined) this.#seen = this.#cursor
   }
 
-  /** The position of topic `chain` whose event is read next, or may end the damage. */
+  /** The position of topic `chain` that is read next; at damage, the next one that may end it. */
   get next(): number {
     return (this.#damage === undefined ? this.#cursor : this.#seen) + 1
   }
 
-  /** Returns whether it has read more than a log holds that ends at a position. */
+  /** Returns whether the reader is ahead of a log that ends at a position. */
   isBeyond(last: number): boolean {
     return this.#damage === undefined && this.#cursor > last
   }
 
-  /** What it stands at, or is about to: call `take` again. */
+  /** The damage at which the reader has stopped, or will stop at the next call of `take`; undefined for none. */
   get damage(): PoisonEvent | LogShrank | undefined {
     return this.#damage
   }
 
-  /** How far the log was read: the last valid event, -1 where the log was lost; and the last one that was looked at. */
+  /** The positions of the last valid event, -1 if the log was lost, and of the last one that was checked; and the epoch. */
   get read(): { readonly good: number; readonly seen: number; readonly epoch: number } {
     const good = this.#damage instanceof LogShrank ? -1 : this.#cursor
     return { good, seen: this.#seen, epoch: this.#lastId.epoch }
   }
 
-  /** Returns the hash of a block of the chain as it is after the events that were returned; undefined above its tip. */
+  /** Returns the hash of a block of the chain after the events that were returned; undefined above its tip. */
   async hashAt(height: number): Promise<string | undefined> {
     if (height < 0 || height > this.#tip.height) return undefined
     return height > this.#low ? this.#hashes.get(height) : this.#start.hashAt(height, this.#low)
@@ -104,8 +107,8 @@ export class ChainReader {
 
   /**
    * Reads the next events.
-   * @returns undefined where there are none yet; an empty list where those that were read change nothing.
-   * @throws PoisonEvent, LogShrank at damage that no epoch has repaired yet; call it again.
+   * @returns undefined if there are none yet; an empty list if those that were read change nothing.
+   * @throws PoisonEvent, LogShrank at damage that no epoch has repaired yet. Call it again later.
    */
   async take(limit: number, maxBytes: number): Promise<PositionedEvent[] | undefined> {
     if (this.#damage !== undefined) await this.#resume(this.#damage)
@@ -129,14 +132,10 @@ export class ChainReader {
 
   #gone(first: number): PoisonEvent {
     const last = String(first - 1)
-    return new PoisonEvent(
-      'chain',
-      this.#cursor + 1,
-      `the log no longer contains the events up to ${last} any more`,
-    )
+    return new PoisonEvent('chain', this.#cursor + 1, `the log no longer contains the events up to ${last}`)
   }
 
-  /** @throws PoisonEvent for an event that does not follow. */
+  /** Returns the events that result from a record. @throws PoisonEvent for an event that does not follow. */
   async #takeOne(record: LogRecord): Promise<PositionedEvent[]> {
     const { position } = record
     if (this.#start.deadLettered.has(position)) return []
@@ -157,7 +156,7 @@ export class ChainReader {
         await this.#assertGenesis(position, hexOf(genesisHash))
         if (resume !== undefined) await this.#rewind(position, resume)
         this.#network = network
-        // A part of the chain is nothing to publish: another index, which is not as far, may have asked for this epoch.
+        // A part of the chain must not be published: the epoch may have been written for another index, which is behind this one.
         return [
           this.#repeated === undefined ? positioned : { ...positioned, event: { ...event, settled: false } },
         ]
@@ -172,7 +171,7 @@ export class ChainReader {
     }
   }
 
-  /** @throws PoisonEvent where an epoch is of a chain with another block 0. */
+  /** Checks block 0 of an epoch's chain. @throws PoisonEvent if it is another one. */
   async #assertGenesis(position: number, genesis: string): Promise<void> {
     const own = await this.hashAt(0)
     if (own !== undefined && genesis !== '' && own !== genesis)
@@ -216,7 +215,7 @@ export class ChainReader {
     if (this.#repeated !== undefined && (await this.hashAt(block.height)) === hash) {
       this.#repeated = block.height < this.#tip.height ? block.height : undefined
       if (!positioned.event.settled) return []
-      // One that is settled by its work is more than the index had for which the epoch was written, and not more than this one has.
+      // Settled by its work: more than that of the index for which the epoch was written, but not more than that of this index.
       if (this.#repeated !== undefined && hexOf(block.chainwork) > this.#settledWork) return []
       return this.#unrepeat(positioned, true)
     }
@@ -238,20 +237,20 @@ export class ChainReader {
     return [positioned]
   }
 
-  /** The block that the next event has to join. */
+  /** Returns the block that the next event has to follow. */
   async #at(): Promise<BlockId> {
     if (this.#repeated === undefined) return this.#tip
     return { height: this.#repeated, hash: (await this.hashAt(this.#repeated)) ?? '' }
   }
 
   /**
-   * Ends the repetition of blocks: those of the chain that were not repeated are disconnected.
-   * @param settled whether the state after them may be published; then there is an event for it also where none is disconnected.
+   * Ends the repetition of blocks, and disconnects the blocks of the chain that were not repeated.
+   * @param settled whether the state after that may be published; then there is an event for it even if no block is disconnected.
    */
   async #unrepeat(cause: PositionedEvent, settled: boolean): Promise<PositionedEvent[]> {
     const { epoch, sequence, generation } = cause.event
     const to = this.#repeated ?? this.#tip.height
-    this.#mustKeepFinal(cause.position, to)
+    this.#assertKeepsFinal(cause.position, to)
     this.#repeated = undefined
     const gone: PositionedEvent[] = []
     const put = (event: PositionedEvent['event']['event'], isLast: boolean): void => {
@@ -271,8 +270,11 @@ export class ChainReader {
     return gone
   }
 
-  /** @throws PoisonEvent where what replaces a lost log leads to another chain: it may have been repaired for another index. */
-  #mustKeepFinal(position: number, to: number): void {
+  /**
+   * Checks that a log that replaces a lost one leads to the index's final block. @throws PoisonEvent if it does not: it may
+   * have been repaired for another index.
+   */
+  #assertKeepsFinal(position: number, to: number): void {
     const { lost, head } = this.#start
     const finalHeight = head?.finalHeight ?? -1
     if (lost === undefined || to >= Math.min(finalHeight, this.#tip.height)) return
@@ -294,7 +296,7 @@ export class ChainReader {
     this.#tip = { height, hash: height < 0 ? '' : prevHash }
   }
 
-  /** Goes to the newest epoch behind the damage that resumes at a block of this chain. @throws the damage where there is none. */
+  /** Moves to the newest epoch after the damage that resumes at a block of this chain. @throws the damage if there is none. */
   async #resume(damage: PoisonEvent | LogShrank): Promise<void> {
     const { log } = this.#start
     const last = await log.last('chain')
@@ -312,11 +314,12 @@ export class ChainReader {
     throw damage
   }
 
-  /** Returns where an epoch resumes that can end the damage; undefined for every other record, and one that is no event. */
+  /** Returns the block at which a record's epoch resumes, if that can end the damage; undefined for all other records. */
   #resumeIn({ position, value }: LogRecord): { position: number; resume: Resume } | undefined {
     try {
       const { epoch, generation, event } = decodeChainEvent(value)
-      // One that ends lower than what is published was written for another index, or for none: its heads would count for nothing.
+      // An epoch at a lower position than the published head was written for another index, or for none: its heads would not
+      // count.
       const isAbove = epoch > this.#lastId.epoch && positionOf(generation, position) > this.#position
       const resume = isAbove && event.case === 'epochStarted' ? event.value.resume : undefined
       return resume && { position, resume }

@@ -10,7 +10,7 @@ import type { Announcer } from './announce.js'
 import type { ChainReader } from './chain-reader.js'
 import type { LogShrank, PoisonEvent } from './poison.js'
 
-/** A report is repeated at growing intervals: the poller that read the one before may be gone. */
+/** The intervals at which a report is repeated: the poller that has read the previous one may have stopped. */
 const REPEAT_MS = { first: 1_000, most: 30_000 }
 
 interface Parts {
@@ -20,26 +20,26 @@ interface Parts {
   readonly announcer: Announcer
 }
 
-/** Where the index stands beside damage in the log. */
-export interface Standing {
-  /** Undefined before the first. */
+/** The state of the index at damage in the log. */
+export interface IndexState {
+  /** The published head; undefined before the first. */
   readonly head: Head | undefined
-  /** Height of the highest block that the published chain and the log up to the damage have in common. */
+  /** Height of the highest block that the published chain and the log up to the damage share. */
   readonly common: number
-  /** Height above which blocks are needed again, where rows of the index were lost. */
+  /** The height above which blocks are needed again because rows of the index were lost; undefined if none were. */
   readonly neededAbove: number | undefined
   readonly reader: Pick<ChainReader, 'hashAt' | 'read'>
 }
 
-/** Publishes damage in the log for the poller to repair, and follows whether the poller refuses to. */
+/** Publishes damage in the log for the poller to repair, and reads whether the poller refuses to. */
 export class DamageReporter {
   readonly #parts: Parts
   #damage: (PoisonEvent | LogShrank) | undefined
   #repeatAt = 0
   #waitMs = REPEAT_MS.first
-  /** Of the first alert for this damage, in topic `committed`. */
+  /** The position of the first alert for this damage, in topic `committed`. */
   #alertedFrom = Number.MAX_SAFE_INTEGER
-  /** Of the next event of topic `node`. */
+  /** The position of the next event of topic `node`. */
   #next = 0
   #refusal = ''
 
@@ -47,29 +47,29 @@ export class DamageReporter {
     this.#parts = parts
   }
 
-  /** What the materializer stands at; undefined where the log is sound. */
+  /** The damage at which the materializer waits; undefined for none. */
   get damage(): PoisonEvent | LogShrank | undefined {
     return this.#damage
   }
 
-  /** Why the poller does not repair it; empty where it has said nothing. */
+  /** The reason why the poller does not repair the damage; empty for none. */
   get refusal(): string {
     return this.#refusal
   }
 
-  /** Publishes the damage, at once where it is new, else now and then. @returns whether it did. */
-  async report(damage: PoisonEvent | LogShrank, standing: Standing): Promise<boolean> {
+  /** Publishes the damage: at once if it is new, else at growing intervals. @returns whether it did. */
+  async report(damage: PoisonEvent | LogShrank, index: IndexState): Promise<boolean> {
     const { logger, announcer } = this.#parts
     if (this.#damage?.message !== damage.message) await this.#begin(damage)
     const refusal = this.#refusal
     await this.#followRefusals()
     if (refusal === this.#refusal && performance.now() < this.#repeatAt) return false
-    const says =
+    const outlook =
       this.#refusal === ''
         ? 'waiting for the poller to replace it'
         : `the poller refuses to replace it: ${this.#refusal}`
-    logger.error({ code: damage.code }, `log damaged, ${says}: ${damage.message}`)
-    const at = await announcer.alert(damage, await this.#stateOf(standing), this.#refusal)
+    logger.error({ code: damage.code }, `log damaged, ${outlook}: ${damage.message}`)
+    const at = await announcer.alert(damage, await this.#stateOf(index), this.#refusal)
     this.#alertedFrom = Math.min(this.#alertedFrom, at)
     this.#repeatAt = performance.now() + this.#waitMs
     this.#waitMs = Math.min(REPEAT_MS.most, 2 * this.#waitMs)
@@ -77,9 +77,9 @@ export class DamageReporter {
   }
 
   /**
-   * Call when events were read.
-   * @param next the damage that ends them; undefined for none.
-   * @returns whether there was damage, and it is another one now.
+   * Notes that events were read.
+   * @param next the damage after them; undefined for none.
+   * @returns whether the previous damage, if any, is repaired.
    */
   repaired(next: PoisonEvent | LogShrank | undefined): boolean {
     if (this.#damage === undefined || this.#damage.message === next?.message) return false
@@ -88,12 +88,12 @@ export class DamageReporter {
     return true
   }
 
-  /** Call where readers have lost sight of the report. */
+  /** Repeats the report at the next call of `report`. Call it when a head has cleared the report for its readers. */
   reportAgain(): void {
     this.#repeatAt = 0
   }
 
-  /** Call when the damage is passed over. */
+  /** Forgets the damage. Call it when the damage is repaired or skipped. */
   forget(): void {
     this.#damage = undefined
   }
@@ -109,7 +109,7 @@ export class DamageReporter {
 
   async #followRefusals(): Promise<void> {
     const { log } = this.#parts
-    // The topic was made again.
+    // The topic was created again.
     if ((await log.last('node')) + 1 < this.#next) this.#next = 0
     for await (const record of recordsOf(log, 'node', this.#next)) {
       const event = messageIn(NodeEventSchema, record)?.event
@@ -124,7 +124,7 @@ export class DamageReporter {
     common,
     neededAbove,
     reader,
-  }: Standing): Promise<MessageInitShape<typeof IndexStateSchema>> {
+  }: IndexState): Promise<MessageInitShape<typeof IndexStateSchema>> {
     const { good, seen, epoch } = reader.read
     const state = {
       headPosition: BigInt(head?.position ?? -1),

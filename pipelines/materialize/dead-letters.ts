@@ -5,8 +5,8 @@ import { recordsOf } from '../log/records.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 
 /**
- * Lays an event aside, as the operator wants it. Delivery: at least once.
- * @throws LogShrank where it is not there any more.
+ * Sends an event to topic `dead-letters`. Delivery: at least once.
+ * @throws LogShrank if the log no longer contains the event.
  */
 export async function writeDeadLetter(
   log: EventLog,
@@ -28,8 +28,8 @@ export async function writeDeadLetter(
 }
 
 /**
- * Positions of topic `chain` that were laid aside: whoever folds it leaves them out, now and in every replay.
- * @throws PoisonEvent for a record that is no dead letter, unless it was laid aside itself.
+ * Returns the positions of dead-lettered events of topic `chain`. They are skipped, now and in every replay.
+ * @throws PoisonEvent for a record that is not a dead letter, unless it was dead-lettered itself.
  */
 export async function readDeadLetters(log: EventLog): Promise<ReadonlySet<number>> {
   const deadLettered = { chain: new Set<number>(), 'dead-letters': new Set<number>() }

@@ -11,17 +11,17 @@ import type { ConnectedBlock } from './apply/decode.js'
 import { PoisonEvent } from './poison.js'
 
 export interface PositionedEvent extends LogRecord {
-  /** Without a case where it only says that the state after it may be published. */
+  /** The event. One without a case only marks a state that may be published. */
   readonly event: ChainEvent
-  /** Of an event that connects one, where the reader decodes it. */
+  /** The block that the event connects, if the reader decodes blocks. */
   readonly block?: ConnectedBlock
 }
 
 /**
- * The events that each head is made of, up to the last that may be shown. A reorganisation has a head of its own, from the first
- * block that leaves to the first state that may be shown: so it is told as the same one by whoever folds the log, however much
- * of it is read at once, also by one that makes again what another had made and lost.
- * @param isReorganising whether a block has left since the last head.
+ * Groups events by the heads that publish them, up to the last state that may be published. A reorganisation has a separate head,
+ * from the first block that is disconnected to the first state that may be published. Thus every process that applies the log
+ * reports the same reorganisation, regardless of the size of its batches, also one that writes again what another had lost.
+ * @param isReorganising whether a block was disconnected since the last head.
  */
 export function headsOf(events: readonly PositionedEvent[], isReorganising: boolean): PositionedEvent[][] {
   const heads: PositionedEvent[][] = []
@@ -37,7 +37,7 @@ export function headsOf(events: readonly PositionedEvent[], isReorganising: bool
   return heads
 }
 
-/** The chain that an epoch is of. @throws PoisonEvent where it is another than before. */
+/** Returns the network of an epoch. @throws PoisonEvent if it is unknown, or not the one of the epochs before. */
 export function chainOf(position: number, name: string, before: Network | undefined): Network {
   const network = NETWORKS.get(name)
   if (network === undefined) throw new PoisonEvent('chain', position, `unknown chain ${name}`)
@@ -46,7 +46,7 @@ export function chainOf(position: number, name: string, before: Network | undefi
   return network
 }
 
-/** @throws PoisonEvent where the block does not stand on the tip. */
+/** Checks that a block follows the tip. @throws PoisonEvent if it does not. */
 export function assertConnects(position: number, event: BlockConnected, tip: BlockId): void {
   const prevHash = hexOf(event.prevHash)
   if (event.height === tip.height + 1 && (event.height === 0 || prevHash === tip.hash)) return
@@ -57,7 +57,7 @@ export function assertConnects(position: number, event: BlockConnected, tip: Blo
   )
 }
 
-/** @throws PoisonEvent where the block that leaves is not the tip. */
+/** Checks that a disconnected block is the tip. @throws PoisonEvent if it is not. */
 export function assertDisconnects(position: number, event: BlockDisconnected, tip: BlockId): void {
   const hash = hexOf(event.hash)
   if (hash === tip.hash) return

@@ -21,72 +21,72 @@ import { lostHead, repair } from './rebuild/repair.js'
 import { UnspentLister } from './lists/unspent-lister.js'
 import { type Change, hashesOf, WorkingChain } from './working-chain.js'
 
-/** Events folded at once: enough to make inserts large, few enough for memory. */
+/** The maximum size of a batch of events: large enough for large inserts, small enough for memory. */
 const BATCH_EVENTS = 100
 const BATCH_BYTES = 4 << 20
-/** More blocks at once, or to the node's height, and the chain is being filled. */
+/** The number of blocks in one batch, or below the node's tip, above which the chain counts as being backfilled. */
 const FILLING_BLOCKS = 10
 const IDLE_WAIT_MS = 250
-const LOOK_ROUND_MS = 1000
-const LONGEST_BACKOFF_MS = 2000
+const CHECK_MS = 1000
+const MAX_BACKOFF_MS = 2000
 
 export interface MaterializerOptions {
   readonly db: Database
   readonly log: EventLog
   readonly logger: Logger
-  /** Blocks below the tip that stay filtered by hash. */
+  /** The number of blocks up to the tip that are not final: readers filter their rows by hash. */
   readonly finalityDepth: number
-  /** Rows of balances above a ranking from which on a new one is built. */
+  /** The number of changed balances since a ranking from which on a new one is built. */
   readonly rankingTail?: number
-  /** Changes of a script's outputs from which on they are listed anew. */
+  /** The number of changes of a script's outputs since a list from which on a new one is built. */
   readonly listTail?: number
-  /** Sends an invalid event that the poller refuses to replace to topic `dead-letters`, and goes on with the next. */
+  /** If true, sends an invalid event that the poller refuses to replace to topic `dead-letters`, and continues after it. */
   readonly deadLetterPoison?: boolean
   readonly hooks?: MaterializerHooks
   readonly observer?: MaterializerObserver
 }
 
-/** What a materializer reports while it works. */
+/** Receives reports of a running materializer. */
 export interface MaterializerObserver {
-  /** A batch was applied, or there was none: events read, and blocks that came and left. */
+  /** Called after each batch, also an empty one, with the numbers of events, and of blocks connected and disconnected. */
   worked(events: number, blocks: { readonly connected: number; readonly disconnected: number }): void
-  /** A step failed and is tried again. */
+  /** Called when a step failed and will be retried. */
   failed(error: unknown): void
 }
 
-/** For tests that interrupt it at a given point. */
+/** Hooks of tests that interrupt the materializer. */
 export interface MaterializerHooks {
-  /** Called when the rows of a head are written and the head is not. */
+  /** Called when the rows of a head are written, before the head is. */
   readonly beforeHead?: (head: Head) => void | Promise<void>
-  /** Called when a head is written and nobody was told. */
+  /** Called when a head is written, before it is announced. */
   readonly afterHead?: () => void
-  /** Called when a head is announced and the log's own offset is not committed. */
+  /** Called when a head is announced, before its offset is committed to the log. */
   readonly afterAnnouncement?: () => void
-  /** False leaves out what a start writes again: a control, to show that it is needed. */
+  /** If false, a start does not write rows again: a control that shows that this is needed. */
   readonly repairs?: boolean
 }
 
-/** What a head has of the one before. */
+/** The columns of a head that derive from the one before. */
 type Succession = Pick<
   Head,
   'previous' | 'blocksBefore' | 'reorgsBefore' | 'writtenAt' | 'writer' | 'reached'
 >
 
-/** What is folded and not yet shown. */
+/** Changes that are applied and not yet published. */
 interface Pending {
   position: number
   epoch: number
   sequence: bigint
   disconnected: string[]
   connected: string[]
-  /** Whether a block has left since the last head. */
+  /** True if a block was disconnected since the last head. */
   isReorganising: boolean
 }
 
 /**
- * Folds topic `chain` into the tables and makes each settled state visible by one head row.
- * Delivery: exactly once in effect. Its position is in the head; what a crash leaves above it is invisible and is written
- * again, the same.
+ * Applies topic `chain` to the tables, and publishes each settled state with one row of `heads`. Delivery: exactly once in
+ * effect. The head contains its position in the log. Rows that a crash leaves above it are invisible, and are written again
+ * with the same contents.
  */
 export class Materializer {
   readonly #options: MaterializerOptions
@@ -100,45 +100,48 @@ export class Materializer {
   #unwritten: ConnectedBlock[] = []
   readonly #damage: DamageReporter
   #reader: ChainReader | undefined
-  /** Its number among the writers; nothing before the first start. */
+  /** Its writer number; undefined before the first start. */
   #writing: bigint | undefined
-  /** The number under which it takes over from itself; after an error that may have happened or not. */
+  /** The writer number under which it takes over from itself; after an error it is unknown whether it did. */
   #claiming: bigint | undefined
-  /** The largest final height of a head that was shown under its number: readers may take all below it for settled. */
-  #shownFinal = -1
-  #lookedAt = 0
+  /** The largest final height of the heads published under its number: readers may consider everything below it final. */
+  #publishedFinal = -1
+  #checkedAt = 0
 
-  /** Blocks connected and disconnected, heads written and damages of the log repaired since the start. */
+  /** The numbers of blocks connected and disconnected, heads written and damages of the log repaired since the start. */
   readonly counts = { connected: 0, disconnected: 0, heads: 0, healed: 0 }
 
   constructor(options: MaterializerOptions) {
     this.#options = options
-    const beside = {
+    const background = {
       writer: () => this.#number,
       onFailure: (error: unknown) => options.observer?.failed(error),
     }
-    this.#lister = new UnspentLister(options.db, options.logger, { ...beside, tail: options.listTail })
+    this.#lister = new UnspentLister(options.db, options.logger, { ...background, tail: options.listTail })
     this.#writer = new BlockWriter(options.db, undefined, (changes) => {
       this.#lister.count(changes)
     })
     this.#announcer = new Announcer(options.log)
     this.#damage = new DamageReporter({ ...options, announcer: this.#announcer })
-    this.#rankings = new RankingBuilder(options.db, options.logger, { ...beside, tail: options.rankingTail })
+    this.#rankings = new RankingBuilder(options.db, options.logger, {
+      ...background,
+      tail: options.rankingTail,
+    })
   }
 
   get head(): Head | undefined {
     return this.#view?.head
   }
 
-  /** What it stands at in the log until the poller has repaired it; undefined where the log is sound. */
+  /** The damage in the log at which it waits for the poller's repair; undefined for none. */
   get damage(): PoisonEvent | LogShrank | undefined {
     return this.#damage.damage
   }
 
   /**
-   * Runs until the signal aborts. Waits for what is unreachable, and for the repair of a damaged log.
-   * @throws what waiting does not fix: PoisonEvent of topic `dead-letters`, Superseded, MigrationMismatch, and errors of our own,
-   *   refused queries included.
+   * Runs until the signal aborts. Waits for unreachable servers, and for the repair of a damaged log.
+   * @throws errors that waiting does not fix: PoisonEvent of topic `dead-letters`, StartRefused (among them Superseded and
+   * MigrationMismatch), and defects, which include refused queries.
    */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
@@ -146,33 +149,34 @@ export class Materializer {
       try {
         const moved = await this.step()
         failures = 0
-        if (!moved) await this.#lookRound()
+        if (!moved) await this.#check()
         if (!moved) await this.#options.log.wait('chain', this.#next, IDLE_WAIT_MS, signal)
       } catch (error) {
         if (error instanceof PoisonEvent || error instanceof StartRefused || isDefect(error)) throw error
-        // It may be rows that were lost.
+        // Rows may have been lost.
         this.#reader = undefined
         this.#options.observer?.failed(error)
-        const waitMs = Math.min(LONGEST_BACKOFF_MS, 100 * 2 ** failures++)
+        const waitMs = Math.min(MAX_BACKOFF_MS, 100 * 2 ** failures++)
         this.#options.logger.warn({ err: error, waitMs }, 'applying events failed, retrying')
         await sleep(waitMs, undefined, { signal }).catch(() => undefined)
       }
     }
   }
 
-  /** Resolves when nothing is being written beside the fold. */
+  /** Resolves when nothing is being built in the background. */
   async idle(): Promise<void> {
     await Promise.all([this.#rankings.idle(), this.#lister.idle()])
   }
 
-  /** Ends what is written beside the fold, after the step that is under way; a later start goes on with it. */
+  /** Stops the background builds after their current steps; a later start continues them. */
   async close(): Promise<void> {
     await Promise.all([this.#rankings.close(), this.#lister.close()])
   }
 
   /**
-   * Applies the next batch of events, if there are any, and passes the newest heartbeat on. At damage it reports it instead.
-   * @returns whether there were any. After an error the state is read from the tables again.
+   * Applies the next batch of events, if there are any, and publishes the newest heartbeat. Reports damage of the log instead.
+   * After an error the next step reads the state from the tables again.
+   * @returns whether there were events.
    */
   async step(): Promise<boolean> {
     const { connected, disconnected } = this.counts
@@ -198,7 +202,7 @@ export class Materializer {
     }
   }
 
-  /** Reports damage in the log, for the poller to repair it. @returns whether to go on at once. */
+  /** Reports damage in the log, for the poller to repair it. @returns whether to continue at once. */
   async #standAt(damage: PoisonEvent | LogShrank): Promise<boolean> {
     const { head } = this
     const shrank = damage instanceof LogShrank ? damage : undefined
@@ -219,22 +223,22 @@ export class Materializer {
     return true
   }
 
-  /** Tells the explorers that it stands still, and why. */
+  /** Reports to the explorers that the materializer has stopped, and why. */
   async alert(why: Error): Promise<void> {
     await this.#announcer.alert(why)
   }
 
-  /** Where something new may be in topic `chain`. */
+  /** The position of topic `chain` at which the next event is expected. */
   get #next(): number {
     return this.#reader?.next ?? 0
   }
 
   async #start(): Promise<ChainReader> {
     const { db, log, logger } = this.#options
-    // Not again: one that was dropped after another took its place must not come back.
+    // Only at the first start: a database that was dropped after another replaced it must not be created again.
     if (this.#writing === undefined) await migrate(db)
     await db.pinEngineRun()
-    // Once in its life: one that was superseded must not take over again by itself.
+    // Only at the first start: a superseded materializer must not take over again by itself.
     if (this.#writing === undefined)
       this.#writing = await claimWriting(db, (await latestHead(db))?.position ?? -1)
     else {
@@ -242,7 +246,7 @@ export class Materializer {
       await assertNewestWriter(db, this.#writing)
     }
     const head = await latestHead(db)
-    this.#shownFinal = Math.max(this.#shownFinal, head?.finalHeight ?? -1)
+    this.#publishedFinal = Math.max(this.#publishedFinal, head?.finalHeight ?? -1)
     this.#view = head === undefined ? undefined : await loadChainView(db, head)
     this.#reset()
     this.#writer.forget()
@@ -253,7 +257,7 @@ export class Materializer {
       const repairs = lost === undefined && this.#options.hooks?.repairs !== false
       if (repairs) await repair(rewriting, head, logger)
       await this.#announcer.head(this.#view)
-      // What stood before that in topic `committed` counts no more.
+      // A head in topic `committed` clears the reports before it.
       this.#damage.reportAgain()
     }
     logger.info(
@@ -263,22 +267,22 @@ export class Materializer {
     return this.#readerAt(lost, deadLettered)
   }
 
-  /** A reader behind the head. */
+  /** Returns a reader of the events after the head. */
   #readerAt(lost: LogShrank | undefined, deadLettered: ReadonlySet<number> = new Set()): ChainReader {
     const { db, log } = this.#options
     const hashAt = hashesOf(db, () => this.#working)
     return new ChainReader({ log, deadLettered, lost, head: this.head, decodes: true, hashAt })
   }
 
-  /** Looks now and then whether another has taken over, or rows were lost: nothing else tells one that has nothing to write. */
-  async #lookRound(): Promise<void> {
-    if (performance.now() - this.#lookedAt < LOOK_ROUND_MS) return
+  /** Checks every second whether another materializer has taken over, or rows were lost: without writes nothing else shows it. */
+  async #check(): Promise<void> {
+    if (performance.now() - this.#checkedAt < CHECK_MS) return
     await assertNewestWriter(this.#options.db, this.#number)
     await this.#options.db.assertNoLostWrites()
-    // A log that was replaced by a shorter one brings no event that tells so.
+    // No event shows that the log was replaced by a shorter one.
     if (this.#reader?.isBeyond(await this.#options.log.last('chain')) === true) this.#reader = undefined
-    await this.#announcer.lookRound()
-    this.#lookedAt = performance.now()
+    await this.#announcer.check()
+    this.#checkedAt = performance.now()
   }
 
   get #number(): bigint {
@@ -292,12 +296,12 @@ export class Materializer {
     this.#unwritten = []
   }
 
-  /** Applies events and publishes each state that may be published, with a head of its own for each reorganisation. */
+  /** Applies events, and publishes each state that may be published, with a separate head for each reorganisation. */
   async #applyBatch(events: readonly PositionedEvent[]): Promise<void> {
     const heads = headsOf(events, this.#pending.isReorganising)
     for (const head of heads) {
       await this.#apply(head)
-      await this.#show()
+      await this.#publish()
     }
     await this.#apply(events.slice(heads.reduce((sum, head) => sum + head.length, 0)))
   }
@@ -323,7 +327,7 @@ export class Materializer {
   #disconnect({ hash, prevHash }: Change): void {
     this.counts.disconnected++
     this.#pending.isReorganising = true
-    // Connected and disconnected within a batch: it leaves no row.
+    // A block that was connected within the same batch has no rows.
     if (this.#unwritten.pop() !== undefined) return
     if (this.#pending.connected.pop() === undefined) this.#pending.disconnected.push(hash)
     this.#writer.disconnected(this.#working.written.height)
@@ -342,48 +346,43 @@ export class Materializer {
   }
 
   /**
-   * Readers do not filter by hash at and below the final height of their head. Before rows of another branch are written there,
-   * a head shows the same state with a lower final height, and then the number of the writer changes: whoever has read under
-   * the last one finds that out when it is done, and reads again under the new head.
+   * Lowers the final height before rows of another branch are written at or below it, where readers do not filter by hash:
+   * publishes a head of the same state with a lower final height, and then changes the writer number. Readers that have read
+   * under the previous number notice that afterwards, and read again under the new head.
    */
   async #lowerFinality(fork: number): Promise<void> {
     const { head } = this
-    if (head === undefined || fork >= this.#shownFinal) return
+    if (head === undefined || fork >= this.#publishedFinal) return
     const { db, logger } = this.#options
-    logger.warn({ from: this.#shownFinal, to: fork }, 'reorganisation below the final height')
-    // The steps of a ranking, and lists, trust the old final height.
+    logger.warn({ from: this.#publishedFinal, to: fork }, 'reorganisation below the final height')
+    // The steps of a ranking, and lists, rely on the old final height.
     await Promise.all([this.#rankings.abandonAbove(fork), this.#lister.pause()])
-    const lowered = fork < head.finalHeight ? this.#again(head, { finalHeight: fork }) : head
+    const lowered = fork < head.finalHeight ? this.#revised(head, { finalHeight: fork }) : head
     if (lowered !== head) await writeHead(db, lowered)
     this.#claiming = numberAfter(this.#number)
     await claimAgain(db, { last: this.#number, next: this.#claiming }, lowered.position)
     this.#writing = this.#claiming
-    this.#shownFinal = lowered.finalHeight
+    this.#publishedFinal = lowered.finalHeight
     this.#view = await loadChainView(db, lowered)
     await this.#announcer.head(this.#view)
   }
 
-  /** Writes into the head, once in the index's life, that it is as high as the node: readers then believe that there is no more. */
+  /** Notes in the head, once per index, that the index has reached the node: from then on readers trust empty results. */
   async #noteReached(): Promise<void> {
     const { head } = this
     const { nodeHeight } = this.#announcer
     if (head === undefined || head.reached || nodeHeight === undefined || head.tipHeight < nodeHeight) return
     const { db, logger } = this.#options
-    const again = this.#again(head, { reached: true })
-    await writeHead(db, again)
-    this.#view = await loadChainView(db, again)
+    const revised = this.#revised(head, { reached: true })
+    await writeHead(db, revised)
+    this.#view = await loadChainView(db, revised)
     await this.#announcer.head(this.#view)
     logger.info({ height: head.tipHeight }, 'index level with the node')
   }
 
-  /** A head of the same state, but for this, that takes the place of one. */
-  #again(head: Head, change: Partial<Pick<Head, 'finalHeight' | 'reached'>>): Head {
-    return {
-      ...head,
-      ...{ disconnected: [], connected: [] },
-      ...this.#after(head),
-      ...change,
-    }
+  /** Returns a head of the same state with a change, which replaces the head. */
+  #revised(head: Head, change: Partial<Pick<Head, 'finalHeight' | 'reached'>>): Head {
+    return { ...head, disconnected: [], connected: [], ...this.#after(head), ...change }
   }
 
   #after(head: Head | undefined): Succession {
@@ -407,14 +406,14 @@ export class Materializer {
     this.#writer.balanceRows = 0
   }
 
-  /** Makes the folded state visible. */
-  async #show(): Promise<void> {
+  /** Publishes the applied state. */
+  async #publish(): Promise<void> {
     const { db, log, logger, finalityDepth, hooks } = this.#options
     const head = this.#nextHead(finalityDepth)
     if (head === undefined) return
     await hooks?.beforeHead?.(head)
-    // Before it is written: after an error it may be there all the same.
-    this.#shownFinal = Math.max(this.#shownFinal, head.finalHeight)
+    // Noted before the write, which may succeed even if it returns an error.
+    this.#publishedFinal = Math.max(this.#publishedFinal, head.finalHeight)
     await writeHead(db, head)
     hooks?.afterHead?.()
     this.#view = await nextChainView(db, this.#view, [head])
@@ -431,7 +430,7 @@ export class Materializer {
     const { position, epoch, sequence, disconnected, connected } = this.#pending
     const { network, written } = this.#working
     if (network === undefined) return undefined
-    // A block that left and came back is where it was.
+    // Blocks that were disconnected and connected again have not changed.
     while (disconnected.length > 0 && disconnected.at(-1) === connected[0]) {
       disconnected.pop()
       connected.shift()

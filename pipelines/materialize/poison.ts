@@ -1,7 +1,7 @@
 import { coded } from '../errors.js'
 import { PARTITION, type Topic } from '../log/port.js'
 
-/** An event that is wrong at its right position: nothing after it may be folded. */
+/** Thrown for an invalid event of the log: no event after it may be applied. */
 export class PoisonEvent extends coded('HW_POISON_EVENT') {
   constructor(
     readonly topic: Extract<Topic, 'chain' | 'dead-letters'>,
@@ -12,11 +12,11 @@ export class PoisonEvent extends coded('HW_POISON_EVENT') {
   }
 }
 
-/** The log does not hold what was indexed: it is not the log that was indexed, or it lost its end or its beginning. */
+/** Thrown if the log lacks events that were indexed: it is another log, or it has lost its end or its beginning. */
 export class LogShrank extends coded('HW_LOG_SHRANK') {
   constructor(
     message: string,
-    /** Height of the highest block below those that the log lacks and the index needs; undefined where that is its tip. */
+    /** Height of the highest block below those that the index needs and the log lacks; undefined if that is the index's tip. */
     readonly below?: number,
   ) {
     super(message)

@@ -7,7 +7,7 @@ import { type Network, networkNamed } from '../chain/networks.js'
 import { NO_SUMS, type Sums } from './apply/sums.js'
 import { chainOf, assertConnects, assertDisconnects, type PositionedEvent } from './events.js'
 
-/** What an event does to the chain: a block comes onto its tip, or its tip leaves. */
+/** The change of the chain by an event: a block becomes its tip, or its tip is disconnected. */
 export interface Change {
   readonly kind: 'connected' | 'disconnected'
   readonly hash: string
@@ -15,19 +15,19 @@ export interface Change {
 }
 
 /**
- * The chain that events are being applied to: what the last head shows, and what was applied since. A block is written when its
- * rows are, or are on their way; they are visible to nobody until a head names the block.
+ * The chain that events are applied to: the state of the last head, and the events applied since. A block counts as written
+ * when its rows are written, or being inserted; they are invisible until a head contains the block.
  */
 export class WorkingChain {
-  /** Undefined before the first epoch. */
+  /** The network; undefined before the first epoch. */
   network: Network | undefined
-  /** After the last event that was applied. */
+  /** The tip after the last applied event; the last block that is written is `#written`. */
   #tip: BlockId
   #written: BlockId
   #finalHeight: number
   readonly #tail: Map<number, string>
   readonly #stale: Set<string>
-  /** Of the last block that is written; undefined where they must be read. */
+  /** The sums after the last block that is written; undefined if they must be read. */
   #sums: Sums | undefined
 
   constructor(view?: ChainView) {
@@ -40,12 +40,12 @@ export class WorkingChain {
     this.#stale = new Set(view?.stale ?? [])
   }
 
-  /** The last block that is written. */
+  /** The highest block that is written. */
   get written(): BlockId {
     return this.#written
   }
 
-  /** Applies an event. @returns what it does to the chain. @throws PoisonEvent where it does not follow the one before. */
+  /** Applies an event. @returns the change of the chain, if any. @throws PoisonEvent if it does not follow the event before. */
   apply({ position, event: { event } }: PositionedEvent): Change | undefined {
     if (event.case === 'epochStarted') this.network = chainOf(position, event.value.chain, this.network)
     if (event.case !== 'blockConnected' && event.case !== 'blockDisconnected') return undefined
@@ -61,7 +61,7 @@ export class WorkingChain {
     return { kind: 'disconnected', hash, prevHash }
   }
 
-  /** Notes that these blocks are written. @param sums after each of them. */
+  /** Notes that blocks are written. @param sums the sums after each of them. */
   write(blocks: readonly { readonly hash: string }[], sums: readonly Sums[]): void {
     if (sums.length !== blocks.length) throw new Error('a block was not applied')
     for (const { hash } of blocks) {
@@ -72,7 +72,7 @@ export class WorkingChain {
     this.#sums = sums.at(-1)
   }
 
-  /** Notes that the last block that was written leaves the chain. */
+  /** Notes that the highest block that is written leaves the chain. */
   leave(prevHash: string): void {
     const { height, hash } = this.#written
     this.#tail.delete(height)
@@ -82,19 +82,23 @@ export class WorkingChain {
     this.#sums = undefined
   }
 
-  /** From here on the blocks up to this height are known by their heights, less those that left. */
+  /** Raises the final height: up to it rows are selected by height, without the hashes of stale blocks. */
   settle(finalHeight: number): void {
     for (let height = this.#finalHeight + 1; height <= finalHeight; height++) this.#tail.delete(height)
     this.#finalHeight = Math.max(this.#finalHeight, finalHeight)
   }
 
-  /** Which written rows are of this chain, up to a height of it. */
+  /** Returns an SQL condition for the rows of this chain up to a height. */
   filter(upTo: number, hashColumn = 'block_hash'): string {
     const tail = [...this.#tail].filter(([height]) => height <= upTo).map(([, hash]) => hash)
     return chainFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale, 'height', hashColumn)
   }
 
-  /** Returns what blocks stand on that come onto a block of this chain. @param writer of these blocks. */
+  /**
+   * Returns the state that blocks build on.
+   * @param writer the writer number of these blocks.
+   * @param parent the block below them.
+   */
   async parentState(db: Database, writer: bigint, parent = this.#written): Promise<ParentState> {
     const { network } = this
     if (network === undefined) throw new Error('a block before any epoch')
@@ -103,16 +107,16 @@ export class WorkingChain {
   }
 }
 
-/** Blocks whose hashes are read at once. */
+/** The number of block hashes read at once. */
 const HASHES_AT_ONCE = 1000
 
-/** Returns a reader of hashes by height from the tables, for as long as a chain grows above the heights that are asked for. */
+/** Returns a reader of block hashes by height, from the tables, for heights below which the chain does not change meanwhile. */
 export function hashesOf(
   db: Database,
   working: () => WorkingChain,
 ): (height: number, most: number) => Promise<string | undefined> {
   let known = new Map<number, string>()
-  /** The tip of the chain that they are of. */
+  /** The tip of the chain to which the known hashes belong. */
   let knownTip = ''
   return async (height, most) => {
     const chain = working()
@@ -127,7 +131,7 @@ export function hashesOf(
   }
 }
 
-/** Returns the cumulative columns of a block's row, zeroes before the first block. */
+/** Returns the cumulative columns of a block's row, zeros before the first block. */
 async function sumsOf(db: Database, { height, hash }: BlockId): Promise<Sums> {
   if (height < 0) return NO_SUMS
   const columns = Object.keys(NO_SUMS).join(', ')
