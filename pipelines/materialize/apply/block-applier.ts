@@ -5,7 +5,7 @@ import type { ChangedBlock, ScriptChanges } from './script-changes.js'
 import type { Sums } from './sums.js'
 import { addTouch, columnsOf, type Totals } from './totals.js'
 
-/** Rows of some consecutive blocks, by table: what they are depends on the chain below them. */
+/** Rows of consecutive blocks, by table, that depend on the chain below them. */
 export class CumulativeRows {
   readonly blocks = new EncodedRows(BLOCKS)
   readonly scriptTxs = new EncodedRows(SCRIPT_TXS)
@@ -14,14 +14,14 @@ export class CumulativeRows {
   readonly opReturns = new EncodedRows(OP_RETURNS)
 }
 
-/** What does not change about a script. */
+/** The constant properties of a script. */
 export interface KnownScript {
   readonly hash: string
   readonly address: string | undefined
   readonly isDilithium: boolean
 }
 
-/** By how much a block changes the sums of the chain. */
+/** The changes of the chain's sums by a block. */
 interface Changes {
   activeAddresses: number
   newAddresses: number
@@ -30,27 +30,27 @@ interface Changes {
   funded: number
   dilithiumAddresses: number
   dilithiumFunded: number
-  /** Balances before the block of the scripts that it touches, by their places. */
+  /** Balances, before the block, of the scripts that it touches, by the indexes of the scripts. */
   readonly before: Map<number, bigint>
 }
 
 /**
- * Folds blocks into rows, one after the other. A pure function of the blocks, the totals of their scripts and the sums before
- * them: the same blocks on the same chain always give the same rows.
+ * Derives the rows of consecutive blocks. A pure function of the blocks, the totals of their scripts and the sums before them:
+ * the same blocks on the same chain always result in the same rows.
  */
 export class BlockApplier {
   #sums: Sums
-  /** Of the transactions and touches of the moves, which come next. */
+  /** The indexes of the next transaction and the next touch of the script changes. */
   #tx = 0
   #touch = 0
 
   constructor(
-    /** Where the rows go. */
+    /** The rows to which those of the blocks are added. */
     private readonly rows: CumulativeRows,
     private readonly scriptChanges: ScriptChanges,
-    /** Of the moves. */
+    /** The scripts of the script changes. */
     private readonly scripts: readonly KnownScript[],
-    /** Of the same scripts, up to the blocks before; changed as the fold goes. */
+    /** The totals of the same scripts before the next block; updated by `apply`. */
     private readonly totals: readonly Totals[],
     sumsBefore: Sums,
   ) {
@@ -61,7 +61,7 @@ export class BlockApplier {
     return this.#sums
   }
 
-  /** Folds the next block of the moves. */
+  /** Applies the next block of the script changes. */
   apply(block: ChangedBlock): void {
     const changes: Changes = {
       ...{ activeAddresses: 0, newAddresses: 0, supply: 0n, unspent: 0, funded: 0 },
@@ -81,7 +81,7 @@ export class BlockApplier {
     })
   }
 
-  /** The rows of the scripts that a transaction touches, and their part in the sums. */
+  /** Adds the rows of the scripts that a transaction touches, and their part of the sums. */
   #applyTx(block: ChangedBlock, index: number, changes: Changes): void {
     const { scriptChanges, scripts, totals: all } = this
     const { height, hash, time } = block.row
@@ -142,7 +142,11 @@ export class BlockApplier {
     }
   }
 
-  /** @param first of the block's transactions. @param before how many there are below the block. */
+  /**
+   * Adds the rows of OP_RETURN outputs.
+   * @param first the block's first transaction.
+   * @param before the number of outputs below it.
+   */
   #opReturnRows({ row, opReturns }: ChangedBlock, first: number, before: bigint): void {
     let ordinal = before
     for (const { txIndex, vout, data } of opReturns) {
@@ -160,10 +164,10 @@ export class BlockApplier {
   }
 }
 
-/** One list for all scripts that were touched on one day only: they are nearly all there are. */
+/** Shared lists of one day, for scripts that were touched on one day only, which nearly all scripts are. */
 const SINGLE_DAYS = new Map<number, readonly number[]>()
 
-/** The days that still count after a block has touched a script: those that a later block can have. */
+/** Returns a script's days after a block has touched it, without the days that no later block can have. */
 function openDaysAfter(before: readonly number[], { row, medianTime }: ChangedBlock): readonly number[] {
   const day = dayOf(row.time)
   const earliest = dayOf(medianTime)

@@ -14,35 +14,35 @@ import { ScriptHashes } from './script-book.js'
 import type { Sums } from './sums.js'
 import { noTotals, type Totals, TOTALS_TUPLE, toTotals } from './totals.js'
 
-/** Totals of this many scripts are kept at hand: some 30 MB. */
+/** The number of scripts whose totals are cached: some 30 MB. */
 const CACHED_SCRIPTS = 80_000
-/** Scripts that are met again without being spelled again: some 20 MB. */
+/** The number of scripts whose addresses are cached: some 20 MB. */
 const KNOWN_SCRIPTS = 50_000
-/** Blocks folded in one turn. */
+/** The number of blocks applied without yielding to other tasks. */
 const BLOCKS_AT_ONCE = 20
 
-/** From this many transactions on a script is looked up alone, from its end, instead of together with others. */
+/** The number of transactions from which on a script's totals are read by a separate query, from the end of its history. */
 const LONG_HISTORY = 1_000
-/** Scripts that are looked up alone at once. */
+/** The number of such queries at once. */
 const ALONE_AT_ONCE = 8
 
-/** What blocks stand on: a filter for rows of the chain below them, and the sums of the block below. */
+/** The state that blocks build on: a filter for rows of the chain below them, and the sums after the block below. */
 export interface ParentState {
   readonly network: Network
   readonly filter: string
   readonly sums: Sums
-  /** Of whoever writes: nothing is written once another has taken over. */
+  /** The writer number: nothing is written once another writer has taken over. */
   readonly writer: bigint
 }
 
 /**
- * Writes the rows of blocks. Delivery: at least once, and idempotent, since a row is a pure function of its block's hash;
- * nothing of it is visible until a head names the block.
+ * Writes the rows of blocks. Delivery: at least once, and idempotent, since a row is a pure function of its block's hash. Rows
+ * are invisible until a head contains their block.
  */
 export class BlockWriter {
-  /** By script hash: the totals that were used last. The tables have all of them. */
+  /** The totals used last, by script hash. The tables contain them, too. */
   readonly #cache: LRUCache<string, Totals>
-  /** By their hashes: the scripts that were met last. */
+  /** The scripts used last, by their hashes. */
   readonly #scripts = new LRUCache<string, KnownScript, { script: () => Buffer; network: Network }>({
     max: KNOWN_SCRIPTS,
     memoMethod: (hash, _stale, { context: { script, network } }) => {
@@ -52,31 +52,31 @@ export class BlockWriter {
     },
   })
   readonly #hashes = new ScriptHashes()
-  /** Totals of blocks from this height on are of blocks that have left the chain. */
+  /** The height from which on cached totals are of blocks that have left the chain. */
   #leftFrom = Number.POSITIVE_INFINITY
-  /** Rows of balances folded since the start. */
+  /** The number of rows of balances added since it was last reset. */
   balanceRows = 0
 
   constructor(
     private readonly db: Database,
     cachedScripts = CACHED_SCRIPTS,
-    /** Called with how many outputs were created and spent, by script hash. */
+    /** Called with the numbers of outputs created and spent, by script hash. */
     private readonly onChanges?: (changes: ReadonlyMap<string, number>) => void,
   ) {
     this.#cache = new LRUCache({ max: cachedScripts })
   }
 
-  /** Must be called whenever a write failed. */
+  /** Clears the cache. Must be called after every failed write. */
   forget(): void {
     this.#cache.clear()
   }
 
-  /** Must be called whenever a block leaves the chain, once the blocks below it are written. @param height of the block. */
+  /** Notes that the block at a height has left the chain. Call it after the blocks below it are written. */
   disconnected(height: number): void {
     this.#leftFrom = Math.min(this.#leftFrom, height)
   }
 
-  /** Drops the totals of scripts that blocks have touched which are no longer of the chain: once for all that have left. */
+  /** Drops cached totals of scripts that were touched by blocks that have left the chain, once for all such blocks. */
   #dropLeft(): void {
     if (this.#leftFrom === Number.POSITIVE_INFINITY) return
     for (const [hash, { height }] of [...this.#cache.entries()])
@@ -86,7 +86,7 @@ export class BlockWriter {
 
   /**
    * Writes the rows of consecutive blocks.
-   * @param cached false for blocks below the tip, whose totals are not those of the cache.
+   * @param cached false for blocks below the tip, whose totals are not in the cache.
    * @returns the sums after each block.
    */
   async write(blocks: readonly ConnectedBlock[], parent: ParentState, cached: boolean): Promise<Sums[]> {
@@ -99,10 +99,10 @@ export class BlockWriter {
   }
 
   /**
-   * Adds what is folded of consecutive blocks to the rows that `insert` will be given. With the cache, blocks can be folded
-   * before those below them are inserted, as long as the cache has room for all scripts that the tables do not show yet, and
-   * `forget` and `disconnected` wait.
-   * @returns the sums after each block, and how many scripts they touch.
+   * Adds the rows of consecutive blocks to those that will be passed to `insert`. With the cache, blocks can be applied before
+   * those below them are inserted, as long as the cache has room for all scripts that are not in the tables yet, and `forget`
+   * and `disconnected` are not called.
+   * @returns the sums after each block, and the number of scripts that they touch.
    */
   async apply(
     rows: CumulativeRows,
@@ -126,7 +126,7 @@ export class BlockWriter {
     for (const block of scriptChanges.blocks) {
       applier.apply(block)
       sums.push(applier.sums)
-      // What is on its way to the server meanwhile goes on.
+      // Lets running inserts proceed.
       if (sums.length % BLOCKS_AT_ONCE === 0) await setImmediate()
     }
     for (const [scriptIndex, hash] of hashes.entries()) {
@@ -137,14 +137,14 @@ export class BlockWriter {
     return { sums, scripts: hashes.length }
   }
 
-  /** `blocks` first and alone: a block that left any row is then known by its hash, and can be told from the chain's. */
+  /** Inserts rows, `blocks` before all others: thus every block with rows is listed there, and can be recognised as stale. */
   async insert({ blocks, ...applied }: CumulativeRows, own: OwnRows, writer: bigint): Promise<void> {
     await this.db.insert(blocks, whileNewest(writer))
     const others: readonly EncodedRows[] = [...Object.values(applied), ...Object.values(own.tables)]
     await Promise.all(others.map((rows) => this.db.insert(rows)))
   }
 
-  /** The totals of scripts before the blocks, and which of them have never been written. */
+  /** Returns the totals of scripts before the blocks, and the scripts that have never been written. */
   async #totals(
     hashes: readonly string[],
     filter: string,
@@ -160,19 +160,24 @@ export class BlockWriter {
     }
     const written = await this.#written(missing)
     const unknown = new Set(missing.filter((hash) => !written.has(hash)))
-    // What is written again may be so because something is wrong: nothing but the histories themselves is believed.
+    // Rows that are written again may repair an error: rely on the histories alone.
     const known = cached ? [...written] : missing
     for (const [hash, each] of await this.#load(known, filter, cached)) found.set(hash, each)
     return { found, unknown }
   }
 
-  /** Most scripts of a backfill are new: a point read tells so, without searching the histories for what is not there. */
+  /**
+   * Returns the scripts that were written before. Most scripts of a backfill are new: this point read saves searching
+   * histories.
+   */
   async #written(hashes: readonly string[]): Promise<Set<string>> {
     const sql = `SELECT lower(hex(script_hash)) AS hash FROM scripts WHERE script_hash IN ${KEYS}`
     return new Set((await queryByKeys<{ hash: string }>(this.db, sql, hashes)).map((row) => row.hash))
   }
 
-  /** The totals after each script's last row. A branch numbers a script's rows without a gap, so most histories end below a bound. */
+  /**
+   * Reads the totals of scripts from their last rows. Rows of a script are numbered without gaps, so most histories are short.
+   */
   async #load(hashes: readonly string[], filter: string, cached: boolean): Promise<Map<string, Totals>> {
     const lastWhere = (condition: string): string =>
       `SELECT lower(hex(script_hash)) AS hash, argMax(${TOTALS_TUPLE}, script_txs.ordinal) AS last
@@ -185,7 +190,7 @@ export class BlockWriter {
     for (let at = 0; at < long.length; at += ALONE_AT_ONCE) {
       const alone = long.slice(at, at + ALONE_AT_ONCE).map((each) => {
         const script = `script_hash = unhex('${each}')`
-        // Read from its end, until one row is of the chain.
+        // Reads from the end, up to the first row that is of the chain.
         const end = `SELECT ordinal FROM script_txs WHERE ${script} AND ${filter} ORDER BY ordinal DESC LIMIT 1`
         return this.db.query<TotalsRow>(lastWhere(`${script} AND script_txs.ordinal = (${end})`))
       })

@@ -8,16 +8,16 @@ import type { BlockConnected, ChainEvent } from '../../../proto/gen/headwater/ev
 import { decodeChainEvent } from '../../events/chain-event.js'
 import { PoisonEvent } from '../poison.js'
 
-/** A block as an event brought it. */
+/** The block of an event. */
 export interface ConnectedBlock extends Block {
   readonly height: number
   readonly medianTime: number
   readonly chainwork: string
-  /** What each input spends, coinbase left out, in the order of the block. */
+  /** The outputs that the inputs spend, without the coinbase, in the order of the block. */
   readonly prevouts: readonly Prevout[]
 }
 
-/** @throws PoisonEvent where the record is no event. */
+/** Decodes a record of topic `chain`. @throws PoisonEvent if it is not an event. */
 export function decodeEvent({ position, value }: LogRecord): ChainEvent {
   try {
     return decodeChainEvent(value)
@@ -26,7 +26,7 @@ export function decodeEvent({ position, value }: LogRecord): ChainEvent {
   }
 }
 
-/** @throws PoisonEvent where the bytes are not the block that the event names, or its inputs and prevouts do not match. */
+/** Decodes a block. @throws PoisonEvent if it is not the one that the event names, or if its inputs and prevouts do not match. */
 export function decodeBlock(position: number, event: BlockConnected, network: Network): ConnectedBlock {
   const block = parse(position, event, network)
   const hash = hexOf(event.hash)

@@ -15,14 +15,14 @@ import { EncodedRows } from '../../tables/rowbinary.js'
 import type { ConnectedBlock } from './decode.js'
 import type { PreparedBlock, PreparedTx } from './script-book.js'
 
-/** Rows as they travel between threads: for each table their number and their bytes. */
+/** Rows as they are sent between threads: the number and the bytes of those of each table. */
 export type MadeRows = readonly {
   readonly name: string
   readonly length: number
   readonly bytes: Uint8Array
 }[]
 
-/** Rows of some blocks, by table: what a block makes by itself, whatever is below it. */
+/** Rows of blocks, by table, that do not depend on the chain below them. */
 export class OwnRows {
   readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
   readonly blockTxs = new EncodedRows(BLOCK_TXS)
@@ -34,7 +34,7 @@ export class OwnRows {
   readonly scriptSpends = new EncodedRows(SCRIPT_SPENDS)
   readonly #changes = new Map<string, number>()
 
-  /** How many outputs were created and spent, by script hash; not of what another thread has made. */
+  /** The numbers of outputs created and spent, by script hash, without those of rows made on another thread. */
   get changes(): ReadonlyMap<string, number> {
     return this.#changes
   }
@@ -47,7 +47,7 @@ export class OwnRows {
     return Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
   }
 
-  /** Adds what another thread has made. */
+  /** Adds rows made on another thread. */
   take(made: MadeRows): void {
     const { tables } = this
     for (const { name, length, bytes } of made) tables[name]?.take(length, bytes)

@@ -6,26 +6,26 @@ import { isUnspendable, scriptHash } from '../../chain/script.js'
 import { type SerializedTx, type TxOutput, weightOf } from '../../chain/transaction.js'
 import type { ConnectedBlock } from './decode.js'
 
-/** Scripts that are met again without being hashed again: some 20 MB. */
+/** The number of cached script hashes: some 20 MB. */
 const KEPT_HASHES = 100_000
 
-/** Hashes of the scripts that were met last, by their bytes as latin1. */
+/** A cache of script hashes, by the bytes of the scripts as latin1. */
 export class ScriptHashes extends LRUCache<string, string> {
   constructor() {
     super({ max: KEPT_HASHES })
   }
 }
 
-/** A script in the blocks at hand, with its place among them. */
+/** A script of a batch, with its index. */
 export interface NumberedScript {
   readonly number: number
   readonly hash: string
   readonly script: Buffer
 }
 
-/** Knows each script of a batch once, however often it occurs. */
+/** The distinct scripts of a batch. */
 export class ScriptBook {
-  /** In the order in which they were first met. */
+  /** The scripts in the order of their first occurrence. */
   readonly scripts: NumberedScript[] = []
   readonly #byKey = new Map<string, NumberedScript>()
 
@@ -49,13 +49,13 @@ export class ScriptBook {
 export interface PreparedTx {
   readonly tx: SerializedTx
   readonly weight: number
-  /** What its inputs spend; none for the coinbase. */
+  /** The outputs that its inputs spend; none for the coinbase. */
   readonly prevouts: readonly Prevout[]
-  /** Which inputs show a Dilithium signature. */
+  /** For each input, whether it has a Dilithium signature. */
   readonly dilithiumInputs: readonly boolean[]
-  /** Of the prevouts. */
+  /** The scripts of the prevouts. */
   readonly spent: readonly NumberedScript[]
-  /** Of the outputs; undefined for one that nothing can spend, and for those of block 0, which nothing can either. */
+  /** The scripts of the outputs; undefined for unspendable ones, among them all outputs of block 0. */
   readonly paid: readonly (NumberedScript | undefined)[]
 }
 
@@ -65,7 +65,7 @@ export interface PreparedBlock {
   readonly txs: readonly PreparedTx[]
 }
 
-/** Splits a block's prevouts by transaction and notes every script that its totals are needed of. */
+/** Splits a block's prevouts by transaction, and adds all scripts whose totals are needed to the book. */
 export function prepareBlock(block: ConnectedBlock, book: ScriptBook, network: Network): PreparedBlock {
   let at = 0
   const txs = block.txs.map((tx) => {

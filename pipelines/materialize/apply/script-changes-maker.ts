@@ -4,27 +4,27 @@ import { PoisonEvent } from '../poison.js'
 import type { MadeRows } from './own-rows.js'
 import type { ScriptChanges } from './script-changes.js'
 
-/** An event that connects a block, as the log has it. */
+/** The record of an event that connects a block. */
 export interface BlockEvent {
   readonly position: number
   readonly value: Uint8Array
 }
 
-/** What the thread is given. */
+/** A job of the thread. */
 export interface BlockEvents {
   readonly network: Network
   readonly events: readonly BlockEvent[]
 }
 
-/** What blocks make by themselves. */
+/** The results of blocks that do not depend on the chain below them. */
 export interface Made {
   readonly rows: MadeRows
   readonly scriptChanges: ScriptChanges
 }
 
 /**
- * Has what blocks make by themselves made on another thread, while this one applies what depends on the chain below them: each is
- * about half of the work of a backfill.
+ * Derives on another thread the results of blocks that do not depend on the chain below them, while this thread applies what
+ * does: each is about half of the work of a backfill.
  */
 export class ScriptChangesMaker {
   readonly #thread = new WorkerThread<BlockEvents, Made>(
@@ -34,15 +34,15 @@ export class ScriptChangesMaker {
     },
   )
 
-  /** @throws PoisonEvent where an event does not hold its block, Error where the thread ends or has ended. */
+  /** Derives the results of blocks. @throws PoisonEvent for an event without its block; Error if the thread ends or has ended. */
   make(events: readonly BlockEvent[], network: Network): Promise<Made> {
-    // Copies: the log may have read the events into one buffer.
+    // Copied before the transfer: several events may share one buffer.
     const copies = events.map(({ position, value }) => ({ position, value: new Uint8Array(value) }))
     const made = this.#thread.run(
       { network, events: copies },
       copies.map(({ value }) => value.buffer),
     )
-    // Handled by whoever awaits it.
+    // The caller handles the error when it awaits the result.
     made.catch(() => undefined)
     return made
   }

@@ -1,4 +1,4 @@
-/** A thread that makes what blocks make by themselves: a job brings their events, the reply has rows and moves. */
+/** The thread of ScriptChangesMaker: a job contains the events of blocks, the reply their rows and script changes. */
 import { fromBinary } from '@bufbuild/protobuf'
 import { ChainEventSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { answerJobs } from '../../worker-thread.js'

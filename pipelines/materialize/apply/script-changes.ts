@@ -15,7 +15,7 @@ import {
 } from './script-book.js'
 import type { Sums } from './sums.js'
 
-/** The columns of a block's row that do not depend on what is below it. */
+/** The columns of a block's row that do not depend on the chain below it. */
 export type OwnBlockRow = Omit<BlockRow, keyof Sums | 'active_addresses' | 'new_addresses'>
 
 export interface ChangedBlock {
@@ -29,32 +29,32 @@ export interface ChangedBlock {
 }
 
 /**
- * What some blocks do to scripts, by themselves: all that the fold needs of them. Plain data, so that it may be made on another
- * thread. A touch is what a transaction does to a script; those of a transaction stand together, in the order of the block.
+ * The changes of scripts by blocks, which do not depend on the chain below them. Plain data, so that another thread can derive
+ * them. A touch is the change of one script by one transaction; touches are ordered by transaction, in the order of the block.
  */
 export interface ScriptChanges {
   readonly blocks: readonly ChangedBlock[]
-  /** Of all transactions of the blocks. */
+  /** The ids of all transactions of the blocks. */
   readonly txids: readonly string[]
-  /** Of each transaction, where its touches end. */
+  /** For each transaction the index after its last touch. */
   readonly touchEnds: Uint32Array<ArrayBuffer>
-  /** Of each touch, the place of its script. */
+  /** For each touch the index of its script. */
   readonly touched: Uint32Array<ArrayBuffer>
-  /** Base units. */
+  /** For each touch the amounts received and sent, in base units. */
   readonly received: BigUint64Array<ArrayBuffer>
   readonly sent: BigUint64Array<ArrayBuffer>
-  /** By how much the number of its unspent outputs changes. */
+  /** For each touch the change of the number of unspent outputs. */
   readonly unspent: Int32Array<ArrayBuffer>
-  /** 1 where a spend shows a Dilithium signature or redeem script. */
+  /** For each touch 1 if it spends with a Dilithium signature or redeem script, else 0. */
   readonly hasSpentDilithium: Uint8Array<ArrayBuffer>
   /** SHA-256 of each script. */
   readonly hashes: readonly string[]
-  /** The scripts one after the other, and where each of them ends. */
+  /** The concatenated scripts, and the end of each of them. */
   readonly scripts: Uint8Array<ArrayBuffer>
   readonly scriptEnds: Uint32Array<ArrayBuffer>
 }
 
-/** What consecutive blocks make by themselves: rows, and what the fold goes on from. */
+/** Derives the rows of consecutive blocks that do not depend on the chain below them, and the changes of scripts. */
 export function scriptChangesOf(
   blocks: readonly ConnectedBlock[],
   network: Network,
@@ -63,13 +63,13 @@ export function scriptChangesOf(
   const book = new ScriptBook(hashes)
   const own = new OwnRows()
   const touches = new Touches(network)
-  const moved = blocks.map((block) => {
+  const changed = blocks.map((block) => {
     const prepared = prepareBlock(block, book, network)
     own.add(prepared)
     for (const tx of prepared.txs) touches.add(tx)
     return changedBlock(prepared, network)
   })
-  return { own, scriptChanges: { blocks: moved, ...touches.finish(), ...scriptsOf(book) } }
+  return { own, scriptChanges: { blocks: changed, ...touches.finish(), ...scriptsOf(book) } }
 }
 
 function scriptsOf({ scripts }: ScriptBook): Pick<ScriptChanges, 'hashes' | 'scripts' | 'scriptEnds'> {
@@ -89,7 +89,7 @@ class Touches {
   readonly #sent: bigint[] = []
   readonly #unspent: number[] = []
   readonly #hasSpentDilithium: number[] = []
-  /** Of each script, its last touch. */
+  /** The index of each script's last touch. */
   readonly #touchOf = new Map<number, number>()
 
   constructor(private readonly network: Network) {}
@@ -128,7 +128,7 @@ class Touches {
     }
   }
 
-  /** The place of a script's touch among those of the transaction that begin at `from`. */
+  /** Returns the index of a script's touch by the transaction whose touches begin at `from`. */
   #of(script: number, from: number): number {
     const known = this.#touchOf.get(script)
     if (known !== undefined && known >= from) return known
@@ -178,7 +178,7 @@ function changedBlock({ block, txs }: PreparedBlock, network: Network): ChangedB
     tx.outputs.flatMap(({ script }, vout) => {
       const data = opReturnPayload(script)
       if (data === undefined || (tx.isCoinbase && isWitnessCommitment(script))) return []
-      // Copies: what goes to another thread must not take the whole block along.
+      // Copied, so that sending it to another thread does not copy the whole block.
       return [{ txIndex, vout, data: Uint8Array.from(data) }]
     }),
   )

@@ -3,9 +3,9 @@ import type { SCRIPT_TXS } from '../../tables/chain-tables.js'
 
 /** The totals of a script after its last transaction so far. */
 export interface Totals {
-  /** How many transactions it has had. */
+  /** The number of its transactions. */
   ordinal: number
-  /** Of the block of the last one. */
+  /** Height of the block of the last one. */
   height: number
   received: bigint
   sent: bigint
@@ -13,16 +13,16 @@ export interface Totals {
   firstHeight: number
   firstTime: number
   hasSpentDilithium: boolean
-  /** UTC days since 1970 of its transactions that a later block can still have. */
+  /** Days of its transactions that a later block can still have, as UTC days since 1970. */
   openDays: readonly number[]
 }
 
-/** A transaction that touches a script: the changes of its totals. */
+/** The changes of a script's totals by a transaction. */
 interface Touch extends Pick<
   Totals,
   'height' | 'received' | 'sent' | 'unspent' | 'hasSpentDilithium' | 'openDays'
 > {
-  /** Of the block, unix seconds. */
+  /** The time of the block in Unix seconds. */
   readonly time: number
 }
 
@@ -80,7 +80,7 @@ export const TOTALS_TUPLE = `(script_txs.ordinal, script_txs.height, total_recei
 
 type TotalsValues = [string, number, string, string, string, number, number, number, number[]]
 
-/** @param tuple `TOTALS_TUPLE` as the server returns it, with or without names of its elements, by its version. */
+/** Parses `TOTALS_TUPLE` as the server returns it; whether its elements have names depends on the server's version. */
 export function toTotals(tuple: TotalsValues | Readonly<Record<string, unknown>>): Totals {
   const values = Object.values(tuple) as TotalsValues
   const [ordinal, height, received, sent, unspent, firstHeight, firstTime, shows, openDays] = values

@@ -3,7 +3,7 @@ import type { Logger } from '../../logger.js'
 import type { ChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
 
-/** Other queries go first, for a moment at each block of rows, and a step has one core at most. */
+/** ClickHouse settings of each step: at each block of rows it yields briefly to other queries, and it uses one core at most. */
 const STEP_SETTINGS = {
   ...{ priority: '2', low_priority_query_wait_time_ms: 50 },
   ...{ max_threads: 1, max_insert_threads: 1, max_memory_usage: '1000000000' },
@@ -12,17 +12,17 @@ const STEP_SETTINGS = {
 export interface ListBuilderParts {
   readonly db: Database
   readonly logger: Logger
-  /** What is built, for the log. */
+  /** The name of the list, for log messages. */
   readonly name: string
-  /** Called at each failure; it is tried again. */
+  /** Called at each failure; the step is retried. */
   readonly onFailure: (error: unknown) => void
-  /** Of ClickHouse, for each step. */
+  /** Additional ClickHouse settings of each step. */
   readonly settings?: Readonly<Record<string, string | number>> | undefined
 }
 
 /**
- * Builds lists beside the applying of events, so that nothing has to wait for them: in steps, on connections of its own. A list is
- * true of its block whatever is applied meanwhile. None is built while the chain is filled.
+ * Builds lists in the background, in steps, on its own connections, so that applying events never waits for it. A list belongs
+ * to a block, and stays valid when later events are applied. No list is built during a backfill.
  */
 export abstract class ListBuilder {
   protected readonly db: Database
@@ -47,14 +47,18 @@ export abstract class ListBuilder {
     await this.#running
   }
 
-  /** Ends after the step that is under way. */
+  /** Stops after the current step. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#running
     await this.db.close()
   }
 
-  /** Ends after the step that is under way, and goes on when it is considered again. Call before rows are written that a step would take for final. */
+  /**
+   * Stops after the current step; `proceed` continues. Call it before rows are written at or below the final height, which steps
+   * rely on.
+   * @param meanwhile runs while no step does.
+   */
   async pause(meanwhile?: () => Promise<void>): Promise<void> {
     this.#isPaused = true
     try {
@@ -67,34 +71,34 @@ export abstract class ListBuilder {
 
   protected abstract isDue(): boolean
 
-  /** Does what is due, as long as it can go on. */
+  /** Builds the lists that are due, as long as `canProceed`. */
   protected abstract work(): Promise<void>
 
-  /** Prepares to try again. @returns after how many milliseconds. */
+  /** Prepares a retry. @returns the time until then in milliseconds. */
   protected abstract recover(error: unknown): number | Promise<number>
 
-  protected get canGoOn(): boolean {
+  protected get canProceed(): boolean {
     return !this.#isPaused && !this.#isClosed && !this.#isFilling
   }
 
-  /** What the newest head shows. */
+  /** The state of the newest head. */
   protected get view(): ChainView {
     if (this.#view === undefined) throw new Error('there is no head yet')
     return this.#view
   }
 
-  /** Begins what is due, or goes on with it. @param isFilling the index is far behind the node. */
-  protected goOn(view: ChainView, isFilling: boolean): void {
+  /** Starts or continues the work that is due. @param isFilling whether the index is far behind the node. */
+  protected proceed(view: ChainView, isFilling: boolean): void {
     this.#view = view
     this.#isFilling = isFilling
-    if (this.#running !== undefined || !this.canGoOn || view.head.tipHeight < 0) return
+    if (this.#running !== undefined || !this.canProceed || view.head.tipHeight < 0) return
     if (performance.now() < this.#retryAt || !this.isDue()) return
     this.#running = this.#run().finally(() => {
       this.#running = undefined
     })
   }
 
-  /** Rests after a step, as long as it took or a multiple of that. */
+  /** Runs a step, and then pauses for as long as it took, or a multiple of that. */
   protected async rested(step: () => Promise<void>, multiple = 1): Promise<void> {
     const began = performance.now()
     await step()

@@ -21,51 +21,54 @@ import {
 import { assertNewestWriter } from '../../tables/writers.js'
 import { ListBuilder } from './list-builder.js'
 
-/** Rows of balances above a ranking from which on a new one is built, at least: what a reader of the rich list lays over it. */
+/** The minimum number of balances changed since a ranking for a new one: readers of the rich list apply them on top of it. */
 const RANKING_TAIL = 25_000
-/** Rows that a step takes: a second of one core, 200 MB. Halved where a step was refused or took too long. */
+/** The number of rows per step, which takes a second of one core and 200 MB. Halved after a step was refused or took too long. */
 const STEP_ROWS = 250_000
-const LEAST_STEP_ROWS = 100
-/** A ranking that nobody chooses any more is still read by whoever chose it before: longer than any query may take. */
+const MIN_STEP_ROWS = 100
+/** The time for which a superseded ranking is kept for queries that have chosen it: longer than any query may take. */
 const KEPT_MS = 600_000
-/** Rows go this long after their ranking's entry, at least. */
+/** The minimum time between dropping a ranking's entry and its rows. */
 const CLEANING_MS = 60_000
 const FIRST_RETRY_MS = 60_000
-const LONGEST_RETRY_MS = 3_600_000
+const MAX_RETRY_MS = 3_600_000
 
 export interface RankingBuilderOptions {
-  /** The number under which the chain is written; left out for a database that nobody has claimed. */
+  /** Returns the writer number of the chain; by default 0, for a database without a writer. */
   readonly writer?: () => bigint
-  /** Called at each failure; it is tried again. */
+  /** Called at each failure; the step is retried. */
   readonly onFailure?: (error: unknown) => void
   readonly tail?: number | undefined
   readonly stepRows?: number
   readonly keptMs?: number
   readonly cleaningMs?: number
   readonly firstRetryMs?: number
-  /** Of ClickHouse, for each step. */
+  /** Additional ClickHouse settings of each step. */
   readonly settings?: Readonly<Record<string, string | number>>
-  /** How long a step rests, as a multiple of the time that it took; left out: 1. */
+  /** The pause after a step as a multiple of the time that it took; 1 by default. */
   readonly rest?: number
-  /** For tests: called when a step is done, before the next one. */
+  /** Called after each step; for tests. */
   readonly afterStep?: () => void | Promise<void>
 }
 
-/** Builds rankings in steps that are noted, so that a build goes on after a restart, and is dropped where its block leaves the chain. */
+/**
+ * Builds rankings in recorded steps, so that a build continues after a restart. A build is dropped when its block leaves the
+ * chain.
+ */
 export class RankingBuilder extends ListBuilder {
   readonly #options: Required<Omit<RankingBuilderOptions, 'settings' | 'tail'>> & { readonly tail: number }
-  /** Undefined until it was looked for. */
+  /** The newest ranking of the chain; undefined until it is read. */
   #newest: Ranking | undefined
-  /** Rows above the newest ranking. */
+  /** The number of balances changed since the newest ranking. */
   #rows = 0
-  /** The one that is open. */
+  /** The current build. */
   #build: Build | undefined
-  /** Whether those that an earlier process left were looked for. */
+  /** True if builds of earlier processes were read. */
   #knowsBuild = false
   #stepRows: number
   #failures = 0
   #cleanAt: number | undefined = Number.NEGATIVE_INFINITY
-  /** Rankings that no reader chooses, by hash, since when; partitions without entry that the last cleaning saw. */
+  /** The times since which rankings are superseded, by hash; and partitions without entry that the last cleaning found. */
   #unused = new Map<string, number>()
   #forgotten = new Set<string>()
 
@@ -81,19 +84,21 @@ export class RankingBuilder extends ListBuilder {
   }
 
   /**
-   * Begins or goes on with what is due. Call when a head was shown, and now and then without one.
-   * @param written rows of balances since the last call.
-   * @param isFilling the index is far behind the node.
+   * Starts or continues the work that is due. Call it after each head, and regularly without one.
+   * @param written the number of rows of balances written since the last call.
+   * @param isFilling whether the index is far behind the node.
    */
   consider(view: ChainView, written: number, isFilling: boolean): void {
     this.#rows += written
     const newest = this.#newest
     if (newest !== undefined && newest.size > 0 && !view.isCanonical(newest.height, newest.hash))
       this.#newest = undefined
-    this.goOn(view, isFilling)
+    this.proceed(view, isFilling)
   }
 
-  /** Drops a build of a block above this height. Call before rows are written that its steps would take for final. */
+  /**
+   * Drops a build of a block above a height. Call it before rows are written at or below the final height, which steps rely on.
+   */
   async abandonAbove(height: number): Promise<void> {
     await this.pause(async () => {
       const builds = await openBuilds(this.db)
@@ -109,27 +114,27 @@ export class RankingBuilder extends ListBuilder {
 
   #isBuildDue(): boolean {
     if (this.#newest === undefined || !this.#knowsBuild || this.#build !== undefined) return true
-    // Grows with what a build costs, and slower than that, for each page of the rich list costs this much.
+    // Grows with the cost of a build, but more slowly, because each page of the rich list costs this much.
     const { tail } = this.#options
     return this.#rows >= Math.max(tail, Math.sqrt((tail / 5) * this.#newest.size))
   }
 
   protected override async work(): Promise<void> {
     const { afterStep, rest } = this.#options
-    await this.#look()
-    for (let build = this.#build; build !== undefined && this.canGoOn; build = this.#build) {
+    await this.#prepare()
+    for (let build = this.#build; build !== undefined && this.canProceed; build = this.#build) {
       const open = build
       await this.rested(async () => {
         await this.#step(open)
         await afterStep()
       }, rest)
     }
-    if (this.canGoOn) await this.#clean()
+    if (this.canProceed) await this.#clean()
     this.#failures = 0
   }
 
-  /** Looks for an open build and for the newest ranking, and begins a build where it is time for one. */
-  async #look(): Promise<void> {
+  /** Reads the open builds and the newest ranking, and starts a build if one is due. */
+  async #prepare(): Promise<void> {
     const view = this.view
     if (!this.#knowsBuild) {
       const builds = await openBuilds(this.db)
@@ -144,7 +149,7 @@ export class RankingBuilder extends ListBuilder {
       this.#newest = newest
       this.#cleanAt ??= performance.now()
     }
-    // Announced, and its steps not dropped.
+    // The build is announced, but its steps are not dropped yet.
     if (this.#build?.hash === this.#newest.hash) await this.#dropOpen(this.#build)
     if (this.#build !== undefined || !this.#isBuildDue()) return
     const { tipHeight: height, tipHash: hash } = view.head
@@ -175,7 +180,7 @@ export class RankingBuilder extends ListBuilder {
     this.#build = undefined
   }
 
-  /** Takes the rows of a build's steps away; its ranks, where it was not finished, go with the next cleaning. */
+  /** Drops the rows of a build's steps. The next cleaning drops the ranks of an unfinished build. */
   async #drop({ height, hash }: Build): Promise<void> {
     for (const table of STEP_TABLES) {
       for (const part of await rankingParts(this.db, table))
@@ -184,27 +189,26 @@ export class RankingBuilder extends ListBuilder {
     this.#cleanAt = performance.now()
   }
 
-  /** Never again at once: a build that fails at each head would have all of the database's time. */
+  /** Delays retries: a build that fails at each head would take up the database. */
   protected override async recover(error: unknown): Promise<number> {
     const isDatabase = error instanceof DatabaseUnavailable || error instanceof QueryRefused
-    if (isDatabase) this.#stepRows = Math.max(LEAST_STEP_ROWS, Math.floor(this.#stepRows / 2))
+    if (isDatabase) this.#stepRows = Math.max(MIN_STEP_ROWS, Math.floor(this.#stepRows / 2))
     else if (this.#build !== undefined) await this.#drop(this.#build).catch(() => undefined)
-    // A step may have been noted although it failed.
+    // A step may have been recorded although it failed.
     this.#build = undefined
     this.#knowsBuild = false
-    return Math.min(this.#options.firstRetryMs * 2 ** this.#failures++, LONGEST_RETRY_MS)
+    return Math.min(this.#options.firstRetryMs * 2 ** this.#failures++, MAX_RETRY_MS)
   }
 
   /**
-   * Takes away what no reader may use: rankings other than the newest of the chain and the newest that is final (which a
-   * reorganisation makes the newest again), some minutes after they were last chosen; then their rows, and those of builds
-   * that were dropped, a round later.
+   * Drops rankings other than the newest one of the chain and the newest final one (which a reorganisation makes the newest
+   * again), some minutes after they were superseded. The next cleaning drops their rows, and those of dropped builds.
    */
   async #clean(): Promise<void> {
     const now = performance.now()
     const view = this.view
     const { keptMs, cleaningMs, writer } = this.#options
-    // To one that was superseded those of the chain would seem unused.
+    // A superseded materializer would consider rankings of the current chain unused.
     await assertNewestWriter(this.db, writer())
     const announced = await announcedRankings(this.db)
     const canonical = announced.filter(({ height, hash }) => view.isCanonical(height, hash))

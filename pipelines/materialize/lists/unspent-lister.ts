@@ -14,40 +14,43 @@ import {
 import { assertNewestWriter } from '../../tables/writers.js'
 import { ListBuilder } from './list-builder.js'
 
-/** Changes of a script's outputs above a list from which on a new one is built: what a reader lays over it. */
+/** The number of changes of a script's outputs since a list from which on a new one is built: readers apply them on top of it. */
 const LIST_TAIL = 1_000
-/** Of a long list so many more: a change then costs this many rows of lists at most. */
+/** The maximum number of rows of a new list per change: a longer list is built after more changes. */
 const ROWS_PER_CHANGE = 8
-/** Scripts whose changes are counted; those that change most are touched most. */
+/** The number of scripts whose changes are counted, those changed last. */
 const COUNTED_SCRIPTS = 50_000
-const MOST_SCRIPTS = 10_000
-/** Rows that are looked through at once for scripts that change much. */
+const MAX_SCRIPTS = 10_000
+/** The number of rows that one step searches for scripts with many changes. */
 const SEARCHED_ROWS = 10_000_000
 const CLEANING_MS = 60_000
 const RETRY_MS = 60_000
 
 export interface UnspentListerOptions {
-  /** The number under which the chain is written. */
+  /** Returns the writer number of the chain. */
   readonly writer: () => bigint
   /** Called at each failure. */
   readonly onFailure: (error: unknown) => void
   readonly tail?: number | undefined
   readonly searchedRows?: number
   readonly retryMs?: number
-  /** For tests: called when a list is built, before the next one. */
+  /** Called after each list; for tests. */
   readonly afterList?: () => void | Promise<void>
 }
 
-/** Builds lists of unspent outputs of scripts whose outputs change much, so that no page of them reads what was spent long ago. */
+/**
+ * Builds lists of unspent outputs of scripts with many changes, so that their pages do not read outputs that were spent long
+ * ago.
+ */
 export class UnspentLister extends ListBuilder {
   readonly #options: Required<Omit<UnspentListerOptions, 'tail'>> & { readonly tail: number }
-  /** Changes by script hash since its list was looked at. */
+  /** The number of changes, by script hash, since the script's list was considered. */
   readonly #changes = new LRUCache<string, number>({ max: COUNTED_SCRIPTS })
   readonly #due = new Set<string>()
-  /** Ranges of scripts that were searched: what was counted before this start is not known any more. */
+  /** The number of ranges of scripts searched since the start, because earlier counts are lost. */
   #searched = 0
   #cleanAt = Number.NEGATIVE_INFINITY
-  /** Whether a build may have been cut off. */
+  /** True if a build may have been interrupted. */
   #hasUnfinished = true
 
   constructor(db: Database, logger: Logger, options: UnspentListerOptions) {
@@ -61,13 +64,16 @@ export class UnspentLister extends ListBuilder {
     for (const [script, more] of changes) {
       const sum = (this.#changes.get(script) ?? 0) + more
       this.#changes.set(script, sum)
-      if (sum >= this.#options.tail && this.#due.size < MOST_SCRIPTS) this.#due.add(script)
+      if (sum >= this.#options.tail && this.#due.size < MAX_SCRIPTS) this.#due.add(script)
     }
   }
 
-  /** Begins or goes on with what is due. Call when a head was shown, and now and then without one. @param isFilling the index is far behind the node. */
+  /**
+   * Starts or continues the work that is due. Call it after each head, and regularly without one.
+   * @param isFilling whether the index is far behind the node.
+   */
   consider(view: ChainView, isFilling: boolean): void {
-    this.goOn(view, isFilling)
+    this.proceed(view, isFilling)
   }
 
   protected override isDue(): boolean {
@@ -77,15 +83,15 @@ export class UnspentLister extends ListBuilder {
   protected override async work(): Promise<void> {
     await assertNewestWriter(this.db, this.#options.writer())
     await this.#buildDue()
-    while (this.#searched < SCRIPT_RANGES && this.canGoOn) {
+    while (this.#searched < SCRIPT_RANGES && this.canProceed) {
       await this.rested(() => this.#search())
       await this.#buildDue()
     }
-    if (this.#hasUnfinished && this.canGoOn) {
+    if (this.#hasUnfinished && this.canProceed) {
       await dropUnfinishedLists(this.db)
       this.#hasUnfinished = false
     }
-    if (performance.now() < this.#cleanAt || !this.canGoOn) return
+    if (performance.now() < this.#cleanAt || !this.canProceed) return
     const isAll = await dropOldLists(this.db)
     this.#cleanAt = isAll ? Number.POSITIVE_INFINITY : performance.now() + CLEANING_MS
   }
@@ -95,19 +101,22 @@ export class UnspentLister extends ListBuilder {
     return this.#options.retryMs
   }
 
-  /** Scripts that have changed much, whenever that was, of as many rows as one look takes. */
+  /** Searches the next range of scripts for those with many changes, however old. */
   async #search(): Promise<void> {
     const { tail, searchedRows } = this.#options
-    const range = { from: this.#searched, rows: searchedRows, tail, most: MOST_SCRIPTS }
+    const range = { from: this.#searched, rows: searchedRows, tail, most: MAX_SCRIPTS }
     const { scripts, to } = await busyScripts(this.db, range)
     for (const script of scripts) this.#due.add(script)
     this.#searched = to
   }
 
-  /** One whose list cannot be built is due again when it has changed as much once more, and is not in the way of others. */
+  /**
+   * Builds the lists that are due. If one fails, its script is due again after as many changes, so that it does not block
+   * others.
+   */
   async #buildDue(): Promise<void> {
     for (const script of this.#due) {
-      if (!this.canGoOn) return
+      if (!this.canProceed) return
       this.#due.delete(script)
       this.#changes.delete(script)
       await this.rested(() => this.#build(script))

@@ -13,16 +13,16 @@ import { type ConnectedBlock, decodeBlock, decodeEvent } from '../apply/decode.j
 import { LogShrank } from '../poison.js'
 import type { WorkingChain } from '../working-chain.js'
 
-/** Records read at once on the way back. */
+/** The number of records read at once when reading backwards. */
 const CHUNK = 16
-/** Blocks written again on every start, whatever the tables say. */
+/** The number of blocks written again on every start, regardless of the tables. */
 const ALWAYS = 50
-/** Blocks written at once. */
+/** The number of blocks written at once. */
 const BATCH = 50
-/** Blocks whose point rows are looked for: more than a backfill writes before the system has flushed them. */
-const LOOKED_AT = 5000
+/** The number of blocks whose point rows are checked: more than a backfill writes before the system has flushed them. */
+const CHECKED_BLOCKS = 5000
 
-/** Returns why a head is not of this log, undefined where it is: the log holds the event that it was made of. */
+/** Returns an error if the log does not contain the event that a head was made from; undefined if it does. */
 export async function lostHead(log: EventLog, head: Head): Promise<LogShrank | undefined> {
   const offset = offsetOf(head.position)
   const [record] = await log.read('chain', offset, 1)
@@ -33,8 +33,8 @@ export async function lostHead(log: EventLog, head: Head): Promise<LogShrank | u
   )
 }
 
-/** @throws LogShrank where the log does not hold the event that the head was made of. */
-export async function mustHold(log: EventLog, head: Head): Promise<void> {
+/** Checks that the log contains the event that a head was made from. @throws LogShrank if it does not. */
+export async function assertContains(log: EventLog, head: Head): Promise<void> {
   const lost = await lostHead(log, head)
   if (lost !== undefined) throw lost
 }
@@ -46,24 +46,24 @@ function isEventOf({ epoch, sequence, generation, event }: ChainEvent, head: Hea
   return event.case !== 'blockDisconnected' || event.value.height === head.tipHeight + 1
 }
 
-/** What blocks are written again with. */
+/** The objects with which blocks are written again. */
 export interface Rewriting {
   readonly db: Database
   readonly log: EventLog
   readonly writer: BlockWriter
   readonly chain: WorkingChain
-  /** Returns the number of whoever writes the chain. */
+  /** Returns the chain's writer number. */
   readonly number: () => bigint | Promise<bigint>
 }
 
-/** Writes the last blocks of a head's chain again, and those from which on a power cut took something. */
+/** Writes the last blocks of a head's chain again, and all blocks from the first one of which a power failure has lost rows. */
 export async function repair(rewriting: Rewriting, head: Head, logger: Logger): Promise<void> {
   if (head.tipHeight < 0) return
   const { db, log } = rewriting
   const lost = await lowestLost(db, head)
   const wanted = head.tipHeight - Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, lost)) + 1
   let positions = await heldPositions(log, head, wanted)
-  // The log may have lost them, and have been repaired behind the head since.
+  // The log may have lost them, and may have been repaired after the head.
   if (positions.length < wanted)
     positions = await heldPositions(log, { ...head, position: await log.last('chain') }, wanted)
   const from = head.tipHeight - positions.length + 1
@@ -98,11 +98,11 @@ export async function rewrite(
 }
 
 /**
- * The lowest height whose blocks must be written again on start, infinity for none. MergeTree inserts are synced as their tables
- * say; the point tables' write-ahead log is not, so that a power cut may have taken keys that visible rows name.
+ * Returns the lowest height of blocks that must be written again, infinity for none. Inserts into MergeTree tables are synced as
+ * their settings say; the write-ahead log of the point tables is not, so that a power failure may have lost keys of visible rows.
  */
 async function lowestLost(db: Database, head: Head): Promise<number> {
-  const low = Math.max(0, head.tipHeight - LOOKED_AT + 1)
+  const low = Math.max(0, head.tipHeight - CHECKED_BLOCKS + 1)
   const lost = await Promise.all([
     firstLost(db, low, 'block_txs', 'txid', 'tx_bodies', 'txid'),
     firstLost(db, low, 'block_txs', 'wtxid', 'tx_witnesses', 'wtxid', 'wtxid != txid'),
@@ -112,6 +112,7 @@ async function lowestLost(db: Database, head: Head): Promise<number> {
   return Math.min(...lost)
 }
 
+/** Returns the lowest height, from `low` on, of a row whose key is missing from a point table, infinity for none. */
 async function firstLost(
   db: Database,
   low: number,
@@ -129,9 +130,9 @@ async function firstLost(
 }
 
 /**
- * Positions of the events that connected the blocks of a chain from a height on, lowest first.
- * @param head the chain's end, and a position at or after the event that connected it: the log is read back from there.
- * @throws LogShrank where the log does not hold them.
+ * Returns the positions of the events that connected the blocks of a chain from a height on, lowest first.
+ * @param head the chain's tip, and a position at or after the event that connected it, from which the log is read backwards.
+ * @throws LogShrank if the log does not contain them.
  */
 export async function positionsFrom(log: EventLog, head: ChainEnd, height: number): Promise<number[]> {
   const found = await heldPositions(log, head, head.tipHeight - height + 1)
@@ -142,7 +143,7 @@ export async function positionsFrom(log: EventLog, head: ChainEnd, height: numbe
 
 export type ChainEnd = Pick<Head, 'position' | 'chain' | 'tipHeight' | 'tipHash'>
 
-/** Returns the same for the highest blocks of a chain: as many as wanted, fewer where the log does not hold them in a row. */
+/** Returns the positions for a number of the highest blocks of a chain, or for those above the first one that the log lacks. */
 async function heldPositions(log: EventLog, head: ChainEnd, wantedCount: number): Promise<number[]> {
   const found: number[] = []
   let wanted = head.tipHash
@@ -158,7 +159,7 @@ async function heldPositions(log: EventLog, head: ChainEnd, wantedCount: number)
   return found.reverse()
 }
 
-/** Returns which block an event connected to which; undefined where it is another event, or the bytes are another block. */
+/** Returns the hashes of the block that an event connected and of its parent; undefined for other events and invalid blocks. */
 const linksOf = (network: Network) => (record: LogRecord) => {
   const event = readableEvent(record)?.event
   if (event?.case !== 'blockConnected' || !isBlock(event.value, network)) return undefined
@@ -166,7 +167,7 @@ const linksOf = (network: Network) => (record: LogRecord) => {
   return { position: record.position, hash: hexOf(hash), prevHash: hexOf(prevHash) }
 }
 
-/** Undefined for a record that is no event. */
+/** Decodes an event; returns undefined if that fails. */
 function readableEvent(record: LogRecord): ChainEvent | undefined {
   try {
     return decodeEvent(record)

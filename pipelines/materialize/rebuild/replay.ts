@@ -12,7 +12,7 @@ import { LogShrank } from '../poison.js'
 import { type ChainEnd, positionsFrom, rewrite } from './repair.js'
 import { WorkingChain } from '../working-chain.js'
 
-/** What was asked cannot be replayed: said in words for the operator. */
+/** Thrown if a replay is not possible; the message is for the operator. */
 export class CannotReplay extends coded('HW_CANNOT_REPLAY', StartRefused) {}
 
 export interface ReplayOptions {
@@ -24,10 +24,10 @@ export interface ReplayOptions {
 }
 
 /**
- * Writes the rows of the chain's blocks between two heights again, from the log, while everything goes on: a row is a pure
- * function of its block's hash, so what was right stays as it is, and what was lost is there again. Delivery: at least once,
- * idempotent. It takes over nothing: heads are the materializer's alone.
- * @throws CannotReplay for heights that are not of the chain; LogShrank where the log does not hold them.
+ * Writes the rows of the chain's blocks between two heights again, from the log, while all processes continue. A row is a pure
+ * function of its block's hash, so correct rows stay the same, and lost rows are restored. Delivery: at least once, idempotent.
+ * Does not take over from the materializer, which alone writes heads.
+ * @throws CannotReplay for heights outside of the chain; LogShrank if the log does not contain the blocks.
  */
 export async function replay(
   db: Database,
@@ -41,7 +41,7 @@ export async function replay(
     throw new CannotReplay(`heights must be from 0 to ${String(head.tipHeight)}, the lower one first`)
   const view = await loadChainView(db, head)
   const positions = await positionsBetween(db, log, view, from, to)
-  // A reorganisation meanwhile leaves these blocks stale, and their rows what they were.
+  // After a reorganisation meanwhile these blocks are stale, and their rows unchanged.
   const chain = new WorkingChain(view)
   const number = (): Promise<bigint> => newestWriter(db)
   await rewrite({ db, log, writer: new BlockWriter(db), chain, number }, positions, from, async (height) => {
@@ -51,8 +51,8 @@ export async function replay(
 }
 
 /**
- * Positions of the events that connected the chain's blocks between two heights. The newest head that connected the upper one
- * says from where the log is read back; where the log does not hold the blocks there, as after it was repaired, all of it is.
+ * Returns the positions of the events that connected the chain's blocks between two heights. Reads the log backwards from the
+ * position of the newest head that connected the upper one, or from its end if the blocks are not there, as after a repair.
  */
 async function positionsBetween(
   db: Database,
@@ -73,7 +73,9 @@ async function positionsBetween(
   return (await positionsFrom(log, end, from)).slice(0, to - from + 1)
 }
 
-/** The chain's block at a height and the position of the newest head that connected it, undefined where the tables lack either. */
+/**
+ * Returns the chain's block at a height and the position of the newest head that connected it; undefined if either is missing.
+ */
 async function topAt(db: Database, view: ChainView, height: number): Promise<ChainEnd | undefined> {
   const block = `SELECT hash FROM blocks WHERE height = ${String(height)} AND ${view.sqlFilter('height', 'hash')} LIMIT 1`
   const sql = `SELECT lower(hex((${block}) AS top)) AS hash, toString(max(position)) AS newest, count() AS heads
@@ -85,8 +87,8 @@ async function topAt(db: Database, view: ChainView, height: number): Promise<Cha
 }
 
 /**
- * Whether a database may be built in the place of the one that serves.
- * @throws CannotReplay in words for the operator where it may not.
+ * Checks that a database can be built to replace the one that serves.
+ * @throws CannotReplay if it cannot.
  */
 export async function assertBuildable(
   old: Database,
@@ -135,7 +137,7 @@ export async function assertBuildable(
   }
 }
 
-/** Folds the copies of rows into one, the newest: after it a row that had been altered is as it was written again. */
+/** Merges the copies of each row into the newest one, so that a row that had been altered is as it was written last. */
 export async function mergeCopies(
   db: Database,
   progress: (done: number, total: number) => void,

@@ -15,31 +15,31 @@ import { type BlockEvent, type Made, ScriptChangesMaker } from '../apply/script-
 import { OwnRows } from '../apply/own-rows.js'
 import { LogShrank } from '../poison.js'
 import { RankingBuilder } from '../lists/ranking-builder.js'
-import { mustHold, repair } from './repair.js'
+import { assertContains, repair } from './repair.js'
 import { type Change, hashesOf, WorkingChain } from '../working-chain.js'
 
-/** Larger than the materializer's: nobody waits for a head of these, and an insert's own cost is the largest part of it. */
+/** The maximum size of a batch: larger than the materializer's, because no reader waits for its heads and inserts cost most. */
 const BATCH_EVENTS = 1000
 const BATCH_BYTES = 8 << 20
-/** Blocks that are given to the other thread at once. */
+/** The number of blocks per job of the other thread. */
 const BLOCKS_AT_ONCE = 50
-/** How often this may be before what it makes of the first is folded: it is never without work, and never far ahead. */
-const MOST_PENDING = 2
-/** Parts that are merged at once, at least, while nobody reads them: so each row is merged once, and not once per doubling. */
+/** The number of jobs that may wait for their results to be applied: the thread always has work, and is never far ahead. */
+const MAX_PENDING = 2
+/** The minimum number of parts per merge before the switch: each row is merged once, not once per doubling. */
 const PARTS_MERGED = 32
-/** Totals of this many scripts are kept at hand: some 100 MB. */
+/** The number of scripts whose totals are cached: some 100 MB. */
 const CACHED_SCRIPTS = 250_000
 
 export interface SuccessorOptions {
-  /** The one that is built. */
+  /** The database that is built. */
   readonly db: Database
-  /** The one that serves meanwhile, and whose place it takes. */
+  /** The database that serves meanwhile, and is replaced. */
   readonly old: Database
   readonly log: EventLog
   readonly logger: Logger
-  /** Called when the blocks up to a height are written, of those up to another one. */
+  /** Called when the blocks up to a height are written, with the height of the tip. */
   readonly progress: (height: number, tip: number) => void
-  /** For tests that interrupt it: called when all is ready for the one step that switches. */
+  /** Called before the switch, for tests that interrupt it. */
   readonly beforeSwitch?: () => void | Promise<void>
 }
 
@@ -48,16 +48,16 @@ interface Connecting extends BlockEvent {
   readonly hash: string
 }
 
-/** Blocks that the other thread is at work on. */
+/** Blocks that were sent to the other thread. */
 interface PendingBlocks {
   readonly blocks: readonly Connecting[]
   readonly made: Promise<Made>
 }
 
 /**
- * Builds a second database from the log behind the one that serves, head by head: it shows the very heads that the first one
- * has shown, so that the numbers of the feed, which are counted by heads, are the same in both. When it is level, it takes the
- * first one's place in one step. Delivery: as the materializer's; broken off, it goes on from its newest head.
+ * Builds a second database from the log while the first one serves. It publishes the same heads as the first one, so that the
+ * numbers of the feed, which derive from heads, are the same in both. When it is level, it replaces the first one in one step.
+ * Delivery: as the materializer's; after an interruption it continues from its newest head.
  */
 export class Successor {
   readonly #options: SuccessorOptions
@@ -68,21 +68,21 @@ export class Successor {
   #reader: ChainReader | undefined
   /** Events that were read and are not applied yet. */
   #events: readonly PositionedEvent[] = []
-  /** The newest head that is shown, or will be when what is on its way has arrived. */
-  #shown = { position: -1, writtenAt: -1 }
-  /** Heads of the first database that come next. */
+  /** The newest head that is published, or will be after the running inserts. */
+  #published = { position: -1, writtenAt: -1 }
+  /** The next heads of the first database. */
   #ahead: Head[] = []
-  /** Blocks that these connect. */
+  /** The blocks that these heads connect. */
   #named: ReadonlySet<string> = new Set()
-  #unsent: Connecting[] = []
-  /** What comes next to be folded. */
+  #unsubmitted: Connecting[] = []
+  /** The jobs of the other thread whose results are applied next. */
   readonly #pending: PendingBlocks[] = []
-  /** Of the blocks that are not sent. */
+  /** The rows of applied blocks that are not being inserted yet. */
   #rows = { applied: new CumulativeRows(), own: new OwnRows() }
-  /** The inserts of the batch before: they travel while the next one is folded. */
+  /** The inserts of the previous batch, which run while the next one is applied. */
   #inserting: Promise<void> = Promise.resolve()
-  /** How many scripts `#rows`, and the rows that travel, touch: the tables do not know their totals yet. */
-  #scripts = { applied: 0, travelling: 0 }
+  /** The numbers of scripts that `#rows` and the running inserts touch: their totals are not in the tables yet. */
+  #scripts = { applied: 0, inserting: 0 }
 
   constructor(options: SuccessorOptions) {
     this.#options = options
@@ -90,9 +90,9 @@ export class Successor {
   }
 
   /**
-   * Builds, follows the first database until both show the same head, and switches.
-   * @returns the head at which it did.
-   * @throws Superseded where another took over either of them; PoisonEvent, LogShrank; DatabaseUnavailable.
+   * Builds the database, follows the first one until both have the same head, and switches.
+   * @returns the head at the switch.
+   * @throws Superseded if another process took over either of them; PoisonEvent; LogShrank; DatabaseUnavailable.
    */
   async run(): Promise<Head> {
     try {
@@ -115,7 +115,7 @@ export class Successor {
     }
   }
 
-  /** Begins where it was. */
+  /** Starts from the newest head of the database that is built. */
   async #start(): Promise<void> {
     const { db, old, log, logger } = this.#options
     await migrate(db)
@@ -124,9 +124,9 @@ export class Successor {
     const head = await latestHead(db)
     this.#number = await claimWriting(db, head?.position ?? -1, old.name)
     if (head !== undefined) {
-      await mustHold(log, head)
+      await assertContains(log, head)
       this.#working = new WorkingChain(await loadChainView(db, head))
-      this.#shown = head
+      this.#published = head
     }
     const hashAt = hashesOf(db, () => this.#working)
     this.#reader = new ChainReader({
@@ -148,7 +148,7 @@ export class Successor {
       await db.command(`ALTER TABLE ${name} ${change}`)
   }
 
-  /** Folds until both show the same head. @returns it. */
+  /** Applies events until both databases have the same head. @returns that head. */
   async #catchUp(): Promise<Head> {
     const { old, db, progress } = this.#options
     for (;;) {
@@ -171,13 +171,13 @@ export class Successor {
   }
 
   /**
-   * Applies a batch of events, up to the newest head of the first database at most, and publishes the heads that it reaches.
-   * @returns whether there was a head to go to.
+   * Applies a batch of events, at most up to the newest head of the first database, and publishes the heads that it reaches.
+   * @returns whether there was a head to reach.
    */
   async #applyBatch(): Promise<boolean> {
     const { old } = this.#options
     if (this.#ahead.length === 0) {
-      this.#ahead = await headsAfter(old, this.#shown.position, this.#shown.writtenAt)
+      this.#ahead = await headsAfter(old, this.#published.position, this.#published.writtenAt)
       this.#named = new Set(this.#ahead.flatMap((head) => head.connected))
     }
     const end = this.#ahead.at(-1)?.position
@@ -191,8 +191,8 @@ export class Successor {
       throw new LogShrank(`topic chain does not lead to position ${String(end)}, which ${old.name} shows`)
     await this.#apply(events.slice(0, reached.events))
     this.#events = this.#events.slice(reached.events)
-    const reachedHead = this.#ahead.splice(0, reached.heads).at(-1)
-    if (reachedHead !== undefined) this.#show(reachedHead)
+    const published = this.#ahead.splice(0, reached.heads).at(-1)
+    if (published !== undefined) this.#publish(published)
     return true
   }
 
@@ -201,20 +201,20 @@ export class Successor {
   }
 
   /**
-   * How many of the next heads these events reach, and with how many of the events; all of them where they reach none. Heads that
-   * were made of events of a log that was lost since are published with the next one that was not.
+   * Returns the number of the next heads that events reach, and of the events up to the last of them; of all events if they reach
+   * none. Heads that were made from events of a lost log are published with the next one that was not.
    */
   #reachedBy(events: readonly PositionedEvent[]): { readonly heads: number; readonly events: number } {
     const lastOf = new Map(events.map((event, index) => [orderOf(event), index]))
     const isReached = (head: Head): boolean => {
-      if (head.position === this.#shown.position) return true
+      if (head.position === this.#published.position) return true
       const event = events[lastOf.get(head.position) ?? -1]?.event
       return event?.epoch === head.epoch && event.sequence === head.sequence
     }
     const last = this.#ahead.findLastIndex(isReached)
     const head = this.#ahead[last]
     if (head === undefined) return { heads: 0, events: events.length }
-    // One at the place of the head that is published has nothing to apply.
+    // A head at the position of the published one needs no events.
     return { heads: last + 1, events: (lastOf.get(head.position) ?? -1) + 1 }
   }
 
@@ -231,36 +231,36 @@ export class Successor {
   }
 
   async #connect(block: Connecting): Promise<void> {
-    this.#unsent.push(block)
-    // One that no head names may leave without a row.
-    if (this.#unsent.length < BLOCKS_AT_ONCE || !this.#named.has(block.hash)) return
-    this.#ask()
-    while (this.#pending.length > MOST_PENDING) await this.#applyNext()
+    this.#unsubmitted.push(block)
+    // A block that no head contains may be disconnected without leaving a row.
+    if (this.#unsubmitted.length < BLOCKS_AT_ONCE || !this.#named.has(block.hash)) return
+    this.#submit()
+    while (this.#pending.length > MAX_PENDING) await this.#applyNext()
   }
 
   async #disconnect({ hash, prevHash }: Change): Promise<void> {
-    // What no head names leaves no row, as in the first database.
-    if (this.#unsent.length > 0 && !this.#named.has(hash)) {
-      this.#unsent.pop()
+    // A block that no head contains leaves no row, as in the first database.
+    if (this.#unsubmitted.length > 0 && !this.#named.has(hash)) {
+      this.#unsubmitted.pop()
       return
     }
     await this.#applyAll()
-    await this.#arrived()
+    await this.#inserted()
     this.#writer.disconnected(this.#working.written.height)
     this.#working.leave(prevHash)
   }
 
-  #ask(): void {
-    const blocks = this.#unsent
+  #submit(): void {
+    const blocks = this.#unsubmitted
     const { network } = this.#working
     if (blocks.length === 0 || network === undefined) return
     this.#pending.push({ blocks, made: this.#maker.make(blocks, network) })
-    this.#unsent = []
+    this.#unsubmitted = []
   }
 
-  /** Folds all that was read, and sends it. */
+  /** Applies all blocks that were read, and starts to insert their rows. */
   async #applyAll(): Promise<void> {
-    this.#ask()
+    this.#submit()
     while (this.#pending.length > 0) await this.#applyNext()
     await this.#send()
   }
@@ -278,43 +278,43 @@ export class Successor {
     this.#pending.shift()
   }
 
-  /** So that no totals that the tables do not know drop out of the cache. */
+  /** Makes room in the cache, so that it does not evict totals that are not in the tables yet. */
   async #makeRoom(): Promise<void> {
-    const isFull = (): boolean => this.#scripts.applied + this.#scripts.travelling > CACHED_SCRIPTS / 2
+    const isFull = (): boolean => this.#scripts.applied + this.#scripts.inserting > CACHED_SCRIPTS / 2
     if (isFull()) await this.#send()
-    if (isFull()) await this.#arrived()
+    if (isFull()) await this.#inserted()
   }
 
-  /** The rows of what is folded are on their way when it resolves, and those before them have arrived. */
+  /** Starts to insert the rows of applied blocks, after those before them are inserted. */
   async #send(): Promise<void> {
     const { applied, own } = this.#rows
     if (applied.blocks.length === 0) return
-    await this.#arrived()
-    this.#scripts = { applied: 0, travelling: this.#scripts.applied }
+    await this.#inserted()
+    this.#scripts = { applied: 0, inserting: this.#scripts.applied }
     this.#rows = { applied: new CumulativeRows(), own: new OwnRows() }
     this.#then(() => this.#writer.insert(applied, own, this.#number))
   }
 
-  async #arrived(): Promise<void> {
+  async #inserted(): Promise<void> {
     await this.#inserting
-    this.#scripts.travelling = 0
+    this.#scripts.inserting = 0
   }
 
-  #show(head: Head): void {
+  #publish(head: Head): void {
     const { old, db } = this.#options
-    const after = this.#shown
-    this.#shown = head
+    const after = this.#published
+    this.#published = head
     this.#working.settle(head.finalHeight)
     this.#then(() => copyHeads(old, db, { after, to: head, writer: this.#number }))
   }
 
   #then(insert: () => Promise<void>): void {
     this.#inserting = this.#inserting.then(insert)
-    // Told by whoever waits for it.
+    // The error is handled where `#inserting` is awaited.
     this.#inserting.catch(() => undefined)
   }
 
-  /** So that the rich list is no slower than it was. */
+  /** Builds a ranking, so that the rich list is not slower after the switch. */
   async #rank(): Promise<void> {
     const { db, logger } = this.#options
     const head = await latestHead(db)
@@ -326,7 +326,7 @@ export class Successor {
   }
 }
 
-/** As heads name it. */
+/** Returns the position of an event as heads contain it. */
 function orderOf({ position, event }: PositionedEvent): number {
   return positionOf(event.generation, position)
 }
