@@ -19,14 +19,15 @@ export interface Naming {
   readonly labels: Labels
 }
 
-type Standing = Pick<WhaleAlert, 'block_height' | 'timestamp' | 'is_dilithium'>
+/** The fields of an alert that depend on the block, or on the mempool. */
+type TxFields = Pick<WhaleAlert, 'block_height' | 'timestamp' | 'is_dilithium'>
 
 /** Returns the alert of an unconfirmed transaction. @param tx with all its coins. */
 export function unconfirmedAlert(tx: ShownTx, naming: Naming): WhaleAlert {
   const { firstSeen, isDilithium, coins } = tx
-  const standing = { block_height: null, timestamp: isoTime(firstSeen), is_dilithium: isDilithium }
+  const fields = { block_height: null, timestamp: isoTime(firstSeen), is_dilithium: isDilithium }
   const known = coins.filter((coin) => coin !== undefined)
-  return alertOf(parseTx(tx.raw), known, standing, naming)
+  return alertOf(parseTx(tx.raw), known, fields, naming)
 }
 
 /** Returns the alerts of transactions of blocks, in the order of their locations. */
@@ -39,14 +40,14 @@ export async function confirmedAlerts(
   return locations.map((location) => {
     const { height, time, isDilithium } = location
     const { body, prevouts } = bodyOf(location, bodies.get(location.txid))
-    const standing = { block_height: height, timestamp: isoTime(time), is_dilithium: isDilithium }
-    return alertOf(parseBody(body, undefined), decodePrevouts(prevouts), standing, naming)
+    const fields = { block_height: height, timestamp: isoTime(time), is_dilithium: isDilithium }
+    return alertOf(parseBody(body, undefined), decodePrevouts(prevouts), fields, naming)
   })
 }
 
-function alertOf(tx: Tx, coins: readonly Coin[], standing: Standing, naming: Naming): WhaleAlert {
+function alertOf(tx: Tx, coins: readonly Coin[], fields: TxFields, naming: Naming): WhaleAlert {
   const moved = movedOutputs(tx, coins)
-  const { block_height, timestamp, is_dilithium } = standing
+  const { block_height, timestamp, is_dilithium } = fields
   return {
     txid: tx.txid,
     block_height,
