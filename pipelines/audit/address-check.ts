@@ -4,12 +4,12 @@ import { type NodeScannedSet, scannedSetReply } from '../node/replies.js'
 import { KEYS, queryByKeys } from '../tables/keys.js'
 import { type AuditContext, filterUpTo, type Findings, persisting, shownWith } from './audit.js'
 
-/** Scripts that are scanned for at once: the node walks through all outputs for each request. */
+/** The number of scripts per scan: the node reads all outputs for each request. */
 const AT_ONCE = 500
-/** Of a sample, so many are those with the largest balances. */
+/** The number of scripts of a sample that are those with the largest balances. */
 const RICHEST = 20
 
-/** Balance and unspent outputs of some scripts, as scantxoutset has them, at the very block that it names. */
+/** Compares balance and unspent outputs of some scripts with scantxoutset, at the block that it names. */
 export async function addressCheck(context: AuditContext, all: Findings): Promise<void> {
   const { node, signal, progress } = context
   const scripts = await sampleOf(context)
@@ -48,7 +48,7 @@ async function sampleOf({ db, view, sample, seed }: AuditContext): Promise<Sampl
   )
 }
 
-/** The node may have gone on meanwhile: the state that it scanned is then not indexed yet, or not of this view. */
+/** Compares the scanned scripts with the index at the block of the scan, which may be newer than the view of the check. */
 async function compare(
   context: AuditContext,
   scripts: readonly Sampled[],

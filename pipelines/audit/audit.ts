@@ -9,21 +9,21 @@ import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead } from '../tables/head.js'
 import { newestFence } from '../tables/writers.js'
 
-/** Something that is not as it must be. Amounts in base units. */
+/** A difference between the index and the expected value. Amounts are in base units. */
 export interface Difference {
-  /** What it is of: a block, an address, a day. */
+  /** The subject: a block, an address, a day. */
   readonly what: string
   readonly indexed: string
-  /** What the node says, or what other rows of the index add up to. */
+  /** The value of the node, or the one computed from other rows of the index. */
   readonly expected: string
 }
 
 export interface CheckResult {
   readonly name: string
-  /** How many blocks, scripts, days or transactions were looked at. */
+  /** The number of blocks, scripts, days or transactions that were checked. */
   readonly checked: number
   readonly differences: readonly Difference[]
-  /** How many more there are than are named. */
+  /** The number of further differences, which are not listed. */
   readonly unnamed: number
 }
 
@@ -40,30 +40,30 @@ export interface AuditParts {
   readonly node: NodeClient
   readonly logger: Logger
   readonly signal: AbortSignal
-  /** Milliseconds; what moves by itself, the tip and the mempool, counts when it differs for longer. Left out: ten seconds. */
+  /** Milliseconds for which the tip and the mempool, which change all the time, may differ. Ten seconds by default. */
   readonly patienceMs?: number
 }
 
 type Patience = Pick<AuditParts, 'signal' | 'patienceMs'>
 
-/** What a check sees: one state of the index, and whom to ask. */
+/** The input of a check: one state of the index, and the sources to compare it with. */
 export interface AuditContext extends AuditParts {
   readonly head: Head
   readonly view: ChainView
-  /** Blocks and scripts of a sample. */
+  /** The number of blocks and of scripts in a sample. */
   readonly sample: number
-  /** Decides what a sample holds. */
+  /** Determines the content of a sample. */
   readonly seed: string
   readonly progress: (done: number, total: number) => void
 }
 
-/** Gathers what a check finds; names the first ones and counts the rest. */
+/** Collects the differences that a check finds: lists the first ones and counts the rest. */
 export class Findings {
   readonly differences: Difference[] = []
   unnamed = 0
   checked = 0
 
-  /** Notes a difference, unless there is none. */
+  /** Adds a difference if the two values differ as strings. */
   expect(what: string, indexed: unknown, expected: unknown): void {
     const [is, must] = [String(indexed), String(expected)]
     if (is === must) return
@@ -76,31 +76,31 @@ export class Findings {
   }
 }
 
-/** Of a check: enough for whoever mends them, and no gigabyte where all is wrong. */
+/** The maximum number of listed differences per check: enough to find the error, and bounded if everything is wrong. */
 const MOST_NAMED = 1_000
 
 export type Check = (context: AuditContext, found: Findings) => Promise<void>
 
-/** There is nothing to audit yet. */
+/** The index is empty, so there is nothing to audit yet. */
 export class NothingIndexed extends coded('HW_NOTHING_INDEXED', StartRefused) {}
 
 export interface AuditOptions {
   readonly sample: number
   readonly seed: string
   readonly checks: Readonly<Record<string, Check>>
-  /** Told as a check goes on. */
+  /** Called as a check advances. */
   readonly progress?: (check: string, done: number, total: number) => void
 }
 
-/** Times that a check is made again whose state left the chain while it ran. */
+/** The maximum number of runs of a check whose state left the chain while it ran. */
 const MOST_TRIES = 5
 const PATIENCE_MS = 10_000
 const LOOK_AGAIN_MS = 500
 
 /**
- * Makes the checks one after the other, each on one state of the index: the newest. Where a reorganisation comes meanwhile, to
- * the index or to the node, the check is made again.
- * @throws NothingIndexed; DatabaseUnavailable, NodeFaultError where one cannot be asked.
+ * Runs the checks one after the other, each on the newest state of the index. If the index or the node reorganises meanwhile, the
+ * check is repeated.
+ * @throws NothingIndexed; DatabaseUnavailable or NodeFaultError if one of them is unavailable.
  */
 export async function audit(parts: AuditParts, options: AuditOptions): Promise<AuditReport> {
   const checks: CheckResult[] = []
@@ -115,7 +115,7 @@ export async function audit(parts: AuditParts, options: AuditOptions): Promise<A
       const found = await findingsOf(check, { ...parts, head, view, sample, seed, progress })
       tip = { height: head.tipHeight, hash: head.tipHash }
       if (!found.isSound && tries < MOST_TRIES && !isApart) {
-        // Under a newer writer rows of two branches may have been added up.
+        // With a newer writer, rows of two branches may have been summed.
         const now = (await newestFence(parts.db)) === fence ? await stateOf(parts, head) : 'moved'
         if (now === 'moved') continue
         isApart = now === 'apart'
@@ -129,7 +129,7 @@ export async function audit(parts: AuditParts, options: AuditOptions): Promise<A
   return { tip, seed: options.seed, checks, differences }
 }
 
-/** Makes a check. That the node does not have a block that it asks for is a difference, and ends it. */
+/** Runs a check. If the node does not have a requested block, that is the only difference. */
 async function findingsOf(check: Check, context: AuditContext): Promise<Findings> {
   const [found, unknown] = [new Findings(), new Findings()]
   try {
@@ -137,7 +137,7 @@ async function findingsOf(check: Check, context: AuditContext): Promise<Findings
     return found
   } catch (error) {
     if (!isRpcError(error, RPC_NOT_FOUND, RPC_INVALID_PARAMETER)) throw error
-    unknown.expect('a block requested from the node', 'there', error.message)
+    unknown.expect('a block requested from the node', 'present', error.message)
     return unknown
   }
 }
@@ -148,7 +148,7 @@ async function stateNow(parts: AuditParts): Promise<{ head: Head; view: ChainVie
   return { head, view: await viewOf(parts, head) }
 }
 
-/** With a block missing in the tables the tail is taken from the node, so that the rest can be looked at all the same. */
+/** Loads the view of a head. If a block is missing in the tables, the tail is read from the node, so that the rest can be checked. */
 async function viewOf({ db, node, signal }: AuditParts, head: Head): Promise<ChainView> {
   try {
     return await loadChainView(db, head)
@@ -161,8 +161,8 @@ async function viewOf({ db, node, signal }: AuditParts, head: Head): Promise<Cha
 }
 
 /**
- * What has become of a head: `moved` where the index has left its chain, or the node has and the index followed; `apart` where
- * it does not follow.
+ * Compares a head with the current state: `moved` if the index has left its chain, or the node has and the index follows; `apart`
+ * if the index does not follow.
  */
 async function stateOf(parts: AuditParts, head: Head): Promise<'same' | 'moved' | 'apart'> {
   const { view } = await stateNow(parts)
@@ -175,7 +175,7 @@ async function stateOf(parts: AuditParts, head: Head): Promise<'same' | 'moved' 
   return follows ? 'moved' : 'apart'
 }
 
-/** Whether a block is of the node's chain, as it is now. */
+/** Returns whether a block is part of the current chain of the node. */
 export async function isOfNode(
   { node, signal }: Pick<AuditParts, 'node' | 'signal'>,
   { height, hash }: BlockId,
@@ -183,7 +183,7 @@ export async function isOfNode(
   return (await node.hashAt(height, signal)) === hash
 }
 
-/** The index as soon as it shows a block of the node; nothing where it does not for a while, or the node leaves the block. */
+/** Waits until the index contains a block of the node. @returns the view, undefined if it does not in time or the block leaves the node's chain. */
 export async function shownWith(parts: AuditParts, block: BlockId): Promise<ChainView | undefined> {
   let shown: ChainView | undefined
   await patiently(parts, async () => {
@@ -194,37 +194,37 @@ export async function shownWith(parts: AuditParts, block: BlockId): Promise<Chai
   return shown
 }
 
-/** Looks until something is so, for a while. @returns whether it is. */
+/** Repeats a test until it succeeds or the patience is over. @returns whether it has succeeded. */
 async function patiently(
   { signal, patienceMs = PATIENCE_MS }: Patience,
-  look: () => Promise<boolean>,
+  test: () => Promise<boolean>,
 ): Promise<boolean> {
   for (const end = Date.now() + patienceMs; ;) {
-    if (await look()) return true
+    if (await test()) return true
     if (Date.now() > end || signal.aborted) return false
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
   }
 }
 
-/** The rows of a view up to a height: a condition over these columns. */
+/** Returns an SQL condition for the rows of a view up to a height. @param column the block hash. */
 export function filterUpTo({ head, tail, stale }: ChainView, height: number, column = 'block_hash'): string {
   const hashes = [...tail].filter(([at]) => at <= height).map(([, hash]) => hash)
   return chainFilter(Math.min(head.finalHeight, height), hashes, stale, 'height', column)
 }
 
 /**
- * Looks again for a while at what moves by itself, until it is as it must be. Each look gathers its own findings, of which the
- * last ones count, and has those of the look before.
+ * Repeats a comparison of something that changes all the time until there is no difference or the patience is over. Each run
+ * collects its own findings, gets those of the previous run, and only the findings of the last run count.
  */
 export async function persisting(
   patience: Patience,
   found: Findings,
-  look: (found: Findings, before: Findings | undefined) => Promise<void>,
+  compare: (found: Findings, before: Findings | undefined) => Promise<void>,
 ): Promise<void> {
   let last: Findings | undefined
   const again = async (): Promise<boolean> => {
     const next = new Findings()
-    await look(next, last)
+    await compare(next, last)
     last = next
     return next.isSound
   }

@@ -11,7 +11,7 @@ import { sampleHeights } from './chain-checks.js'
 
 type Parts = Pick<AuditContext, 'db' | 'node' | 'signal' | 'view'>
 
-/** Some blocks with all their transactions: header, counts, sums, bodies and what inputs spend, as getblock tells them. */
+/** Compares some blocks with getblock: header, counts, sums, bodies of transactions and the outputs that they spend. */
 export async function blockCheck(context: AuditContext, found: Findings): Promise<void> {
   const { head, sample, seed, progress } = context
   for (const height of sampleHeights(head.tipHeight, sample, seed)) {
@@ -21,7 +21,7 @@ export async function blockCheck(context: AuditContext, found: Findings): Promis
   }
 }
 
-/** What a block adds up to, by the node. Amounts in base units. */
+/** Count and sums of the transactions of a block. Amounts are in base units. */
 export interface BlockSums {
   txs: number
   fees: bigint
@@ -40,7 +40,7 @@ export function sumsOf({ tx }: NodeBlock, parsed: Block): BlockSums {
   return { txs: tx.length, fees, output }
 }
 
-/** The block's bytes, put together from the node's own transactions. */
+/** Reads a block from the node, as JSON and as parsed bytes. */
 export async function nodeBlock(
   { node, signal, view }: Pick<Parts, 'node' | 'signal' | 'view'>,
   hash: string,
@@ -49,7 +49,7 @@ export async function nodeBlock(
   return { block, parsed: parseBlock(raw, networkNamed(view.head.chain)) }
 }
 
-/** Compares the index's block at a height with the node's block of that hash. */
+/** Compares the indexed block at a height with the node's block of the same hash. */
 export async function compareBlock(parts: Parts, height: number, found: Findings): Promise<void> {
   const { db, view } = parts
   const columns = `lower(hex(hash)) AS id, lower(hex(prev_hash)) AS prev, lower(hex(merkle_root)) AS root, time, median_time AS median,
@@ -132,7 +132,7 @@ async function compareTransactions(
     )
   }
   const spent = parsed.txs.slice(1).flatMap(({ inputs }) => inputs.map(({ prevTxid }) => prevTxid))
-  // An output is counted by its transaction, which is a key of one slice only: the counts add up.
+  // Each transaction is a key of only one of the queries, so the counts of its outputs can be summed.
   const counts = await queryByKeys<{ rows: string }>(
     db,
     `SELECT uniqExact(prev_txid, prev_vout) AS rows FROM spends WHERE prev_txid IN ${KEYS}

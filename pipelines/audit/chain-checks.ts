@@ -7,26 +7,26 @@ import { latestHead } from '../tables/head.js'
 import { HEIGHTS } from '../tables/keys.js'
 import { type AuditContext, type Findings, isOfNode, persisting, shownWith } from './audit.js'
 
-/** Heights whose hashes are all compared with the node's; of a longer chain the newest and a sample are. */
+/** The maximum length of a chain of which all hashes are compared with the node. On a longer one the newest and a sample are. */
 const ALL_HEIGHTS = 20_000
 const NEWEST = 2_000
 const AT_ONCE = 1_000
 
-/** The index follows the same chain as the node, and is where it is. It may lag for a moment: what persists counts. */
+/** Checks that the index follows the same chain as the node and has the same tip. Only a persistent difference counts. */
 export async function tipCheck(context: AuditContext, found: Findings): Promise<void> {
   const { db, node, signal } = context
   const info = await node.chainInfo(signal)
   const view = await shownWith(context, { height: info.blocks, hash: info.bestblockhash })
   const head = view?.head ?? (await latestHead(db)) ?? context.head
-  const place = { height: head.tipHeight, hash: head.tipHash }
+  const tip = { height: head.tipHeight, hash: head.tipHash }
   found.checked = 1
   found.expect('chain', networkNamed(head.chain).nodeName, info.chain)
-  if (view !== undefined && (await isOfNode(context, place))) return
-  found.expect('height of the tip', place.height, info.blocks)
-  found.expect('hash of the tip', place.hash, info.bestblockhash)
+  if (view !== undefined && (await isOfNode(context, tip))) return
+  found.expect('height of the tip', tip.height, info.blocks)
+  found.expect('hash of the tip', tip.hash, info.bestblockhash)
 }
 
-/** Every height has one block, each has as parent the one below, and the node has the same. */
+/** Checks that every height has one block, whose parent is the block below, and that the node has the same blocks. */
 export async function chainCheck(context: AuditContext, found: Findings): Promise<void> {
   const { db, view, head, node, signal, sample, seed, progress } = context
   const filter = view.sqlFilter('height', 'hash')
@@ -45,7 +45,7 @@ export async function chainCheck(context: AuditContext, found: Findings): Promis
     { tip: head.tipHeight },
   )
   for (const { at, on, below, gap } of broken) {
-    if (gap === 1) found.expect(`block ${String(at)} has as parent`, on, below)
+    if (gap === 1) found.expect(`parent of block ${String(at)}`, on, below)
     else found.expect(`blocks missing below ${String(at)}`, gap - 1, 0)
   }
   const { blocks } = await node.chainInfo(signal)
@@ -72,11 +72,11 @@ function comparedHeights(tip: number, sample: number, seed: string): number[] {
   return [...sampleHeights(tip - NEWEST, sample, seed), ...newest]
 }
 
-/** Some heights from 0 to a last one, the same for the same seed; each once, lowest first. */
+/** Returns some distinct heights from 0 to a last one, lowest first, the same for the same seed. */
 export function sampleHeights(last: number, count: number, seed: string): number[] {
   if (last + 1 <= count) return Array.from({ length: last + 1 }, (_, height) => height)
   const heights = new Set<number>()
-  // Mulberry32: a sample needs no better randomness than that it can be drawn again.
+  // Mulberry32: a sample only needs to be reproducible.
   let state = sha256(Buffer.from(seed)).readInt32LE(0)
   while (heights.size < count) {
     state = (state + 0x6d2b_79f5) | 0
@@ -87,7 +87,7 @@ export function sampleHeights(last: number, count: number, seed: string): number
   return [...heights].sort((one, other) => one - other)
 }
 
-/** Supply and number of unspent outputs as gettxoutsetinfo has them, at the very block that it names. */
+/** Compares supply and number of unspent outputs with gettxoutsetinfo, at the block that it names. */
 export function supplyCheck(context: AuditContext, all: Findings): Promise<void> {
   const { db, node, signal } = context
   return persisting(context, all, async (found) => {
@@ -102,7 +102,7 @@ export function supplyCheck(context: AuditContext, all: Findings): Promise<void>
   })
 }
 
-/** Reads the supply (base units) and the number of unspent outputs after a block; undefined where it is not indexed. */
+/** Reads the supply (base units) and the number of unspent outputs after a block; returns undefined if it is not indexed. */
 export async function supplyAfter(
   db: AuditContext['db'],
   block: BlockId,

@@ -6,7 +6,7 @@ import { dayCheck } from './day-checks.js'
 import { mempoolCheck } from './mempool-check.js'
 import { balanceCheck } from './sum-checks.js'
 
-/** All that a whole audit looks at, by name, in its order. */
+/** The checks of a complete audit, by name, in their order. */
 export const CHECKS: Readonly<Record<string, Check>> = {
   tip: tipCheck,
   chain: chainCheck,

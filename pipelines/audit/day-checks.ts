@@ -8,16 +8,16 @@ import { sampleHeights } from './chain-checks.js'
 
 type Parts = Pick<AuditContext, 'db' | 'view' | 'head'>
 
-/** Blocks of a day that are fetched from the node: more than a day of minutes. */
+/** The maximum number of blocks of a day that are read from the node: more than the minutes of a day. */
 const MOST_FETCHED = 2_000
 const IN_FLIGHT = 4
-/** Blocks whose sums are made again from their transactions: all of a chain up to this length, else its newest. */
+/** The maximum number of blocks whose sums are computed again from their transactions: the newest ones of a longer chain. */
 const MOST_SUMMED = 20_000
 const SUMMED_AT_ONCE = 100
 
 /**
- * Every day's counts, made again from transactions and histories, every block's sums, made again from its transactions, and
- * some days by the node's own blocks.
+ * Computes the counts of every day again from transactions and histories, the sums of every block from its transactions, and
+ * those of one day from the blocks of the node.
  */
 export async function dayCheck(context: AuditContext, found: Findings): Promise<void> {
   const days = await countDays(context, found)
@@ -27,7 +27,7 @@ export async function dayCheck(context: AuditContext, found: Findings): Promise<
   found.checked = days.length
 }
 
-/** @returns the days. */
+/** Computes the counts of all days again. @returns the days. */
 async function countDays({ db, view, head }: Parts, found: Findings): Promise<number[]> {
   const filter = view.sqlFilter('height', 'block_hash')
   type Row = Record<'txs' | 'active' | 'fresh', string> & { day: number }
@@ -39,7 +39,7 @@ async function countDays({ db, view, head }: Parts, found: Findings): Promise<nu
      GROUP BY day ORDER BY day`,
     { tip: head.tipHeight },
   )
-  // Scripts with an address are those in script_balances.
+  // script_balances contains the scripts with an address.
   const named = `script_hash IN (SELECT script_hash FROM script_balances WHERE ${filter})`
   const touched = await db.query<{ day: number; active: string; fresh: string }>(
     `SELECT intDiv(time, ${String(DAY_SECONDS)}) AS day, toString(uniqExact(script_hash)) AS active,
@@ -64,7 +64,7 @@ async function countDays({ db, view, head }: Parts, found: Findings): Promise<nu
   return indexed.map(({ day }) => day)
 }
 
-/** The counts of one day, made again from the rows of its blocks alone: little work, also on a long chain. */
+/** Computes the counts of one day again from the rows of its blocks only, which is fast even on a long chain. */
 export async function countDay({ db, view, head }: Parts, day: number, found: Findings): Promise<void> {
   const span = { from: day * DAY_SECONDS, to: (day + 1) * DAY_SECONDS - 1, tip: head.tipHeight }
   type Row = { lowest: number; highest: number; blocks: string; txs: string; active: string }
@@ -87,7 +87,7 @@ export async function countDay({ db, view, head }: Parts, day: number, found: Fi
   found.expect(`active addresses of ${dateOf(day)}`, row.active, again?.active ?? 0)
 }
 
-/** Fees, output and count of each block, made again from the bodies of its transactions. */
+/** Computes fees, output and number of transactions of each block again from the bodies of its transactions. */
 async function sumBlocks({ db, view, head, progress }: AuditContext, found: Findings): Promise<void> {
   const first = Math.max(0, head.tipHeight - MOST_SUMMED + 1)
   for (let from = first; from <= head.tipHeight; from += SUMMED_AT_ONCE) {
@@ -97,7 +97,7 @@ async function sumBlocks({ db, view, head, progress }: AuditContext, found: Find
   }
 }
 
-/** The same of the blocks between two heights, both inclusive. */
+/** Computes the sums of the blocks between two heights again, both inclusive. */
 async function sumSomeBlocks({ db, view }: Parts, from: number, to: number, found: Findings): Promise<void> {
   const span = { from, to }
   const blocks = await db.query<{ height: number; txs: number; fees: string; output: string }>(
@@ -121,7 +121,7 @@ async function sumSomeBlocks({ db, view }: Parts, from: number, to: number, foun
     sum.txs++
     const stored = bodies.get(id)
     if (stored === undefined) {
-      found.expect(`body of transaction ${id}`, 'missing', 'there')
+      found.expect(`body of transaction ${id}`, 'missing', 'present')
       continue
     }
     const tx = parseBody(stored.body)
@@ -139,7 +139,7 @@ async function sumSomeBlocks({ db, view }: Parts, from: number, to: number, foun
   }
 }
 
-/** A day's sums by the node's own blocks. */
+/** Computes the sums of a day again from the blocks of the node. */
 async function sumDayByNode(context: AuditContext, day: number, found: Findings): Promise<void> {
   const { db, view, head } = context
   const blocks = await db.query<{ id: string; txs: number; fees: string; output: string }>(

@@ -3,8 +3,8 @@ import { MempoolEvents } from '../mempool/mempool-events.js'
 import { type AuditContext, type Findings, persisting } from './audit.js'
 
 /**
- * The unconfirmed transactions and their fees, as the log's events add up, are the node's. Transactions come and go all the
- * time: what counts is one that differs at every look.
+ * Compares the unconfirmed transactions and their fees, as the events of the log result in, with the node. Because the mempool
+ * changes all the time, only a transaction that differs in every comparison counts.
  */
 export function mempoolCheck(context: AuditContext, all: Findings): Promise<void> {
   const { node, signal } = context
@@ -22,7 +22,7 @@ export function mempoolCheck(context: AuditContext, all: Findings): Promise<void
   })
 }
 
-/** Fees by txid. */
+/** Returns the fees of the mempool in the log, by txid. */
 async function mempoolOf({ log, logger }: AuditContext): Promise<Map<string, bigint>> {
   const mempool = new Map<string, bigint>()
   for await (const step of new MempoolEvents(log, logger).stored()) {

@@ -1,7 +1,7 @@
 import type { AuditContext, Findings } from './audit.js'
 import { supplyAfter } from './chain-checks.js'
 
-/** Rows of a script's end, and what its outputs add up to, by script; those that do not agree. */
+/** Selects the scripts whose last row of the history, sum of outputs and balance in the rich list differ. */
 const SCRIPTS_THAT_DIFFER = (filter: string): string => `
   WITH histories AS (
     SELECT script_hash, argMax(script_txs.total_received, script_txs.ordinal) AS got, argMax(script_txs.total_sent, script_txs.ordinal) AS gave,
@@ -23,7 +23,7 @@ const SCRIPTS_THAT_DIFFER = (filter: string): string => `
   WHERE balance != toInt64(left) OR unspent != count OR unmade > 0 OR unequal > 0 OR rows != last OR ranked != balance OR ranked_txs != last
   ORDER BY script LIMIT 100`
 
-/** Every script's history, outputs and place in the rich list tell one balance, and all of them together the supply. */
+/** Checks that history, outputs and rich list of each script have the same balance, and that all balances sum up to the supply. */
 export async function balanceCheck(
   { db, view, head, progress }: AuditContext,
   found: Findings,
@@ -77,7 +77,7 @@ export async function balanceCheck(
 
 type Db = Pick<AuditContext, 'db'> & { readonly filter: string }
 
-/** Each row of a history carries the sums of all rows up to it. */
+/** Checks that each row of a history contains the sums of all rows up to it. */
 async function runningTotals(found: Findings, { db, filter }: Db): Promise<void> {
   const rows = await db.query<Record<'script' | 'number' | 'is' | 'must', string>>(
     `SELECT lower(hex(script_hash)) AS script, toString(n) AS number, toString((got, gave, n)) AS is, toString((got_must, gave_must, n_must)) AS must FROM (
@@ -96,7 +96,7 @@ async function runningTotals(found: Findings, { db, filter }: Db): Promise<void>
     )
 }
 
-/** Each block's supply and count of outputs are those of the block below and what its scripts got and gave. */
+/** Checks that supply and number of outputs after each block equal those of its parent plus the changes of the block. */
 async function supplyByBlock(
   found: Findings,
   { db, filter, blockFilter, tip }: Db & { readonly blockFilter: string; readonly tip: number },

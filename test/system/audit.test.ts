@@ -377,7 +377,7 @@ describe('the command', () => {
           new RegExp(`hash of block ${String(height)}: indexed \\w{64}, expected \\w{64}`),
         )
       expect(output).toMatch(
-        /FAIL blocks[^]*a block requested from the node: indexed there, expected the node answered/,
+        /FAIL blocks[^]*a block requested from the node: indexed present, expected the node answered/,
       )
       expect(status).toBe(1)
     } finally {
