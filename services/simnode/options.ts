@@ -3,14 +3,14 @@ import { NETWORKS } from '../../pipelines/chain/networks.js'
 import { UsageError } from '../../pipelines/errors.js'
 import type { SimnodeOptions } from './node.js'
 
-/** With more transactions than this in the history, the default mix has few Dilithium ones, so that the chain stays small. */
+/** The number of transactions in the history above which the default mix has few Dilithium ones, so that the chain stays small. */
 const RICH_LIMIT = 200_000
 
 export interface CommandLine {
   readonly node: SimnodeOptions
   /** The file to which `{url, pid}` is written once the node listens. */
   readonly stateFile: string | undefined
-  /** Whether only the help text was requested. */
+  /** True if only the help text was requested. */
   readonly help: boolean
 }
 

@@ -66,7 +66,7 @@ export class SimChain {
   readonly #pools: readonly MiningPool[]
   readonly #watchers = new Set<Watcher>()
   #payments = 0
-  /** Whether watchers are not notified, while several blocks are mined as one change. */
+  /** Suppresses notifications while several blocks are mined as one change. */
   #isQuiet = false
 
   constructor({

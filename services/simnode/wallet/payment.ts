@@ -16,7 +16,7 @@ export interface Payment {
   readonly to: readonly TxOutput[]
   /** The script that gets the rest after the fee; without it the rest is the fee. */
   readonly change?: Buffer
-  /** In base units, with `change` only; 1000 by default. */
+  /** The fee in base units, only with `change`; 1000 by default. */
   readonly fee?: bigint
   readonly locktime?: number
   readonly sequence?: number
