@@ -8,8 +8,8 @@
 // An optional field of an answer is absent where REST has null or leaves it out. Amounts and other figures that may
 // be large or broken are decimal strings. Invalid arguments get the same message as in REST (INVALID_ARGUMENT).
 // Other errors: NOT_FOUND, UNAUTHENTICATED, UNAVAILABLE (the database or the node is unavailable),
-// RESOURCE_EXHAUSTED (the rate limit; the trailers say retry-after-ms). While the index is syncing, UNAVAILABLE
-// also stands for what it has not found; the trailers then say retry-after-ms, indexed-height and, where it is
+// RESOURCE_EXHAUSTED (the rate limit; the trailers contain retry-after-ms). While the index is syncing, UNAVAILABLE
+// is also returned for what was not found; the trailers then contain retry-after-ms, indexed-height and, if it is
 // known, node-height.
 //
 // Metadata of a request: x-min-chain-height waits up to two seconds for that height; authorization, for reads that
@@ -1433,8 +1433,8 @@ export type ChannelEvent = Message<"headwater.reads.v1.ChannelEvent"> & {
   channel: Channel;
 
   /**
-   * Consecutive within the channel, on every explorer the same but for stats and whale alerts; of a resync that of
-   * the last event missed.
+   * Consecutive within the channel, and the same on every explorer except for stats and whale alerts; of a resync,
+   * the seq of the last missed event.
    *
    * @generated from field: int64 seq = 2;
    */
@@ -3949,7 +3949,7 @@ export const ReadsService: GenService<{
   },
   /**
    * The events of a channel from now on, or from a past one. The headers arrive when the subscription has begun. A
-   * client that does not keep up with it receives resync. Ends with UNAVAILABLE where the server stops: subscribe
+   * client that does not keep up receives resync. The stream ends with UNAVAILABLE if the server stops: subscribe
    * again with since.
    * buf:lint:ignore RPC_RESPONSE_STANDARD_NAME
    *
