@@ -22,26 +22,26 @@ import { Versioned } from './http/versioned.js'
 
 export interface DocsOptions {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly contentDir: string
   /** `host:port` of the retrieval worker. */
   readonly retrievalAddress: string
   readonly logger: Logger
-  /** Without one, answers are passages. */
+  /** If left out, answers quote passages. */
   readonly answerer?: Answerer | undefined
   readonly siteUrl?: string | undefined
   readonly sourceUrl?: string | undefined
   readonly agentApiKey?: string | undefined
   readonly trustedProxyHops?: number
-  /** None where left out. */
+  /** If left out, there is no limit; the same for `chatLimit`. */
   readonly askLimit?: Limit | undefined
   readonly chatLimit?: Limit | undefined
   /** Milliseconds between two scans of the content folder. */
   readonly scanEveryMs?: number
 }
 
-/** Requests of a client in a window; 0 for no limit. */
+/** The maximum number of requests of a client per window; 0 for no limit. */
 export interface Limit {
   readonly most: number
   readonly windowMs: number
@@ -53,7 +53,7 @@ export interface Docs {
   close(): Promise<void>
 }
 
-/** Reads the content and serves it. @throws PortTaken. */
+/** Reads the content and serves it. @throws PortTaken if another process listens on the port. */
 export async function startDocs(options: DocsOptions): Promise<Docs> {
   const { host, logger, contentDir, scanEveryMs, trustedProxyHops: trustedHops = 0 } = options
   const content = await openContent(contentDir, { logger, scanEveryMs })
@@ -90,7 +90,7 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
     ...pageEndpoints(pages),
     {
       pattern: '/mcp',
-      // Its SDK takes 15 MB, for those who use it.
+      // Imported by the first request, because its SDK takes 15 MB.
       methods: {
         POST: async (incoming) => (await import('./ask/mcp.js')).mcp({ content, retrieval, site }, incoming),
       },
@@ -105,8 +105,8 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
       pattern: '/metrics',
       methods: {
         GET: async () => {
-          const said = await metrics.text()
-          return text(said.type, said.text, NO_STORE)
+          const collected = await metrics.text()
+          return text(collected.type, collected.text, NO_STORE)
         },
       },
     },
@@ -141,7 +141,7 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
   }
 }
 
-/** A file may be called `health.md`: what is to be read there is said by the endpoint all the same. */
+/** Logs pages that are not shown, because an endpoint has their URL; for example the page of `health.md`. */
 function warnOfHidden(content: Content, endpoints: readonly Endpoint[], logger: Logger): void {
   const taken = endpoints.filter(({ pattern }) => pattern !== '*')
   for (const { url, file } of content.pages())

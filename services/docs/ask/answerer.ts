@@ -2,22 +2,22 @@ import type { Turn } from './conversation.js'
 import type { Evidence, Source } from './evidence.js'
 import { Refusal } from './reply.js'
 
-/** A question with what the documentation has on it. */
+/** A question, with what the documentation contains about it. */
 export interface Question {
-  /** The last is the question. */
+  /** The conversation. Its last turn is the question. */
   readonly turns: readonly Turn[]
   readonly evidence: Evidence
 }
 
-/** Who writes answers. They are Markdown and name their sources by number: `[1]`. */
+/** A writer of answers, which are Markdown and cite their sources by number: `[1]`. */
 export interface Answerer {
-  /** For /health. */
+  /** Name of the answerer in /health. */
   readonly name: string
-  /** The sources that an answer may name; its `[1]` is the first. */
+  /** Returns the sources that an answer may cite; its `[1]` is the first. */
   sources(evidence: Evidence): readonly Source[]
-  /** @throws AnswerFailed. */
+  /** Returns the whole answer. @throws AnswerFailed. */
   answer(question: Question, signal: AbortSignal): Promise<string>
-  /** The answer in pieces, as they come. Leaving the loop ends it. @throws AnswerFailed. */
+  /** Yields the parts of the answer as they arrive. Leaving the loop cancels it. @throws AnswerFailed. */
   stream(question: Question, signal: AbortSignal): AsyncIterable<string>
 }
 
@@ -31,7 +31,7 @@ const REASONS = {
 
 export type FailureReason = keyof typeof REASONS
 
-/** There is no answer. The message is ours, and fit for the client: nothing of what a provider says is in it. */
+/** Thrown if there is no answer. The client may read the message, which contains nothing of the provider's own error. */
 export class AnswerFailed extends Refusal {
   constructor(
     readonly reason: FailureReason,
@@ -41,5 +41,5 @@ export class AnswerFailed extends Refusal {
   }
 }
 
-/** What is answered where the documentation has nothing. */
-export const DOES_NOT_TELL = 'The documentation does not answer this question: no page is about it.'
+/** The answer if the documentation contains nothing about the question. */
+export const NO_ANSWER = 'The documentation does not answer this question: no page is about it.'

@@ -1,4 +1,4 @@
-import { AnswerFailed, DOES_NOT_TELL, type Answerer, type Question } from './answerer.js'
+import { AnswerFailed, NO_ANSWER, type Answerer, type Question } from './answerer.js'
 import type { Turn } from './conversation.js'
 import { gatherEvidence, type Evidence, type Source } from './evidence.js'
 import { RetrievalUnavailable, type Retrieval } from '../search/retrieval.js'
@@ -6,26 +6,26 @@ import { RetrievalUnavailable, type Retrieval } from '../search/retrieval.js'
 export interface AssistantParts {
   readonly retrieval: Retrieval
   readonly answerer: Answerer
-  /** Told what became of a question. */
+  /** Called with the outcome of each question. */
   readonly outcome: (outcome: string) => void
 }
 
 export interface Answered {
   readonly answer: string
-  /** Those that the answer names; its `[1]` is the first. */
+  /** The sources that the answer cites; its `[1]` is the first. */
   readonly sources: readonly Source[]
   readonly evidence: Evidence
 }
 
 export interface Streamed {
-  /** Those that the answer may name; its `[1]` is the first. */
+  /** The sources that the answer may cite; its `[1]` is the first. */
   readonly sources: readonly Source[]
   readonly evidence: Evidence
-  /** Its first piece is there already. */
+  /** The parts of the answer, the first of which has arrived. */
   readonly text: AsyncIterable<string>
 }
 
-/** Answers questions from what the documentation has on them. All that fails is AnswerFailed, but for the client's own leaving. */
+/** Answers questions from the documentation. It throws AnswerFailed, or any error if the client has disconnected. */
 export class Assistant {
   readonly #parts: AssistantParts
 
@@ -42,7 +42,7 @@ export class Assistant {
     return { ...cite(answer, evidence), evidence }
   }
 
-  /** Resolves with the first piece: what fails before it can still be told by a status. */
+  /** Resolves with the first part of the answer, so that an earlier failure can be reported by the HTTP status. */
   async chat(turns: readonly Turn[], signal: AbortSignal): Promise<Streamed> {
     const question = await this.#question(turns, signal)
     const { evidence } = question
@@ -72,7 +72,7 @@ export class Assistant {
 
   #nothing(): string {
     this.#parts.outcome('not answered')
-    return DOES_NOT_TELL
+    return NO_ANSWER
   }
 
   async #counted<T>(work: () => Promise<T>): Promise<T> {
@@ -97,11 +97,11 @@ async function* once(text: string): AsyncGenerator<string> {
 
 const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/
 const CITATION = /( ?)\[(\d{1,2}(?:\s*,\s*\d{1,2})*)\](?!\()/g
-const NOT_TOLD = /\bdocumentation does(?: not|n['’]t) (?:tell|say|mention|cover|contain|answer|provide)/i
+const NOT_COVERED = /\bdocumentation does(?: not|n['’]t) (?:tell|say|mention|cover|contain|answer|provide)/i
 
 /**
- * The sources that an answer names, in the order in which it does, and the answer with their new numbers; numbers of no source
- * go. One that names none, and does not say that it found nothing, is of all that it was given.
+ * Returns the sources that an answer cites, in the order of its citations, and the answer with their new numbers; numbers without
+ * a source are removed. An answer without citations gets all sources, unless it says that the documentation has no answer.
  */
 function cite(answer: string, { sources }: Evidence): Pick<Answered, 'answer' | 'sources'> {
   const numbers = new Map<number, number>()
@@ -115,12 +115,12 @@ function cite(answer: string, { sources }: Evidence): Pick<Answered, 'answer' | 
       ? ''
       : space + named.map((number) => `[${String(numbers.get(number))}]`).join('')
   }
-  // What stands in code is no citation: every second part is code.
+  // Numbers in code are not citations. Every second part is code.
   const renumbered = answer
     .split(CODE)
     .map((part, index) => (index % 2 === 1 ? part : part.replace(CITATION, renumber)))
     .join('')
   const cited = [...numbers.keys()].flatMap((number) => sources[number - 1] ?? [])
   if (cited.length > 0) return { answer: renumbered, sources: cited }
-  return { answer: renumbered, sources: NOT_TOLD.test(answer) ? [] : sources }
+  return { answer: renumbered, sources: NOT_COVERED.test(answer) ? [] : sources }
 }

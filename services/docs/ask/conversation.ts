@@ -1,6 +1,6 @@
 import { Refusal } from './reply.js'
 
-/** What one side said. */
+/** A message of a conversation. */
 export interface Turn {
   readonly role: 'user' | 'assistant'
   readonly text: string
@@ -9,7 +9,7 @@ export interface Turn {
 const MOST_MESSAGES = 20
 const MOST_QUESTION = 1_000
 
-/** The question of an ask request. @throws Refusal 400. */
+/** Returns the question of an ask request. @throws Refusal 400 if it is missing or invalid. */
 export function questionOf(body: unknown): string {
   const question = isRecord(body) ? body['question'] : undefined
   if (typeof question !== 'string' || question.trim() === '')
@@ -20,15 +20,15 @@ export function questionOf(body: unknown): string {
 }
 
 /**
- * The turns of a chat request, UI messages of the AI SDK; the last is the user's.
- * @throws Refusal 400 naming what is wrong.
+ * Returns the turns of a chat request, which are UI messages of the AI SDK; the last is the user's.
+ * @throws Refusal 400 naming the invalid field.
  */
 export function turnsOf(body: unknown): readonly Turn[] {
   const messages = isRecord(body) ? body['messages'] : undefined
   if (!Array.isArray(messages) || messages.length === 0)
     throw new Refusal('HW_INVALID_ARGUMENT', 'messages must be a non-empty array')
   if (messages.length > MOST_MESSAGES)
-    throw new Refusal('HW_INVALID_ARGUMENT', `messages must be at most ${String(MOST_MESSAGES)}`)
+    throw new Refusal('HW_INVALID_ARGUMENT', `messages must have at most ${String(MOST_MESSAGES)} items`)
   const turns = messages.map(turnOf)
   if (turns.at(-1)?.role !== 'user')
     throw new Refusal('HW_INVALID_ARGUMENT', "the last message must be the user's")
@@ -47,7 +47,7 @@ function turnOf(message: unknown, index: number): Turn {
   return { role, text }
 }
 
-/** Parts of other types are not ours to read. */
+/** Returns the text of a part; empty for parts of other types. */
 function textOf(part: unknown, path: string): string {
   if (!isRecord(part) || typeof part['type'] !== 'string')
     throw new Refusal('HW_INVALID_ARGUMENT', `${path}.type must be a string`)
@@ -61,9 +61,9 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Characters as people count them: a sign outside of Unicode's first plane is one. */
+/** Returns the number of characters. One outside the first plane of Unicode takes two units, but counts once. */
 function lengthOf(text: string): number {
   if (text.length <= MOST_QUESTION) return text.length
-  // Twice the units cannot be fewer characters.
+  // More than twice as many units are too many characters in any case.
   return text.length > 2 * MOST_QUESTION ? text.length : Array.from(text).length
 }

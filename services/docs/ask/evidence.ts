@@ -2,7 +2,7 @@ import { Ranking, type Passage } from '../../../proto/gen/headwater/retrieval/v1
 import type { Turn } from './conversation.js'
 import type { Retrieval } from '../search/retrieval.js'
 
-/** A page that passages are of. */
+/** A page that passages come from. */
 export interface Source {
   readonly title: string
   /** URL path. */
@@ -17,7 +17,7 @@ export interface Quotable {
   readonly markdown: string
 }
 
-/** What the documentation has on a question. */
+/** The passages of the documentation about a question. */
 export interface Evidence {
   readonly sources: readonly Source[]
   /** Best first. */
@@ -26,19 +26,19 @@ export interface Evidence {
   readonly ranking: Ranking
 }
 
-/** `none`: nothing there is about the question. `weak`: it may be, or only mention its words. */
+/** `none`: no passage is about the question. `weak`: a passage may be about it, or only contain its words. */
 export type Strength = (typeof STRENGTHS)[number]
 const STRENGTHS = ['none', 'weak', 'good'] as const
 
 const MOST_PASSAGES = 8
-/** Characters; a few pages' worth, and far from what a model takes. */
+/** The maximum length of all passages, in characters: a few pages, and far below the limit of a model. */
 const MOST_TEXT = 24_000
-/** What a follow-up is about stands in the question before it. */
+/** The number of words up to which a question may be a follow-up, whose subject the previous question names. */
 const FOLLOW_UP_WORDS = 12
 
 /**
- * Asks the retrieval worker what the documentation has on the last turn.
- * @throws RetrievalAway.
+ * Retrieves the passages of the documentation about the last turn.
+ * @throws RetrievalUnavailable.
  */
 export async function gatherEvidence(
   retrieval: Retrieval,
@@ -54,7 +54,7 @@ export async function gatherEvidence(
   return { ...numbered(interleave(found.map(({ passages }) => passages))), strength, ranking }
 }
 
-/** The last question; and a short one again behind the question before it. */
+/** Returns the queries of a conversation: its last question and, if that is short, also both of the last questions together. */
 export function queriesOf(turns: readonly Turn[]): readonly string[] {
   const questions = turns.filter(({ role }) => role === 'user').map(({ text }) => text.trim())
   const last = questions.at(-1) ?? ''
@@ -63,7 +63,7 @@ export function queriesOf(turns: readonly Turn[]): readonly string[] {
   return [last, `${before}\n${last}`]
 }
 
-/** The best of each list, then the second of each, none twice. */
+/** Returns the best passage of each list, then the second of each, and so on, without duplicates. */
 function interleave(lists: readonly (readonly Passage[])[]): readonly Passage[] {
   const most = Math.max(0, ...lists.map(({ length }) => length))
   const byId = new Map<string, Passage>()
@@ -90,14 +90,14 @@ function numbered(passages: readonly Passage[]): Pick<Evidence, 'sources' | 'pas
   return { sources, passages: quotable }
 }
 
-/** Of a passage: the cosine of all-MiniLM-L6-v2, where there is one, and the share of the question's rare words. */
+/** Cosine of a passage by all-MiniLM-L6-v2, if there is one, and its share of the question's rare words. */
 type Fit = Pick<Passage, 'similarity' | 'coverage'>
 type KnownFit = Record<keyof Fit, number>
 
 /**
- * What makes a passage fit: the farther it is in meaning, the more of the rare words it must have. Texts of unrelated subjects are
- * alike by less than .2; half of the rare words in one passage is no chance, unless its meaning is another one: words have
- * several. Beyond .45 words matter no more: the right page may share none with the question.
+ * The minimums from which a passage fits, of which one suffices: the lower its similarity, the more of the rare words it must
+ * contain. Texts of unrelated subjects have a similarity below 0.2. Half of the rare words in one passage is no coincidence, unless
+ * it uses them in another sense. From 0.45 words do not matter: the right page may have none of them.
  */
 const FITTING: readonly KnownFit[] = [
   { similarity: 0.45, coverage: 0 },
@@ -107,12 +107,12 @@ const FITTING: readonly KnownFit[] = [
 ]
 
 /**
- * How well the best passage fits.
- * @param unknownNames in the question: passages that are near it are not about what nobody has written of.
+ * Returns how well the best passage fits.
+ * @param unknownNames names in the question that no page contains: no passage is about them, however near it is.
  */
 export function strengthOf(passages: readonly Fit[], unknownNames: readonly string[] = []): Strength {
   const is = (fits: (passage: KnownFit) => boolean): boolean =>
-    // Without a model words decide alone.
+    // Without a model only words decide.
     passages.some(({ similarity = 0.2, coverage }) => fits({ similarity, coverage }))
   const fits = ({ similarity, coverage }: KnownFit): boolean =>
     FITTING.some((least) => similarity >= least.similarity && coverage >= least.coverage)

@@ -1,17 +1,17 @@
-import { DOES_NOT_TELL, type Answerer, type Question } from './answerer.js'
+import { NO_ANSWER, type Answerer, type Question } from './answerer.js'
 import type { Evidence, Quotable, Source } from './evidence.js'
 
 const MOST_QUOTES = 3
-/** Characters of a quote; cut at the end of a block. */
+/** The maximum length of a quote, in characters. Quotes end at the end of a block. */
 const MOST_QUOTED = 900
 const INTRODUCTION =
   'These passages of the documentation match the question best; they are quoted, not summarised.'
 
-/** Answers without a language model: with the best passages, word for word, each with its source. */
+/** Answers without a language model, by quoting the best passages, each with its source. */
 export class ExtractiveAnswerer implements Answerer {
   readonly name = 'extractive'
 
-  /** Those that are quoted; they are the first, for passages are numbered in their order. */
+  /** Returns the sources that are quoted, which are the first ones, because sources are numbered in the order of the passages. */
   sources(evidence: Evidence): readonly Source[] {
     return evidence.sources.slice(0, Math.max(0, ...quotedOf(evidence).map(({ source }) => source)))
   }
@@ -29,7 +29,7 @@ export class ExtractiveAnswerer implements Answerer {
 
 function blocksOf(evidence: Evidence): readonly string[] {
   const quoted = quotedOf(evidence)
-  if (quoted.length === 0) return [DOES_NOT_TELL]
+  if (quoted.length === 0) return [NO_ANSWER]
   return [INTRODUCTION, ...quoted.map((passage) => quote(passage, evidence))]
 }
 
@@ -42,13 +42,13 @@ function quote({ source, headings, markdown }: Quotable, { sources }: Evidence):
   return `**${place}** [${String(source)}]\n\n${lines.map((line) => `> ${line}`.trimEnd()).join('\n')}`
 }
 
-/** As many blocks as fit, at least the first; code is not cut in two. */
+/** Returns as many blocks as fit, at least the first. Code is not split. */
 function excerpt(markdown: string): string {
   const blocks: string[] = []
   let open = ''
   for (const block of markdown.split('\n\n')) {
     open = open === '' ? block : `${open}\n\n${block}`
-    // Fences come in pairs: an odd number of them is a block of code that goes on.
+    // After an odd number of fences, a block of code continues.
     if ((open.match(/^\s*(```|~~~)/gm) ?? []).length % 2 === 1) continue
     blocks.push(open)
     open = ''

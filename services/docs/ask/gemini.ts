@@ -6,18 +6,18 @@ import { promptOf } from './prompt.js'
 
 export interface GeminiOptions {
   readonly apiKey: string
-  /** Undefined: where Google has it. */
+  /** If undefined, the endpoint of Google. */
   readonly baseUrl?: string | undefined
   readonly model: string
   readonly logger: Logger
-  /** Milliseconds for a whole answer, or between two pieces of a stream. */
+  /** The maximum time for a whole answer, or between two parts of a stream, in milliseconds. */
   readonly patienceMs?: number
 }
 
 const PATIENCE_MS = 30_000
 const MOST_TOKENS = 4_096
 
-/** Answers by Gemini. The only place that knows @google/genai. */
+/** Answers with Gemini. Only this file imports @google/genai. */
 export class GeminiAnswerer implements Answerer {
   readonly name = 'gemini'
   readonly #options: GeminiOptions
@@ -75,7 +75,7 @@ export class GeminiAnswerer implements Answerer {
     } catch (error) {
       throw this.#failure(error, patience)
     } finally {
-      // Leaving the loop alone would let the provider write on.
+      // If the loop only ended, the provider would continue to generate.
       patience.abort()
     }
   }
@@ -92,29 +92,30 @@ export class GeminiAnswerer implements Answerer {
     }
   }
 
-  /** The log names the kind of the failure only: a provider's message is the raw body of its answer. */
+  /** Logs a failure, without the provider's message, which is the raw body of its answer. @returns the error to throw. */
   #failure(error: unknown, patience: Patience): AnswerFailed {
     const failed =
       error instanceof AnswerFailed
         ? error
         : new AnswerFailed(patience.isOver ? 'timeout' : 'provider', { cause: error })
     const { name, status } = error as { name?: string; status?: number }
-    if (!patience.isLeft)
-      this.#options.logger.warn({ reason: failed.reason, name, status }, 'Gemini returned no answer')
+    const { code, reason } = failed
+    if (!patience.isDisconnected)
+      this.#options.logger.warn({ code, reason, name, status }, 'Gemini returned no answer')
     return failed
   }
 }
 
-/** Ends a call when its time is over, or when the client has left. */
+/** Cancels a call after a timeout, or if the client disconnects. */
 class Patience {
   readonly #over = new AbortController()
-  readonly #left: AbortSignal
+  readonly #disconnected: AbortSignal
   readonly #timer: NodeJS.Timeout
   readonly signal: AbortSignal
 
-  constructor(ms: number, left: AbortSignal) {
-    this.#left = left
-    this.signal = AbortSignal.any([left, this.#over.signal])
+  constructor(ms: number, disconnected: AbortSignal) {
+    this.#disconnected = disconnected
+    this.signal = AbortSignal.any([disconnected, this.#over.signal])
     this.#timer = setTimeout(() => {
       this.isOver = true
       this.#over.abort()
@@ -123,8 +124,8 @@ class Patience {
 
   isOver = false
 
-  get isLeft(): boolean {
-    return this.#left.aborted
+  get isDisconnected(): boolean {
+    return this.#disconnected.aborted
   }
 
   renew(): void {
@@ -141,13 +142,13 @@ class Patience {
   }
 }
 
-/** Thoughts are not part of the answer. */
+/** Returns the text of a response, without the model's thoughts. */
 function textOf({ candidates }: GenerateContentResponse): string {
   const parts = candidates?.[0]?.content?.parts ?? []
   return parts.map(({ text, thought }) => (thought === true ? '' : (text ?? ''))).join('')
 }
 
-/** Ends that leave an answer standing; an answer that became too long is one. */
+/** The finish reasons of usable answers. One that reached the limit of tokens is usable. */
 const GOOD_ENDS = new Set(['STOP', 'MAX_TOKENS', 'FINISH_REASON_UNSPECIFIED'])
 
 function endOf({ candidates, promptFeedback }: GenerateContentResponse): FailureReason | undefined {

@@ -19,14 +19,14 @@ const MOST_BYTES = 256 * 1024
 const MOST_PASSAGES = 20
 
 /**
- * `POST /mcp`: the documentation for agents, as tools of the Model Context Protocol (Streamable HTTP). Without sessions: each
- * request has a server of its own, so any instance answers any of them.
+ * Handles `POST /mcp`: the documentation for agents, as tools of the Model Context Protocol (Streamable HTTP). There are no
+ * sessions: each request has its own server, so any instance can answer it.
  */
 export async function mcp(parts: McpParts, incoming: Incoming): Promise<undefined> {
-  refuseStrangers(parts.site, incoming)
-  const { req, res, gone } = incoming
+  refuseOtherOrigins(parts.site, incoming)
+  const { req, res, disconnected } = incoming
   const body = await readJson(incoming, MOST_BYTES)
-  const server = serverOf(parts, gone)
+  const server = serverOf(parts, disconnected)
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true })
   res.once('close', () => {
     void transport.close()
@@ -36,7 +36,7 @@ export async function mcp(parts: McpParts, incoming: Incoming): Promise<undefine
   await transport.handleRequest(req, res, body)
 }
 
-function serverOf({ content, retrieval }: McpParts, gone: AbortSignal): McpServer {
+function serverOf({ content, retrieval }: McpParts, disconnected: AbortSignal): McpServer {
   const server = new McpServer({ name: 'headwater-docs', version: '1.0.0' })
   server.registerTool(
     'search',
@@ -52,7 +52,7 @@ function serverOf({ content, retrieval }: McpParts, gone: AbortSignal): McpServe
     },
     async ({ query, limit }) => {
       try {
-        const { passages } = await retrieval.passages(query, limit, gone)
+        const { passages } = await retrieval.passages(query, limit, disconnected)
         return toolResult(
           passages.map(({ pageUrl, pageTitle, headingId, headingPath, markdown }) => ({
             url: headingId === '' ? pageUrl : `${pageUrl}#${headingId}`,
@@ -71,7 +71,7 @@ function serverOf({ content, retrieval }: McpParts, gone: AbortSignal): McpServe
     {
       title: 'Read a page',
       description:
-        'A page of the documentation as Markdown, by its URL path as search gives it; "/" is the root page.',
+        'Returns a page of the documentation as Markdown, by its URL path, as in search results; "/" is the root page.',
       inputSchema: { url: z.string().min(1).max(2000).describe('URL path, as /guide/quickstart') },
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
@@ -99,10 +99,11 @@ function pageAt(content: Content, url: string): ReturnType<typeof findPage> {
 }
 
 /**
- * A page of another site must not use a visitor's browser to read what only that browser reaches (DNS rebinding): a request that
- * names an origin must come from our own.
+ * Refuses requests of other origins: a page of another site must not use a visitor's browser to read what only that browser can
+ * reach (DNS rebinding). Requests without an Origin header are accepted.
+ * @throws Refusal 403.
  */
-function refuseStrangers(site: Site, incoming: Incoming): void {
+function refuseOtherOrigins(site: Site, incoming: Incoming): void {
   const origin = incoming.header('origin')
   const own = site.ownOrigins(incoming)
   if (origin !== '' && !own.includes(origin))

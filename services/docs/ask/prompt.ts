@@ -2,13 +2,13 @@ import type { Turn } from './conversation.js'
 import type { Question } from './answerer.js'
 import type { Strength } from './evidence.js'
 
-/** What a model is asked: what it is told by us, and what was said, oldest first. */
+/** The input of a model: our instruction, and the turns of the conversation, oldest first. */
 export interface Prompt {
   readonly instruction: string
   readonly turns: readonly { readonly role: 'user' | 'assistant'; readonly texts: readonly string[] }[]
 }
 
-/** Characters of what was said before the question. */
+/** The maximum length of the turns before the question, in characters. */
 const MOST_HISTORY = 16_000
 
 const RULES = [
@@ -23,7 +23,7 @@ const RULES = [
 const WEAK =
   'Search found nothing that fits this question well. Unless a passage plainly answers it, say that the documentation does not cover it.'
 
-/** Passages travel as JSON beside the question, so that no text in them can end them and speak for anybody else. */
+/** Returns the prompt of a question. The passages are JSON beside the question, so that their text cannot pose as another role. */
 export function promptOf({ turns, evidence }: Question): Prompt {
   const passages = evidence.passages.map(({ source, headings, markdown }) => ({
     source,
@@ -44,12 +44,12 @@ export function promptOf({ turns, evidence }: Question): Prompt {
 const instructionFor = (strength: Strength): string =>
   [...RULES, ...(strength === 'good' ? [] : [WEAK])].join('\n\n')
 
-/** The latest turns that fit, beginning with one of the user. */
+/** Returns the latest turns that fit, starting with one of the user. */
 function recent(turns: readonly Turn[]): readonly Turn[] {
-  const said = turns.filter(({ text }) => text.trim() !== '')
+  const written = turns.filter(({ text }) => text.trim() !== '')
   let length = 0
-  const from = said.findLastIndex(({ text }) => (length += text.length) > MOST_HISTORY) + 1
-  const fitting = said.slice(from)
+  const from = written.findLastIndex(({ text }) => (length += text.length) > MOST_HISTORY) + 1
+  const fitting = written.slice(from)
   return fitting.slice(
     Math.max(
       0,

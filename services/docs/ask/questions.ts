@@ -10,17 +10,17 @@ import { lexicalHeader } from '../search/search.js'
 
 export interface QuestionParts {
   readonly assistant: Assistant
-  /** None where left out. */
+  /** If left out, there is no limit; the same for `chatLimit`. */
   readonly askLimit?: RateLimit | undefined
   readonly chatLimit?: RateLimit | undefined
-  /** Who names it asks without limit. */
+  /** Requests with this key are not limited. */
   readonly agentKey?: Token | undefined
 }
 
-/** Of a body: far more than its fields may hold, so that what is too long is told by its own name. */
+/** The maximum size of a body. It is far above the limits of its fields, so that their own errors are returned. */
 const MOST_BYTES = 512 * 1024
 
-/** `POST /api/ask`: one question, one answer with its sources. */
+/** Handles `POST /api/ask`: one question, one answer with its sources. */
 export async function ask(
   { assistant, askLimit, agentKey }: QuestionParts,
   incoming: Incoming,
@@ -28,16 +28,16 @@ export async function ask(
   if (agentKey?.is(incoming.header('x-agent-key')) !== true) count(askLimit, incoming)
   refuseOtherSites(incoming)
   const question = questionOf(await readJson(incoming, MOST_BYTES))
-  const { answer, sources, evidence } = await assistant.ask(question, incoming.gone)
+  const { answer, sources, evidence } = await assistant.ask(question, incoming.disconnected)
   return json({ answer, sources, question }, { ...NO_STORE, ...lexicalHeader(evidence.ranking) })
 }
 
-/** `POST /api/chat`: a conversation; the answer streams in the AI SDK's UI message protocol, version 1. */
+/** Handles `POST /api/chat`: a conversation; the answer streams in the AI SDK's UI message protocol, version 1. */
 export async function chat({ assistant, chatLimit }: QuestionParts, incoming: Incoming): Promise<undefined> {
   count(chatLimit, incoming)
   refuseOtherSites(incoming)
   const turns = turnsOf(await readJson(incoming, MOST_BYTES))
-  const streamed = await assistant.chat(turns, incoming.gone)
+  const streamed = await assistant.chat(turns, incoming.disconnected)
   await pipeUIMessageStreamToResponse({
     response: incoming.res,
     headers: { ...NO_STORE, ...lexicalHeader(streamed.evidence.ranking) },
@@ -64,7 +64,7 @@ function messageStream({ sources, text }: Streamed): ReturnType<typeof createUIM
   })
 }
 
-/** @throws Refusal 429. */
+/** Counts a request of a client. @throws Refusal 429 if it is over the limit. */
 function count(limit: RateLimit | undefined, { origin }: Incoming): void {
   const waitMs = limit?.take(origin)
   if (waitMs === undefined) return
@@ -72,7 +72,7 @@ function count(limit: RateLimit | undefined, { origin }: Incoming): void {
   throw new Refusal('HW_RATE_LIMITED', 'Too many requests', headers, { retry_after_ms: waitMs })
 }
 
-/** A page elsewhere could have its visitors ask, a form's post needs no preflight; browsers tell where a request comes from. */
+/** Refuses requests of pages of other sites, of which a form post needs no preflight. @throws Refusal 403. */
 function refuseOtherSites({ header }: Incoming): void {
   if (header('sec-fetch-site') === 'cross-site')
     throw new Refusal('HW_FORBIDDEN', 'Requests from pages of other sites are not allowed')

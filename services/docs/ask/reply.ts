@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { coded, errorBody, HTTP_STATUS, type ClientError } from '../../../pipelines/errors.js'
 
-/** A whole answer. */
+/** A complete answer. */
 export interface Reply {
   readonly status: number
-  /** Content-Type. */
+  /** Value of Content-Type. */
   readonly type: string
   readonly body: string | Buffer
   readonly headers?: Readonly<Record<string, string>>
@@ -15,10 +15,10 @@ export const MARKDOWN = 'text/markdown; charset=utf-8'
 export const PLAIN = 'text/plain; charset=utf-8'
 export const HTML = 'text/html; charset=utf-8'
 
-/** Of what is true at this moment only. */
+/** The header of answers that must not be stored. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
-/** An answer of 4xx or 5xx that a handler throws; its message is what the client reads. */
+/** An answer with a 4xx or 5xx status, which a handler throws. The client receives its message. */
 export class Refusal extends coded<ClientError>('HW_DEFECT') {
   constructor(
     override readonly code: ClientError,
@@ -40,7 +40,7 @@ export function text(type: string, body: string, headers: Readonly<Record<string
   return { status: 200, type, body, headers }
 }
 
-/** `{"error"}`, as all errors under /api are told. */
+/** Returns the answer for a refusal: JSON with `error`, `code` and the fields of the refusal. */
 export function refusalReply({ code, message, headers, fields }: Refusal): Reply {
   const body = JSON.stringify(errorBody(code, message, fields))
   return { status: HTTP_STATUS[code], type: JSON_TYPE, body, headers: { ...NO_STORE, ...headers } }
@@ -50,7 +50,7 @@ export function etagOf(body: string | Buffer): string {
   return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
 }
 
-/** Whether If-None-Match names the tag, weakly compared as RFC 9110 wants it. */
+/** Returns whether If-None-Match contains the tag, by the weak comparison that RFC 9110 requires. */
 export function matchesTag(header: string, etag: string): boolean {
   if (header.trim() === '*') return true
   return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)

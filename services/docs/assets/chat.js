@@ -4,13 +4,13 @@ const MOST_MESSAGES = 20
 
 /** The assistant: a streamed conversation, with the sources of its answers. */
 export function startChat(panel, button) {
-  const log = panel.querySelector('.said')
+  const log = panel.querySelector('.messages')
   const hint = log.firstElementChild
   const form = panel.querySelector('form')
   const input = form.querySelector('textarea')
   const send = form.querySelector('button')
   let messages = []
-  let asked = new AbortController()
+  let request = new AbortController()
 
   const open = () => {
     panel.hidden = false
@@ -24,16 +24,16 @@ export function startChat(panel, button) {
     button.focus()
   }
   const clear = () => {
-    asked.abort()
+    request.abort()
     messages = []
     log.replaceChildren(hint)
     input.focus()
   }
 
   const ask = async (text) => {
-    asked.abort()
-    asked = new AbortController()
-    const { signal } = asked
+    request.abort()
+    request = new AbortController()
+    const { signal } = request
     // The server accepts twenty messages; the oldest are dropped in pairs, so that the user's stays first.
     messages = [...messages, { role: 'user', parts: [{ type: 'text', text }] }].slice(-MOST_MESSAGES + 1)
     log.append(block('mine', text))
@@ -42,13 +42,13 @@ export function startChat(panel, button) {
     answer.scrollIntoView({ block: 'end' })
     send.disabled = true
     try {
-      const said = await stream(messages, signal, (soFar, sources) => {
+      const full = await stream(messages, signal, (soFar, sources) => {
         answer.classList.remove('waiting')
         showMarkdown(answer, soFar)
         if (sources.length > 0) answer.append(sourceList(sources))
         log.scrollTop = log.scrollHeight
       })
-      messages.push({ role: 'assistant', parts: [{ type: 'text', text: said }] })
+      messages.push({ role: 'assistant', parts: [{ type: 'text', text: full }] })
     } catch (error) {
       answer.classList.remove('waiting')
       if (signal.aborted) return
@@ -79,7 +79,7 @@ export function startChat(panel, button) {
 }
 
 /** Posts the conversation and passes on each part of the answer. Resolves with the complete answer. */
-async function stream(messages, signal, tell) {
+async function stream(messages, signal, onText) {
   const response = await fetch('/api/chat', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -94,16 +94,16 @@ async function stream(messages, signal, tell) {
     if (event.type === 'text-delta') text += event.delta
     if (event.type === 'error') throw new Error(event.errorText)
     if (event.type === 'text-delta' || event.type === 'finish')
-      tell(text, event.type === 'finish' ? sources : [])
+      onText(text, event.type === 'finish' ? sources : [])
   }
   return text
 }
 
 function failure(status, { error, retry_after_ms: waitMs }) {
-  return status === 429 ? `${error}: again in ${String(Math.ceil(waitMs / 1000))} s.` : `${error}.`
+  return status === 429 ? `${error}: try again in ${String(Math.ceil(waitMs / 1000))} s.` : `${error}.`
 }
 
-/** The data of server-sent events. */
+/** Yields the data of server-sent events. */
 async function* events(body) {
   const reader = body.getReader()
   const decoder = new TextDecoder()

@@ -49,20 +49,20 @@ function startCopy() {
   const button = $('.copy')
   if (button === null) return
   const label = button.querySelector('span')
-  const said = label.textContent
+  const initial = label.textContent
   let timer
   button.addEventListener('click', async () => {
-    let told = 'Copied'
+    let status = 'Copied'
     try {
       const response = await fetch(button.dataset.markdown)
       if (!response.ok) throw new Error('no Markdown')
       await navigator.clipboard.writeText(await response.text())
     } catch {
-      told = 'Could not be copied'
+      status = 'Copying failed'
     }
-    label.textContent = told
+    label.textContent = status
     clearTimeout(timer)
-    timer = setTimeout(() => (label.textContent = said), 2000)
+    timer = setTimeout(() => (label.textContent = initial), 2000)
   })
   document.addEventListener('click', (event) => {
     const open = $('.open[open]')

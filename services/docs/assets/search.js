@@ -8,7 +8,7 @@ export function startSearch(dialog) {
   const list = dialog.querySelector('ul')
   const note = dialog.querySelector('.note')
   let timer
-  let asked = new AbortController()
+  let request = new AbortController()
 
   const say = (text) => (note.textContent = text)
   const select = (item) => {
@@ -29,19 +29,19 @@ export function startSearch(dialog) {
     say(
       pages === 0
         ? 'Nothing found.'
-        : `${String(pages)} page${pages === 1 ? '' : 's'}. ↑ ↓ to choose, Enter to open.`,
+        : `${String(pages)} page${pages === 1 ? '' : 's'}. ↑ ↓ to select, Enter to open.`,
     )
   }
 
   const ask = async () => {
-    asked.abort()
-    asked = new AbortController()
-    const { signal } = asked
+    request.abort()
+    request = new AbortController()
+    const { signal } = request
     const query = input.value.trim()
     if (query === '') {
       list.replaceChildren()
       input.setAttribute('aria-expanded', 'false')
-      say('Type what you look for.')
+      say('Type to search.')
       return
     }
     try {
@@ -108,7 +108,7 @@ function row({ type, url, content, breadcrumbs }, index) {
   return item
 }
 
-/** The text of a result, with matches in marks; never parsed as HTML. */
+/** Returns the text of a result, with matches in marks. It is never parsed as HTML. */
 function marked(content) {
   return content.split(/<\/?mark>/).map((part, index) => {
     const text = part.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity])

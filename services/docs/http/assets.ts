@@ -9,7 +9,7 @@ interface Asset {
 }
 
 export interface Assets {
-  /** The URL of a file of `assets/`, another one whenever its content is. */
+  /** Returns the URL of a file in `assets/`, which changes with its content. */
   url(name: string): string
   get(name: string): Asset | undefined
 }
@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const FOLDER = new URL('../assets/', import.meta.url)
 
-/** Reads all of them, once: nothing that a request says reaches the disk. */
+/** Reads all assets into memory, so that no request can access the disk. */
 export async function loadAssets(): Promise<Assets> {
   const assets = new Map<string, Asset>()
   for (const name of await readdir(FOLDER)) {
@@ -37,7 +37,7 @@ export async function loadAssets(): Promise<Assets> {
   }
 }
 
-/** Styles and scripts of the pages. */
+/** Returns the endpoint of the styles and scripts of the pages. */
 export function assetEndpoint(assets: Assets): Endpoint {
   return {
     pattern: '/_docs/*',

@@ -4,7 +4,7 @@ import {
   type StatusResponse,
 } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
 
-/** What /health tells; `error` stands there only where the service is degraded. */
+/** The body of /health. It has an `error` only if the service is degraded. */
 export interface Health {
   readonly status: 'ok' | 'degraded'
   readonly service: 'headwater-docs'
@@ -13,9 +13,9 @@ export interface Health {
   readonly semantic: 'ready' | 'loading' | 'unavailable'
   readonly semantic_reason?: string
   readonly index: { readonly built_at: string | null; readonly stale: boolean }
-  /** Who answers questions. */
+  /** Name of the answerer of questions. */
   readonly answers: string
-  /** Files that could not be read as they are now. */
+  /** Files whose current version cannot be served. */
   readonly faults: readonly { readonly file: string; readonly line: number; readonly message: string }[]
   readonly error?: string
 }
@@ -27,7 +27,7 @@ const SEMANTIC = {
   [Semantic.UNAVAILABLE]: 'unavailable',
 } as const
 
-/** @param status undefined where the retrieval worker is unreachable. */
+/** Returns the body of /health. @param status undefined if the retrieval worker is unreachable. */
 export function healthOf(content: Content, status: StatusResponse | undefined, answers: string): Health {
   const errors = content.errors()
   const reason = status?.semanticReason ?? 'the retrieval worker is unreachable'

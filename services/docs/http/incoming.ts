@@ -2,26 +2,26 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { addressBytes, type Origin } from '../../client-address.js'
 import { Refusal } from '../ask/reply.js'
 
-/** Characters of a URL; the longest that means anything has some hundreds. */
+/** The maximum length of a URL, in characters. Those that have a meaning have some hundreds at most. */
 const MOST_URL = 8_192
 
-/** A request as the handlers see it. */
+/** A request as handlers receive it. */
 export interface Incoming {
-  /** Upper case; GET where HEAD was asked. */
+  /** Method in upper case; GET for HEAD. */
   readonly method: string
-  /** Of the path, percent-decoded; a slash inside of one was encoded. The last is empty where the path ends in a slash. */
+  /** Segments of the path, percent-decoded, so they may contain slashes. The last is empty if the path ends in a slash. */
   readonly segments: readonly string[]
   readonly query: URLSearchParams
-  /** The value of a header, of its repetitions joined by commas; empty for none. */
+  /** Returns the value of a header, with repetitions joined by commas; empty if it is missing. */
   readonly header: (name: string) => string
   readonly origin: Origin
-  /** Aborted when the client has left before its answer was sent. */
-  readonly gone: AbortSignal
+  /** Aborted if the client disconnects before its answer was sent. */
+  readonly disconnected: AbortSignal
   readonly req: IncomingMessage
   readonly res: ServerResponse
 }
 
-/** @throws Refusal of a URL that cannot be one. */
+/** Parses a request. @throws Refusal if its URL is too long or malformed. */
 export function incomingOf(req: IncomingMessage, res: ServerResponse): Incoming {
   const url = req.url ?? '/'
   if (url.length > MOST_URL) throw new Refusal('HW_URI_TOO_LONG', 'URI Too Long')
@@ -30,9 +30,9 @@ export function incomingOf(req: IncomingMessage, res: ServerResponse): Incoming 
     const value = req.headers[name]
     return Array.isArray(value) ? value.join(', ') : (value ?? '')
   }
-  const gone = new AbortController()
+  const disconnected = new AbortController()
   res.once('close', () => {
-    if (!res.writableFinished) gone.abort()
+    if (!res.writableFinished) disconnected.abort()
   })
   const peer = addressBytes(req.socket.remoteAddress ?? '')
   return {
@@ -41,12 +41,12 @@ export function incomingOf(req: IncomingMessage, res: ServerResponse): Incoming 
     query: new URLSearchParams(query),
     header,
     origin: { peer, forwardedFor: header('x-forwarded-for') },
-    gone: gone.signal,
+    disconnected: disconnected.signal,
     ...{ req, res },
   }
 }
 
-/** Path and query of a request's target, which may be a whole URL (as for proxies). */
+/** Returns path and query of a request's target, which may be an absolute URL (as for proxies). */
 export function splitUrl(url: string): { path: string; query: string } {
   const target = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/#.*$/, '')
   const at = target.indexOf('?')
@@ -63,8 +63,8 @@ function decode(segment: string): string {
 }
 
 /**
- * The JSON of a request's body.
- * @throws Refusal: 413 where it is larger than `most` bytes, 400 where it is no JSON.
+ * Reads the body of a request as JSON.
+ * @throws Refusal 413 if it is larger than `most` bytes, 400 if it is incomplete or not JSON.
  */
 export async function readJson({ req, header, res }: Incoming, most: number): Promise<unknown> {
   const tooLarge = new Refusal('HW_BODY_TOO_LARGE', `The body must be at most ${String(most)} bytes`, {
@@ -75,7 +75,7 @@ export async function readJson({ req, header, res }: Incoming, most: number): Pr
   let size = 0
   for await (const chunk of req as AsyncIterable<Buffer>) {
     size += chunk.length
-    // What still comes is not read: the connection ends with the answer.
+    // The rest is not read: the connection is closed after the answer.
     if (size > most) throw tooLarge
     chunks.push(chunk)
   }
@@ -87,7 +87,7 @@ export async function readJson({ req, header, res }: Incoming, most: number): Pr
   }
 }
 
-/** Whether a request prefers Markdown to a page for people: it names it, and HTML not more. */
+/** Returns whether an Accept header prefers Markdown to HTML: it names Markdown, with at least the weight of HTML. */
 export function prefersMarkdown(accept: string): boolean {
   const weights = new Map<string, number>()
   for (const range of accept.split(',')) {

@@ -4,15 +4,15 @@ import {
 } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
 import { MetricSet } from '../../prometheus.js'
 
-/** What the gauges are read from when somebody looks. */
+/** The sources of the gauges, which are read at each scrape. */
 export interface MetricSources {
   readonly pages: () => number
   readonly faults: () => number
-  /** Undefined where the retrieval worker is away. */
+  /** Returns undefined if the retrieval worker is unreachable. */
   readonly retrieval: () => Promise<StatusResponse | undefined>
 }
 
-/** What the docs service reports to Prometheus. */
+/** The metrics of the documentation service. */
 export class DocsMetrics extends MetricSet {
   readonly #retrieval: MetricSources['retrieval']
   readonly #durations = this.seconds(
@@ -22,7 +22,7 @@ export class DocsMetrics extends MetricSet {
     'status',
   )
   readonly #answers = this.count('docs_answers_total', 'Questions, by outcome.', 'outcome')
-  /** The worker's at the present look. */
+  /** Status of the worker at the current scrape. */
   #status: StatusResponse | undefined
 
   constructor({ pages, faults, retrieval }: MetricSources) {

@@ -7,27 +7,27 @@ import { PortTaken } from '../../ports.js'
 import { incomingOf, splitUrl, type Incoming } from './incoming.js'
 import { etagOf, JSON_TYPE, matchesTag, Refusal, refusalReply, type Reply } from '../ask/reply.js'
 
-/** Answers a request, or has written the answer itself (undefined). May throw a Refusal. */
+/** Returns the answer to a request, or undefined if it has written the answer itself. May throw a Refusal. */
 export type Handler = (incoming: Incoming) => Reply | undefined | Promise<Reply | undefined>
 
-/** What is found under a path, by method; GET answers HEAD too. */
+/** The handlers of a path, by method. GET also handles HEAD. */
 export interface Endpoint {
-  /** `*` at the end takes any rest. */
+  /** Path of the endpoint. `*` at the end matches any rest. */
   readonly pattern: string
   readonly methods: Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', Handler>>>
-  /** Whether there is anything at a path that its pattern fits; always where left out. */
-  readonly isThere?: (incoming: Incoming) => boolean
+  /** Returns whether there is anything at a path that matches the pattern. If left out, there always is. */
+  readonly exists?: (incoming: Incoming) => boolean
 }
 
-/** Whether a path is one of an endpoint's, as it is written: tinyhttp alone would take `/Health` for `/health`. */
+/** Returns whether a path matches an endpoint. The match is case-sensitive; tinyhttp alone would accept `/Health` for `/health`. */
 export function isAt({ pattern }: Endpoint, path: string): boolean {
   return new RegExp(`^${pattern.replaceAll('.', '\\.').replace('*', '.*')}/?$`).test(path)
 }
 
 export interface ServerParts {
-  /** The first whose pattern fits answers. */
+  /** All endpoints; the first one that matches handles a request. */
   readonly endpoints: readonly Endpoint[]
-  /** Told of each answer that was sent, with the endpoint's pattern. */
+  /** Called after each answer, with the pattern of its endpoint. */
   readonly observe: (pattern: string, status: number, seconds: number) => void
   readonly logger: Logger
 }
@@ -35,10 +35,10 @@ export interface ServerParts {
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const IDLE_TIMEOUT_MS = 75_000
-/** After a stop; who still reads then is cut off. */
+/** The time for requests in progress after a stop; then their connections are closed. */
 const STOP_WAIT_MS = 3_000
 
-/** What every answer says: nothing may take it for a page, or for another type than it is. Pages have a policy of their own. */
+/** The headers of every answer: browsers must not treat it as a page, or guess its type. Pages have another policy. */
 const COMMON_HEADERS = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -46,14 +46,14 @@ const COMMON_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 } as const
 
-/** Reads are open to pages of any origin; questions, which cost, are not. */
+/** The headers of reads, which are open to pages of any origin. Questions are not, because they have costs. */
 const READ_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'etag, x-retrieval',
   'cross-origin-resource-policy': 'cross-origin',
 } as const
 
-/** The HTTP server. The only place that knows tinyhttp. */
+/** The HTTP server. Only this file imports tinyhttp. */
 export class Server {
   readonly #parts: ServerParts
   readonly #http: HttpServer
@@ -62,7 +62,7 @@ export class Server {
   constructor(parts: ServerParts) {
     this.#parts = parts
     const app = new App({
-      // Addresses, bodies and answers are ours; its extensions of request and response are not used.
+      // Its extensions of request and response are not used: addresses, bodies and answers are handled here.
       applyExtensions: (_req, _res, next) => {
         next()
       },
@@ -84,7 +84,7 @@ export class Server {
       },
       (req, res) => {
         try {
-          // Before tinyhttp, which would decode some of it, and show what fails.
+          // Parsed before tinyhttp, which would decode parts of the URL, and return errors with their details.
           this.#incoming.set(req, incomingOf(req, res))
           req.url = splitUrl(req.url ?? '/').path
           app.handler(req as never, res as never)
@@ -95,7 +95,7 @@ export class Server {
     )
   }
 
-  /** @returns the port. @throws PortTaken. */
+  /** Starts to listen. @returns the port. @throws PortTaken if another process listens on it. */
   async listen(host: string, port: number): Promise<number> {
     try {
       await once(this.#http.listen({ host, port, exclusive: true }), 'listening')
@@ -106,7 +106,7 @@ export class Server {
     }
   }
 
-  /** Takes no more requests, and waits a moment for those under way. */
+  /** Stops accepting requests, and waits up to STOP_WAIT_MS for those in progress. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#http.close(resolve))
     this.#http.closeIdleConnections()
@@ -118,7 +118,7 @@ export class Server {
   }
 
   async #answer(endpoint: Endpoint, req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { pattern, methods, isThere } = endpoint
+    const { pattern, methods, exists } = endpoint
     const began = performance.now()
     res.once('close', () => {
       this.#parts.observe(pattern, res.statusCode, (performance.now() - began) / 1000)
@@ -134,7 +134,7 @@ export class Server {
         return
       }
       const handler = methods[incoming.method as 'GET']
-      if (handler === undefined && isThere?.(incoming) === false)
+      if (handler === undefined && exists?.(incoming) === false)
         throw new Refusal('HW_NOT_FOUND', 'Not Found')
       if (handler === undefined) throw new Refusal('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', { allow })
       const reply = await handler(incoming)
@@ -146,7 +146,7 @@ export class Server {
 
   #failed(error: unknown, res: ServerResponse): void {
     if (res.headersSent) {
-      // What was begun cannot be taken back; an end in the middle is what the client can notice.
+      // The answer has begun, so the client can only notice the error by the end of the connection.
       res.destroy()
       return
     }
@@ -154,12 +154,12 @@ export class Server {
       write(res.req, res, refusalReply(error))
       return
     }
-    if (!res.destroyed) this.#parts.logger.error({ err: error, url: res.req.url }, 'a request failed')
+    if (!res.destroyed) this.#parts.logger.error({ err: error, url: res.req.url }, 'request failed')
     write(res.req, res, refusalReply(new Refusal('HW_DEFECT', 'Internal Server Error')))
   }
 }
 
-/** What a browser is told that asks whether a page of another origin may ask. */
+/** Returns the answer to a CORS preflight request. */
 function preflight(allow: string, isRead: boolean): Reply {
   const headers = isRead
     ? {
@@ -178,7 +178,7 @@ function write(req: IncomingMessage, res: ServerResponse, { status, type, body, 
   if (status === 200 && isRead && headers['cache-control'] !== 'no-store') {
     const etag = headers['etag'] ?? etagOf(body)
     res.setHeader('etag', etag)
-    // To be kept, and asked for each time: what changed shows at once.
+    // May be stored, but must be revalidated each time, so that changes are visible at once.
     if (headers['cache-control'] === undefined) res.setHeader('cache-control', 'no-cache')
     if (matchesTag(req.headers['if-none-match'] ?? '', etag)) {
       res.writeHead(304).end()

@@ -1,19 +1,19 @@
 import { hostInUrl } from '../../ports.js'
 import type { Incoming } from './incoming.js'
 
-/** A host name or address with its port, as a Host header may have it; nothing else comes near a page. */
+/** A host name or address with an optional port, as in a Host header. No other value is inserted into a page. */
 const HOST = /^(?:[a-z\d](?:[a-z\d.-]{0,252}[a-z\d])?|\[[a-f\d:.]{2,45}\])(?::\d{1,5})?$/i
 
 const LOCAL = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 export interface SiteOptions {
-  /** SITE_URL. */
+  /** Value of SITE_URL. */
   readonly siteUrl?: string | undefined
   readonly sourceUrl?: string | undefined
   readonly trustedHops: number
 }
 
-/** Where the documentation is, seen from outside. */
+/** The public address of the documentation. */
 export class Site {
   readonly #options: SiteOptions
   readonly sourceUrl: string | undefined
@@ -23,7 +23,7 @@ export class Site {
     this.sourceUrl = options.sourceUrl?.replace(/\/+$/, '')
   }
 
-  /** Scheme and host (and path, where SITE_URL has one), without a slash at the end. */
+  /** Returns scheme and host (and the path of SITE_URL, if it has one) without a trailing slash. */
   urlFor({ header, req }: Incoming): string {
     const { siteUrl, trustedHops } = this.#options
     if (siteUrl !== undefined) return siteUrl.replace(/\/+$/, '')
@@ -35,8 +35,8 @@ export class Site {
   }
 
   /**
-   * The origins whose pages are ours. Without SITE_URL only this machine's own: in a browser that was lied to by DNS both
-   * Origin and Host name the liar.
+   * Returns the origins of the documentation's own pages. Without SITE_URL only origins of this machine count, because in an attack
+   * by DNS rebinding both Origin and Host name the attacker.
    */
   ownOrigins(incoming: Incoming): readonly string[] {
     const { siteUrl } = this.#options

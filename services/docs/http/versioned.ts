@@ -9,7 +9,7 @@ interface Kept {
   readonly etag: string
 }
 
-/** Answers that hold until the content changes. */
+/** A cache of answers that are valid until the content changes. */
 export class Versioned {
   readonly #content: Content
   readonly #kept = new LRUCache<string, Kept, () => string>({
@@ -26,7 +26,7 @@ export class Versioned {
     this.#content = content
   }
 
-  /** What was made under this key of the content as it is, with its ETag. */
+  /** Returns the answer with this key for the current content, and its ETag; makes it if it is not cached. */
   take(key: string, make: () => string): [body: string, headers: { etag: string }] {
     if (this.#version !== this.#content.version) {
       this.#version = this.#content.version

@@ -7,7 +7,7 @@ import type { Rendered } from './render.js'
 
 const MOST_BYTES = 8 * 2 ** 20
 
-/** The pages' HTML, kept while it is asked for; the same for all who ask, wherever they reach us. */
+/** A cache of the HTML of pages, which is the same for all clients and addresses of the site. */
 export class Bodies {
   readonly #logger: Logger
   readonly #thread = new BoundedThread<Rendered, string>('services/docs/pages/render-thread')
@@ -21,7 +21,7 @@ export class Bodies {
     this.#logger = logger
   }
 
-  /** What is too much to be rendered is its Markdown, as it is. */
+  /** Returns the HTML of a page. If rendering takes too much memory or time, that is its Markdown as plain text. */
   of(page: Page): Promise<Html> {
     return this.#kept.forceFetch(page.hash, { context: page })
   }

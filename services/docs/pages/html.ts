@@ -1,13 +1,13 @@
 import { escapeHtml } from '../search/search.js'
 
-/** Text that is HTML already. */
+/** A text that is already HTML. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Part = Html | string | number | undefined | readonly Part[]
 
-/** HTML of a template: what is put into it is escaped, unless it is Html itself; undefined is nothing. */
+/** Returns the HTML of a template. Values are escaped unless they are Html; undefined results in nothing. */
 export function html(strings: readonly string[], ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((text, string, index) => text + htmlOf(parts[index - 1]) + string))
 }

@@ -5,23 +5,23 @@ import { navigation } from './navigation.js'
 import { markdownUrl } from './page-api.js'
 import { isTitled } from './titled.js'
 
-/** What all pages of an answer's site share. */
+/** The data that all pages of the site share. */
 export interface Frame {
   readonly pages: readonly Page[]
   readonly assets: Assets
-  /** Scheme and host, as readers reach us. */
+  /** Scheme and host, as the reader sees them. */
   readonly base: string
   readonly sourceUrl: string | undefined
 }
 
 export interface Shown {
-  /** Undefined for what is no page of the documentation. */
+  /** Undefined for a document that is not a page of the documentation. */
   readonly page?: Page
   readonly title: string
   readonly body: Html
 }
 
-/** A whole HTML document. Our own ids have a colon in front, which no heading's id has. */
+/** Returns a complete HTML document. Ids of the layout start with a colon, which ids of headings never do. */
 export function layout(frame: Frame, { page, title, body }: Shown): string {
   const about = page?.description ?? undefined
   const { pages, assets, base } = frame
@@ -76,7 +76,7 @@ ${chatPanel()}
   return document.text
 }
 
-/** Where the page's title is its first heading, links to that lead here. */
+/** Returns the id of the title: that of the page's first heading, if this is the title, so that links to it work. */
 function titleId(page: Page | undefined): Html | undefined {
   if (page === undefined || !isTitled(page)) return undefined
   return html` id="${page.toc[0]?.url.slice(1)}"`
@@ -87,7 +87,7 @@ function crumbs({ breadcrumbs }: Page): Html | undefined {
   return html`<p class="crumbs">${breadcrumbs.map((crumb) => html`<span>${crumb}</span>`)}</p>`
 }
 
-/** The contract's three: copy the page as Markdown, open it in an assistant elsewhere, see its source. */
+/** Returns the three buttons of the contract: copy the page as Markdown, open it in an external assistant, view its source. */
 function actions(page: Page, { base, sourceUrl }: Frame): Html {
   const markdown = markdownUrl(page)
   const request = `Read ${base}${page.url} so that I can ask questions about it.`
@@ -133,7 +133,7 @@ function neighbours({ url }: Page, pages: readonly Page[]): Html | undefined {
       ? html`<span></span>`
       : html`<a rel="${rel}" href="${page.url}"><small>${label}</small>${page.title}</a>`
   return html`<nav class="neighbours" aria-label="Neighbouring pages">
-    ${link(before, 'prev', 'Before')}${link(after, 'next', 'Next')}
+    ${link(before, 'prev', 'Previous')}${link(after, 'next', 'Next')}
   </nav>`
 }
 
@@ -154,19 +154,19 @@ const searchDialog = (): Html =>
       /><button class="icon" type="submit" aria-label="Close">${icon('close')}</button>
     </form>
     <ul id=":results" role="listbox" aria-label="Results"></ul>
-    <p class="note" role="status">Type what you look for.</p>
+    <p class="note" role="status">Type to search.</p>
   </dialog>`
 
 const chatPanel = (): Html =>
   html`<section class="chat" id=":chat" aria-label="Ask the documentation" hidden>
     <header>
       <strong>Ask the documentation</strong
-      ><button class="icon again" type="button" aria-label="Begin again">${icon('again')}</button
+      ><button class="icon again" type="button" aria-label="Start over">${icon('again')}</button
       ><button class="icon close" type="button" aria-label="Close">${icon('close')}</button>
     </header>
-    <div class="said" role="log" aria-live="polite" tabindex="0">
+    <div class="messages" role="log" aria-live="polite" tabindex="0">
       <p class="hint">
-        Answers are made from these pages, and name them. They may be wrong: look at the sources.
+        Answers are generated from these pages, and cite them. They may be wrong: check the sources.
       </p>
     </div>
     <form>

@@ -8,7 +8,7 @@ interface Folder {
   readonly children: Map<string, Folder>
 }
 
-/** All pages as nested lists; folders are closed but for those around the current page. */
+/** Returns all pages as nested lists. Folders are closed, except those that contain the current page. */
 export function navigation(pages: readonly Page[], current: Page | undefined): Html {
   const root: Folder = { name: '', page: undefined, children: new Map() }
   for (const page of pages) place(root, page)

@@ -12,7 +12,7 @@ export interface PageApiParts {
   readonly site: Site
 }
 
-/** The pages as data and as Markdown, and the files by which they are found. */
+/** Returns the endpoints of the pages as JSON and as Markdown, and of the files that list them. */
 export function pageEndpoints({ content, cache, site }: PageApiParts): readonly Endpoint[] {
   const get = (pattern: string, handler: Endpoint['methods']['GET'] & object): Endpoint => ({
     pattern,
@@ -44,21 +44,21 @@ export function pageEndpoints({ content, cache, site }: PageApiParts): readonly 
   ]
 }
 
-/** The page whose Markdown is asked for as `/docs/<path>.mdx`; undefined for any other path. */
+/** Returns the page whose Markdown has the path `/docs/<path>.mdx`; undefined for any other path. */
 export function markdownOf(content: Content, segments: readonly string[]): Page | undefined {
   const last = segments.at(-1)
   if (segments[0] !== 'docs' || last === undefined || !/\.mdx?$/.test(last)) return undefined
   return findPage(content, [...segments.slice(1, -1), last.replace(/\.mdx?$/, '')])
 }
 
-/** The page that a path names; a slash at the end and `index` name the folder's page, empty the root. */
+/** Returns the page of a path. A trailing slash and `index` name the page of the folder; the empty path names the root page. */
 export function findPage(content: Content, path: readonly string[]): Page | undefined {
   const names = path.at(-1) === '' ? path.slice(0, -1) : path
   const own = content.page(urlOf(names))
   return own ?? (names.at(-1) === 'index' ? content.page(urlOf(names.slice(0, -1))) : undefined)
 }
 
-/** @throws Refusal 404. */
+/** Returns the page of a path. @throws Refusal 404. */
 function requirePage(content: Content, path: readonly string[]): Page {
   const page = findPage(content, path)
   if (page === undefined) throw new Refusal('HW_NOT_FOUND', 'Page not found')
@@ -84,7 +84,7 @@ function index(pages: readonly Page[]): string {
   return `# Documentation\n\n${lines.map((line) => `${line}\n`).join('')}`
 }
 
-/** A title as the text of a link, which nothing in it may end. */
+/** Returns a title as the text of a link, without unescaped characters that would end it. */
 const inLink = (title: string): string => title.replace(/[[\]\\]/g, '\\$&').replace(/\s+/g, ' ')
 
 const corpus = (pages: readonly Page[]): string =>

@@ -13,7 +13,7 @@ export interface ReaderParts extends PageApiParts {
   readonly bodies: Bodies
 }
 
-/** A page is what we wrote: its scripts and styles are files of ours, and it asks nobody else for anything. */
+/** The headers of pages. Their scripts and styles are our own files, and they load nothing from other hosts. */
 const PAGE_HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
@@ -29,13 +29,13 @@ const PAGE_HEADERS = {
   vary: 'Accept',
 } as const
 
-/** The pages for people, each at its URL; Markdown for who asks for it there. And what no other endpoint knows. */
+/** Returns the endpoint of the pages as HTML or, if the request prefers it, Markdown. It also handles all unknown paths. */
 export function readerEndpoint(parts: ReaderParts): Endpoint {
   const { content } = parts
   return {
     pattern: '*',
     methods: { GET: (incoming) => read(parts, incoming) },
-    isThere: ({ segments }) => (markdownOf(content, segments) ?? findPage(content, segments)) !== undefined,
+    exists: ({ segments }) => (markdownOf(content, segments) ?? findPage(content, segments)) !== undefined,
   }
 }
 
@@ -46,7 +46,7 @@ async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {
   if (asMarkdown !== undefined) return text(MARKDOWN, asMarkdown.markdown)
   const page = findPage(content, segments)
   const [first] = content.pages()
-  // Until there is a root page; then it is there.
+  // A temporary redirect, because a root page may be added.
   if (page === undefined && first !== undefined && segments.join('/') === '')
     return { ...moved(first), status: 307 }
   if (page === undefined) return missing(parts, incoming)
@@ -61,7 +61,7 @@ async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {
   return text(HTML, document, { ...headers, ...PAGE_HEADERS })
 }
 
-/** One URL for each page: without a slash at the end, without `index`. The target is a path of ours, never another host. */
+/** Redirects to the only URL of a page, without a trailing slash and `index`. The target is a path, never another host. */
 function moved({ url }: Page): Reply {
   return { ...text(HTML, ''), status: 308, headers: { location: url, 'cache-control': 'no-cache' } }
 }

@@ -1,4 +1,4 @@
-/** The thread in which pages become HTML. */
+/** The thread that renders pages as HTML. */
 import { answerJobs } from '../../../pipelines/worker-thread.js'
 import { renderMarkdown, type Rendered } from './render.js'
 

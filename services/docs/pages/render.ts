@@ -14,15 +14,15 @@ import { Html } from './html.js'
 import { isTitled } from './titled.js'
 
 const lowlight = createLowlight(common)
-/** Characters of a code block: colours cost some 200 bytes a word, and nobody reads so much of it. */
+/** The maximum length of a code block that is highlighted, in characters: colours take about 200 bytes per word. */
 const MOST_HIGHLIGHTED = 32 * 1024
 
-/** As on GitHub, but for the ids, which are the headings' own. */
+/** The sanitisation of GitHub, except for ids, which are those of the headings. */
 const SCHEMA = {
   ...defaultSchema,
   clobberPrefix: '',
   strip: ['script', 'style'],
-  // A source would be asked of another host; the picture within is told.
+  // A source would be loaded from another host. The image inside is replaced by its text.
   tagNames: (defaultSchema.tagNames ?? []).filter((name) => name !== 'picture' && name !== 'source'),
   attributes: { ...defaultSchema.attributes, code: [['className', /^language-[\w+#.-]+$/]] },
 } satisfies typeof defaultSchema
@@ -30,16 +30,16 @@ const SCHEMA = {
 const processor = unified()
   .use(remarkRehype, { allowDangerousHtml: true })
   .use(rehypeRaw)
-  // All that a page's author wrote passes here; what is added below is ours.
+  // Everything that an author wrote is sanitised here. The elements added below are our own.
   .use(rehypeSanitize, SCHEMA)
   .use(() => decorate)
   .use(rehypeStringify)
   .freeze()
 
-/** What of a page its HTML is made of. */
+/** The fields of a page that determine its HTML. */
 export type Rendered = Pick<Page, 'markdown' | 'title' | 'toc'>
 
-/** A page's Markdown as HTML, harmless whatever its author wrote. The heading that is the page's title is left out: the layout shows it. */
+/** Renders the Markdown of a page as sanitised HTML, without the heading that is its title, which the layout shows. */
 export function renderMarkdown(page: Rendered): Html {
   const tree = parseMarkdown(page.markdown)
   setHeadingIds(tree)
@@ -63,9 +63,9 @@ function decorate(root: Root): void {
       nameImages(element)
     }
     if (parent === undefined || index === undefined) return undefined
-    if (element.tagName === 'img') parent.children[index] = instead(element)
+    if (element.tagName === 'img') parent.children[index] = replacement(element)
     if (element.tagName === 'table') {
-      // Wide tables scroll by themselves; the keyboard can do it too.
+      // Wide tables scroll on their own, also with the keyboard.
       parent.children[index] = wrap('div', { className: ['scroll'], tabIndex: 0 }, [element])
       return index + 1
     }
@@ -103,15 +103,15 @@ function markExternal(link: Element): void {
   if (typeof href === 'string' && /^https?:/i.test(href)) link.properties['rel'] = ['noopener', 'noreferrer']
 }
 
-/** A link within a link is none: there a picture is what it shows. */
+/** Replaces the images of a link by their texts, because links cannot be nested. */
 function nameImages(link: Element): void {
   visit(link, { tagName: 'img' }, (image, index, parent) => {
     if (parent !== undefined && index !== undefined) parent.children[index] = shown(image)
   })
 }
 
-/** Pictures would be asked of other hosts, or are not pages and so not served: what they show is told, and linked. */
-function instead(image: Element): Element {
+/** Returns the text of an image, as a link if it is on a server. Images would be loaded from other hosts, or are not served. */
+function replacement(image: Element): Element {
   const { src } = image.properties
   const isLink = typeof src === 'string' && /^https?:/i.test(src)
   return isLink

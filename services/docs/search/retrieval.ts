@@ -8,7 +8,7 @@ import {
 import { rpcClient, type RpcClient } from '../../rpc/client.js'
 import { Refusal } from '../ask/reply.js'
 
-/** The worker is not there, or too slow. */
+/** Thrown if the retrieval worker is unreachable or too slow. */
 export class RetrievalUnavailable extends Refusal {
   constructor(cause: unknown) {
     super('HW_RETRIEVAL_UNAVAILABLE', 'Search is not available now', { 'retry-after': '1' }, {}, { cause })
@@ -17,10 +17,10 @@ export class RetrievalUnavailable extends Refusal {
 
 const SEARCH_TIMEOUT_MS = 5_000
 const STATUS_TIMEOUT_MS = 1_000
-/** A longer one says nothing more to a ranking. */
+/** The maximum length of a query, in characters. A longer one does not improve the ranking. */
 const MOST_QUERY = 1_000
 
-/** The retrieval worker, as the docs service asks it. */
+/** The client of the retrieval worker. */
 export class Retrieval {
   readonly #client: RpcClient<typeof RetrievalService>
   readonly #logger: Logger
@@ -32,7 +32,7 @@ export class Retrieval {
     this.#logger = logger
   }
 
-  /** @throws RetrievalAway. */
+  /** Returns the pages that match a query, with their hits. @throws RetrievalUnavailable. */
   search(
     request: { query: string; limit: number; tag: string },
     signal: AbortSignal,
@@ -44,13 +44,13 @@ export class Retrieval {
     )
   }
 
-  /** @throws RetrievalAway. */
+  /** Returns the passages that match a query best. @throws RetrievalUnavailable. */
   passages(query: string, limit: number, signal: AbortSignal): Promise<PassagesResponse> {
     const request = { query: query.slice(0, MOST_QUERY), limit }
     return this.#call(() => this.#client.passages(request, { timeoutMs: SEARCH_TIMEOUT_MS, signal }), signal)
   }
 
-  /** Undefined where the worker is away. */
+  /** Returns the status of the worker; undefined if it is unreachable. */
   async status(): Promise<StatusResponse | undefined> {
     try {
       return await this.#call(() => this.#client.status({}, { timeoutMs: STATUS_TIMEOUT_MS }))
@@ -63,10 +63,10 @@ export class Retrieval {
     this.#client.close()
   }
 
-  /** Says once that the worker has gone, and once that it is back. */
-  async #call<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /** Runs a call. Logs once that the worker is unreachable, and once that it is reachable again. */
+  async #call<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
-      const answer = await ask()
+      const answer = await call()
       if (this.#isUnavailable) this.#logger.info({}, 'retrieval worker reachable again')
       this.#isUnavailable = false
       return answer

@@ -9,32 +9,32 @@ import type { Incoming } from '../http/incoming.js'
 import { json, NO_STORE, Refusal, type Reply } from '../ask/reply.js'
 import type { Retrieval } from './retrieval.js'
 
-/** An item of a search's answer. */
+/** An item of the search results. */
 export interface SearchItem {
   readonly id: string
   readonly type: 'page' | 'heading' | 'text'
   readonly url: string
-  /** What matches stands in `<mark>`; all else is escaped for HTML. */
+  /** HTML with the matches in `<mark>` and everything else escaped. */
   readonly content: string
   readonly breadcrumbs?: readonly string[]
 }
 
 export const MOST_ITEMS = 60
 
-/** What answers are ranked by, where that is less than it could be. */
+/** Returns the header of answers that are ranked without embeddings. */
 export const lexicalHeader = (ranking: Ranking): Readonly<Record<string, string>> =>
   ranking === Ranking.LEXICAL ? { 'x-retrieval': 'lexical' } : {}
 
-/** `GET /api/search?query=…&limit=…&tag=…`. */
-export async function search(retrieval: Retrieval, { query: given, gone }: Incoming): Promise<Reply> {
+/** Handles `GET /api/search?query=…&limit=…&tag=…`. */
+export async function search(retrieval: Retrieval, { query: given, disconnected }: Incoming): Promise<Reply> {
   const query = given.get('query') ?? ''
   const limit = limitOf(given.get('limit'))
   if (query.trim() === '') return json([], NO_STORE)
-  const found = await retrieval.search({ query, limit, tag: given.get('tag') ?? '' }, gone)
+  const found = await retrieval.search({ query, limit, tag: given.get('tag') ?? '' }, disconnected)
   return json(searchItems(found, limit), { ...NO_STORE, ...lexicalHeader(found.ranking) })
 }
 
-/** Pages, each followed by its hits. */
+/** Returns pages, each followed by its hits. */
 function searchItems({ pages }: Pick<SearchResponse, 'pages'>, limit: number): readonly SearchItem[] {
   return pages.flatMap(itemsOf).slice(0, limit)
 }
@@ -60,7 +60,7 @@ function limitOf(given: string | null): number {
   return limit
 }
 
-/** A text for HTML, its spans in `<mark>`; spans are in order and apart. */
+/** Returns a text as HTML, with its spans in `<mark>`. Spans are in order and do not overlap. */
 export function marked(text: string, spans: readonly Pick<Span, 'start' | 'end'>[]): string {
   let html = ''
   let at = 0
