@@ -224,7 +224,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     const refused = replay('--into', 'no-name')
     await until('it has ended', () => refused.ended)
     expect(refused.child.exitCode).toBe(2)
-    expect(refused.errors).toContain("not 'no-name'")
+    expect(refused.errors).toContain("got 'no-name'")
     await expectNoFault(300)
   })
 
