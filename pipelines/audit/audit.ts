@@ -4,7 +4,7 @@ import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
-import { chainFilter, ChainView, loadChainView } from '../tables/chain-view.js'
+import { chainFilter, ChainView, loadChainView, MissingBlock } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead } from '../tables/head.js'
 import { newestFence } from '../tables/writers.js'
@@ -153,7 +153,7 @@ async function viewOf({ db, node, signal }: AuditParts, head: Head): Promise<Cha
   try {
     return await loadChainView(db, head)
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.includes('not in the tables')) throw error
+    if (!(error instanceof MissingBlock)) throw error
     const from = head.finalHeight + 1
     const hashes = await node.blockHashes(from, head.tipHeight - head.finalHeight, signal)
     return new ChainView(head, new Map(hashes.map((hash, at) => [from + at, hash])), new Set())

@@ -67,6 +67,9 @@ export function chainFilter(
   return above === '' ? `(${final})` : `((${final}) OR ${hashColumn} IN ${hashSet(`'${above}'`)})`
 }
 
+/** A block of the head's chain has no row, so the chain cannot be built from the tables. */
+export class MissingBlock extends Error {}
+
 const LINK = new Selection({ height: 'u32', hash: 'hash', prev_hash: 'hash' })
 type Link = Awaited<ReturnType<typeof LINK.query>>[number]
 
@@ -76,7 +79,7 @@ const links = (db: Database, condition: string): Promise<Link[]> =>
 /**
  * Builds the view of a head from the tables alone: the tail by walking back from the tip, the stale blocks from heights with
  * several blocks.
- * @throws Error if a block of the tail is missing from the tables.
+ * @throws MissingBlock if a block of the tail is missing from the tables.
  */
 export async function loadChainView(db: Database, head: Head): Promise<ChainView> {
   const { tipHeight, tipHash, finalHeight } = head
@@ -91,7 +94,7 @@ export async function loadChainView(db: Database, head: Head): Promise<ChainView
   for (let height = tipHeight; height > finalHeight; height--) {
     const link = known.get(below)
     if (link?.height !== height)
-      throw new Error(
+      throw new MissingBlock(
         `block ${below} at ${String(height)} is on the head's chain but missing from the tables`,
       )
     tail.set(height, link.hash)
