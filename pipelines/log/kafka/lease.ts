@@ -7,7 +7,7 @@ import type { Logger } from '../../logger.js'
 /** The time without heartbeats after which another member takes over. By default brokers accept no less than 6 s. */
 const SESSION_MS = 6_000
 const HEARTBEAT_MS = 1_000
-/** The maximum time that a broker holds back an empty fetch response, and so the longest pause between heartbeats. */
+/** The interval at which the driver's fetch loop runs while there is nothing to fetch. */
 const FETCH_WAIT_MS = 250
 const RETRY_MS = 1_000
 

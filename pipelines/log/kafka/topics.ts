@@ -29,7 +29,7 @@ class WrongTopic extends coded('HW_TOPIC_INVALID') {}
 
 /**
  * Creates missing topics, with one partition to keep the order of events, and with three replicas if there are as many brokers,
- * two of which must have an event before it counts as written. Resolves when the broker that the driver asks knows the topics: it
+ * two of which must have an event before it counts as written. Resolves when the broker that the driver uses knows the topics: it
  * may be the last to learn what the controller has created, and the driver does not retry.
  * @throws WrongTopic for an existing topic that cannot contain the log.
  */

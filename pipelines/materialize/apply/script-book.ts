@@ -51,7 +51,7 @@ export interface PreparedTx {
   readonly weight: number
   /** The outputs that its inputs spend; none for the coinbase. */
   readonly prevouts: readonly Prevout[]
-  /** For each input, whether it has a Dilithium signature. */
+  /** True for each input with a Dilithium signature. */
   readonly dilithiumInputs: readonly boolean[]
   /** The scripts of the prevouts. */
   readonly spent: readonly NumberedScript[]

@@ -36,16 +36,16 @@ export interface ScriptChanges {
   readonly blocks: readonly ChangedBlock[]
   /** The ids of all transactions of the blocks. */
   readonly txids: readonly string[]
-  /** For each transaction the index after its last touch. */
+  /** The index after the last touch of each transaction. */
   readonly touchEnds: Uint32Array<ArrayBuffer>
-  /** For each touch the index of its script. */
+  /** The index of the script of each touch. */
   readonly touched: Uint32Array<ArrayBuffer>
-  /** For each touch the amounts received and sent, in base units. */
+  /** The amounts that each touch receives and sends, in base units. */
   readonly received: BigUint64Array<ArrayBuffer>
   readonly sent: BigUint64Array<ArrayBuffer>
-  /** For each touch the change of the number of unspent outputs. */
+  /** The change of the number of unspent outputs by each touch. */
   readonly unspent: Int32Array<ArrayBuffer>
-  /** For each touch 1 if it spends with a Dilithium signature or redeem script, else 0. */
+  /** 1 for each touch that spends with a Dilithium signature or redeem script, else 0. */
   readonly hasSpentDilithium: Uint8Array<ArrayBuffer>
   /** SHA-256 of each script. */
   readonly hashes: readonly string[]

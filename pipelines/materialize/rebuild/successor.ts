@@ -165,7 +165,7 @@ export class Successor {
       if (theirs.position !== ours.position || theirs.writtenAt !== ours.writtenAt) continue
       const { height, hash } = this.#working.written
       if (ours.tipHeight !== height || (height >= 0 && ours.tipHash !== hash))
-        throw new LogShrank(`the log leads to block ${hash}, and ${old.name} shows ${ours.tipHash}`)
+        throw new LogShrank(`the log leads to block ${hash}, but ${old.name} has published ${ours.tipHash}`)
       return ours
     }
   }
@@ -188,7 +188,9 @@ export class Successor {
     const events = this.#events.slice(0, count)
     const reached = this.#reachedBy(events)
     if (count + reached.heads === 0 && (this.#events.length > 0 || (await this.#isAllRead())))
-      throw new LogShrank(`topic chain does not lead to position ${String(end)}, which ${old.name} shows`)
+      throw new LogShrank(
+        `topic chain does not lead to position ${String(end)}, which ${old.name} has published`,
+      )
     await this.#apply(events.slice(0, reached.events))
     this.#events = this.#events.slice(reached.events)
     const published = this.#ahead.splice(0, reached.heads).at(-1)

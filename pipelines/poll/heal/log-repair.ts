@@ -49,7 +49,7 @@ export async function repairOf(
   return {
     link,
     settledWork: report.work,
-    // Only where nothing has to come before the published state is there again.
+    // The state at the block is settled only if it is the published one.
     settled: report.work === (link?.work ?? ''),
     epoch: report.epoch,
     position: report.headPosition,

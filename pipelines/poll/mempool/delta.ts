@@ -1,6 +1,6 @@
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
 
-/** The effect on a transaction of the mempool of a block that was connected since the mempool was compared last. */
+/** The effect of a block, connected since the last comparison of the mempool, on a transaction of the mempool. */
 export interface BlockEffect {
   readonly kind: 'confirmed' | 'conflict'
   readonly block: string
