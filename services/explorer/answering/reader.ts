@@ -153,14 +153,14 @@ export class Reader {
     return state.ready ? DATABASE_UNAVAILABLE : NOT_READY
   }
 
-  #now(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Outcome | Promise<Outcome> {
-    const { state } = this.#parts
-    if (read.fresh === 'outside') return this.#outside(read, args, encoding, onDisconnect)
+  #now(read: Read, args: Arguments, request: ReadRequest): Outcome | Promise<Outcome> {
+    if (read.fresh === 'outside') return this.#outside(read, args, request)
     if (this.notReady !== undefined) return this.notReady
+    const { encoding, onDisconnect } = request
     const moment = this.#moment()
     const key = `${encoding.name} ${read.name} ${JSON.stringify(args)}`
     const cached = this.#cache.get(read.fresh, key, moment)
-    if (cached !== undefined) return this.#verified({ answer: cached, chain: state.chain })
+    if (cached !== undefined) return this.#verified({ answer: cached, chain: this.#parts.state.chain })
     return (
       this.#underWay({ read, args, key, encoding }, moment)
         ?.join(onDisconnect)
@@ -187,12 +187,7 @@ export class Reader {
     return behind === undefined ? outcome : syncingFailure(behind, chain)
   }
 
-  async #outside(
-    read: Read,
-    args: Arguments,
-    encoding: Encoding,
-    onDisconnect: OnDisconnect,
-  ): Promise<Success> {
+  async #outside(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Promise<Success> {
     const make = async (signal: AbortSignal): Promise<CachedAnswer> =>
       encoding.encode(await read.resolve(this.#context(signal), args as never), '')
     const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(onDisconnect)

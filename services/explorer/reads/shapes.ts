@@ -27,12 +27,7 @@ const Limit = int('maximum number of items')
 export const paged = <T extends TSchema>(item: T) =>
   Type.Object({ items: itemsOf(item), total: Total, page: int('number of the page, from 1'), limit: Limit })
 export const windowed = <T extends TSchema>(item: T) =>
-  Type.Object({
-    items: itemsOf(item),
-    total: Total,
-    limit: Limit,
-    offset: int('number of items before these'),
-  })
+  Type.Object({ items: itemsOf(item), total: Total, limit: Limit, offset: int('items skipped') })
 export const listed = <T extends TSchema>(item: T) => Type.Object({ items: itemsOf(item), limit: Limit })
 
 export const NodeHealth = Type.Object({

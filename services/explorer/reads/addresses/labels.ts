@@ -24,9 +24,7 @@ export const labels = declareRead({
   path: '/labels',
   fresh: 'head',
   args: {
-    category: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 100, title: 'only labels of this category' }),
-    ),
+    category: Type.Optional(Type.String({ minLength: 1, maxLength: 100, title: 'only this category' })),
     limit: limit(100, 500),
   },
   answer: listed(AddressLabel),

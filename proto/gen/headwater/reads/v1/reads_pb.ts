@@ -534,7 +534,7 @@ export type AddressUtxosResponse = Message<"headwater.reads.v1.AddressUtxosRespo
   limit: bigint;
 
   /**
-   * Number of items before these.
+   * Items skipped.
    *
    * @generated from field: int64 offset = 4;
    */
@@ -1211,7 +1211,7 @@ export const LabelResponseSchema: GenMessage<LabelResponse> = /*@__PURE__*/
  */
 export type LabelsRequest = Message<"headwater.reads.v1.LabelsRequest"> & {
   /**
-   * Only labels of this category: 1 to 100 characters.
+   * Only this category: 1 to 100 characters.
    *
    * @generated from field: optional string category = 1;
    */
@@ -1310,7 +1310,7 @@ export type OpReturnsResponse = Message<"headwater.reads.v1.OpReturnsResponse"> 
   limit: bigint;
 
   /**
-   * Number of items before these.
+   * Items skipped.
    *
    * @generated from field: int64 offset = 4;
    */
