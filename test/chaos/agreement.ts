@@ -2,6 +2,7 @@ import { REGTEST } from '../../pipelines/chain/networks.js'
 import { addressOf } from '../../pipelines/chain/address.js'
 import { type ChainView, loadChainView } from '../../pipelines/tables/chain-view.js'
 import { latestHead } from '../../pipelines/tables/head.js'
+import { migrate } from '../../pipelines/tables/migrate.js'
 import type { Random } from '../../services/simnode/random.js'
 import { type Answer, getAnswer, Pipeline } from '../harness/pipeline.js'
 import { rowDifferences } from '../harness/row-differences.js'
@@ -56,7 +57,12 @@ export async function differences(
 /** The same tables made anew from the node, compared row by row. */
 export async function cleanIndexDifferences(world: World, tip: string): Promise<string[]> {
   const { node, engineUrl, db } = world
-  const clean = await Pipeline.start({ nodeUrl: node.url, engineUrl, finalityDepth: FINALITY_DEPTH })
+  const clean = await Pipeline.start({
+    nodeUrl: node.url,
+    engineUrl,
+    finalityDepth: FINALITY_DEPTH,
+    prepare: migrate,
+  })
   try {
     await clean.level({ tip })
     return (await rowDifferences(db, clean.db)).flatMap(({ table, onlyOne, onlyOther, rows }) =>

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { Database } from '../../pipelines/tables/clickhouse.js'
-import { migrate } from '../../pipelines/tables/migrate.js'
+import { createMigrated } from './template.js'
 
 /** URL of the one engine that all test files share. */
 export function useEngine(): string {
@@ -10,9 +10,20 @@ export function useEngine(): string {
 
 /** A database of a test's own in the shared engine; drop it with `dropDatabase`. */
 export async function newDatabase(): Promise<Database> {
-  const db = new Database({ url: useEngine(), database: `t_${randomBytes(6).toString('hex')}` })
+  const db = someDatabase()
   await db.createIfAbsent()
   return db
+}
+
+/** The same with all tables. */
+export async function newMigrated(): Promise<Database> {
+  const db = someDatabase()
+  await createMigrated(db)
+  return db
+}
+
+function someDatabase(): Database {
+  return new Database({ url: useEngine(), database: `t_${randomBytes(6).toString('hex')}` })
 }
 
 export async function dropDatabase(db: Database): Promise<void> {
@@ -24,8 +35,7 @@ export async function dropDatabase(db: Database): Promise<void> {
 export function useDatabase(): () => Database {
   let db: Database | undefined
   beforeAll(async () => {
-    db = await newDatabase()
-    await migrate(db)
+    db = await newMigrated()
   })
   afterAll(async () => {
     if (db !== undefined) await dropDatabase(db)

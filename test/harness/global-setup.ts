@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { startEngine } from '../../services/engine/engine.js'
+import { makeTemplate, TEMPLATE_SETTINGS } from './template.js'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -28,7 +29,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const build = new URL('../../deploy/build.mjs', import.meta.url).href
   await ((await import(build)) as Build).ensureBuilt()
   const folder = await mkdtemp(join(await quickFolder(), 'headwater-engine-'))
-  const engine = await startEngine({ dataDir: folder })
+  const engine = await startEngine({ dataDir: folder, settings: TEMPLATE_SETTINGS })
+  await makeTemplate(engine.url)
   project.provide('engineUrl', engine.url)
   return async () => {
     await engine.stop()

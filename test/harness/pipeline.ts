@@ -11,6 +11,7 @@ import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { migrate } from '../../pipelines/tables/migrate.js'
 import { type ExplorerOptions, startExplorer } from '../../services/explorer/explorer.js'
+import { createMigrated } from './template.js'
 import { until } from './until.js'
 
 export interface Answer {
@@ -30,7 +31,7 @@ export interface PipelineOptions {
   readonly listTail?: number
   /** What the explorer is to have besides. */
   readonly explorer?: Partial<ExplorerOptions>
-  /** Makes tables, instead of or before the migrations. */
+  /** Creates tables, before the migrations, instead of copying those of the shared engine's template. */
   readonly prepare?: (db: Database) => Promise<void>
   /** An existing log to read, instead of one of its own. */
   readonly log?: EventLog
@@ -69,7 +70,7 @@ export class Pipeline {
     const log = options.log ?? (await openEmbeddedLog(join(folder, 'log')))
     const name = `t_${String(process.pid)}_${String(Date.now())}_${String(databases++)}`
     const db = new Database({ url: options.engineUrl, database: name })
-    await options.prepare?.(db)
+    await (options.prepare ?? createMigrated)(db)
     await migrate(db)
     const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
     const explorer = await startExplorer({

@@ -12,7 +12,6 @@ import { Database, DatabaseUnavailable, QueryRefused } from '../../pipelines/tab
 import { type Head, writeHead } from '../../pipelines/tables/head.js'
 import { sha256 } from '../../pipelines/chain/hash.js'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
-import { migrate } from '../../pipelines/tables/migrate.js'
 import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
 import { startExplorer } from '../../services/explorer/explorer.js'
 import { Counting } from '../harness/counting.js'
@@ -26,7 +25,7 @@ import {
 import { STEP_TABLES } from '../../pipelines/tables/ranking-steps.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain } from '../../services/simnode/chain/sim-chain.js'
-import { dropDatabase, newDatabase, useEngine } from '../harness/engine.js'
+import { dropDatabase, newMigrated, useEngine } from '../harness/engine.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { text } from '../deploy/tools.js'
 import { startReplica, statementsOf } from '../deploy/cluster-schema.js'
@@ -106,8 +105,7 @@ let chain: Balances
 const builders: RankingBuilder[] = []
 
 beforeEach(async () => {
-  db = await newDatabase()
-  await migrate(db)
+  db = await newMigrated()
   chain = new Balances(db)
 })
 afterEach(async () => {

@@ -10,7 +10,6 @@ import { Materializer } from '../../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../../pipelines/materialize/poison.js'
 import { Database, DatabaseUnavailable, QueryRefused } from '../../../pipelines/tables/clickhouse.js'
 import { headsAfter, latestHead } from '../../../pipelines/tables/head.js'
-import { migrate } from '../../../pipelines/tables/migrate.js'
 import {
   Alert_Kind,
   CommittedEventSchema,
@@ -22,6 +21,7 @@ import { buildChain, forkAt } from '../../../services/simnode/chain/sim-chain.js
 import { expectSameRows } from '../../harness/clean-index.js'
 import { Pipeline } from '../../harness/pipeline.js'
 import { rowDifferences } from '../../harness/row-differences.js'
+import { createMigrated } from '../../harness/template.js'
 import { SwitchLog, valuesOf } from '../../harness/switch-log.js'
 import { until } from '../../harness/until.js'
 
@@ -96,7 +96,7 @@ describe('what a log may bring', () => {
       await db.command(`DROP DATABASE IF EXISTS ${name} SYNC`)
       await db.close()
     })
-    await migrate(db)
+    await createMigrated(db)
     return db
   }
 

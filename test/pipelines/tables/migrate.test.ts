@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Database } from '../../../pipelines/tables/clickhouse.js'
 import { migrate, MigrationMismatch, readMigrations, upgradeOf } from '../../../pipelines/tables/migrate.js'
-import { dropDatabase, newDatabase } from '../../harness/engine.js'
+import { dropDatabase, newDatabase, newMigrated } from '../../harness/engine.js'
 import { until } from '../../harness/until.js'
 
 const opened: Database[] = []
@@ -97,6 +97,22 @@ describe('two that migrate one database at once', () => {
     const numbers = [21, 35, 42, 58]
     await Promise.all(numbers.map(run))
     expect(await written(db)).toEqual(after(...numbers))
+  })
+})
+
+describe('the tables that tests begin with', () => {
+  it('are those of a database on which every migration ran', async () => {
+    const tables = (db: Database): Promise<{ name: string; created: string }[]> =>
+      db.query(`SELECT name, replaceAll(create_table_query, concat(database, '.'), '') AS created FROM system.tables
+        WHERE database = currentDatabase() ORDER BY name`)
+    const noted = (db: Database): Promise<unknown[]> =>
+      db.query('SELECT id, name, checksum FROM migrations ORDER BY id')
+    const [migrated, copied] = [await newDatabase(), await newMigrated()]
+    await migrate(migrated)
+    expect((await tables(copied)).map(({ name }) => name)).toContain('unspent_lists')
+    expect(await tables(copied)).toEqual(await tables(migrated))
+    expect(await noted(copied)).toEqual(await noted(migrated))
+    await Promise.all([migrated, copied].map(dropDatabase))
   })
 })
 

@@ -11,12 +11,11 @@ import {
 import { ChainView } from '../../../../pipelines/tables/chain-view.js'
 import type { Database } from '../../../../pipelines/tables/clickhouse.js'
 import type { Head } from '../../../../pipelines/tables/head.js'
-import { migrate } from '../../../../pipelines/tables/migrate.js'
 import { newestList } from '../../../../pipelines/tables/unspent.js'
 import { claimWriting, Superseded } from '../../../../pipelines/tables/writers.js'
 import { startSimnode } from '../../../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../../../services/simnode/chain/sim-chain.js'
-import { dropDatabase, newDatabase } from '../../../harness/engine.js'
+import { dropDatabase, newMigrated } from '../../../harness/engine.js'
 import { Pipeline } from '../../../harness/pipeline.js'
 
 it('lists the unspent outputs of a script that changes much; pages are right through blocks and a reorganisation', async () => {
@@ -83,8 +82,7 @@ describe('lists of unspent outputs, built beside the fold', () => {
   const listers: UnspentLister[] = []
   const failures: unknown[] = []
   beforeEach(async () => {
-    db = await newDatabase()
-    await migrate(db)
+    db = await newMigrated()
     failures.length = 0
   })
   afterEach(async () => {

@@ -4,10 +4,10 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Database } from '../../../pipelines/tables/clickhouse.js'
-import { FolderInUse } from '../../../pipelines/errors.js'
-import { startEngine, type Engine, type EngineOptions } from '../../../services/engine/engine.js'
-import { PortTaken } from '../../../services/ports.js'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { FolderInUse } from '../../pipelines/errors.js'
+import { startEngine, type Engine, type EngineOptions } from '../../services/engine/engine.js'
+import { PortTaken } from '../../services/ports.js'
 
 const SMALL = { memoryBytes: 1024 ** 3 }
 
