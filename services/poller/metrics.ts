@@ -72,9 +72,10 @@ export class PollerMetrics extends ProcessMetrics implements PollerObserver, Log
   health(): Health {
     const reasons = this.vitals.reasons()
     const isWell = reasons.length === 0
+    const { mempoolSize: poolSize, ...state } = this.#state()
     return {
       isWell,
-      body: { status: isWell ? 'ok' : 'degraded', service: 'poller', reasons, ...this.#state() },
+      body: { status: isWell ? 'ok' : 'degraded', service: 'poller', reasons, ...state, poolSize },
     }
   }
 }
