@@ -36,8 +36,8 @@ endWithShell()
 await command(...args)
 
 /**
- * npm sends SIGTERM to the shell between it and this process; the shell dies without forwarding it, and this process only sees
- * its parent change. Without npm, the exit of the parent is no reason to stop: nohup and daemons run that way.
+ * Stops this process when the shell of npm exits: npm sends SIGTERM to that shell, which dies without forwarding it, and this
+ * process only sees its parent change. Without npm, the exit of the parent is no reason to stop: nohup and daemons run that way.
  */
 function endWithShell() {
   if (process.env.npm_lifecycle_event === undefined) return

@@ -52,7 +52,7 @@ function isFresh() {
   return built > 0 && SOURCES.every((source) => newest(join(ROOT, source)) < built)
 }
 
-/** Includes folders: their time changes when files are added or removed. */
+/** Returns the latest modification time in a tree, folders included: their time changes when files are added or removed. */
 function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return 0

@@ -33,7 +33,7 @@ const STEPS = [
   { name: 'breaking changes', command: [process.execPath, 'deploy/check.mjs', '--breaking'] },
 ]
 
-/** @param {string[]} args `--without-tests` skips the tests, for a caller that runs all of them anyway (.ci/run). */
+/** Runs the checks. @param {string[]} args `--without-tests` skips the tests, for a caller that runs all of them anyway (.ci/run). */
 export async function check(args) {
   const waiting = STEPS.filter((step) => !(step.tests && args.includes('--without-tests')))
   const failed = []

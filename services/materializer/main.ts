@@ -15,7 +15,10 @@ import { MaterializerMetrics } from './metrics.js'
 import { waitStopped } from './stopped.js'
 import { whenAnswered } from './when-answered.js'
 
-/** The loss of a lease is noticed within a session of the log. If it takes longer, another lease holder is not why this one was superseded. */
+/**
+ * The time to wait for the loss of the lease, which is noticed within a session of the log. If the lease is kept for longer, this
+ * process was not superseded by the next holder of the lease.
+ */
 const LEASE_ENDS_MS = 15_000
 const RETRY_MS = 1_000
 /** The time that metrics wait for the end of the log, which may be unreachable. */

@@ -54,7 +54,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   uptime: () => Math.floor(process.uptime()),
 }
 
-/** @throws RpcError */
+/** Calls a method. @throws RpcError */
 export function callMethod(node: Playback, method: string, params: Params): unknown {
   const found = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined
   if (found === undefined) throw new RpcError(METHOD_NOT_FOUND, 'Method not found')

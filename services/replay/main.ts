@@ -65,7 +65,7 @@ async function main(): Promise<number> {
     const to = upTo ?? (await latestHead(db))?.tipHeight ?? -1
     if (from > to)
       throw new CannotReplay(
-        to < 0 ? 'nothing is indexed yet' : `there are no blocks from ${String(from)} to block ${String(to)}`,
+        to < 0 ? 'nothing is indexed yet' : `there are no blocks from ${String(from)} to ${String(to)}`,
       )
     // Not the height of the tip, which is higher when the same command continues.
     const job = `${db.name} ${String(from)} ${String(upTo ?? 'tip')}`

@@ -124,8 +124,8 @@ describe('replay', () => {
     await expectSameRows(pipeline.db, clean.db)
     const refused = [
       [['--from-height', 'x'], "HW_USAGE: --from-height must be a block height, got 'x'"],
-      [['--from-height', '5', '--to-height', '3'], 'HW_CANNOT_REPLAY: there are no blocks from 5 to block 3'],
-      [['--from-height', '9999'], `HW_CANNOT_REPLAY: there are no blocks from 9999 to block ${String(tip)}`],
+      [['--from-height', '5', '--to-height', '3'], 'HW_CANNOT_REPLAY: there are no blocks from 5 to 3'],
+      [['--from-height', '9999'], `HW_CANNOT_REPLAY: there are no blocks from 9999 to ${String(tip)}`],
       [
         ['--to-height', '9999'],
         `HW_CANNOT_REPLAY: heights must be from 0 to ${String(tip)}, the lower one first`,

@@ -20,7 +20,7 @@ export interface NaiveRow {
 
 /**
  * The naive oracle: applies every block from genesis to the tip of a branch to plain maps. It reads only the serialised blocks
- * and shares nothing with the coins that the chain keeps. The rule which outputs are spendable is implemented again on purpose.
+ * and shares nothing with the coins that the chain keeps. The rule for spendable outputs is implemented again on purpose.
  */
 export class NaiveState {
   readonly #coins = new Map<string, NaiveCoin>()
