@@ -7,11 +7,13 @@ import { startDocs } from './docs.js'
 
 await runService('docs', async ({ config, logger, signal }) => {
   const isLimited = config.rateLimitPerMinute > 0
+  // A server on :: also accepts IPv4, even if the machine has no IPv6 loopback address, as in many containers.
+  const retrievalHost = reachable(config.host === '::' ? '0.0.0.0' : config.host)
   const docs = await startDocs({
     host: config.host,
     port: config.docsPort,
     contentDir: config.contentDir,
-    retrievalAddress: `${reachable(config.host)}:${String(config.retrievalGrpcPort)}`,
+    retrievalAddress: `${retrievalHost}:${String(config.retrievalGrpcPort)}`,
     logger,
     answerer: await answererOf(config, logger),
     siteUrl: config.siteUrl,
