@@ -27,7 +27,7 @@ export function decodeChainEvent(value: Uint8Array): ChainEvent {
   if (!isChecked(event)) return event
   const body = value.subarray(0, value.length - CHECKSUM_BYTES)
   if (value[body.length] !== CHECKSUM_TAG || event.checksum !== crc32(body))
-    throw new Error(`its checksum is not ${event.checksum.toString(16)}, the checksum of the written event`)
+    throw new Error(`its checksum does not match: expected ${event.checksum.toString(16)}`)
   return event
 }
 

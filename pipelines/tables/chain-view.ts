@@ -151,7 +151,7 @@ export async function nextChainView(
   heads: readonly Head[],
 ): Promise<ChainView> {
   const newest = heads.at(-1)
-  if (newest === undefined) throw new RangeError('there is no head to move to')
+  if (newest === undefined) throw new RangeError('at least one head is required')
   if (view === undefined || newest.finalHeight < view.head.finalHeight) return loadChainView(db, newest)
   const tail = new Map(view.tail)
   let { position, tipHeight } = view.head
