@@ -138,7 +138,7 @@ export class HeadFollower {
     if (event?.case !== undefined) this.#takeDamage(event.case === 'alert' ? event.value : undefined)
     if (event?.case === 'alert') {
       this.#parts.state.alert = alertText(event.value)
-      // Defects that were reported before this start are not counted again.
+      // Defects before this start were counted then.
       if (event.value.kind === Alert_Kind.DEFECT && record.position >= this.#next)
         this.#parts.onIndexerDefect?.()
     }
@@ -202,7 +202,7 @@ export class HeadFollower {
     this.#catchingUp = (async () => {
       while (this.#isBehind && !signal.aborted) {
         this.#isBehind = false
-        await retrying('the announced heads', () => this.#advance(), this.#parts, signal)
+        await retrying('the heads that were announced', () => this.#advance(), this.#parts, signal)
       }
     })().finally(() => {
       this.#catchingUp = undefined
@@ -250,7 +250,7 @@ export class HeadFollower {
     const head = heads.at(-1) ?? (await latestHead(source.db))
     // A head that was written at the moment of the switch is not valid, and is written again in the other database.
     if (head === undefined || head.position < position)
-      throw new Error(`database ${source.db.name} does not contain position ${String(position)} yet`)
+      throw new Error(`database ${source.db.name} does not show position ${String(position)} yet`)
     await this.#advanceTo(heads, await loadChainView(source.db, head), fence, source)
     logger.info({ database: source.db.name, height: head.tipHeight }, 'switched to another database')
   }
