@@ -30,7 +30,7 @@ describe('after a downgrade', () => {
       await service.ended()
       expect(await readFile(logFile, 'utf8')).toMatch(
         new RegExp(
-          `^${name}: database ${db().name} was upgraded by a newer version: it has migration 9999_to_come\\.sql`,
+          `^${name}: HW_SCHEMA_MISMATCH: database ${db().name} was upgraded by a newer version: it has migration 9999_to_come\\.sql`,
           'm',
         ),
       )

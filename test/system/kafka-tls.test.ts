@@ -130,7 +130,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
     [
       'half of the credentials',
       { KAFKA_USERNAME: 'reader' },
-      /refused KAFKA_USERNAME and KAFKA_PASSWORD need each other/,
+      /refused KAFKA_USERNAME and KAFKA_PASSWORD must be set together/,
     ],
   ])('says what is wrong with %s', async (_, settings, says) => {
     expect(await carry({ ...trusted(), ...settings })).toMatch(says)

@@ -71,7 +71,7 @@ describe('a folder', () => {
             answers.filter((answer) => answer === 'held'),
             `round ${String(round)}`,
           ).toHaveLength(1)
-          const refused = `Headwater is already running in ${folder} already (process ${String(winner?.pid)}): stop it, or set DATA_DIR to another folder`
+          const refused = `Headwater is already running in ${folder} (process ${String(winner?.pid)}): stop it, or set DATA_DIR to another folder`
           expect(answers.filter((answer) => answer !== 'held')).toEqual(
             Array.from({ length: many - 1 }, () => refused),
           )
@@ -85,7 +85,9 @@ describe('a folder', () => {
   it('is let go', async () => {
     const letGo = await holdFolder(folder)
     const other = await contestant()
-    expect(await tries(other)).toMatch(new RegExp(`already \\(process ${String(process.pid)}\\)`))
+    expect(await tries(other)).toMatch(
+      new RegExp(`already running in .* \\(process ${String(process.pid)}\\)`),
+    )
     letGo()
     expect(await tries(other)).toBe('held')
   })
@@ -93,7 +95,7 @@ describe('a folder', () => {
   it('is refused also where the number of its holder is not to be had', async () => {
     const letGo = await holdFolder(folder)
     await writeFile(join(folder, 'start.pid'), 'nothing')
-    expect(await tries(await contestant())).toMatch(/is running on .* already: stop it/)
+    expect(await tries(await contestant())).toMatch(/is already running in .*: stop it/)
     letGo()
   })
 
@@ -101,7 +103,7 @@ describe('a folder', () => {
     const name = createHash('sha256').update(folder).digest('hex').slice(0, 16)
     const older = createServer((socket) => socket.destroy())
     await new Promise<void>((resolve) => older.listen(join(tmpdir(), `headwater-${name}.sock`), resolve))
-    await expect(holdFolder(folder)).rejects.toThrow(/is running on/)
+    await expect(holdFolder(folder)).rejects.toThrow(/is already running in/)
     await new Promise((resolve) => older.close(resolve))
     ;(await holdFolder(folder))()
   })
