@@ -298,11 +298,7 @@ export class Retrieval {
 
   async #save({ checksum }: LoadedModel, snapshot: Snapshot, { graph, labels }: SemanticView): Promise<void> {
     const { folder, logger } = this.#options
-    const chunks = snapshot.chunks.map(({ id, hash }, chunk) => ({
-      id,
-      hash,
-      label: labels[chunk] ?? -1,
-    }))
+    const chunks = snapshot.chunks.map(({ id, hash }, at) => ({ id, hash, label: labels[at] ?? -1 }))
     const { version: content } = snapshot
     try {
       await writeArtefact(folder, { model: checksum, content, builtAtMs: this.#builtAtMs, chunks, graph })
