@@ -65,10 +65,7 @@ function maven(folder: string): Promise<void> {
     child.on('error', reject)
     child.on('close', (code) => {
       if (code === 0) resolve()
-      else
-        reject(
-          new NoKafka(`Maven could not download Kafka: ${output.trim().split('\n').slice(0, 3).join(' ')}`),
-        )
+      else reject(new NoKafka(`download of Kafka failed: ${output.trim().split('\n').slice(0, 3).join(' ')}`))
     })
   })
 }

@@ -33,11 +33,7 @@ export class PollerMetrics extends ProcessMetrics implements PollerObserver, Log
       return Math.max(0, nodeHeight - height)
     })
     this.gauge('epoch', 'Current epoch, 0 before the first.', () => state().epoch)
-    this.gauge(
-      'position',
-      'Position of its last event of topic chain, -1 if there is none.',
-      () => state().position,
-    )
+    this.gauge('position', 'Position of its last event in topic chain, -1 if none.', () => state().position)
     this.gauge('mempool_transactions', 'Unconfirmed transactions in the log.', () => state().mempoolSize)
   }
 

@@ -88,16 +88,14 @@ function shown(node: Playback, block: RecordedBlock): Record<string, unknown> {
 }
 
 function rawTransaction(node: Playback, txid: string, verbosity: number, blockhash: unknown): unknown {
-  const confirmed =
-    blockhash === undefined || blockhash === null ? node.confirmedTx(txid) : inBlock(node, txid, blockhash)
-  const tx =
-    confirmed?.tx ?? (blockhash === undefined || blockhash === null ? node.mempoolTx(txid) : undefined)
-  if (tx === undefined) {
+  const isAnywhere = blockhash === undefined || blockhash === null
+  const confirmed = isAnywhere ? node.confirmedTx(txid) : inBlock(node, txid, blockhash)
+  const tx = confirmed?.tx ?? (isAnywhere ? node.mempoolTx(txid) : undefined)
+  if (tx === undefined)
     throw new RpcError(
       NOT_FOUND,
       'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.',
     )
-  }
   if (verbosity === 0) return tx.hex
   if (confirmed === undefined) return tx
   const { block } = confirmed

@@ -10,7 +10,7 @@ export interface CommandLine {
   readonly node: SimnodeOptions
   /** The file to which `{url, pid}` is written once the node listens. */
   readonly stateFile: string | undefined
-  /** True if only the help text was requested. */
+  /** Set if only the help text was requested. */
   readonly help: boolean
 }
 
