@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url'
 import uWS from 'uWebSockets.js'
 
 export interface StoredAnswer {
-  /** 200 if left out. */
+  /** 200 by default. */
   readonly status?: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Buffer
 }
 
-/** What crosses to the child: bytes as base64. */
+/** An answer as it is sent to the child process: bytes as base64. */
 type Message = readonly (readonly [
   path: string,
   status: string,

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { type Page, hashOf } from '../pipelines/content/page.js'
 import { openContent } from '../pipelines/content/store.js'
 
-/** Documents, questions, and which documents answer which question. */
+/** Documents, questions, and the documents that answer each question. */
 export interface Collection {
   readonly name: string
   readonly pages: readonly Page[]
@@ -12,7 +12,7 @@ export interface Collection {
 
 export interface Judged {
   readonly text: string
-  /** Numbers of the pages that answer it. */
+  /** The numbers of the pages that answer it. */
   readonly relevant: ReadonlySet<number>
 }
 
@@ -28,7 +28,7 @@ export async function readCollection(folder: string, name = basename(folder)): P
   for (const line of await lines('qrels.tsv')) {
     const [query = '', document = '', gain = ''] = line.split('\t')
     const number = numbers.get(document)
-    // The first line names the columns.
+    // The first line contains the names of the columns.
     if (number === undefined || !(Number(gain) > 0)) continue
     relevant.set(query, (relevant.get(query) ?? new Set()).add(number))
   }
@@ -60,7 +60,7 @@ function documentPage(id: string, title: string, markdown: string): Page {
   return { ...page, hash: hashOf(page) }
 }
 
-/** The project's own pages with its judgements; what is wrong with these is an error, not a bad figure. */
+/** The project's own pages with its judgements; a mistake in these is an error, not a bad figure. */
 export async function ownCollection(content: string, judgements: string): Promise<Collection> {
   const quiet = (): void => undefined
   const store = await openContent(content, {

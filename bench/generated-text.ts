@@ -1,4 +1,4 @@
-/** Words of the field; sentences of them are as long as real ones, which is all that speed and memory depend on. */
+/** Words of the field; their sentences are as long as real ones, which alone decides speed and memory. */
 const WORDS =
   `address amount archive balance bandwidth batch block bloom branch cache candidate chain checkpoint client cluster
 commitment confirmation consensus counter database deadline difficulty digest disconnect endpoint epoch event explorer fee fork gateway
@@ -12,7 +12,7 @@ const VERBS =
     ' ',
   )
 
-/** The same numbers for the same seed, 0 to below 1 (mulberry32). */
+/** Returns the same numbers for the same seed, from 0 to below 1 (mulberry32). */
 function numbers(seed: number): () => number {
   let state = seed
   return () => {
@@ -33,7 +33,7 @@ function picker(seed: number): Pick {
 const sentence = (pick: Pick): string =>
   `The ${pick(WORDS)} of a ${pick(WORDS)} ${pick(VERBS)} each ${pick(WORDS)} ${pick(WORDS)} before the ${pick(WORDS)} ${pick(VERBS)} its ${pick(WORDS)}.`
 
-/** A Markdown page of so many sections, each one passage of about sixty words, code included. */
+/** Returns a Markdown page with this number of sections, each one passage of about sixty words, code included. */
 export function generatedPage(number: number, sections: number): string {
   const pick = picker(number + 1)
   const made = Array.from({ length: sections }, () => {
@@ -43,7 +43,7 @@ export function generatedPage(number: number, sections: number): string {
   return `---\ntitle: ${pick(WORDS)} and ${pick(WORDS)} ${String(number)}\n---\n\n${made.join('\n\n')}\n`
 }
 
-/** Questions as people ask them, about ten words each, all different. */
+/** Returns realistic questions of about ten words each, all different. */
 export function generatedQuestions(count: number): string[] {
   const pick = picker(0x5eed)
   return Array.from(

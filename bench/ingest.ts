@@ -4,7 +4,7 @@ import type { ServiceProcess } from '../test/harness/processes.js'
 import { settled, simulatedNode, type Start, withProcesses } from './processes.js'
 import type { Figure } from './report.js'
 
-/** What one run needs of the options. */
+/** The options of one run. */
 export interface IngestOptions {
   readonly blocks: number
   readonly txsPerBlock: number
@@ -17,9 +17,9 @@ interface Memory {
 }
 
 /**
- * Backfill of a simulated chain by the real processes, as a ratio to fetching and parsing the same blocks from the same
- * node with as many requests in flight and doing nothing with them: what the log, the fold and ClickHouse cost. Memory of
- * each process is sampled meanwhile; the explorer is read from all the time.
+ * Measures the backfill of a simulated chain by the real processes, as a ratio to fetching and parsing the same
+ * blocks from the same node with as many requests in flight: the cost of the log, of applying events and of
+ * ClickHouse. Meanwhile it samples the memory of each process and reads from the explorer all the time.
  */
 export async function ingest(options: IngestOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {
@@ -48,7 +48,7 @@ async function fetchAndParse(url: string, options: IngestOptions): Promise<numbe
 interface Run {
   readonly seconds: number
   readonly memory: readonly Memory[]
-  /** Processor seconds by process: where the time goes. */
+  /** Returns the processor seconds of each process. */
   readonly cpu: readonly (readonly [name: string, seconds: number])[]
 }
 
@@ -90,7 +90,7 @@ async function indexAll(
   return { seconds: (performance.now() - from) / 1000, memory, cpu }
 }
 
-/** What a visitor does: the newest blocks, their transactions, an address among them. */
+/** The requests of a visitor: the newest blocks, their transactions, and an address among them. */
 async function read(url: string): Promise<void> {
   const get = async (path: string): Promise<unknown> => (await fetch(`${url}/api/v1${path}`)).json()
   const recent = (await get('/txs/recent')) as {

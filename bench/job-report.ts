@@ -1,16 +1,16 @@
 import { cpus } from 'node:os'
 
-/** How a job stands: a line of `bench/long.md`. */
+/** The result of a job: a line of `bench/long.md`. */
 export interface Result {
   readonly name: string
-  /** Of its last run, YYYY-MM-DD. */
+  /** The date of its last run, YYYY-MM-DD. */
   readonly date: string
-  /** What was checked out; `sources` says what was tested. */
+  /** The commit that was checked out; `sources` identifies what was tested. */
   readonly commit: string
   /** The hash of what the job tests, and of its commands. */
   readonly sources: string
   readonly seconds: number
-  /** How many of its runs have passed. */
+  /** The number of its runs that have passed. */
   readonly done: number
   readonly of: number
   readonly result: 'passed' | 'failed' | 'could not be run' | 'broken off'
@@ -19,7 +19,7 @@ export interface Result {
 
 const RESULTS: readonly Result['result'][] = ['passed', 'failed', 'could not be run', 'broken off']
 
-/** Writes results as the page that `parseReport` reads back. */
+/** Returns the results as the page that `parseReport` parses. */
 export function asMarkdown(results: readonly Result[]): string {
   const rows = results.map(({ name, date, commit, sources, result, done, of, seconds, said }) => {
     const shown = result === 'passed' ? result : `**${result}**`
@@ -49,7 +49,7 @@ export function asMarkdown(results: readonly Result[]): string {
   ].join('\n')
 }
 
-/** Reads the results in a page of `asMarkdown`; lines of any other form are left out. */
+/** Parses the results in a page of `asMarkdown`; lines of any other form are ignored. */
 export function parseReport(text: string): Result[] {
   return text.split('\n').flatMap((line) => {
     const cells = line.slice(2, -2).split(' | ')

@@ -9,7 +9,7 @@ import { asMarkdown, parseReport, type Result } from './job-report.js'
 export interface Job {
   readonly name: string
   readonly env: Readonly<Record<string, string>>
-  /** Command lines for node; each that passed is not run again while the sources stay the same. */
+  /** Command lines for node; a passed one is not run again while the sources are the same. */
   readonly runs: readonly (readonly string[])[]
   /** Files and folders that the job tests, as git pathspecs from the project's root; `:!path` excludes. */
   readonly sources: readonly string[]
@@ -18,21 +18,21 @@ export interface Job {
 export interface Runner {
   readonly jobs: readonly Job[]
   readonly root: string
-  /** The report, which is also where the next start finds what has passed. */
+  /** The report, from which the next start also reads what has passed. */
   readonly report: string
   readonly write: (text: string) => void
 }
 
-/** Exit status of benchmarks and the chaos suite when nothing was tested. */
+/** The exit status of benchmarks and the chaos suite if nothing was tested. */
 const NOT_RUN = 2
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /**
- * Runs the jobs that have not passed on the sources as they are, from the first run of each that has not passed, and writes the
- * report after each run.
- * @param words choose the jobs whose name has all of them.
- * @param again runs them from their first run, whatever has passed.
- * @returns whether all of the chosen have passed.
+ * Runs the jobs that have not passed on the current sources, from the first run of each that has not passed, and
+ * writes the report after each run.
+ * @param words choose the jobs whose name contains all of them.
+ * @param again runs them from their first run, even if they have passed.
+ * @returns whether all chosen jobs have passed.
  */
 export async function runJobs(runner: Runner, words: readonly string[], again = false): Promise<boolean> {
   const { root } = runner
@@ -55,7 +55,10 @@ export async function runJobs(runner: Runner, words: readonly string[], again = 
   return failed.length === 0
 }
 
-/** Prints for each job whether its result in the report is of the sources as they are. @returns whether all have passed on them. */
+/**
+ * Prints for each job whether its result in the report is of the current sources.
+ * @returns whether all have passed on them.
+ */
 export async function reportStatus(runner: Runner, words: readonly string[]): Promise<boolean> {
   const known = await results(runner)
   const chosen = chosenJobs(runner, words)
@@ -70,9 +73,10 @@ export async function reportStatus(runner: Runner, words: readonly string[]): Pr
 }
 
 /**
- * Hashes what a job tests: its commands, and path and content of each file of its sources in the working tree, committed or not.
+ * Hashes what a job tests: its commands, and path and content of each file of its sources in the working tree,
+ * committed or not.
  * @returns 12 hexadecimal digits.
- * @throws Error outside of a git repository, or where a path is not there.
+ * @throws Error outside a git repository, or if a path does not exist.
  */
 export function sourcesHash(job: Job, root: string): string {
   const hash = createHash('sha256').update(JSON.stringify({ env: job.env, runs: job.runs }))
@@ -85,7 +89,10 @@ export function sourcesHash(job: Job, root: string): string {
   return hash.digest('hex').slice(0, 12)
 }
 
-/** Lists the files of a job's sources, sorted: those of git and those that it does not ignore. @throws Error as sourcesHash. */
+/**
+ * Lists the files of a job's sources, sorted: those of git and untracked ones that it does not ignore.
+ * @throws Error as sourcesHash.
+ */
 export function sourceFiles({ sources }: Job, root: string): string[] {
   const missing = sources.find((path) => !path.startsWith(':!') && !existsSync(join(root, path)))
   if (missing !== undefined) throw new Error(`a job's source is not there: ${missing}`)
@@ -93,7 +100,7 @@ export function sourceFiles({ sources }: Job, root: string): string[] {
   const listed = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 })
   if (listed.status !== 0) throw new Error(`the sources cannot be listed: ${listed.stderr || 'no git'}`)
   const isFile = (path: string): boolean =>
-    // What was deleted is still listed.
+    // Deleted files are still listed.
     path !== '' && lstatSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true
   return [...new Set(listed.stdout.split('\0'))].filter(isFile).sort()
 }
@@ -115,7 +122,10 @@ async function results({ jobs, report }: Runner): Promise<Map<string, Result>> {
   )
 }
 
-/** Makes the runs that are left, up to the first that does not pass. @returns false when it was told to stop. */
+/**
+ * Makes the remaining runs, up to the first that does not pass.
+ * @returns false after an interruption.
+ */
 async function runJob(
   runner: Runner,
   job: Job,
@@ -137,7 +147,7 @@ async function runJob(
     const ended = run.status === NOT_RUN ? 'could not be run' : 'failed'
     const result = !passed ? ended : done === runs.length ? 'passed' : 'broken off'
     const [commit, date] = [commitOf(runner.root), new Date().toISOString().slice(0, 10)]
-    // Read again: another run may have written beside this one.
+    // Read again, because another run may have written it meanwhile.
     const all = await results(runner)
     all.set(name, { name, date, commit, sources, seconds, done, of: runs.length, result, said })
     await writeFile(runner.report, asMarkdown(runner.jobs.flatMap((each) => all.get(each.name) ?? [])))

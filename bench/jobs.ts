@@ -38,7 +38,7 @@ const crashes = (rounds: number): string[] => [
   ...KILLS.flatMap((name) => ['--only', name]),
 ]
 
-/** 200 rounds, a world and a seed for each 25. */
+/** 200 rounds, with a world and a seed for each 25. */
 const chaos = (log: 'embedded' | 'kafka'): string[][] =>
   Array.from({ length: CHAOS_RUNS }, (_, index) => [
     ...['deploy/bootstrap.mjs', 'chaos', '--log', log],
@@ -47,14 +47,14 @@ const chaos = (log: 'embedded' | 'kafka'): string[][] =>
 
 const BACKFILLS = 5
 
-/** Each in a data directory of its own; the chains are kept for the next time. */
+/** Each has a data directory of its own; the chains are kept for the next time. */
 const backfills = (): string[][] =>
   Array.from({ length: BACKFILLS }, (_, index) => [
     ...['deploy/bootstrap.mjs', 'backfill', '--seed', String(index + 1)],
     ...['--chains-dir', '.data/chains'],
   ])
 
-/** What takes too long for CI. */
+/** Tests that take too long for CI. */
 export const JOBS: readonly Job[] = [
   {
     name: 'bench ingest: speed and memory over 20,000 blocks',

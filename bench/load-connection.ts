@@ -5,27 +5,27 @@ export interface Received {
   readonly hasRetryAfter: boolean
 }
 
-/** Undefined where the connection closed before the answer was whole. */
+/** Undefined if the connection closed before the answer was complete. */
 export type Done = (received: Received | undefined) => void
 
 export interface ConnectionEvents {
   readonly opened: () => void
-  /** Before an answer is handed over: the connection may be used again. */
+  /** Called before an answer is passed on: the connection may be used again. */
   readonly idle: () => void
-  /** Once, when it cannot be used any more. */
+  /** Called once, when it can no longer be used. */
   readonly closed: () => void
 }
 
-/** Of all connections: what comes is looked at before anything else is read. */
+/** Shared by all connections: each chunk is parsed before the next one is read. */
 const buffer = Buffer.alloc(256 * 1024)
 
-/** A connection of HTTP, kept alive, one request at a time: as little of a client as measures a server. */
+/** An HTTP connection, kept alive, with one request at a time: a minimal client, because the server is measured. */
 export class Connection {
   readonly #socket: Socket
   readonly #events: ConnectionEvents
   #head = ''
   #received: Received | undefined
-  /** Bytes of the body that have not come. */
+  /** Bytes of the body that have not arrived. */
   #missing = 0
   #done: Done | undefined
 
@@ -51,7 +51,7 @@ export class Connection {
     this.#socket.write(requestOf(path))
   }
 
-  /** Asks, and hangs up before there can be an answer. */
+  /** Sends a request, and disconnects before there can be an answer. */
   getAndLeave(path: string): void {
     this.#socket.write(requestOf(path), () => this.#socket.destroy())
   }
@@ -76,7 +76,7 @@ export class Connection {
       this.#events.idle()
       this.#finish(this.#received)
     } else if (!(this.#missing > 0)) {
-      // More than was told, or no length at all: no answer of an explorer.
+      // More than the declared length, or no length: not an answer of an explorer.
       this.#socket.destroy()
     }
   }

@@ -10,44 +10,50 @@ interface Span {
   readonly seconds: number
 }
 
-/** Connections that each ask again as soon as they are answered. */
+/** The number of connections that each send the next request as soon as the last one is answered. */
 export interface ClosedLoad extends Span {
   readonly kind: 'closed'
   readonly connections: number
 }
 
-/** Requests that come on a schedule, however long answers take. */
+/** Requests that are sent on a schedule, however long answers take. */
 export interface OpenLoad extends Span {
   readonly kind: 'open'
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate: number
-  /** Each so-many-th client hangs up as soon as it has asked. */
+  /** One of this number of clients disconnects directly after its request. */
   readonly leaverEvery: number
 }
 
-/** What came of the counted requests. Times are milliseconds from the moment at which a request was due, in no order. */
+/**
+ * The results of the counted requests. Times are milliseconds from the moment at which a request was due, in no
+ * order.
+ */
 export interface LoadResult {
-  /** Of answers with 200. */
+  /** Of answers with status 200. */
   readonly times: readonly number[]
   /** Of answers with 503 and Retry-After. */
   readonly refusalTimes: readonly number[]
-  /** How many ended otherwise, by what they ended with. */
+  /** The number of other outcomes, by status or error. */
   readonly others: Readonly<Record<string, number>>
-  /** Clients that hung up. */
+  /** The number of clients that disconnected. */
   readonly left: number
-  /** How late requests were sent. */
+  /** The delays with which requests were sent. */
   readonly lags: readonly number[]
-  /** Of a core that the generator itself took. */
+  /** The share of a core that the generator itself used. */
   readonly cpuShare: number
 }
 
 export interface Target {
   readonly port: number
-  /** None is asked for again, unless it was refused. */
+  /** The paths, each requested once unless it was refused. */
   readonly paths: readonly string[]
 }
 
-/** A process that asks an explorer on this machine; it does nothing else, so that it is not what is measured. */
+/**
+ * A process that sends requests to an explorer on this machine and does nothing else, so that it is not part of what
+ * is measured.
+ */
 export class LoadGenerator {
   readonly #child
   readonly #ended: Promise<[string]>
@@ -58,7 +64,7 @@ export class LoadGenerator {
     this.#child.send(target)
   }
 
-  /** @throws Error where the load could not be made. */
+  /** @throws Error if the load could not be made. */
   async make(load: ClosedLoad | OpenLoad): Promise<LoadResult> {
     this.#child.send(load)
     const [result] = (await Promise.race([once(this.#child, 'message'), this.#ended])) as [
@@ -77,7 +83,7 @@ export class LoadGenerator {
 /** Longer than an explorer takes for any answer. */
 const PATIENCE_MS = 10_000
 const MOST_CONNECTIONS = 8_000
-/** Idle ones when requests begin to come: a burst is not to wait for handshakes. */
+/** Idle connections when requests start: a burst should not wait for handshakes. */
 const READY_CONNECTIONS = 1_000
 /** Less than a listening socket's backlog. */
 const OPENED_AT_ONCE = 100
@@ -111,7 +117,7 @@ export class LoadClient {
   readonly #port: number
   #paths: string[]
   #refused: string[] = []
-  /** The one that has been idle for longest first: none is idle for so long that the server hangs up. */
+  /** The connection that has been idle for longest first, so that none is idle until the server closes it. */
   readonly #idle = new Set<Connection>()
   #connections = 0
 
@@ -137,7 +143,7 @@ export class LoadClient {
         const askedAt = now
         const received = await this.#get(this.#path())
         now = performance.now()
-        // Of a rate, what is answered within its seconds counts, whenever it was asked.
+        // At a fixed rate, answers within its seconds count, whenever they were requested.
         if (now >= from && now < end) tally.ended(received, now - askedAt)
       }
     }
@@ -167,7 +173,7 @@ export class LoadClient {
         void this.#get(path).then((received) => {
           underWay--
           if (isCounted) tally.ended(received, performance.now() - dueAt)
-          // It was not looked up, and so it is as cold as before.
+          // It was not looked up, so it is as cold as before.
           if (received?.status === 503) this.#refused.push(path)
         })
       }
@@ -178,7 +184,7 @@ export class LoadClient {
     return tally
   }
 
-  /** Opens and closes idle connections until there are so many. */
+  /** Opens and closes idle connections until there are this many. */
   async #hold(count: number): Promise<void> {
     for (const connection of this.#idle) {
       if (this.#connections <= count) break
@@ -199,7 +205,7 @@ export class LoadClient {
     })
   }
 
-  /** @throws Error where each was asked for: a second time it might be answered from memory. */
+  /** @throws Error if every path was requested: a second request might be answered from memory. */
   #path(): string {
     if (this.#paths.length === 0) [this.#paths, this.#refused] = [this.#refused, []]
     const path = this.#paths.pop()

@@ -5,20 +5,20 @@ import { type ConnectedBlock, decodeBlock, decodeEvent } from '../pipelines/mate
 import { openEmbeddedLog } from '../pipelines/log/embedded/embedded.js'
 
 export interface LogSize {
-  /** Of blocks that were connected. */
+  /** The number of connected blocks. */
   readonly events: number
   readonly eventBytes: number
-  /** Of the blocks in them, as the node serialises them. */
+  /** Bytes of these blocks as the node serialises them. */
   readonly rawBytes: number
   readonly txs: number
-  /** Coinbases left out. */
+  /** The number of transactions, without coinbases. */
   readonly inputs: number
   readonly outputs: number
-  /** Of the embedded log on disk. */
+  /** Bytes of the embedded log on disk. */
   readonly fileBytes: number
 }
 
-/** What the blocks of topic `chain` take. */
+/** Measures the blocks of topic `chain`. */
 export async function measureLog(folder: string): Promise<LogSize> {
   const size = { events: 0, eventBytes: 0, rawBytes: 0, txs: 0, inputs: 0, outputs: 0 }
   for await (const { block, bytes } of blocksOf(folder)) {
@@ -34,7 +34,7 @@ export async function measureLog(folder: string): Promise<LogSize> {
   return { ...size, fileBytes: sizes.reduce((sum, each) => sum + each, 0) }
 }
 
-/** The connected blocks of an embedded log, oldest first, with the bytes of their events. */
+/** Returns the connected blocks of an embedded log, oldest first, with the bytes of their events. */
 export async function* blocksOf(folder: string): AsyncGenerator<{ block: ConnectedBlock; bytes: number }> {
   const log = await openEmbeddedLog(folder)
   try {

@@ -1,4 +1,4 @@
-/** `npm run check:long`: what takes too long for CI. */
+/** `npm run check:long`: tests that take too long for CI. */
 import { runJobs, type Runner, reportStatus } from './job-runs.js'
 import { JOBS } from './jobs.js'
 

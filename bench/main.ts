@@ -8,7 +8,7 @@ import { retrieval } from './retrieval.js'
 import { asText, type Figure, report } from './report.js'
 import { storage } from './storage.js'
 
-/** Suites by name; each gives its figures. `--quick` is for trying a suite out, never for a stored figure. */
+/** Suites by name; each returns its figures. `--quick` is for trying a suite, never for a stored figure. */
 const SUITES: Readonly<Record<string, (quick: boolean, args: readonly string[]) => Promise<Figure[]>>> = {
   ingest: (quick) => ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4 }),
   mempool: (quick) =>
@@ -18,7 +18,7 @@ const SUITES: Readonly<Record<string, (quick: boolean, args: readonly string[]) 
   replay: (quick) => replay({ blocks: quick ? 3000 : 20_000, txsPerBlock: 20, blockMs: 5 }),
   rest: (quick) => rest({ blocks: quick ? 300 : 3000, txsPerBlock: 20, seconds: quick ? 2 : 10 }),
   'rich-list': (quick) => richList({ addresses: quick ? 50_000 : 5_000_000, changes: quick ? 100 : 3000 }),
-  // So many transactions that the simulated node leaves most of the large Dilithium ones out.
+  // This many transactions, because the simulated node omits most of the large Dilithium ones.
   storage: (quick) => storage({ blocks: quick ? 200 : 4500, txsPerBlock: quick ? 20 : 50 }),
   retrieval: (quick, args) => {
     const at = args.indexOf('--collection')
@@ -40,7 +40,7 @@ let figures: Figure[]
 try {
   figures = await suite(args.includes('--quick'), args)
 } catch (error) {
-  // Not a bar that was missed: the suite could not be run.
+  // Not a missed bar: the suite could not be run.
   process.stderr.write(`bench ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(2)
 }

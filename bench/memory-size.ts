@@ -6,19 +6,19 @@ import { shownTx, type ShownTx } from '../services/explorer/mempool/shown-tx.js'
 import { blocksOf } from './log-size.js'
 import { REGTEST } from '../pipelines/chain/networks.js'
 
-/** Enough that what is not theirs is lost among them. */
+/** Enough objects that other memory is negligible. */
 const POOL_TXS = 20_000
 const DAYS = 50_000
 
-/** Bytes of the explorer's memory, garbage left out, that each thing takes which it holds by the thousand. */
+/** Measures the explorer's memory per object, without garbage, for everything that it holds by the thousand. */
 export interface MemorySize {
   readonly perMempoolTx: number
-  /** Serialised, of the same transactions. */
+  /** The bytes of the same transactions as serialised. */
   readonly mempoolTxSize: number
   readonly perDay: number
 }
 
-/** A mempool of the log's own transactions, and as many days as no chain has. */
+/** A mempool of the log's own transactions, and more days than any chain has. */
 export async function measureMemory(logFolder: string): Promise<MemorySize> {
   const mempool = new Mempool()
   const before = await used()
@@ -47,7 +47,7 @@ async function* transactionsOf(logFolder: string): AsyncGenerator<ShownTx> {
     for (const tx of block.txs) {
       if (tx.isCoinbase) continue
       const coins = tx.inputs.map(() => block.prevouts[next++])
-      // Bytes of its own, as a message brings them: a slice would hold the whole block.
+      // Bytes of its own, as in a message: a slice would hold the whole block.
       const own = coins.map((coin) =>
         coin === undefined ? undefined : { value: coin.value, script: Buffer.from(coin.script) },
       )
@@ -68,11 +68,11 @@ function dayLike(day: number): Day {
   }
 }
 
-/** Heap and buffers in use, after garbage collection. */
+/** Returns heap and buffers in use after garbage collection. */
 async function used(): Promise<number> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  // Buffers are freed a turn after what held them.
+  // Buffers are freed one turn after their owner.
   for (let turn = 0; turn < 3; turn++) {
     collect()
     await new Promise((resolve) => setImmediate(resolve))

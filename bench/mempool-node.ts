@@ -8,15 +8,15 @@ import { buildChain } from '../services/simnode/chain/sim-chain.js'
 import { Simulation } from '../services/simnode/simulation.js'
 
 /**
- * A node whose mempool holds as many transactions as no simulated one can make, in a process of its own: only what a client
- * does with them is measured. Arguments: the port, how many, and how many milliseconds lie between two arrivals.
+ * A node whose mempool holds more transactions than any simulated one, in a process of its own: only the client is
+ * measured. Arguments: the port, the number of transactions, and the milliseconds between two arrivals.
  */
 const [port = 0, count = 0, arrivalMs = 0] = process.argv.slice(2).map(Number)
 
 const FEE = 1_000n
 const sha256 = (data: Buffer): Buffer => createHash('sha256').update(data).digest()
 const VERSION = Buffer.from('0200000001', 'hex')
-/** A signature's and a key's worth of bytes in the input, one output. */
+/** The bytes of a signature and a key in the input, and one output. */
 const REST = Buffer.from(
   `000000006b${'aa'.repeat(107)}fdffffff01e803000000000000160014${'bb'.repeat(20)}00000000`,
   'hex',

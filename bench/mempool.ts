@@ -7,11 +7,11 @@ import { settled, withProcesses } from './processes.js'
 import type { Figure } from './report.js'
 
 const POLL_INTERVAL_MS = 1000
-/** Percent of a core that the poller may take, by the design. */
+/** Percent of a core that the poller may use by the design. */
 const MOST_CPU = 15
 /** MB: the manifests give it 1 GiB. */
 const MOST_MB = 900
-/** Looks in the old way. */
+/** The number of polls of the baseline. */
 const OLD_LOOKS = 3
 
 export interface MempoolOptions {
@@ -21,8 +21,8 @@ export interface MempoolOptions {
 }
 
 /**
- * What the poller takes while it follows a large mempool in which little happens. The baseline is what it took before: the
- * whole verbose mempool at every poll, fetched, checked and compared.
+ * Measures the poller while it follows a large mempool with few changes. The baseline is its former method: the whole
+ * verbose mempool at every poll, fetched, checked and compared.
  */
 export function mempool({ txs, arrivalMs, seconds }: MempoolOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {
@@ -73,7 +73,7 @@ export function mempool({ txs, arrivalMs, seconds }: MempoolOptions): Promise<Fi
   })
 }
 
-/** Percent of a core that a process takes. */
+/** Returns the percent of a core that a process uses. */
 async function share(poller: ServiceProcess, seconds: number): Promise<number> {
   const [cpu, at] = [poller.cpuSeconds(), performance.now()]
   for (let second = 0; second < seconds; second++) {
@@ -83,7 +83,7 @@ async function share(poller: ServiceProcess, seconds: number): Promise<number> {
   return (100 * (poller.cpuSeconds() - cpu)) / ((performance.now() - at) / 1000)
 }
 
-/** Percent of a core that a poll takes which fetches and compares everything, with the pause after it. */
+/** Returns the percent of a core that a poll uses which fetches and compares everything, with the pause after it. */
 async function oldWay(node: NodeClient): Promise<number> {
   const known = new Set(Object.keys(await node.mempool()))
   const [{ user, system }, at] = [process.cpuUsage(), performance.now()]

@@ -12,26 +12,29 @@ export interface OverloadOptions {
   readonly blocks: number
   readonly txsPerBlock: number
   readonly rounds: number
-  /** Of each load, of which there are two in a round. */
+  /** Seconds of each load, of which there are two in a round. */
   readonly seconds: number
 }
 
-/** Connections whose throughput is the capacity, and how many times that arrives. */
+/** Connections whose throughput is the capacity, and the multiple of it that arrives. */
 const CONNECTIONS = 256
 const TIMES_CAPACITY = 5
-/** One client of so many hangs up as soon as it has asked. */
+/** One client of this number disconnects directly after its request. */
 const LEAVER_EVERY = 50
 const WARM_UP_SECONDS = 2
-/** A generator that is later than this, in one of a hundred requests, was no open loop. Times are from when a request was due. */
+/**
+ * If the generator is later than this for one of a hundred requests, the loop was not open. Times are from when a
+ * request was due.
+ */
 const MOST_LAG_MS = 100
-/** Places, bodies, spends and witnesses: what an answer looks up that nobody had asked for before. */
+/** Locations, bodies, spends and witnesses: the lookups of an answer that is not cached. */
 const LOOKUPS = 4
-/** What may be looked up in vain: of clients that hung up when their batch was on its way. */
+/** The accepted share of unused lookups: for clients that disconnected after their batch was sent. */
 const MOST_LOOKUPS = LOOKUPS * 1.1
 const MOST_MB = 300
 const LOOK_MS = 500
 
-/** What clients of a bare server get, who stand for those that are refused. */
+/** The answer of a bare server, whose clients replace those that are refused. */
 const REFUSED_PATH = '/refused'
 const REFUSAL = {
   status: '503 Service Unavailable',
@@ -41,15 +44,16 @@ const REFUSAL = {
   ],
   body: Buffer.from(JSON.stringify(errorBody(OVERLOADED.code, OVERLOADED.message))),
 } as const
-/** More than are under way: each that was refused is asked again. */
+/** More than the concurrent requests: each refused one is requested again. */
 const REFUSED_REQUESTS = 50_000
 
 /**
- * What an explorer does when five times as many `/tx` are asked as it can answer, each of another transaction: how many it
- * still answers, how fast, and what the others hear. Against its capacity: 256 connections that each wait for their answer.
- * Clients take processors too, of which the explorer has all the fewer the more of them there are. So capacity is measured
- * alone, which sets the rate, and beside as many requests as are in excess of it, which a bare handler answers: what is lost
- * against that is what refusing costs. All are measured in turns, so that what else goes on on this machine meets all.
+ * Measures an explorer that gets five times as many requests of `/tx` as it can answer, each for another transaction:
+ * how many it still answers, how fast, and what the others get. The reference is its capacity: 256 connections that
+ * each wait for their answer. Clients use processors too, so an explorer has the less of them the more clients there
+ * are. Therefore capacity is measured alone, which determines the rate, and beside as many requests as exceed it,
+ * which a bare handler answers: the difference to that is the cost of refusing. The measurements alternate, so that
+ * other load on the machine affects all of them.
  */
 export function overload(options: OverloadOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {
@@ -87,7 +91,7 @@ export function overload(options: OverloadOptions): Promise<Figure[]> {
   })
 }
 
-/** Of all transactions above the genesis block. */
+/** Returns the txids of all transactions above the genesis block. */
 async function txidsOf(nodeUrl: string, blocks: number): Promise<string[]> {
   const node = new NodeClient(nodeUrl, { timeoutMs: 60_000 })
   try {
@@ -102,13 +106,13 @@ async function txidsOf(nodeUrl: string, blocks: number): Promise<string[]> {
   }
 }
 
-/** What the explorer's own metrics say meanwhile. */
+/** Returns the explorer's own metrics meanwhile. */
 class Watch {
   readonly #url: string
   readonly #explorer: ServiceProcess
   readonly #timer: NodeJS.Timeout
   #before: Metrics | undefined
-  /** Of answers to the open load. */
+  /** Returns figures of the answers to the open load. */
   answers = 0
   lookups = 0
   clientsLeft = 0
@@ -166,7 +170,7 @@ interface Metrics {
   readonly lookups: number
 }
 
-/** @throws Error where the loads were not those that the figures are of. */
+/** @throws Error if the loads were not those that the figures describe. */
 function figures({ alone, beside, open }: Results, watch: Watch, seconds: number): Figure[] {
   for (const closed of [alone, beside]) assertAnswered(closed)
   const lag = percentile(open.lags, 0.99)
@@ -234,14 +238,14 @@ function figures({ alone, beside, open }: Results, watch: Watch, seconds: number
   ]
 }
 
-/** Of the requests that were counted; the bystanders' are not. */
+/** The counted requests, without those of the bystanders. */
 interface Results {
   readonly alone: LoadResult
   readonly beside: LoadResult
   readonly open: LoadResult
 }
 
-/** @throws Error where connections that wait for their answers did not all get one. */
+/** @throws Error if a connection that waits for its answers did not get one. */
 function assertAnswered({ others, refusalTimes }: LoadResult): void {
   const failed = [...Object.entries(others), ['503', refusalTimes.length] as const]
     .filter(([, count]) => count > 0)

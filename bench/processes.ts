@@ -8,7 +8,7 @@ import { ServiceProcess } from '../test/harness/processes.js'
 /** Starts one of the project's processes. */
 export type Start = (name: string, env: Record<string, string>, args?: string[]) => ServiceProcess
 
-/** Runs a suite with a data folder of its own; stops what it started and takes the folder away. */
+/** Runs a suite with a data folder of its own; stops all processes that it started and removes the folder. */
 export async function withProcesses<T>(suite: (start: Start, folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'headwater-bench-'))
   const started: ServiceProcess[] = []
@@ -21,7 +21,7 @@ export async function withProcesses<T>(suite: (start: Start, folder: string) => 
   try {
     return await suite(start, folder)
   } finally {
-    // Cleanly: an engine whose holder is killed goes on writing for a moment.
+    // SIGTERM first: an engine whose supervisor is killed continues to write for a moment.
     for (const each of started.reverse()) await each.kill('SIGTERM')
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
   }
@@ -57,7 +57,7 @@ export async function simulatedNode(
   return { url, node }
 }
 
-/** Starts an explorer of a simulated chain, and returns when it shows all of it and nothing else goes on. */
+/** Starts an explorer of a simulated chain, and returns when it shows all of it and no work is left. */
 export async function indexedExplorer(
   start: Start,
   folder: string,
@@ -83,7 +83,10 @@ export async function indexedExplorer(
   return { url, port, nodeUrl, explorer }
 }
 
-/** Looks until it is so. @throws Error after the time. */
+/**
+ * Polls until the condition holds.
+ * @throws Error after the time.
+ */
 export async function settled(look: () => Promise<boolean>, timeoutMs: number): Promise<void> {
   const end = Date.now() + timeoutMs
   while (!(await look().catch(() => false))) {

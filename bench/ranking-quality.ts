@@ -7,7 +7,10 @@ import { PageIndexer, Snapshot } from '../pipelines/retrieval/index/snapshot.js'
 import type { Collection, Judged } from './collection.js'
 import type { Figure } from './report.js'
 
-/** nDCG@10, MRR@10 and recall@100 of the legs and of their fusion, and how much of the nearest ten HNSW finds. */
+/**
+ * Returns nDCG@10, MRR@10 and recall@100 of both searches and of their fusion, and the share of the ten nearest that
+ * HNSW finds.
+ */
 export async function rankingQuality(
   { name, pages, questions }: Collection,
   embedder: Embedder,
@@ -83,7 +86,7 @@ function figuresOf(
   )
 }
 
-/** The ten nearest, by looking at all. */
+/** Returns the ten nearest, by comparing all. */
 export function nearest(vectors: readonly Float32Array[], vector: Float32Array): number[] {
   const cosine = (other: Float32Array): number =>
     other.reduce((sum, value, at) => sum + value * (vector[at] ?? 0), 0)
@@ -94,7 +97,7 @@ export function nearest(vectors: readonly Float32Array[], vector: Float32Array):
     .map(({ number }) => number)
 }
 
-/** How many of the wanted are among the first as many that were found. */
+/** Returns the number of wanted documents among as many first results. */
 export function shareFound(found: readonly number[], wanted: readonly number[]): number {
   const first = new Set(found.slice(0, wanted.length))
   return wanted.filter((each) => first.has(each)).length / wanted.length

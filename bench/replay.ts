@@ -10,7 +10,7 @@ import type { Figure } from './report.js'
 export interface ReplayOptions {
   readonly blocks: number
   readonly txsPerBlock: number
-  /** What the node's read of a block takes, milliseconds; the poller has four requests in flight. */
+  /** The node's time for a read of a block, milliseconds; the poller has four requests in flight. */
   readonly blockMs: number
 }
 
@@ -18,9 +18,9 @@ const FIRST = 'headwater'
 const SECOND = 'replayed'
 
 /**
- * A second database built from the log (`replay --into`), as a ratio to indexing the same blocks from a node: poller and
- * materializer, as they are. Both by the real processes, from their start until the last block shows. Then every row that the
- * one shows must be shown by the other. From the embedded log, and from Kafka where it can be had.
+ * Measures a second database built from the log (`replay --into`), as a ratio to indexing the same blocks from a node
+ * by poller and materializer. Both by the real processes, from their start until the last block is shown. Then every
+ * visible row of the one must be visible in the other. From the embedded log, and from Kafka if it is available.
  */
 export async function replay(options: ReplayOptions): Promise<Figure[]> {
   const embedded = await replayFrom(undefined, options)
@@ -34,7 +34,7 @@ export async function replay(options: ReplayOptions): Promise<Figure[]> {
   }
 }
 
-/** @param log for LOG_URL; the embedded one if left out. */
+/** @param log for LOG_URL; the embedded one by default. */
 async function replayFrom(log: string | undefined, options: ReplayOptions): Promise<Figure[]> {
   return withProcesses(async (startPlainly, folder) => {
     const start: Start = (name, env, args) =>
@@ -74,7 +74,7 @@ async function replayFrom(log: string | undefined, options: ReplayOptions): Prom
   })
 }
 
-/** @returns seconds until the last block shows. */
+/** @returns seconds until the last block is shown. */
 async function indexFrom(
   start: Start,
   nodeUrl: string,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 
-/** What a suite measures. A ratio is held against its stored bar (at least), a size against `most`. */
+/** A figure that a suite measures. A ratio is compared with its stored minimum, a size with `most`. */
 export interface Figure {
   readonly name: string
   readonly value: number
@@ -9,7 +9,7 @@ export interface Figure {
   /** The named baseline's own value, measured in the same run. */
   readonly baseline?: number
   readonly ratio?: number
-  /** An upper bound that the issue or the design sets. */
+  /** An upper limit that the issue or the design sets. */
   readonly most?: number
 }
 
@@ -27,14 +27,14 @@ export interface Report {
   }[]
 }
 
-/** What `bench/baseline.json` keeps of a figure: its bar, and what was measured when it was last looked at. */
+/** A figure as `bench/baseline.json` stores it: its bar, and the value of its last measurement. */
 interface Kept {
-  /** Least ratio; none: the figure is only told. */
+  /** The minimum ratio; without it the figure is only printed. */
   readonly bar?: number
   readonly measured?: { readonly value: number; readonly ratio: number; readonly date: string }
 }
 
-/** Holds figures against `bench/baseline.json`, {suite: {figure: Kept}}. */
+/** Compares figures with `bench/baseline.json`, {suite: {figure: Kept}}. */
 export async function report(suite: string, figures: readonly Figure[]): Promise<Report> {
   const stored = JSON.parse(await readFile('bench/baseline.json', 'utf8')) as Record<
     string,
@@ -60,7 +60,7 @@ export async function report(suite: string, figures: readonly Figure[]): Promise
   }
 }
 
-/** Lines for a person; the JSON is for machines. */
+/** Returns lines for a person; the JSON is for machines. */
 export function asText({ suite, machine, figures }: Report): string {
   const lines = figures.map(({ name, value, unit, ratio, bar, ok }) => {
     const against = ratio === null ? '' : `, ${String(ratio)} of the baseline`

@@ -9,14 +9,14 @@ import type { Figure } from './report.js'
 export interface RestOptions {
   readonly blocks: number
   readonly txsPerBlock: number
-  /** Of each load. */
+  /** Seconds of each load. */
   readonly seconds: number
 }
 
 const CONNECTIONS = 64
-/** Different paths of a kind: more than an answer cache could hold by luck. */
+/** Different paths of a kind: more than an answer cache could hold by chance. */
 const MOST_PATHS = 20_000
-/** Answers that the bare server holds; it is asked for these only. */
+/** Answers of the bare server; only these are requested from it. */
 const MOST_STORED = 4_000
 
 interface Load {
@@ -25,8 +25,9 @@ interface Load {
 }
 
 /**
- * Requests a second and p99 of reads at 64 connections, made by wrk, each against a bare uWebSockets handler that sends the same
- * headers and bytes from memory in the same run: what validation, routing, ClickHouse and serialising cost.
+ * Measures requests per second and p99 of reads at 64 connections, made by wrk, each against a bare uWebSockets
+ * handler that sends the same headers and bytes from memory in the same run: the cost of validation, routing,
+ * ClickHouse and serialisation.
  */
 export async function rest(options: RestOptions): Promise<Figure[]> {
   await mustHaveWrk()
@@ -81,7 +82,7 @@ interface Listed {
   }[]
 }
 
-/** The paths of each figure, in no order. */
+/** Returns the paths of each figure, in no order. */
 async function pathsOf(url: string, { blocks }: RestOptions): Promise<Record<string, string[]>> {
   const txids: string[] = []
   const addresses = new Set<string>()
@@ -114,7 +115,7 @@ async function storedAnswers(url: string, paths: readonly string[]): Promise<Map
   return stored
 }
 
-/** Asks for one of the paths at random, and prints its figures as JSON on the last line. */
+/** Requests one of the paths at random, and prints its figures as JSON on the last line. */
 function luaScript(paths: readonly string[]): string {
   return `local paths = { ${paths.map((path) => JSON.stringify(path)).join(', ')} }
 math.randomseed(7)
@@ -127,7 +128,7 @@ end
 `
 }
 
-/** @throws Error where an answer was missing or no 2xx. */
+/** @throws Error if an answer was missing or not 2xx. */
 async function load(url: string, script: string, seconds: number): Promise<Load> {
   const { origin } = new URL(url)
   const args = [

@@ -26,15 +26,15 @@ const ROUNDS = 3
 
 export interface RetrievalOptions {
   readonly chunks: number
-  /** Of each measured stretch. */
+  /** Milliseconds of each measured period. */
   readonly seconds: number
   /** A folder with a collection: then only that is ranked. */
   readonly collection: string | undefined
 }
 
 /**
- * Quality on judged collections (the project's own, Cranfield), in process; then speed and memory of the real worker over gRPC
- * on generated text, against the bare embedding call with as many callers.
+ * Measures quality on judged collections (the project's own, Cranfield), in process; then speed and memory of the
+ * real worker over gRPC on generated text, compared with the bare embedding call with as many callers.
  */
 export async function retrieval(options: RetrievalOptions): Promise<Figure[]> {
   const folder = await modelFolder()
@@ -144,7 +144,7 @@ async function underLoad(
   await repeat(search, 1, 1)
   const single = await repeat(search, 1, 2 * seconds)
   let [searches, embeddings] = [0, 0]
-  // In turn, so that what else the machine does meets both.
+  // Alternating, so that other load on the machine affects both.
   for (let round = 0; round < ROUNDS; round++) {
     embeddings += (await repeat(embed, CLIENTS, seconds)).length
     searches += (await repeat(search, CLIENTS, seconds)).length
@@ -164,7 +164,10 @@ async function underLoad(
   ]
 }
 
-/** Calls one after the other in each of so many loops. @returns how long each took, milliseconds. */
+/**
+ * Makes calls one after the other in each of this number of loops.
+ * @returns the duration of each, milliseconds.
+ */
 async function repeat(call: () => Promise<void>, loops: number, seconds: number): Promise<number[]> {
   const took: number[] = []
   const end = performance.now() + seconds * 1000
@@ -184,7 +187,7 @@ function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
 }
 
-/** @returns seconds from a page's change until it is found by what is new in it, with a new index. */
+/** @returns seconds from a page's change until it is found by its new text, with a new index. */
 async function changeTime(client: Client, content: string): Promise<number> {
   const from = performance.now()
   await writeFile(

@@ -12,16 +12,16 @@ import type { Figure } from './report.js'
 
 export interface RichListOptions {
   readonly addresses: number
-  /** Balances that change in a block while pages are read. */
+  /** The number of balances that change in a block while pages are read. */
   readonly changes: number
 }
 
 const BLOCKS = 1000
 
 /**
- * A ranking of many funded addresses, from nothing and from the one before, with the engine's memory meanwhile; and pages of
- * the rich list, the first and one in the middle, while balances change. The rows are generated where they are stored, two for
- * each address.
+ * Measures a ranking of many funded addresses, from nothing and from the previous one, with the engine's memory
+ * meanwhile; and pages of the rich list, the first and one in the middle, while balances change. The rows are
+ * generated inside the database, two for each address.
  */
 export async function richList({ addresses, changes }: RichListOptions): Promise<Figure[]> {
   return withProcesses(async (start) => {
@@ -120,7 +120,7 @@ async function built(builder: RankingBuilder, db: Database, height: number): Pro
   if (hash !== hashOf(height)) throw new Error(`the ranking of block ${String(height)} was not built`)
 }
 
-/** What the engine counts as its own. */
+/** Returns the memory that the engine itself reports. */
 async function memoryMb(db: Database): Promise<number> {
   const sql = "SELECT value FROM system.metrics WHERE metric = 'MemoryTracking'"
   return Number((await db.query<{ value: string }>(sql))[0]?.value ?? 0) / 1024 / 1024

@@ -7,16 +7,17 @@ import { measureLog } from './log-size.js'
 import { measureMemory } from './memory-size.js'
 import { bytesOnDisk, listTables, type TableSize } from './table-size.js'
 
-/** What one run needs of the options. */
+/** The options of one run. */
 export interface StorageOptions {
   readonly blocks: number
   readonly txsPerBlock: number
 }
 
 /**
- * What a chain takes once it is indexed: bytes by table and row, rows by transaction, bytes of the log by event and by byte of
- * the node's, the explorer's memory by what it holds. A chain of another mix differs in rows by transaction, so those are told
- * apart: content/scale.md multiplies them. Tables are merged before they are measured.
+ * Measures the storage of an indexed chain: bytes by table and row, rows per transaction, bytes of the log by event
+ * and by byte of the node's, and the explorer's memory by object. Chains of another mix differ in rows per
+ * transaction, so these are reported separately: content/scale.md multiplies them. Tables are merged before they are
+ * measured.
  */
 export async function storage(options: StorageOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {
@@ -55,7 +56,7 @@ export async function storage(options: StorageOptions): Promise<Figure[]> {
 
 interface Indexed {
   readonly tables: readonly TableSize[]
-  /** Bytes of transactions, as serialised, that the tables hold. */
+  /** Returns the bytes of the serialised transactions in the tables. */
   readonly payload: number
   readonly explorerMb: number
   readonly materializerMb: number
@@ -82,7 +83,7 @@ async function indexAll(start: Start, nodeUrl: string, options: StorageOptions):
       const [head] = await db.query<{ tip: string }>('SELECT max(tip_height) AS tip FROM heads')
       return Number(head?.tip) === options.blocks
     }, 1_800_000)
-    // Started anew, so that nothing of the backfill is in it.
+    // Started again, so that it contains nothing of the backfill.
     const explorer = start('explorer', env)
     await settled(async () => (await fetch(`http://127.0.0.1:${String(port)}/health`)).ok, 60_000)
     const [explorerMb, materializerMb] = [explorer.rssMb(), materializer.rssMb()]
@@ -92,7 +93,7 @@ async function indexAll(start: Start, nodeUrl: string, options: StorageOptions):
       `SELECT (SELECT sum(length(body) + length(prevouts)) FROM tx_bodies) +
          (SELECT sum(length(witness)) FROM tx_witnesses) AS payload`,
     )
-    // Cleanly: then the point tables write what they hold in memory.
+    // SIGTERM first, so that the point tables write what they hold in memory.
     await engine.kill('SIGTERM')
     return { tables: await bytesOnDisk(listed), payload: Number(sum?.payload), explorerMb, materializerMb }
   } finally {

@@ -11,7 +11,7 @@ export interface TableSize {
 interface Listed {
   readonly name: string
   readonly rows: number
-  /** Of its merged parts; undefined for a point table, whose folder is measured instead. */
+  /** Bytes of its merged parts; undefined for a point table, whose folder is measured instead. */
   readonly bytes: number | undefined
   readonly folders: readonly string[]
 }
@@ -38,7 +38,7 @@ export async function listTables(db: Database): Promise<Listed[]> {
   return listed.filter(({ rows }) => rows > 0)
 }
 
-/** The sizes; the engine has stopped, so that what point tables held in memory is on disk. */
+/** Returns the sizes; the engine has stopped, so that what point tables held in memory is on disk. */
 export async function bytesOnDisk(listed: readonly Listed[]): Promise<TableSize[]> {
   return Promise.all(
     listed.map(async ({ name, rows, bytes, folders }) => {
@@ -49,7 +49,10 @@ export async function bytesOnDisk(listed: readonly Listed[]): Promise<TableSize[
   )
 }
 
-/** Bytes of the sorted files of a point table: its own journal is as old as the last start, and goes with the next. */
+/**
+ * Returns the bytes of the sorted files of a point table: its write-ahead log is of the last run, and is removed with
+ * the next one.
+ */
 async function folderBytes(folder: string): Promise<number> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.sst'))
   const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size))

@@ -1,16 +1,16 @@
-/** Style is a test: each rule names what to do instead. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+/** Checks of the style; each failure names what to do instead. */
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { settingsTable } from '../services/config.js'
+import { files, ROOT, text } from './tidy/tree.js'
 
-const ROOT = resolve(import.meta.dirname, '..')
-const SKIPPED = new Set(['node_modules', 'dist', '.git', '.data', 'coverage', 'gen', 'recording'])
-const TEXT = /\.(ts|mjs|js|json|md|sql|proto|yaml|yml|xml)$|^\.ci\/run$|^LICENSE$/
-/** Longer than this is rarely one noun. */
+/** The maximum number of lines: a longer file is rarely about one noun. */
 const MOST_LINES = 600
+/** The maximum number of source files directly in a folder. */
+const MOST_FILES = 15
 
-/** Which folders of pipelines/ a folder of pipelines/ may import, beside itself. */
+/** The folders of pipelines/ that a folder of pipelines/ may import, beside itself. */
 const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   chain: [],
   log: [],
@@ -25,10 +25,10 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   retrieval: ['content'],
 }
 
-/** What the pure folder may import beside itself. */
+/** The modules that the pure folder may import beside its own. */
 const PURE = new Set(['node:crypto', '@scure/base'])
 
-/** Imported by one file each: who needs more of one adds a method there. */
+/** Each is imported by one file; a new use is a new method there. */
 const DRIVERS = [
   'ipaddr.js',
   '@clickhouse/client',
@@ -46,20 +46,10 @@ const DRIVERS = [
   '@huggingface/tokenizers',
 ]
 
-const files = walk('.').filter((path) => TEXT.test(path))
 const sources = files.filter((path) => /^(services|pipelines|proto)\/.*\.ts$/.test(path))
 const typescript = files.filter((path) => path.endsWith('.ts'))
-const text = new Map(files.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]))
 
-function walk(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
-    if (SKIPPED.has(entry.name)) return []
-    const path = relative('.', join(folder, entry.name))
-    return entry.isDirectory() ? walk(path) : [path]
-  })
-}
-
-/** What a file imports: packages by name, files by their path from the project's root. */
+/** Returns the imports of a file: packages by name, files by their path from the project's root. */
 function imports(path: string): string[] {
   const found = (text.get(path) ?? '').matchAll(
     /(?:^|\n)(?:import|export)\s(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/g,
@@ -69,7 +59,7 @@ function imports(path: string): string[] {
   )
 }
 
-/** "path: reason" for every file and pattern that meet. */
+/** Returns "path:line: advice" for every file that matches a pattern. */
 function hits(paths: readonly string[], rules: Readonly<Record<string, RegExp>>): string[] {
   return paths.flatMap((path) => {
     const content = text.get(path) ?? ''
@@ -81,7 +71,7 @@ function hits(paths: readonly string[], rules: Readonly<Record<string, RegExp>>)
 }
 
 describe('imports', () => {
-  it('finds them at all', () => {
+  it('are found', () => {
     expect(imports('services/logger.ts')).toContain('pino')
     expect(imports('services/engine/engine.ts')).toContain('services/engine/settings.ts')
   })
@@ -95,18 +85,18 @@ describe('imports', () => {
     expect(wrong).toEqual([])
   })
 
-  it('make no cycles', () => {
+  it('have no cycles', () => {
     expect(cycles()).toEqual([])
   })
 
-  it('take each driver in one file', () => {
+  it('of each driver are in one file', () => {
     for (const driver of DRIVERS) {
       const importers = sources.filter((path) => imports(path).includes(driver))
       expect(importers.slice(1), `${driver} is imported by ${String(importers[0])} already`).toEqual([])
     }
   })
 
-  it('take gRPC from services/rpc', () => {
+  it('of gRPC are in services/rpc', () => {
     const importers = sources.filter((path) => imports(path).includes('@grpc/grpc-js'))
     expect(importers.filter((path) => !path.startsWith('services/rpc/'))).toEqual([])
   })
@@ -144,12 +134,12 @@ function cycles(): string[] {
 describe('the code', () => {
   it('reads the environment in services/config.ts only', () => {
     const others = sources.filter((path) => path !== 'services/config.ts')
-    // To write it for a library is no reading.
+    // An assignment for a library does not read it.
     const reads = /process\.env\b(?!\['\w+'\] = )|process\[['"]env/
     expect(hits(others, { 'declare a setting in services/config.ts': reads })).toEqual([])
   })
 
-  it('hides nothing from the compiler and leaves nothing for later', () => {
+  it('suppresses no compiler errors and has no TODO', () => {
     const rules = {
       'give it its type': /@ts-(ignore|nocheck|expect-error)/,
       'do it now or write it into an issue': /\b(TODO|FIXME|XXX)\b/,
@@ -170,6 +160,14 @@ describe('the code', () => {
   it('keeps files short', () => {
     const long = typescript.filter((path) => (text.get(path) ?? '').split('\n').length > MOST_LINES)
     expect(long).toEqual([])
+  })
+
+  it('has at most 15 source files in each folder', () => {
+    const counts = new Map<string, number>()
+    for (const path of sources.filter((each) => /^(services|pipelines)\//.test(each)))
+      counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
+    const crowded = [...counts].filter(([, count]) => count > MOST_FILES)
+    expect(crowded, 'make a folder for what belongs together').toEqual([])
   })
 
   it('names no registry and no path of one machine', () => {
@@ -201,9 +199,9 @@ interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-describe('what is written about it', () => {
-  // npm leaves out what its registry does not have for other platforms, and `npm ci` then refuses the whole file.
-  it('locks the packages of every platform', () => {
+describe('the documents', () => {
+  // npm omits packages for other platforms that its registry does not have, and `npm ci` then refuses the whole file.
+  it('include a lock file with the packages of every platform', () => {
     const { packages } = JSON.parse(text.get('package-lock.json') ?? '') as {
       packages: Record<string, LockedPackage>
     }
@@ -215,27 +213,27 @@ describe('what is written about it', () => {
     expect(missing, 'write their entries by hand, version and os and cpu').toEqual([])
   })
 
-  it('numbers migrations one by one', () => {
+  it('include migrations with consecutive numbers', () => {
     const names = readdirSync(join(ROOT, 'pipelines/tables/migrations')).sort()
     names.forEach((name, index) => {
       expect(name).toMatch(new RegExp(`^${String(index + 1).padStart(4, '0')}_[a-z_]+\\.sql$`))
     })
   })
 
-  it('numbers decisions one by one', () => {
+  it('include decisions with consecutive numbers', () => {
     const names = readdirSync(join(ROOT, 'content/decisions')).sort()
     names.forEach((name, index) => {
       expect(name).toMatch(new RegExp(`^${String(index + 1).padStart(4, '0')}-[a-z0-9-]+\\.mdx?$`))
     })
   })
 
-  it('lists the settings in README.md as they are declared', () => {
+  it('list the settings in README.md as they are declared', () => {
     expect(text.get('README.md'), 'paste what settingsTable() of services/config.ts gives').toContain(
       settingsTable(),
     )
   })
 
-  it('links to files that are there', () => {
+  it('link to files that exist', () => {
     const documents = files.filter((path) => path.endsWith('.md') && !path.startsWith('node_modules'))
     const broken = documents.flatMap((path) =>
       [...(text.get(path) ?? '').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]

@@ -17,17 +17,17 @@ export interface BackfillOptions {
   readonly seed: string
   readonly blocks: number
   readonly txsPerBlock: number
-  /** Busy loops beside the processes. */
+  /** The number of busy loops beside the processes. */
   readonly busy: number
-  /** Loops that write and sync to the same disk. */
+  /** The number of loops that write and sync to the same disk. */
   readonly synced: number
-  /** Keeps the simulated chain, which takes a while to make; a run with the same numbers takes it from there. */
+  /** The folder of the simulated chain, which takes a while to make; a run with the same numbers uses it again. */
   readonly chainsDir: string | undefined
   readonly say: (line: string) => void
 }
 
 export interface BackfillResult {
-  /** What is wrong; empty for a backfill as it must be. */
+  /** The violations; empty for a correct backfill. */
   readonly faults: readonly string[]
   /** From the start of the processes until all blocks were shown. */
   readonly seconds: number
@@ -37,16 +37,17 @@ export interface BackfillResult {
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const PROCESSES = ['engine', 'poller', 'materializer', 'explorer'] as const
-/** Without a block more in this time it stands still, however slow the machine. */
+/** The backfill has stopped if no block follows in this time, however slow the machine. */
 const STILL_MS = 300_000
 const LOOK_MS = 1000
 const SAY_EVERY_MS = 30_000
-/** The simulated node makes its chain before it answers. */
+/** The time for the simulated node to make its chain before it answers. */
 const CHAIN_MS = 1_800_000
 
 /**
- * Indexes a simulated chain by processes that start at the same moment on an empty data directory, while others use processors and
- * disk; then reads the whole log, and audits the index. @throws Error where it cannot be run.
+ * Indexes a simulated chain by processes that start at the same moment on an empty data directory, while others use
+ * processors and disk; then reads the whole log, and audits the index.
+ * @throws Error if it cannot be run.
  */
 export async function backfill(options: BackfillOptions): Promise<BackfillResult> {
   const folder = await mkdtemp(join(tmpdir(), 'headwater-backfill-'))
@@ -67,7 +68,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillResult
   let keep = true
   const stopAll = async (): Promise<void> => {
     await load?.stop()
-    // Cleanly: an engine whose holder is killed goes on writing for a moment.
+    // SIGTERM first: an engine whose supervisor is killed continues to write for a moment.
     for (const each of started.reverse()) await each.kill('SIGTERM')
     if (keep) options.say(`what was written is in ${folder}; to remove it: rm -r ${folder}`)
     else await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
@@ -115,7 +116,10 @@ function simnodeArgs(options: BackfillOptions, folder: string, port: number): st
   ]
 }
 
-/** Waits until the chain is made. @returns the hash of its tip. */
+/**
+ * Waits until the chain is made.
+ * @returns the hash of its tip.
+ */
 async function tipOf(
   node: ServiceProcess,
   url: string,
@@ -140,7 +144,10 @@ interface Filling {
   readonly options: BackfillOptions
 }
 
-/** Waits until the explorer shows the whole chain. @returns why it never will. */
+/**
+ * Waits until the explorer shows the whole chain.
+ * @returns the reason if it never will.
+ */
 async function filled({ processes, url, hash, options }: Filling): Promise<string[]> {
   let [height, movedAt, saidAt] = [-1, performance.now(), performance.now()]
   for (;;) {
@@ -182,7 +189,11 @@ function faultsOf({ gaps, blocks }: ChainTopic, options: BackfillOptions): strin
   return found
 }
 
-/** @returns what `npm run audit -- --json` prints. @throws Error where it could not be made. */
+/**
+ * Runs the audit.
+ * @returns the output of `npm run audit -- --json`.
+ * @throws Error if it fails.
+ */
 async function auditOf(env: Readonly<Record<string, string>>): Promise<AuditReport> {
   const child = spawn(process.execPath, [join(ROOT, 'dist/services/audit/main.js'), '--json'], {
     env: { PATH: process.env['PATH'] ?? '', ...env },

@@ -20,7 +20,7 @@ const disconnects = (epoch: number, sequence: number, height: number): Init => (
   event: { case: 'blockDisconnected', value: { height, hash: hash(height), prevHash: hash(height - 1) } },
 })
 
-/** A log that has these events, at these positions. */
+/** A log with these events at these positions. */
 function logOf(events: readonly Init[], positions = events.map((_, at) => at)): EventLog {
   const records = events.map((event, at) => ({
     position: positions[at] ?? 0,
@@ -33,15 +33,15 @@ function logOf(events: readonly Init[], positions = events.map((_, at) => at)): 
 
 const GOOD = [started(1), connects(1, 1, 0), connects(1, 2, 1), connects(1, 3, 2), connects(1, 4, 3)]
 
-describe('topic chain', () => {
-  it('has no gap where epochs, sequences and blocks follow one another', async () => {
+describe('the check of topic chain', () => {
+  it('finds no gap if epochs, sequences and blocks are consecutive', async () => {
     const later = [...GOOD, started(3), disconnects(3, 1, 3), connects(3, 2, 3)]
     expect(await readChainTopic(logOf(later))).toEqual({ events: 8, blocks: 4, epochs: 2, gaps: [] })
   })
 
   const without = (at: number): Init[] => GOOD.filter((_, index) => index !== at)
   it.each([
-    // As seen: the batch after it stands where the lost one was.
+    // As observed: the batch after it has the position of the lost one.
     {
       what: 'an acknowledged block is lost',
       log: logOf(without(3)),
@@ -70,7 +70,7 @@ describe('topic chain', () => {
       log: logOf([...GOOD, disconnects(1, 5, 2)]),
       gap: /not the tip/,
     },
-  ])('has a gap where $what', async ({ log, gap }) => {
+  ])('finds a gap: $what', async ({ log, gap }) => {
     expect((await readChainTopic(log)).gaps.join('\n')).toMatch(gap)
   })
 })

@@ -3,22 +3,23 @@ import type { EventLog } from '../../pipelines/log/port.js'
 import { ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 
 const READ_AT_ONCE = 1000
-/** More of them are what follows from the first. */
+/** The number of reported gaps; more of them would follow from the first. */
 const SHOWN = 10
 
-/** What topic `chain` of a log holds, and where it is not what one poller after the other appended. */
+/** Counts of topic `chain` of a log, and the positions where it differs from what consecutive pollers append. */
 export interface ChainTopic {
   readonly events: number
-  /** Blocks connected and not disconnected again. */
+  /** The number of blocks connected and not disconnected again. */
   readonly blocks: number
   readonly epochs: number
-  /** The first gaps, in words; empty where there is none. */
+  /** Descriptions of the first gaps; empty if there is none. */
   readonly gaps: readonly string[]
 }
 
 /**
- * Reads the whole topic: positions, the sequence of each epoch, and heights and hashes of blocks must follow one another. Nothing is
- * allowed for that a poller or the materializer would repair: what was acknowledged must stand where it was acknowledged.
+ * Reads the whole topic: positions, the sequence of each epoch, and heights and hashes of blocks must be consecutive.
+ * Damage that a poller or the materializer would repair is a gap too: an acknowledged event must be where it was
+ * acknowledged.
  */
 export async function readChainTopic(log: EventLog): Promise<ChainTopic> {
   const gaps: string[] = []

@@ -41,7 +41,11 @@ async function run(): Promise<number> {
   return 0
 }
 
-/** @returns undefined where only the options are asked for. @throws Error for what they cannot be. */
+/**
+ * Parses the options.
+ * @returns undefined for `--help`.
+ * @throws Error for invalid ones.
+ */
 function readOptions(): BackfillOptions | undefined {
   const string = { type: 'string' } as const
   const { values } = parseArgs({

@@ -13,7 +13,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 let root: string
 let written: string
 
-/** A run notes that it was made, and fails where a file of its name says so. */
+/** A run records that it was made, and fails if a file with its name says so. */
 const RUN = (name: string): string[] => [
   '-e',
   `const fs = require('fs'); fs.appendFileSync('made', '${name} '); if (fs.existsSync('fail-${name}')) process.exit(Number(fs.readFileSync('fail-${name}'))); console.log('ok   ${name} | well')`,
@@ -48,7 +48,7 @@ const runner = (jobs: readonly Job[]): Runner => ({
   write: (text) => void (written += text),
 })
 
-/** The runs that were made since it was asked last. */
+/** Returns the runs that were made since the last call. */
 function made(): string[] {
   const file = join(root, 'made')
   const names = existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ') : []
@@ -93,7 +93,7 @@ describe('a job that has passed', () => {
     { what: 'the commit of its own report', change: () => commit('notes.md', 'more') },
     { what: 'a page', change: () => commit('content/index.md', 'text') },
     { what: 'a source that it excludes', change: () => commit('pipelines/content/page.ts', 'page') },
-  ])('stays so after $what', async ({ change }) => {
+  ])('stays passed after $what', async ({ change }) => {
     change()
     git('add', '-A')
     git('commit', '--allow-empty', '-m', 'the report')
@@ -119,7 +119,7 @@ describe('a job that has passed', () => {
     expect(made()).toEqual(['one', 'two'])
   })
 
-  it('is current again when the sources are what they were', async () => {
+  it('is current again when the sources are restored', async () => {
     write('pipelines/log.ts', 'other')
     write('pipelines/log.ts', 'log')
     expect(await reportStatus(runner([TWO]), [])).toBe(true)
@@ -166,7 +166,7 @@ describe('a job that has not passed', () => {
     expect(await runJobs(runner([edits]), [])).toBe(true)
   })
 
-  it('could not be run where nothing was tested', async () => {
+  it('could not be run if nothing was tested', async () => {
     write('fail-one', '2')
     const skips = fake('skips', [['-e', "console.log('      Tests  4 skipped (4)')"]])
     expect(await runJobs(runner([TWO, skips]), [])).toBe(false)
@@ -177,7 +177,7 @@ describe('a job that has not passed', () => {
     ])
   })
 
-  it('names a source that is not there', async () => {
+  it('reports a source that does not exist', async () => {
     const lost = fake('lost', [RUN('one')], ['pipelines', 'nowhere'])
     await expect(runJobs(runner([lost]), [])).rejects.toThrow("a job's source is not there: nowhere")
   })
@@ -196,7 +196,7 @@ describe('words', () => {
 })
 
 describe('the report', () => {
-  it('says of each result what it was of, and is read back as it was written', async () => {
+  it('identifies the sources of each result, and is parsed as it was written', async () => {
     await runJobs(runner([TWO]), [])
     const text = readFileSync(join(root, 'long.md'), 'utf8')
     const results = parseReport(text)
@@ -215,14 +215,14 @@ describe('the report', () => {
 })
 
 describe('the jobs', () => {
-  /** What is run, by its name on the command line. */
+  /** Finds the script of a run, by its path on the command line. */
   const entryOf = (args: readonly string[]): string => {
     const [program, command, ...rest] = args
     if (program !== 'deploy/bootstrap.mjs') return args.at(-1) ?? ''
     return command === 'bench' ? `bench/${rest[0] ?? ''}.ts` : `test/${command ?? ''}/main.ts`
   }
 
-  /** The files of tests and benchmarks that one imports, itself included. */
+  /** Returns the files of tests and benchmarks that a file imports, itself included. */
   function imported(path: string, found = new Set<string>()): Set<string> {
     if (found.has(path) || !/^(test|bench)\//.test(path)) return found
     found.add(path)
@@ -243,13 +243,13 @@ describe('the jobs', () => {
     expect(files.filter((path) => path.startsWith('content/') || path === 'bench/long.md')).toEqual([])
   })
 
-  it('name faults that there are', () => {
+  it('name faults that exist', () => {
     const only = JOBS.flatMap(({ runs }) => runs.flat()).filter((_, at, args) => args[at - 1] === '--only')
     expect(only.length).toBeGreaterThan(5)
     expect(only.filter((name) => !FAULTS.some((fault) => fault.name === name))).toEqual([])
   })
 
-  it('have names of their own, as the report knows them', () => {
+  it('have unique names, also in the report', () => {
     expect(new Set(JOBS.map(({ name }) => name)).size).toBe(JOBS.length)
     expect(JOBS.filter(({ name }) => name.includes('|'))).toEqual([])
   })

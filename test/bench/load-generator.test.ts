@@ -14,7 +14,10 @@ describe('a load', () => {
     }
   })
 
-  /** @returns a client of a server, and the requests that it was asked. */
+  /**
+   * Makes a server.
+   * @returns a client of it, and the requests that it received.
+   */
   async function start(paths: number, answer: (request: IncomingMessage, response: ServerResponse) => void) {
     const asked: string[] = []
     const server = createServer((request, response) => {
@@ -40,11 +43,11 @@ describe('a load', () => {
   const open = { kind: 'open', warmUpSeconds: 0, seconds: 1, rate: 100 } as const
   const NEVER = 1_000_000
 
-  it('arrives whether or not it is answered, and counts the time from when it was due', async () => {
+  it('sends requests on schedule whether or not they are answered, and measures the time from when each was due', async () => {
     const held: ServerResponse[] = []
     const { client, asked } = await start(100, (_, response) => {
       held.push(response)
-      // A closed loop of fewer connections would wait for ever. The last is answered first.
+      // A closed loop of fewer connections would never finish. The last is answered first.
       if (held.length === 100) for (const each of held.reverse()) send(each, 200, {}, 1)
     })
     const result = await client.make({ ...open, leaverEvery: NEVER })
@@ -52,11 +55,11 @@ describe('a load', () => {
     expect(result.times).toHaveLength(100)
     expect(result.lags).toHaveLength(100)
     expect(result.others).toEqual({})
-    // The first was due 990 ms before the last, and had its answer no earlier.
+    // The first was due 990 ms before the last, and was not answered before it.
     expect(Math.max(...result.times) - Math.min(...result.times)).toBeGreaterThan(900)
   })
 
-  it('tells refusals from all else, and asks again only for what was refused', async () => {
+  it('distinguishes refusals from other failures, and repeats only refused requests', async () => {
     const counts = new Map<string, number>()
     const { client } = await start(80, (request, response) => {
       const path = request.url ?? ''
@@ -79,7 +82,7 @@ describe('a load', () => {
     )
   })
 
-  it('hangs up on some answers', async () => {
+  it('disconnects after some requests', async () => {
     let left = 0
     const { client, asked } = await start(100, (_, response) => {
       response.on('close', () => {
@@ -92,12 +95,12 @@ describe('a load', () => {
     const result = await client.make({ ...open, leaverEvery: 4 })
     expect(result.left).toBe(25)
     expect(result.times).toHaveLength(75)
-    // Nobody waits for the last one that hung up.
+    // Nothing waits for the last one that disconnected.
     await until('all were asked', () => asked.length === 100)
     expect(left).toBeLessThanOrEqual(25)
   })
 
-  it('of connections that wait has no more under way than these', async () => {
+  it('has no more requests in flight than its connections', async () => {
     let [now, most] = [0, 0]
     const held: (() => void)[] = []
     const { client, asked } = await start(1_000_000, (_, response) => {
@@ -106,7 +109,7 @@ describe('a load', () => {
         now--
         send(response, 200, {}, 1)
       })
-      // None is answered before all wait, so that all do at least once.
+      // None is answered before all wait, so that all wait at least once.
       if (most === 7) for (const each of held.splice(0)) setTimeout(each, 20)
     })
     const result = await client.make({ kind: 'closed', connections: 7, warmUpSeconds: 0, seconds: 3 })

@@ -10,11 +10,14 @@ import { until } from '../harness/until.js'
 import type { WholeSourceState } from './source-node.js'
 import { FINALITY_DEPTH, type World } from './world.js'
 
-/** How many addresses and transactions are asked for by HTTP; all are compared in the tables. */
+/** The number of addresses and transactions that are read over HTTP; all are compared in the tables. */
 const SAMPLE = 12
 const PAGE = 100
 
-/** Waits until the explorer shows the node's tip and pool. @returns what it shows instead, when the time is up. */
+/**
+ * Waits until the explorer shows the node's tip and mempool.
+ * @returns what it shows instead if the time runs out.
+ */
 export async function settled(world: World, waitMs: number): Promise<string[]> {
   const { hash, height, pool } = await world.node.state()
   const expected = [...pool].sort().join()
@@ -35,7 +38,7 @@ export async function settled(world: World, waitMs: number): Promise<string[]> {
   )
 }
 
-/** Everything that is visible, held against what the node itself says. */
+/** Compares everything that is visible with the node's own figures. */
 export async function differences(
   world: World,
   state: WholeSourceState,
@@ -54,7 +57,7 @@ export async function differences(
   ]
 }
 
-/** The same tables made anew from the node, compared row by row. */
+/** Compares the tables, row by row, with tables that are built again from the node. */
 export async function cleanIndexDifferences(world: World, tip: string): Promise<string[]> {
   const { node, engineUrl, db } = world
   const clean = await Pipeline.start({
@@ -112,7 +115,7 @@ function asValues(rows: readonly { readonly name: string; readonly value: string
   return Object.fromEntries(rows.map(({ name, value }) => [name, value]))
 }
 
-/** A machine that has more to do than it can says so, and is asked again: wrong is only what is answered. */
+/** An overloaded machine answers 503 and the read is repeated; only a wrong answer is a difference. */
 async function answered(explorerUrl: string, path: string): Promise<Answer> {
   return until(`${path} is answered`, async () => {
     const answer = await getAnswer(`${explorerUrl}/api/v1${path}`)
@@ -120,7 +123,7 @@ async function answered(explorerUrl: string, path: string): Promise<Answer> {
   })
 }
 
-/** The last that are known to have left the node's chain. */
+/** The newest transactions that are known to have been removed from the node's chain. */
 function replacedBlocks({ seen, replaced }: World['node'], hashes: readonly string[]): string[] {
   const now = new Set(hashes)
   return [...[...seen.keys()].slice(-SAMPLE), ...[...replaced].slice(-SAMPLE)].filter(
@@ -128,7 +131,7 @@ function replacedBlocks({ seen, replaced }: World['node'], hashes: readonly stri
   )
 }
 
-/** As a client has it. */
+/** The answer as a client receives it. */
 async function answersOf(
   { explorerUrl, node }: World,
   state: WholeSourceState,

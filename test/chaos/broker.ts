@@ -1,15 +1,15 @@
 import { KafkaCluster } from '../harness/kafka.js'
 import { until } from '../harness/until.js'
 
-/** The log's server, where the log has one: what can happen to it. Each acts on one broker, and returns when it is done. */
+/** The faults of the log's server, if the log has one. Each acts on one broker and returns when it is over. */
 export interface Broker {
-  /** LOG_URL of the processes. */
+  /** LOG_URL for the processes. */
   readonly url: string
-  /** kill -9; whoever runs it starts it again. */
+  /** Kills the broker (kill -9); its supervisor starts it again. */
   kill(): Promise<void>
-  /** Ends it as an operator would; it is started again. */
+  /** Stops the broker as an operator would; it is started again. */
   restart(): Promise<void>
-  /** It does not answer any more, and its connections stay. */
+  /** Freezes the broker: it does not respond, and its connections stay open. */
   pause(): Promise<void>
   resume(): void
   close(): Promise<void>
@@ -17,7 +17,7 @@ export interface Broker {
 
 const RESTART_MS = 120_000
 
-/** Kafka as `npm run kafka` runs it: brokers that are started again when they die. */
+/** Kafka as `npm run kafka` runs it: brokers that are restarted when they die. */
 export class KafkaBrokers implements Broker {
   #turn = 0
   #frozen: number | undefined
@@ -27,7 +27,7 @@ export class KafkaBrokers implements Broker {
     private readonly brokers: number,
   ) {}
 
-  /** @throws Error where it cannot be had. */
+  /** @throws Error if Kafka is not installed and cannot be installed. */
   static async start(dataDir: string, logFile: string, brokers: 1 | 3): Promise<KafkaBrokers> {
     return new KafkaBrokers(await KafkaCluster.start(brokers, dataDir, logFile), brokers)
   }
@@ -59,7 +59,7 @@ export class KafkaBrokers implements Broker {
     await this.cluster.stop()
   }
 
-  /** One after the other. */
+  /** One broker after the other. */
   #next(): number {
     return 1 + (this.#turn++ % this.brokers)
   }

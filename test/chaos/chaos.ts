@@ -9,30 +9,31 @@ import { World, type WorldOptions } from './world.js'
 
 export interface Run extends WorldOptions {
   readonly rounds: number
-  /** Only faults of these names; all that can happen here where it is empty. */
+  /** The names of the faults to make; empty for all that are possible here. */
   readonly only: readonly string[]
-  /** Leaves the world of a control too. */
+  /** Keeps the world of a control too. */
   readonly keep: boolean
   readonly say: (line: string) => void
 }
 
 export interface Outcome {
   readonly rounds: number
-  /** Of the first round that failed; empty when none did. */
+  /** The differences of the first round that failed; empty if none did. */
   readonly differences: readonly string[]
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const SETTLE_MS = 60_000
-/** Of the controls that never get level. */
+/** The controls that failed to show a difference: their world never agrees with the node. */
 const STUCK_SETTLE_MS = 20_000
 const FEED_MS = 10_000
 const CLEAN_INDEX_EVERY = 20
 
 /**
- * Rounds of a fault each, on one world, while the chain lives; after each what is visible is held against the node itself.
- * Ends with the first round that shows a difference, and then leaves what was written where it is, and says so.
- * @throws Error where the world cannot be had, or a fault cannot be made.
+ * Runs rounds of one fault each on one world while the chain goes on. After each round everything that is visible is
+ * compared with the node itself. Stops after the first round that shows a difference, keeps the data folder and
+ * prints its path.
+ * @throws Error if the world cannot be made, or a fault cannot be caused.
  */
 export async function chaos(run: Run): Promise<Outcome> {
   const world = await World.start(run)
@@ -43,7 +44,7 @@ export async function chaos(run: Run): Promise<Outcome> {
   const breakOff = (): void => void close(true).finally(() => process.exit(2))
   for (const signal of SIGNALS) process.once(signal, breakOff)
   let round = 0
-  // Also where it is broken off.
+  // Also after an interruption.
   let keep = true
   try {
     const faults = chosenFaults(run, world)
@@ -80,7 +81,7 @@ export async function chaos(run: Run): Promise<Outcome> {
   }
 }
 
-/** Every fault once before any comes again, in an order that the seed decides. */
+/** Every fault occurs once before any is repeated, in an order that the seed decides. */
 export function faultOfRound(faults: readonly Fault[], seed: number, round: number): Fault {
   const deck = Math.floor((round - 1) / faults.length)
   const random = Random.of('deck', seed, deck)
@@ -117,7 +118,7 @@ async function oneRound(
     end.status === 'rejected' ? [`the round broke off: ${reason(end.reason)}`] : [],
   )
   const died = await world.mend()
-  // That a control could not be made is not that it was missed.
+  // A control that could not be made was not missed.
   if (run.control !== undefined && broken.length > 0) throw new Error(broken[0])
   const isStuck = run.control === 'duplicates' || run.control === 'repair'
   const settleMs = isStuck ? STUCK_SETTLE_MS : SETTLE_MS * world.patience
@@ -125,7 +126,7 @@ async function oneRound(
   const state = await world.node.wholeState()
   const hashes = await world.node.hashes(state.height)
   const wrong = [...broken, ...unsettled, ...died.map((name) => `${name} died by itself`)]
-  // What is not level differs everywhere.
+  // If the index does not reach the node's state, everything differs.
   if (unsettled.length === 0) wrong.push(...(await differences(world, state, hashes, random('sample'))))
   if (unsettled.length === 0) wrong.push(...(await watch.missing(state, hashes, FEED_MS)))
   wrong.push(...watch.faults, ...reader.faults)
@@ -145,7 +146,7 @@ async function oneRound(
   return wrong
 }
 
-/** Whoever was superseded ends by itself. */
+/** A superseded process exits by itself. */
 async function stillRunning(world: World): Promise<string[]> {
   const left = Promise.all(world.retired.map((each) => each.ended()))
   const late = new Promise<boolean>((resolve) => {

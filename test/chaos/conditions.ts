@@ -1,10 +1,13 @@
 import { cpus } from 'node:os'
 
-/** What holds for a whole run, beside the faults of its rounds. */
+/** Conditions of a whole run, in addition to the faults of its rounds. */
 export const CONDITIONS = {
-  /** Busy loops beside the processes. */
+  /** Busy loops run beside the processes. */
   'starved processor': { busy: 2 * cpus().length },
-  /** Others sync their writes to the same disk without pause. A run on such a disk fills none: those that can be filled are in memory. */
+  /**
+   * Other processes sync writes to the same disk without pause. Such a run fills no disk, because the disks that can
+   * be filled are in memory.
+   */
   'slow disk': { synced: 4 },
   /** The poller fetches and appends one block at a time. */
   'single records': {},
@@ -16,13 +19,16 @@ const NAMES = Object.keys(CONDITIONS) as Condition[]
 
 export const isCondition = (name: string): name is Condition => name in CONDITIONS
 
-/** Those of a run that was not answered any: each alone in one of eight seeds in a row, and all together in one. */
+/**
+ * The conditions of a run for which the command line names none: each alone for one of eight consecutive seeds, and
+ * all together for one.
+ */
 export function conditionsOf(seed: number): Condition[] {
   const place = seed % 8
   return place === 0 ? NAMES : NAMES.filter((_, index) => place === 2 * (index + 1))
 }
 
-/** How much longer is waited under them. */
+/** The factor by which waits are longer under these conditions. */
 export function patience(conditions: readonly Condition[]): number {
   return conditions.some((each) => each !== 'single records') ? 3 : 1
 }

@@ -1,13 +1,13 @@
 /**
- * Protections that can be taken out of the materializer, and the fault that must then show in the round in which it strikes,
- * whatever the seed: a suite that cannot fail tests nothing.
+ * Protections that can be removed from the materializer, and the fault that must then show a difference in the round
+ * in which it occurs, for every seed: a suite that cannot fail tests nothing.
  */
 export const CONTROLS = {
-  /** Heads and blocks are inserted whoever wrote last, and nobody takes over. */
+  /** Inserts heads and blocks regardless of the last writer; no writer is superseded. */
   fence: ['materializer frozen amid an insert'],
-  /** Every event of the log is taken as new, whatever its epoch and number. */
+  /** Accepts every event of the log as new, regardless of its epoch and sequence number. */
   duplicates: ['late poller'],
-  /** A start writes nothing again. */
+  /** Writes no recent blocks again on start. */
   repair: ['power cut'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 

@@ -4,10 +4,10 @@ import type { Fault, Need } from './faults.js'
 import type { World } from './world.js'
 
 const FULL_MS = 1500
-/** More than an engine that lost a write takes to end itself. */
+/** Longer than an engine takes to exit after it lost a write. */
 const NOTICED_MS = 1200
 
-/** No room for what is written next; then there is room again. */
+/** Fills the disk of the next writes, then frees it. */
 const full = (what: string, needs: Need, diskOf: (world: World) => Disk | undefined): Fault => ({
   name: `disk of the ${what} full`,
   needs,

@@ -3,14 +3,14 @@ import { mkdirSync, rmSync, statfsSync } from 'node:fs'
 
 const TRIES = 20
 
-/** A folder on a file system of its own that can be made full, and get its room back: a real ENOSPC for whoever writes there. */
+/** A folder on a file system of its own that can be filled and freed: processes that write there get a real ENOSPC. */
 export class Disk {
   private constructor(
     readonly folder: string,
     private readonly megabytes: number,
   ) {}
 
-  /** @returns undefined where this user may not mount. */
+  /** @returns undefined if this user may not mount. */
   static mount(folder: string, megabytes: number): Disk | undefined {
     mkdirSync(folder, { recursive: true })
     const disk = new Disk(folder, megabytes)
@@ -19,9 +19,9 @@ export class Disk {
       : undefined
   }
 
-  /** Leaves this many bytes of room. */
+  /** Fills the disk except for this many bytes. */
   fill(room: number): void {
-    // What is written between the look and the change may be more than the room: then it is refused.
+    // Processes may have written in the meantime more than the remaining room; then writing the filler fails.
     for (let tries = 0; tries < TRIES; tries++) {
       const { blocks, bfree, bsize } = statfsSync(this.folder)
       if (this.#resized(String((blocks - bfree) * bsize + room))) return

@@ -6,12 +6,12 @@ import { PROCESS_FAULTS } from './process-faults.js'
 import { lateInsert } from './late-insert.js'
 import type { World } from './world.js'
 
-/** Something that happens while the chain goes on. It returns when it is over, or can be left to `World.mend`. */
+/** A fault that occurs while the chain goes on. It returns when it is over, or leaves the repair to `World.repair`. */
 export interface Fault {
   readonly name: string
-  /** What must be there for it to happen; drawn only where it is. */
+  /** What the fault requires; it is drawn only if that exists. */
   readonly needs?: Need
-  /** It strikes when the chain's life of the round is over: it says itself what the chain does meanwhile. */
+  /** The fault occurs after the chain's life of the round and decides itself what the chain does meanwhile. */
   readonly alone?: boolean
   strike(world: World, random: Random): Promise<void>
 }
@@ -26,7 +26,7 @@ export const FAULTS: readonly Fault[] = [
   ...DISK_FAULTS,
 ]
 
-/** Which of them can happen here. */
+/** The faults that are possible here. */
 export function possibleFaults({ broker, disks }: World): Fault[] {
   const has: Readonly<Record<Need, boolean>> = {
     broker: broker !== undefined,

@@ -10,8 +10,9 @@ describe('the numbers of the feed', () => {
     expect(numbers.faults).toEqual([])
   })
 
-  // Seed 7: the explorer was killed before it had told of a block, and the blocks of the meantime were never asked for.
-  it('go on from where the chain was when nothing had been heard yet', () => {
+  // Seed 7: the explorer was killed before it had published a block, and nothing requested the blocks of the
+  // meantime.
+  it('continue from the state of the chain at the start if no event was received before', () => {
     const numbers = new Numbering([['blocks', 61]])
     expect(numbers.since('blocks')).toBe(61)
     numbers.event('blocks', 63)
@@ -29,7 +30,7 @@ describe('the numbers of the feed', () => {
     expect(numbers.faults).toEqual([`the feed tells mempool ${String(seq)} after 43`])
   })
 
-  it('may begin again once where they are the explorer’s own, after its start', () => {
+  it('may start over once after the explorer’s start if the explorer numbers the channel', () => {
     const numbers = new Numbering()
     for (const channel of ['stats', 'blocks'] as const) numbers.event(channel, 5)
     numbers.explorerStarts()

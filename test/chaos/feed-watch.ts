@@ -15,7 +15,7 @@ interface Message {
 
 interface Reading {
   readonly status: number
-  /** The state that it is of. */
+  /** The state that the answer describes. */
   readonly at: string
   readonly body: Readonly<Record<string, unknown>>
 }
@@ -23,16 +23,16 @@ interface Reading {
 const RETRY_MS = 20
 
 /**
- * The numbers of one client's channels, across its connections: each event once and in order, nothing left out. Told to begin
- * again (`resync`) it does, and says so; only where the numbers are the explorer's own, and only after its restart.
+ * Checks the numbers of one client's channels across its connections: each event once and in order, with no gap.
+ * `resync` is accepted only on channels that the explorer numbers itself, and only after its restart.
  */
 export class Numbering {
   readonly faults: string[] = []
   readonly #last: Map<Channel, number>
-  /** Channels that may say resync, once. */
+  /** Channels that may send `resync` once. */
   #mayResync = new Set<Channel>()
 
-  /** @param last what is known of channels of which nothing was heard yet. */
+  /** @param last the known numbers of channels from which no event was received yet. */
   constructor(last: Iterable<readonly [Channel, number]> = []) {
     this.#last = new Map(last)
   }
@@ -41,7 +41,7 @@ export class Numbering {
     return this.#last.get(channel)
   }
 
-  /** Whale alerts and stats are numbered by the explorer, anew after each of its starts. */
+  /** The explorer numbers whale alerts and stats; it starts over after each of its starts. */
   explorerStarts(): void {
     this.#mayResync = new Set(['stats', 'whale-alerts'])
   }
@@ -60,7 +60,10 @@ export class Numbering {
   }
 }
 
-/** A client of all channels that comes back with `since` whenever it is cut off, and asks at once for what it hears of. */
+/**
+ * A client of all channels that reconnects with `since` after each disconnection and requests at once every object
+ * that an event names.
+ */
 export class FeedWatch {
   readonly numbering: Numbering
   readonly #faults: string[] = []
@@ -71,15 +74,15 @@ export class FeedWatch {
   #socket: WebSocket | undefined
   #stopped = false
   #pid: number | undefined
-  /** Events heard so far. */
+  /** The number of events received. */
   heard = 0
-  /** Answers that were held against what the feed had said. */
+  /** The number of answers that were compared with events. */
   asked = 0
 
   /**
-   * @param explorerPid of the process that answers now.
-   * @param start of a chain without reorganisations, from where on it listens: what was there before it came is not answered again,
-   *   and what comes is, also where the explorer dies before the first of it was heard.
+   * @param explorerPid of the process that serves now.
+   * @param start of a chain without reorganisations, from which the client listens: earlier events are not sent
+   * again, and later ones are, even if the explorer dies before the first of them is received.
    */
   constructor(
     private readonly explorerUrl: string,
@@ -100,7 +103,7 @@ export class FeedWatch {
     return [...this.numbering.faults, ...this.#faults]
   }
 
-  /** Its own connection breaks; it comes back. */
+  /** Breaks the client's own connection; it reconnects. */
   cut(): void {
     this.#socket?.terminate()
   }
@@ -109,7 +112,7 @@ export class FeedWatch {
     await until('the feed is connected', () => this.#socket?.readyState === WebSocket.OPEN)
   }
 
-  /** What the feed should have told by now of a state that the explorer shows, and has not after a while. */
+  /** Returns the events that the feed has not sent, some time after the explorer showed the state. */
   async missing(state: SourceState, hashes: readonly string[], waitMs: number): Promise<string[]> {
     const look = (): string[] => {
       const blocks = hashes.flatMap((hash, height) => {
@@ -139,7 +142,7 @@ export class FeedWatch {
     }
   }
 
-  /** Resolves when it is over. */
+  /** Resolves when the watch has ended. */
   #connection(): Promise<void> {
     const socket = new WebSocket(`${this.explorerUrl.replace('http', 'ws')}/ws`)
     this.#socket = socket
@@ -173,7 +176,7 @@ export class FeedWatch {
     this.#asking.add(asking)
   }
 
-  /** Whoever hears of something can fetch it there, at once. */
+  /** A client that receives an event can read its object at once. */
   async #ask(channel: Channel, data: Message['data'], seq: number): Promise<void> {
     switch (channel) {
       case 'blocks':
@@ -203,7 +206,7 @@ export class FeedWatch {
       )
   }
 
-  /** It may have been replaced or dropped in the meantime: then the node does not have it either. */
+  /** The transaction may have been replaced or dropped in the meantime: then the node does not have it either. */
   async #askTx(channel: Channel, txid: string, seq: number): Promise<void> {
     const answer = await this.#get(`/tx/${txid}`)
     if (answer === undefined || answer.status === 200) return
@@ -215,7 +218,7 @@ export class FeedWatch {
     )
   }
 
-  /** @returns undefined where the explorer or its database was away: that is no claim of anything. */
+  /** @returns undefined if the explorer or its database was unavailable: no answer is not a wrong answer. */
   async #get(path: string): Promise<Reading | undefined> {
     try {
       const response = await fetch(`${this.explorerUrl}/api/v1${path}`)

@@ -9,7 +9,7 @@ import { FINALITY_DEPTH, type World } from './world.js'
 
 const WAIT_MS = 60_000
 
-/** The block that the newest event of topic `chain` connects; undefined where it is another event. */
+/** Returns the block that the newest event of topic `chain` connects; undefined if it is another event. */
 async function lastConnected(log: EventLog): Promise<string | undefined> {
   const [record] = await log.read('chain', await log.last('chain'), 1)
   const event = record === undefined ? undefined : fromBinary(ChainEventSchema, record.value).event
@@ -22,8 +22,9 @@ async function level(world: World, when: string): Promise<void> {
 }
 
 /**
- * Leaves the log in the middle of a reorganisation: the tip has left, the first block of the new branch is connected, and the poller
- * has died before it got the second. @returns the hash of that first block.
+ * Leaves the log in the middle of a reorganisation: the tip is disconnected, the first block of the new branch is
+ * connected, and the poller died before it received the second.
+ * @returns the hash of that first block.
  */
 async function halfReorganisation(world: World): Promise<string> {
   const { links, node, log } = world
@@ -38,9 +39,10 @@ async function halfReorganisation(world: World): Promise<string> {
 }
 
 /**
- * A materializer freezes while the first row of a block is on its way. Before it wakes, the block leaves the chain without ever
- * having been part of a visible state, another materializer takes over, which therefore writes no row of it, and the chain passes the
- * final height. Then the insert arrives: readers do not know the block as stale, so what it writes from here on is visible.
+ * Freezes a materializer while the first row of a block is in flight. Before it resumes, the block is disconnected
+ * without having been part of a visible state, another materializer takes over and therefore does not delete its
+ * rows, and the chain passes the final height. Then the insert arrives: readers do not know that the block is stale,
+ * so all that the insert writes from here on is visible.
  */
 export const lateInsert: Fault = {
   name: 'materializer frozen amid an insert',
@@ -65,11 +67,12 @@ export const lateInsert: Fault = {
     const isFinal = async (): Promise<boolean> => ((await latestHead(world.db))?.tipHeight ?? 0) >= height
     await until('another has taken over', isFinal)
     await level(world, 'after another has taken over')
-    // The rows of the next blocks come after all rows of this one: there it ends, before it can mend what it did.
+    // The rows of the next blocks follow the rows of this one: the process must stop there, before it can repair what
+    // it did.
     const next = links.writer.hold('INTO+blocks+')
     held.release()
     first.signal('SIGCONT')
-    // On Kafka one that was superseded stands by.
+    // On Kafka a superseded materializer stands by.
     const standsBy = (): boolean =>
       world.broker !== undefined && world.options.control !== 'fence' && held.answered
     await until('it ends, or goes on', () => !first.alive || next.count > 0 || standsBy())

@@ -5,10 +5,13 @@ import type { SourceNode } from './source-node.js'
 const STEPS = 5
 /** Small enough for one page of `/mempool/txs`. */
 const MOST_POOLED = 60
-/** Some deeper than the final height. */
+/** Some are deeper than the final height. */
 const DEEPEST = 14
 
-/** What goes on while something fails: transactions come, are replaced and dropped, blocks follow, branches replace others. */
+/**
+ * The life of the chain during a fault: transactions arrive, are replaced and dropped, blocks follow, branches
+ * replace others.
+ */
 export async function live(node: SourceNode, random: Random): Promise<void> {
   for (let step = 0; step < STEPS; step++) {
     const { pool } = await node.order(`pool?enter=${String(3 + random.below(5))}&replace=1`)

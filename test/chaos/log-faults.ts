@@ -6,12 +6,12 @@ import type { Random } from '../../services/simnode/random.js'
 import { until } from '../harness/until.js'
 import type { Fault } from './faults.js'
 
-/** Far enough to meet an event that this suite did not write itself. */
+/** Far enough back to meet an event that this suite did not write itself. */
 const LOOK_BACK = 100
 const LATE_EVENTS = 8
 const TOPICS: readonly Topic[] = ['chain', 'node', 'committed']
 
-/** The brokers may be choosing a leader just now, for what befell them before. */
+/** The brokers may still be electing a leader after an earlier fault. */
 async function persistently(attempt: () => Promise<void>): Promise<void> {
   await until('the log can be read and written', () => attempt().then(() => true))
 }
@@ -28,9 +28,9 @@ function shuffled<T>(list: readonly T[], random: Random): T[] {
 }
 
 /**
- * Records that are in the log come again, in order or not: what a producer's retry leaves behind whose first attempt had
- * arrived. A log hands over what it holds in its own order, so this is all that "twice" and "out of order" can mean here: an
- * event before its turn would be an event that was never written in its turn.
+ * Appends records again that are in the log already, in order or not, as a producer's retry does if its first attempt
+ * had arrived. A log returns its records in its own order, so "twice" and "out of order" can only mean this: an event
+ * before its turn would be an event that was never written in its turn.
  */
 const again = (name: string, order: (values: Uint8Array[], random: Random) => Uint8Array[]): Fault => ({
   name,
@@ -46,7 +46,7 @@ const again = (name: string, order: (values: Uint8Array[], random: Random) => Ui
   },
 })
 
-/** The newest events as the poller before the newest would have written them. */
+/** Appends the newest events as the second newest poller would have written them. */
 function outdated(
   schema: typeof ChainEventSchema | typeof NodeEventSchema,
   values: readonly Uint8Array[],
@@ -59,7 +59,7 @@ function outdated(
     .map((event) => toBinary(schema, { ...event, epoch: newest - 1, sequence: event.sequence + 1000n }))
 }
 
-/** A batch that a superseded poller had in hand: of an older epoch, and of a chain that has moved on since. */
+/** Appends a batch of a superseded poller: of an older epoch, and of a chain that has moved on since. */
 const latePoller: Fault = {
   name: 'late poller',
   async strike({ log }, random) {

@@ -2,7 +2,7 @@ import { chaos, type Outcome } from './chaos.js'
 import type { Control } from './controls.js'
 import { type ChaosOptions, readCommandLine, USAGE, UsageError } from './options.js'
 
-/** First differences that are printed; the rest is mostly what follows from them. */
+/** The number of differences that are printed; the rest mostly follows from the first ones. */
 const SHOWN = 12
 /** A script can be as long as a block. */
 const LONGEST = 300
@@ -27,7 +27,7 @@ async function run(options: ChaosOptions): Promise<number> {
   return outcome.differences.length === 0 ? 0 : 1
 }
 
-/** Each protection must be missed: then the status is that of a run that found something. */
+/** Every control must show a difference: the exit status of such a run is that of a run that found one. */
 async function runControls(options: ChaosOptions): Promise<number> {
   const notMissed: Control[] = []
   for (const control of options.controls) {

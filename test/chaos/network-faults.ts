@@ -10,7 +10,7 @@ type Links = (world: World) => readonly TcpProxy[]
 const toDatabase: Links = ({ links }) => [links.writer, links.reader]
 const toNode: Links = ({ links }) => [links.node]
 
-/** Seconds, as the issue of a real outage is; short of the patience of any client. */
+/** Seconds of the outage, as long as a real one; shorter than the timeout of any client. */
 const outage = (random: Random): Promise<void> => sleep(500 + random.below(1500))
 
 const paused = (what: string, links: Links): Fault => ({
@@ -43,7 +43,7 @@ const cut = (what: string, links: Links): Fault => ({
   },
 })
 
-/** Enough requests of every kind that each round meets some. */
+/** Enough requests of every kind that each round affects some. */
 const spoilt = (kind: FaultKind): Fault => ({
   name: `node answers badly: ${kind}`,
   async strike({ node }, random) {

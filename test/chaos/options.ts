@@ -6,17 +6,17 @@ export interface ChaosOptions {
   readonly seed: number
   readonly rounds: number
   readonly log: 'embedded' | 'kafka'
-  /** Protections to be taken out, one world each. */
+  /** Protections to remove, each in a world of its own. */
   readonly controls: readonly Control[]
-  /** Only faults of these names. */
+  /** The names of the faults to make. */
   readonly only: readonly string[]
-  /** What holds in all rounds. */
+  /** Conditions of all rounds. */
   readonly conditions: readonly Condition[]
-  /** Whether the worlds of controls stay for a look, as that of a real failure does. */
+  /** Whether the worlds of controls are kept for inspection, as the world of a real failure is. */
   readonly keep: boolean
 }
 
-/** Thrown with what is wrong with the command line. */
+/** Thrown for an invalid command line; the message names the error. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -37,7 +37,11 @@ of --control and --without: 1 the damage was found without each of these protect
 const CONTROL_ROUNDS = 8
 const ROUNDS = 20
 
-/** Reads the command line; undefined where only the options are asked for. @throws UsageError. */
+/**
+ * Reads the command line.
+ * @returns undefined for `--help`.
+ * @throws UsageError.
+ */
 export function readCommandLine(args: readonly string[]): ChaosOptions | undefined {
   const values = parsed(args)
   if (values.help === true) return undefined
@@ -67,7 +71,7 @@ export function readCommandLine(args: readonly string[]): ChaosOptions | undefin
   }
 }
 
-/** @returns undefined where none is given. */
+/** @returns undefined if the option is absent. */
 function conditionsGiven(names: readonly string[] | undefined): Condition[] | undefined {
   if (names?.length === 1 && names[0] === 'none') return []
   return names?.map((name) => {

@@ -5,14 +5,14 @@ import { until } from '../harness/until.js'
 import type { Fault } from './faults.js'
 import type { Service, World } from './world.js'
 
-/** Until it happens, and until what was killed is started again. */
+/** Milliseconds until a fault occurs, and until a killed process is started again. */
 const MOMENT_MS = 250
 /**
- * A process that is frozen while it holds the lock of the embedded log holds up everybody who writes, until it wakes: so it
- * is woken after this time, whether another has taken over or not.
+ * The longest time for which a process is frozen. If it holds the lock of the embedded log, nothing can be written
+ * until it resumes, so it is resumed after this time even if no other process has taken over.
  */
 const FROZEN_MS = 3000
-/** Kafka gives the lease of one that is silent to another after six seconds. */
+/** Kafka gives the lease of a silent member to another one after six seconds. */
 const FROZEN_ON_KAFKA_MS = 20_000
 
 const killed = (name: Exclude<Service, 'engine'>): Fault => ({
@@ -25,7 +25,7 @@ const killed = (name: Exclude<Service, 'engine'>): Fault => ({
   },
 })
 
-/** At the exact points between rows, head, announcement and the log's offset. */
+/** Kills at the exact points between rows, head, announcement and the log's offset. */
 const killedAt = (name: string, point: 'rows' | 'head' | 'announcement'): Fault => ({
   name,
   async strike(world) {
@@ -41,7 +41,7 @@ const killedAt = (name: string, point: 'rows' | 'head' | 'announcement'): Fault 
   },
 })
 
-/** Some of a block's rows are in their tables, the others not. */
+/** Kills while some rows of a block are in their tables and others are not. */
 const killedAmidRows: Fault = {
   name: 'materializer killed amid its rows',
   async strike(world, random) {
@@ -97,7 +97,7 @@ const allKilled: Fault = {
   },
 }
 
-/** Of each point table its key, and the rows that name its keys by height. */
+/** The key of each point table, and the rows that name its keys by height. */
 const POINT_KEYS = [
   ['tx_bodies', 'txid', 'block_txs', 'txid'],
   ['tx_witnesses', 'wtxid', 'block_txs', 'wtxid'],
@@ -105,12 +105,15 @@ const POINT_KEYS = [
   ['block_heights', 'hash', 'blocks', 'hash'],
 ] as const
 
-/** Blocks whose keys a power cut takes, at least: more than `live` reorganises, so that some are of blocks that stay. */
+/**
+ * The minimum number of blocks whose keys a power cut removes: more than `live` reorganises, so that some of these
+ * blocks stay canonical.
+ */
 const LEAST_LOST = 30
 
 /**
- * The same, and what a machine without power takes besides: the newest keys of the point tables, whose write-ahead log is not
- * synced. A kill leaves them in the kernel's hands, so here they are taken out by hand.
+ * Like a kill, but a power cut also loses the newest keys of the point tables, whose write-ahead log is not synced.
+ * After a kill the kernel still writes them, so here they are deleted explicitly.
  */
 const powerCut: Fault = {
   name: 'power cut',
@@ -127,7 +130,10 @@ const powerCut: Fault = {
   },
 }
 
-/** Another one starts while the first is alive and well: the first must go, and nothing of it be seen from then on. */
+/**
+ * Starts a second process while the first one is healthy: the first must exit, and nothing that it writes may be
+ * visible from then on.
+ */
 const secondPoller: Fault = {
   name: 'second poller',
   async strike(world, random) {
@@ -143,10 +149,10 @@ const secondMaterializer: Fault = {
     const before = await newestWriter(world.db)
     const first = world.service('materializer')
     world.another('materializer')
-    // There it stands by until the first one leaves.
+    // There the new one stands by until the first one exits.
     if (world.broker !== undefined) await first.kill(random.pick(['SIGTERM', 'SIGKILL']))
     await until('it takes over', async () => (await newestWriter(world.db)) > before)
-    // The first one notices when it has something to write.
+    // The first one notices when it next writes.
     await world.node.order('mine?blocks=1')
   },
 }
@@ -157,7 +163,7 @@ const frozenMaterializer: Fault = {
     const first = world.service('materializer')
     const before = await newestWriter(world.db)
     if (random.chance(0.5)) {
-      // With a head in its hands.
+      // Freezes a materializer that is about to write a head.
       let met = false
       world.links.writer.whenSent('INTO+heads+', () => {
         first.signal('SIGSTOP')
@@ -181,7 +187,7 @@ const frozenMaterializer: Fault = {
     first.signal('SIGCONT')
     await until('another has taken over in the end', async () => (await newestWriter(world.db)) > before)
     await world.node.order('mine?blocks=1')
-    // There it stands by from now on; what it still had in hand it has sent by now.
+    // There it stands by from now on, and what it had in flight has been written.
     if (world.broker !== undefined) await first.kill('SIGTERM')
   },
 }

@@ -8,7 +8,7 @@ const names = (seed: number, rounds: number): string[] =>
   Array.from({ length: rounds }, (_, index) => faultOfRound(FAULTS, seed, index + 1).name)
 
 describe('the schedule', () => {
-  it('has every fault once before any comes again', () => {
+  it('contains every fault once before any is repeated', () => {
     const twice = names(5, 2 * FAULTS.length)
     const all = FAULTS.map(({ name }) => name).sort()
     expect(twice.slice(0, FAULTS.length).sort()).toEqual(all)
@@ -20,7 +20,7 @@ describe('the schedule', () => {
     expect(names(5, 40)).not.toEqual(names(6, 40))
   })
 
-  it('has each condition alone in one of eight seeds, all in another, and none in the others', () => {
+  it('has each condition alone for one of eight seeds, all conditions for another, and none for the others', () => {
     for (const first of [1, 42, 2026]) {
       const eight = Array.from({ length: 8 }, (_, index) => conditionsOf(first + index).join())
       const names = Object.keys(CONDITIONS)
@@ -28,9 +28,9 @@ describe('the schedule', () => {
     }
   })
 
-  // What a seed draws first must not decide whether a control is missed.
+  // The first draws of a seed must not decide whether a control is missed.
   it.each(Object.entries(CONTROLS))(
-    'strikes what %s protects from in every round of its control',
+    'contains the fault that %s protects from in every round of its control',
     (_, faults) => {
       const drawn = FAULTS.filter(({ name }) => (faults as readonly string[]).includes(name))
       expect(drawn.map(({ name }) => name)).toEqual(faults)

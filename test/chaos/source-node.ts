@@ -1,6 +1,6 @@
 import type { FaultKind } from '../../services/simnode/faults.js'
 
-/** What the node says of itself: what every answer is held against. */
+/** The node's own figures, with which every answer is compared. */
 export interface SourceState {
   readonly height: number
   readonly hash: string
@@ -11,17 +11,17 @@ export interface SourceState {
 }
 
 export interface WholeSourceState extends SourceState {
-  /** Base units by script (hex). */
+  /** Balances in base units by script (hex). */
   readonly balances: Readonly<Record<string, string>>
-  /** Base units by `txid:vout`. */
+  /** Amounts in base units by `txid:vout`. */
   readonly coins: Readonly<Record<string, string>>
 }
 
-/** The simulated node, spoken to directly: what a test does to it, and what is true. */
+/** The simulated node, accessed directly: the test changes it and reads the true state. */
 export class SourceNode {
-  /** States that it was in, by tip: at each of them somebody asked. */
+  /** States of the node that were observed, by tip. */
   readonly seen = new Map<string, SourceState>()
-  /** Blocks that left its chain, as far as a fault knows of them. */
+  /** Blocks that were disconnected from its chain, as far as the faults know them. */
   readonly replaced = new Set<string>()
 
   constructor(readonly url: string) {}
@@ -30,7 +30,7 @@ export class SourceNode {
     return (await fetch(`${this.url}/control/state`)).ok
   }
 
-  /** POST /control/…; the state after it is noted. */
+  /** Sends POST /control/… and records the state after it. */
   async order(action: string): Promise<SourceState> {
     const answer = await fetch(`${this.url}/control/${action}`, { method: 'POST' })
     if (!answer.ok) throw new Error(`the node refuses ${action}: ${await answer.text()}`)
@@ -53,7 +53,7 @@ export class SourceNode {
     await this.order('fault?kind=slow&count=0')
   }
 
-  /** Hashes of the chain's blocks, by height. Not while requests are spoilt. */
+  /** Returns the hashes of the chain's blocks, by height. Do not call it while requests are made to fail. */
   async hashes(height: number): Promise<string[]> {
     const calls = Array.from({ length: height + 1 }, (_, id) => ({
       id,

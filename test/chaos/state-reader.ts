@@ -4,12 +4,12 @@ import type { SourceNode } from './source-node.js'
 
 const PAUSE_MS = 20
 
-/** A reader that never pauses: each answer is of one whole state that the node has really been in. */
+/** Reads without pause and checks that each answer describes one consistent state that the node really had. */
 export class StateReader {
   readonly faults: string[] = []
   readonly #running: Promise<void>
   #stopped = false
-  /** Answers whose state the node was asked about too. */
+  /** The number of answers whose state was also read from the node. */
   compared = 0
 
   constructor(
@@ -27,7 +27,7 @@ export class StateReader {
   async #run(): Promise<void> {
     while (!this.#stopped) {
       const answer = await getAnswer(`${this.explorerUrl}/api/v1/stats/supply`).catch(() => undefined)
-      // Two processors are shared with all that is tested.
+      // Two processors are shared with the processes under test.
       await sleep(PAUSE_MS)
       const figures = answer?.status === 200 ? this.node.seen.get(answer.tip) : undefined
       if (answer === undefined || figures === undefined) continue

@@ -45,7 +45,7 @@ describe('the proxy', () => {
     expect(await asking).toBe('/later')
   })
 
-  it('tells when a text is sent', async () => {
+  it('reports when a text is sent', async () => {
     let told = 0
     proxy.whenSent('/four', () => told++)
     await ask('/three')
@@ -55,10 +55,10 @@ describe('the proxy', () => {
     expect(told).toBe(1)
   })
 
-  it('keeps requests back, beyond the time in which the server would hang up, and sends them when it is told to', async () => {
+  it("holds requests for longer than the server's idle timeout, and sends them when they are released", async () => {
     const arrived: (string | undefined)[] = []
     server.on('request', (request) => arrived.push(request.url))
-    // A connection that is used already: its server side is closed meanwhile.
+    // A connection that was used before: its server side is closed meanwhile.
     expect(await ask('/before')).toBe('/before')
     const hold = proxy.hold('/held')
     const asking = ask('/held')
@@ -72,7 +72,7 @@ describe('the proxy', () => {
     expect(hold.answered).toBe(true)
   })
 
-  it('delivers what was kept back of a client that has gone', async () => {
+  it('delivers the held request of a client that has disconnected', async () => {
     const arrived: (string | undefined)[] = []
     server.on('request', (request) => arrived.push(request.url))
     const hold = proxy.hold('/late')

@@ -7,10 +7,10 @@ interface Tap {
   readonly found: () => void
 }
 
-/** Requests that are kept back, each with what its client had sent when it was noticed. */
+/** Held requests, each with the bytes that its client had sent when it was noticed. */
 export class Hold {
   readonly #kept: { readonly client: Socket; readonly bytes: Buffer }[] = []
-  /** Whether one that was released has been answered. */
+  /** Whether a released request was answered. */
   answered = false
 
   constructor(
@@ -26,24 +26,24 @@ export class Hold {
     this.#kept.push({ client, bytes })
   }
 
-  /** Resets the connections whose requests are still kept back. */
+  /** Resets the connections whose requests are still held. */
   drop(): void {
     for (const { client } of this.#kept.splice(0)) client.resetAndDestroy()
   }
 
-  /** Sends on what was kept back, also where its client has gone meanwhile: it was under way. */
+  /** Sends the held requests, also of clients that have disconnected: the requests were in flight. */
   release(): void {
     for (const { client, bytes } of this.#kept.splice(0)) this.pass(client, bytes, this)
   }
 }
 
-/** Stands between two processes, so that what happens to a network can happen between them. */
+/** A proxy between two processes that can fail as a network does. */
 export class TcpProxy {
   #server: Server
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   #paused = false
   #tap: Tap | undefined
-  /** Applies to new requests. */
+  /** Added to new requests. */
   #holding: Hold | undefined
   readonly #holds: Hold[] = []
 
@@ -55,7 +55,7 @@ export class TcpProxy {
     this.#server = server
   }
 
-  /** Listens on a free port and passes on to the host and port of a URL. */
+  /** Listens on a free port and forwards to the host and port of a URL. */
   static async before(url: string): Promise<TcpProxy> {
     const { hostname: host, port } = new URL(url)
     const server = await listening(0)
@@ -68,7 +68,7 @@ export class TcpProxy {
     return `http://127.0.0.1:${String(this.port)}`
   }
 
-  /** Nothing passes any more, neither way; connections are accepted and silent. */
+  /** Forwards nothing in either direction; connections are accepted and silent. */
   pause(): void {
     this.#paused = true
     for (const pair of this.#pairs) for (const socket of pair) socket.pause()
@@ -84,7 +84,7 @@ export class TcpProxy {
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy()
   }
 
-  /** Nobody listens any more, and every connection is reset. */
+  /** Stops listening and resets every connection. */
   async refuse(): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
@@ -92,19 +92,19 @@ export class TcpProxy {
     await closed
   }
 
-  /** Listens again after `refuse`, on the same port. */
+  /** Listens again on the same port after `refuse`. */
   async accept(): Promise<void> {
     if (this.#server.listening) return
     this.#server = await listening(this.port)
     this.#serve(this.#server)
   }
 
-  /** Calls once, before it is passed on, when a client sends this text. */
+  /** Calls back once, before forwarding, when a client sends this text. */
   whenSent(text: string, found: () => void): void {
     this.#tap = { text, found }
   }
 
-  /** Keeps back each request in which a client sends this text, until it is released; the server sees nothing of it. */
+  /** Holds each request in which a client sends this text until it is released; the server receives nothing of it. */
   hold(text: string): Hold {
     this.#holding = new Hold(text, (client, bytes, hold) => {
       this.#join(client, bytes, hold)
@@ -113,12 +113,12 @@ export class TcpProxy {
     return this.#holding
   }
 
-  /** Lets new requests pass; what is kept back stays so. */
+  /** Forwards new requests; held ones stay held. */
   holdNoMore(): void {
     this.#holding = undefined
   }
 
-  /** Back to passing everything. */
+  /** Forwards everything again. */
   async mend(): Promise<void> {
     this.#tap = undefined
     this.holdNoMore()
@@ -138,7 +138,7 @@ export class TcpProxy {
     })
   }
 
-  /** @param sent what the client of a hold has sent already. */
+  /** @param sent the bytes that the client of a held request has sent already. */
   #join(client: Socket, sent?: Buffer, hold?: Hold): void {
     const upstream = connect(this.target)
     const pair = [client, upstream] as const
@@ -170,7 +170,7 @@ export class TcpProxy {
     })
   }
 
-  /** Takes a connection off its server: one that waits for a request would hang up on it. */
+  /** Detaches a connection from its server, which would otherwise close a connection that waits for a request. */
   #keptBack(bytes: Buffer, pair: readonly [Socket, Socket]): boolean {
     const hold = this.#holding
     if (hold === undefined || !bytes.includes(hold.text)) return false

@@ -1,4 +1,7 @@
-/** The materializer with one protection taken out, named by the first argument; otherwise as services/materializer/main.ts. */
+/**
+ * The materializer without one protection, which the first argument names; otherwise as
+ * services/materializer/main.ts.
+ */
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { EventLog, LogRecord } from '../../pipelines/log/port.js'
 import { Materializer } from '../../pipelines/materialize/materializer.js'
@@ -16,7 +19,7 @@ class Unfenced extends Database {
   }
 }
 
-/** Numbers every event of the chain by its place in the log: then none is old, and none comes twice. */
+/** Numbers every event of the chain by its position in the log, so that no event is old and none is a duplicate. */
 function renumbered(log: EventLog): EventLog {
   const read = async (...args: Parameters<EventLog['read']>): Promise<LogRecord[]> => {
     const records = await log.read(...args)
@@ -42,7 +45,7 @@ await runService('materializer', async ({ config, logger, signal, args }) => {
   const options = {
     url: await engineUrl(config, { logger, signal }),
     database: config.clickhouseDatabase,
-    // One that was frozen must not give up what it had in hand: that is what the fence is for.
+    // A frozen materializer must not discard its batch in memory: the fence is what must stop it.
     timeoutMs: 600_000,
   }
   const db = without === 'fence' ? new Unfenced(options) : new Database(options)

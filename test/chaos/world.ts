@@ -20,31 +20,31 @@ import { TcpProxy } from './tcp-proxy.js'
 export interface WorldOptions {
   readonly seed: number
   readonly log: 'embedded' | 'kafka'
-  /** The protection that is taken out. */
+  /** The protection that is removed. */
   readonly control?: Control | undefined
   readonly conditions: readonly Condition[]
 }
 
 export const FINALITY_DEPTH = 12
 const BROKERS = 3
-/** Room that is never filled unless a fault does it. */
+/** Bytes that stay free unless a fault fills them. */
 const LOG_DISK_MB = 1024
 const ENGINE_DISK_MB = 8192
 const SERVICES = ['engine', 'poller', 'materializer', 'explorer'] as const
 export type Service = (typeof SERVICES)[number]
 
-/** Undefined where none may be mounted. */
+/** Undefined if no file system may be mounted. */
 interface Disks {
   readonly log: Disk | undefined
   readonly engine: Disk | undefined
 }
 
-/** All processes on a data folder of their own, each connection that may fail through a proxy. */
+/** All processes on a data folder of their own; each connection that can fail goes through a proxy. */
 export class World {
   readonly services = new Map<Service, ServiceProcess>()
-  /** Superseded: they must end by themselves. */
+  /** Superseded processes: they must exit by themselves. */
   retired: ServiceProcess[] = []
-  /** The client of the feed, once there is one. */
+  /** The client of the feed, once it exists. */
   watch: FeedWatch | undefined
   readonly explorerUrl: string
   readonly #loads: Load[] = []
@@ -59,7 +59,7 @@ export class World {
     readonly broker: Broker | undefined,
     readonly disks: Disks,
     readonly db: Database,
-    /** The log as a process beside the others has it open. */
+    /** The log, opened by a process beside the others. */
     readonly log: EventLog,
     explorerPort: number,
   ) {
@@ -74,7 +74,7 @@ export class World {
     for (const name of SERVICES) this.services.set(name, this.#newService(name, env[name]))
   }
 
-  /** @throws Error where it cannot be had at all. */
+  /** @throws Error if the world cannot be made on this machine. */
   static async start(options: WorldOptions): Promise<World> {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-chaos-'))
     const simnodePort = await freePort()
@@ -137,14 +137,14 @@ export class World {
     await until('engine listening', async () => (await fetch(`${this.engineUrl}/ping`)).ok)
   }
 
-  /** kill -9 of ClickHouse itself, not only of the process that holds it. */
+  /** Kills ClickHouse itself (kill -9), not only the process that supervises it. */
   async killEngine(): Promise<void> {
     const state = await readFile(join(this.#at('engine'), 'engine.json'), 'utf8')
     process.kill((JSON.parse(state) as { pid: number }).pid, 'SIGKILL')
     await this.service('engine').kill()
   }
 
-  /** A process of the same name takes the place of the one that there is, which must then end by itself. */
+  /** Starts a second process of the same name; the first one must exit by itself. */
   another(name: 'poller' | 'materializer'): ServiceProcess {
     this.retired.push(this.service(name))
     const env = name === 'materializer' ? { CLICKHOUSE_URL: this.links.writer.url } : {}
@@ -153,7 +153,10 @@ export class World {
     return next.start()
   }
 
-  /** Everything is as it should be again. @returns which processes had died by themselves. */
+  /**
+   * Ends all faults.
+   * @returns the names of processes that had died by themselves.
+   */
   async mend(): Promise<Service[]> {
     await this.node.clearFaults()
     for (const link of Object.values(this.links)) await link.mend()
@@ -169,25 +172,28 @@ export class World {
     return died
   }
 
-  /** Where it is that `close` leaves, and what removes it. */
+  /** The path of the data folder that `close` keeps, and the command that removes it. */
   get whatIsLeft(): string {
     const mounted = [this.disks.log, this.disks.engine].flatMap((disk) => disk?.folder ?? [])
     const unmount = mounted.length === 0 ? '' : `umount ${mounted.join(' ')} && `
     return `what was written is in ${this.folder}; to remove it: ${unmount}rm -r ${this.folder}`
   }
 
-  /** How much longer than otherwise is to be waited. */
+  /** The factor by which waits are longer than otherwise. */
   get patience(): number {
     return patience(this.options.conditions)
   }
 
-  /** Stops everything. @param keep leaves the data folder where it is. */
+  /**
+   * Stops everything.
+   * @param keep keeps the data folder.
+   */
   async close(keep: boolean): Promise<void> {
     for (const load of this.#loads) await load.stop()
     await this.db.close()
     for (const retired of this.retired) await retired.kill()
     for (const name of ['explorer', 'materializer', 'poller'] as const) await this.service(name).kill()
-    // Cleanly: an engine whose holder is killed goes on writing for a moment.
+    // SIGTERM first: an engine whose supervisor is killed continues to write for a moment.
     await this.service('engine').kill('SIGTERM')
     await this.log.close()
     await this.broker?.close()
@@ -226,10 +232,10 @@ export class World {
   }
 }
 
-/** Takes away what already exists where they cannot be had. */
+/** Removes what already exists if they cannot be made. */
 async function startBrokers(folder: string, disks: Disks): Promise<Broker> {
   try {
-    // No disk of its own is mounted there on a slow one.
+    // On a slow disk no file system is mounted for it.
     await mkdir(join(folder, 'log'), { recursive: true })
     return await KafkaBrokers.start(join(folder, 'log'), join(folder, 'kafka.log'), BROKERS)
   } catch (error) {

@@ -28,7 +28,7 @@ function brokenLinks({ file, source }: (typeof pages)[number]): string[] {
 }
 
 describe('the documentation', () => {
-  it('slugs headings as its readers do', () => {
+  it('has slugs of headings as its readers compute them', () => {
     const source =
       '## OP_RETURN data\n\n## `npm start` says: it is, there\n\n## The tip\n\n```\n## none\n```\n\n## The tip'
     expect([...headingIds(source)]).toEqual([
@@ -39,7 +39,7 @@ describe('the documentation', () => {
     ])
   })
 
-  it('links to pages and headings that are there', () => {
+  it('links to pages and headings that exist', () => {
     expect(pages.flatMap(brokenLinks)).toEqual([])
   })
 
@@ -51,7 +51,7 @@ describe('the documentation', () => {
         if (byFile.has(target)) reached.add(target)
       }
     const lost = pages.map(({ file }) => file).filter((file) => !reached.has(file))
-    // Decisions are a folder of their own, which the navigation lists.
+    // Decisions are in a folder of their own, which the navigation lists.
     expect(lost.filter((file) => !file.startsWith('decisions/'))).toEqual([])
   })
 
@@ -60,7 +60,7 @@ describe('the documentation', () => {
     expect(pages.map(({ url }) => url).filter((url) => taken.test(url))).toEqual([])
   })
 
-  it('has a title and a description on every page but the decisions, and no title twice', () => {
+  it('has a title and a description on every page except the decisions, and no duplicate title', () => {
     const own = pages.filter(({ file }) => !file.startsWith('decisions/'))
     expect(own.length).toBeGreaterThan(25)
     const without = own.filter(({ source }) => !/^---\ntitle: \S.*\ndescription: \S.*\n/.test(source))

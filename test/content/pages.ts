@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url'
 export const CONTENT = fileURLToPath(new URL('../../content', import.meta.url))
 
 export interface ContentFile {
-  /** Relative to the folder of the content. */
+  /** The path relative to the content folder. */
   readonly file: string
-  /** Of its page: the file without its ending; `index` is its folder. */
+  /** The page's slug: the path without its extension; `index` is the page of its folder. */
   readonly url: string
   readonly source: string
 }
 
-/** Every page, in the order of their files. */
+/** Returns every page, in the order of the files. */
 export function readPages(folder = CONTENT): ContentFile[] {
   return readdirSync(folder, { withFileTypes: true })
     .flatMap((entry) => {
@@ -27,5 +27,5 @@ export function readPages(folder = CONTENT): ContentFile[] {
     .sort((one, other) => (one.file < other.file ? -1 : 1))
 }
 
-/** A page's Markdown without its blocks of code, which hold neither headings nor links. */
+/** Returns a page's Markdown without its code blocks, which contain neither headings nor links. */
 export const proseOf = (source: string): string => source.replace(/^(```|~~~)[\s\S]*?^\1/gm, '')

@@ -3,13 +3,16 @@ import { readMigrations } from '../../pipelines/tables/migrate.js'
 import { replicatedTable } from '../../pipelines/tables/replicas.js'
 import { type Engine, startEngine } from '../../services/engine/engine.js'
 
-/** A table as the server says that it was made. */
+/** A table as the server describes it. */
 export interface Made {
   readonly name: string
   readonly sql: string
 }
 
-/** By which columns a table's rows are spread over shards; those that are not named here are whole on every server. */
+/**
+ * The columns by which a table's rows are distributed over shards; tables that are not listed are complete on every
+ * server.
+ */
 export const SHARDED_BY: Readonly<Record<string, string>> = {
   block_txs: 'block_hash',
   tx_places: 'txid',
@@ -27,7 +30,7 @@ export const SHARDED_BY: Readonly<Record<string, string>> = {
   op_returns: 'block_hash',
 }
 
-/** An engine whose tables can be replicated ones, as the cluster's only server. It leaves them read-only. */
+/** Starts an engine that accepts replicated tables, as the only server of a cluster. The tables are read-only. */
 export function startReplica(dataDir: string): Promise<Engine> {
   return startEngine({
     dataDir,
@@ -38,7 +41,7 @@ export function startReplica(dataDir: string): Promise<Engine> {
   })
 }
 
-/** All tables of a migrated database, `migrations` too. */
+/** Returns all tables of a migrated database, including `migrations`. */
 export async function tablesOf(db: Database): Promise<Made[]> {
   const rows = await db.query<Made>(
     `SELECT name, replaceOne(create_table_query, concat(database, '.', name), name) AS sql
@@ -56,7 +59,7 @@ const REPLICATED_HEADER = `-- Headwater on a cluster of replicas: every server h
 -- Apply it once, before any process of Headwater: clickhouse-client --multiquery < cluster.sql. The processes then find all
 -- migrations done. {cluster}, {shard} and {replica} are macros of the servers; operators and packages set them.`
 
-/** The schema for one shard of replicas. */
+/** Returns the schema for one shard of replicas. */
 export async function replicatedSql(tables: readonly Made[]): Promise<string> {
   const made = tables.map(({ sql }) => create(sql, '', '{shard}'))
   return [REPLICATED_HEADER, DATABASE, ...made, await migrationsDone(), ''].join('\n\n')
@@ -66,7 +69,10 @@ const SHARDED_HEADER = `-- Headwater on several shards: not supported by the cod
 -- pipelines/tables/migrations like cluster.sql. Large tables are spread by the hash of what they are asked for, so that a
 -- point read has one shard to ask; small ones, and those that say what is visible, are whole on every server.`
 
-/** The schema for several shards: a table of its shard's rows, and one under the table's name that has all of them. */
+/**
+ * Returns the schema for several shards: a table with the rows of the shard, and a distributed table with the
+ * original name.
+ */
 export async function shardedSql(tables: readonly Made[]): Promise<string> {
   const made = tables.flatMap(({ name, sql }) => {
     const key = SHARDED_BY[name]
@@ -92,7 +98,7 @@ async function migrationsDone(): Promise<string> {
   return `INSERT INTO headwater.migrations (id, name, checksum) VALUES\n    ${done.join(',\n    ')};`
 }
 
-/** The statements of a file, comments left out. */
+/** Returns the statements of a file without comments. */
 export function statementsOf(sql: string): string[] {
   return sql
     .replace(/^--.*$/gm, '')
@@ -101,7 +107,7 @@ export function statementsOf(sql: string): string[] {
     .filter((statement) => statement !== '')
 }
 
-/** The same tables on a server that is no cluster's: what can be tried without a Keeper. */
+/** Returns the same tables for a server outside a cluster, which can be tested without a Keeper. */
 export function onOneServer(statement: string): string {
   return statement
     .replace(" ON CLUSTER '{cluster}'", '')

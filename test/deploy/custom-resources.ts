@@ -7,8 +7,8 @@ import type { Document } from './tools.js'
 type Schemas = ReadonlyMap<string, (value: unknown) => string[]>
 
 /**
- * The schemas of custom resources, by apiVersion and kind. No registry of packages carries them: CRD_FOLDER names a folder of
- * them (`kubectl get crd NAME -o yaml`, or the operators' releases); without it what needs them is skipped.
+ * The schemas of custom resources, by apiVersion and kind. No package contains them: CRD_FOLDER names a folder of
+ * them (`kubectl get crd NAME -o yaml`, or the operators' releases); without it the tests that need them are skipped.
  */
 export function customSchemas(): Schemas | undefined {
   const folder = process.env['CRD_FOLDER']
@@ -32,7 +32,7 @@ export function customSchemas(): Schemas | undefined {
   )
 }
 
-/** What a resource's schema finds wrong with it. */
+/** Returns the errors that a resource's schema reports. */
 export function faultsIn(schemas: Schemas, resource: Document): string[] {
   const found = schemas.get(`${resource.apiVersion} ${resource.kind}`)
   return found === undefined ? [`no schema for ${resource.apiVersion} ${resource.kind}`] : found(resource)
@@ -49,7 +49,7 @@ function check(schema: Document): (value: unknown) => string[] {
       : (validate.errors ?? []).map((each) => `${each.instancePath} ${String(each.message)}`)
 }
 
-/** As an API server with strict field validation reads it: unknown fields are faults. */
+/** Strict field validation, as an API server does it: unknown fields are errors. */
 function strict(schema: Document): Document {
   const { properties, items, additionalProperties, type, ...rest } = schema
   const open = schema['x-kubernetes-preserve-unknown-fields'] === true

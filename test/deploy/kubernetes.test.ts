@@ -20,7 +20,7 @@ const validator = tool('kubernetes-validate')
 const schemas = customSchemas()
 
 describe('kubernetes', () => {
-  it.skipIf(validator === undefined)('is strictly what the built-in types allow', () => {
+  it.skipIf(validator === undefined)('is strictly valid by the schemas of the built-in types', () => {
     const { status, output } = ran(validator!, ['--strict', ...paths])
     const faults = output.split('\n').filter((line) => /^(ERROR|FAIL)/.test(line))
     expect(faults).toEqual([])
@@ -28,7 +28,7 @@ describe('kubernetes', () => {
     expect(output).toMatch(/INFO.*33-explorer\.yaml passed/)
   })
 
-  it.skipIf(schemas === undefined)('is strictly what the definitions of Strimzi and Altinity allow', () => {
+  it.skipIf(schemas === undefined)('is strictly valid by the definitions of Strimzi and Altinity', () => {
     const custom = all.filter(({ apiVersion }) => /strimzi|altinity/.test(apiVersion))
     expect(custom.length).toBeGreaterThan(8)
     for (const each of custom) expect(faultsIn(schemas!, each), each.metadata.name).toEqual([])
@@ -44,7 +44,7 @@ describe('kubernetes', () => {
     expect(elsewhere).toEqual([])
   })
 
-  it('runs every process of production, as nobody, within limits, and with probes where it serves', () => {
+  it('runs every process of production, as user nobody, within limits, and with probes where it serves', () => {
     const names = of('Deployment').map(({ metadata }) => metadata.name)
     expect(names.sort()).toEqual(['docs', 'explorer', 'materializer', 'poller'])
     const processes = containers.map(({ container }) => container.name)
@@ -64,7 +64,7 @@ describe('kubernetes', () => {
     }
   })
 
-  it('makes only pods that its namespace takes', () => {
+  it('defines only pods that its namespace admits', () => {
     expect(of('Namespace')[0].metadata.labels).toMatchObject({
       'pod-security.kubernetes.io/enforce': 'restricted',
     })
@@ -93,7 +93,7 @@ describe('kubernetes', () => {
     }
   })
 
-  it('selects what is there', () => {
+  it('has selectors that match pods', () => {
     const labels = of('Deployment').map(({ spec }) => spec.template.metadata.labels)
     const selectors = [
       ...of('Service').map(({ spec }) => spec.selector),
@@ -104,7 +104,7 @@ describe('kubernetes', () => {
     for (const selector of selectors) expect(labels).toContainEqual(expect.objectContaining(selector))
   })
 
-  it('leads from each ingress to a port of a service, and from there to a port of its pods', () => {
+  it('connects each ingress to a port of a service, and that to a port of its pods', () => {
     for (const { spec } of of('Ingress')) {
       expect(spec.tls[0].hosts).toEqual(spec.rules.map(({ host }: Document) => host))
       for (const { backend, path } of spec.rules[0].http.paths) {
@@ -117,13 +117,13 @@ describe('kubernetes', () => {
     }
   })
 
-  it('leaves a pod running wherever there are several', () => {
+  it('keeps a pod of every replicated process running during a disruption', () => {
     const guarded = of('PodDisruptionBudget').map(({ spec }) => spec.selector.matchLabels.app)
     const several = of('Deployment').filter(({ spec }) => spec.replicas > 1)
     expect(several.map(({ metadata }) => metadata.name).sort()).toEqual(guarded.sort())
   })
 
-  it('has one partition a topic, kept as long as the log says', () => {
+  it('has one partition per topic, with the retention that the log declares', () => {
     const topics = new Map(of('KafkaTopic').map(({ spec }) => [spec.topicName, spec]))
     expect([...topics.keys()].sort()).toEqual([
       'headwater.chain',
@@ -143,13 +143,13 @@ describe('kubernetes', () => {
     }
   })
 
-  it('gives each process settings that it takes', () => {
+  it('gives each process valid settings', () => {
     for (const { container } of containers)
       expect(faultsOf(environmentOf(container)), container.name).toEqual([])
   })
 })
 
-/** The pods of the namespace, those included that the operators make of their resources' templates. */
+/** Returns the pods of the namespace, including those that the operators make from the templates of their resources. */
 function podsOf(): { name: string; spec: Document; containers: Document[] }[] {
   const made = [
     ...of('Deployment').map(({ metadata, spec }) => [`Deployment ${metadata.name}`, spec.template.spec]),
@@ -160,7 +160,7 @@ function podsOf(): { name: string; spec: Document; containers: Document[] }[] {
     ),
   ].map(([name, spec]) => ({ name, spec, containers: [...(spec.initContainers ?? []), ...spec.containers] }))
   const { kafka, entityOperator } = of('Kafka')[0].spec
-  // A pool's template replaces the cluster's, part by part.
+  // The template of a node pool replaces that of the cluster, part by part.
   const strimzi = [
     ...of('KafkaNodePool').map(({ metadata, spec }) => [
       metadata.name,
@@ -176,7 +176,7 @@ function podsOf(): { name: string; spec: Document; containers: Document[] }[] {
   return [...made, ...strimzi]
 }
 
-/** The variables of a container; secrets as secrets.example has them. */
+/** Returns the variables of a container; secrets have the values of secrets.example. */
 function environmentOf(container: Document): Record<string, string> {
   const secrets = documents(`${FOLDER}/secrets.example`).find(({ metadata }) => metadata.name === 'headwater')
   const configs = container.envFrom.flatMap(({ configMapRef }: Document) => {

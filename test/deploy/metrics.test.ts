@@ -7,7 +7,7 @@ import { Pipeline } from '../harness/pipeline.js'
 import { metricsIn, seriesIn } from './promql.js'
 import { type Document, documents, ran, text, tool } from './tools.js'
 
-/** Of Prometheus itself, and of the node exporter that compose.yaml runs and prometheus.yml asks. */
+/** Metrics of Prometheus itself, and of the node exporter that compose.yaml runs and prometheus.yml scrapes. */
 const OF_OTHERS = new Set(['up', 'node_filesystem_avail_bytes', 'node_filesystem_size_bytes'])
 
 interface Rule {
@@ -29,7 +29,7 @@ const queries: string[] = dashboard.panels.flatMap(({ targets }: Document) =>
 const promtool = tool('promtool')
 
 describe('PromQL', () => {
-  it('is read for metrics, not for labels and functions', () => {
+  it('is parsed for metrics, not for labels and functions', () => {
     expect(
       metricsIn('histogram_quantile(0.9, sum by (le, route) (rate(a_bucket{status=~"5.."}[5m]))) > b'),
     ).toEqual(['a_bucket', 'b'])
@@ -54,7 +54,7 @@ describe('alerts and the dashboard', () => {
   })
   afterAll(() => pipeline.close())
 
-  it('name metrics only that explorer, poller and materializer have', () => {
+  it('name only metrics that explorer, poller and materializer export', () => {
     expect(told.size).toBeGreaterThan(30)
     const named = [...rules.map(({ expr }) => expr), ...queries].flatMap(metricsIn)
     expect(named.length).toBeGreaterThan(50)
@@ -64,7 +64,7 @@ describe('alerts and the dashboard', () => {
     expect(unknown).toEqual([])
   })
 
-  it('tell of everything that these declare for themselves', () => {
+  it('cover every metric that these processes declare themselves', () => {
     const named = new Set([...rules.map(({ expr }) => expr), ...queries].flatMap(metricsIn))
     const own = [...told].filter((name) => !/^headwater_(\w+er_)?(nodejs|process)_/.test(name))
     for (const prefix of ['headwater_poller_', 'headwater_materializer_'])
@@ -73,7 +73,7 @@ describe('alerts and the dashboard', () => {
     expect(own.filter((name) => !named.has(name))).toEqual([])
   })
 
-  it('are in the tests of the rules with names that there are', () => {
+  it('have tests with names of rules that exist', () => {
     const tested = tests.tests.flatMap(({ alert_rule_test: each = [] }: Document) =>
       each.map(({ alertname }: Document) => alertname),
     )
@@ -84,7 +84,7 @@ describe('alerts and the dashboard', () => {
     expect(series.filter((name: string) => !told.has(name) && !OF_OTHERS.has(name))).toEqual([])
   })
 
-  it('say what is wrong, and the runbook says what to do, of each', () => {
+  it('say what is wrong, and have a section in the runbook that says what to do', () => {
     for (const { alert, annotations } of rules)
       if (alert !== undefined) expect(annotations?.summary, alert).toMatch(/[.?]$/)
     const runbook = text('content/runbook.md')
@@ -95,7 +95,7 @@ describe('alerts and the dashboard', () => {
     ).toEqual(named)
   })
 
-  it('take no room from each other on the dashboard', () => {
+  it('do not overlap on the dashboard', () => {
     const panels: Document[] = dashboard.panels
     const meet = (one: Document, other: Document): boolean =>
       one.x < other.x + other.w &&
@@ -110,13 +110,13 @@ describe('alerts and the dashboard', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
   })
 
-  it.skipIf(promtool === undefined)('are what Prometheus takes', () => {
+  it.skipIf(promtool === undefined)('are accepted by Prometheus', () => {
     const config = ran(promtool!, ['check', 'config', 'deploy/prometheus/prometheus.yml'])
     expect(config.status, config.output).toBe(0)
     expect(config.output).toContain(`SUCCESS: ${String(rules.length)} rules found`)
   })
 
-  it.skipIf(promtool === undefined)('wake the operator when they should, and only then', () => {
+  it.skipIf(promtool === undefined)('alert the operator when they should, and only then', () => {
     const result = ran(promtool!, ['test', 'rules', 'deploy/prometheus/rules.test.yml'])
     expect(result.status, result.output).toBe(0)
   })

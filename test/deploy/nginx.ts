@@ -8,14 +8,14 @@ import { until } from '../harness/until.js'
 import { freePort } from '../../services/ports.js'
 import { ran } from './tools.js'
 
-/** Ports on this machine of what stands behind the proxy. */
+/** The local ports of the servers behind the proxy. */
 export interface Behind {
   readonly explorer: number
   readonly explorerGrpc: number
   readonly docs: number
 }
 
-/** deploy/proxy/nginx.conf as it is, but for ports, folders and where the others are; with a certificate of its own. */
+/** deploy/proxy/nginx.conf, unchanged except for ports, folders and upstreams; with a certificate of its own. */
 export class Nginx {
   #child: ChildProcess | undefined
   #said = ''
@@ -23,9 +23,9 @@ export class Nginx {
   private constructor(
     private readonly program: string,
     private readonly folder: string,
-    /** Of TLS. */
+    /** The TLS port. */
     readonly port: number,
-    /** Of plain HTTP. */
+    /** The plain HTTP port. */
     readonly plainPort: number,
   ) {}
 
@@ -65,7 +65,7 @@ export class Nginx {
     return new Nginx(programs.nginx, folder, port, plain)
   }
 
-  /** What `nginx -t` says; empty where all is well. */
+  /** Returns the output of `nginx -t`; empty if the configuration is valid. */
   test(): string {
     const { status, output } = ran(this.program, ['-t', ...this.#arguments()])
     const faults = output.split('\n').filter((line) => /\[(warn|error|emerg|alert|crit)\]/.test(line))

@@ -1,15 +1,15 @@
 import { parser } from '@prometheus-io/lezer-promql'
 
 /**
- * The metrics that a query names, parsed by Prometheus's own grammar.
- * @throws Error where it is no PromQL.
+ * Returns the metrics that a query names, parsed by Prometheus's own grammar.
+ * @throws Error for invalid PromQL.
  */
 export function metricsIn(query: string): string[] {
   const names: string[] = []
   parser.parse(query).iterate({
     enter: (node) => {
       if (node.type.isError) throw new Error(`not PromQL at character ${String(node.from)}: ${query}`)
-      // Only of a selector: a label in `by (le)` is an identifier too.
+      // Only in a selector: a label in `by (le)` is an identifier too.
       if (node.name === 'VectorSelector') {
         const name = node.node.getChild('Identifier')
         if (name === null) throw new Error(`a selector without a metric's name: ${query}`)
@@ -20,7 +20,7 @@ export function metricsIn(query: string): string[] {
   return names
 }
 
-/** The names under which series are to be had, by what `/metrics` says of types: a histogram is three of them. */
+/** Returns the names of the series that `/metrics` declares by its TYPE lines: a histogram has three. */
 export function seriesIn(exposition: string): Set<string> {
   const declared = [...exposition.matchAll(/^# TYPE (\S+) (\w+)$/gm)]
   return new Set(

@@ -17,7 +17,7 @@ const [nginx, openssl] = [tool('nginx'), tool('openssl')]
 
 interface Asked {
   readonly path?: string
-  /** Of the client's own end. */
+  /** The address of the client's own end. */
   readonly from?: string
   readonly host?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -89,23 +89,23 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     }).on('error', () => undefined)
   }
 
-  it('has a configuration that nginx takes without a warning', () => {
+  it('has a configuration that nginx accepts without a warning', () => {
     expect(proxy.test()).toBe('')
   })
 
-  it('lets each client be counted by its own address, whatever it says of itself', async () => {
+  it('counts each client by its own address, regardless of the headers that the client sends', async () => {
     const spoof = (n: number): Record<string, string> => ({ 'x-forwarded-for': `198.51.100.${String(n)}` })
     for (let n = 0; n < PER_MINUTE; n++) expect(await ask({ from: '127.0.0.2', headers: spoof(n) })).toBe(200)
     expect(await ask({ from: '127.0.0.2', headers: spoof(99) })).toBe(429)
     expect(await ask({ from: '127.0.0.2', headers: { 'x-forwarded-for': 'nonsense, 127.0.0.3' } })).toBe(429)
     expect(await ask({ from: '127.0.0.3' })).toBe(200)
-    // Who claims to be another does not use up what that one has.
+    // A client that claims another address does not use up the limit of that address.
     for (let n = 0; n < PER_MINUTE; n++)
       await ask({ from: '127.0.0.4', headers: { 'x-forwarded-for': '127.0.0.5' } })
     expect(await ask({ from: '127.0.0.5' })).toBe(200)
   })
 
-  it('passes WebSocket on, both ways', async () => {
+  it('forwards WebSocket in both directions', async () => {
     for (const path of ['/ws', '/api/v1/ws']) {
       const client = socket(path, '127.0.0.6')
       const heard: string[] = []
@@ -117,7 +117,7 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     }
   })
 
-  it('lets an address have so many sockets and no more', async () => {
+  it('limits the number of sockets per address', async () => {
     const open = Array.from({ length: SOCKETS_PER_ADDRESS }, () => socket('/ws', '127.0.0.7'))
     await until('all are open', () => open.every(({ readyState }) => readyState === WebSocket.OPEN))
     const beyond = socket('/ws', '127.0.0.7')
@@ -133,7 +133,7 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     for (const each of [...open, other]) each.close()
   })
 
-  it('shows the world neither metrics nor other hosts, and no plain HTTP', async () => {
+  it('exposes neither metrics nor other hosts nor plain HTTP', async () => {
     expect(await ask({ path: '/metrics', from: '127.0.0.9' })).toBe(404)
     expect(await ask({ path: '/health', from: '127.0.0.9' })).toBe(200)
     expect(await ask({ path: '/api/v1/nonsense', from: '127.0.0.9' })).toBe(404)
@@ -143,7 +143,7 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     expect(plain.headers.get('location')).toMatch(/^https:\/\/.*\/x\?y$/)
   })
 
-  it('passes gRPC on, with the address that it saw', async () => {
+  it('forwards gRPC with the address that it saw', async () => {
     const session: ClientHttp2Session = connect(`https://127.0.0.1:${String(proxy.port)}`, {
       ...{ rejectUnauthorized: false, servername: 'grpc.explorer.example', localAddress: '127.0.0.10' },
     })

@@ -21,14 +21,14 @@ const node = (...args: string[]): { status: number | null; stdout: string } =>
 const buf = (...args: string[]) => node(join('node_modules', '@bufbuild', 'buf', 'bin', 'buf'), ...args)
 
 describe('reads.proto', () => {
-  it('is what the declarations give: npm run proto', () => {
+  it('is generated from the declarations: npm run proto', () => {
     const locked = readFileSync(LOCK, 'utf8')
     const { text, lock } = readsProto(JSON.parse(locked) as Lock)
     expect(text).toBe(readFileSync(READS_PROTO, 'utf8'))
     expect(`${JSON.stringify(lock, null, 2)}\n`).toBe(locked)
   })
 
-  it('has the numbers that were ever published', () => {
+  it('has the field numbers of the lock file', () => {
     const { numbers } = JSON.parse(readFileSync(LOCK, 'utf8')) as Lock
     const { file } = fromBinary(FileDescriptorSetSchema, readFileSync(BASELINE))
     const published = file.find(({ name }) => name.endsWith('reads.proto'))!
@@ -36,7 +36,7 @@ describe('reads.proto', () => {
     expect(Object.fromEntries(numbersOf(published))).toEqual(numbers)
   })
 
-  it.each(['--generated', '--breaking'])('gave what %s compares it with: npm run proto', (what) => {
+  it.each(['--generated', '--breaking'])('is the source of the baseline in %s: npm run proto', (what) => {
     expect(node('deploy/check.mjs', what)).toMatchObject({ status: 0 })
   })
 
@@ -47,7 +47,7 @@ describe('reads.proto', () => {
   })
 })
 
-/** Numbers by the path of each message and enum. */
+/** Field numbers by the path of each message and enum. */
 function* numbersOf(
   { messageType: messages, enumType: enums }: Pick<FileDescriptorProto, 'messageType' | 'enumType'>,
   within = '',
@@ -76,7 +76,7 @@ const responses = (...versions: Parameters<typeof Type.Object>[0][]): string[] =
   let before = EMPTY_LOCK
   return versions.map((fields) => {
     const { text, lock } = readsProto(before, [readOf(fields)])
-    // As npm run proto writes it, and reads it again.
+    // Writes the file as npm run proto does, and parses it.
     before = JSON.parse(JSON.stringify(lock)) as Lock
     return responseIn(text)
   })
@@ -85,7 +85,7 @@ const responses = (...versions: Parameters<typeof Type.Object>[0][]): string[] =
 describe('a read that changes', () => {
   const [a, b, c] = [text('a'), text('b'), Type.Integer({ description: 'c' })]
 
-  it('keeps the numbers of its fields, gives new ones the next, and never gives one again', () => {
+  it('keeps the numbers of its fields, gives new fields the next number, and never reuses one', () => {
     const versions = responses({ a, b }, { c, b, a }, { c, a }, { a, b }, { a })
     expect(versions.map((each) => each.split(/\n\s*/))).toEqual([
       ['string a = 1;', 'string b = 2;'],
@@ -96,7 +96,7 @@ describe('a read that changes', () => {
     ])
   })
 
-  it('keeps the numbers of an enum and of what is nested', () => {
+  it('keeps the numbers of enums and of nested messages', () => {
     const ofKinds = (...kinds: string[]) => ({
       in: Type.Object(
         {
@@ -115,7 +115,7 @@ describe('a read that changes', () => {
     )
   })
 
-  it('must be documented, field by field', () => {
+  it('must have a description for every field', () => {
     expect(() => readsProto(EMPTY_LOCK, [readOf({ a }, '')])).toThrow(/things has no description/)
     expect(() => readsProto(EMPTY_LOCK, [readOf({ a: Type.String() })])).toThrow(
       /ThingsResponse.a has no description/,
@@ -135,7 +135,10 @@ describe('the checks of buf', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** What buf says of a tree in which one file is otherwise. @param rules `breaking` unless told. */
+  /**
+   * Returns the output of buf for a tree in which one file is changed.
+   * @param rules `breaking` by default.
+   */
   const complaint = (path: string, change: (text: string) => string, rules = 'breaking'): string => {
     const file = join(folder, 'proto', 'headwater', path)
     const before = readFileSync(file, 'utf8')
@@ -160,12 +163,12 @@ describe('the checks of buf', () => {
     ['events/v1/events.proto', 'bytes raw = 6;', /Field "raw" should have a non-empty comment/],
     ['events/v1/events.proto', 'message PoolLeft', /Message "PoolLeft" should have/],
     ['retrieval/v1/retrieval.proto', 'SEMANTIC_READY = 2;', /Enum value "SEMANTIC_READY" should have/],
-  ])('demand a comment in %s above %s', (path, line, said) => {
+  ])('require a comment in %s above %s', (path, line, said) => {
     const uncommented = (text: string) => text.replace(new RegExp(`(?:\\n *//.*)+(\\n *${line})`), '$1')
     expect(complaint(path, uncommented, 'lint')).toMatch(said)
   })
 
-  it('find no break in a field that is new, and none in one that no longer exists and reserved', () => {
+  it('accept a new field, and a removed field whose number is reserved', () => {
     const grown = (text: string) =>
       text
         .replace(

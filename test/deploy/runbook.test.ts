@@ -7,7 +7,7 @@ import { text } from './tools.js'
 const PAGES = ['content/runbook.md', 'content/scale.md', 'content/cluster.md']
 const { scripts } = JSON.parse(text('package.json')) as { scripts: Record<string, string> }
 
-/** Names in capitals that are no settings: of others, or of the log's own words. */
+/** Names in capitals that are not settings of Headwater. */
 const OTHERS = new Set(['EXPLAIN', 'REPLICA_IS_NOT_IN_QUORUM', 'RANKING_TAIL', 'CLICKHOUSE_PASSWORD'])
 
 function sources(folder: string): string {
@@ -20,11 +20,11 @@ function sources(folder: string): string {
 describe.each(PAGES)('%s', (path) => {
   const page = text(path)
 
-  it('has a title and says what it is about', () => {
+  it('has a title and a description', () => {
     expect(page).toMatch(/^---\ntitle: .+\ndescription: .+\n---\n/)
   })
 
-  it('names commands that there are, with options that they take', () => {
+  it('names commands that exist, with options that they accept', () => {
     for (const [, name = '', options = ''] of page.matchAll(/npm run ([\w:-]+)(?: -- ([^`\n]*))?/g)) {
       expect(Object.keys(scripts)).toContain(name)
       const usage = name === 'bench' ? text('bench/main.ts') : sources(`services/${name}`)
@@ -33,12 +33,12 @@ describe.each(PAGES)('%s', (path) => {
     }
   })
 
-  it('names settings that there are', () => {
+  it('names settings that exist', () => {
     const named = [...page.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)].map(([, name = '']) => name)
     expect(named.filter((name) => !DECLARED.has(name) && !OTHERS.has(name))).toEqual([])
   })
 
-  it('leads to headings that there are', () => {
+  it('links to headings that exist', () => {
     const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
       heading
         .toLowerCase()
@@ -50,7 +50,7 @@ describe.each(PAGES)('%s', (path) => {
 })
 
 describe('the runbook', () => {
-  it('quotes lines that the processes write', () => {
+  it('quotes lines that the processes log', () => {
     const code = sources('services') + sources('pipelines')
     const quoted = [...text('content/runbook.md').matchAll(/`"([^"`]+)"`/g)].map(([, line = '']) => line)
     expect(quoted.length).toBeGreaterThan(12)

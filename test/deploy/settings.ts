@@ -6,10 +6,10 @@ export const DECLARED: ReadonlySet<string> = new Set(
   [...settingsTable().matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name),
 )
 
-/** What Node.js itself reads. */
+/** Variables that Node.js itself reads. */
 const NODES_OWN = new Set(['NODE_ENV', 'NODE_EXTRA_CA_CERTS'])
 
-/** What is wrong with an environment that is meant for one of the project's processes. */
+/** Returns the errors of an environment for one of the project's processes. */
 export function faultsOf(env: Readonly<Record<string, string>>): string[] {
   const unknown = Object.keys(env).filter((name) => !DECLARED.has(name) && !NODES_OWN.has(name))
   try {
@@ -20,7 +20,7 @@ export function faultsOf(env: Readonly<Record<string, string>>): string[] {
   }
 }
 
-/** What node is given to run a service: the flags of its npm script, and the service. */
+/** Returns the arguments of node for a service: the flags of its npm script, and its script. */
 export function commandOf(service: string): string[] {
   const { scripts } = JSON.parse(text('package.json')) as { scripts: Record<string, string> }
   const flags = scripts[service]?.split(' ').filter((word) => word.startsWith('--')) ?? []

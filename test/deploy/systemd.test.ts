@@ -11,10 +11,10 @@ const units = readdirSync(FOLDER)
   .sort()
 const analyze = tool('systemd-analyze')
 const systemctl = tool('systemctl')
-/** Of 10; what is started without any of systemd's walls has 9.6. */
+/** On a scale to 10; a unit without any of systemd's restrictions has 9.6. */
 const MOST_EXPOSED = 2.5
 
-/** Programs that this machine lacks at these places are no fault of the unit. */
+/** A program that this machine lacks at its path is not an error of the unit. */
 const copy = mkdtempSync(join(tmpdir(), 'headwater-units-'))
 for (const name of [...units, 'headwater.target'])
   writeFileSync(join(copy, name), text(`${FOLDER}/${name}`).replace('/usr/bin/node', process.execPath))
@@ -22,13 +22,13 @@ afterAll(() => {
   rmSync(copy, { recursive: true })
 })
 
-/** Of all sections together: no key of ours stands in two. */
+/** The keys of all sections together: none of ours occurs in two. */
 function entries(unit: string): Map<string, string> {
   return new Map([...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]))
 }
 
 describe('systemd', () => {
-  it('runs every process of production, each by its target', () => {
+  it('runs every process of production as part of its target', () => {
     expect(units).toEqual([
       'headwater-docs.service',
       'headwater-engine.service',
@@ -48,12 +48,12 @@ describe('systemd', () => {
     }
   })
 
-  it('enables each with the target', () => {
+  it('enables each unit with the target', () => {
     const also = entries(text(`${FOLDER}/headwater.target`)).get('Also')
     expect(also?.split(' ').sort()).toEqual(units)
   })
 
-  it.skipIf(systemctl === undefined)('enables and disables as the target says', () => {
+  it.skipIf(systemctl === undefined)('enables and disables its units with the target', () => {
     const root = join(copy, 'root')
     const installed = join(root, 'etc/systemd/system')
     mkdirSync(installed, { recursive: true })
@@ -67,13 +67,13 @@ describe('systemd', () => {
     expect(readdirSync(wanted).sort()).toEqual(units.filter((name) => name !== 'headwater-engine.service'))
   })
 
-  it('gives settings that are taken', () => {
+  it('gives valid settings', () => {
     const env = Object.fromEntries(entries(text(`${FOLDER}/headwater.env.example`)))
     expect(Object.keys(env).length).toBeGreaterThan(5)
     expect(faultsOf(env)).toEqual([])
   })
 
-  it.skipIf(analyze === undefined)('takes the units', () => {
+  it.skipIf(analyze === undefined)('accepts the units', () => {
     const { status, output } = ran(analyze!, [
       'verify',
       ...[...units, 'headwater.target'].map((name) => join(copy, name)),
@@ -82,7 +82,7 @@ describe('systemd', () => {
     expect(status).toBe(0)
   })
 
-  it.skipIf(analyze === undefined)('finds little that they expose', () => {
+  it.skipIf(analyze === undefined)('reports little exposure', () => {
     for (const name of units) {
       const { output } = ran(analyze!, ['security', '--offline=true', '--no-pager', join(copy, name)])
       const exposure = Number(/exposure level for \S+: ([\d.]+)/.exec(output)?.[1])

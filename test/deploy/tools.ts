@@ -4,11 +4,14 @@ import { delimiter, join, resolve } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-/** Where `node deploy/tools.mjs` puts what no package of the system has. */
+/** The folder in which `node deploy/tools.mjs` installs programs that no system package contains. */
 const OWN_FOLDER = join(ROOT, 'node_modules/.cache/headwater-tools/bin')
 const FOLDERS = [OWN_FOLDER, ...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
 
-/** A program of the machine, nothing where it has none: then what needs it is skipped, and says so. */
+/**
+ * Returns the path of a program on this machine, or undefined: then the tests that need it are skipped with a
+ * message.
+ */
 export function tool(name: string): string | undefined {
   const found = FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path))
   if (found === undefined)
@@ -21,7 +24,10 @@ export interface Ran {
   readonly output: string
 }
 
-/** Runs a program of the machine in the project's folder, for some minutes at most; standard output and error in one. */
+/**
+ * Runs a program of the machine in the project's folder, for some minutes at most; returns standard output and error
+ * together.
+ */
 export function ran(program: string, args: readonly string[]): Ran {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd: ROOT,
@@ -39,7 +45,10 @@ export function text(path: string): string {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look at documents as those who apply them would
 export type Document = any
 
-/** The documents of a YAML file. @throws Error for any fault or warning of the parser, duplicate keys included. */
+/**
+ * Parses the documents of a YAML file.
+ * @throws Error for any error or warning of the parser, including duplicate keys.
+ */
 export function documents(path: string): Document[] {
   return parseAllDocuments(text(path), { merge: true }).map((document) => {
     const fault = [...document.errors, ...document.warnings][0]

@@ -1,7 +1,7 @@
 import { createServer, connect, type Server, type Socket } from 'node:net'
 import { useEngine } from './engine.js'
 
-/** A way to the engine that can be cut. */
+/** A connection to the engine that can be cut. */
 export class Bridge {
   readonly #sockets = new Set<Socket>()
   #server: Server | undefined

@@ -9,14 +9,17 @@ const UNSPENT = 10_000
 
 const hex = (text: string): string => sha256(Buffer.from(text)).toString('hex')
 
-/** A script with a million outputs, of which 990,000 are spent, in a chain whose blocks are named by their heights. */
+/**
+ * A script with a million outputs, of which 990,000 are spent, in a chain whose block hashes are derived from their
+ * heights.
+ */
 export const BUSY = {
   tip: BLOCKS + 100,
-  /** The list is of a block below the tip: the last spends are above it. */
+  /** The height of the list, below the tip: the last spends are above it. */
   listedAt: BLOCKS + 90,
   unspent: UNSPENT,
   hashAt: (height: number): string => hex(`block ${String(height)}`),
-  /** All that are unspent, as they are listed. */
+  /** The number of unspent outputs in the list. */
   listed(): UnspentOutput[] {
     const outputs = Array.from({ length: UNSPENT }, (_, index) => index * 100).map((n) => ({
       txid: hex(String(n)),
@@ -28,7 +31,7 @@ export const BUSY = {
   },
 }
 
-/** Writes its rows, and the list of what is unspent. */
+/** Writes the script's rows, and the list of its unspent outputs. */
 export async function writeBusyScript(db: Database, scriptHash: string): Promise<void> {
   const script = `unhex('${scriptHash}')`
   const block = (height: string) => `SHA256(concat('block ', toString(${height})))`
@@ -37,12 +40,12 @@ export async function writeBusyScript(db: Database, scriptHash: string): Promise
   await db.command(
     `INSERT INTO script_outputs SELECT ${script}, depth, txid, 0, 0, made, ${block('made')}, 1000 + n FROM (${all})`,
   )
-  // One in a hundred is left; the last thousand that were spent were so above the list.
+  // One output of a hundred is unspent; the last thousand were spent above the list.
   const spent = `SELECT *, if(n % 1000 = 1, ${String(BUSY.tip - 5)}, gone) AS at FROM (${all}) WHERE n % 100 != 0`
   await db.command(
     `INSERT INTO script_outputs SELECT ${script}, depth, txid, 0, 1, at, ${block('at')}, 1000 + n FROM (${spent})`,
   )
-  // Of the blocks up to the list there are none, as in an index that an earlier version made.
+  // Blocks up to the list have no such rows, as in an index that an earlier version made.
   await db.command(
     `INSERT INTO script_spends SELECT ${script}, at, ${block('at')}, depth, txid, 0 FROM (${spent})
      WHERE at > ${String(BUSY.listedAt)}`,

@@ -1,7 +1,7 @@
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { useEngine } from './engine.js'
 
-/** Asks the shared engine, and adds up the rows that it read. */
+/** A client of the shared engine that sums up the rows that the engine read. */
 export class Counting {
   rows = 0
   constructor(private readonly db: Database) {}

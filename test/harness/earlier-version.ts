@@ -8,9 +8,9 @@ interface Lock {
 }
 
 /**
- * Builds the project as it was at a commit, from this repository, below `.data/versions`; what was built once is taken again.
+ * Builds the project as of a commit of this repository, in `.data/versions`; an existing build is used again.
  * @returns its folder.
- * @throws Error where the history does not go back that far, or it cannot be built.
+ * @throws Error if the history does not reach back that far, or the build fails.
  */
 export function earlierVersion(commit: string): string {
   const folder = join(ROOT, '.data/versions', commit)
@@ -27,7 +27,7 @@ export function earlierVersion(commit: string): string {
   execFileSync('tar', ['-x', '-C', draft], { input: archive })
   if (hasPackagesOf(draft)) symlinkSync(join(ROOT, 'node_modules'), join(draft, 'node_modules'))
   else run(draft, 'npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
-  // Its own `npm run build`: everything that it runs is then of that version.
+  // The version's own `npm run build`, so that everything that runs is of that version.
   run(draft, process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'])
   run(draft, process.execPath, ['deploy/copy-assets.mjs'])
   writeFileSync(join(draft, 'BUILT'), `${commit}\n`)
@@ -35,7 +35,7 @@ export function earlierVersion(commit: string): string {
   return folder
 }
 
-/** Whether the packages of this version include all that the other one is pinned to. */
+/** Returns whether the packages of this version include all that the other one pins. */
 function hasPackagesOf(folder: string): boolean {
   const read = (path: string): Lock['packages'] => (JSON.parse(readFileSync(path, 'utf8')) as Lock).packages
   const installed = read(join(ROOT, 'node_modules/.package-lock.json'))

@@ -8,7 +8,7 @@ export function useEngine(): string {
   return inject('engineUrl')
 }
 
-/** A database of a test's own in the shared engine; drop it with `dropDatabase`. */
+/** Makes a database for one test in the shared engine; drop it with `dropDatabase`. */
 export async function newDatabase(): Promise<Database> {
   const db = someDatabase()
   await db.createIfAbsent()
@@ -31,7 +31,7 @@ export async function dropDatabase(db: Database): Promise<void> {
   await db.close()
 }
 
-/** A migrated database for the surrounding describe block; use the getter inside tests and hooks only. */
+/** Makes a migrated database for the surrounding describe block; call the getter inside tests and hooks only. */
 export function useDatabase(): () => Database {
   let db: Database | undefined
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { makeTemplate, TEMPLATE_SETTINGS } from './template.js'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The engine that all test files share; each test makes a database of its own. */
+    /** Starts the engine that all test files share; each test makes a database of its own. */
     engineUrl: string
   }
 }
@@ -19,7 +19,10 @@ interface Build {
 const MEMORY_FOLDER = '/dev/shm'
 const ROOM = 4 * 1024 ** 3
 
-/** In memory where there is room: no test of the shared engine is about what outlasts it, and a third of its time was waiting for the disk. */
+/**
+ * In memory if possible: no test of the shared engine concerns durability, and a third of its time was spent on
+ * syncing.
+ */
 async function quickFolder(): Promise<string> {
   const memory = await statfs(MEMORY_FOLDER).catch(() => undefined)
   return memory !== undefined && memory.bavail * memory.bsize >= ROOM ? MEMORY_FOLDER : tmpdir()

@@ -5,7 +5,7 @@ import { Kafka, logLevel } from 'kafkajs'
 import { ROOT, ServiceProcess } from './processes.js'
 import { until } from './until.js'
 
-/** Kept between runs, and gone with the packages. */
+/** Kept between runs, removed with the packages. */
 export const KAFKA_LIBRARIES = join(ROOT, 'node_modules/.cache/headwater-kafka')
 const START_MS = 120_000
 
@@ -19,8 +19,8 @@ export class KafkaCluster {
   ) {}
 
   /**
-   * @param given a folder that is somebody else's to take away; one of its own if left out.
-   * @param log what the brokers' keeper says, beside their folder.
+   * @param given a folder that the caller removes; by default one that is removed here.
+   * @param log the output of the brokers' supervisor, beside their folder.
    */
   static async start(brokers: 1 | 3, given?: string, log?: string): Promise<KafkaCluster> {
     const folder = given ?? (await mkdtemp(join(tmpdir(), 'headwater-kafka-')))
@@ -41,14 +41,14 @@ export class KafkaCluster {
     return new KafkaCluster(url, file, keeper, given === undefined ? folder : undefined)
   }
 
-  /** The process of a broker, by its number from 1, as it runs now. */
+  /** Returns the running process of a broker, numbered from 1. */
   async pid(broker: number): Promise<number> {
     const said = await readFile(this.log, 'utf8')
     const lines = [...said.matchAll(/^broker (\d) pid (\d+) /gm)].filter(([, id]) => Number(id) === broker)
     return Number(lines.at(-1)?.[2])
   }
 
-  /** How many replicas of a topic are in step. */
+  /** Returns the number of in-sync replicas of a topic. */
   async isrOf(topic: string): Promise<number> {
     const brokers = this.url.replace('kafka://', '').split(',')
     const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin()
@@ -63,7 +63,7 @@ export class KafkaCluster {
     }
   }
 
-  /** Of the log named by a prefix, so that tests do not meet. */
+  /** Returns the log of a prefix of its own, so that tests do not share topics. */
   logUrl(prefix: string): string {
     return `${this.url}/${prefix}`
   }

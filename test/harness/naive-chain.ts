@@ -11,7 +11,7 @@ interface HistoryRow {
   readonly change: bigint
 }
 
-/** What a chain's tip says of itself: what every answer of that state must agree with. */
+/** Figures of a chain's tip, with which every answer of that state must agree. */
 export interface TipFigures {
   readonly height: number
   readonly supply: bigint
@@ -28,8 +28,8 @@ interface Undo {
 }
 
 /**
- * The oracle: the plainest fold of a chain there is, from the node's JSON alone (its own scripts, values and addresses).
- * Blocks are pushed and popped; figures of every tip ever seen stay known by hash.
+ * The oracle: the simplest possible computation of a chain's state, from the node's JSON alone (its own scripts,
+ * values and addresses). Blocks are pushed and popped; the figures of every tip stay available by hash.
  */
 export class NaiveChain {
   readonly coins = new Map<string, Coin>()
@@ -50,7 +50,10 @@ export class NaiveChain {
     return this.#undo.at(-1)?.block
   }
 
-  /** @returns the scripts that the block touches. */
+  /**
+   * Connects a block.
+   * @returns the scripts that it touches.
+   */
   push(block: NodeBlock): string[] {
     if (block.height > 0 && block.previousblockhash !== this.tip?.hash)
       throw new Error('the oracle was given a block out of order')
@@ -68,7 +71,10 @@ export class NaiveChain {
     return undo.touched
   }
 
-  /** Takes the tip off. @returns the scripts that it had touched. */
+  /**
+   * Disconnects the tip.
+   * @returns the scripts that it touched.
+   */
   pop(): string[] {
     const undo = this.#undo.pop()
     if (undo === undefined) throw new Error('the oracle has no block to take off')

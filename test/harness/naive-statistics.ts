@@ -1,6 +1,6 @@
 import { baseUnits, type NodeBlock, type NodeInput, type NodeTx } from './node-json.js'
 
-/** Oracles of the statistics: counted over a chain's blocks as the node printed them, with no thought of speed. */
+/** Oracles of the statistics: counted over a chain's blocks as the node printed them, without regard to speed. */
 
 export const dateOfBlock = (block: NodeBlock): string =>
   new Date(block.time * 1000).toISOString().slice(0, 10)
@@ -14,9 +14,9 @@ export interface NaiveDay {
   readonly active_addresses: number
   readonly new_addresses: number
   readonly dilithiumTransactions: number
-  /** Addresses ever seen up to the day's highest block. */
+  /** Addresses used up to the day's highest block. */
   readonly totalAddresses: number
-  /** Σ work. */
+  /** Sum of the work. */
   readonly work: bigint
 }
 
@@ -27,7 +27,7 @@ function addressesOf(block: NodeBlock): Set<string> {
   for (const tx of block.tx) {
     for (const { prevout } of tx.vin)
       if (prevout?.scriptPubKey.address !== undefined) found.add(prevout.scriptPubKey.address)
-    // Block 0 pays nobody: its output is not in the UTXO set.
+    // The output of block 0 is not in the UTXO set.
     if (block.height === 0) continue
     for (const { scriptPubKey } of tx.vout)
       if (scriptPubKey.address !== undefined && spendable(scriptPubKey.hex)) found.add(scriptPubKey.address)
@@ -83,7 +83,10 @@ export function naiveDays(blocks: readonly NodeBlock[]): NaiveDay[] {
 
 const SIGNATURES = [2420, 2421]
 
-/** Whether an input shows a Dilithium signature, told by the sizes of what it carries and by the leaf of a P2MR spend. */
+/**
+ * Returns whether an input carries a Dilithium signature, judged by the sizes of its pushes and by the leaf of a P2MR
+ * spend.
+ */
 function hasSpentDilithium({ scriptSig, txinwitness = [], prevout }: NodeInput): boolean {
   const sizes = txinwitness.map((item) => item.length / 2)
   if (prevout?.scriptPubKey.hex.startsWith('5220') === true) return (txinwitness.at(-2) ?? '').endsWith('bb')
@@ -117,7 +120,7 @@ export function naiveOpReturns(blocks: readonly NodeBlock[]): NaiveOpReturn[] {
   return found.reverse()
 }
 
-/** What a transaction takes from its owners; undefined for a coinbase. */
+/** Returns the amount that a transaction takes from its owners; undefined for a coinbase. */
 export function naiveMoved(tx: NodeTx): bigint | undefined {
   if (isCoinbase(tx)) return undefined
   const owners = new Set(tx.vin.map(({ prevout }) => prevout?.scriptPubKey.hex))
@@ -126,7 +129,7 @@ export function naiveMoved(tx: NodeTx): bigint | undefined {
     .reduce((sum, { value }) => sum + baseUnits(value), 0n)
 }
 
-/** Pools by payout address, then by tag; newest `window` blocks. */
+/** Returns mining pools of the newest `window` blocks, identified by payout address, then by tag. */
 export function naivePools(
   blocks: readonly NodeBlock[],
   window: number,

@@ -1,4 +1,6 @@
-/** The parts of a node's own JSON that the oracles of the tests read. Nothing here is shared with the code under test. */
+/**
+ * The fields of the node's own JSON that the oracles of the tests read. They share nothing with the code under test.
+ */
 export interface NodeOutput {
   readonly value: number
   readonly n: number
@@ -41,7 +43,7 @@ export interface NodeBlock {
   readonly tx: readonly NodeTx[]
 }
 
-/** A node's coins as base units, by decimal text. */
+/** Converts a node's amount in coins to base units, by its decimal text. */
 export function baseUnits(coins: number): bigint {
   return BigInt(coins.toFixed(8).replace('.', ''))
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-/** Of the driver that earlier versions kept the log with: only what it takes to write one. */
+/** The functions of the driver of earlier versions' logs that are needed to write one. */
 interface Lmdb {
   open(options: Readonly<Record<string, unknown>>): {
     openDB(
@@ -23,7 +23,7 @@ export interface OldRecord {
   readonly value: Buffer
 }
 
-/** Writes an embedded log as earlier versions did: in LMDB, a database a topic, position → time ‖ value. */
+/** Writes an embedded log as earlier versions did: in LMDB, one database per topic, position → time ‖ value. */
 export async function writeOldLog(
   folder: string,
   records: Iterable<OldRecord>,
@@ -45,7 +45,10 @@ export async function writeOldLog(
   await root.close()
 }
 
-/** Opens a folder as earlier versions did. @throws where they would. */
+/**
+ * Opens a folder as earlier versions did.
+ * @throws if they would.
+ */
 export async function openAsBefore(folder: string): Promise<void> {
   await lmdb.open({ path: folder, compression: false, maxDbs: 8, ...BINARY }).close()
 }

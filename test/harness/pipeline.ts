@@ -29,11 +29,11 @@ export interface PipelineOptions {
   readonly finalityDepth?: number
   readonly rankingTail?: number
   readonly listTail?: number
-  /** What the explorer is to have besides. */
+  /** Additional parts of the explorer. */
   readonly explorer?: Partial<ExplorerOptions>
   /** Creates tables, before the migrations, instead of copying those of the shared engine's template. */
   readonly prepare?: (db: Database) => Promise<void>
-  /** An existing log to read, instead of one of its own. */
+  /** An existing log to read; by default the pipeline makes its own. */
   readonly log?: EventLog
 }
 
@@ -45,7 +45,7 @@ interface Level {
   readonly poolFees?: bigint
 }
 
-/** Poller, materializer and explorer in one process, stepped by the test: nothing runs but what `level` is asked for. */
+/** Poller, materializer and explorer in one process, stepped by the test: they run only while `level` is called. */
 export class Pipeline {
   readonly #folder: string
   readonly #abort = new AbortController()
@@ -97,7 +97,7 @@ export class Pipeline {
     )
   }
 
-  /** A poller that starts anew from what the log holds, as after a crash. */
+  /** Starts a new poller from the contents of the log, as after a crash. */
   restartPoller(): void {
     this.poller = newPoller(this.options, this.log)
   }
@@ -119,7 +119,10 @@ export class Pipeline {
     await this.materializer.idle()
   }
 
-  /** Follows the node to where it is now, and returns when the explorer shows it and knows that there is no more. */
+  /**
+   * Follows the node to its current state, and returns when the explorer shows that state and knows that it is the
+   * newest.
+   */
   async level(expected?: Level): Promise<void> {
     await this.poll()
     await this.materialize()
@@ -128,7 +131,7 @@ export class Pipeline {
       const summary = await this.get('/mempool/summary')
       if (summary.tip !== expect.tip) return false
       const { txCount, totalFees } = summary.body
-      // A transaction may be replaced by one of its own size: the fees tell.
+      // A transaction may be replaced by one of the same size, which differs in its fees.
       if (expect.poolFees !== undefined && totalFees !== expect.poolFees.toString()) return false
       return expect.poolSize === undefined || txCount === expect.poolSize
     })
@@ -166,7 +169,7 @@ export async function getAnswer(url: string, headers: Record<string, string> = {
   }
 }
 
-/** Asks again where an engine that is starved was taken for unreachable: for tests of something else. */
+/** Repeats a read if an engine that lacks processor time was taken for unreachable, in tests of something else. */
 export function getSteadyAnswer(url: string, headers: Record<string, string> = {}): Promise<Answer> {
   return until(url, async () => {
     const answer = await getAnswer(url, headers)

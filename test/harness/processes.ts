@@ -4,18 +4,18 @@ import { createWriteStream, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Of the project, from the sources and from dist/ alike. */
+/** The project's root, from the sources and from dist/ alike. */
 export const ROOT = new URL('../../', import.meta.url).pathname.replace(/\/dist\/$/, '/')
 
-/** Of a report. */
+/** The maximum number of lines of a report. */
 const [GRAVE_LINES, LAST_LINES, MOST_CHARACTERS] = [20, 10, 600]
 
 /** One of the project's processes, run from the build as an operator would, with its output in a file. */
 export class ServiceProcess {
-  /** Those that were started and not killed, also where they have exited by themselves. */
+  /** Processes that were started and not killed, including those that have exited by themselves. */
   static readonly started = new Set<ServiceProcess>()
   #child: ChildProcess | undefined
-  /** Largest resident size seen by `rssMb`. */
+  /** The largest resident size that `rssMb` has returned. */
   peakMb = 0
 
   constructor(
@@ -23,9 +23,9 @@ export class ServiceProcess {
     private readonly env: Readonly<Record<string, string>>,
     private readonly logFile: string,
     public args: readonly string[] = [],
-    /** What is run, below dist/. */
+    /** The script to run, in dist/. */
     private readonly program = `services/${name}/main.js`,
-    /** The project of another version, built. */
+    /** The build of another version. */
     private readonly root = ROOT,
   ) {}
 
@@ -51,7 +51,7 @@ export class ServiceProcess {
     return this
   }
 
-  /** Returns whether it runs or how it exited, and the last of what it logged: all warnings and errors first. */
+  /** Returns whether the process runs or how it exited, and the end of its log: all warnings and errors first. */
   report(): string {
     const { exitCode, signalCode } = this.#child ?? {}
     const state = this.alive ? 'running' : `exited with ${String(exitCode ?? signalCode)}`
@@ -61,12 +61,12 @@ export class ServiceProcess {
     return [`${this.name}: ${state}`, ...shown.map((line) => line.slice(0, MOST_CHARACTERS))].join('\n  ')
   }
 
-  /** Empty before its first line. */
+  /** The log line; empty before the first. */
   #logged(): string {
     return existsSync(this.logFile) ? readFileSync(this.logFile, 'utf8') : ''
   }
 
-  /** kill -9, and waits until it no longer exists. */
+  /** Kills the process (kill -9), and waits until it no longer exists. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#child
     ServiceProcess.started.delete(this)
@@ -76,17 +76,17 @@ export class ServiceProcess {
     await gone
   }
 
-  /** Freezes or wakes it. */
+  /** Freezes or resumes the process. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     if (this.alive) this.#child?.kill(signal)
   }
 
-  /** Waits for it to end by itself. */
+  /** Waits until the process exits by itself. */
   async ended(): Promise<void> {
     while (this.alive) await sleep(5)
   }
 
-  /** Processor time that it and its children have used so far, in seconds (the kernel counts hundredths). */
+  /** Returns the processor time that it and its children have used, in seconds (the kernel counts hundredths). */
   cpuSeconds(): number {
     const of = (pid: string): number => {
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
@@ -97,7 +97,7 @@ export class ServiceProcess {
     return this.pid !== undefined && this.alive ? of(String(this.pid)) : 0
   }
 
-  /** Resident size in MB, 0 where it does not run. */
+  /** Returns the resident size in MB, 0 if it does not run. */
   rssMb(): number {
     const pid = this.pid
     if (pid === undefined || !this.alive) return 0

@@ -4,7 +4,7 @@ import type { NodeBlock, NodeTx } from './node-json.js'
 
 const folder = new URL('../recording/', import.meta.url)
 
-/** The recording of a real node; see its README for where the figures come from. */
+/** The recording of a real node; its README describes the source of the figures. */
 export const TIMELINE = new URL('timeline.jsonl.gz', folder).pathname
 
 export interface Frame {

@@ -3,7 +3,7 @@ import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { VISIBLE_TABLES, visibleRowsQuery } from '../../pipelines/tables/visible.js'
 
-/** How the visible rows of a table differ between two indexes. */
+/** Differences between the visible rows of a table in two indexes. */
 export interface RowDifference {
   readonly table: string
   readonly rows: number

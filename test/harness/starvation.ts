@@ -1,9 +1,9 @@
-/** Processor time of one look. */
+/** Milliseconds of processor time of one measurement. */
 const SPIN_MICROSECONDS = 40_000
 
 /**
- * Returns how many times longer than its processor time a computation takes just now, 1 on an idle machine: what a bound in wall time
- * is to be multiplied with where others use the processors. Blocks meanwhile.
+ * Returns the wall time of a computation as a multiple of its processor time, 1 on an idle machine: the factor for a
+ * time limit if other processes use the processors. Blocks the thread meanwhile.
  */
 export function starvation(): number {
   const [from, began] = [process.cpuUsage(), performance.now()]
@@ -14,11 +14,14 @@ export function starvation(): number {
   }
 }
 
-/** A bound in wall time that holds on a starved machine too: widened by the worst that was seen since it was made. */
+/** A time limit that holds on a starved machine too: extended by the worst starvation measured since it was made. */
 export class Patience {
   #worst = starvation()
 
-  /** @returns `ms` times the worst starvation so far. */
+  /**
+   * Returns the extended limit.
+   * @returns `ms` times the worst starvation so far.
+   */
   atMost(ms: number): number {
     this.#worst = Math.max(this.#worst, starvation())
     return ms * this.#worst

@@ -1,6 +1,6 @@
 import { type EventLog, type LogRecord, type Topic } from '../../pipelines/log/port.js'
 
-/** A log in whose place another one can be put, under the processes that use it. */
+/** A log that can be replaced by another one under the processes that use it. */
 export class SwitchLog implements EventLog {
   constructor(public log: EventLog) {}
 
@@ -66,7 +66,7 @@ export async function valuesOf(log: EventLog, topic: Topic): Promise<Uint8Array[
   }
 }
 
-/** Writes topics of a log again into an empty one, with topic `chain` as it is given. */
+/** Copies the topics of a log into an empty one, with the given events as topic `chain`. */
 export async function copyLog(
   from: EventLog,
   to: EventLog,

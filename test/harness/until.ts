@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Of what hangs, and no bound on speed: a starved machine takes ten times as long. Less than a test may take, so that it is named. */
+/**
+ * Ends a test that hangs; it is no limit on speed: a starved machine takes ten times as long. Shorter than the
+ * timeout of a test, so that the error names the condition.
+ */
 const PATIENCE_MS = 300_000
 
 /**
- * Waits for a condition, looking often; never a guessed sleep. Its end stops what hangs and is no bound on speed.
- * @throws Error naming what was waited for, with the last value seen.
+ * Polls a condition at short intervals instead of sleeping for a guessed time.
+ * @throws Error naming the condition, with the last value seen, if it takes too long.
  */
 export async function until<T>(
   what: string,

@@ -1,7 +1,10 @@
 import { KAFKA_LIBRARIES } from './kafka.js'
 import { kafkaLibraries, NoKafka } from '../../services/kafka/libraries.js'
 
-/** Why there can be no Kafka here: no Java, no Maven, or nothing to fetch from. Undefined where it is at hand. */
+/**
+ * The reason why Kafka is not available here: no Java, no Maven, or no access to the packages. Undefined if it is
+ * available.
+ */
 export const WITHOUT_KAFKA = await kafkaLibraries(KAFKA_LIBRARIES).then(
   () => undefined,
   (error: unknown) => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Topic } from '../../pipelines/log/port.js'
 
-/** Who wrote a record, and which of its records it is. No writer gives a number twice. */
+/** The writer of a record, and the record's number. No writer uses a number twice. */
 export interface Origin {
   readonly writer: number
   readonly number: number
@@ -9,7 +9,7 @@ export interface Origin {
 
 const HEAD_BYTES = 12
 
-/** A value whose every byte depends on topic, writer, number and size. */
+/** Returns a value whose every byte depends on topic, writer, number and size. */
 export function valueOf(topic: Topic, { writer, number }: Origin, size: number): Buffer {
   const value = Buffer.alloc(Math.max(size, HEAD_BYTES), patternOf(topic, writer, number, size))
   value.writeUInt32BE(writer, 0)
@@ -18,7 +18,7 @@ export function valueOf(topic: Topic, { writer, number }: Origin, size: number):
   return value
 }
 
-/** The origin of a value; undefined where a byte of it is not as `valueOf` made it for this topic. */
+/** Returns the origin of a value; undefined if a byte differs from what `valueOf` made for this topic. */
 export function originOf(topic: Topic, value: Uint8Array): Origin | undefined {
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.length)
   if (bytes.length < HEAD_BYTES) return undefined

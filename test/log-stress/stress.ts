@@ -12,14 +12,14 @@ import { originOf } from './record.js'
 
 export interface StressOptions {
   readonly seconds: number
-  /** Processes that take turns on the processors beside the others, without end. */
+  /** The number of processes that use the processors beside the others, without end. */
   readonly busyLoops: number
-  /** Takes the mutual exclusion of writers out. */
+  /** Disables the mutual exclusion of writers. */
   readonly unprotected?: boolean
 }
 
 export interface StressResult {
-  /** What was not as it must be, in words. */
+  /** The violations that were found. */
   readonly wrong: readonly string[]
   readonly appends: number
   readonly records: number
@@ -29,7 +29,7 @@ export interface StressResult {
   readonly reopenings: number
 }
 
-/** An append that was acknowledged: `count` records of a writer from `number` on, the last of them at `position`. */
+/** An acknowledged append: `count` records of a writer from `number` on, the last of them at `position`. */
 interface Acknowledged {
   readonly topic: Topic
   readonly writer: number
@@ -38,11 +38,11 @@ interface Acknowledged {
   readonly position: number
 }
 
-/** A log is checked and given up for a new one after this time, so that it does not fill the disk. */
+/** After this time a log is checked and replaced by a new one, so that it does not fill the disk. */
 const SEGMENT_SECONDS = 60
 const KILL_EVERY_MS = 700
 const FREEZE_MS = 300
-/** Two processes write to topic `chain`, one stays and one reopens, so that they meet. */
+/** Two processes write to topic `chain`, of which one keeps the log open and one reopens it, so that they contend. */
 const WORKERS: readonly { topic: Topic; reopens: boolean }[] = [
   { topic: 'chain', reopens: false },
   { topic: 'chain', reopens: true },
@@ -53,9 +53,10 @@ const WORKERS: readonly { topic: Topic; reopens: boolean }[] = [
 const READ_BYTES = 8 * 2 ** 20
 
 /**
- * Appends to the embedded log from several processes that read, reopen, freeze and die by `kill -9`, on a machine that is short of
- * processor and disk, and checks every position and every byte at the end: what was acknowledged is there, at its position, once,
- * and there is nothing else but what a killed or failed append may have left.
+ * Appends to the embedded log from several processes that read, reopen, freeze and are killed (kill -9), on a machine
+ * that is short of processor time and disk, and checks every position and every byte at the end: each acknowledged
+ * record exists once, at its position, and the only other records are those that a killed or failed append may have
+ * left.
  */
 export async function stress({ seconds, ...options }: StressOptions): Promise<StressResult> {
   const end = Date.now() + seconds * 1000
@@ -184,7 +185,7 @@ class Segment {
     this.#total.appends += this.#acknowledged.length
   }
 
-  /** What stands at each position, as `writer/number`. */
+  /** The record at each position, as `writer/number`. */
   async #readAll(log: EventLog, topic: Topic): Promise<string[]> {
     const origins: string[] = []
     for (;;) {

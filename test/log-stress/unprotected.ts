@@ -4,12 +4,13 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
 
-/** Longer than a writer needs that does not wait for this one. */
+/** Longer than a writer takes that does not wait for this one. */
 const PAUSE_MS = 5
 
 /**
- * The embedded log without mutual exclusion of writers: each looks for the last position first and writes later, over what another
- * has written there meanwhile. With two writers of a topic an acknowledged record is lost at once: the control of the stress test.
+ * The embedded log without mutual exclusion of writers: each reads the last position first and writes later, over
+ * what another has written there meanwhile. With two writers of a topic an acknowledged record is lost at once: the
+ * control of the stress test.
  */
 export async function openUnprotectedLog(folder: string): Promise<EventLog> {
   const log = await openEmbeddedLog(folder)

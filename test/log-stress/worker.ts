@@ -1,8 +1,8 @@
 /**
- * One process of the stress test: appends to a topic, reads what it and others wrote, closes and opens the log, until it is
- * killed. Prints a line for each append that was acknowledged (`ack writer number count position`) and one for whatever is not as
- * it must be (`WRONG …`); the parent checks the acknowledged ones again at the end.
- * usage: worker.js folder topic writer reopens|stays [unprotected]
+ * One process of the stress test: appends to a topic, reads its own and other records, closes and opens the log,
+ * until it is killed. Prints a line for each acknowledged append (`ack writer number count position`) and one for
+ * each violation (`WRONG …`); the parent checks the acknowledged records again at the end. Usage: worker.js folder
+ * topic writer reopens|stays [unprotected]
  */
 import { writeSync } from 'node:fs'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
@@ -17,7 +17,7 @@ const writer = Number(writerText)
 const random = Random.of('log-stress', writer)
 const APPENDS_AN_OPENING = 20
 
-/** In one piece and at once: what was printed stays when this process is killed. */
+/** Written whole and synchronously: a printed line survives the kill of this process. */
 function say(line: string): void {
   writeSync(1, `${line}\n`)
 }
@@ -47,7 +47,7 @@ async function append(log: EventLog): Promise<void> {
   try {
     position = await log.append(topic, values)
   } catch (error) {
-    // Whether it is there nobody knows; the numbers are not given again.
+    // It is unknown whether the records exist; their numbers are not used again.
     say(`failed ${error instanceof Error ? error.message : String(error)}`)
     return
   }
@@ -61,7 +61,7 @@ async function append(log: EventLog): Promise<void> {
   seen = Math.max(seen, position)
 }
 
-/** Any stretch of any topic: without gaps, and every byte as somebody appended it. */
+/** Reads any range of any topic: it must have no gap, and every byte must be as it was appended. */
 async function readSome(log: EventLog): Promise<void> {
   const other = random.pick(TOPICS)
   const last = await log.last(other)

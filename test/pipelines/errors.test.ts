@@ -25,7 +25,7 @@ const page = readFileSync('content/operate/errors.md', 'utf8')
 const rows = [...page.matchAll(/^\| `(HW_\w+)` \|(?: (\d{3}) \|)?/gm)]
 
 describe('codes', () => {
-  it('are all on the page of the operators, once, and nothing else is', () => {
+  it('are all on the operators’ page, once, and nothing else is', () => {
     const listed = rows.map(([, code]) => code)
     expect(listed).toEqual([...new Set(listed)])
     expect(listed.sort()).toEqual([...ERROR_CODES].sort())
@@ -33,14 +33,14 @@ describe('codes', () => {
     expect(named.filter((code) => !ERROR_CODES.has(code))).toEqual([])
   })
 
-  it('stand on that page with the HTTP status that clients get', () => {
+  it('are on that page with the HTTP status that clients get', () => {
     const listed = rows.flatMap(([, code = '', status]) =>
       status === undefined ? [] : [[code, Number(status)]],
     )
     expect(Object.fromEntries(listed)).toEqual(HTTP_STATUS)
   })
 
-  it('are each used', () => {
+  it('are all used', () => {
     const code = sources
       .map(({ path, text }) =>
         path === 'pipelines/errors.ts' ? text.slice(text.indexOf('type ClientError')) : text,
@@ -50,7 +50,7 @@ describe('codes', () => {
     expect(unused).toEqual([])
   })
 
-  it('are what every class of errors has', () => {
+  it('are present in every class of errors', () => {
     const bare = sources.flatMap(({ path, text }) =>
       [...text.matchAll(/class \w+ extends (?:Aggregate|Range|Reference|Syntax|Type)?Error\b/g)].map(
         ([found]) => `${path}: ${found} → extends coded('HW_…')`,
@@ -61,14 +61,14 @@ describe('codes', () => {
 })
 
 describe('an error with a code', () => {
-  it('has the name of its class, in its stack too', () => {
+  it('has the name of its class, also in its stack', () => {
     const error = new UsageError('--port is a number', { cause: 7 })
     expect(error).toBeInstanceOf(StartRefused)
     expect(error).toMatchObject({ code: 'HW_USAGE', name: 'UsageError', cause: 7 })
     expect(error.stack).toMatch(/^UsageError: --port is a number\n/)
   })
 
-  it('has the code of the most special class, or of its kind', () => {
+  it('has the code of the most specific class, or of its kind', () => {
     expect(new TableMissing('blocks')).toMatchObject({ code: 'HW_TABLE_MISSING', name: 'TableMissing' })
     expect(new TableMissing('blocks')).toBeInstanceOf(QueryRefused)
     expect(isDefect(new TableMissing('blocks'))).toBe(true)

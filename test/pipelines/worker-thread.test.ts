@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { BoundedThread, ContentTooLarge, WorkerThread } from '../../pipelines/worker-thread.js'
 
-/** What the thread of these tests does; a number is what it returns. */
+/** The jobs of the thread of these tests; a number is returned. */
 type Job = number | 'wait' | 'throw' | 'type error' | 'text' | 'exit' | 'crash' | 'spin' | 'fill' | Uint8Array
 
 const BUILT = pathToFileURL(resolve(import.meta.dirname, '../../dist/pipelines/worker-thread.js')).href
@@ -54,7 +54,7 @@ describe('a worker thread', () => {
   }
   afterEach(() => thread.close())
 
-  it('replies to each job in order, and moves buffers both ways', async () => {
+  it('replies to each job in order, and transfers buffers in both directions', async () => {
     const { length } = new Uint8Array(8)
     const moved = new Uint8Array(length).fill(9)
     const jobs = [start().run('wait'), thread.run(1), thread.run(2), thread.run(moved, [moved.buffer])]
@@ -62,7 +62,7 @@ describe('a worker thread', () => {
     expect(moved).toHaveLength(0)
   })
 
-  it('throws what a job threw, as what it was, and goes on', async () => {
+  it('throws the error of a job with its class, and continues', async () => {
     const refusal = await start()
       .run('throw')
       .catch((error: unknown) => error)
@@ -77,14 +77,14 @@ describe('a worker thread', () => {
   it.each([
     ['exits', 'exit', 'exited with code 3'],
     ['crashes', 'crash', 'crashed'],
-  ] as const)('that %s rejects what is under way and all that comes later', async (_, job, reason) => {
+  ] as const)('that %s rejects pending and later jobs', async (_, job, reason) => {
     const jobs = [start().run(job), thread.run(1)]
     for (const each of jobs) await expect(each).rejects.toThrow(reason)
     expect((await thread.ended).message).toContain(reason)
     await expect(thread.run(2)).rejects.toThrow(reason)
   })
 
-  it('that was closed does so too, whatever it was doing', async () => {
+  it('rejects them after it was closed too, whatever it was doing', async () => {
     const job = start().run('spin')
     const [rejected] = await Promise.allSettled([job, thread.close(new Error('no longer needed'))])
     expect(rejected).toMatchObject({ reason: { message: 'no longer needed' } })
@@ -92,7 +92,7 @@ describe('a worker thread', () => {
     await expect(thread.run(1)).rejects.toThrow('no longer needed')
   })
 
-  it('that cannot be started rejects its jobs', async () => {
+  it('rejects its jobs if it cannot be started', async () => {
     thread = new WorkerThread(`${script}-missing`)
     await expect(thread.run(1)).rejects.toThrow('Cannot find module')
   })
@@ -109,7 +109,7 @@ describe('a bounded thread', () => {
     thread.close()
   })
 
-  it('starts again after its death, for the jobs that already wait too', async () => {
+  it('starts again after its death, also for jobs that already wait', async () => {
     const jobs = [start().run('exit'), thread.run(1), thread.run('throw'), thread.run(2)]
     const outcomes = await Promise.allSettled(jobs)
     expect(outcomes).toMatchObject([
@@ -121,7 +121,7 @@ describe('a bounded thread', () => {
     expect(await thread.run(3)).toBe(3)
   })
 
-  it('ends a job that takes too much memory, and runs the next', async () => {
+  it('ends a job that uses too much memory, and runs the next', async () => {
     await expect(start().run('fill')).rejects.toThrow(ContentTooLarge)
     expect(await thread.run(1)).toBe(1)
   })
@@ -134,7 +134,7 @@ describe('a bounded thread', () => {
     expect(await thread.run(1)).toBe(1)
   })
 
-  it('that was closed runs no more jobs', async () => {
+  it('runs no more jobs after it was closed', async () => {
     const jobs = [start().run('spin'), thread.run(1)]
     await new Promise((begun) => setTimeout(begun, 20))
     thread.close()

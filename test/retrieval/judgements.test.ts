@@ -15,12 +15,12 @@ const judgements = readFileSync(new URL('judgements.jsonl', import.meta.url), 'u
   .map((line) => JSON.parse(line) as Judgement)
 
 describe('the judged questions', () => {
-  it('are enough, and none stands there twice', () => {
+  it('are enough, and all different', () => {
     expect(judgements.length).toBeGreaterThanOrEqual(110)
     expect(new Set(judgements.map(({ question }) => question.toLowerCase())).size).toBe(judgements.length)
   })
 
-  it('name pages that are there, each once, and say why', () => {
+  it('name pages that exist, each once, with a reason', () => {
     const urls = new Set(readPages().map(({ url }) => url))
     const wrong = judgements.filter(
       ({ question, pages, reason }) =>
@@ -33,7 +33,7 @@ describe('the judged questions', () => {
     expect(wrong).toEqual([])
   })
 
-  it('ask for most of the pages', () => {
+  it('cover most of the pages', () => {
     const asked = new Set(judgements.flatMap(({ pages }) => pages))
     const own = readPages().filter(({ url }) => !url.startsWith('/decisions/'))
     const never = own.map(({ url }) => url).filter((url) => !asked.has(url))

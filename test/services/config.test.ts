@@ -4,7 +4,7 @@ import { NETWORKS } from '../../pipelines/chain/networks.js'
 import { ConfigError, describe, loadConfig } from '../../services/config.js'
 
 suite('the configuration', () => {
-  it('has defaults that run without any variable', () => {
+  it('has defaults that work without any variable', () => {
     const config = loadConfig({})
     expect(config).toMatchObject({
       host: '127.0.0.1',
@@ -17,7 +17,7 @@ suite('the configuration', () => {
     expect(config.clickhouseUrl).toBeUndefined()
   })
 
-  it('lists all faults together, each with what is allowed', () => {
+  it('reports all errors together, each with the allowed values', () => {
     const env = {
       EXPLORER_PORT: '70000',
       POLL_INTERVAL_MS: '1.5',
@@ -34,12 +34,12 @@ suite('the configuration', () => {
     for (const fault of error.errors) expect(error.message).toContain(fault)
   })
 
-  it('takes an empty variable as unset and leaves unknown ones alone', () => {
+  it('treats an empty variable as not set and ignores unknown ones', () => {
     expect(loadConfig({ EXPLORER_PORT: '', NODE_RPC_URL: ' ', SOMETHING_ELSE: 'x' }).explorerPort).toBe(8080)
   })
 
   it.each(['1e3', '0x10', ' ', '-1', '12345678901234567890'])(
-    'refuses %j as a number or takes it as unset',
+    'refuses %j as a number or treats it as not set',
     (text) => {
       const attempt = (): number => loadConfig({ EXPLORER_PORT: text }).explorerPort
       if (text.trim() === '') expect(attempt()).toBe(8080)
@@ -47,7 +47,7 @@ suite('the configuration', () => {
     },
   )
 
-  it('shows no credentials: not of a URL, not in its query, not in a fault', () => {
+  it('shows no credentials: not in a URL, not in its query, not in an error', () => {
     const config = loadConfig({
       NODE_RPC_URL: 'http://rpcuser:rpcpassword@127.0.0.1:8332/wallet',
       CLICKHOUSE_URL: 'http://127.0.0.1:8123/?password=hunter2&user=me',
@@ -62,7 +62,7 @@ suite('the configuration', () => {
     expect(log.message).not.toContain('hunter2')
   })
 
-  it.each(['HEALTH_API_TOKEN', 'AGENT_API_KEY'])('refuses a %s that no header can bring', (env) => {
+  it.each(['HEALTH_API_TOKEN', 'AGENT_API_KEY'])('refuses a %s that no header can contain', (env) => {
     for (const text of ['schlüssel', '密', 'a\tb', 'a\u007f']) {
       const { errors } = thrownBy(() => loadConfig({ [env]: text }))
       expect(errors).toEqual([`${env} must be a secret (printable ASCII)`])

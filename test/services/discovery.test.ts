@@ -24,20 +24,20 @@ describe('processes on one machine', () => {
 
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
-  it('find each other by what one leaves in DATA_DIR, also when it comes later', async () => {
+  it('find each other by files in DATA_DIR, even if one starts later', async () => {
     const found = engineUrl(loadConfig({ DATA_DIR: folder }))
     await announceEndpoint(file, { url: 'http://127.0.0.1:1234', pid: process.pid })
     expect(await found).toBe('http://127.0.0.1:1234')
   })
 
-  it('take a URL that is given before what they find', async () => {
+  it('prefer a configured URL to what they find', async () => {
     await announceEndpoint(file, { url: 'http://127.0.0.1:1234', pid: process.pid })
     const env = { DATA_DIR: folder, CLICKHOUSE_URL: 'http://db:8123', NODE_RPC_URL: 'http://node:8332' }
     expect(await engineUrl(loadConfig(env))).toBe('http://db:8123')
     expect(await nodeUrl(loadConfig(env))).toBe('http://node:8332')
   })
 
-  it('do not believe what a dead process left, nor half a file', async () => {
+  it('ignore the file of a dead process, and half a file', async () => {
     const dead = spawn(process.execPath, ['-e', '0'])
     await once(dead, 'exit')
     await announceEndpoint(file, { url: 'http://127.0.0.1:1234', pid: dead.pid ?? 0 })
@@ -48,7 +48,7 @@ describe('processes on one machine', () => {
     expect(await readEndpoint(file)).toBeUndefined()
   })
 
-  it('stop waiting when they shall stop', async () => {
+  it('stop waiting when their signal aborts', async () => {
     const stop = new AbortController()
     const found = engineUrl(loadConfig({ DATA_DIR: folder }), { signal: stop.signal })
     stop.abort()

@@ -51,14 +51,14 @@ describe('JSON-RPC as Bitcoin Core serves it', () => {
     expect(await post('{"method":"fail"}')).toEqual({ status: 500, answer: error(-1, 'not of the node') })
   })
 
-  it('refuses what is no call', async () => {
+  it('refuses an invalid call', async () => {
     expect(await post('{')).toEqual({ status: 500, answer: error(-32700, 'Parse error') })
     const noMethod = { status: 400, answer: error(-32600, 'Method must be a string') }
     for (const body of ['{}', 'null', '7', '{"method":3}']) expect(await post(body), body).toEqual(noMethod)
     expect((await post('{"method":"echo","params":{}}')).status).toBe(400)
   })
 
-  it('answers each call of a batch for itself', async () => {
+  it('answers each call of a batch separately', async () => {
     expect(await post('[{"method":"echo","id":1},null,{"method":"refuse","id":3}]')).toEqual({
       status: 200,
       answer: [
@@ -70,20 +70,20 @@ describe('JSON-RPC as Bitcoin Core serves it', () => {
     expect(await post('[]')).toEqual({ status: 200, answer: [] })
   })
 
-  it('leaves other requests, and the socket, to its owner', async () => {
+  it('passes other requests, and the socket, to its owner', async () => {
     const response = await fetch(`http://127.0.0.1:${String(server.port)}/control/x`)
     expect([response.status, await response.json()]).toEqual([418, 'GET /control/x'])
     await expect(post('{"method":"reset"}')).rejects.toThrow('fetch failed')
   })
 })
 
-it('a parameter that names a block is 64 digits', () => {
+it('takes 64 hexadecimal digits for a block', () => {
   expect(hashParameter('AB'.repeat(32))).toBe('ab'.repeat(32))
   expect(() => hashParameter('ff')).toThrow("blockhash must be of length 64 (not 2, for 'ff')")
   expect(() => hashParameter(7)).toThrow('not of expected type string')
 })
 
-it('a descriptor names a script, by itself or as an object', () => {
+it('takes a descriptor, as a string or in an object, for a script', () => {
   expect(scriptToScan('raw(51AC)', undefined).toString('hex')).toBe('51ac')
   expect(scriptToScan({ desc: 'raw(6a)#abcdefgh' }, undefined).toString('hex')).toBe('6a')
   for (const bad of ['addr(nobody)', 'pk(02)', 7])

@@ -34,7 +34,7 @@ describe('observation', () => {
     expect((await fetch(`${url}/`)).status).toBe(404)
   })
 
-  it('refuses a port that is taken, with the name of the setting', async () => {
+  it('refuses a port that is in use, with the name of the setting', async () => {
     const url = await serve()
     const first = serving
     await expect(serve(Number(new URL(url).port))).rejects.toThrow(PortTaken)

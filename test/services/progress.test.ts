@@ -12,7 +12,7 @@ function watched(isTTY: boolean): { written: string[]; progress: Progress; at: (
 }
 
 describe('progress', () => {
-  it('is plain lines now and then where there is no terminal, with rate and time left', () => {
+  it('is printed as plain lines at intervals without a terminal, with rate and time left', () => {
     const { written, progress, at } = watched(false)
     for (let second = 0; second <= 20; second++) {
       at(second * 1000)
@@ -27,7 +27,7 @@ describe('progress', () => {
     ])
   })
 
-  it('is one live line on a terminal, which it leaves clean', () => {
+  it('is one live line on a terminal, which is cleared at the end', () => {
     const { written, progress, at } = watched(true)
     progress.step('blocks', 0, 4)
     at(2_000)
@@ -40,7 +40,7 @@ describe('progress', () => {
     ])
   })
 
-  it('counts the rate of what goes on from where it began', () => {
+  it('computes the rate of a resumed job from where it continued', () => {
     const { written, progress, at } = watched(false)
     progress.step('blocks', 900, 1000)
     at(10_000)

@@ -11,7 +11,7 @@ const PEER = Uint8Array.of(192, 0, 2, 1)
 const from = (forwardedFor: string, peer: Uint8Array = PEER): Origin => ({ peer, forwardedFor })
 const v6 = (hex: string): Uint8Array => Buffer.from(hex.replaceAll(' ', ''), 'hex')
 
-describe('the client that a request is counted for', () => {
+describe('the client of a request', () => {
   it('is the peer: its IPv4 address, or the /64 of its IPv6 address', () => {
     expect(clientOf(from(''), 0)).toBe('192.0.2.1')
     const one = v6('20010db8 00000001 00000000 00000001')
@@ -22,7 +22,7 @@ describe('the client that a request is counted for', () => {
     expect(clientOf(from('', v6('00000000 00000000 0000ffff c0000201')), 0)).toBe('192.0.2.1')
   })
 
-  it('is not who X-Forwarded-For says, unless proxies are trusted', () => {
+  it('is not taken from X-Forwarded-For unless proxies are trusted', () => {
     expect(clientOf(from('198.51.100.7'), 0)).toBe('192.0.2.1')
   })
 
@@ -35,7 +35,7 @@ describe('the client that a request is counted for', () => {
     ['2001:db8:0:1:ffff::9', 1, '20010db800000001'],
     ['', 1, '192.0.2.1'],
     ['unknown', 1, '192.0.2.1'],
-    // What a client puts in front gives it no second allowance.
+    // Addresses that a client puts in front give it no second allowance.
     ['x, 198.51.100.7', 1, '198.51.100.7'],
     [', 198.51.100.7', 1, '198.51.100.7'],
     ['203.0.113.9, x, 198.51.100.7', 1, '198.51.100.7'],
@@ -52,7 +52,7 @@ describe('the client that a request is counted for', () => {
 })
 
 describe('the rate limit', () => {
-  it('lets as many requests pass in a minute from the first one as it is told, and tells when to come back', () => {
+  it('allows a number of requests in the minute after the first one, and then returns the time to wait', () => {
     let now = 5
     const limit = new RateLimit({ most: 3, trustedHops: 0, now: () => now })
     const take = () => limit.take(from(''))
@@ -67,7 +67,7 @@ describe('the rate limit', () => {
     expect(take()).toBe(60_000)
   })
 
-  it('counts each client for itself', () => {
+  it('counts each client separately', () => {
     const limit = new RateLimit({ most: 1, trustedHops: 1, now: () => 1 })
     for (const client of ['203.0.113.1', '203.0.113.2', '2001:db8::1', '2001:db8:0:1::1'])
       expect(limit.take(from(client)), client).toBeUndefined()
@@ -75,7 +75,7 @@ describe('the rate limit', () => {
       expect(limit.take(from(client)), client).toBe(60_000)
   })
 
-  it('keeps its memory under a million clients, and one that asks all the time stays counted', () => {
+  it('limits its memory at a million clients, and keeps counting a client that sends requests all the time', () => {
     const limit = new RateLimit({ most: 100, trustedHops: 0 })
     collectGarbage()
     const before = process.memoryUsage()
@@ -85,13 +85,13 @@ describe('the rate limit', () => {
       if (limit.take(from('', peer)) !== undefined) throw new Error('a new client is refused')
       if (index % 1_000 === 0 && limit.take(from('')) !== undefined) refused++
     }
-    // What is not needed any more is no growth.
+    // Garbage is no growth.
     collectGarbage()
     const after = process.memoryUsage()
     expect(refused).toBe(900)
     expect(after.heapUsed - before.heapUsed).toBeLessThan(100 * 2 ** 20)
     expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(100 * 2 ** 20)
-    // It is used to here, so that it is not garbage itself.
+    // Used here, so that it is not garbage itself.
     expect(limit.take(from(''))).toBeDefined()
   })
 })

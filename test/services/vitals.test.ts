@@ -8,7 +8,7 @@ function onClock(intervalMs = 0): { vitals: Vitals; pass: (seconds: number) => v
 }
 
 describe('vitals', () => {
-  it('are well while work is done, and for half a minute after', () => {
+  it('are healthy while work is done, and for half a minute after', () => {
     const { vitals, pass } = onClock()
     pass(30)
     expect(vitals.reasons()).toEqual([])
@@ -21,7 +21,7 @@ describe('vitals', () => {
     expect(vitals.reasons()).toEqual([])
   })
 
-  it('name what hindered it last, and forget that when it works again', () => {
+  it('name the last obstacle, and drop it when the process works again', () => {
     const { vitals, pass } = onClock()
     vitals.failed(new Error('the disk is full'))
     vitals.failed(new Error('no answer from the node'))
@@ -33,7 +33,7 @@ describe('vitals', () => {
     expect(vitals.reasons()).toEqual(['no progress for 31 s: still waiting for an answer'])
   })
 
-  it('give three intervals to one that looks seldom', () => {
+  it('allow three intervals to a process that works rarely', () => {
     const { vitals, pass } = onClock(60_000)
     pass(180)
     expect(vitals.reasons()).toEqual([])
@@ -41,7 +41,7 @@ describe('vitals', () => {
     expect(vitals.reasons()).toHaveLength(1)
   })
 
-  it('are well for as long as it waits for its turn, until the waiting fails', () => {
+  it('are healthy while the process waits for its turn, until the waiting fails', () => {
     const { vitals, pass } = onClock()
     vitals.waits()
     pass(86_400)
@@ -52,7 +52,7 @@ describe('vitals', () => {
     expect(vitals.reasons()).toEqual(['no progress for 31 s: the log is away'])
   })
 
-  it('are bad at once where it has stopped, until it works', () => {
+  it('are unhealthy at once after it has stopped, until it works', () => {
     const { vitals, pass } = onClock()
     vitals.stopped('offset 7: a gap')
     expect(vitals.isStopped).toBe(true)

@@ -38,7 +38,7 @@ async function auditOf(
   }
 }
 
-/** What is named, and the checks that name it. */
+/** The object of a difference, and the checks that report it. */
 const named = (report: AuditReport): string =>
   report.checks
     .flatMap(({ name, differences }) =>
@@ -47,7 +47,7 @@ const named = (report: AuditReport): string =>
     .join('\n')
 
 describe('an audit of large blocks', () => {
-  it('finds nothing where a block has 3,200 transactions, and a transaction as many inputs', async () => {
+  it('finds nothing in a block of 3,200 transactions, of which one has as many inputs', async () => {
     const chain = buildChain({ seed: 'large', blocks: 3 })
     const owners = ['p2wpkh', 'p2pkh', 'p2tr'] as const
     const scripts = owners.map((type) => chain.keyring.ownerOf(type).script)
@@ -103,12 +103,12 @@ describe('an audit of the recording', () => {
     for (const { checked, name } of report.checks) expect(checked, name).toBeGreaterThan(0)
   })
 
-  /** Rows are changed in place and put back, so that one index serves all. */
+  /** Rows are changed in place and restored, so that one index serves all tests. */
   const tamperings: readonly {
     readonly title: string
     readonly table: string
     readonly where: string
-    /** Instead of deleting. */
+    /** Replaces a deletion. */
     readonly set?: string
     readonly found: RegExp
   }[] = [
@@ -218,13 +218,13 @@ describe('an audit of the recording', () => {
     }
   })
 
-  it('finds nothing any more when all is put back', async () => {
+  it('finds nothing after everything was restored', async () => {
     expect(named(await auditOf(pipeline, node.url, ['chain', 'balances', 'days']))).toBe('')
   })
 })
 
 describe("the explorer's own audit", () => {
-  it('is in /health and /metrics, quiet while all is well, and finds what is not', async () => {
+  it('is in /health and /metrics, without findings in a valid index, and finds a difference', async () => {
     const node = await startRecordedNode({ timeline: TIMELINE, port: 0, frame: 600 })
     const pipeline = await Pipeline.start({
       ...{ nodeUrl: node.url, engineUrl: inject('engineUrl') },
@@ -251,7 +251,7 @@ describe("the explorer's own audit", () => {
         'ALTER TABLE blocks UPDATE total_fees = total_fees - 1 WHERE 1 SETTINGS mutations_sync = 1',
       )
       await until('it is well again', async () => (await told()).differences === 0)
-      // The node goes on and nobody follows: the pool of the index is stale.
+      // The node advances without a poller: the mempool of the index is stale.
       const inMempool = readFrames().findIndex(({ mempoolinfo }, at) => at > 620 && mempoolinfo.size > 2)
       node.step(inMempool - 600)
       await until('it is behind', async () => (await told()).differences > 0)
@@ -333,12 +333,12 @@ describe('the command', () => {
   const control = (path: string): Promise<Response> =>
     fetch(`${new URL(node.url).origin}/control/${path}`, { method: 'POST' })
 
-  it('finds nothing while blocks and reorganisations come, and says so', async () => {
+  it('finds nothing during new blocks and reorganisations, and says so', async () => {
     let stopped = false
     const mining = (async () => {
       for (let count = 0; !stopped; count++) {
         const { hash } = (await (await control(count % 3 === 2 ? 'reorg?depth=2' : 'mine')).json()) as State
-        // The next one as soon as it is shown, so that the audit meets as many as there can be.
+        // The next block as soon as one is shown, so that the audit meets as many as possible.
         await until('it is shown', async () => (await shown()).hash === hash)
       }
     })()
@@ -350,19 +350,19 @@ describe('the command', () => {
     expect(status).toBe(0)
   })
 
-  it('finds a stale mempool, and leaves with 1', async () => {
+  it('finds a stale mempool, and exits with status 1', async () => {
     await poller.kill('SIGTERM')
     expect((await control('pool?enter=40')).ok).toBe(true)
     const { status, output } = await run('--check', 'mempool', '--patience', '1')
     expect(output).toMatch(/FAIL mempool/)
-    // Each of them, however many.
+    // Each of them, for any number.
     expect(output.match(/fee of unconfirmed \w{64}: indexed missing, expected \d+/g)?.length).toBeGreaterThan(
       30,
     )
     expect(status).toBe(1)
   })
 
-  it('names what differs where the node follows another chain, and a shorter one, and leaves with 1', async () => {
+  it('reports the differences if the node follows another chain, or a shorter one, and exits with status 1', async () => {
     const other = await startSimnode({ seed: 'other', blocks: 40, network: SIGNET })
     try {
       const checks = ['tip', 'chain', 'blocks', 'days'].flatMap((name) => ['--check', name])
@@ -385,7 +385,7 @@ describe('the command', () => {
     }
   })
 
-  it('leaves with 2 and one line where it cannot be done', async () => {
+  it('exits with status 2 and prints one line if it cannot run', async () => {
     const away = await run('--node', 'http://u:p@127.0.0.1:1')
     expect(away).toMatchObject({ status: 2, output: '' })
     expect(away.errors.trim().split('\n').at(-1)).toMatch(/^audit: /)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { backfill } from '../backfill/backfill.js'
 
 describe('a backfill', () => {
-  it('leaves no gap in the log and a clean index, with processors and disk taken by others', async () => {
+  it('leaves no gap in the log and a clean index while other processes use processors and disk', async () => {
     const lines: string[] = []
     const { faults, log, audit } = await backfill({
       ...{ seed: 'ci', blocks: 300, txsPerBlock: 20, busy: 4, synced: 1 },

@@ -9,7 +9,11 @@ import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** The suite as `npm run chaos` runs it. @param folder for its worlds. @returns its exit status and its lines. */
+/**
+ * Runs the suite as `npm run chaos` does.
+ * @param folder for its worlds.
+ * @returns its exit status and its lines.
+ */
 function chaos(
   args: readonly string[],
   folder = tmpdir(),
@@ -30,7 +34,7 @@ function chaos(
 
 // A round takes up to two minutes beside eight busy loops.
 describe('chaos', { timeout: 30 * 60_000 }, () => {
-  it('10 rounds on the embedded log', async () => {
+  it('survives 10 rounds on the embedded log', async () => {
     const { status, lines } = await chaos([
       '--seed',
       '2026',
@@ -43,7 +47,7 @@ describe('chaos', { timeout: 30 * 60_000 }, () => {
     expect(status).toBe(0)
   })
 
-  it.skipIf(WITHOUT_KAFKA !== undefined)('4 rounds on Kafka', async () => {
+  it.skipIf(WITHOUT_KAFKA !== undefined)('survives 4 rounds on Kafka', async () => {
     const { status, lines } = await chaos([
       '--seed',
       '2026',
@@ -58,7 +62,7 @@ describe('chaos', { timeout: 30 * 60_000 }, () => {
     expect(status).toBe(0)
   })
 
-  it('misses each protection that is taken out in the first round, whatever the seed', async () => {
+  it('fails in the first round without any one of the protections, for every seed', async () => {
     const seed = String(randomInt(1_000_000_000))
     const folder = mkdtempSync(join(tmpdir(), 'headwater-chaos-'))
     const missed = async (args: readonly string[], controls: number): Promise<string[]> => {
@@ -73,7 +77,7 @@ describe('chaos', { timeout: 30 * 60_000 }, () => {
       others.flatMap((name) => ['--without', name]),
       others.length,
     )
-    // A world leaves nothing behind, unless it is asked to.
+    // A world leaves nothing behind by default.
     expect(readdirSync(folder)).toEqual([])
     const lines = await missed(['--without', 'fence', '--keep'], 1)
     expect(lines.filter((line) => line.includes('is of the chain (status 200)'))).toHaveLength(1)
@@ -81,11 +85,11 @@ describe('chaos', { timeout: 30 * 60_000 }, () => {
     const removals = lines.flatMap((line) => /; to remove it: (.*)$/.exec(line)?.[1] ?? [])
     expect(removals).toHaveLength(1)
     for (const removal of removals) execFileSync('sh', ['-c', removal])
-    // A file system that is still mounted there would not let its folder go.
+    // A file system that is still mounted there would keep its folder from being removed.
     rmdirSync(folder)
   })
 
-  it('says what it cannot do, with a status of its own', async () => {
+  it('reports what it cannot do, with an exit status of its own', async () => {
     const { status, lines } = await chaos(['--log', 'paper'])
     expect(lines[0]).toBe('chaos: --log is embedded or kafka')
     expect(status).toBe(2)

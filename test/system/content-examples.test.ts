@@ -9,11 +9,14 @@ import { readPages } from '../content/pages.js'
 const LABELS = fileURLToPath(new URL('../content/labels.jsonl', import.meta.url))
 const POOLS = fileURLToPath(new URL('../../deploy/pools.json', import.meta.url))
 
-/** As content/guide/simulated-nodes.md tells readers to do it: before the last reorganisation, then to the end. */
+/**
+ * The state of the node that content/guide/simulated-nodes.md describes: before the last reorganisation, then at the
+ * end.
+ */
 const FIRST_FRAME = 1858
 const FRAMES_LEFT = 82
 
-/** What is of the moment of asking: its type is compared. */
+/** Values that depend on the time of the request: only their type is compared. */
 const MOMENTARY = new Set(['lastReconciledAt', 'checkedAt', 'checks', 'uptime'])
 
 interface Example {
@@ -22,7 +25,7 @@ interface Example {
   readonly shown: unknown
 }
 
-/** A request in a block of its own, and the answer in the next one. */
+/** A request in a code block, and its answer in the next one. */
 const EXAMPLE = /```sh\ncurl "?http:\/\/127\.0\.0\.1:8080(\/[^\s"]*)"?\n```\n\n```json\n([\s\S]*?)```/g
 
 const pages = readPages()
@@ -32,7 +35,7 @@ const examples: Example[] = pages.flatMap(({ file, source }) =>
   }),
 )
 
-/** The same, but for what is of the moment: of that only the type. */
+/** The same answer, with only the types of values that depend on the time. */
 function lasting(value: unknown, name = ''): unknown {
   if (MOMENTARY.has(name))
     return typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? 'time' : typeof value
@@ -62,7 +65,7 @@ describe('the examples of the documentation', () => {
     })
   })
 
-  // A heartbeat that is five polls old would read as stalled.
+  // A heartbeat that is five polls old would be reported as stalled.
   beforeEach(beat)
 
   async function beat(): Promise<void> {
@@ -75,7 +78,7 @@ describe('the examples of the documentation', () => {
     await node.close()
   })
 
-  it('are found, on every page of an endpoint', () => {
+  it('exist on every page of an endpoint', () => {
     expect(node.frame()).toBe(node.frames - 1)
     const requests = pages.flatMap(({ source }) => [
       ...source.matchAll(/^curl "?http:\/\/127\.0\.0\.1:8080/gm),
@@ -90,7 +93,7 @@ describe('the examples of the documentation', () => {
     expect(silent.map(({ file }) => file)).toEqual([])
   })
 
-  it.each(examples)('$page: $path answers what it shows', async ({ path, shown }) => {
+  it.each(examples)('$page: $path returns the answer on the page', async ({ path, shown }) => {
     const response = await fetch(`${pipeline.url}${path}`)
     expect(lasting(await response.json())).toEqual(lasting(shown))
   })

@@ -11,11 +11,11 @@ import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 import { Patience } from '../harness/starvation.js'
 
-/** FROZEN_SECONDS=60 for a long look. */
+/** FROZEN_SECONDS=60 for a longer test. */
 const FROZEN_MS = Number(process.env['FROZEN_SECONDS'] ?? 10) * 1_000
 const CLIENTS = 20
 
-/** The real processes beside a database that accepts connections and says nothing, while the chain grows. */
+/** The real processes beside a database that accepts connections and does not answer, while the chain grows. */
 describe('a database that freezes', () => {
   const services: ServiceProcess[] = []
   let folder = ''
@@ -60,7 +60,7 @@ describe('a database that freezes', () => {
   })
 
   it(
-    'is 503 in less than a second for all who need it, and everything is live within five seconds of its return',
+    'leads to 503 within a second for every read that needs it, and everything is live within five seconds of its return',
     async () => {
       const patience = new Patience()
       const seen = new Set<number>()

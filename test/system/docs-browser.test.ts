@@ -45,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
 
   const DESK = { viewport: { width: 1280, height: 800 } }
 
-  /** A page in a browser of its own, in which no request to another host and no error of a script goes unnoticed. */
+  /** A page in a browser of its own, which records every request to another host and every script error. */
   async function open(path: string, options: BrowserContextOptions = DESK): Promise<Page> {
     const context = await browser.newContext(options)
     const page = await context.newPage()
@@ -68,7 +68,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
 
   const background = (page: Page) => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
 
-  it('are searched by keyboard, with marks; Enter opens what is chosen', async () => {
+  it('are searched by keyboard, with marks; Enter opens the selected one', async () => {
     const page = await open('/')
     await page.keyboard.press('/')
     await page.keyboard.type('words')
@@ -85,7 +85,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
     await done(page)
   })
 
-  it('are reached by Tab alone, beginning with the content', async () => {
+  it('are reached by Tab alone, starting with the content', async () => {
     const page = await open('/guide/start')
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content')
@@ -94,7 +94,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
     await done(page)
   })
 
-  it('are dark where the system is, and as the reader chooses from then on', async () => {
+  it('are dark if the system is, and as the reader chooses from then on', async () => {
     const light = await open('/')
     const paper = await background(light)
     await done(light)
@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
     await done(page)
   })
 
-  it('fit a phone: nothing is wider than it, the pages are behind a button', async () => {
+  it('fit a phone: nothing is wider than the screen, the list of pages is behind a button', async () => {
     const page = await open('/guide/start', {
       viewport: { width: 360, height: 740 },
       isMobile: true,
@@ -152,7 +152,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
     await done(page)
   })
 
-  it('mark in the contents what is being read', async () => {
+  it('highlight the current heading in the contents', async () => {
     const page = await open('/guide/start')
     expect(await page.locator('.toc [aria-current]').textContent()).toBe('Part 0')
     await page.evaluate("document.getElementById('part-20').scrollIntoView({ behavior: 'instant' })")

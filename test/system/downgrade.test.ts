@@ -8,7 +8,7 @@ import { FORMAT } from '../../pipelines/log/embedded/record-file.js'
 import { useDatabase, useEngine } from '../harness/engine.js'
 import { ServiceProcess } from '../harness/processes.js'
 
-/** A database that this version made, and a newer one has upgraded since. */
+/** A database that this version made and a newer one has upgraded since. */
 describe('after a downgrade', () => {
   const db = useDatabase()
   let folder = ''
@@ -19,7 +19,7 @@ describe('after a downgrade', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  it.each(['materializer', 'explorer'])('the %s ends and says what to do', async (name) => {
+  it.each(['materializer', 'explorer'])('the %s exits and logs what to do', async (name) => {
     const logFile = join(folder, `${name}.log`)
     const env = {
       ...{ DATA_DIR: folder, CLICKHOUSE_URL: useEngine(), CLICKHOUSE_DATABASE: db().name },
@@ -40,7 +40,7 @@ describe('after a downgrade', () => {
   })
 })
 
-/** A log that this version made, and a newer one has written to since: its format is a number in each SQLite file. */
+/** A log that this version made and a newer one has written to since: its format is a number in each SQLite file. */
 describe('after a downgrade of the log', () => {
   let folder = ''
 
@@ -56,7 +56,7 @@ describe('after a downgrade of the log', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   it.each(['poller', 'materializer', 'explorer'])(
-    'the %s ends, says what to do and writes nothing',
+    'the %s exits, logs what to do and writes nothing',
     async (name) => {
       const [logFile, events] = [join(folder, `${name}.log`), join(folder, 'log', 'chain.sqlite')]
       const env = {

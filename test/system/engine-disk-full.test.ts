@@ -18,7 +18,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe.skipIf(disk === undefined)('the engine on a full disk (skipped where none may be mounted)', () => {
+describe.skipIf(disk === undefined)('the engine on a full disk (skipped if no file system may be mounted)', () => {
   let engine: Engine
   let db: Database
 
@@ -46,7 +46,10 @@ describe.skipIf(disk === undefined)('the engine on a full disk (skipped where no
     )
   }
 
-  /** Writes to all tables until the engine no longer exists, and calls `squeeze` once some batches are there. @returns the last batch of which all was acknowledged. */
+  /**
+   * Writes to all tables until the engine no longer exists, and calls `squeeze` after some batches.
+   * @returns the last batch that was acknowledged completely.
+   */
   const writeUntilGone = async (squeeze: () => void): Promise<number> => {
     let gone = false
     void engine.exited.then(() => (gone = true))
@@ -66,7 +69,7 @@ describe.skipIf(disk === undefined)('the engine on a full disk (skipped where no
     return acknowledged
   }
 
-  /** Whether a write is under way in the moment is chance: most that come later are refused before. */
+  /** It depends on chance whether a write is in flight at the moment: most later ones are refused. */
   const squeezeUntilGone = async (): Promise<void> => {
     let gone = false
     void engine.exited.then(() => (gone = true))
@@ -78,7 +81,7 @@ describe.skipIf(disk === undefined)('the engine on a full disk (skipped where no
     }
   }
 
-  it('refuses what would fill it, and all that it took is there', async () => {
+  it('refuses writes that would fill it, and keeps all acknowledged rows', async () => {
     disk?.fill(100_000_000)
     let taken = 0
     const fill = async (): Promise<void> => {
@@ -97,8 +100,9 @@ describe.skipIf(disk === undefined)('the engine on a full disk (skipped where no
     await db.pinEngineRun()
   })
 
-  // Met by `npm run chaos -- --log kafka --seed 8`, round 19: parts of acknowledged inserts and of merges had empty files.
-  it('ends itself where another program filled it, and all that was acknowledged is there when it starts again', async () => {
+  // Found by `npm run chaos -- --log kafka --seed 8`, round 19: parts of acknowledged inserts and of merges had empty
+  // files.
+  it('exits if another program filled it, and has all acknowledged rows when it starts again', async () => {
     for (let round = 0; round < 2; round++) {
       let squeezing: Promise<void> | undefined
       const acknowledged = await writeUntilGone(() => {

@@ -30,7 +30,7 @@ describe('the engine', () => {
     return engine
   }
 
-  it('keeps its data over a clean stop', async () => {
+  it('keeps its data after a clean stop', async () => {
     const first = await start()
     await ask(first, 'CREATE TABLE kept (n Int32) ENGINE = MergeTree ORDER BY n')
     await ask(first, 'INSERT INTO kept VALUES (7)')
@@ -40,7 +40,7 @@ describe('the engine', () => {
     expect(await ask(second, 'SELECT n FROM kept')).toBe('7')
   })
 
-  it('gives back every acknowledged row after kill -9', async () => {
+  it('keeps every acknowledged row after kill -9', async () => {
     const first = await start()
     await ask(
       first,
@@ -58,7 +58,7 @@ describe('the engine', () => {
     }
   })
 
-  it('refuses a second start on the same folder, naming it, and the first goes on', async () => {
+  it('refuses a second start on the same folder, naming it, and the first continues', async () => {
     const first = await start()
     const second = start()
     await expect(second).rejects.toThrow(FolderInUse)
@@ -66,7 +66,7 @@ describe('the engine', () => {
     expect(await ask(first, 'SELECT 1')).toBe('1')
   })
 
-  it('waits for an engine that is about to go, where it is told to', async () => {
+  it('waits for an engine that is about to exit, if configured to', async () => {
     const first = await start()
     const tries: string[] = []
     const warn = (_: object, message: string): void => {
@@ -79,7 +79,7 @@ describe('the engine', () => {
     expect(await ask(second, 'SELECT 1')).toBe('1')
   })
 
-  it('names a port that is taken', async () => {
+  it('names a port that is in use', async () => {
     const other = await listen()
     const { port } = other.address() as { port: number }
     try {
@@ -91,13 +91,13 @@ describe('the engine', () => {
     }
   })
 
-  it('tells how it died', async () => {
+  it('reports how it died', async () => {
     const engine = await start()
     process.kill(engine.pid, 'SIGKILL')
     expect(await engine.exited).toContain('SIGKILL')
   })
 
-  it('lets nothing that was begun in one run be made visible in the next', async () => {
+  it('prevents inserts begun in one run from being published in the next', async () => {
     const first = await start()
     const { port } = new URL(first.url)
     const db = new Database({ url: first.url, database: 'default' })
@@ -116,7 +116,7 @@ describe('the engine', () => {
     await db.close()
   })
 
-  it('is not looked for in a server whose system tables may not be read', async () => {
+  it('is not detected on a server whose system tables may not be read', async () => {
     const server = createHttpServer((_, response) => {
       response.writeHead(403, { 'x-clickhouse-exception-code': '497' })
       response.end('Code: 497. DB::Exception: headwater: Not enough privileges. (ACCESS_DENIED)')
@@ -131,7 +131,7 @@ describe('the engine', () => {
     server.close()
   })
 
-  it('still merges and mutates with its small pools', async () => {
+  it('still merges and mutates with its small thread pools', async () => {
     const engine = await start()
     await ask(engine, 'CREATE TABLE small (n UInt32) ENGINE = MergeTree ORDER BY n')
     await ask(engine, 'INSERT INTO small VALUES (1), (2)')
@@ -147,7 +147,10 @@ async function ask(engine: Engine, query: string): Promise<string> {
   return body
 }
 
-/** Inserts row after row into both tables and kills the engine meanwhile. @returns how many were acknowledged in both. */
+/**
+ * Inserts rows into both tables and kills the engine meanwhile.
+ * @returns the number of rows acknowledged in both.
+ */
 async function insertUntilKilled(engine: Engine): Promise<number> {
   for (let n = 0; ; n += 1) {
     if (n === 20) setTimeout(() => process.kill(engine.pid, 'SIGKILL'), 50)

@@ -15,11 +15,11 @@ import { Patience } from '../harness/starvation.js'
 
 const CLIENTS = 20
 const LOOK_MS = 10
-/** FROZEN_SECONDS=60 for a long look. */
+/** FROZEN_SECONDS=60 for a longer test. */
 const FROZEN_MS = Number(process.env['FROZEN_SECONDS'] ?? 3) * 1_000
 const FRAME = 700
 
-/** How long this process, in which the explorer runs too, was kept from running: the tests beside it share the processors. */
+/** Measures how long this process, in which the explorer runs too, could not run: other tests share the processors. */
 class Stalls {
   totalMs = 0
   readonly #timer: NodeJS.Timeout
@@ -38,7 +38,7 @@ class Stalls {
   }
 }
 
-/** Asks one thing after another, and keeps the worst of what it sees. */
+/** Sends one request after another, and keeps the worst results. */
 class Crowd {
   worstMs = 0
   readonly statuses = new Map<number, number>()
@@ -69,7 +69,7 @@ class Crowd {
       const { status } = await getAnswer(`${url}${path}`)
       this.worstMs = Math.max(this.worstMs, performance.now() - began - (this.#stalls.totalMs - stalledMs))
       this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
-      // A crowd that gets its 503 at once must not take the processor from those that it measures.
+      // Clients that get their 503 at once must not take the processor from those that measure.
       await sleep(5)
     }
   }
@@ -104,7 +104,7 @@ describe('an explorer whose database freezes', () => {
     try {
       process.kill(engine.pid, 'SIGCONT')
     } catch {
-      // It was killed, and not started again.
+      // The server was killed, and not started again.
     }
     await crowd?.stop()
   })
@@ -121,7 +121,7 @@ describe('an explorer whose database freezes', () => {
   const missing = () => getAnswer(`${pipeline.url}/api/v1/tx/${'ef'.repeat(32)}`)
 
   it(
-    'answers all with 503 in less than a second, those under way too, and recovers in five seconds',
+    'answers everything with 503 within a second, pending requests too, and recovers within five seconds',
     async () => {
       const patience = new Patience()
       const many = (crowd = new Crowd(pipeline.url))
@@ -152,7 +152,7 @@ describe('an explorer whose database freezes', () => {
     FROZEN_MS + 30_000,
   )
 
-  it('does not take a server that is busy for one that is away', async () => {
+  it('does not take a busy server for an unreachable one', async () => {
     const other = new Database({ url: engine.url, database: 'default' })
     const heavy = Array.from({ length: 8 }, () =>
       other.query('SELECT sum(cityHash64(number)) FROM numbers(300000000)').catch(() => undefined),
@@ -165,7 +165,7 @@ describe('an explorer whose database freezes', () => {
     expect([...many.statuses.keys()]).toEqual([404])
   })
 
-  it('answers 503 while the server is killed, and recovers in five seconds when it is started again', async () => {
+  it('answers 503 while the server is down, and recovers within five seconds after it is started again', async () => {
     const patience = new Patience()
     const many = (crowd = new Crowd(pipeline.url))
     await until('all are answered', () => (many.statuses.get(404) ?? 0) > 100)

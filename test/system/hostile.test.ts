@@ -13,16 +13,19 @@ import { edgesOf, isInPath, pathOf } from '../services/explorer/edges.js'
 import { FeedClient } from '../services/explorer/feed-client.js'
 import { RawHttp, type RawResponse } from '../services/explorer/raw-http.js'
 
-/** HOSTILE_SEED=… for others; a failure tells the request as it was sent. */
+/** HOSTILE_SEED=… selects other requests; a failure prints the request as it was sent. */
 const SEED = Number(process.env['HOSTILE_SEED'] ?? 20_261_121)
 const REQUESTS = 10_000
 const SOCKETS = 600
 const CLIENTS = 20
 const FRAME = 728
-/** What an explorer that was asked much keeps: answers, 24 MB of them, and what the runtime does not give back at once. */
+/**
+ * MB that an explorer keeps after many requests: answers, 24 MB of them, and memory that the runtime does not return
+ * at once.
+ */
 const MOST_KEPT = 64 * 2 ** 20
 
-/** Nobody sends SQL here, and no path has these, so that they come from inside. */
+/** Words that come from the inside: no request here contains SQL, and no path contains these. */
 const INSIDE = /SELECT|FROM |DB::|ClickHouse|Exception|node_modules|\.[jt]s:\d+|\bat \S+ \(|undefined/
 const STATUSES = new Set([200, 204, 304, 400, 404, 405, 413, 414, 426, 431, 501, 505])
 
@@ -138,7 +141,7 @@ interface Hostile {
 const oneOf = <T>(values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values)
 const escape = (text: string): string => encodeURIComponent(Buffer.from(text).toString()).slice(0, 6_000)
 
-/** Texts for an argument: at its edges, beyond them, or of quite another kind; already as they stand in a URL. */
+/** Texts for an argument: at its limits, beyond them, or of another kind; already encoded for a URL. */
 function argument(read: Read, name: string, known: readonly string[]): fc.Arbitrary<string> {
   const { inside, plausible, outside } = edgesOf(read, name, SEED)
   return fc.oneof(
@@ -150,7 +153,7 @@ function argument(read: Read, name: string, known: readonly string[]): fc.Arbitr
   )
 }
 
-/** A request line's target: a read with its arguments, some twice or unknown, or a path that is none. */
+/** The target of a request line: a read with its arguments, some repeated or unknown, or an unknown path. */
 function target(known: readonly string[]): fc.Arbitrary<string> {
   const ofReads = READS.map((read) => {
     const values = Object.fromEntries(
@@ -228,7 +231,7 @@ function request(known: readonly string[]): fc.Arbitrary<Hostile> {
   )
 }
 
-/** A frame as a client sends it, with everything in it that may be wrong. */
+/** A client's frame, with every possible defect. */
 function frame({
   first,
   payload,
@@ -303,7 +306,7 @@ const FRAMES: readonly (readonly [string, Buffer])[] = [
   ['noise', randomBytes(100)],
 ]
 
-describe('an explorer among enemies', () => {
+describe('an explorer under attack', () => {
   let node: Awaited<ReturnType<typeof startRecordedNode>>
   let pipeline: Pipeline
   let port: number
@@ -325,7 +328,7 @@ describe('an explorer among enemies', () => {
     await node.close()
   })
 
-  it(`bears ${String(REQUESTS)} hostile requests: no fault, nothing told from inside, nothing kept`, async () => {
+  it(`survives ${String(REQUESTS)} hostile requests: no internal error, no internal details, no memory kept`, async () => {
     const sample = (numRuns: number, seed: number) => fc.sample(request(known), { numRuns, seed })
     await bombard(sample(1_000, SEED + 1))
     const before = kept()
@@ -341,7 +344,7 @@ describe('an explorer among enemies', () => {
       `${String(REQUESTS)} requests in ${seconds.toFixed(1)} s, kept ${(grown / 2 ** 20).toFixed(1)} MB:`,
       Object.fromEntries([...seen].sort(([one], [other]) => one - other)),
     )
-    // Most of them were understood.
+    // Most of them were parsed.
     expect(seen.get(0) ?? 0).toBeLessThan(REQUESTS / 4)
     expect(seen.get(200) ?? 0).toBeGreaterThan(REQUESTS / 20)
     expect(seen.get(400) ?? 0).toBeGreaterThan(REQUESTS / 4)
@@ -350,7 +353,7 @@ describe('an explorer among enemies', () => {
       expect((await pipeline.get(read.path)).status, read.path).toBe(200)
   })
 
-  it('bears broken frames on a socket, and forgets who sent them', async () => {
+  it('survives broken frames on a socket, and keeps no memory of their senders', async () => {
     const handshake = Buffer.from(
       'GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     )
@@ -372,7 +375,7 @@ describe('an explorer among enemies', () => {
     await client.close()
   })
 
-  it('bears subscriptions by the thousand', async () => {
+  it('survives subscriptions by the thousand', async () => {
     const clients = await Promise.all(
       Array.from({ length: 50 }, () => FeedClient.connect(pipeline.url, '/api/v1/ws')),
     )
@@ -393,7 +396,10 @@ describe('an explorer among enemies', () => {
     expect((await getAnswer(`${pipeline.url}/health`)).status).toBe(200)
   })
 
-  /** @returns how often each status was seen. */
+  /**
+   * Sends the requests.
+   * @returns the number of answers by status.
+   */
   async function bombard(requests: readonly Hostile[]): Promise<Map<number, number>> {
     const seen = new Map<number, number>()
     await inTurns(requests, async (client, { bytes, isHead }) => {
@@ -424,12 +430,12 @@ function check({ status, head, body }: RawResponse, bytes: Buffer, isHead: boole
   expect(STATUSES.has(status), sent).toBe(true)
   expect(INSIDE.test(body.replaceAll(/Route \S+ not found/g, '')), sent).toBe(false)
   const isJson = /\r\ncontent-type: application\/json/i.test(head)
-  // What the HTTP parser refuses never reaches us; it hangs up.
+  // The HTTP parser's refusals never reach our code; it closes the connection.
   if (status >= 400 && !isJson) expect(head, sent).toMatch(/connection: close/i)
   if (status >= 400 && isJson && !isHead) expect(JSON.parse(body), sent).toHaveProperty('error')
 }
 
-/** Bytes that are in use after a collection. */
+/** Bytes in use after a garbage collection. */
 function kept(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -39,7 +39,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
   const texts = async (log: EventLog, from: number, limit: number): Promise<string[]> =>
     (await log.read('chain', from, limit)).map(({ value }) => Buffer.from(value).toString())
 
-  it('numbers what is appended from 0 on, for each topic, without a gap', async () => {
+  it('numbers records from 0 on, for each topic, without a gap', async () => {
     const log = await open('numbers')
     expect(await log.last('chain')).toBe(-1)
     expect(await log.first('chain')).toBe(0)
@@ -63,11 +63,11 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
     expect(await texts(log, 40, 1)).toHaveLength(1)
     expect(await texts(log, 42, 1)).toEqual([])
     expect(await texts(log, 1000, 1)).toEqual([])
-    // Backwards, as who looks for the last of something does.
+    // Backwards, as a reader does that looks for the last record of a kind.
     for (const from of [30, 20, 10]) expect((await log.read('chain', from, 10))[0]?.position).toBe(from)
   })
 
-  it('carries blocks of 8 MB of noise, several at once, byte for byte', async () => {
+  it('carries blocks of 8 MB of random bytes, several at once, byte for byte', async () => {
     const log = await open('large')
     const blocks = Array.from({ length: 3 }, () => randomBytes(8 << 20))
     expect(await log.append('chain', blocks)).toBe(2)
@@ -76,12 +76,12 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
       const [record] = await other.read('chain', i, 1)
       expect(block.equals(record?.value ?? Buffer.alloc(0))).toBe(true)
     }
-    // At least one, whatever its size.
+    // At least one record, whatever its size.
     expect(await other.read('chain', 0, 3, 1)).toHaveLength(1)
     expect(await other.read('chain', 0, 3, 9 << 20)).toHaveLength(2)
   })
 
-  it('tells who waits, at once', async () => {
+  it('wakes waiting readers at once', async () => {
     const [writer, reader] = [await open('waits'), await open('waits')]
     await writer.append('chain', [text('before')])
     await reader.wait('chain', 0, 5_000)
@@ -97,7 +97,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
     await stopped
   })
 
-  it('skips what retention has dropped', async () => {
+  it('skips records that retention has dropped', async () => {
     const log = await open('dropped')
     await log.append(
       'node',
@@ -105,7 +105,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
     )
     const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin()
     await admin.connect()
-    // Only so does the driver know the topic's leader.
+    // The driver knows the topic's leader only after this.
     await admin.fetchTopicOffsets('dropped.node')
     await admin.deleteTopicRecords({ topic: 'dropped.node', partitions: [{ partition: 0, offset: '6' }] })
     await admin.disconnect()
@@ -114,7 +114,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
     expect((await other.read('node', 0, 2)).map(({ position }) => position)).toEqual([6, 7])
   })
 
-  it('makes its topics as they have to be, and refuses those that are not', async () => {
+  it('creates its topics with the required settings, and refuses others', async () => {
     await (await open('made')).last('chain')
     const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin()
     await admin.connect()
@@ -163,7 +163,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
     }
   })
 
-  it('has one leader for each consumer, the next when it leaves, and tells how far it is', async () => {
+  it('has one leader for each consumer, the next when it leaves, and reports its position', async () => {
     const [first, second] = [await open('led'), await open('led')]
     await first.append('chain', [text('a'), text('b'), text('c')])
     // A coordinator that has just been chosen answers later.
@@ -189,14 +189,14 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
     await expect(third).rejects.toThrow('no longer')
   })
 
-  it('loses and doubles nothing that was acknowledged when brokers are killed', async () => {
+  it('neither loses nor duplicates acknowledged records when brokers are killed', async () => {
     const log = await open('killed')
     const acknowledged: { position: number; value: string }[] = []
     let stopped = false
     const writing = (async () => {
       for (let i = 0; !stopped; i++) {
         const value = `event ${String(i)}`
-        // As the poller does after an error: it looks what is there before it writes on.
+        // As the poller does after an error: it reads the last position before it continues.
         const position = await log.append('chain', [text(value)]).catch(() => undefined)
         if (position !== undefined) acknowledged.push({ position, value })
       }
@@ -205,7 +205,8 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
     for (const broker of [1, 2, 3]) {
       const killed = await cluster.pid(broker)
       process.kill(killed, 'SIGKILL')
-      // Counted from here: what is acknowledged without it shows that it was missed, and no longer counts as in step.
+      // Counted from here: a record that is acknowledged without the broker shows that the broker was missed, and is
+      // no longer in sync.
       const before = acknowledged.length
       await until('it writes again', () => acknowledged.length > before + 20)
       await until(
@@ -218,7 +219,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
     const reader = await open('killed')
     const all = new Map<number, string>()
     for (let next = 0; ;) {
-      // As readers do: a broker counts as in step before it listens again, and a call in that moment may fail.
+      // As readers do: a broker counts as in sync before it listens again, and a call in that moment may fail.
       const records = await until('it reads', () => reader.read('chain', next, 1000))
       for (const { position, value } of records) all.set(position, Buffer.from(value).toString())
       const last = records.at(-1)

@@ -32,7 +32,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-group-'))
     const plan = { id: 1, port: await freePort(), controllerPort: await freePort() }
-    // One in 64 begins like an option.
+    // One transaction in 64 has an id that starts like an option.
     const known = { clusterId: '-mCY0yqeq6WNGU9UAQy45Q', plans: [plan] }
     await mkdir(join(folder, 'kafka'))
     await writeFile(join(folder, 'kafka', 'cluster.json'), JSON.stringify(known))
@@ -81,7 +81,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     expect(answer.status).toBe(200)
   }
 
-  /** What the node has is what the explorer shows. */
+  /** The explorer shows the node's state. */
   async function shown(): Promise<string> {
     const address = new URL('/control/state', node.url.replace(/\/\/.*@/, '//'))
     const state = (await (await fetch(address)).json()) as { hash: string; supply: string; utxoCount: number }
@@ -94,7 +94,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     return state.hash
   }
 
-  /** The materializer that is assigned the partition; undefined while nobody is. */
+  /** Returns the materializer to which the partition is assigned; undefined while it is assigned to none. */
   async function leader(): Promise<ServiceProcess | undefined> {
     const { groups } = await admin.describeGroups([GROUP])
     const member = groups[0]?.members.find(({ memberAssignment }) => {
@@ -111,7 +111,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     return row?.height ?? -1
   }
 
-  /** What a database shows is what an index of the node shows that is made in one go. */
+  /** Compares a database with an index of the node that is built at once. */
   async function expectCleanRows(name: string): Promise<void> {
     const tip = await shown()
     const options = { nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth: FINALITY }
@@ -126,7 +126,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     }
   }
 
-  it('the other stands by', async () => {
+  it('the other one stands by', async () => {
     const startsOf = async (name: string): Promise<number> =>
       (await readFile(join(folder, `${name}.log`), 'utf8')).split('"materializing"').length
     const [before, after] = await until('one leads for a while', async () => {
@@ -135,16 +135,16 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
       const starts = await startsOf(other)
       await control('mine?blocks=3')
       await shown()
-      // Where it changed meanwhile, as joining may make it, the other one had its turn.
+      // If the roles changed meanwhile, as joining may do, the other one was active before.
       return leads !== undefined && (await leader()) === leads && [starts, await startsOf(other)]
     })
     expect(after).toBe(before)
   })
 
-  it('takes over from one that is frozen, and nothing of that one shows when it wakes', async () => {
+  it('takes over from one that is frozen, and nothing of that one is visible when it resumes', async () => {
     for (let round = 0; round < 2; round++) {
       const frozen = await until('one leads', leader)
-      // In the midst of the blocks: the first of them has rows.
+      // In the middle of the blocks: the first of them has rows.
       const before = await highestWritten()
       await control('mine?blocks=8')
       await until('it has begun', async () => (await highestWritten()) > before)
@@ -166,7 +166,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     let leaders = 0
     let last: ServiceProcess | undefined
     for (let round = 0; performance.now() < ends || leaders < 3; round++) {
-      // A member that leaves, in an orderly way or not, and comes back: twice the group is shared out anew.
+      // A member that leaves, with or without notice, and comes back: the group is rebalanced twice.
       const leaving =
         round % 2 === 0 ? await until('one leads', leader) : service[round % 4 === 1 ? 'one' : 'two']
       await Promise.all([
@@ -187,7 +187,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
       return offsets?.partitions[0]?.offset === end?.offset
     })
   })
-  it('a second database is built from the same topic, and both materializers go over to it', async () => {
+  it('a second database is built from the same topic, and both materializers switch over to it', async () => {
     const successor = `${database}_next`
     const replay = new ServiceProcess('replay', env, join(folder, 'replay.log'), [
       '--into',

@@ -12,7 +12,7 @@ import { until } from '../harness/until.js'
 
 const STORE = ['-storetype', 'PKCS12', '-storepass', 'only-for-tests']
 
-/** A broker that speaks to nobody without TLS and a password, as one in production. */
+/** A broker that refuses connections without TLS and a password, as one in production. */
 describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL', () => {
   let folder = ''
   let port = 0
@@ -89,7 +89,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
     await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   })
 
-  /** Writes and reads back in a process of its own, with the settings of an operator. */
+  /** Writes and reads in a process of its own, with the settings of an operator. */
   async function carry(settings: Record<string, string>): Promise<string> {
     const code = `
       const { openEventLog } = await import(${JSON.stringify(join(process.cwd(), 'dist/services/event-log.js'))})
@@ -132,11 +132,11 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
       { KAFKA_USERNAME: 'reader' },
       /refused KAFKA_USERNAME and KAFKA_PASSWORD must be set together/,
     ],
-  ])('says what is wrong with %s', async (_, settings, says) => {
+  ])('reports the cause of %s', async (_, settings, says) => {
     expect(await carry({ ...trusted(), ...settings })).toMatch(says)
   })
 
-  it('does not speak to a broker whose certificate nobody vouches for', async () => {
+  it('does not connect to a broker whose certificate is not trusted', async () => {
     expect(await carry({ ...reader, KAFKA_SSL: 'true' })).toMatch(/refused .*certificate/)
   })
 })

@@ -3,14 +3,14 @@ import { stress } from '../log-stress/stress.js'
 
 /** `npm run check:long` sets 15 minutes. */
 const SECONDS = Number(process.env['LOG_STRESS_SECONDS'] ?? 60)
-/** The control ends at the first thing that is wrong, long before. */
+/** The control ends at the first violation, long before. */
 const CONTROL_SECONDS = 60
 const BUSY_LOOPS = 4
 const SLACK_MS = 5 * 60_000
 
-describe('the embedded log under several processes, with starved processor and disk', () => {
+describe('the embedded log under several processes, with little processor time and disk bandwidth', () => {
   it(
-    'loses, doubles and swaps nothing that it acknowledged',
+    'neither loses, duplicates nor reorders acknowledged records',
     { timeout: SECONDS * 1000 + SLACK_MS },
     async () => {
       const { wrong, failures, ...counts } = await stress({ seconds: SECONDS, busyLoops: BUSY_LOOPS })
@@ -22,7 +22,7 @@ describe('the embedded log under several processes, with starved processor and d
   )
 
   it(
-    'would notice if writers did not exclude each other',
+    'fails the test if writers do not exclude each other',
     { timeout: CONTROL_SECONDS * 1000 + SLACK_MS },
     async () => {
       const { wrong } = await stress({ seconds: CONTROL_SECONDS, busyLoops: 0, unprotected: true })

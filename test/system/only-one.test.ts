@@ -11,7 +11,7 @@ import { ROOT } from '../harness/processes.js'
 
 const ROUNDS = 20
 
-/** Tries to hold the folder at each message, and answers with what became of it. */
+/** Tries to hold the folder at each message, and answers with the result. */
 const PROGRAM = `
   import { holdFolder } from ${JSON.stringify(join(ROOT, 'dist/services/start/only-one.js'))}
   process.on('message', async (folder) => {
@@ -55,7 +55,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-describe('a folder', () => {
+describe('a data folder', () => {
   for (const many of [2, 5])
     it(
       `is held by exactly one of ${String(many)} that start at once, also after a kill -9, ${String(ROUNDS)} times`,
@@ -75,14 +75,14 @@ describe('a folder', () => {
           expect(answers.filter((answer) => answer !== 'held')).toEqual(
             Array.from({ length: many - 1 }, () => refused),
           )
-          // What it leaves behind is what the next round finds.
+          // What a round leaves behind is the state in which the next one starts.
           if (winner !== undefined) await kill(winner)
           all = [...all.filter((each) => each !== winner), await contestant()]
         }
       },
     )
 
-  it('is let go', async () => {
+  it('is released', async () => {
     const letGo = await holdFolder(folder)
     const other = await contestant()
     expect(await tries(other)).toMatch(
@@ -92,14 +92,14 @@ describe('a folder', () => {
     expect(await tries(other)).toBe('held')
   })
 
-  it('is refused also where the number of its holder is not to be had', async () => {
+  it('is refused even if the number of its holder is unavailable', async () => {
     const letGo = await holdFolder(folder)
     await writeFile(join(folder, 'start.pid'), 'nothing')
     expect(await tries(await contestant())).toMatch(/is already running in .*: stop it/)
     letGo()
   })
 
-  it('is refused where a version that holds it by a socket runs', async () => {
+  it('is refused while a version that holds it by a socket runs', async () => {
     const name = createHash('sha256').update(folder).digest('hex').slice(0, 16)
     const older = createServer((socket) => socket.destroy())
     await new Promise<void>((resolve) => older.listen(join(tmpdir(), `headwater-${name}.sock`), resolve))

@@ -13,7 +13,7 @@ import { getAnswer } from '../harness/pipeline.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 
-/** Somebody else wrote into the log: what stands there at its right position is wrong. */
+/** Another program wrote an invalid event into the log, at its right position. */
 describe('a poison event', () => {
   const service: Record<string, ServiceProcess> = {}
   let folder = ''
@@ -62,7 +62,7 @@ describe('a poison event', () => {
     await fetch(new URL('/control/mine?blocks=1', node.url.replace(/\/\/.*@/, '//')), { method: 'POST' })
   }
 
-  /** The newest connect again, with a parent that nobody knows: it decodes, and does not follow. */
+  /** The newest block connected again, with an unknown parent: it can be decoded, but does not follow. */
   async function orphan(): Promise<Uint8Array> {
     const records = await log.read('chain', 0, 1_000)
     const event = records
@@ -88,7 +88,7 @@ describe('a poison event', () => {
     { kind: 'a block without its parent', make: orphan, says: /connects \d+ on (07){32}, the tip is/ },
   ]
 
-  it.each(kinds)('$kind: is repaired without a command, and said where and why', async ({ make, says }) => {
+  it.each(kinds)('$kind: is repaired without a command, and its position and reason are reported', async ({ make, says }) => {
     const before = (await getAnswer(`${url}/api/v1/stats/summary`)).body.tipHeight as number
     const value = await make()
     const position = await log.append('chain', [value])
@@ -107,7 +107,7 @@ describe('a poison event', () => {
     expect(metrics).toMatch(/^headwater_log_damage 0$/m)
     expect(await log.last('dead-letters')).toBe(-1)
 
-    // Both sides go on after a start, too.
+    // Both processes also continue after a start.
     await service['poller']?.kill()
     await restartMaterializer('dead-letters')
     start('poller')
@@ -115,7 +115,7 @@ describe('a poison event', () => {
     await shows(before + 2)
   })
 
-  it('a record that is no dead letter stops it, and can be laid aside', async () => {
+  it('a record that is no dead letter stops it, and can be dead-lettered', async () => {
     const before = (await getAnswer(`${url}/api/v1/stats/summary`)).body.tipHeight as number
     const position = await log.append('dead-letters', [Buffer.from('ff00ff', 'hex')])
     await restartMaterializer('stop')

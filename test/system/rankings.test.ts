@@ -33,7 +33,7 @@ import { startReplica, statementsOf } from '../deploy/cluster-schema.js'
 const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
 const FINALITY = 5
 
-/** A chain of nothing but balances: each block gives some scripts another one, many of them equal, some zero. */
+/** A chain of balances only: each block gives some scripts another one, many of them equal, some zero. */
 class Balances {
   readonly #blocks: { hash: string; balances: Map<number, bigint> }[] = []
 
@@ -43,7 +43,7 @@ class Balances {
     return this.#blocks.length - 1
   }
 
-  /** @param branch blocks of another one have other hashes and balances. */
+  /** @param branch blocks of another branch have other hashes and balances. */
   async grow(blocks: number, scripts: number, branch = 0): Promise<void> {
     const rows: string[] = []
     for (let more = 0; more < blocks; more++) {
@@ -84,7 +84,7 @@ class Balances {
     return new ChainView(head, new Map(hashes.slice(finalHeight + 1)), new Set())
   }
 
-  /** What the rich list is. */
+  /** The expected rich list. */
   ranked(): string[] {
     const funded = [...(this.#blocks.at(-1)?.balances ?? [])].filter(([, balance]) => balance > 0n)
     return funded
@@ -140,7 +140,7 @@ async function expectRichList(): Promise<void> {
 
 const heights = async (): Promise<number[]> => (await announcedRankings(db)).map(({ height }) => height)
 
-/** Of each table that is partitioned by rankings, how many it holds rows of. */
+/** For each table that is partitioned by ranking, the number of rankings with rows. */
 async function parts(): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const table of ['ranked_balances', ...STEP_TABLES])
@@ -151,7 +151,7 @@ async function parts(): Promise<Record<string, number>> {
 const FINISHED = { ranked_balances: 1, ranking_changes: 0, ranking_order: 0, ranking_steps: 0 }
 
 describe('a ranking', () => {
-  it('is built by queries that group and sort no more rows than a step has, from nothing and from the one before', async () => {
+  it('is built by queries that group and sort no more rows than a step has, from nothing and from the previous ranking', async () => {
     await chain.grow(10, 300)
     const settings = { max_rows_to_group_by: 600, max_rows_to_sort: 600 }
     const steps = builderOf({ stepRows: 250, settings })
@@ -170,13 +170,13 @@ describe('a ranking', () => {
     expect((await heights())[0]).toBe(12)
   })
 
-  it('goes on after a restart where it was, wherever that was', async () => {
+  it('continues after a restart at any step', async () => {
     await chain.grow(10, 100)
     await considered(builderOf())
     await chain.grow(20, 50)
     let steps = 0
     const count = (): void => void steps++
-    // Each process does one step, and one more that nobody noted.
+    // Each process does one step, and one more that was not recorded.
     for (let process = 0; process < 100 && !(await heights()).includes(29); process++) {
       const dying: RankingBuilder = builderOf({
         afterStep: () => {
@@ -193,15 +193,15 @@ describe('a ranking', () => {
     const last = builderOf()
     await considered(last)
     await considered(last)
-    // The one before is final.
+    // The previous ranking is final.
     expect(await parts()).toEqual({ ...FINISHED, ranked_balances: 2 })
   })
 
-  it('is right where a step was done and not noted', async () => {
+  it('is correct if a step was done and not recorded', async () => {
     await chain.grow(10, 60)
     const first = builderOf({
       afterStep: async () => {
-        // As if each had died just before: the newest note no longer exists.
+        // As if each had died just before: the newest record of a step is missing.
         await db.command(
           'ALTER TABLE ranking_steps DELETE WHERE step > 0 AND step = (SELECT max(step) FROM ranking_steps) AND step % 4 = 1',
         )
@@ -217,7 +217,7 @@ describe('a ranking', () => {
     expect(await parts()).toEqual(FINISHED)
   })
 
-  it('is of its block, though others come while it is built', async () => {
+  it('is of its block, even if others arrive while it is built', async () => {
     await chain.grow(10, 60)
     const builder: RankingBuilder = builderOf({
       afterStep: async () => {
@@ -231,7 +231,7 @@ describe('a ranking', () => {
     await expectRichList()
   })
 
-  it('is dropped where its block leaves the chain while it is built, with all that was written of it', async () => {
+  it('is dropped with all its rows if its block is disconnected while it is built', async () => {
     await chain.grow(10, 60)
     let left = false
     const builder: RankingBuilder = builderOf({
@@ -253,7 +253,7 @@ describe('a ranking', () => {
     expect(await parts()).toEqual(FINISHED)
   })
 
-  it('is given up before rows are written that its steps would take for final', async () => {
+  it('is abandoned before rows are written that its steps would take for final', async () => {
     await chain.grow(10, 60)
     const builder: RankingBuilder = builderOf({ afterStep: () => void builder.close() })
     await considered(builder)
@@ -265,7 +265,7 @@ describe('a ranking', () => {
     expect(await parts()).toEqual({ ...FINISHED, ranked_balances: 0 })
   })
 
-  it('that is refused is not tried again at every head, and then in smaller steps', async () => {
+  it('that is refused is not retried at every head, and then in smaller steps', async () => {
     await chain.grow(20, 300)
     const failures = vi.spyOn(logger, 'warn')
     const options = { stepRows: 8000, settings: { max_rows_to_group_by: 500 } }
@@ -281,7 +281,7 @@ describe('a ranking', () => {
     await expectRichList()
   })
 
-  it('is not built, nor gone on with, while the chain is filled', async () => {
+  it('is neither built nor continued during a backfill', async () => {
     await chain.grow(10, 60)
     const builder: RankingBuilder = builderOf({
       afterStep: () => {
@@ -309,7 +309,7 @@ describe('a ranking', () => {
     expect((await heights())[0]).toBe(2)
   })
 
-  it('stays as long as readers may use it: the newest, the newest final one, and others for some minutes', async () => {
+  it('is kept as long as readers may use it: the newest, the newest final one, and others for some minutes', async () => {
     const builder = builderOf({ stepRows: 10_000, keptMs: 3_600_000 })
     for (let round = 0; round < 5; round++) {
       await chain.grow(3, 100)
@@ -320,7 +320,7 @@ describe('a ranking', () => {
     for (let round = 0; round < 3; round++) await considered(impatient)
     expect(await heights()).toEqual([14, 8])
     expect(await parts()).toEqual({ ...FINISHED, ranked_balances: 2 })
-    // The newest leaves the chain: the final one serves.
+    // The newest is disconnected: the final one serves.
     chain.drop(4)
     await chain.grow(5, 20, 1)
     await expectRichList()
@@ -328,7 +328,7 @@ describe('a ranking', () => {
 })
 
 describe('a writer that was superseded', () => {
-  it('announces no ranking, notes no step and takes none away', async () => {
+  it('publishes no ranking, records no step and deletes none', async () => {
     await chain.grow(10, 60)
     const writer = await claimWriting(db, -1)
     await considered(builderOf({ writer: () => writer }))
@@ -337,7 +337,7 @@ describe('a writer that was superseded', () => {
     const failures: unknown[] = []
     const onFailure = (error: unknown): void => void failures.push(error)
     const late = builderOf({ writer: () => writer, onFailure })
-    // Of another branch, as one that slept sees it: it would also take away the ranking of the chain.
+    // On another branch, as a frozen process sees it: it would also delete the ranking of the chain.
     chain.drop(4)
     await chain.grow(5, 60, 1)
     for (let round = 0; round < 3; round++) await considered(late, 1000)
@@ -350,7 +350,7 @@ describe('a writer that was superseded', () => {
     await expectRichList()
   })
 
-  it('in the middle of a build does not announce it either', async () => {
+  it('does not publish one in the middle of a build either', async () => {
     await chain.grow(10, 60)
     const writer = await claimWriting(db, -1)
     let claimed = false
@@ -369,7 +369,7 @@ describe('a writer that was superseded', () => {
 })
 
 describe('a chain without a ranking', () => {
-  it('has no rich list while more balances are above it than a page may add up; a ranking brings it', async () => {
+  it('has no rich list while more balances are above it than a page may add up; a ranking makes it available', async () => {
     await chain.grow(10, 100)
     const filter = chain.view().sqlFilter('height', 'block_hash')
     const counting = new Counting(db)
@@ -381,7 +381,7 @@ describe('a chain without a ranking', () => {
     await expectRichList()
   })
 
-  it('answers 503 by an explorer, after a look at no more rows than that', async () => {
+  it('leads to 503 from an explorer, which reads no more rows than that', async () => {
     const addresses = 2_000_000
     await db.command(
       `INSERT INTO script_balances SELECT intDiv(number, 1000) AS height, SHA256(toString(height)), SHA256(toString(number)),
@@ -434,7 +434,7 @@ describe('a chain without a ranking', () => {
   })
 })
 
-describe('the statements that take rankings away', () => {
+describe('the statements that delete rankings', () => {
   it('are accepted by replicated tables', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-keeper-'))
     const engine = await startReplica(folder)
@@ -444,7 +444,8 @@ describe('the statements that take rankings away', () => {
       const schema = statementsOf(text('deploy/clickhouse/cluster.sql'))
       for (const each of schema.filter((statement) => statement.includes('headwater.rank')))
         await replicated.command(each.replace(" ON CLUSTER '{cluster}'", ''))
-      // The embedded engine leaves them read-only: what it refuses for good it says before that, with another error.
+      // The embedded engine keeps them read-only: an error that it would return for good comes before that, and is
+      // another one.
       const old = replicated.command('DELETE FROM rankings WHERE built_at < now64(3)')
       await expect(old).rejects.toThrow(QueryRefused)
       const unused = [{ height: 1, hash: 'ab'.repeat(32), size: 1 }]

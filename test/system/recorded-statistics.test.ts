@@ -208,7 +208,7 @@ describe('the statistics of the recording', () => {
     }
   })
 
-  it('apply changed pools to past blocks, by address before tag, and keep the old ones where the file is broken', async () => {
+  it('apply changed mining pools to past blocks, by address before tag, and keep the old ones if the file is invalid', async () => {
     const miner = (await body('/blocks/tip')).miner_address as string
     pools = [{ name: 'By address', addresses: [miner], tags: [], link: '' }, ...POOLS.slice(0, 2)]
     const file = join(folder, 'pools.json')

@@ -10,7 +10,9 @@ import { type Frame, readFrames, readOracles, TIMELINE } from '../harness/record
 const EVERY = process.env['RECORDING_EVERY_FRAME'] === '1' ? 1 : 50
 const READER_PAUSE_MS = 5
 
-/** Reads all the time while the chain is indexed, and holds each answer against the figures of the tip that it names. */
+/**
+ * Reads all the time while the chain is indexed, and compares each answer with the figures of the tip that it names.
+ */
 class Reader {
   readonly faults: string[] = []
   reads = 0
@@ -47,7 +49,7 @@ class Reader {
       this.reads++
       if (tip.status === 200 && tip.body.hash !== tip.tip)
         this.faults.push(`tip ${String(tip.body.hash)} under ${tip.tip}`)
-      // The pipeline runs in this process too: without a pause the reader has most of its time.
+      // The pipeline runs in this process too: without a pause the reader would use most of its time.
       await sleep(READER_PAUSE_MS)
     }
   }
@@ -107,7 +109,7 @@ describe('the recording of a real node', () => {
       const answer = await pipeline.get(`/address/${address}`)
       const rows = chain.history.get(script) ?? []
       if (rows.length === 0) {
-        // Never seen, or seen in the pool alone.
+        // Never used, or used in the mempool alone.
         if (answer.status !== 404) expect(answer.body, address).toMatchObject({ balance: '0', tx_count: 0 })
         continue
       }
@@ -120,7 +122,7 @@ describe('the recording of a real node', () => {
   }
 
   it(
-    'equals the node at every frame that is looked at, while readers see nothing between',
+    'equals the node at every frame that is compared, while readers see no state in between',
     async () => {
       reader.start()
       const touched = new Set<string>()
@@ -305,7 +307,7 @@ describe('the recording of a real node', () => {
     }
   })
 
-  it('has the pool of the node', async () => {
+  it('has the mempool of the node', async () => {
     const { body } = await pipeline.get('/mempool/txs?limit=100')
     const items = new Map(body.items.map((item: { txid: string }) => [item.txid, item]))
     expect([...items.keys()].sort()).toEqual(Object.keys(oracles.mempool).sort())

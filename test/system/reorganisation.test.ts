@@ -11,7 +11,7 @@ import { Pipeline } from '../harness/pipeline.js'
 const COIN = 100_000_000n
 const FINALITY = 20
 
-/** A chain on a node, and a pipeline behind it that moves when told. */
+/** A chain on a node, and a pipeline that follows it when the test says so. */
 class World {
   private constructor(
     readonly chain: SimChain,
@@ -29,7 +29,7 @@ class World {
     return new World(chain, node, pipeline)
   }
 
-  /** Follows the node, then holds every answer against the naive fold, and every row against a clean index. */
+  /** Follows the node, then compares every answer with the naive chain, and every row with a clean index. */
   async agree(): Promise<void> {
     await this.pipeline.level({ tip: this.chain.tip.hash })
     const fold = new NaiveState(this.chain)
@@ -95,7 +95,7 @@ describe('reorganisations', () => {
     const block = chain.at(height)
     if (block === undefined) throw new Error('no such block')
     const coinbase = chain.read(block).txs[0]
-    // A pool's payout need not be the first output.
+    // A mining pool's payout need not be the first output.
     const vout = coinbase?.outputs.findIndex(({ value }) => value > 3n * COIN) ?? -1
     const from = [{ txid: coinbase?.txid ?? '', vout }]
     const [alice, bob] = [
@@ -105,7 +105,7 @@ describe('reorganisations', () => {
     return chain.pay({ from, to: [{ value: 2n * COIN, script: alice }], change: bob, fee: 500n })
   }
 
-  it('a transaction of a stale block confirms in a later one', async () => {
+  it('confirm a transaction of a stale block in a later one', async () => {
     const chain = buildChain({ seed: 'later', blocks: 30 })
     const pays = payment(chain, 3)
     const stale = chain.mine({ txs: [pays] })
@@ -126,7 +126,7 @@ describe('reorganisations', () => {
     })
   })
 
-  it('a transaction confirms again at the same height and another index', async () => {
+  it('confirm a transaction again at the same height and another index', async () => {
     const chain = buildChain({ seed: 'index', blocks: 30 })
     const [one, two] = [payment(chain, 3), payment(chain, 4)]
     chain.mine({ txs: [one, two] })
@@ -143,7 +143,7 @@ describe('reorganisations', () => {
     })
   })
 
-  it("a replaced block's spends are undone", async () => {
+  it("undo the spends of a replaced block", async () => {
     const chain = buildChain({ seed: 'undone', blocks: 30 })
     const pays = payment(chain, 3)
     const [input] = pays.inputs
@@ -166,7 +166,7 @@ describe('reorganisations', () => {
     })
   })
 
-  it('the chain goes back to a branch that it had left', async () => {
+  it('lead back to a branch that was left before', async () => {
     const chain = buildChain({ seed: 'back', blocks: 25 })
     const first = chain.mine({ txs: [payment(chain, 3)] })
     world = await World.of(chain)
@@ -180,7 +180,7 @@ describe('reorganisations', () => {
     await world.agree()
   })
 
-  it('a reorganisation 400 deep, far below the final height', async () => {
+  it('can be 400 deep, far below the final height', async () => {
     const chain = buildChain({ seed: 'deep', blocks: 420 })
     chain.mine({ txs: [payment(chain, 3)] })
     world = await World.of(chain)
@@ -205,7 +205,7 @@ describe('reorganisations', () => {
     expect(seen.filter((height) => height !== 421 && height !== 422)).toEqual([])
   })
 
-  it('a reorganisation during backfill', async () => {
+  it('are followed during backfill', async () => {
     const chain = buildChain({ seed: 'backfill', blocks: 300 })
     const node = await startSimnode({ chain })
     const pipeline = await Pipeline.start({
@@ -230,7 +230,7 @@ describe('reorganisations', () => {
     await node.close()
   })
 
-  it('a reorganisation while everything was stopped', async () => {
+  it('are followed after a downtime of everything', async () => {
     const chain = buildChain({ seed: 'stopped', blocks: 60 })
     chain.mine({ txs: [payment(chain, 5)] })
     world = await World.of(chain)
@@ -243,7 +243,7 @@ describe('reorganisations', () => {
     await world.agree()
   })
 
-  it('a node that comes back shorter, and then with another chain', async () => {
+  it('are followed on a node that comes back shorter, and then with another chain', async () => {
     const chain = buildChain({ seed: 'shorter', blocks: 50 })
     world = await World.of(chain)
     await world.agree()
@@ -253,7 +253,7 @@ describe('reorganisations', () => {
     await world.agree()
   })
 
-  it('height 0 alone is served properly', async () => {
+  it('leave height 0 alone served properly', async () => {
     const chain = buildChain({ seed: 'genesis', blocks: 0 })
     world = await World.of(chain)
     await world.agree()
@@ -278,7 +278,7 @@ describe('reorganisations', () => {
     })
   })
 
-  it('amounts are exact at 21,000,000 coins', async () => {
+  it('keep amounts exact at 21,000,000 coins', async () => {
     const chain = buildChain({ seed: 'amounts', blocks: 12 })
     const all = 2_099_999_999_999_999n
     const owner = chain.keyring.ownerOf('p2wpkh').script

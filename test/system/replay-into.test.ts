@@ -19,18 +19,21 @@ import { pathsOfReads, type ReadPath } from '../services/explorer/read-paths.js'
 /** Seven batches of the backfill, so that a replay can be killed between its first head and its last. */
 const BLOCKS = 700
 const DEPTH = 12
-/** What a tip alone decides is compared at every moment; what the pool has a part in, when both have the same pool. */
+/**
+ * Answers that depend on the tip alone are compared at every moment; those that depend on the mempool if both have
+ * the same.
+ */
 const isCompared = ({ fresh }: Read): boolean => fresh === 'head'
 
 /**
- * An explorer, its materializer and poller as processes, and a clean pipeline of the same node beside them that never switches:
- * whatever is read of the first, at whatever moment, must be what the second one answers of the same tip.
+ * An explorer, its materializer and poller as processes, and a clean pipeline of the same node that never switches
+ * over: every answer of the first, at any moment, must equal that of the second for the same tip.
  */
 describe('replay --into, under blocks, reorganisations and readers', () => {
   const service: Record<string, ServiceProcess> = {}
   const name = `t_into_${String(process.pid)}_${String(Date.now())}`
   const [second, third] = [`${name}_2`, `${name}_3`]
-  /** ETag of the clean pipeline by tip and path. */
+  /** ETags of the clean pipeline by tip and path. */
   const expected = new Map<string, string>()
   const heard: { readonly key: string; readonly etag: string; readonly body: unknown }[] = []
   const faults: string[] = []
@@ -97,7 +100,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
 
   const ask = (path: string): ReturnType<typeof getAnswer> => getAnswer(`${explorerUrl}/api/v1${path}`)
 
-  /** Never pauses: every declared read in turn, and again. */
+  /** Reads every declared read in turn, without pause. */
   async function read(): Promise<void> {
     let height = 0
     for (; !isOver; rounds++) {
@@ -124,7 +127,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     }
   }
 
-  /** The node goes on; then the clean pipeline tells what is true of its new tip, while the other one is read. */
+  /** The node advances; then the clean pipeline determines the answers of the new tip, while the other one is read. */
   async function step(count: number): Promise<void> {
     const { hash } = await control(
       count % 3 === 0 ? `reorg?depth=${String(1 + (count % 14))}` : 'mine?blocks=1',
@@ -147,7 +150,10 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     for (let made = 0; made < least || !done(); made++) await step(++steps)
   }
 
-  /** The explorer is where the node is, and answers as the clean pipeline in all that is not of the moment. */
+  /**
+   * The explorer is where the node is, and answers as the clean pipeline in everything that does not depend on the
+   * time.
+   */
   async function settle(): Promise<void> {
     await Promise.all(
       paths.map(async ({ read: each, path }) => {
@@ -163,7 +169,10 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
 
   const compared = () => heard.filter(({ key }) => expected.has(key))
 
-  /** No read failed, and each answer of a tip that the clean pipeline was at is the one that it gave: of so many, at least. */
+  /**
+   * No read failed, and each answer of a tip of the clean pipeline equals its answer: this number of answers at
+   * least.
+   */
   async function expectNoFault(leastCompared: number): Promise<void> {
     await liveUntil(() => compared().length >= leastCompared, 0)
     const wrong = compared().filter(({ key, etag }) => etag !== expected.get(key))
@@ -190,7 +199,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     return run
   }
 
-  it('killed midway and in the moment before the switch, it goes on where it was, and nothing has changed', async () => {
+  it('killed midway and just before the switch, it continues where it was, and nothing has changed', async () => {
     const target = db.sibling(second)
     const midway = replay('--into', second)
     await Promise.all([
@@ -211,7 +220,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await expectNoFault(100)
   })
 
-  it('killed in the moment after the switch, all have gone over', async () => {
+  it('killed just after the switch, all have switched over', async () => {
     const run = replay('--into', second, '--crash-at', 'after-switch')
     await liveUntil(() => run.ended, 3)
     expect(run.child.signalCode, run.errors).toBe('SIGKILL')
@@ -228,7 +237,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await expectNoFault(300)
   })
 
-  it('switches again, and what was replaced can be dropped', async () => {
+  it('it switches again, and the replaced database can be dropped', async () => {
     const run = replay('--into', third)
     await liveUntil(() => run.ended, 3)
     expect(run.child.exitCode, run.errors).toBe(0)
@@ -250,7 +259,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await expectNoFault(300)
   })
 
-  it('the feed was numbered without a gap, and is so after a restart, which finds the new database', async () => {
+  it('the feed was numbered without a gap, also after a restart, which finds the new database', async () => {
     const { messages } = feed
     const of = (from: FeedClient, channel: string): Record<string, unknown>[] =>
       from.messages.filter((message) => message['channel'] === channel && 'seq' in message)

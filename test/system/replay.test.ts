@@ -60,7 +60,7 @@ describe('replay', () => {
     expect(await differences()).toEqual([])
   })
 
-  it('brings back what was lost, and puts right what was altered', async () => {
+  it('restores lost rows and corrects altered ones', async () => {
     const { db } = pipeline
     for (const table of ['script_outputs', 'script_txs', 'block_txs', 'spends', 'op_returns'])
       await db.command(`DELETE FROM ${table} WHERE height BETWEEN 200 AND 260`)
@@ -79,7 +79,7 @@ describe('replay', () => {
     await expectSameRows(pipeline.db, clean.db)
   })
 
-  it('refuses heights that are not of the chain', async () => {
+  it('refuses heights that are not on the chain', async () => {
     for (const [from, to] of [
       [5, 4],
       [0, tip + 1],
@@ -108,11 +108,11 @@ describe('replay', () => {
     return { status, output, errors, child }
   }
 
-  it('as a command: goes on where a killed one was, and says so', async () => {
-    // --restart only marks the one that the test kills at its first sign of progress.
+  it('as a command: continues where a killed one was, and says so', async () => {
+    // --restart only marks the process that the test kills at its first sign of progress.
     const killed = await run('--restart')
     expect(killed.child.signalCode, killed.errors).toBe('SIGKILL')
-    // The chain goes on meanwhile, and its tip is another one.
+    // The chain advances meanwhile, and its tip is another one.
     node.step(100)
     await Promise.all([pipeline.level(), clean.level()])
     const before = tip

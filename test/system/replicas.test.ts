@@ -9,7 +9,7 @@ import { text } from '../deploy/tools.js'
 
 const ON_CLUSTER = " ON CLUSTER '{cluster}'"
 
-it('an upgrade of a cluster makes its tables on all replicas, as its schema has them', async () => {
+it('an upgrade of a cluster makes its tables on all replicas, as its schema defines them', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'headwater-keeper-'))
   const engine = await startReplica(folder)
   const applied = new Database({ url: engine.url, database: 'headwater' })
@@ -25,7 +25,7 @@ it('an upgrade of a cluster makes its tables on all replicas, as its schema has 
     await upgraded.command(migrations.replaceAll('headwater.', 'upgraded.').replace(ON_CLUSTER, ''))
     const asked: string[] = []
     const run = upgraded.command.bind(upgraded)
-    // There is one server, whose replicated tables the embedded engine leaves read-only: it makes them, and no more.
+    // There is one server; the embedded engine keeps its replicated tables read-only: it only creates them.
     vi.spyOn(upgraded, 'command').mockImplementation(async (sql) => {
       asked.push(sql)
       if (sql.startsWith('CREATE TABLE')) await run(sql.replace(ON_CLUSTER, ''))
@@ -42,13 +42,13 @@ it('an upgrade of a cluster makes its tables on all replicas, as its schema has 
     expect(found.map(({ name }) => name)).toEqual(expected.map(({ name }) => name))
     const whole = (tables: typeof found) => tables.filter(({ name }) => !isAltered(name))
     expect(whole(found).length).toBeGreaterThan(10)
-    // The paths in Keeper have the database's name in them.
+    // The paths in Keeper contain the name of the database.
     const named = whole(found).map(({ name, sql }) => ({
       name,
       sql: sql.replaceAll('upgraded', 'headwater'),
     }))
     expect(named).toEqual(whole(expected))
-    // Each migration is noted, so that none runs again.
+    // Each migration is recorded, so that none runs again.
     expect(asked.filter((sql) => sql.startsWith('INSERT INTO migrations'))).toHaveLength(
       (await readMigrations()).length,
     )

@@ -20,7 +20,7 @@ import { until } from '../harness/until.js'
 const MODEL = await modelFolder()
 const MINUTE = 60_000
 
-/** The worker with the real model; skipped, loudly, where that cannot be had. */
+/** The worker with the real model; skipped with a message if that is not available. */
 describe.skipIf(MODEL === undefined)('the retrieval worker with its model', () => {
   let folder: string
   let content: string
@@ -78,7 +78,7 @@ describe.skipIf(MODEL === undefined)('the retrieval worker with its model', () =
       5 * MINUTE,
     )
 
-  it('takes the model when it comes, and then finds by meaning what shares no word', async () => {
+  it('uses the model when it is available, and then finds texts by meaning that share no word', async () => {
     await write('limits', 'Rate limits', 'Clients may send at most a hundred requests per minute.')
     await write('spending', 'Transactions', 'A transaction consumes outputs and creates new ones.')
     await write('forks', 'Reorganisations', 'Blocks of the losing branch are taken back.')
@@ -95,7 +95,7 @@ describe.skipIf(MODEL === undefined)('the retrieval worker with its model', () =
     expect(passages[0]!.similarity).toBeGreaterThan(0.2)
   })
 
-  it('keeps its old index when it is killed while it makes a new one, and goes on from it', async () => {
+  it('keeps its old index when it is killed while it builds a new one, and continues the build', async () => {
     await bringModel()
     await write('limits', 'Rate limits', 'Clients may send at most a hundred requests per minute.')
     const first = await start()
@@ -117,7 +117,7 @@ describe.skipIf(MODEL === undefined)('the retrieval worker with its model', () =
     expect(grown.chunks).toHaveLength(201)
   })
 
-  it('is never found half written, however often it is killed', async () => {
+  it('never finds a half-written index, however often it is killed', async () => {
     await bringModel()
     const { checksum } = await modelIn(MODEL!)
     for (let round = 0; round < 4; round++) {
@@ -125,14 +125,14 @@ describe.skipIf(MODEL === undefined)('the retrieval worker with its model', () =
       const before = await readFile(join(indexFolder(folder), 'current'), 'utf8').catch(() => '')
       const { worker, client } = await start()
       await ready(client, 1)
-      // Killed at whatever it is doing right then: writing, syncing, renaming or done.
+      // Killed at any point: while it writes, syncs or renames, or after it is done.
       await worker.kill()
       const artefact = await readArtefact(indexFolder(folder), checksum)
       if (before !== '') expect(artefact).toBeDefined()
     }
   })
 
-  it('npm run docs:index makes the index and ends', async () => {
+  it('npm run docs:index builds the index and exits', async () => {
     await bringModel()
     await write('limits', 'Rate limits', 'Clients may send at most a hundred requests per minute.')
     const { worker } = await start(['--index'])

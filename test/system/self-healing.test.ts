@@ -28,14 +28,17 @@ import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 
 const FINALITY = 10
 const BLOCKS = 40
-/** In CI, Kafka has the cases in which positions are gone, of a level index: `check:long` has all of them on both logs. */
+/**
+ * In CI, Kafka has only the cases of missing positions, for an index that is up to date: `check:long` has all cases
+ * on both logs.
+ */
 const EVERY_CASE = process.env['SELF_HEALING_EVERY_CASE'] !== undefined
 const ON_KAFKA = ['gap', 'empty log']
 const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
 
 type Damage = (events: readonly Uint8Array[]) => Uint8Array[]
 
-/** What a test does to topic `chain`; positions are somewhere in the middle of the second epoch. */
+/** The damage that a test does to topic `chain`; positions are in the middle of the second epoch. */
 const DAMAGES: Readonly<Record<string, Damage>> = {
   gap: (events) => events.toSpliced(27, 2),
   'duplicated record': (events) => events.toSpliced(28, 0, renumbered(events[27])),
@@ -58,7 +61,7 @@ function renumbered(value: Uint8Array | undefined): Uint8Array {
 
 function flipped(value: Uint8Array): Uint8Array {
   const copy = Uint8Array.from(value)
-  // In what the last input spends: no hash of the block is over it.
+  // In the data that the last input spends: no hash of the block covers it.
   const index = copy.length - 12
   copy[index] = (copy[index] ?? 0) ^ 4
   return copy
@@ -71,7 +74,7 @@ function foreignBlock(before: Uint8Array | undefined): Uint8Array {
   return encodeChainEvent({ epoch: own.epoch, sequence: own.sequence + 1n, settled: true, event: foreign })
 }
 
-/** A header alone: what its block holds does not matter where its parent is foreign. */
+/** A header alone: the contents of the block do not matter if its parent is foreign. */
 function blockEvent(
   chain: SimChain,
   height: number,
@@ -151,14 +154,14 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     return made
   }
 
-  /** A log that holds events as they are given, beside what a pipeline's other topics hold. */
+  /** A log with the given events, beside the other topics of a pipeline. */
   async function logOf(values: readonly Uint8Array[], others?: EventLog): Promise<EventLog> {
     const log = await newLog()
     await copyLog(others ?? clean.log, log, values, others === undefined ? ['node'] : ['node', 'committed'])
     return log
   }
 
-  /** An index that is level with the node, whose log then is put in the place of another one. */
+  /** An index that is up to date with the node, whose log is then replaced by another one. */
   async function level(): Promise<{ healing: Pipeline; log: SwitchLog; own: Uint8Array[] }> {
     const log = new SwitchLog(await logOf(events))
     const healing = await pipeline(log)
@@ -166,7 +169,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     return { healing, log, own: await valuesOf(log, 'chain') }
   }
 
-  /** Polls and materializes by turns, as the two processes do, until the index is where the node is. */
+  /** Polls and materializes in turn, as the two processes do, until the index is where the node is. */
   async function heal(healing: Pipeline, tip = node.chain.tip.hash): Promise<void> {
     await until('the index is where the node is', async () => {
       await healing.materialize()
@@ -178,7 +181,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     })
   }
 
-  /** The rows, what the API answers of them, and the numbers of the feed. */
+  /** Compares the rows, the answers of the API, and the numbers of the feed. */
   async function expectClean(healed: Pipeline): Promise<void> {
     await clean.level()
     await expectSameRows(healed.db, clean.db)
@@ -198,7 +201,8 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     let [blocks, position] = [0, -2]
     for (const head of await headsAfter(healed.db, -2)) {
       expect(head.blocksBefore).toBe(blocks)
-      // One at the position of the one before shows the same state: that the node's height was reached, or a lower final height.
+      // A head at the position of the one before shows the same state: with the node's height reached, or a lower
+      // final height.
       const isSame = head.connected.length + head.disconnected.length === 0 && head.position === position
       expect(head.position > position || isSame).toBe(true)
       blocks += head.connected.length
@@ -206,7 +210,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     }
   }
 
-  /** Another index of the same log, from its beginning. */
+  /** Compares with another index of the same log, from its beginning. */
   async function replayed(log: EventLog): Promise<Database> {
     const db = await newDatabase()
     opened.push(() => dropDatabase(db))
@@ -220,14 +224,14 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
   const damages = Object.entries(DAMAGES).filter(([kind]) => hasAll || ON_KAFKA.includes(kind))
 
   describe.each(damages)('%s', (kind, damage) => {
-    it.runIf(hasAll)('is healed where the index is far behind', async () => {
+    it.runIf(hasAll)('is healed if the index is far behind', async () => {
       const healing = await pipeline(await logOf(damage(events)))
       await heal(healing)
       await expectClean(healing)
       await expectSameRows(await replayed(healing.log), clean.db)
     })
 
-    it('is healed where the index is level', async () => {
+    it('is healed if the index is up to date', async () => {
       const { healing, log, own } = await level()
       const last = (await latestHead(healing.db))?.position ?? -1
       log.log = await logOf(damage(own), kind === 'empty log' ? await newLog() : log.log)
@@ -239,18 +243,18 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
       expect(head?.reorgsBefore).toBe(0)
       expect(head?.position).toBeGreaterThan(last)
       await expectClean(healing)
-      // The log is whole again: another index can be made of it.
+      // The log is complete again: another index can be made from it.
       const other = await pipeline(log)
       await heal(other)
       await expectSameRows(other.db, clean.db)
     })
   })
 
-  it.runIf(hasAll)('a log that is lost under processes that go on is healed', async () => {
+  it.runIf(hasAll)('a log that is lost under running processes is healed', async () => {
     const { healing, log } = await level()
     log.log = await newLog()
     mine(1)
-    // The materializer looks whether the log has become shorter while it has nothing to do.
+    // The materializer checks whether the log has become shorter while it has nothing to do.
     const stop = new AbortController()
     const running = healing.fold.run(stop.signal)
     await until('the index is where the node is', async () => {
@@ -284,14 +288,14 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
       mine(1)
       await heal(healing)
       await expectClean(healing)
-      // That another one asked for all of the chain takes nothing from what the old one publishes.
+      // The new index's request for the whole chain does not affect what the old one publishes.
       const left = (await headsAfter(healing.db, -2)).flatMap(({ disconnected }) => disconnected)
       expect(left).toEqual([])
     },
   )
 
   it.runIf(hasAll)(
-    'retention that dropped blocks which the node has left is no matter where no row is missing',
+    'retention that dropped disconnected blocks needs no repair if no row is missing',
     async () => {
       const { healing, log, own } = await level()
       const fork = forkAt(node.chain, node.chain.tip.height - 8)
@@ -326,7 +330,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
   )
 
   it.runIf(hasAll)(
-    'damage within a reorganisation is healed, and nothing of half of it is published',
+    'damage within a reorganisation is healed, and no part of it is published alone',
     async () => {
       const { healing, log } = await level()
       const fork = forkAt(node.chain, node.chain.tip.height - 4)
@@ -334,7 +338,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
       fork.activate()
       await healing.poll()
       const own = await valuesOf(log, 'chain')
-      // Between what leaves and the first state with more work.
+      // Between the disconnected blocks and the first state with more work.
       log.log = await logOf(own.toSpliced(-3, 1), log.log)
       healing.restartPoller()
       await heal(healing)
@@ -346,7 +350,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     },
   )
 
-  it.runIf(hasAll)('replay --into of a log that was healed builds the same', async () => {
+  it.runIf(hasAll)('replay --into from a healed log builds the same', async () => {
     const healing = await pipeline(await logOf(events.toSpliced(27, 2)))
     await heal(healing)
     const db = await newDatabase()
@@ -363,7 +367,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     await expectSameRows(db, clean.db)
   })
 
-  it.runIf(hasAll)('a node of another chain stops it, in words, and changes nothing', async () => {
+  it.runIf(hasAll)('a node of another chain stops the repair with an error, and changes nothing', async () => {
     const own = events.toSpliced(27, 2)
     const other = await startSimnode({ chain: buildChain({ seed: 'other', blocks: 60 }), txsPerBlock: 1 })
     opened.push(() => other.close())
@@ -401,7 +405,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
   })
 
   it.runIf(hasAll)(
-    'a node that has pruned what is needed stops it, in words; dead-letters goes on without the event',
+    'a node that has pruned the needed blocks stops the repair with an error; dead-letters continues without the event',
     async () => {
       const damaged = events.toSpliced(28, 0, Buffer.from('ff00ff', 'hex'))
       const log = await logOf(damaged)
@@ -425,7 +429,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
       const passing = new Materializer({ db, log, logger, finalityDepth: FINALITY, deadLetterPoison: true })
       await passing.step()
       while (passing.damage === undefined) await passing.step()
-      // Reported again, refused again: then it is laid aside.
+      // Reported again, refused again: then it is dead-lettered.
       await expect(poller.run(new AbortController().signal)).rejects.toThrow(PrunedNodeError)
       await until('the event is a dead letter', async () => {
         await passing.step()

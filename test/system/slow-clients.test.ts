@@ -28,7 +28,7 @@ const late = declareRead({
 })
 
 const LINE = 'GET /health HTTP/1.1\r\nHost: x\r\n'
-/** Established ones on the server's side, as the kernel counts them. */
+/** Established connections on the server's side, as the kernel counts them. */
 function connections(port: number): number {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const lines = readFileSync('/proc/net/tcp', 'utf8')
@@ -37,7 +37,7 @@ function connections(port: number): number {
   return lines.filter((fields) => fields[1]?.endsWith(local) === true && fields[3] === '01').length
 }
 
-describe('a client that takes its time', () => {
+describe('a slow client', () => {
   let bare: BareServer
 
   beforeAll(async () => {
@@ -60,14 +60,15 @@ describe('a client that takes its time', () => {
     ],
     ['drips the next request', `${LINE}\r\n`, 'G'],
     ['asks for a socket and drips', `${LINE}Upgrade: websocket\r\n`, 'a'],
-  ])('and %s is hung up on', async (_, bytes, drip) => {
-    // After ten seconds, on a clock that ticks every four; one whose time began anew with each drip stays for ever.
+  ])('that %s is disconnected', async (_, bytes, drip) => {
+    // After ten seconds, on a clock that ticks every four; if each byte restarted the time, the connection would stay
+    // open.
     const options = { everyMs: 2_000, ...(drip === undefined ? {} : { drip }) }
     expect(await sendRaw(bare.port, bytes, options)).toMatchObject({ closed: true })
   })
 
-  it.concurrent('and does not read its answer is hung up on', async () => {
-    // Only its kernel tells of the server's side.
+  it.concurrent('that does not read its answer is disconnected', async () => {
+    // Only the kernel can count the server's side.
     if (process.platform !== 'linux') return
     const own = await startBare({ reads: [big] })
     const socket = connect(own.port, '127.0.0.1')
@@ -80,7 +81,7 @@ describe('a client that takes its time', () => {
     own.close()
   })
 
-  it.concurrent('keeps nobody else waiting', async () => {
+  it.concurrent('delays no other client', async () => {
     await until('another one is answered while a slow one is there', async () => {
       const slow = connect(bare.port, '127.0.0.1')
       await once(slow, 'connect')
@@ -105,7 +106,7 @@ describe('a request that is too large', () => {
 
   const statuses = (text: string): string[] => text.match(/HTTP\/1\.1 \d+/g) ?? []
 
-  it('with a long URL is told so', async () => {
+  it('with a long URL gets an error that says so', async () => {
     const { status, headers } = await fetch(`${bare.url}/health?${'a'.repeat(9_000)}`)
     expect(status).toBe(414)
     expect(headers.get('content-type')).toContain('json')
@@ -135,8 +136,8 @@ describe('a request that is too large', () => {
     ['GET', 'Content-Length: 10000000000', 200],
     ['GET', 'Transfer-Encoding: chunked', 200],
     ['POST', 'Content-Length: 65537', 405],
-  ])('with a large body is answered and hung up on: %s, %s', async (method, header, status) => {
-    // One that has asked for less is hung up on, too, but only where it says nothing for ten seconds.
+  ])('with a large body is answered and disconnected: %s, %s', async (method, header, status) => {
+    // A client that sends a smaller body than it declared is disconnected too, but only after ten seconds of silence.
     const earlier = connect(bare.port, '127.0.0.1')
     earlier.write(`${LINE}\r\n`)
     await once(earlier, 'data')
@@ -151,7 +152,7 @@ describe('a request that is too large', () => {
   })
 
   it.each(['HEAD', 'OPTIONS'])(
-    'with a large body is hung up on where the answer has none: %s',
+    'with a large body is disconnected if the answer has no body: %s',
     async (method) => {
       const request = `${method} /health HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n`
       expect(await sendRaw(bare.port, request)).toMatchObject({ text: '', closed: true })

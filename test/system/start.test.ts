@@ -70,14 +70,14 @@ describe('npm start', () => {
   const summary = async (url: string): Promise<{ tipHeight: number; tipMatch: boolean }> =>
     (await (await fetch(`${url}/api/v1/stats/summary`)).json()) as { tipHeight: number; tipMatch: boolean }
 
-  it('says once that it is ready, shows a chain that grows, restarts what dies, and ends cleanly', async () => {
+  it('reports once that it is ready, shows a chain that grows, restarts processes that die, and exits cleanly', async () => {
     const run = start(0)
     const url = await ready(run)
     await until('the history is there', async () => (await summary(url)).tipHeight >= 200)
     const { tipHeight } = await summary(url)
     await until('another block', async () => (await summary(url)).tipHeight > tipHeight)
     const killed = async (name: string): Promise<void> => {
-      // The one before took its child with it, which comes back a little later.
+      // The earlier process took its child with it, which is restarted a little later.
       const victim = await until(`${name} runs`, async () => (await processesOf(folder, name))[0])
       process.kill(victim, 'SIGKILL')
       await until(`${name} is there again`, async () => {
@@ -98,14 +98,14 @@ describe('npm start', () => {
     expect(await processesOf(folder)).toEqual([])
   })
 
-  it('ends when npm is told to end, which tells only a shell in between', async () => {
+  it('exits when npm gets a signal, which npm sends only to a shell in between', async () => {
     const run = start(0, ['npm', '--silent', 'start'])
     await ready(run)
     run.child.kill('SIGTERM')
     await until('nothing is left', async () => (await processesOf(folder)).length === 0)
   })
 
-  it('names a port that is taken and ends with status 1, without trying for ever', async () => {
+  it('names a port that is in use and exits with status 1, without retrying', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
@@ -117,7 +117,7 @@ describe('npm start', () => {
     other.close()
   })
 
-  it('refuses a second start on the same folder, and the first goes on; killed, it takes everything with it', async () => {
+  it('refuses a second start on the same folder, and the first continues; if it is killed, all its processes exit', async () => {
     const first = start(0)
     const url = await ready(first)
     const second = start(await freePort())
@@ -130,7 +130,7 @@ describe('npm start', () => {
   })
 })
 
-/** Processes that were started with this DATA_DIR, and whose command line holds `name`. */
+/** Processes with this DATA_DIR whose command line contains `name`. */
 async function processesOf(dataDir: string, name = ''): Promise<number[]> {
   const ids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry))
   const found: number[] = []

@@ -18,7 +18,7 @@ interface Summary {
   readonly lastReconciledAt: string
 }
 
-/** The real processes, each killed on its own: what the summary says must tell which one it was. */
+/** The real processes, each killed alone: the summary must show which one it was. */
 describe('indexerStatus, tipMatch and lastReconciledAt', () => {
   const service: Record<string, ServiceProcess> = {}
   let folder = ''
@@ -60,14 +60,14 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  /** No heartbeat of later than this came through: one is as old as what it says of itself. */
+  /** No later heartbeat was applied: its age is the age that the summary reports. */
   async function expectNothingReconciledSince(died: number): Promise<void> {
     const { lastReconciledAt } = await summary()
     expect(Date.parse(lastReconciledAt)).toBeLessThanOrEqual(died)
     expect((await summary()).lastReconciledAt).toBe(lastReconciledAt)
   }
 
-  it('a stalled chain: live, level with the node, reconciled again and again, and no new block', async () => {
+  it("show a stalled chain: live, at the node's height, reconciled repeatedly, and no new block", async () => {
     const one = await becomes({ indexerStatus: 'live', tipMatch: true, tipHeight: 20, nodeHeight: 20 })
     for (let since = one.lastReconciledAt, time = 0; time < 3; time++) {
       const later = await until('it is reconciled again', async () => {
@@ -79,7 +79,7 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
     }
   })
 
-  it('a dead poller: stalled, and lastReconciledAt stands still', async () => {
+  it('show a dead poller: stalled, and lastReconciledAt does not change', async () => {
     await service['poller']?.kill()
     const died = Date.now()
     await becomes({ indexerStatus: 'stalled' })
@@ -88,7 +88,7 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
     await becomes({ indexerStatus: 'live', tipMatch: true })
   })
 
-  it('a dead materializer: stalled, while the node moves on unseen', async () => {
+  it('show a dead materializer: stalled, while the node advances unseen', async () => {
     await service['materializer']?.kill()
     const died = Date.now()
     node.chain.mine()
@@ -98,14 +98,14 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
     await becomes({ indexerStatus: 'live', tipMatch: true, tipHeight: 21, nodeHeight: 21 })
   })
 
-  it('a dead node: its height is the last one known, and nothing is reconciled', async () => {
+  it('show a dead node: its height is the last known one, and nothing is reconciled', async () => {
     node.faults.order({ kind: '503', ms: 0, method: undefined }, 1_000_000)
     await becomes({ indexerStatus: 'stalled', nodeHeight: 21 })
     node.faults.clear()
     await becomes({ indexerStatus: 'live', tipMatch: true })
   })
 
-  it('an indexer that is behind: syncing, with the height of the node', async () => {
+  it('show an indexer that is behind: syncing, with the height of the node', async () => {
     await service['poller']?.kill()
     for (let block = 0; block < 1500; block++) node.chain.mine()
     node.faults.order({ kind: 'slow', ms: 30, method: 'getblock' }, 1_000_000)

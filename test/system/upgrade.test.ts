@@ -11,14 +11,14 @@ import { ROOT, ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 import { pathsOfReads } from '../services/explorer/read-paths.js'
 
-/** Which version wrote the data directory; the test is not of CI, which may have no history. */
+/** The commit that wrote the data directory; the test does not run in CI, which may have no history. */
 const COMMIT = process.env['UPGRADE_FROM'] ?? ''
 const BLOCKS = 300
 const DEPTH = 12
 const PROCESSES = ['engine', 'poller', 'materializer', 'explorer'] as const
 const LEVEL_MS = 180_000
 
-/** What one read while the new version started; no status where nobody listened yet. */
+/** The answers of one read while the new version started; no status before it listened. */
 interface Seen {
   readonly path: string
   readonly status: number | undefined
@@ -62,7 +62,7 @@ describe.skipIf(COMMIT === '')(`a data directory that ${COMMIT} wrote`, () => {
   }
   const startAll = (version: string): ServiceProcess[] => PROCESSES.map((name) => startOne(name, version))
 
-  /** The explorer shows the node's tip and its pool. */
+  /** The explorer shows the node's tip and its mempool. */
   async function level({ hash, pool }: { hash: string; pool: string[] }): Promise<void> {
     await until(
       `the explorer shows ${hash} with ${String(pool.length)} in the mempool`,
@@ -82,7 +82,7 @@ describe.skipIf(COMMIT === '')(`a data directory that ${COMMIT} wrote`, () => {
   }
 
   async function stopAll(): Promise<void> {
-    // Cleanly: an engine whose holder is killed goes on writing for a moment.
+    // SIGTERM first: an engine whose supervisor is killed continues to write for a moment.
     for (const each of running.reverse()) await each.kill('SIGTERM')
     running = []
   }
@@ -118,8 +118,8 @@ describe.skipIf(COMMIT === '')(`a data directory that ${COMMIT} wrote`, () => {
     expect((await readFile(join(folder, 'log', 'data.mdb'))).length).toBeGreaterThan(0)
   })
 
-  it('is opened by this version, which answers or says why it does not yet, and ends as a clean index', async () => {
-    // The node goes on meanwhile, and leaves a branch that the earlier version has indexed.
+  it('is opened by this version, which answers or reports why it does not yet, and in the end equals a clean index', async () => {
+    // The node advances meanwhile, and leaves a branch that the earlier version has indexed.
     await order('reorg?depth=2')
     await order('mine?blocks=3')
     const state = await order('pool?enter=10')
@@ -161,7 +161,7 @@ describe.skipIf(COMMIT === '')(`a data directory that ${COMMIT} wrote`, () => {
       const earlier = startOne(name, root)
       await until(`the earlier ${name} ends`, () => !earlier.alive, LEVEL_MS)
       const lines = (await readFile(join(folder, `${name}.log`), 'utf8')).trim().split('\n')
-      // It knows nothing of a folder in the place of its file.
+      // It does not expect a folder where its file was.
       expect(lines.at(-1), name).toContain('Is a directory: Attempting to open main database file')
     }
     await stopAll()
@@ -173,7 +173,7 @@ describe.skipIf(COMMIT === '')(`a data directory that ${COMMIT} wrote`, () => {
     await expectCleanAudit()
   })
 
-  /** Every declared read answers the same: status, body and, of what a state alone decides, ETag. */
+  /** Every declared read answers the same: status, body and, if only the state decides it, ETag. */
   async function expectEqualToCleanIndex({ hash }: { hash: string }): Promise<void> {
     clean ??= await Pipeline.start({
       nodeUrl: node.url,

@@ -7,7 +7,7 @@ import { readFrames, TIMELINE } from '../harness/recording.js'
 import { until } from '../harness/until.js'
 import { FeedClient, type FeedEvent } from '../services/explorer/feed-client.js'
 
-/** Frames around a reorganisation after which transactions are in the pool again. */
+/** Frames around a reorganisation after which transactions are in the mempool again. */
 const [FIRST, LAST] = [700, 760]
 const THRESHOLD = 200_000_000n
 
@@ -48,7 +48,7 @@ describe('the channel of whale alerts', () => {
     await node.close()
   })
 
-  it('tells each transaction once, when first seen, through a reorganisation, and never ahead of the reads', async () => {
+  it('publishes each transaction once, when first seen, through a reorganisation, and never ahead of the reads', async () => {
     const seenBefore = new Set(Object.keys(frames[FIRST]?.mempool ?? {}))
     const expected = new Map<string, string>()
     for (let index = FIRST + 1; index <= LAST; index++) {
@@ -60,7 +60,7 @@ describe('the channel of whale alerts', () => {
           if (moved > THRESHOLD && !seenBefore.has(tx.txid)) expected.set(tx.txid, moved.toString())
         }
     }
-    // Those of transactions that stay in the pool come among them: a count alone says nothing.
+    // Events of transactions that stay in the mempool are among them: a count alone proves nothing.
     const events = await until('an alert of each transaction', async () => {
       const told = await client.events('whale-alerts', expected.size)
       const txids = new Set(told.map(alertOf).map(({ txid }) => txid))

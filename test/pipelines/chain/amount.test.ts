@@ -25,7 +25,7 @@ describe('amounts', () => {
 })
 
 describe('decimals', () => {
-  it('never have an exponent and read back as the same number', () => {
+  it('have no exponent and parse to the same number', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         const text = decimalString(value)
@@ -37,7 +37,7 @@ describe('decimals', () => {
 })
 
 describe('fee rates', () => {
-  it('fall into the bucket whose lower edge they reach', () => {
+  it('fall into the bucket whose lower bound they reach', () => {
     const at = (fee: bigint, vsize: number): string | undefined =>
       feeHistogram([{ fee, vsize }]).find(({ count }) => count === 1)?.bucket
     expect(at(0n, 100)).toBe('0-1')

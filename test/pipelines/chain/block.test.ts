@@ -20,7 +20,7 @@ function tx(prevTxid: string, prevVout: number): Buffer {
 
 describe('serializeBlock', () => {
   it.each([1, 0xfc, 0xfd, 0xffff, 0x1_0000])(
-    'names its number of transactions, %i, in the size that it takes',
+    'encodes its number of transactions, %i, as a compactSize',
     (count) => {
       const header = Buffer.alloc(80, 7)
       const block = serializeBlock(header, [
@@ -34,7 +34,7 @@ describe('serializeBlock', () => {
   )
 })
 
-it('a block is read again as it was put together', () => {
+it('returns the bytes from which a block was parsed', () => {
   const raws = [tx(NO_TXID, 0xffff_ffff), tx('ab'.repeat(32), 3)]
   const { txs, size } = readBlock(serializeBlock(Buffer.alloc(80, 7), raws))
   expect(txs.map(({ raw }) => raw)).toEqual(raws)
@@ -42,14 +42,14 @@ it('a block is read again as it was put together', () => {
 })
 
 describe('outpointsOf', () => {
-  it('names what a transaction spends, and nothing for a coinbase', () => {
+  it('returns the outpoints that a transaction spends, and none for a coinbase', () => {
     expect(outpointsOf(parseTx(tx('ab'.repeat(32), 3)))).toEqual([outpointOf('ab'.repeat(32), 3)])
     expect(outpointsOf(parseTx(tx(NO_TXID, 0xffff_ffff)))).toEqual([])
   })
 })
 
 describe('hexOf', () => {
-  it('is of the bytes of a view alone', () => {
+  it('encodes only the bytes of a view', () => {
     const whole = Uint8Array.of(1, 2, 0xff, 4)
     expect(hexOf(whole.subarray(1, 3))).toBe('02ff')
     expect(hexOf(new Uint8Array())).toBe('')

@@ -16,7 +16,7 @@ import { type Simnode, startSimnode } from '../../../services/simnode/node.js'
 import { OWNER_KINDS, type OwnerKind } from '../../../services/simnode/wallet/keyring.js'
 import { Pipeline } from '../../harness/pipeline.js'
 
-/** It shares no value with any network of the table but the name that its node uses, as nodes of other coins do. */
+/** It shares no value with any network of the table except the name that its node uses, as nodes of other coins do. */
 const COIN: Network = {
   name: 'imaginary',
   nodeName: 'main',
@@ -55,7 +55,7 @@ const segwit = (hrp: string, version: number, hex: string): string => {
   return coder.encode(hrp, [version, ...coder.toWords(Uint8Array.from(Buffer.from(hex, 'hex')))], 90)
 }
 
-/** The coin's addresses by the shapes of their scripts alone, in hex. */
+/** The coin's addresses, by the shapes of their scripts alone, in hex. */
 function naiveAddress(script: string, hrp = 'imag'): string | undefined {
   const [, key, last = ''] = /^76a914(.{40})88(ac|c1)$/.exec(script) ?? []
   if (key !== undefined) return base58(last === 'ac' ? 31 : 32, key)
@@ -65,7 +65,7 @@ function naiveAddress(script: string, hrp = 'imag'): string | undefined {
   return program === undefined ? undefined : segwit(hrp, Number(version) % 50, program)
 }
 
-/** What the outputs of an owner are called, and whether its spends carry a Dilithium signature. */
+/** The names of an owner's outputs, and whether their spends carry a Dilithium signature. */
 const KINDS: Readonly<Record<OwnerKind, readonly [string, boolean]>> = {
   p2wpkh: ['witness_v0_keyhash', false],
   p2pkh: ['pubkeyhash', false],
@@ -86,7 +86,10 @@ const KINDS: Readonly<Record<OwnerKind, readonly [string, boolean]>> = {
   'witness-unknown': ['witness_unknown', false],
 }
 
-/** P2MR leaves that differ in the opcode behind the key, and whether it checks a Dilithium signature on this chain. */
+/**
+ * P2MR leaves that differ in the opcode behind the key, and whether that opcode checks a Dilithium signature on this
+ * chain.
+ */
 const LEAVES: readonly (readonly [number, boolean])[] = [
   [0xc2, true],
   [0xc3, true],
@@ -98,17 +101,17 @@ const LEAVES: readonly (readonly [number, boolean])[] = [
 const naiveWeight = ({ strippedSize, size }: Pick<SimTx, 'strippedSize' | 'size'>): number =>
   2 * strippedSize + size
 
-describe('an imaginary coin, by an object of the table alone', () => {
+describe('an imaginary coin, defined by one object of the table', () => {
   let node: Simnode
   let pipeline: Pipeline
-  /** Pays an output of each kind of owner, the spends of these outputs, and those of the leaves. */
+  /** Pays an output to each kind of owner, and spends these outputs and those of the leaves. */
   let fan: SimTx
   let spends: SimTx[]
   let leafSpends: SimTx[]
   let block: SimBlock
 
   beforeAll(async () => {
-    // The map is read-only for all but this test.
+    // The map is read-only except for this test.
     ;(NETWORKS as Map<string, Network>).set(COIN.name, COIN)
     node = await startSimnode({ network: COIN, seed: 'imaginary', blocks: BLOCKS, txsPerBlock: 6 })
     const { chain } = node
@@ -137,7 +140,7 @@ describe('an imaginary coin, by an object of the table alone', () => {
     ;(NETWORKS as Map<string, Network>).delete(COIN.name)
   })
 
-  it('differs from the others in each field', () => {
+  it('differs from the other networks in each field', () => {
     const { dilithium: others, ...rest } = REGTEST
     const { dilithium, ...own } = COIN
     for (const [name, value] of Object.entries(rest))
@@ -146,7 +149,7 @@ describe('an imaginary coin, by an object of the table alone', () => {
       expect(dilithium?.[name as keyof typeof dilithium], name).not.toEqual(value)
   })
 
-  it('is told from the network of the same name at the node by its block 0, and has a name of its own', async () => {
+  it('is distinguished by its block 0 from the network with the same name at the node, and has a name of its own', async () => {
     const [first] = await pipeline.log.read('chain', 0, 1)
     expect(decodeChainEvent(first?.value ?? Buffer.alloc(0)).event.value).toMatchObject({
       chain: 'imaginary',
@@ -204,7 +207,7 @@ describe('an imaginary coin, by an object of the table alone', () => {
     expect(types.slice(0, OWNER_KINDS.length)).toEqual(OWNER_KINDS.map((kind) => KINDS[kind][0]))
   })
 
-  it('has its own spellings of addresses, each of which finds the history of its script', async () => {
+  it('has its own spellings of addresses, each of which leads to the history of its script', async () => {
     const fold = new NaiveState(node.chain)
     const balances = fold.balances()
     const found = new Set<string>()
@@ -259,7 +262,7 @@ describe('an imaginary coin, by an object of the table alone', () => {
     }
   })
 
-  it('is decoded on another thread, which does not have it in its table', async () => {
+  it('is decoded by a worker thread that does not have the coin in its table', async () => {
     const events = (await pipeline.log.read('chain', 1, 20)).map(({ position, value }) => ({
       position,
       value,
@@ -276,7 +279,7 @@ describe('an imaginary coin, by an object of the table alone', () => {
     }
   })
 
-  it('is found sound by the audit', async () => {
+  it('passes the audit', async () => {
     const client = new NodeClient(node.url)
     const logger = pino({ level: 'silent' })
     const { signal } = new AbortController()
@@ -289,7 +292,7 @@ describe('an imaginary coin, by an object of the table alone', () => {
     expect(report.checks.find(({ name }) => name === 'blocks')?.checked).toBeGreaterThan(20)
   })
 
-  // The last one: it moves the chain.
+  // The last test: it changes the chain.
   it('has blocks above its limit of weight indexed, because the index follows its node', async () => {
     const { chain } = node
     const data = Buffer.alloc(340_000, 1)

@@ -32,7 +32,7 @@ describe('the table of networks', () => {
     expect(networkNamed(network.name)).toBe(network)
   })
 
-  it('finds every network by its name and by its node, and knows no other', () => {
+  it('finds every network by its name and by its node, and no other', () => {
     for (const [name, network] of NETWORKS) {
       expect(network.name).toBe(name)
       expect(networkOfNode(network.nodeName, network.genesisHash)).toBe(network)
@@ -41,12 +41,12 @@ describe('the table of networks', () => {
     expect(() => networkNamed('constructor')).toThrow('unknown chain constructor')
   })
 
-  it('takes a test network with another block 0 by its name', () => {
+  it('returns the test network with another block 0 by its name', () => {
     expect(networkOfNode('test', 'ab'.repeat(32))).toBe(TEST)
   })
 })
 
-/** A coin without Dilithium, with its figures as everybody knows them. */
+/** Bitcoin: a coin without Dilithium whose figures are well known. */
 const BITCOIN: Network = {
   name: 'bitcoin',
   nodeName: 'main',
@@ -64,7 +64,7 @@ const BITCOIN: Network = {
 }
 
 describe('Bitcoin as an object of the table', () => {
-  it('has the block 0 that everybody knows', () => {
+  it('has Bitcoin’s block 0', () => {
     const raw =
       `01000000${'00'.repeat(32)}3ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a29ab5f49ffff001d1dac2b7c` +
       `010100000001${'00'.repeat(32)}ffffffff4d04ffff001d0104455468652054696d65732030332f4a616e2f32303039204368616e63656c6c6f72` +
@@ -75,7 +75,7 @@ describe('Bitcoin as an object of the table', () => {
     expect(block.txs[0]?.txid).toBe('4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b')
   })
 
-  // Of block 0, of BIP 173 and of BIP 350.
+  // From block 0, BIP 173 and BIP 350.
   it.each([
     [
       '76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac',

@@ -19,7 +19,7 @@ function rawBlock(header: string, { tx }: NodeBlock): Buffer {
   return Buffer.concat([Buffer.from(header, 'hex'), count, ...txs])
 }
 
-/** Told apart by the JSON alone: item sizes, and the opcode that ends a P2MR leaf. */
+/** Identified by the JSON alone: item sizes, and the opcode that ends a P2MR leaf. */
 function naivelyDilithium({ vin }: NodeTx): boolean {
   return vin.some(({ txinwitness = [], scriptSig, prevout }) => {
     if (prevout === undefined) return false
@@ -33,7 +33,7 @@ function naivelyDilithium({ vin }: NodeTx): boolean {
 describe('the blocks of the recording', () => {
   const blocks = frames.flatMap(({ connected }) => connected)
 
-  it('are read and written to the byte, with the hashes, sizes, scripts and addresses that the node tells', () => {
+  it('are parsed and serialised to the same bytes, with the hashes, sizes, scripts and addresses of the node', () => {
     expect(blocks.length).toBeGreaterThan(1500)
     for (const { header, block } of blocks) {
       const parsed = parseBlock(rawBlock(header, block), REGTEST)
@@ -69,7 +69,7 @@ describe('the blocks of the recording', () => {
     }
   })
 
-  it('hold as many Dilithium transactions as a look at the sizes in the JSON finds', () => {
+  it('contain as many Dilithium transactions as the sizes in the JSON show', () => {
     let found = 0
     for (const { header, block } of blocks) {
       for (const [index, tx] of parseBlock(rawBlock(header, block), REGTEST).txs.entries()) {
@@ -90,7 +90,7 @@ describe('the blocks of the recording', () => {
 })
 
 describe('addresses', () => {
-  it('of all 84 oracles pay the script that the node tells', () => {
+  it('of all 84 oracles pay the script that the node reports', () => {
     for (const [address, { scriptPubKey, kind }] of Object.entries(oracles.addresses)) {
       const decoded = decodeAddress(address, REGTEST)
       expect(decoded?.script.toString('hex'), address).toBe(scriptPubKey)

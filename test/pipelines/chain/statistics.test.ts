@@ -15,7 +15,7 @@ describe('days', () => {
     expect(dayOfDate('0001-01-01')).toBe(-719_162)
   })
 
-  it('read back as they are written', () => {
+  it('are parsed as they are written', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 49_710 }), (day) => {
         expect(dayOfDate(dateOf(day))).toBe(day)
@@ -24,7 +24,7 @@ describe('days', () => {
   })
 
   it.each(['2026-02-29', '2026-13-01', '2026-00-10', '2026-1-1', '', 'x', '2026-02-28 '])(
-    '%j is none',
+    '%j is no day',
     (date) => {
       expect(dayOfDate(date)).toBeUndefined()
     },
@@ -40,7 +40,7 @@ describe('percentages', () => {
     [5n, 5n, 4, '100.0000'],
     [1n, 20_000n, 2, '0.01'],
     [1n, 20_001n, 2, '0.00'],
-  ])('%s of %s is %s places: %s', (part, whole, places, text) => {
+  ])('%s of %s, to %s places, is %s', (part, whole, places, text) => {
     expect(percentOf(part, whole, places)).toBe(text)
   })
 })
@@ -51,9 +51,9 @@ describe('OP_RETURN', () => {
     ['6a0568656c6c6f', '68656c6c6f'],
     ['6a4c0568656c6c6f', '68656c6c6f'],
     ['6a02aabb01cc', 'aabbcc'],
-    // Not only pushes: all that follows.
+    // Not only pushes: all bytes that follow.
     ['6a5d02aabb', '5d02aabb'],
-    // A push that runs over the end.
+    // A push beyond the end of the script.
     ['6a05aabb', '05aabb'],
     ['76a914', undefined],
     ['', undefined],
@@ -61,17 +61,17 @@ describe('OP_RETURN', () => {
     expect(opReturnPayload(hex(script))?.toString('hex')).toBe(data)
   })
 
-  it('knows a witness commitment by its header and length', () => {
+  it('recognises a witness commitment by its header and length', () => {
     expect(isWitnessCommitment(hex(`6a24aa21a9ed${'00'.repeat(32)}`))).toBe(true)
     expect(isWitnessCommitment(hex(`6a24aa21a9ed${'00'.repeat(31)}`))).toBe(false)
     expect(isWitnessCommitment(hex(`6a24aa21a9ee${'00'.repeat(32)}`))).toBe(false)
   })
 })
 
-describe('what a transaction moves', () => {
+describe('the amount that a transaction moves', () => {
   const [a, b, c] = [hex('aa'), hex('bb'), hex('cc')]
 
-  it('leaves out what returns to a script among the inputs', () => {
+  it('excludes outputs to a script among the inputs', () => {
     const outputs = [
       { script: a, value: 70n },
       { script: b, value: 20n },
@@ -82,7 +82,7 @@ describe('what a transaction moves', () => {
     expect(movedBy({ isCoinbase: false, outputs: outputs.slice(0, 1) }, [{ script: a }])).toBe(0n)
   })
 
-  it('is nothing of a coinbase', () => {
+  it('is zero for a coinbase', () => {
     expect(movedBy({ isCoinbase: true, outputs: [{ script: a, value: 500n }] }, [])).toBe(0n)
   })
 })

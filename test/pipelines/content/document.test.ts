@@ -68,7 +68,7 @@ describe('a page', () => {
     expect(page.markdown).toContain('## First\n')
   })
 
-  it('has its paragraphs and cells by heading; what stands above the first has none', () => {
+  it('groups its paragraphs and cells by heading; those before the first heading have none', () => {
     expect(page.structuredData.contents).toEqual([
       { heading: '', content: 'Before *anything*.' },
       { heading: 'one', content: 'Text with prev_hash and `code`.' },
@@ -86,7 +86,7 @@ describe('a page', () => {
 })
 
 describe('a long text', () => {
-  it('is parsed in parts as it is in one', () => {
+  it('has the same result parsed in parts as parsed at once', () => {
     const block = [
       '## Part',
       '- **Item** with [a link][known] and a note[^1]\n\n  ```sh\n\n  # no heading\n  ```\n\nwords',
@@ -119,7 +119,7 @@ describe('heading ids', () => {
     expect(idsOf(markdown)).toEqual(ids)
   })
 
-  it('are in the Markdown wherever a reader would slug another one', () => {
+  it('are written into the Markdown wherever another reader would derive a different slug', () => {
     const source = '## A\n\n## B\n\n## Other [#b]\n\n## A\n\n## !!!\n\n## C [#own]'
     const { markdown, toc } = parseDocument(source, 'page.md')
     const slugger = new GithubSlugger()
@@ -129,26 +129,26 @@ describe('heading ids', () => {
     expect(read).toEqual(toc.map(({ url }) => url.slice(1)))
   })
 
-  it('stay when the Markdown is read again', () => {
+  it('are unchanged when the Markdown is parsed again', () => {
     const { markdown, toc } = parseDocument('## B\n\n## Other [#b]\n\n## B', 'page.md')
     expect(parseDocument(markdown, 'page.md').toc).toEqual(toc)
   })
 })
 
 describe('the title', () => {
-  it('is the first h1 where the frontmatter names none', () => {
+  it('is the first h1 if the frontmatter has none', () => {
     const { title, sections } = parseDocument('# The `title`\n\nText.\n\n## Part\n\nMore.', 'page.md')
     expect(title).toBe('The title')
     expect(sections.map(({ path }) => path)).toEqual([[], ['Part']])
   })
 
-  it('is unknown without either', () => {
+  it('is undefined without either', () => {
     expect(parseDocument('Text.', 'page.md').title).toBeUndefined()
   })
 })
 
 describe('MDX', () => {
-  it('degrades to the text that its components show', () => {
+  it('is reduced to the text that its components show', () => {
     const source = [
       "import { Card } from './card'",
       'export const answer = 42',
@@ -225,7 +225,7 @@ describe('MDX', () => {
     expect(parseDocument(source, 'page.mdx').markdown).toBe(markdown)
   })
 
-  it('has headings of HTML among its headings', () => {
+  it('includes headings that are written in HTML', () => {
     const { toc, markdown } = parseDocument('<h2 id="own-id">Html heading</h2>\n\ntext', 'page.mdx')
     expect(toc).toEqual([{ title: 'Html heading', url: '#own-id', depth: 2 }])
     expect(markdown).toBe('## Html heading [#own-id]\n\ntext')
@@ -233,7 +233,7 @@ describe('MDX', () => {
 })
 
 describe('the headings of a page', () => {
-  it('are the same in toc and structured data, also those in quotes and empty ones', () => {
+  it('are the same in toc and structured data, including those in quotes and empty ones', () => {
     const source =
       '# A\n\n## `B` *c*\n\n> ## Quoted\n>\n> words\n\n- ### Listed\n\n####\n\nafter\n\n## [#only]\n\nz'
     const { toc, structuredData } = parseDocument(source, 'page.md')
@@ -273,7 +273,7 @@ describe('a malformed file', () => {
     ['mdx', '---\ntitle: x\n---\n\n<Card>\n\ntext', 5],
     ['mdx', 'one\n\nvalue {1 +} end', 3],
     ['mdx', '\nimport x from 1\n', 2],
-  ] as const)('of %s %j is named with its line %i', (format, source, line) => {
+  ] as const)('reports %s %j with its line %i', (format, source, line) => {
     const thrown = (() => {
       try {
         parseDocument(source, `page.${format}`)
@@ -286,7 +286,7 @@ describe('a malformed file', () => {
     expect(thrown).toMatchObject({ line })
   })
 
-  it('is none of these', () => {
+  it('accepts none of these as an error', () => {
     for (const source of ['', '---\n---\n', '---\n\ntext', '\uFEFF---\r\ntitle: x\r\n---\r\ntext', '{ <'])
       expect(() => parseDocument(source, 'page.md')).not.toThrow()
     expect(parseDocument('\uFEFF---\r\ntitle: x\r\n---\r\ntext', 'page.md')).toMatchObject({

@@ -39,7 +39,7 @@ async function open(files: Record<string, string>): Promise<Content> {
 const urls = (of: Content) => of.pages().map(({ url }) => url)
 
 describe('the pages of a folder', () => {
-  it('have the URLs of their files, and the titles above them', async () => {
+  it('have the URLs of their files, and the titles of the folders above them', async () => {
     const opened = await open({
       'index.mdx': '---\ntitle: Home\n---\n',
       'guide/index.md': '# The guide\n',
@@ -61,7 +61,7 @@ describe('the pages of a folder', () => {
     expect(opened.errors()).toEqual([])
   })
 
-  it('stand in the order that they ask for, else in that of their names', async () => {
+  it('are sorted by `order`, else by name', async () => {
     const opened = await open({
       'a.md': 'x',
       'z.md': '---\norder: 1\n---\n',
@@ -79,7 +79,7 @@ describe('the pages of a folder', () => {
     expect(opened.errors()).toEqual([{ file: 'a.md', line: 1, message: 'a/index.md already has the URL /a' }])
   })
 
-  it('are of this folder only', async () => {
+  it('come from this folder only', async () => {
     const outside = await mkdtemp(join(tmpdir(), 'headwater-outside-'))
     await writeFile(join(outside, 'secret.md'), 'secret')
     await write({ 'real.md': 'inside' })
@@ -102,8 +102,8 @@ describe('the pages of a folder', () => {
   })
 })
 
-describe('a fault', () => {
-  it('is named with file and line, and takes no other page away', async () => {
+describe('an error', () => {
+  it('is reported with file and line, and affects no other page', async () => {
     const opened = await open({ 'good.md': 'text', 'bad.mdx': 'one\n\n<Open>', 'worse.md': 'caf\xe9' })
     await writeFile(join(folder, 'binary.md'), Buffer.from([0x61, 0x0a, 0xff]))
     await until('the binary file is told', () => opened.errors().length === 2)
@@ -118,7 +118,7 @@ describe('a fault', () => {
     ])
   })
 
-  it('is a file that is too much, and takes neither the process nor another page away', async () => {
+  it('is reported for a file that exceeds the limits, and affects neither the process nor another page', async () => {
     const opened = await open({
       'good.md': 'text',
       'large.md': 'x'.repeat(2 ** 20 + 1),
@@ -133,7 +133,7 @@ describe('a fault', () => {
     await until('the next page is read', () => opened.page('/late'))
   })
 
-  it('keeps the page as it was before, until it is mended', async () => {
+  it('keeps the previous version of the page until it is fixed', async () => {
     const opened = await open({ 'page.mdx': 'first' })
     await write({ 'page.mdx': 'second {' })
     await until('the fault is told', () => opened.errors().length === 1)
@@ -143,7 +143,7 @@ describe('a fault', () => {
     expect(opened.errors()).toEqual([])
   })
 
-  it('of the folder itself keeps all pages; one that comes later is read', async () => {
+  it('of the folder itself keeps all pages; a folder that appears later is read', async () => {
     await rm(folder, { recursive: true })
     content = await openContent(folder, { logger, scanEveryMs: 10 })
     const opened = content
@@ -160,7 +160,7 @@ describe('a fault', () => {
 })
 
 describe('while it runs', () => {
-  it('takes pages in, changes, moves and removes them, and tells of each', async () => {
+  it('adds, changes, moves and removes pages, and reports each change', async () => {
     const opened = await open({ 'a.md': 'one' })
     const versions = [opened.version]
     const end = opened.onChange(() => void versions.push(opened.version))
@@ -178,7 +178,7 @@ describe('while it runs', () => {
     expect(urls(opened)).toEqual(['/c'])
   })
 
-  it('shows a set of files written together as a whole', async () => {
+  it('publishes a set of files that are written together at once', async () => {
     const opened = await open({ 'index.md': 'v0' })
     const seen = new Set<string>()
     opened.onChange(

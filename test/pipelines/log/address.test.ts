@@ -22,7 +22,7 @@ describe('the address of a log', () => {
     'lmdb://host/folder',
     'pulsar://u:secret@host',
     'nonsense',
-  ])('refuses %s, and does not repeat it', (url) => {
+  ])('refuses %s, and does not repeat it in the error', (url) => {
     expect(() => parseLogUrl(url)).toThrow(/must be sqlite:\/\/\/folder or kafka:/)
     expect(() => parseLogUrl(url)).not.toThrow(/secret/)
   })

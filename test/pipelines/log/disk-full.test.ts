@@ -13,11 +13,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// A promise of the driver that nobody heard fail ended the process; vitest counts such a one as a failure of the run.
+// An unhandled rejection of the driver ended the process; vitest counts one as a failure of the run.
 describe.skipIf(disk === undefined)(
-  'the embedded log on a full disk (skipped where none may be mounted)',
+  'the embedded log on a full disk (skipped if no file system may be mounted)',
   () => {
-    it('refuses what does not fit, keeps the rest, and goes on when there is room', async () => {
+    it('refuses what does not fit, keeps the rest, and continues when there is room', async () => {
       if (disk === undefined) throw new Error('no disk')
       const log = await openEmbeddedLog(join(disk.folder, 'log'))
       const kept = await log.append('chain', [Buffer.from('kept')])

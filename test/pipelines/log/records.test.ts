@@ -7,7 +7,7 @@ import { NodeEventSchema } from '../../../proto/gen/headwater/events/v1/events_p
 
 const record = (position: number): LogRecord => ({ position, time: 0, value: Uint8Array.of(position) })
 
-/** A topic whose reads return less than they are asked for, as a log does that is asked for many bytes. */
+/** A topic whose reads return fewer records than requested, as a log does if they are large. */
 function topicOf(positions: readonly number[], mostAtOnce = 3) {
   return {
     reads: [] as [from: number, limit: number][],
@@ -29,13 +29,13 @@ async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
 const positions = (records: readonly LogRecord[]): number[] => records.map(({ position }) => position)
 
 describe('recordsOf', () => {
-  it('reads to the end of a topic, whatever a single read returns', async () => {
+  it('reads to the end of a topic, however little a single read returns', async () => {
     const topic = topicOf([2, 3, 4, 5, 6, 7, 8, 9])
     expect(positions(await all(recordsOf(topic, 'node', 0)))).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
     expect(positions(await all(recordsOf(topic, 'node', 10)))).toEqual([])
   })
 
-  it('ends with the last position that is asked for, also where it is not there', async () => {
+  it('ends with the last requested position, even if it does not exist', async () => {
     const topic = topicOf([0, 1, 2, 3, 7, 8], 4)
     expect(positions(await all(recordsOf(topic, 'chain', 1, 3)))).toEqual([1, 2, 3])
     expect(positions(await all(recordsOf(topic, 'chain', 3, 6)))).toEqual([3])
@@ -43,7 +43,7 @@ describe('recordsOf', () => {
     expect(positions(await all(recordsOf(topic, 'chain', 3, 2)))).toEqual([])
   })
 
-  it('asks for no more than wanted at once', async () => {
+  it('requests no more records at once than wanted', async () => {
     const topic = topicOf([0, 1, 2, 3, 4], 10)
     await all(recordsOf(topic, 'chain', 0, 3, 2))
     expect(topic.reads).toEqual([
@@ -63,7 +63,7 @@ describe('batchesBack', () => {
     ])
   })
 
-  it('goes no further down than it is told', async () => {
+  it('stops at the given position', async () => {
     const topic = topicOf([0, 1, 2, 3, 4, 5])
     const batches = await all(
       batchesBack(topic, 'chain', 5, ({ position }) => position, { atOnce: 2, downTo: 3 }),
@@ -72,7 +72,7 @@ describe('batchesBack', () => {
     expect(await all(batchesBack(topic, 'chain', 2, ({ position }) => position, { downTo: 3 }))).toEqual([])
   })
 
-  it('keeps of a record what it is told to', async () => {
+  it('keeps only the selected part of a record', async () => {
     const topic = topicOf([0, 1, 2, 3])
     const odd = ({ position }: LogRecord): string | undefined =>
       position % 2 === 0 ? undefined : String(position)
@@ -81,7 +81,7 @@ describe('batchesBack', () => {
 })
 
 describe('messageIn', () => {
-  it('returns the message, or undefined and a line in the log for bytes that are none', () => {
+  it('returns the message, or logs a warning and returns undefined for invalid bytes', () => {
     const lines: string[] = []
     const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) })
     const value = toBinary(NodeEventSchema, create(NodeEventSchema, { epoch: 7 }))

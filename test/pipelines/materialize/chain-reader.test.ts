@@ -12,7 +12,7 @@ import { LogShrank, PoisonEvent } from '../../../pipelines/materialize/poison.js
 type Fields = Parameters<typeof encodeChainEvent>[0]
 type Payload = NonNullable<Fields['event']>
 
-/** Of branch `a`, which the index holds up to height 9, or of another one, which leaves it at a height. */
+/** On branch `a`, which the index has applied up to height 9, or on another one that forks from it at a height. */
 const hash = (height: number, branch = 'a'): Buffer => Buffer.from(`${branch}${String(height)}`.padStart(32))
 const workOf = (height: number): Buffer => {
   const work = Buffer.alloc(32)
@@ -28,7 +28,7 @@ function connect(height: number, branch = 'a', parent = branch): Payload {
   }
 }
 
-/** @param settled height of the tip that the index publishes for which it was written, -1 for none. */
+/** @param settled height of the published tip of the index for which the epoch was written, -1 if it had none. */
 function resume(height: number, settled: number): Payload {
   const settledWork = settled < 0 ? Buffer.alloc(0) : workOf(settled)
   const at = height < 0 ? Buffer.alloc(32) : hash(height)
@@ -63,7 +63,10 @@ describe('a reader of topic chain', () => {
       events.map((event) => encodeChainEvent({ ...fields, sequence: sequence++, event })),
     )
 
-  /** Of an index that has applied up to an event at `position`, and holds the chain up to `TIP`, 5 of it final. */
+  /**
+   * A reader for an index that has applied all events up to `position`, and has the chain up to `TIP`, of which 5 is
+   * final.
+   */
   function reader(position: number, start: Partial<ReaderStart> = {}): ChainReader {
     return new ChainReader({
       ...{ log, deadLettered: new Set(), decodes: false },
@@ -76,7 +79,7 @@ describe('a reader of topic chain', () => {
     })
   }
 
-  /** Kind and height of each event until there are no more; settled ones with a mark. */
+  /** Kind and height of each remaining event; settled ones are marked. */
   async function taken(from: ChainReader): Promise<string[]> {
     const lines: string[] = []
     for (;;) {
@@ -90,7 +93,7 @@ describe('a reader of topic chain', () => {
     }
   }
 
-  it('publishes no part of its chain where an epoch repairs the log for an index that is not as far', async () => {
+  it('publishes no part of its chain if an epoch repairs the log for an index that has not got as far', async () => {
     await write({ epoch: 2, settled: true }, resume(3, 3))
     await write({ epoch: 2, settled: true }, ...[4, 5, 6, 7, 8].map((height) => connect(height)))
     await write({ epoch: 3, settled: true }, resume(-1, -1))
@@ -109,7 +112,7 @@ describe('a reader of topic chain', () => {
     expect(lines).toEqual(['epochStarted', 'blockDisconnected 9', 'blockDisconnected 8!'])
   })
 
-  it('of a lost log goes on at no epoch whose heads would rank below the published one', async () => {
+  it('of a lost log continues at no epoch whose heads would rank below the published one', async () => {
     const start = { lost: new LogShrank('lost') }
     await write({ epoch: 2, settled: false }, resume(7, TIP))
     const lost = reader(20, start)
@@ -122,7 +125,7 @@ describe('a reader of topic chain', () => {
     await expect(later.take(100, 1 << 20)).rejects.toThrow('lost')
   })
 
-  it('of a lost log does not follow another chain that leaves its own below the final block', async () => {
+  it('of a lost log does not follow another chain that forks below the final block', async () => {
     const start = { lost: new LogShrank('lost') }
     await write({ epoch: 2, settled: false, generation: 1 }, resume(-1, -1))
     await write({ epoch: 2, settled: true, generation: 1 }, connect(0), connect(1), connect(2, 'b', 'a'))
@@ -132,7 +135,7 @@ describe('a reader of topic chain', () => {
     expect(foreign.damage?.message).toMatch(/leads to a chain without the index's final block 5/)
     expect(await foreign.hashAt(TIP)).toBe(hash(TIP).toString('hex'))
     await expect(foreign.take(100, 1 << 20)).rejects.toBe(foreign.damage)
-    // Above it, it does.
+    // Above the final block it does.
     await write({ epoch: 3, settled: true, generation: 1 }, resume(5, TIP), connect(6, 'c', 'a'))
     expect(await taken(foreign)).toEqual([
       'epochStarted',

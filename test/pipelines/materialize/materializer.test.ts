@@ -28,8 +28,10 @@ import { until } from '../../harness/until.js'
 const logger = pino({ level: 'silent' })
 const FINALITY = 10
 
-/** A log with a reorganisation and two epochs is recorded once; each test hands the materializer a spoilt copy of it. */
-describe('what a log may bring', () => {
+/**
+ * A log with a reorganisation and two epochs is recorded once; each test gives the materializer a damaged copy of it.
+ */
+describe('events of a log:', () => {
   let source: Pipeline
   let close: () => Promise<void>
   let events: Uint8Array[] = []
@@ -55,7 +57,7 @@ describe('what a log may bring', () => {
     fork.activate()
     source.restartPoller()
     await source.level()
-    // A block that comes, one that takes its place, and one more, before anybody looks again.
+    // A block is connected, another one replaces it, and one more follows before the next read.
     const again = forkAt(chain, chain.tip.height)
     chain.mine({})
     await source.poll()
@@ -120,7 +122,7 @@ describe('what a log may bring', () => {
     return materializer.damage
   }
 
-  it('events told twice, and those of an older epoch told late, change nothing', async () => {
+  it('duplicates, and late events of an older epoch, change nothing', async () => {
     const second = events.findIndex((_, index) => index > 0 && isEpoch(events, index))
     expect(second).toBeGreaterThan(0)
     const spoilt = events.flatMap((value) => [value, value])
@@ -130,12 +132,12 @@ describe('what a log may bring', () => {
     await expectSameRows(db, source.db)
   })
 
-  it('the same stretch told again after everything changes nothing', async () => {
+  it('the same range repeated after all others changes nothing', async () => {
     const db = await apply([...events, ...events.slice(5, 30)])
     await expectSameRows(db, source.db)
   })
 
-  it('read a few at a time, what the feed tells of it is the same', async () => {
+  it('the feed is the same if they are read a few at a time', async () => {
     const db = await database()
     const log = await logOf(events)
     const read = log.read.bind(log)
@@ -155,20 +157,20 @@ describe('what a log may bring', () => {
     await expectSameRows(db, expected)
   })
 
-  it('a missing event stops it, named by its position', async () => {
+  it('a missing one stops the materializer, which reports its position', async () => {
     const failure = await damageIn([...events.slice(0, 10), ...events.slice(11)])
     expect(failure).toBeInstanceOf(PoisonEvent)
     expect(failure).toMatchObject({ topic: 'chain', position: 10 })
     expect(String(failure)).toMatch(/connects 10 on [0-9a-f]{64}, the tip is 8 /)
   })
 
-  it('bytes that are no event stop it', async () => {
+  it('bytes that are no event stop the materializer', async () => {
     const failure = await damageIn([...events.slice(0, 10), Buffer.from('ff00ff', 'hex')])
     expect(failure).toBeInstanceOf(PoisonEvent)
     expect(failure).toMatchObject({ position: 10 })
   })
 
-  it('a query that the database refuses, as any error of our own, ends it; what passes is waited for', async () => {
+  it('a query that the database refuses ends it, as any internal error does; a transient error is retried', async () => {
     const db = await database()
     const log = await logOf(events)
     const materializer = new Materializer({ db, log, logger, finalityDepth: FINALITY })
@@ -188,7 +190,7 @@ describe('what a log may bring', () => {
     })
   })
 
-  it('damage is not repaired by a start after an error, and is reported behind the head that was announced again', async () => {
+  it('damage is not repaired by a start after an error, and is reported again after the head', async () => {
     const db = await database()
     const log = await logOf([...events.slice(0, 10), Buffer.from('ff00ff', 'hex'), ...events.slice(10)])
     const materializer = new Materializer({ db, log, logger, finalityDepth: FINALITY })
@@ -212,7 +214,7 @@ describe('what a log may bring', () => {
     expect(materializer.counts.healed).toBe(0)
   })
 
-  it('heartbeats are passed on also where topic node was made again under it', async () => {
+  it('heartbeats are forwarded even if topic node was created again', async () => {
     const beat = (timeMs: bigint): Uint8Array => {
       const value = { timeMs, nodeHeight: 1, nodeHash: Buffer.alloc(32), pollIntervalMs: 1 }
       const event = { case: 'heartbeat' as const, value }
@@ -237,12 +239,12 @@ describe('what a log may bring', () => {
     await running
   })
 
-  it('a log that lost its end is noticed', async () => {
+  it('a log that lost its end is detected', async () => {
     const db = await apply(events)
     expect(await damageIn(events.slice(0, -3), db)).toBeInstanceOf(LogShrank)
   })
 
-  it('what a power cut took of point tables is written again', async () => {
+  it('rows of point tables that a power cut removed are written again', async () => {
     const db = await database()
     const log = await logOf(events)
     const first = new Materializer({ db, log, logger, finalityDepth: FINALITY })
@@ -256,7 +258,7 @@ describe('what a log may bring', () => {
     await expectSameRows(db, source.db)
   })
 
-  it('dying between rows and head, again and again, leaves what a clean index leaves', async () => {
+  it('repeated crashes between rows and head lead to the same rows as a clean index', async () => {
     const db = await database()
     const log = await logOf(events)
     let deaths = 0
@@ -278,7 +280,7 @@ describe('what a log may bring', () => {
   })
 })
 
-/** An epoch's first event holds no block: it is short. */
+/** The first event of an epoch contains no block: it is short. */
 function isEpoch(events: readonly Uint8Array[], index: number): boolean {
   return (events[index]?.length ?? 0) < 80 && (events[index - 1]?.length ?? 0) > 80
 }

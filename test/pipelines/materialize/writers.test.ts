@@ -37,7 +37,7 @@ describe('a second materializer', () => {
     }
   }
 
-  it('takes over: the first one stops, and nothing that it had in hand shows', async () => {
+  it('takes over: the first one stops, and nothing that it had in memory is shown', async () => {
     const { db, log } = pipeline
     // Frozen between rows and head, on a branch that is then replaced.
     let wake: () => void = () => undefined
@@ -71,7 +71,7 @@ describe('a second materializer', () => {
     await expectSound()
   })
 
-  it('shows no head of the first one beyond where it took over, should one have been on its way', async () => {
+  it('hides a head of the first one beyond the point of the takeover, if one was in flight', async () => {
     const { db } = pipeline
     const before = await latestHead(db)
     if (before === undefined) throw new Error('there is a head')
@@ -81,7 +81,7 @@ describe('a second materializer', () => {
     await claimWriting(db, before.position)
     expect(await latestHead(db)).toEqual(before)
     expect(await headsAfter(db, before.position, before.writtenAt)).toEqual([])
-    // Nor can it write another.
+    // The first one cannot write another either.
     await expect(writeHead(db, { ...late, position: late.position + 1 })).rejects.toThrow('0 of 1 rows')
     pipeline.restartMaterializer()
     chain.mine({})
@@ -89,7 +89,7 @@ describe('a second materializer', () => {
     await expectSound()
   })
 
-  it('claims in the same moment: one of them is the later one', async () => {
+  it('claims at the same moment as another: one of them is the later one', async () => {
     const claims = await Promise.all(Array.from({ length: 8 }, () => claimWriting(pipeline.db, 5)))
     expect(new Set(claims).size).toBe(8)
   })

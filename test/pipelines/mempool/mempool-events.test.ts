@@ -34,7 +34,10 @@ const entry = (digit: string) => ({
   firstSeen: 9,
 })
 
-/** @returns the position. */
+/**
+ * Appends an event.
+ * @returns its position.
+ */
 function write(event: Event, { epoch = 1, seenAt = 0 } = {}): Promise<number> {
   const fields = { epoch, sequence: sequence++, chainPosition: BigInt(seenAt), event }
   return log.append('node', [toBinary(NodeEventSchema, create(NodeEventSchema, fields))])
@@ -57,7 +60,7 @@ const delta = (
   },
 })
 
-/** Txids that the log holds now. */
+/** The txids of the mempool in the log. */
 async function stored(): Promise<string[]> {
   const txids = new Set<string>()
   for await (const step of new MempoolEvents(log, pino({ level: 'silent' })).stored()) {
@@ -71,8 +74,8 @@ async function stored(): Promise<string[]> {
   return [...txids].map((txid) => txid.charAt(0))
 }
 
-describe('the mempool that the log holds', () => {
-  it('is the last whole snapshot and what came after it', async () => {
+describe('the mempool of the log', () => {
+  it('is the last complete snapshot and the events after it', async () => {
     expect(await stored()).toEqual([])
     const first = await write(snapshot(0, 1, 'a', 'b'))
     await write(delta(first, ['c'], ['a']))
@@ -84,7 +87,7 @@ describe('the mempool that the log holds', () => {
     expect(await stored()).toEqual(['d', 'e', '1'])
   })
 
-  it('leaves out events of a superseded poller, duplicates and what is no event', async () => {
+  it('ignores events of a superseded poller, duplicates and invalid events', async () => {
     const position = await write(snapshot(0, 1, 'a'), { epoch: 2 })
     await write(delta(position, ['b']), { epoch: 1 })
     await log.append('node', [Uint8Array.of(0xff)])
@@ -96,7 +99,7 @@ describe('the mempool that the log holds', () => {
 })
 
 describe('the steps of records', () => {
-  it('name transactions by hex and join deltas that were seen beside the same chain', async () => {
+  it('identify transactions by hex, and merge deltas that were observed at the same chain', async () => {
     await write(snapshot(0, 1, 'a'), { seenAt: 1 })
     await write(delta(0, ['b']), { seenAt: 2 })
     await write(delta(0, [], ['b']), { seenAt: 2 })
@@ -120,8 +123,8 @@ describe('the steps of records', () => {
   })
 })
 
-describe('where a reader begins', () => {
-  it('is the last snapshot that was seen beside the chain that it has', async () => {
+describe('the position from which a reader starts', () => {
+  it("is the last snapshot that was observed at the reader's chain", async () => {
     const first = await write(snapshot(0, 1, 'a'), { seenAt: 10 })
     await write(delta(first, ['b']), { seenAt: 20 })
     const second = await write(snapshot(0, 1, 'a', 'b'), { seenAt: 30 })

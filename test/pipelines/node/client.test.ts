@@ -18,7 +18,7 @@ function connect(options: NodeClientOptions = {}): NodeClient {
   return new NodeClient(node.url, { backoff: { firstMs: 4, mostMs: 20 }, logger, ...options })
 }
 
-/** Fails the first requests with these, one after the other. */
+/** Fails the first requests with these errors, one after the other. */
 function fail(...faults: Fault[]): void {
   node.fault = () => faults.shift()
 }
@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 describe('credentials', () => {
-  it('go into the header, decoded, and into no message', async () => {
+  it('are sent in the header, decoded, and are in no message', async () => {
     fail({ kind: 'reset' }, { kind: 'truncate' }, { kind: 'status', status: 503 })
     await client.chainInfo()
     expect(node.calls[0]?.auth).toBe(`Basic ${Buffer.from('user:s3cret@').toString('base64')}`)
@@ -48,7 +48,7 @@ describe('credentials', () => {
   })
 })
 
-describe('trying again', () => {
+describe('retrying', () => {
   it.each<[string, Fault]>([
     ['a reset connection', { kind: 'reset' }],
     ['JSON that is cut off', { kind: 'truncate' }],
@@ -60,13 +60,13 @@ describe('trying again', () => {
       'a node that still loads',
       { kind: 'status', status: 500, body: '{"error":{"code":-28,"message":"Loading"}}' },
     ],
-  ])('after %s', async (_, fault) => {
+  ])('happens after %s', async (_, fault) => {
     fail(fault, fault)
     expect(await client.chainInfo()).toMatchObject({ chain: 'regtest', blocks: 4 })
     expect(node.calls).toHaveLength(3)
   })
 
-  it('after no answer in time', async () => {
+  it('happens after a timeout', async () => {
     client.close()
     client = connect({ timeoutMs: 300 })
     fail({ kind: 'hang' }, { kind: 'hang' })
@@ -76,7 +76,7 @@ describe('trying again', () => {
     expect(said.filter((line) => line.includes('"code":"HW_NODE_TIMEOUT"')).length).toBeGreaterThanOrEqual(2)
   })
 
-  it('ends with the fault where attempts are limited', async () => {
+  it('ends with the error if attempts are limited', async () => {
     client.close()
     client = connect({ maxAttempts: 2 })
     fail({ kind: 'truncate' }, { kind: 'truncate' })
@@ -86,7 +86,7 @@ describe('trying again', () => {
     node = await FakeNode.start(grow([], 1))
   })
 
-  it('is not done for an error that the node answers', async () => {
+  it('does not happen for an error that the node returns', async () => {
     await expect(client.blockHash(9)).rejects.toMatchObject({
       name: 'NodeRpcError',
       code: 'HW_NODE_RPC',
@@ -97,7 +97,7 @@ describe('trying again', () => {
     expect(node.calls).toHaveLength(2)
   })
 
-  it('is not done for a height above the tip, which has no hash', async () => {
+  it('does not happen for a height above the tip, which has no hash', async () => {
     expect(await client.hashAt(9)).toBeUndefined()
     expect(await client.hashAt(1)).toBe(node.chain[1]?.hash)
     expect(node.calls).toHaveLength(2)
@@ -117,8 +117,8 @@ describe('trying again', () => {
   })
 })
 
-describe('a node that asks to be left alone', () => {
-  it('gets no request from anyone for as long as it says', async () => {
+describe('a node that sends Retry-After', () => {
+  it('gets no request from any caller for that time', async () => {
     const workers = 4
     fail(
       ...Array.from({ length: workers }, () => ({ kind: 'status', status: 503, retryAfter: '1' }) as const),
@@ -130,7 +130,7 @@ describe('a node that asks to be left alone', () => {
     expect(node.calls).toHaveLength(2 * workers)
   })
 
-  it('is asked ever more seldom', async () => {
+  it('gets requests at increasing intervals', async () => {
     client.close()
     client = connect({ backoff: { firstMs: 20, mostMs: 10_000 } })
     const stop = new AbortController()
@@ -140,20 +140,20 @@ describe('a node that asks to be left alone', () => {
     await until('it was asked in some rounds', () => node.calls.length >= 8 * rounds)
     stop.abort()
     await Promise.all(asked)
-    // 8 at once, then after 10, 20, 40, 80 ms at least (a timer may be a millisecond early).
+    // 8 at once, then after at least 10, 20, 40, 80 ms (a timer may be a millisecond early).
     const [first, last] = [node.calls[0], node.calls[8 * rounds - 1]]
     expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(10 + 20 + 40 + 80 - rounds)
   })
 })
 
 describe('answers', () => {
-  it('of many calls in one request come in the order of the questions', async () => {
+  it('of many calls in one request are in the order of the calls', async () => {
     expect(await client.blockHashes(1, 4)).toEqual(node.chain.slice(1).map((block) => block.hash))
     expect(node.calls).toHaveLength(1)
     expect(await client.blockHashes(1, 0)).toEqual([])
   })
 
-  it('of a batch in which the node has not all are undefined for those that it has not', async () => {
+  it('of a batch are undefined for those objects that the node does not have', async () => {
     const [here, gone] = [tx(tx()), tx(tx())]
     node.enter(here)
     expect(await client.rawTransactions([gone.txid, here.txid])).toEqual([undefined, here.raw])
@@ -161,7 +161,7 @@ describe('answers', () => {
     expect([none, entry?.time]).toEqual([undefined, 1_800_000_000])
   })
 
-  it('of a batch for which there is no list say that batches are needed, with what was said instead', async () => {
+  it('of a batch that is no list are an error that names batches and quotes the answer', async () => {
     const other = createServer((_, response) => {
       response.end('{"result":null,"error":{"code":-32600,"message":"batches are not supported"},"id":null}')
     })
@@ -175,7 +175,7 @@ describe('answers', () => {
     other.close()
   })
 
-  it('may have fields that we do not know', async () => {
+  it('may have unknown fields', async () => {
     expect(await client.block(node.chain[1]?.hash ?? '')).toHaveProperty('aFieldOfTheNextRelease', true)
   })
 })

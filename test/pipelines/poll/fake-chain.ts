@@ -52,7 +52,7 @@ export function tx(...spends: FakeTx[]): FakeTx {
   return { ...parseTx(raw), raw, prevouts }
 }
 
-/** A block on top of a chain, with a coinbase and these transactions. Each is of one unit of work. */
+/** A block on top of a chain, with a coinbase and these transactions. Each has one unit of work. */
 export function blockOn(chain: readonly FakeBlock[], txs: readonly FakeTx[] = [], work = 2n): FakeBlock {
   const parent = chain.at(-1)
   const all = [tx(), ...txs]
@@ -79,19 +79,19 @@ export function blockOn(chain: readonly FakeBlock[], txs: readonly FakeTx[] = []
   }
 }
 
-/** A chain that goes on from another by a number of blocks with only a coinbase. */
+/** A chain that extends another by a number of blocks with only a coinbase. */
 export function grow(chain: readonly FakeBlock[], count: number, work = 2n): FakeBlock[] {
   const grown = [...chain]
   for (let i = 0; i < count; i++) grown.push(blockOn(grown, [], work))
   return grown
 }
 
-/** Another branch from a height on, so many blocks above it. */
+/** Another branch from a height on, with this number of blocks above it. */
 export function forkAt(chain: readonly FakeBlock[], height: number, count: number, work = 2n): FakeBlock[] {
   return grow(chain.slice(0, height + 1), count, work)
 }
 
-/** getblock with verbosity 3. */
+/** The answer of getblock with verbosity 3. */
 export function blockJson(block: FakeBlock): Record<string, unknown> {
   return {
     hash: block.hash,

@@ -25,20 +25,20 @@ class Refusal extends Error {
   }
 }
 
-/** A node in this process whose chain and mempool are set by the test, and which fails as the test says. */
+/** A node in this process whose chain, mempool and failures are set by the test. */
 export class FakeNode {
   chain: readonly FakeBlock[]
   chainName = 'regtest'
   readonly mempool = new Map<string, { tx: FakeTx; fee: number; time: number }>()
-  /** Every request: method and when it came. */
+  /** Every request: method and time. */
   readonly calls: { method: string; params: readonly unknown[]; at: number; auth: string | undefined }[] = []
-  /** Of every request: how many calls it was. */
+  /** The number of calls in each request. */
   readonly sizes: { method: string; calls: number }[] = []
-  /** That the mempool's entries are said to have; by their sizes where undefined. */
+  /** The number of bytes that the mempool reports; the sum of its entries if undefined. */
   weight: number | undefined
-  /** The most block requests that were under way together. */
+  /** The highest number of concurrent block requests. */
   mostBlocksAtOnce = 0
-  /** Asked for each request; what it returns happens instead of, or before, the answer. */
+  /** Called for each request; its result replaces or delays the answer. */
   fault: (method: string, params: readonly unknown[]) => Fault | undefined = () => undefined
   readonly #server: Server
   readonly #known = new Map<string, FakeBlock>()

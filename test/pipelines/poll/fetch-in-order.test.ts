@@ -11,7 +11,7 @@ async function all<T>(order: FetchOrder<T>): Promise<T[]> {
 }
 
 describe('fetchInOrder', () => {
-  it('hands over in order what comes out of order', async () => {
+  it('yields in order what arrives out of order', async () => {
     let running = 0
     let most = 0
     const fetch = async (i: number): Promise<{ value: number; bytes: number }> => {
@@ -25,7 +25,7 @@ describe('fetchInOrder', () => {
     expect(most).toBe(7)
   })
 
-  it('does not run ahead of a slow first one by more than its bytes', async () => {
+  it('buffers no more than its bytes behind a slow first answer', async () => {
     const pending = new Map<number, () => void>()
     const fetch = (i: number): Promise<{ value: number; bytes: number }> =>
       new Promise((resolve) => {
@@ -36,7 +36,7 @@ describe('fetchInOrder', () => {
     const answer = async (numbers: readonly number[]): Promise<void> => {
       for (const i of numbers) pending.get(i)?.()
       for (const i of numbers) pending.delete(i)
-      // What an answer sets off has begun by then.
+      // The effects of an answer have begun by then.
       await setImmediate()
     }
     const others = (): number[] => [...pending.keys()].filter((i) => i > 0)
@@ -49,24 +49,25 @@ describe('fetchInOrder', () => {
       if (ahead > 100) break
       await answer(now)
     }
-    // Nine wait: a tenth, and the first itself, would be more than the bytes. Those begun while no size was known come on top.
+    // Nine wait: a tenth, and the first itself, would exceed the bytes. Those started while no size was known are in
+    // addition.
     expect(ahead).toBeGreaterThanOrEqual(9)
     expect(ahead).toBeLessThanOrEqual(12)
     expect([...pending.keys()]).toEqual([0])
     await answer([0])
     expect((await first).value).toEqual(Array.from({ length: ahead + 1 }, (_, i) => i))
-    // It goes on.
+    // It continues.
     expect(others().length).toBeGreaterThan(0)
     await fetches.return(undefined)
   })
 
-  it('lets one through that is larger than all that may wait', async () => {
+  it('yields an answer that is larger than the buffer', async () => {
     const fetch = (i: number): Promise<{ value: number; bytes: number }> =>
       Promise.resolve({ value: i, bytes: 5000 })
     expect(await all({ from: 0, to: 9, inFlight: 4, maxBytes: 1000, fetch })).toHaveLength(10)
   })
 
-  it('rejects with what failed, after what came before it', async () => {
+  it('rejects with the first error, after the results before it', async () => {
     const fetch = (i: number): Promise<{ value: number; bytes: number }> =>
       i === 5 ? Promise.reject(new Error('five')) : Promise.resolve({ value: i, bytes: 1 })
     const fetches = fetchInOrder({ from: 0, to: 9, inFlight: 3, maxBytes: 1e9, fetch }, never)
@@ -78,7 +79,7 @@ describe('fetchInOrder', () => {
     expect(found).toEqual([0, 1, 2, 3, 4])
   })
 
-  it('ends what is under way when it is left', async () => {
+  it('cancels pending requests when the consumer stops', async () => {
     const aborted: number[] = []
     const fetch = async (i: number, signal: AbortSignal): Promise<{ value: number; bytes: number }> => {
       signal.addEventListener('abort', () => aborted.push(i))
@@ -93,7 +94,7 @@ describe('fetchInOrder', () => {
     expect(aborted).toEqual([0, 1, 2, 3])
   })
 
-  it('ends what is under way when the signal aborts', async () => {
+  it('cancels pending requests when the signal aborts', async () => {
     const stop = new AbortController()
     const fetch = async (i: number, signal: AbortSignal): Promise<{ value: number; bytes: number }> => {
       await sleep(60_000, undefined, { signal })
@@ -105,7 +106,7 @@ describe('fetchInOrder', () => {
     await expect(next).rejects.toThrow()
   })
 
-  it('is done at once where there is nothing to fetch', async () => {
+  it('ends at once if there is nothing to fetch', async () => {
     expect(
       await all({
         from: 5,

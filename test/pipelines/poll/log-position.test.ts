@@ -8,10 +8,10 @@ import { log, newPoller, node, useNodeAndLog } from './node-and-log.js'
 
 useNodeAndLog()
 
-/** A log that is not what it promises to be, for as long as it is told so. */
+/** A log that breaks its guarantees while the test says so. */
 class FaultyLog {
   fault: 'loses' | 'doubles' | undefined
-  /** Of what was acknowledged and lost: `last` says it is there until something else takes its place. */
+  /** The position of an acknowledged record that was lost: `last` returns it until another record has it. */
   readonly #lost = new Map<Topic, number>()
 
   constructor(
@@ -49,7 +49,7 @@ class FaultyLog {
 }
 
 describe.each(['chain', 'node'] as const)(
-  'a log that gives topic %s other positions than it must',
+  'a log that assigns other positions to topic %s than it must',
   (topic) => {
     it.each(['loses', 'doubles'] as const)(
       '%s an append: the poller starts a new epoch from its end',
@@ -59,7 +59,7 @@ describe.each(['chain', 'node'] as const)(
         await poller.pollOnce()
         const { epoch } = await readLogEnd(log, REGTEST)
         faulty.fault = fault
-        // What is lost is noticed by the next append.
+        // The next append detects the loss.
         const polls = async (): Promise<void> => {
           for (let more = 0; more < 3; more++) {
             node.chain = [...node.chain, blockOn(node.chain)]

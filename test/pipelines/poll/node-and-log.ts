@@ -16,7 +16,7 @@ export const quiet = {
   error: () => undefined,
 }
 
-/** Of the test that runs: see `useNodeAndLog`. */
+/** The node and log of the current test: see `useNodeAndLog`. */
 export let log: EventLog
 export let node: FakeNode
 export let client: NodeClient

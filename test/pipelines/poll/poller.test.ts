@@ -16,7 +16,7 @@ const BACKOFF = { firstMs: 5, mostMs: 40 }
 
 useNodeAndLog()
 
-/** Polls, and checks that the log's chain is the node's then. */
+/** Polls, and checks that the log's chain then equals the node's. */
 async function level(poller: Poller): Promise<{ chain: string[]; visible: string[][] }> {
   await poller.pollOnce()
   const folded = await foldChain(log)
@@ -25,8 +25,8 @@ async function level(poller: Poller): Promise<{ chain: string[]; visible: string
   return folded
 }
 
-describe('an error of our own', () => {
-  it('ends the poller instead of being tried again for ever, and one of the node does not', async () => {
+describe('an internal error', () => {
+  it('ends the poller instead of being retried indefinitely, and one of the node does not', async () => {
     let polls = 0
     const stop = new AbortController()
     const broken = {
@@ -45,7 +45,7 @@ describe('following a chain', () => {
     expect(await chainStory(log)).toEqual(['epoch 1!', `+${node.chain[0]?.hash}!`])
   })
 
-  it('writes each block whole: its bytes, what it spends, its work', async () => {
+  it('writes each block complete: its bytes, what it spends, its work', async () => {
     const first = tx()
     const spend = tx(first, tx())
     node.chain = [...grow([], 2)]
@@ -72,7 +72,7 @@ describe('following a chain', () => {
     expect(node.count('getblockhash')).toBeLessThan(12)
   })
 
-  it('goes on from what the log holds, under a new epoch, without fetching it again', async () => {
+  it('continues from the end of the log, in a new epoch, without fetching it again', async () => {
     node.chain = grow(node.chain, 150)
     await level(newPoller())
     const fetched = node.count('getblock')
@@ -85,7 +85,7 @@ describe('following a chain', () => {
     ])
   })
 
-  it('survives many starts in a row that wrote nothing', async () => {
+  it('survives many consecutive starts that wrote nothing', async () => {
     node.chain = grow(node.chain, 3)
     for (let i = 0; i < 150; i++) await newPoller().pollOnce()
     node.chain = forkAt(node.chain, 1, 4)
@@ -95,7 +95,7 @@ describe('following a chain', () => {
 })
 
 describe('reorganisations', () => {
-  it.each([1, 2, 6, 64, 65, 400])('of depth %i are shown in one step', async (depth) => {
+  it.each([1, 2, 6, 64, 65, 400])('of depth %i are published in one step', async (depth) => {
     node.chain = grow(node.chain, 405)
     const poller = newPoller()
     await level(poller)
@@ -106,7 +106,7 @@ describe('reorganisations', () => {
     expect(visible.slice(-2)).toEqual([old, hashes(node.chain)])
   })
 
-  it('while everything was stopped are followed from the log alone, however deep', async () => {
+  it('during a downtime of all processes are followed from the log alone, at any depth', async () => {
     node.chain = grow(node.chain, 100)
     await level(newPoller())
     node.chain = forkAt(node.chain, 3, 110)
@@ -115,7 +115,7 @@ describe('reorganisations', () => {
     await level(newPoller())
   })
 
-  it('back and forth between two branches end where the node is', async () => {
+  it("back and forth between two branches end at the node's tip", async () => {
     const base = grow(node.chain, 10)
     const a = grow(base, 5)
     const b = grow(base, 6)
@@ -126,7 +126,7 @@ describe('reorganisations', () => {
     }
   })
 
-  it('a shorter branch with more work is followed', async () => {
+  it('to a shorter branch with more work are followed', async () => {
     node.chain = grow(node.chain, 10)
     const poller = newPoller()
     await level(poller)
@@ -134,7 +134,7 @@ describe('reorganisations', () => {
     await level(poller)
   })
 
-  it('a node that comes back shorter is followed down, and up again', async () => {
+  it('to a node that has lost blocks are followed down, and up again', async () => {
     const whole = grow(node.chain, 130)
     node.chain = whole
     const poller = newPoller()
@@ -148,7 +148,7 @@ describe('reorganisations', () => {
     await level(newPoller())
   })
 
-  it('during backfill are noticed by the block that does not fit', async () => {
+  it('during backfill are detected by the block that does not fit', async () => {
     const old = grow(node.chain, 120)
     const other = forkAt(old, 40, 90)
     node.chain = old
@@ -161,7 +161,7 @@ describe('reorganisations', () => {
     expect((await chainStory(log)).filter((line) => line.startsWith('-')).length).toBeGreaterThan(0)
   })
 
-  it('during backfill to a node that is shorter then', async () => {
+  it('during backfill to a node that is then shorter are followed', async () => {
     const old = grow(node.chain, 120)
     node.chain = old
     let served = 0
@@ -172,15 +172,15 @@ describe('reorganisations', () => {
     await level(newPoller())
   })
 
-  it('cut short by a crash is not shown until a later start has made it whole', async () => {
+  it('that a crash interrupted are not published until a later start has completed them', async () => {
     node.chain = grow(node.chain, 20)
     await level(newPoller())
     const old = hashes(node.chain)
     const end = await log.last('chain')
     node.chain = forkAt(node.chain, 10, 12)
     const seventh = node.chain[17]?.hash
-    // The node dies for good at the 17th block; so does the poller, when it has written what it had: an epoch, ten blocks that
-    // left and six that came.
+    // The node fails permanently at the 17th block; so does the poller, after it has written an epoch, ten
+    // disconnected blocks and six connected ones.
     const stop = new AbortController()
     node.fault = (method, [hash]) =>
       method === 'getblock' && hash === seventh ? { kind: 'hang' } : undefined
@@ -199,7 +199,7 @@ describe('reorganisations', () => {
   })
 })
 
-describe('refusing', () => {
+describe('the poller refuses', () => {
   it('a node with another block 0, on start and later', async () => {
     node.chain = grow(node.chain, 5)
     const poller = newPoller()
@@ -220,7 +220,7 @@ describe('refusing', () => {
     await expect(newPoller().pollOnce()).rejects.toThrow(/the log contains chain regtest/)
   })
 
-  it('to write once a newer poller has started', async () => {
+  it('to write after a newer poller has started', async () => {
     const older = newPoller()
     await level(older)
     const newer = newPoller()
@@ -233,7 +233,7 @@ describe('refusing', () => {
     expect(await chainStory(log)).toHaveLength(4)
   })
 
-  it('two that start at once take two epochs, and one of them goes on', async () => {
+  it('one of two that start at once: they take two epochs, and one of them continues', async () => {
     node.chain = grow(node.chain, 30)
     const results = await Promise.allSettled([
       newPoller().pollOnce(),
@@ -246,7 +246,7 @@ describe('refusing', () => {
 })
 
 describe('a node that fails', () => {
-  it('is asked again until it answers, and nothing is skipped', async () => {
+  it('gets its requests again until it answers, and nothing is skipped', async () => {
     node.chain = grow(node.chain, 60)
     const faults = [
       { kind: 'status', status: 503 },
@@ -264,7 +264,7 @@ describe('a node that fails', () => {
     expect(asked).toBeGreaterThan(70)
   })
 
-  it('a block whose merkle root, header or prevouts are wrong is asked for again, never stored', async () => {
+  it('that returns a block with wrong merkle root, header or prevouts gets the request again; the block is never stored', async () => {
     const spent = tx()
     node.chain = [...grow(node.chain, 3)]
     node.chain = [...node.chain, blockOn(node.chain, [spent, tx(spent)])]
@@ -285,7 +285,7 @@ describe('a node that fails', () => {
     expect(lies).toBe(4)
   })
 
-  it('a block that stays wrong ends the poll with its reason, and what came before it is kept', async () => {
+  it('that keeps returning a wrong block ends the poll with the reason, and the blocks before it are kept', async () => {
     node.chain = grow(node.chain, 9)
     node.fault = (method, [hash]) => {
       const block = node.chain.find((each) => each.hash === hash)
@@ -300,7 +300,7 @@ describe('a node that fails', () => {
     expect((await chainStory(log)).filter((line) => line.startsWith('epoch'))).toHaveLength(1)
   })
 
-  it('a tip to which no block leads is not followed for ever', async () => {
+  it('whose tip has no known parent is not followed indefinitely', async () => {
     const poller = newPoller()
     await level(poller)
     node.fault = (method) =>
@@ -310,7 +310,7 @@ describe('a node that fails', () => {
     await expect(poller.pollOnce()).rejects.toThrow(/reports a tip that its blocks do not lead to/)
   })
 
-  it('leaves no heartbeat while it does not answer, and one for each poll when it does', async () => {
+  it('leads to no heartbeat while it does not answer, and to one for each poll when it does', async () => {
     const stop = new AbortController()
     const running = newPoller({ pollIntervalMs: 20 }).run(stop.signal)
     await log.wait('node', 5, 60_000)
@@ -319,7 +319,7 @@ describe('a node that fails', () => {
       refused++
       return { kind: 'status', status: 503 }
     }
-    // What was answered before it has been written when the poller asks for the next thing.
+    // Earlier answers have been written when the poller sends its next request.
     await until('it is refused', () => refused > 0)
     const before = await log.last('node')
     await until('it is refused again and again', () => refused > 10)
@@ -333,13 +333,13 @@ describe('a node that fails', () => {
     expect(beats.at(-1)?.chainPosition).toBe(await log.last('chain').then(BigInt))
   })
 
-  it('looks alive during a long backfill', async () => {
+  it('is reported alive during a long backfill', async () => {
     node.chain = grow(node.chain, 60)
     const positions = async (): Promise<number[]> =>
       (await nodeEvents(log)).flatMap(({ event, chainPosition }) =>
         event.case === 'heartbeat' ? [Number(chainPosition)] : [],
       )
-    // No block beyond the next ten before there is a heartbeat at a new position.
+    // At most ten more blocks before there is a heartbeat at a new position.
     node.fault = (method, [hash]) => {
       const height = node.chain.findIndex((block) => block.hash === hash)
       const beats = Math.floor(height / 10)
@@ -367,7 +367,7 @@ describe('the mempool', () => {
     )
   }
 
-  it('enters with its bytes, fee and time, counted', async () => {
+  it('is written with bytes, fee and time, and counted', async () => {
     const a = tx(tx())
     const b = tx(a)
     node.enter(a, 0.00000123, 1_800_000_005)
@@ -388,7 +388,7 @@ describe('the mempool', () => {
     expect(Buffer.from(delta.value.entered[1]?.raw ?? []).equals(a.raw)).toBe(true)
   })
 
-  it('leaves as confirmed, replaced (in the mempool or by a block) or evicted', async () => {
+  it('loses transactions as confirmed, replaced (in the mempool or by a block) or evicted', async () => {
     const [coinA, coinB, coinC, coinD] = [tx(), tx(), tx(), tx()]
     const [confirmed, replaced, outdone, evicted] = [tx(coinA), tx(coinB), tx(coinC), tx(coinD)]
     const child = tx(replaced)
@@ -413,7 +413,7 @@ describe('the mempool', () => {
     expect(await mempoolFromLog(log)).toEqual(new Set([replacement.txid]))
   })
 
-  it('returns after a reorganisation, and is confirmed by the block that holds it in the end', async () => {
+  it('contains a transaction again after a reorganisation, until the block that contains it in the end', async () => {
     const spend = tx(tx())
     const base = grow(node.chain, 3)
     node.chain = base
@@ -439,8 +439,9 @@ describe('the mempool', () => {
     ])
   })
 
-  // Chaos, seed 1, "power cut": readers held what the lost blocks had confirmed to be unconfirmed, for as long as nothing entered.
-  it('is told after a reorganisation, and after a start, also where nothing in it has changed', async () => {
+  // Chaos, seed 1, "power cut": readers took transactions of the lost blocks for unconfirmed, for as long as nothing
+  // entered.
+  it('is written after a reorganisation, and after a start, even if nothing in it has changed', async () => {
     const told = async (): Promise<[position: number, changed: number][]> =>
       (await nodeEvents(log)).flatMap(({ chainPosition, event }) =>
         event.case === 'poolDelta'
@@ -464,7 +465,7 @@ describe('the mempool', () => {
     expect((await told()).at(-1)).toEqual([end + 1, 0])
   })
 
-  it('goes on after a restart, and knows what confirmed it although the poller died in between', async () => {
+  it('is continued after a restart, and what confirmed a transaction is known although the poller died in between', async () => {
     const [kept, confirmed] = [tx(tx()), tx(tx())]
     node.enter(kept)
     node.enter(confirmed)
@@ -486,8 +487,9 @@ describe('the mempool', () => {
     expect(await mempoolFromLog(log)).toEqual(new Set([kept.txid]))
   })
 
-  // Chaos, seed 12, "late poller": explorers waited for a head at the position of what no head is ever made of.
-  it('is seen at the position of an event that counts, whatever a superseded poller wrote after it', async () => {
+  // Chaos, seed 12, "late poller": explorers waited for a head at the position of an event from which no head is ever
+  // made.
+  it('is written with the position of a valid event, whatever a superseded poller wrote after it', async () => {
     await newPoller().pollOnce()
     const poller = newPoller()
     await poller.pollOnce()
@@ -500,8 +502,8 @@ describe('the mempool', () => {
     expect(Number(seen?.chainPosition)).toBe(own)
   })
 
-  // Chaos, seed 12, "delivered twice": the feed's numbers left a gap after the next start.
-  it('does not count again what a retry wrote again', async () => {
+  // Chaos, seed 12, "delivered twice": the feed's numbers had a gap after the next start.
+  it('ignores the duplicates of a retry in its counts', async () => {
     for (let count = 0; count < 3; count++) {
       node.enter(tx(tx()))
       await newPoller().pollOnce()
@@ -519,7 +521,7 @@ describe('the mempool', () => {
     expect(counts).toEqual([0n, 1n, 2n, 0n, 1n, 2n, 3n])
   })
 
-  it('leaves out what no longer exists before its bytes were told, and takes it when it is there', async () => {
+  it('omits a transaction that vanished before its bytes were fetched, and includes it when it is back', async () => {
     const [here, gone] = [tx(tx()), tx(tx())]
     node.enter(here)
     node.enter(gone)
@@ -536,7 +538,7 @@ describe('the mempool', () => {
     expect(await mempoolFromLog(log)).toEqual(new Set([here.txid, gone.txid]))
   })
 
-  it('is not taken while the node is at another block than the log', async () => {
+  it('is not read while the node is at another block than the log', async () => {
     const [early, late] = [tx(tx()), tx(tx())]
     node.enter(early)
     node.fault = (method) => {
@@ -553,7 +555,7 @@ describe('the mempool', () => {
     expect(await mempoolFromLog(log)).toEqual(new Set([late.txid]))
   })
 
-  it('of thousands is told in events of bounded size, and its snapshots too', async () => {
+  it('of thousands is written in events of bounded size, and so are its snapshots', async () => {
     for (let i = 0; i < 4500; i++) node.enter(tx(tx(), tx(), tx(), tx(), tx()))
     const poller = newPoller()
     await poller.pollOnce()

@@ -27,7 +27,7 @@ export async function nodeEvents(log: EventLog): Promise<NodeEvent[]> {
   return (await records(log, 'node')).map(({ value }) => fromBinary(NodeEventSchema, value))
 }
 
-/** A line for each event of the chain, as short as it can be read: +hash, -hash, epoch; a ! where it may be shown. */
+/** A line for each event of the chain, in short form: +hash, -hash, epoch; a ! if the state may be published. */
 export async function chainStory(log: EventLog): Promise<string[]> {
   return (await chainEvents(log)).map(({ epoch, settled, event }) => {
     const mark = settled ? '!' : ''
@@ -37,7 +37,10 @@ export async function chainStory(log: EventLog): Promise<string[]> {
   })
 }
 
-/** Folds the topic as every consumer must. @throws where an event does not fit. */
+/**
+ * Applies the topic as every consumer must.
+ * @throws if an event does not fit.
+ */
 export async function foldChain(log: EventLog): Promise<{ chain: string[]; visible: string[][] }> {
   const chain: string[] = []
   const visible: string[][] = []

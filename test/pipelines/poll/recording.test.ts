@@ -11,7 +11,7 @@ import { foldChain, mempoolFromLog } from './read-log.js'
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
-it('a poller follows the recording of a real node, its reorganisations and its mempool', async () => {
+it('a poller follows the recording of a real node, with its reorganisations and its mempool', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'headwater-recording-'))
   const log = await openEmbeddedLog(dir)
   const node = await startRecordedNode({ timeline: TIMELINE })

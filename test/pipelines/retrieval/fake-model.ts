@@ -3,7 +3,7 @@ import { ModelLost } from '../../../pipelines/retrieval/model/embedder.js'
 import { DIMENSIONS } from '../../../pipelines/retrieval/model/embedding-messages.js'
 import type { Embeds, LoadedModel, ModelSource } from '../../../pipelines/retrieval/model/model.js'
 
-/** A vector of length 1 that only depends on the words: texts that share words are near each other. */
+/** Returns a vector of length 1 that depends only on the words: texts that share words are near each other. */
 export function wordVector(text: string): Float32Array {
   const vector = new Float32Array(DIMENSIONS)
   for (const { term } of analyse(text)) {
@@ -20,13 +20,13 @@ export function wordVector(text: string): Float32Array {
   return vector.map((value) => value / length)
 }
 
-/** A model that comes and goes as a test wants, and counts what it embeds. */
+/** A model that a test makes available and unavailable, and that counts what it embeds. */
 export class FakeModel implements ModelSource {
   loaded: LoadedModel | undefined
   reason = ''
   onLoaded: () => void = () => undefined
   readonly passages: string[] = []
-  /** Passages wait for this. */
+  /** Embedding of passages waits for this promise. */
   gate: Promise<void> = Promise.resolve()
 
   come(checksum = 'one'): void {

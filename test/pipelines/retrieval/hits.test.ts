@@ -47,7 +47,7 @@ describe('hitsOf', () => {
     ])
   })
 
-  it('cuts around what matches, and the marks fit what is left', () => {
+  it('cuts around the match, and marks only what is left', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('word', 'needle', 'a', 'longer-than-that'), {
@@ -66,7 +66,7 @@ describe('hitsOf', () => {
   })
 })
 
-it('shows what matches where there are no spaces to cut at, and parts no character', () => {
+it('shows the match in a text without spaces, and splits no character', () => {
   const [long] = chunksOf(pageOf('/long', { text: `${'これは𠮷。'.repeat(70)}残高${'です𠮷'.repeat(120)}` }))
   const [hit] = hits(long!, '残高')
   expect(hit!.marks.map(({ start, end }) => hit!.text.slice(start, end))).toEqual(['残高'])

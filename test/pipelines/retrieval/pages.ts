@@ -6,7 +6,7 @@ type Said = Partial<Page> & {
   readonly parts?: readonly (readonly [heading: string, markdown: string])[]
 }
 
-/** A page as the content pipeline gives it: `text` before the first heading, `parts` under one heading each. */
+/** A page as the content pipeline returns it: `text` before the first heading, `parts` under one heading each. */
 export function pageOf(url: string, { text = '', parts = [], ...said }: Said = {}): Page {
   const sections: Section[] = [
     ...(text === '' ? [] : [{ id: '', path: [], markdown: text }]),

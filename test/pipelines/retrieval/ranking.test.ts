@@ -38,7 +38,7 @@ describe('fuse', () => {
     expect(fused[2]?.score).toBeCloseTo(1 / 61)
   })
 
-  it('is of one leg where the others are empty, and of nothing where all are', () => {
+  it('returns one leg if the others are empty, and nothing if all are', () => {
     expect(
       fuse([
         { ranked: ranked(3, 1, 2), weight: 1 },
@@ -49,7 +49,7 @@ describe('fuse', () => {
   })
 })
 
-it('groups are in the order of their best', () => {
+it('sorts groups by their best member', () => {
   expect(groups(ranked(5, 4, 11, 10), (document) => document >> 1).map(({ document }) => document)).toEqual([
     2, 5,
   ])

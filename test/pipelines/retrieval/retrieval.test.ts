@@ -84,7 +84,7 @@ const ready = (retrieval: Retrieval): Promise<boolean> =>
   )
 
 describe('without a model', () => {
-  it('answers by words, says so, and follows the content', async () => {
+  it('answers by words, reports that, and follows the content', async () => {
     const library = new FakeLibrary(PAGES)
     const model = new FakeModel()
     model.go()
@@ -103,7 +103,7 @@ describe('without a model', () => {
 })
 
 describe('with a model', () => {
-  it('takes it when it comes, loses it, and has it back without embedding anything again', async () => {
+  it('uses it as soon as it is available, works without it when it fails, and uses it again without embedding anything again', async () => {
     const model = new FakeModel()
     const retrieval = await open(new FakeLibrary(PAGES), model)
     expect(retrieval.status().semantic).toBe('loading')
@@ -120,7 +120,7 @@ describe('with a model', () => {
     expect(model.passages).toHaveLength(CHUNKS)
   })
 
-  it('tells how near any chunk is, also one beyond the nearest', async () => {
+  it('returns the similarity of any chunk, even beyond the nearest ones', async () => {
     const model = new FakeModel()
     const retrieval = await open(new FakeLibrary(PAGES), model)
     model.come()
@@ -134,7 +134,7 @@ describe('with a model', () => {
     expect(similarity?.(CHUNKS)).toBeUndefined()
   })
 
-  it('embeds all again for another model', async () => {
+  it('embeds everything again for another model', async () => {
     const model = new FakeModel()
     const retrieval = await open(new FakeLibrary(PAGES), model)
     model.come('one')
@@ -146,7 +146,7 @@ describe('with a model', () => {
     expect(model.passages).toHaveLength(2 * CHUNKS)
   })
 
-  it('embeds only what has changed, a page that moved not at all', async () => {
+  it('embeds only what has changed; a page that was moved is not embedded again', async () => {
     const library = new FakeLibrary(PAGES)
     const model = new FakeModel()
     const retrieval = await open(library, model)
@@ -169,7 +169,7 @@ describe('with a model', () => {
     expect(first(await retrieval.lookUp('what a beta is'))).toBe('/beta')
   })
 
-  it('answers from the old index until the new one is whole', async () => {
+  it('answers from the old index until the new one is complete', async () => {
     const library = new FakeLibrary(PAGES)
     const model = new FakeModel()
     const retrieval = await open(library, model)
@@ -193,7 +193,7 @@ describe('with a model', () => {
     expect(first(await retrieval.lookUp('delta'))).toBe('/delta')
   })
 
-  it('searches the words of what changed when the model goes meanwhile', async () => {
+  it('searches the words of a change if the model fails meanwhile', async () => {
     const library = new FakeLibrary(PAGES)
     const model = new FakeModel()
     const retrieval = await open(library, model)
@@ -214,7 +214,7 @@ describe('with a model', () => {
     expect((await retrieval.lookUp('delta')).ranking).toBe('hybrid')
   })
 
-  it('never shows half a change while pages come, change, move and go', async () => {
+  it('never shows half a change while pages are added, changed, moved and removed', async () => {
     const library = new FakeLibrary(PAGES)
     const model = new FakeModel()
     const retrieval = await open(library, model)
@@ -272,7 +272,7 @@ describe('the index on disk', () => {
     await retrieval.close()
   }
 
-  /** How many passages a start embeds. */
+  /** The number of passages that a start embeds. */
   async function embeddedAtStart(pages: readonly Page[] = PAGES, checksum = 'one'): Promise<number> {
     const model = new FakeModel()
     const library = new FakeLibrary(pages)
@@ -288,7 +288,7 @@ describe('the index on disk', () => {
 
   const current = async (): Promise<string> => join(folder, await readFile(join(folder, 'current'), 'utf8'))
 
-  it('is taken as it is, and tells its age', async () => {
+  it('is used as it is, and reports its age', async () => {
     await build()
     const model = new FakeModel()
     const before = Date.now()
@@ -298,7 +298,7 @@ describe('the index on disk', () => {
     expect(said).toEqual([])
   })
 
-  it('is brought up to date where the content changed meanwhile', async () => {
+  it('is updated if the content changed meanwhile', async () => {
     await build()
     expect(await embeddedAtStart([...PAGES, pageOf('/delta', { text: 'A delta.' })])).toBe(1)
     expect(await readdir(folder)).toHaveLength(2)
@@ -358,7 +358,7 @@ describe('the index on disk', () => {
     ['a pointer to nowhere', async (): Promise<void> => writeFile(join(folder, 'current'), 'nowhere')],
     ['a pointer elsewhere', async (): Promise<void> => writeFile(join(folder, 'current'), '../..')],
     ['an empty pointer', async (): Promise<void> => writeFile(join(folder, 'current'), '')],
-  ])('is made anew after %s', async (_, damage) => {
+  ])('is built again after %s', async (_, damage) => {
     await build()
     await damage()
     expect(await embeddedAtStart()).toBe(CHUNKS)

@@ -56,7 +56,7 @@ function snapshotOf(pages: readonly Page[]): Snapshot {
 }
 
 const snapshot = snapshotOf(PAGES)
-/** A model that is wrong in the worst way: all others are nearer in meaning than the page wanted. */
+/** The worst possible model: all other pages are nearer in meaning than the expected one. */
 const misled = (wanted: string): { document: number; score: number }[] =>
   snapshot.chunks
     .map((_, document) => ({ document, score: 0.9 - document / 1000 }))
@@ -87,7 +87,7 @@ describe.each([
     expect(PAGES[rankPages(snapshot, { question: questionOf(question) })[0]!.document]?.url).toBe(url)
   })
 
-  it('whatever the model thinks', () => {
+  it('with any model', () => {
     const asked = { question: questionOf(question), dense: misled(url) }
     expect(PAGES[rankPages(snapshot, asked)[0]!.document]?.url).toBe(url)
     expect(PAGES[snapshot.pageOf(rankChunks(snapshot, asked)[0]!.document)]?.url).toBe(url)
@@ -95,7 +95,7 @@ describe.each([
 })
 
 describe('rankPages', () => {
-  it('takes the model where words decide nothing', () => {
+  it('uses the model if words decide nothing', () => {
     const wanted = PAGES.findIndex(({ url }) => url === '/limits')
     const dense = [{ document: wanted, score: 0.6 }]
     expect(
@@ -103,18 +103,18 @@ describe('rankPages', () => {
     ).toBe(wanted)
   })
 
-  it('does not take for near what is far', () => {
+  it('does not treat distant passages as near', () => {
     const dense = [{ document: 0, score: 0.1 }]
     expect(rankPages(snapshot, { question: questionOf('qwertz'), dense })).toEqual([])
   })
 
-  it('leaves out what may not be among the results', () => {
+  it('excludes pages that may not be among the results', () => {
     const dense = misled('')
     const ranked = rankPages(snapshot, { question: questionOf('limit'), dense, accept: (page) => page === 0 })
     expect(ranked.map(({ document }) => document)).toEqual([0])
   })
 
-  it('finds nothing in nothing', () => {
+  it('finds nothing in an empty index', () => {
     expect(rankPages(snapshotOf([]), { question: questionOf('anything') })).toEqual([])
     expect(rankPages(snapshot, { question: questionOf('') })).toEqual([])
   })
@@ -123,12 +123,12 @@ describe('rankPages', () => {
 describe('coverage', () => {
   const settings = snapshot.chunks.findIndex(({ markdown }) => markdown.includes('RATE_LIMIT_PER_MINUTE'))
 
-  it('is 1 where a passage has it all, and 0 where nothing', () => {
+  it('is 1 if a passage contains every term, and 0 if it contains none', () => {
     expect(coverage(snapshot, questionOf('the rate limit'), settings)).toBe(1)
     expect(coverage(snapshot, questionOf('zeppelin'), settings)).toBe(0)
   })
 
-  it('counts what no page has the most', () => {
+  it('gives the highest weight to terms that are on no page', () => {
     expect(coverage(snapshot, questionOf('limit qwertz'), settings)).toBeLessThan(0.3)
   })
 })
@@ -153,7 +153,7 @@ describe('unknownNames', () => {
     ['a 24-hour limit for self-made clients', 'numbers with units, and joined prose'],
     ['/api/v1/address/bc1qw508/utxos', 'what stands in the place of a parameter'],
     ['/api/v1/blocks/840000', 'a number in the place of a parameter'],
-  ])('are none in %j: %s', (text) => {
+  ])('finds none in %j: %s', (text) => {
     expect(unknownNames(questionOf(text), snapshot)).toEqual([])
   })
 })

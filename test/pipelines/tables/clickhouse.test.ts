@@ -17,10 +17,10 @@ const failure = (asked: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-describe('what a query can carry', () => {
+describe('a query can carry', () => {
   const db = useDatabase()
 
-  it('any number of keys, each asked once', async () => {
+  it('any number of keys, each sent once', async () => {
     const keys = Array.from({ length: 60_000 }, (_, index) => index.toString(16).padStart(64, '0'))
     const sql = `SELECT lower(hex(key)) AS id FROM (SELECT toFixedString(unhex(leftPad(lower(hex(number)), 64, '0')), 32) AS key
       FROM numbers(50000)) WHERE key IN ${KEYS}`
@@ -30,12 +30,12 @@ describe('what a query can carry', () => {
     expect(await queryByKeys(db(), sql, [])).toEqual([])
   })
 
-  it('no key that is none', async () => {
+  it('no invalid key', async () => {
     const asked = queryByKeys(db(), `SELECT 1 WHERE toFixedString('', 32) IN ${KEYS}`, ["00') OR ('1'='1"])
     expect(isDefect(await failure(asked))).toBe(true)
   })
 
-  it('no parameter of megabytes: it is refused before it is sent, in words that name the other way', async () => {
+  it('no parameter of megabytes: it is refused before it is sent, with an error that names the alternative', async () => {
     const asked = db().query('SELECT length({text:String}) AS size', { text: 'a'.repeat(5_000_000) })
     const error = await failure(asked)
     expect(error).toBeInstanceOf(QueryRefused)
@@ -48,7 +48,7 @@ describe('what a query can carry', () => {
     expect(row?.size).toBe('80000')
   })
 
-  it('a text of megabytes, as a filter of many blocks is', async () => {
+  it('a text of megabytes, such as a filter of many blocks', async () => {
     const [row] = await db().query<{ size: string }>(`SELECT length('${'a'.repeat(5_000_000)}') AS size`)
     expect(row?.size).toBe('5000000')
   })
@@ -57,7 +57,7 @@ describe('what a query can carry', () => {
 describe('failures of a query', () => {
   const db = useDatabase()
 
-  it('are refusals where the server would refuse the same again', async () => {
+  it('are refusals if the server would refuse the same query again', async () => {
     for (const sql of ['SELEC 1', "SELECT toUInt32('x')", 'SELECT throwIf(1)', 'SELECT 1 + []']) {
       const error = await failure(db().query(sql))
       expect(error, sql).toBeInstanceOf(QueryRefused)
@@ -69,7 +69,7 @@ describe('failures of a query', () => {
     )
   })
 
-  it('are passing ones where it lacks time or memory for now', async () => {
+  it('are transient if it lacks time or memory for now', async () => {
     const long =
       'SELECT sum(sleepEachRow(0.1)) FROM numbers(100) SETTINGS max_execution_time = 0.1, max_block_size = 1'
     const large = 'SELECT groupArray(number) FROM numbers(10000000) SETTINGS max_memory_usage = 1000000'
@@ -80,7 +80,7 @@ describe('failures of a query', () => {
     }
   })
 
-  it('stay what they are where they are our own', async () => {
+  it('stay as they are if they are internal', async () => {
     const error = await failure(db().query('SELECT {at:UInt8} AS at', { at: Symbol('no parameter') }))
     expect(error).not.toBeInstanceOf(DatabaseUnavailable)
     expect(isDefect(error)).toBe(true)
@@ -88,7 +88,7 @@ describe('failures of a query', () => {
   })
 })
 
-describe('a server that is not in order', () => {
+describe('a server that fails', () => {
   let server: Server | undefined
   afterEach(() => {
     server?.closeAllConnections()

@@ -14,7 +14,7 @@ afterEach(async () => {
   if (first !== undefined) await dropDatabase(first)
 })
 
-/** Tables of the chain that 0001 makes, with their keys. */
+/** The chain's tables that 0001 makes, with their keys. */
 const TABLES = {
   heads: 'position',
   blocks: 'height',
@@ -27,7 +27,7 @@ const TABLES = {
   scripts: 'script',
 }
 
-/** Rows as a version writes them: told apart by the number in their key. */
+/** Rows as a version writes them, distinguished by the number in their key. */
 async function write(db: Database, number: number): Promise<void> {
   for (const [table, column] of Object.entries(TABLES)) {
     const key = table === 'block_heights' ? ', hash' : table === 'scripts' ? ', script_hash' : ''
@@ -60,7 +60,7 @@ function clientOf(db: Database): Database {
   return client
 }
 
-/** Point tables hold what no block can change: there rows of old stay true. */
+/** Point tables contain what no block can change, so old rows stay valid. */
 const after = (...numbers: number[]): Record<string, number[]> =>
   Object.fromEntries(
     Object.keys(TABLES).map((name) => {
@@ -68,10 +68,11 @@ const after = (...numbers: number[]): Record<string, number[]> =>
     }),
   )
 
-describe('two that migrate one database at once', () => {
-  // Held before the first statement, it runs all of them late; then in the middle of those that empty tables, and after.
+describe('two processes that migrate one database at once', () => {
+  // Held before the first statement, the process runs all of them late; then in the middle of those that empty
+  // tables, and after.
   it.each([0, 4, 9, 14])(
-    'leave what the faster one has written since: the slower one held up before statement %i',
+    'keep what the faster one has written since, with the slower one held before statement %i',
     async (held) => {
       const db = await oldDatabase()
       const slow = clientOf(db)
@@ -86,7 +87,7 @@ describe('two that migrate one database at once', () => {
     },
   )
 
-  it('lose no row, whoever is ahead', async () => {
+  it('lose no row, whichever is ahead', async () => {
     const db = await oldDatabase()
     const run = async (number: number): Promise<void> => {
       const client = clientOf(db)
@@ -117,7 +118,7 @@ describe('the tables that tests begin with', () => {
 })
 
 describe('an upgrade', () => {
-  it('tells how far it is, and what it has left of a table that it rewrites', async () => {
+  it('reports its progress, and the remaining parts of a table that it rewrites', async () => {
     const db = await oldDatabase()
     const total = (await readMigrations()).length
     expect(await upgradeOf(db)).toEqual({
@@ -131,13 +132,13 @@ describe('an upgrade', () => {
     expect(await upgradeOf(db)).toBeUndefined()
   })
 
-  it('is none where there is no index yet', async () => {
+  it('is not reported without an index', async () => {
     const db = await newDatabase()
     opened.push(db)
     expect(await upgradeOf(db)).toBeUndefined()
   })
 
-  it('is refused, and so is every read, where a newer version made the database', async () => {
+  it('is refused, and so is every read, if a newer version made the database', async () => {
     const db = await oldDatabase()
     const before = await written(db)
     await db.command("INSERT INTO migrations (id, name, checksum) VALUES (9999, '9999_to_come.sql', '')")
@@ -147,7 +148,7 @@ describe('an upgrade', () => {
     expect(await written(db)).toEqual(before)
   })
 
-  it('goes on from a database whose migration was of an earlier version of it, and of no other', async () => {
+  it('continues from a database whose migration was an earlier version of it, and from no other', async () => {
     const db = await oldDatabase()
     await migrate(db)
     const [, , , , , , unspent] = await readMigrations()
@@ -163,7 +164,7 @@ describe('an upgrade', () => {
   })
 })
 
-/** Lets so many statements of a client through and holds the next one until it is released. */
+/** Lets this number of statements of a client pass and holds the next one until it is released. */
 function holdBefore(client: Database, count: number): { reached: Promise<void>; release: () => void } {
   let [reach, release] = [(): void => undefined, (): void => undefined]
   const reached = new Promise<void>((resolve) => (reach = resolve))

@@ -35,7 +35,7 @@ describe('a selection', () => {
   const db = useDatabase()
 
   it.each(TABLES.map((each) => [each.name, each] as const))(
-    'reads rows of %s as written',
+    'returns rows of %s as written',
     async (_, table) => {
       await db().insert(new EncodedRows<Table['columns']>(table, [rowOf(table)]))
       const [read] = await new Selection<Table['columns']>(table.columns).query(db(), `FROM ${table.name}`)
@@ -50,7 +50,7 @@ describe('a selection', () => {
     expect(head && heads.write(head)).toEqual(rowOf(HEADS))
   })
 
-  it('leaves columns their meaning in conditions, and reads what is false, empty or not asked for', async () => {
+  it('does not change the meaning of columns in conditions, and reads what is false, empty or not selected', async () => {
     const rows = ['00', '01', '02'].map((byte, height) => ({ hash: byte.repeat(32), height }))
     await db().insert(new EncodedRows(BLOCK_HEIGHTS, rows))
     const heights = new Selection(BLOCK_HEIGHTS.columns)

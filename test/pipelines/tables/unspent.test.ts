@@ -23,7 +23,7 @@ describe('the unspent outputs of a script with a million of them, of which 990,0
 
   beforeAll(() => writeBusyScript(database(), SCRIPT))
 
-  it('come page by page without those that were spent, in as many rows as a page may read', async () => {
+  it('are returned page by page without the spent ones, from no more rows than a page may read', async () => {
     const list = await newestList(database(), { scriptHash: SCRIPT, filter })
     expect(list.height).toBe(BUSY.listedAt)
     expect(await changesAbove(database(), { scriptHash: SCRIPT, filter }, list)).toBeGreaterThanOrEqual(1_000)
@@ -65,7 +65,7 @@ describe('lists of unspent outputs', () => {
     readonly value: number
   }
 
-  /** Outputs by a made-up chain: some are spent, on each of two branches others. */
+  /** Outputs of an invented chain: some are spent, different ones on each of two branches. */
   beforeAll(async () => {
     const [outputs, spends, totals]: [string[], string[], string[]] = [[], [], []]
     const row = (height: number, hash: string): string => `${String(height)}, unhex('${hash}')`
@@ -90,7 +90,7 @@ describe('lists of unspent outputs', () => {
           if (coin === undefined) continue
           const key = `${String(4_294_967_295 - coin.height)}, unhex('${coin.txid}'), 0`
           outputs.push(`(unhex('${SCRIPT}'), ${key}, 1, ${row(height, hash)}, ${String(coin.value)})`)
-          // Of blocks below the first list there are none, as in an index that an earlier version made.
+          // Blocks below the first list have none, as in an index that an earlier version made.
           if (height > FIRST_LIST) spends.push(`(unhex('${SCRIPT}'), ${row(height, hash)}, ${key})`)
         }
         totals.push(
@@ -104,7 +104,7 @@ describe('lists of unspent outputs', () => {
     await database().command(`INSERT INTO script_txs (${columns}) VALUES ${totals.join(', ')}`)
   })
 
-  /** By all rows, as if there were no list. */
+  /** From all rows, as if there were no list. */
   const plain = async (filter: string) => {
     const rows = await database().query<{ txid: string; made: number; value: string }>(
       `SELECT lower(hex(txid)) AS txid, any(toUInt32(4294967295 - depth)) AS made, toString(any(script_outputs.value)) AS value FROM script_outputs
@@ -158,7 +158,7 @@ describe('lists of unspent outputs', () => {
     expect((await newestList(db, { scriptHash: SCRIPT, filter: filterOf(70, 'b') })).height).toBe(66)
   })
 
-  it('are dropped when newer ones have taken their place for longer than a query takes; a page does not need them', async () => {
+  it('are dropped when newer ones have replaced them for longer than a query takes; a page does not need them', async () => {
     const db = database()
     await db.command(
       `ALTER TABLE unspent_lists UPDATE built_at = now64(3) - INTERVAL 1 HOUR WHERE 1 SETTINGS mutations_sync = 1`,
@@ -172,7 +172,7 @@ describe('lists of unspent outputs', () => {
       'SELECT DISTINCT at_height AS at FROM unspent_outputs ORDER BY at',
     )
     expect(rows.map(({ at }) => at)).toEqual([60, 66])
-    // Rows that are gone although their list stands there: as if a deletion had been cut off.
+    // Rows that are missing although their list exists, as after an interrupted deletion.
     await db.command('ALTER TABLE unspent_outputs DELETE WHERE at_height = 66 SETTINGS mutations_sync = 1')
     const filter = filterOf(70, 'b')
     const all = await plain(filter)
@@ -201,7 +201,7 @@ describe('a list of unspent outputs', () => {
 
   const listed = async (): Promise<number> => (await newestList(database(), of)).height
 
-  it('is not announced where it has not as many as the totals of its script say', async () => {
+  it('is not published if it has fewer outputs than the totals of its script', async () => {
     const build = buildList(database(), of, none, at, 0n)
     await expect(build).rejects.toThrow(/has 3, but the script has 4/)
     expect(await listed()).toBe(-1)
@@ -209,7 +209,7 @@ describe('a list of unspent outputs', () => {
     expect(await database().query('SELECT place FROM unspent_outputs')).toEqual([])
   })
 
-  it('is not announced by a writer that was superseded', async () => {
+  it('is not published by a writer that was superseded', async () => {
     const earlier = { ...of, filter: 'height <= 2' }
     const writer = await claimWriting(database(), -1)
     const two = { height: 2, hash: hex('2') }

@@ -25,7 +25,7 @@ export interface BareDocs {
   close(): Promise<void>
 }
 
-/** The docs service over a folder of its own and a worker that finds what the test says. */
+/** The docs service with a folder of its own and a worker whose results the test sets. */
 export async function startBareDocs(
   over: Partial<DocsOptions> = {},
   pages: Readonly<Record<string, string>> = PAGES,

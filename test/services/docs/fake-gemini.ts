@@ -23,17 +23,17 @@ export type GeminiMode =
   | 'talks nonsense'
   | 'streams for ever'
 
-/** What no client may read. */
+/** Text that no client may receive. */
 export const SECRET = 'provider-internal-text'
 
 const PIECES: readonly string[] = ['Run `npm ', 'start` [1].']
 
-/** Speaks Gemini's wire protocol: generateContent, and streamGenerateContent as server-sent events. */
+/** A server of Gemini's wire protocol: generateContent, and streamGenerateContent as server-sent events. */
 export class FakeGemini {
   mode: GeminiMode = 'answers'
   pieces = PIECES
   readonly requests: GeminiRequest[] = []
-  /** Streams that the client has disconnected before they ended. */
+  /** The number of streams that the client disconnected before their end. */
   left = 0
   readonly #server: Server = createServer((req, res) => void this.#answer(req, res))
 
@@ -42,7 +42,7 @@ export class FakeGemini {
     return `http://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`
   }
 
-  /** As it was before it was asked anything. */
+  /** Resets the server to its initial state. */
   forget(): void {
     this.mode = 'answers'
     this.pieces = PIECES
@@ -87,7 +87,7 @@ export class FakeGemini {
     } else {
       for (const piece of this.mode === 'has nothing' ? [] : this.pieces) send(candidate(piece))
       if (this.mode === 'breaks in the middle') {
-        // What was sent shall arrive before the connection breaks.
+        // The data must arrive before the connection breaks.
         await new Promise((resolve) => setTimeout(resolve, 50))
         res.destroy()
         return

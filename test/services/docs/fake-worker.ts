@@ -15,9 +15,9 @@ import { startRpcServer, type RpcServer } from '../../../services/rpc/server.js'
 
 export type FakePassage = Partial<Omit<Passage, '$typeName' | '$unknown'>>
 
-/** Speaks the retrieval worker's gRPC; what it finds is what the test has put there. */
+/** A server of the retrieval worker's gRPC; the test sets its results. */
 export class FakeWorker {
-  /** In the order of their rank, whatever is asked. */
+  /** Results in the order of their rank, for any query. */
   passages: FakePassage[] = []
   unknownNames: string[] = []
   ranking = Ranking.HYBRID
@@ -26,7 +26,7 @@ export class FakeWorker {
   readonly asked: PassagesRequest[] = []
   #server: RpcServer | undefined
 
-  /** @param port 0 takes a free one. */
+  /** @param port 0 for any free port. */
   async start(port = 0): Promise<string> {
     const service = rpcService(RetrievalService, {
       search: (request) => {
@@ -56,7 +56,7 @@ export class FakeWorker {
     await this.#server?.close()
   }
 
-  /** The word that was searched for, marked in a title, a heading and a text that a page could have. */
+  /** A hit with the query's word marked in a title, a heading and a text. */
   #pages(query: string) {
     const start = 'A <b> & '.length
     const marks = [{ start, end: start + query.length }]

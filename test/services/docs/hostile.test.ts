@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { startBareDocs } from './bare-docs.js'
 
-describe('a page that means harm', () => {
+describe('a malicious page', () => {
   it('puts no script into its HTML, nor into that of others', async () => {
     const evil = [
       '---',

@@ -42,7 +42,7 @@ describe('GET /api/docs', () => {
 })
 
 describe('GET /api/docs/<slug>', () => {
-  it('has all of a page', async () => {
+  it('returns a whole page', async () => {
     expect(await data('/api/docs/guide/start')).toEqual({
       title: 'Getting started',
       description: null,
@@ -68,7 +68,7 @@ describe('GET /api/docs/<slug>', () => {
     ['/api/docs/guide/', '/guide'],
     ['/api/docs/guide/index', '/guide'],
     ['/api/docs/guide/blocks%20&%20more', '/guide/blocks%20%26%20more'],
-  ])('at %s is the page %s', async (path, url) => {
+  ])('returns at %s the page %s', async (path, url) => {
     expect(await data(path)).toMatchObject({ url })
   })
 
@@ -77,15 +77,15 @@ describe('GET /api/docs/<slug>', () => {
     '/api/docs/guide/start/more',
     '/api/docs/..%2findex',
     '/api/docs/guide%2fstart',
-  ])('knows no page at %s', async (path) => {
+  ])('returns 404 at %s', async (path) => {
     const response = await docs.get(path)
     expect(response.status).toBe(404)
     expect(await response.json()).toEqual({ error: 'Page not found', code: 'HW_NOT_FOUND' })
   })
 })
 
-describe('the files by which pages are found', () => {
-  it('/llms.txt names each page on a line', async () => {
+describe('the files for crawlers and agents', () => {
+  it('/llms.txt has a line for each page', async () => {
     const response = await docs.get('/llms.txt')
     expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
     expect(await response.text()).toBe(
@@ -101,7 +101,7 @@ describe('the files by which pages are found', () => {
     )
   })
 
-  it('/llms-full.txt has all of them', async () => {
+  it('/llms-full.txt has the whole text of all pages', async () => {
     const { pages } = await data('/api/docs')
     const details = await Promise.all(pages.map(({ url }: { url: string }) => data(`/api/docs${url}`)))
     expect(await body('/llms-full.txt')).toBe(
@@ -125,7 +125,7 @@ describe('the files by which pages are found', () => {
       expect((await docs.get(path)).status).toBe(404)
   })
 
-  it('/sitemap.xml and /robots.txt name the host that was asked', async () => {
+  it('/sitemap.xml and /robots.txt have the host of the request', async () => {
     const xml = await body('/sitemap.xml')
     expect(xml.match(/<loc>/g)).toHaveLength(4)
     expect(xml).toContain(`<loc>${docs.url}/guide/blocks%20%26%20more</loc>`)
@@ -133,7 +133,7 @@ describe('the files by which pages are found', () => {
   })
 })
 
-describe('a page for people', () => {
+describe('an HTML page', () => {
   it('is at its URL', async () => {
     const response = await docs.get('/guide/start')
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -144,7 +144,7 @@ describe('a page for people', () => {
     expect(page).toContain('aria-current="page"')
   })
 
-  it('is its Markdown where that is asked for', async () => {
+  it('is returned as Markdown if the client accepts that', async () => {
     const accepts = ['text/markdown', 'text/markdown, text/html;q=0.9', 'text/markdown, */*;q=0.1']
     for (const accept of accepts) {
       const response = await docs.get('/guide/start', { accept })
@@ -161,13 +161,13 @@ describe('a page for people', () => {
     ['/index', '/'],
     ['/guide/index', '/guide'],
     ['/docs/guide/start', '/guide/start'],
-  ])('is moved from %s to %s', async (from, to) => {
+  ])('redirects from %s to %s', async (from, to) => {
     const response = await docs.get(from)
     expect(response.status).toBe(308)
     expect(response.headers.get('location')).toBe(to)
   })
 
-  it('that is not there is a page that says so; under /api it is JSON', async () => {
+  it('that does not exist is an HTML page with 404; under /api it is JSON', async () => {
     const page = await docs.get('/nothing')
     expect(page.status).toBe(404)
     expect(page.headers.get('content-type')).toMatch(/^text\/html/)
@@ -178,7 +178,7 @@ describe('a page for people', () => {
 })
 
 describe('a folder without a root page', () => {
-  it('begins with the first page of its navigation, until there is one', async () => {
+  it('starts with the first page of its navigation until a root page exists', async () => {
     const own = await startBareDocs({}, { 'b.md': '# B', 'z.md': '---\norder: 1\n---\n# Z' })
     const response = await own.get('/')
     expect([response.status, response.headers.get('location')]).toEqual([307, '/z'])
@@ -188,12 +188,12 @@ describe('a folder without a root page', () => {
   })
 })
 
-describe('a page of a repository', () => {
+describe('a page for a repository', () => {
   const head = '[![CI](https://x.example/b.svg)](https://x.example)\n\n'
   const source =
     '<picture><source srcset="https://evil.example/s.png"><img src="https://x.example/i.png" alt="Shot"></picture>'
 
-  it('has its title once, no link within a link, and asks nobody for pictures', async () => {
+  it('has its title once, no link within a link, and loads no image from elsewhere', async () => {
     const own = await startBareDocs(
       {},
       { 'readme.md': `${head}# My Project\n\n${source}\n\n## My Project\n` },
@@ -209,7 +209,7 @@ describe('a page of a repository', () => {
 })
 
 describe('every answer', () => {
-  it('is not sent again to who has it', async () => {
+  it('is 304 for a client that has it', async () => {
     for (const path of [
       '/',
       '/api/docs',
@@ -227,14 +227,14 @@ describe('every answer', () => {
     }
   })
 
-  it('tells a HEAD its length, and no more', async () => {
+  it('has the same length for HEAD, and no body', async () => {
     const [get, head] = [await docs.get('/llms.txt'), await fetch(`${docs.url}/llms.txt`, { method: 'HEAD' })]
     expect(head.status).toBe(200)
     expect(head.headers.get('content-length')).toBe(String((await get.text()).length))
     expect(await head.text()).toBe('')
   })
 
-  it('of a read may be read by pages of any origin, a preflight says so', async () => {
+  it('of a read may be read by pages of any origin, as the preflight says', async () => {
     const response = await docs.get('/api/docs')
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     const preflight = await fetch(`${docs.url}/api/search`, { method: 'OPTIONS' })
@@ -251,18 +251,18 @@ describe('every answer', () => {
     ['GET', '/api/ask', 'POST, OPTIONS'],
     ['HEAD', '/api/chat', 'POST, OPTIONS'],
     ['GET', '/mcp', 'POST, OPTIONS'],
-  ])('to %s %s names what is allowed', async (method, path, allow) => {
+  ])('to %s %s has the allowed methods', async (method, path, allow) => {
     const response = await fetch(docs.url + path, { method })
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')).toBe(allow)
   })
 
-  it('to an unknown path is 404, however it is asked for', async () => {
+  it('to an unknown path is 404 with any method', async () => {
     for (const method of ['POST', 'DELETE', 'PUT'])
       expect((await fetch(`${docs.url}/nothing`, { method })).status, method).toBe(404)
   })
 
-  it('is taken for nothing else, and lets no script in', async () => {
+  it('has headers against type sniffing, and allows no script in it', async () => {
     const api = await docs.get('/api/docs')
     expect(api.headers.get('x-content-type-options')).toBe('nosniff')
     expect(api.headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'")
@@ -277,8 +277,8 @@ describe('every answer', () => {
   })
 })
 
-describe('while pages change', () => {
-  it('all endpoints have the new page at once, and no client sees an error', async () => {
+describe('during changes of pages', () => {
+  it('all endpoints return the new page at once, and no client gets an error', async () => {
     let stop = false
     const failures: string[] = []
     const client = async () => {
@@ -307,8 +307,8 @@ describe('while pages change', () => {
   })
 })
 
-describe('a page that is named like an endpoint', () => {
-  it('in capitals is none, and is shown', async () => {
+describe('a page with the name of an endpoint', () => {
+  it('in capitals is shown, because it is no endpoint', async () => {
     let said = ''
     const logger = pino({}, { write: (line: string) => void (said += line) })
     const own = await startBareDocs(
@@ -321,7 +321,7 @@ describe('a page that is named like an endpoint', () => {
     await own.close()
   })
 
-  it('is named in the log, when it is there from the start and when it comes later', async () => {
+  it('is logged, both at the start and if it is added later', async () => {
     let said = ''
     const logger = pino({}, { write: (line: string) => void (said += line) })
     const own = await startBareDocs({ logger }, { 'health.md': '# Health\n' })
@@ -340,8 +340,8 @@ describe('a page that is named like an endpoint', () => {
   })
 })
 
-describe('a title that would end its link', () => {
-  it('does not in /llms.txt', async () => {
+describe("a title that contains a link's closing bracket", () => {
+  it('is escaped in /llms.txt', async () => {
     const own = await startBareDocs({}, { 'a.md': '---\ntitle: "a ](http://b) [c"\n---\n' })
     try {
       expect(await (await own.get('/llms.txt')).text()).toContain('- [a \\](http://b) \\[c](/a)\n')

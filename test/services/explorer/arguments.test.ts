@@ -5,7 +5,7 @@ import { BadArgument, type Read } from '../../../services/explorer/reads/read.js
 
 type Range = readonly [fallback: number | undefined, least: number, most: number]
 
-/** What the contract says of each integer argument. */
+/** The contract's integer arguments. */
 const RANGES: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   '/blocks': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [20, 1, 100] },
   '/block/:heightOrHash/txs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [25, 1, 100] },
@@ -45,7 +45,7 @@ const readAt = (path: string): Read => {
 describe('arguments', () => {
   for (const [path, ranges] of Object.entries(RANGES)) {
     for (const [name, [fallback, least, most]] of Object.entries(ranges)) {
-      it(`takes ${name} of ${path} within its range and nothing beyond`, () => {
+      it(`accepts ${name} of ${path} within its range and nothing beyond`, () => {
         const read = readAt(path)
         expect(parse(read, {})[name]).toBe(fallback)
         for (const edge of [least, most]) expect(parse(read, { [name]: String(edge) })[name]).toBe(edge)
@@ -78,7 +78,7 @@ describe('arguments', () => {
     },
   )
 
-  it.each(['0', '4294967295', 'AB'.repeat(32)])('takes %j as a height or hash', (heightOrHash) => {
+  it.each(['0', '4294967295', 'AB'.repeat(32)])('accepts %j as a height or hash', (heightOrHash) => {
     expect(parse(readAt('/block/:heightOrHash'), { heightOrHash })).toEqual({ heightOrHash })
   })
 
@@ -86,7 +86,7 @@ describe('arguments', () => {
     expect(() => parse(readAt('/tx/:txid'), { txid })).toThrow('txid must be 64 hexadecimal characters')
   })
 
-  it('demands q, of 1 to 100 characters that are not all spaces', () => {
+  it('requires q, of 1 to 100 characters that are not all spaces', () => {
     const { args } = readAt('/search')
     const message = 'q must be 1 to 100 characters, not all of them spaces'
     for (const q of [undefined, '', '  ', '\t\n\u3000', 'x'.repeat(101), ` ${'x'.repeat(100)}`])
@@ -94,7 +94,7 @@ describe('arguments', () => {
     expect(parseArguments(args, () => 'x'.repeat(100))).toEqual({ q: 'x'.repeat(100) })
   })
 
-  it('takes sort and witness as what they are declared', () => {
+  it('accepts sort and witness as they are declared', () => {
     const txs = readAt('/address/:address/txs')
     expect(parse(txs, {})['sort']).toBe('desc')
     expect(parse(txs, { sort: 'asc' })['sort']).toBe('asc')
@@ -112,7 +112,7 @@ describe('arguments', () => {
     },
   )
 
-  it('takes dates, and leaves out those that are not given', () => {
+  it('accepts dates, and omits those that are not given', () => {
     const read = readAt('/stats/daily')
     expect(parse(read, { from: '2024-02-29' })).toEqual({ from: '2024-02-29', limit: 30 })
     expect(parse(read, {})).toEqual({ limit: 30 })
@@ -124,13 +124,13 @@ describe('arguments', () => {
     )
   })
 
-  it('takes base units as minValue, by default 1,000 coins', () => {
+  it('accepts base units as minValue, by default 1,000 coins', () => {
     expect(parse(readAt('/whale-alerts'), {})['minValue']).toBe('100000000000')
     for (const minValue of ['0', '9'.repeat(19)])
       expect(parse(readAt('/whale-alerts'), { minValue })['minValue']).toBe(minValue)
   })
 
-  it('can say the range of every argument', () => {
+  it('can describe the range of every argument', () => {
     for (const read of READS)
       for (const [name, schema] of Object.entries(read.args))
         expect(rangeOf(schema), name).not.toMatch(/undefined/)

@@ -20,7 +20,7 @@ export interface BareServer {
 
 const NO_DATABASE = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(false) }
 
-/** A server with a dispatcher behind it and neither database nor log: of an empty chain. */
+/** A server with a dispatcher and neither database nor log, for an empty chain. */
 export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<BareServer> {
   const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
   const state = parts.state ?? new State()
@@ -64,13 +64,13 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
 }
 
 export interface RawAnswer {
-  /** All that came. */
+  /** All bytes received. */
   readonly text: string
   /** Whether the server closed the connection. */
   readonly closed: boolean
 }
 
-/** A request for a socket. */
+/** The headers of a WebSocket upgrade. */
 export const SOCKET_REQUEST = [
   'GET /ws HTTP/1.1',
   ...['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
@@ -78,8 +78,8 @@ export const SOCKET_REQUEST = [
 ].join('\r\n')
 
 /**
- * Sends bytes as they are, and waits until the server closes or so many answers have begun.
- * @param drip sent again every `everyMs` as long as the connection is open.
+ * Sends bytes as they are, and waits until the server closes or this number of answers has begun.
+ * @param drip sent again every `everyMs` while the connection is open.
  */
 export function sendRaw(
   port: number,

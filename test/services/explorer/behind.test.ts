@@ -22,7 +22,7 @@ describe('an index behind its node', () => {
   let node: Simnode
   let pipeline: Pipeline
   let folder: string
-  /** Logs of explorers that hear nothing of the node. */
+  /** Logs of explorers that receive nothing from the node. */
   const opened: EventLog[] = []
 
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe('an index behind its node', () => {
     status: 503,
     body: { error: 'Index is syncing', indexedHeight, nodeHeight },
   })
-  /** Asks an explorer that starts now, with another log or none that says anything. */
+  /** Reads from an explorer that starts now, with another log or without any. */
   const asked = async (path: string, options: Partial<ExplorerOptions> = {}) => {
     const log = options.log ?? (await openEmbeddedLog(join(folder, `log-${String(opened.length)}`)))
     if (options.log === undefined) opened.push(log)
@@ -51,7 +51,7 @@ describe('an index behind its node', () => {
     await explorer.close()
     return answer
   }
-  /** Waits until the explorer has read what the node said last. */
+  /** Waits until the explorer has read the newest event of the node. */
   const heard = () =>
     until('the explorer has read topic node', async () =>
       (await (await fetch(`${pipeline.url}/metrics`)).text()).includes(
@@ -59,7 +59,7 @@ describe('an index behind its node', () => {
       ),
     )
 
-  it('knows nothing before it has begun', async () => {
+  it('decides nothing before the first block', async () => {
     expect(await pipeline.get(`/address/${NOBODY}`)).toMatchObject(syncing(-1, null))
     await pipeline.poll()
     await until('it has heard of the node', async () => {
@@ -71,7 +71,7 @@ describe('an index behind its node', () => {
     expect(await pipeline.get('/mempool/txs')).toMatchObject({ status: 200, body: { items: [] } })
   })
 
-  it('says what there is not as soon as it is level, also by an explorer that hears of no node', async () => {
+  it("reports missing objects as soon as it reaches the node's height, also to an explorer without a node", async () => {
     await pipeline.level({ tip: node.chain.tip.hash })
     expect(await pipeline.get(`/address/${NOBODY}`)).toMatchObject({
       status: 404,
@@ -82,7 +82,7 @@ describe('an index behind its node', () => {
     expect(await asked(`/address/${NOBODY}`)).toMatchObject({ status: 404 })
   })
 
-  it('is believed 6 blocks behind, and not 7, while its materializer stands', async () => {
+  it('is trusted 6 blocks behind, and not 7, while its materializer is stopped', async () => {
     const indexed = height()
     const mined = node.chain.mine({ payTo: SCRIPT })
     for (let block = 2; block <= 6; block++) node.chain.mine({})
@@ -97,7 +97,7 @@ describe('an index behind its node', () => {
     for (const path of [`/address/${ADDRESS}`, `/tx/${coinbase?.txid ?? ''}`, `/search?q=${mined.hash}`])
       expect(await pipeline.get(path), path).toMatchObject({ ...syncing(indexed, height()), height: indexed })
     expect(await pipeline.get(`/block/${String(indexed)}`)).toMatchObject({ status: 200 })
-    // Whoever starts now knows it as well: the log says it.
+    // An explorer that starts now knows it as well, from the log.
     expect(await asked(`/address/${ADDRESS}`, { log: pipeline.log })).toMatchObject(
       syncing(indexed, height()),
     )
@@ -105,7 +105,7 @@ describe('an index behind its node', () => {
     expect(await pipeline.get(`/address/${ADDRESS}`)).toMatchObject({ status: 200, body: { tx_count: 1 } })
   })
 
-  it('hears of the node also where the mempool waits for blocks that are not indexed', async () => {
+  it("receives the node's height even if the mempool waits for blocks that are not indexed", async () => {
     const indexed = height()
     node.chain.mine({})
     node.simulation.enter(1)
@@ -122,7 +122,7 @@ describe('an index behind its node', () => {
     await pipeline.level({ tip: node.chain.tip.hash })
   })
 
-  it('was level once for ever, whoever goes on with it, and without a node', async () => {
+  it("that has reached the node's height once is trusted indefinitely, with any later writer and without a node", async () => {
     pipeline.restartMaterializer()
     pipeline.restartPoller()
     node.chain.mine({})
@@ -133,7 +133,7 @@ describe('an index behind its node', () => {
     expect(await asked(`/address/${NOBODY}`)).toMatchObject({ status: 404 })
   })
 
-  it('was never level where nobody knew how high the node is, however far it is', async () => {
+  it("has never reached the node's height if no process knew that height, however high it is", async () => {
     const log = await openEmbeddedLog(join(folder, 'chain-only'))
     opened.push(log)
     const records = await pipeline.log.read('chain', 0, 1_000)

@@ -21,11 +21,11 @@ const logger = pino({ level: 'silent' })
 const finalityDepth = 3
 const BLOCKS = 30
 
-/** Something that stands still from `close` to `open`. */
+/** A gate that blocks its callers from `close` to `open`. */
 class Gate {
   #opened: Promise<void> | undefined
   #open: () => void = () => undefined
-  /** How many stand at it. */
+  /** The number of blocked callers. */
   waiting = 0
 
   get isOpen(): boolean {
@@ -49,7 +49,7 @@ class Gate {
   }
 }
 
-/** A log that tells nothing new while the gate is closed. */
+/** A log that returns nothing new while the gate is closed. */
 function frozenLog(log: EventLog, gate: Gate): EventLog {
   return {
     append: (topic, values) => log.append(topic, values),
@@ -65,7 +65,7 @@ function frozenLog(log: EventLog, gate: Gate): EventLog {
   }
 }
 
-/** A database that holds back what certain queries have found while the gate is closed. */
+/** A database that delays the results of certain queries while the gate is closed. */
 class SlowDatabase extends Database {
   readonly gate = new Gate()
   slow: RegExp | undefined
@@ -149,7 +149,7 @@ describe('reorganisation below the final height', () => {
   const shows = (hash: string): Promise<unknown> =>
     until(`the explorer shows ${hash}`, async () => (await pipeline.get('/blocks/tip')).tip === hash)
 
-  /** Replaces the blocks from a height on, by one more, with others that pay the same address. */
+  /** Replaces the blocks from a height on by others that pay the same address, and one more. */
   function reorganise(from: number): void {
     const fork = forkAt(chain, from - 1)
     const owner = chain.keyring.ownerOf('p2wpkh').script
@@ -158,7 +158,7 @@ describe('reorganisation below the final height', () => {
     fork.activate()
   }
 
-  /** What an explorer of a clean index of the node's chain answers. */
+  /** The answer of an explorer of a clean index of the node's chain. */
   async function cleanAnswers(): Promise<Map<string, unknown>> {
     const clean = await Pipeline.start({ nodeUrl: node.url, engineUrl, finalityDepth })
     try {
@@ -170,7 +170,7 @@ describe('reorganisation below the final height', () => {
     }
   }
 
-  /** Body and status of each path, each of the state of a tip. What is not there is so, however far the index is behind. */
+  /** Body and status of each path, for the state of a tip. Missing objects are 404, however far the index is behind. */
   async function answersOf(of: Pipeline, tip = chain.tip.hash): Promise<Map<string, unknown>> {
     const answers = new Map<string, unknown>()
     for (const path of paths) {
@@ -201,7 +201,7 @@ describe('reorganisation below the final height', () => {
     expect(await answersOf(pipeline)).toEqual(await cleanAnswers())
   })
 
-  it('is not mixed in either where the node first only went back, below what was final', async () => {
+  it('is not mixed in if the node first only went back, below the final height', async () => {
     frozen.close()
     chain.setTip(chain.at(BLOCKS - 12)?.hash ?? '')
     const shorter = chain.tip.hash
@@ -213,20 +213,20 @@ describe('reorganisation below the final height', () => {
     beforeHead.close()
     const step = materializer.step()
     await until('its rows are there and their head is not', () => beforeHead.waiting === 1)
-    // Which it has not read of the log, but in the tables when it found out that its state did not hold.
+    // It did not read this in the log, but in the tables when it found that its state was invalid.
     await pipeline.get('/blocks?limit=100')
     expect(await answersOf(pipeline, shorter)).toEqual(before)
     beforeHead.open()
     await step
   })
 
-  it('is not mixed into an answer that is under way, nor into the cache', async () => {
+  it('is not mixed into a pending answer, nor into the cache', async () => {
     const path = paths.find((each) => each.endsWith('/utxos')) ?? ''
     const asked = async () => {
       const { status, body, tip } = await pipeline.get(path)
       return { status, body: body as unknown, tip }
     }
-    // Again, from a lower block, where the answer's own deadline was over before the rows were there.
+    // Again from a lower block, for which the answer's own deadline had passed before the rows arrived.
     for (let from = BLOCKS - 8; from > 5; from -= 4) {
       const before = { ...((await cleanAnswers()).get(path) as object), tip: chain.tip.hash }
       explorerDb.slow = /FROM script_txs WHERE/

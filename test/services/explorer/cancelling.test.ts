@@ -19,15 +19,15 @@ const slow = declareRead({
   answer: Type.Object({ rows: Type.Integer() }),
   resolve: async ({ tables }, { tag }) => {
     asking.add(tag)
-    // Longer than any test takes, on whatever machine.
+    // Longer than any test takes on any machine.
     const sql = `SELECT sleepEachRow(0.2) AS slept, '${tag}' AS tag FROM numbers(1000000) SETTINGS max_block_size = 1, max_threads = 1`
     return { rows: (await tables.query(sql).catch(noted(tag))).length }
   },
 })
 
-/** Tags whose query was asked for, whether it runs or waits for its turn. */
+/** Tags whose query was requested, whether it runs or is queued. */
 const asking = new Set<string>()
-/** Why the query of a tag was ended, in order. */
+/** The reasons why the query of a tag was ended, in order. */
 const reasons = new Map<string, string[]>()
 const LEFT = 'all clients of the answer have disconnected'
 
@@ -83,7 +83,7 @@ describe('a query', () => {
       () => 0,
     )
 
-  it('ends on the server when the client that waits for it has left', async () => {
+  it('is cancelled on the server when its only client has disconnected', async () => {
     const client = new AbortController()
     const asked = ask(client.signal)
     await begun()
@@ -94,7 +94,7 @@ describe('a query', () => {
     expect(available.running).toBe(0)
   })
 
-  it('goes on as long as one of those who share it waits, and is asked anew after all have left', async () => {
+  it('continues while one of its clients waits, and is run again for a client that comes after all have disconnected', async () => {
     const clients = [new AbortController(), new AbortController()]
     const asked = clients.map((client) => ask(client.signal))
     await begun()
@@ -116,7 +116,7 @@ describe('a query', () => {
     expect(reasons.get(tag)).toEqual([LEFT, LEFT])
   })
 
-  it('ends on the server when its time is up, and is answered with 503', async () => {
+  it('is cancelled on the server at its deadline, and answered with 503', async () => {
     deadlines.splice(0)
     const asked = fetch(`${bare.url}/api/v1/slow/${tag}`)
     await begun()
@@ -131,7 +131,7 @@ describe('a query', () => {
     expect(available.connected).toBe(true)
   })
 
-  it('that waits for its turn leaves the queue when its client leaves', async () => {
+  it('that is queued leaves the queue when its client disconnects', async () => {
     const clients = Array.from({ length: 12 }, () => new AbortController())
     const tags = clients.map(() => randomBytes(8).toString('hex'))
     const asked = clients.map((client, index) =>

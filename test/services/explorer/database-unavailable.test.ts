@@ -14,13 +14,16 @@ import { until } from '../../harness/until.js'
 import { Patience } from '../../harness/starvation.js'
 import { sendRaw, SOCKET_REQUEST } from './bare-server.js'
 
-/** @returns the status with which a request for a socket is answered; 101 where it gets one. */
+/**
+ * Requests a socket.
+ * @returns the status of the answer; 101 for an upgrade.
+ */
 async function socketStatus(url: string): Promise<number> {
   const { text } = await sendRaw(Number(new URL(url).port), SOCKET_REQUEST, { answers: 1 })
   return Number(text.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length))
 }
 
-describe('an explorer whose database goes away', () => {
+describe('an explorer whose database becomes unavailable', () => {
   const database = useDatabase()
   const bridge = new Bridge()
   let folder: string
@@ -44,10 +47,10 @@ describe('an explorer whose database goes away', () => {
     startExplorer({ port: 0, db, log, logger: pino({ level: 'silent' }) })
   const txid = (byte: string): string => `/api/v1/tx/${byte.repeat(32)}`
 
-  it('says so in less than a second, serves what is in memory, and recovers by itself', async () => {
+  it('reports it within a second, serves what is in memory, and recovers by itself', async () => {
     const explorer = await start()
     const get = (path: string) => getAnswer(`${explorer.url}${path}`)
-    // Of an index without a block nobody can say what there is not.
+    // Without a block the index cannot decide that an object does not exist.
     expect(await get(txid('01'))).toMatchObject({ status: 503, body: { error: 'Index is syncing' } })
     await bridge.cut()
     const patience = new Patience()
@@ -64,7 +67,7 @@ describe('an explorer whose database goes away', () => {
     await explorer.close()
   })
 
-  it('starts without it, answers 503 until it is there, and then what it holds', async () => {
+  it('starts without it, answers 503 until it is available, and then serves its contents', async () => {
     await bridge.cut()
     const explorer = await start()
     const get = (path: string) => getAnswer(`${explorer.url}${path}`)
@@ -76,7 +79,7 @@ describe('an explorer whose database goes away', () => {
     }
     expect((await get('/api/v1/blocks?limit=0')).status).toBe(400)
     expect((await fetch(`${explorer.url}/metrics`)).status).toBe(200)
-    // What a client has missed is not known: told now, it would be resync.
+    // What a client has missed is not known: an answer now would be resync.
     expect(await socketStatus(explorer.url)).toBe(503)
     await bridge.open()
     await until('it answers', async () => (await get('/api/v1/stats/supply')).status === 200)

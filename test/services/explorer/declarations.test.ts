@@ -16,7 +16,7 @@ const frame = readFrames()[FRAME]
 if (frame === undefined) throw new Error('the recording is another one')
 const HEIGHT = frame.chaininfo.blocks
 
-/** What reads say of what they do not find. */
+/** The answers of reads to objects that do not exist. */
 const MISSING: Readonly<Record<string, string>> = {
   block: 'Block not found',
   blockTransactions: 'Block not found',
@@ -25,7 +25,7 @@ const MISSING: Readonly<Record<string, string>> = {
   search: 'Nothing matches',
 }
 
-/** What a read says of a text of the right form that was drawn by chance; undefined where it names something. */
+/** The answer of a read to a random text of the right form; undefined if the text names something. */
 function errorOf({ name: read }: Read, name: string, text: string): object | undefined {
   const malformed = { status: 400, body: { error: expect.stringContaining(`${name} must be `) as string } }
   const missing = { status: 404, body: { error: MISSING[read] } }
@@ -39,7 +39,7 @@ function errorOf({ name: read }: Read, name: string, text: string): object | und
     case 'address':
     case 'from':
     case 'to':
-      // A checksum, and a date, do not come by chance.
+      // A checksum, and a date, are not valid by chance.
       return malformed
     default:
       return undefined
@@ -48,10 +48,10 @@ function errorOf({ name: read }: Read, name: string, text: string): object | und
 
 const argumentsOf = READS.flatMap((read) => Object.keys(read.args).map((name) => [read, name] as const))
 
-describe('what is declared of a read', () => {
+describe('a declared read', () => {
   let node: Awaited<ReturnType<typeof startRecordedNode>>
   let pipeline: Pipeline
-  /** Values by an argument's name with which there is something to be found. */
+  /** Values by an argument's name that lead to an answer. */
   const known: Record<string, string> = {}
   const labels = join(tmpdir(), `headwater-declared-labels-${String(process.pid)}.jsonl`)
 
@@ -102,7 +102,7 @@ describe('what is declared of a read', () => {
   })
 
   it.each(argumentsOf.map(([read, name]) => [read.path, name, read] as const))(
-    '%s takes %s as it is declared, and names it where it is not',
+    '%s accepts %s as declared, and names the argument in its error otherwise',
     async (path, name, read) => {
       const { inside, plausible, outside } = edgesOf(read, name)
       const answersTo = async (texts: readonly string[]) => {
@@ -117,7 +117,7 @@ describe('what is declared of a read', () => {
         if (error === undefined) expectInShape(read, answer, what)
         else expect(answer, what).toMatchObject(error)
       }
-      // Nothing between two slashes is another route; so is what a client makes of a dot.
+      // Nothing between two slashes is another route; so is a path after a client has resolved its dots.
       const refused = outside.filter((text) => !(isInPath(read, name) && text === ''))
       for (const [text, answer] of await answersTo(refused)) {
         expect(answer.status, `${path} ${name}=${text}`).toBe(400)

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import type { Read } from '../../../services/explorer/reads/read.js'
 
-/** Texts at and beyond the edges of what an argument is declared to be. */
+/** Texts at and beyond the limits of an argument's declaration. */
 export interface Edges {
-  /** Taken: whatever is asked with them is found or not. */
+  /** Valid texts: the objects exist or not. */
   readonly inside: readonly string[]
-  /** Of the right form; whether they mean anything is the read's to say. */
+  /** Texts of the right form; the read decides whether they are valid. */
   readonly plausible: readonly string[]
-  /** Refused by the declaration. */
+  /** Texts that the declaration refuses. */
   readonly outside: readonly string[]
 }
 
@@ -71,16 +71,16 @@ export function edgesOf(read: Read, name: string, seed = 1): Edges {
   }
 }
 
-/** Whether the path holds it, where it cannot be empty: that is another route. */
+/** Whether the path contains it and it cannot be empty: that is another route. */
 export const isInPath = (read: Read, name: string): boolean => read.path.split('/').includes(`:${name}`)
 
-/** Whether there is no answer without it. */
+/** Whether it is required. */
 export function isRequired(read: Read, name: string): boolean {
   const { default: fallback } = (read.args[name] ?? {}) as Declared
   return isInPath(read, name) || (fallback === undefined && name === 'q')
 }
 
-/** A path under /api/v1 with these arguments, each written as `encode` has it. */
+/** Returns a path under /api/v1 with these arguments, each encoded with `encode`. */
 export function pathOf(
   read: Read,
   values: Readonly<Record<string, string>>,

@@ -14,15 +14,15 @@ import { readFrames, TIMELINE } from '../../harness/recording.js'
 import { until } from '../../harness/until.js'
 import { FeedClient } from './feed-client.js'
 
-/** A reorganisation two deep; a transaction is in the mempool before and after it. */
+/** A reorganisation of depth two; a transaction is in the mempool before and after it. */
 const REORG = 728
 
-/** Well formed, and in no transaction. */
+/** A well-formed txid of no transaction. */
 const UNSEEN = 'qcrt1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqrehzm8'
 
 const frames = readFrames()
 
-/** Fields that may pass 2⁵³ on some chain must be text, and none may have an exponent. */
+/** Fields that can exceed 2⁵³ on some chain must be strings, and none may have an exponent. */
 const LARGE =
   /^(value|fee|balance|total_.*|.*_value|value_change|nonce|locktime|sequence|.*difficulty|hashrate|circulatingSupply|maxSupply|totalFees|subsidy|percentage|.*Percent)$/
 
@@ -49,7 +49,7 @@ describe('an explorer of an empty index', () => {
     body: { error: 'Index is syncing', indexedHeight: -1, nodeHeight: null },
   }
 
-  it('says that it is syncing where there is no block, and has figures of nothing', async () => {
+  it('reports that it is syncing if there is no block, and has empty figures', async () => {
     for (const path of ['/blocks', '/txs/recent', '/blocks/tip', '/block/0', '/search?q=0'])
       expect(await pipeline.get(path), path).toMatchObject(syncing)
     expect((await pipeline.get('/mempool/txs')).body).toEqual({ items: [], limit: 20 })
@@ -69,7 +69,7 @@ describe('an explorer of an empty index', () => {
     expect((await pipeline.get('/mempool/summary')).body).toMatchObject({ txCount: 0, totalFees: '0' })
   })
 
-  it('knows a malformed address from one never seen', async () => {
+  it('distinguishes a malformed address from an unused one', async () => {
     const address = 'muBcxPrRdbzkvdX3aS7ovfiLgp6QB23rmo'
     for (const path of ['', '/txs', '/utxos'])
       expect(await pipeline.get(`/address/${address}${path}`), path).toMatchObject(syncing)
@@ -81,9 +81,9 @@ describe('an explorer of an empty index', () => {
 describe('an explorer of the recorded chain', () => {
   let node: Awaited<ReturnType<typeof startRecordedNode>>
   let pipeline: Pipeline
-  /** Of topic `node` before the reorganisation. */
+  /** The events of topic `node` before the reorganisation. */
   let nodeEvents = 0
-  /** Transactions of the blocks that it disconnects, coinbases left out. */
+  /** Transactions of the blocks that it disconnects, without coinbases. */
   const fallen: string[] = []
   const before = frames[REORG - 1]
   const reorg = frames[REORG]
@@ -141,7 +141,7 @@ describe('an explorer of the recorded chain', () => {
     }
   })
 
-  it('leaves script_sig and witness out of lists unless they are asked for', async () => {
+  it('omits script_sig and witness from lists unless they are requested', async () => {
     for (const path of [`/block/${tip}/txs`, '/txs/recent']) {
       const [without, full] = await Promise.all([pipeline.get(path), pipeline.get(`${path}?witness=true`)])
       for (const [index, tx] of without.body.items.entries()) {
@@ -156,7 +156,7 @@ describe('an explorer of the recorded chain', () => {
     }
   })
 
-  it('has null for the script of an input that needs none, as the live service', async () => {
+  it('returns null for the script of an input that needs none, as the live service does', async () => {
     const { items } = (await pipeline.get('/txs/recent?limit=50&witness=true')).body
     const ours: [string, string | null][] = items.flatMap(
       (tx: { txid: string; inputs: { vin: number; script_sig: string }[] }) =>
@@ -179,7 +179,7 @@ describe('an explorer of the recorded chain', () => {
     expect(new Set(ours.map(([, script]) => script === null))).toEqual(new Set([true, false]))
   })
 
-  it('pages blocks from the tip down, each once, to an empty page', async () => {
+  it('pages blocks from the tip down, each once, until a page is empty', async () => {
     const heights: number[] = []
     for (let page = 1; ; page++) {
       const { body } = await pipeline.get(`/blocks?page=${String(page)}&limit=100`)
@@ -218,7 +218,7 @@ describe('an explorer of the recorded chain', () => {
     expect((await pipeline.get(`/block/${String(body.hash).toUpperCase()}`)).body).toEqual(body)
   })
 
-  it('finds by search what the reads answer, in one spelling', async () => {
+  it('finds by search what the reads return, in one spelling', async () => {
     const search = async (q: string) => (await pipeline.get(`/search?q=${encodeURIComponent(q)}`)).body
     expect(await search('0')).toEqual({
       type: 'block',
@@ -243,7 +243,7 @@ describe('an explorer of the recorded chain', () => {
       })
   })
 
-  it('answers what it does not know or take in the contract’s words', async () => {
+  it('answers unknown and invalid requests with the contract’s texts', async () => {
     const cases: [string, RequestInit, number, object][] = [
       ['/x', {}, 404, { error: 'Not Found', message: 'Route GET:/x not found', statusCode: 404 }],
       [
@@ -326,7 +326,7 @@ describe('an explorer of the recorded chain', () => {
     }
   })
 
-  it('answers HEAD with the headers of GET, and 304 to who has the answer', async () => {
+  it('answers HEAD with the headers of GET, and 304 to a client that has the answer', async () => {
     const get = await raw('/api/v1/blocks/tip')
     const length = (await get.arrayBuffer()).byteLength
     const head = await raw('/api/v1/blocks/tip', { method: 'HEAD' })
@@ -343,7 +343,7 @@ describe('an explorer of the recorded chain', () => {
     expect((await raw('/api/v1/blocks/tip', { headers: { 'if-none-match': '"other"' } })).status).toBe(200)
   })
 
-  it('tells its health and its metrics', async () => {
+  it('reports its health and its metrics', async () => {
     const client = await FeedClient.connect(pipeline.url, '/ws')
     const health = (await (await raw('/health')).json()) as object
     expect(health).toMatchObject({
@@ -373,7 +373,7 @@ describe('an explorer of the recorded chain', () => {
     await client.close()
   })
 
-  it('follows a reorganisation: feed, stale blocks, tags, and no transaction that is nowhere meanwhile', async () => {
+  it('follows a reorganisation: feed, stale blocks, tags, and no transaction is missing meanwhile', async () => {
     const feeds = await Promise.all(
       ['/ws', '/api/v1/ws'].map((path) => FeedClient.connect(pipeline.url, path)),
     )
@@ -473,7 +473,7 @@ describe('an explorer of the recorded chain', () => {
     expect(last.items[0].block_height).toBeNull()
   })
 
-  it('answers a restarted client with what it missed, also by another explorer', async () => {
+  it('sends missed events to a client that reconnects, also to another explorer', async () => {
     const other = await startExplorer({
       port: 0,
       db: pipeline.db,
@@ -504,8 +504,8 @@ describe('an explorer of the recorded chain', () => {
     await here.close()
   })
 
-  it('starts beside a mempool that was told before the last heads, with what they did to it', async () => {
-    // Topic `node` as if the poller had died right after it wrote the blocks.
+  it('starts with a mempool that was written before the last heads, and with their effect on it', async () => {
+    // Topic `node` as if the poller had died directly after it wrote the blocks.
     const log = new Proxy(pipeline.log, {
       get(target, name) {
         if (name === 'last')

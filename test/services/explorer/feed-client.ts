@@ -7,7 +7,7 @@ export interface FeedEvent {
   readonly seq: number
 }
 
-/** A WebSocket client that keeps all it hears. */
+/** A WebSocket client that keeps all messages that it receives. */
 export class FeedClient {
   readonly messages: Record<string, unknown>[] = []
   closed = false
@@ -42,7 +42,7 @@ export class FeedClient {
     )
   }
 
-  /** The events of a channel so far, when there are at least as many. */
+  /** Returns the events of a channel so far, when there are at least this many. */
   events(channel: string, least: number): Promise<FeedEvent[]> {
     return until(`${String(least)} events of ${channel}`, () => {
       const events = this.messages.filter((message) => message['channel'] === channel && 'seq' in message)

@@ -50,7 +50,7 @@ describe('the headers of an answer', () => {
     ['/metrics', 200],
     ['/ws', 426],
     [`/api/v1/echo/${'x'.repeat(9_000)}`, 414],
-  ])('let any page read it, and nothing take it for a page: %s', async (path, status) => {
+  ])('allow pages of any origin to read it, and prevent its use as a page: %s', async (path, status) => {
     const answer = await fetchPath(path)
     expect(answer.status).toBe(status)
     const said = Object.fromEntries(answer.headers)
@@ -70,7 +70,7 @@ describe('the headers of an answer', () => {
     expect(await head.text()).toBe('')
     const vary = new Set(['date', ...(path === '/metrics' ? ['content-length'] : [])])
     const told = (headers: Headers) => [...headers].filter(([name]) => !vary.has(name))
-    // The path of an unknown route is in its answer, and so is the method.
+    // The answer contains the path of an unknown route, and the method.
     if (path !== '/api/v1/nothing') expect(told(head.headers)).toEqual(told(answer.headers))
   })
 
@@ -96,7 +96,7 @@ describe('the headers of an answer', () => {
   })
 
   it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'BREW'])(
-    'name the methods that there are to %s',
+    'list the methods of %s',
     async (method) => {
       const answer = await fetchPath('/api/v1/echo/a', {
         method,
@@ -113,7 +113,7 @@ describe('the headers of an answer', () => {
     },
   )
 
-  it('say to who would broadcast, as the live service does, that there is no such route', async () => {
+  it('say to a client that broadcasts a transaction, as the live service does, that there is no such route', async () => {
     const body = JSON.stringify({ hex: '00' })
     const answer = await fetchPath('/api/v1/tx/send', { method: 'POST', body })
     expect(answer.status).toBe(404)
@@ -126,7 +126,7 @@ describe('the headers of an answer', () => {
     expect((await fetchPath('/api/v1/tx/other', { method: 'POST', body })).status).toBe(405)
   })
 
-  it('come for a request whose long head arrives in pieces', async () => {
+  it('are sent for a request whose long head arrives in parts', async () => {
     const head = `GET /api/v1/echo/a HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(12_000)}`
     const { text } = await sendRaw(bare.port, head, { drip: '\r\n\r\n', everyMs: 200, answers: 1 })
     expect(text).toMatch(/^HTTP\/1\.1 200 /)
@@ -158,7 +158,7 @@ describe('a limited server', () => {
       socket.on('error', reject)
     })
 
-  it('counts everything under /api/v1, whatever the answer, and says when to come back', async () => {
+  it('counts every request under /api/v1, whatever the answer, and sends Retry-After', async () => {
     const client = as('203.0.113.1')
     expect((await fetchPath('/api/v1/echo/a', client)).status).toBe(200)
     expect((await fetchPath('/api/v1/nothing', client)).status).toBe(404)
@@ -185,7 +185,7 @@ describe('a limited server', () => {
     expect(await upgrade('/ws', client)).toBe(101)
   })
 
-  it('believes the last of several X-Forwarded-For headers, which is the one that the proxy added', async () => {
+  it('uses the last of several X-Forwarded-For headers, which the proxy added', async () => {
     const request = (own: string) =>
       `GET /api/v1/echo/a HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${own}\r\nX-Forwarded-For: 203.0.113.4\r\n\r\n`
     const many = ['1.1.1.1', '2.2.2.2', '3.3.3.3', '4.4.4.4'].map(request).join('')

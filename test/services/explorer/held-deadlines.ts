@@ -1,13 +1,13 @@
 import { vi } from 'vitest'
 
-/** What happens when the time of an answer or a query is up, which is when a test says so: no clock ends anything here. */
+/** Deadlines of answers and queries pass when the test says so: no clock ends anything here. */
 export const deadlines: (() => void)[] = []
 const DEADLINE_MS = 5_000
 
 export function holdDeadlines(): void {
   vi.restoreAllMocks()
   const begin = globalThis.setTimeout
-  // fetch's own timers have arguments.
+  // Timers of fetch itself have arguments.
   const held = (callback: (...args: never[]) => void, ms?: number, ...args: never[]): NodeJS.Timeout => {
     if (ms !== DEADLINE_MS) return begin(callback, ms, ...args)
     deadlines.push(callback)

@@ -14,7 +14,7 @@ import { failureOf, startBareRpc } from './rpc/bare-rpc.js'
 
 const silent = pino({ level: 'silent' })
 
-/** Reads by the name of what goes wrong in them. */
+/** Reads named after their failure. */
 const failing = (sql: string) =>
   declareRead({
     name: 'failing',
@@ -44,7 +44,7 @@ describe('an answer that fails', () => {
     return new Tables(available)
   }
 
-  /** What REST and gRPC answer, and how many errors of our own were counted. */
+  /** The answers of REST and gRPC, and the number of internal errors that were counted. */
   const answersOf = async (tables: Tables, sql: string) => {
     const lines: { err?: { stack: string } }[] = []
     const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
@@ -65,14 +65,14 @@ describe('an answer that fails', () => {
     }
   }
 
-  it('is 500 where the database refuses the query, logged with its stack and counted', async () => {
+  it('is 500 if the database refuses the query, logged with its stack and counted', async () => {
     const { stacks, ...answers } = await answersOf(await tablesOf(database()), REFUSED)
     expect(answers).toEqual({ status: 500, error: 'Internal Server Error', counted: 1, code: Code.INTERNAL })
     expect(stacks).toHaveLength(1)
     expect(stacks[0]).toContain('internal-errors.test')
   })
 
-  it('is 500 where the error is in our own code below the query', async () => {
+  it('is 500 if the error is in our own code below the query', async () => {
     const query = () => Promise.reject(new TypeError('rows is undefined'))
     const tables = await tablesOf({ query, ping: () => Promise.resolve(true) })
     expect(await answersOf(tables, 'SELECT 1')).toMatchObject({
@@ -82,7 +82,7 @@ describe('an answer that fails', () => {
     })
   })
 
-  it('is 503 where the database refuses for now, and not counted', async () => {
+  it('is 503 if the database refuses for now, and not counted', async () => {
     const { stacks, ...answers } = await answersOf(await tablesOf(database()), PASSING)
     expect(answers).toEqual({
       ...{ status: 503, error: 'Database unavailable', counted: 0, code: Code.UNAVAILABLE },
@@ -90,7 +90,7 @@ describe('an answer that fails', () => {
     expect(stacks).toEqual([])
   })
 
-  it('is 503 for a table that is not made yet, and 500 for one that no migration makes', async () => {
+  it('is 503 for a table that does not exist yet, and 500 for one that no migration makes', async () => {
     const empty = await newDatabase()
     closing.push(() => dropDatabase(empty))
     const sql = 'SELECT * FROM blocks_of_a_later_version'
@@ -99,8 +99,8 @@ describe('an answer that fails', () => {
   })
 })
 
-describe('what is tried again', () => {
-  it('is told as an error of our own where it is one', async () => {
+describe('a retry', () => {
+  it('is reported as an internal error if that is its reason', async () => {
     const stop = new AbortController()
     const errors = [new DatabaseUnavailable('away'), new TypeError('ours'), new RangeError('ours')]
     let counted = 0

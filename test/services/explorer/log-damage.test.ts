@@ -8,13 +8,16 @@ import { Alert_Kind, CommittedEventSchema } from '../../../proto/gen/headwater/e
 import { Pipeline } from '../../harness/pipeline.js'
 import { until } from '../../harness/until.js'
 
-/** Twice as many as are read at once, so that the heartbeat before them is read alone: damage that has stood for hours. */
+/**
+ * Twice as many records as are read at once, so that the heartbeat before them is read alone, as after hours of
+ * damage.
+ */
 const ALERTS = 512
 
 const encoded = (event: NonNullable<MessageInitShape<typeof CommittedEventSchema>['event']>): Uint8Array =>
   toBinary(CommittedEventSchema, create(CommittedEventSchema, { event }))
 
-it('an explorer that starts while the log is damaged for hours says so, and no more when it is repaired', async () => {
+it('an explorer that starts while the log has been damaged for hours reports it until it is repaired', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'headwater-damage-'))
   const log = await openEmbeddedLog(folder)
   const heartbeat = { timeMs: 1n, nodeHeight: 1, nodeHash: Buffer.alloc(32), pollIntervalMs: 1000 }

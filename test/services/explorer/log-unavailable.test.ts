@@ -9,7 +9,7 @@ import { buildChain, type SimChain } from '../../../services/simnode/chain/sim-c
 import { Pipeline } from '../../harness/pipeline.js'
 import { until } from '../../harness/until.js'
 
-/** A log that can be taken away: every call fails while it is. */
+/** A log that can be made unavailable: every call fails meanwhile. */
 class FickleLog {
   isUnavailable = false
   refused = 0
@@ -28,7 +28,7 @@ class FickleLog {
   }
 }
 
-describe('an explorer whose log and node go away', () => {
+describe('an explorer whose log and node become unavailable', () => {
   const fickle = new FickleLog()
   let folder: string
   let log: EventLog
@@ -54,7 +54,7 @@ describe('an explorer whose log and node go away', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('answers as before, also metrics, tries again and again, and goes on by itself when it is back', async () => {
+  it('answers as before, also metrics, retries, and continues when the log is available again', async () => {
     fickle.isUnavailable = true
     await until('the explorer has felt it', () => fickle.refused > 3)
     for (const path of [
@@ -69,14 +69,14 @@ describe('an explorer whose log and node go away', () => {
     for (const path of ['/health', '/metrics'])
       expect((await fetch(pipeline.url + path)).status, path).toBe(200)
     const mined = chain.mine({})
-    // None of these came of a log that was asked in vain: it is away still.
+    // None of these comes from a failed call to the log: it is still unavailable.
     const { refused } = fickle
     await until('the explorer tries again', () => fickle.refused > refused)
     fickle.isUnavailable = false
     await pipeline.level({ tip: mined.hash })
   })
 
-  it('tells node health 503 while the node is away, and serves all else', async () => {
+  it('answers 503 for node health while the node is unavailable, and serves everything else', async () => {
     await node.close()
     expect(await pipeline.get('/node/health')).toMatchObject({
       status: 503,

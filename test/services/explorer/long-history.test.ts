@@ -18,17 +18,20 @@ import { useDatabase } from '../../harness/engine.js'
 import { getSteadyAnswer } from '../../harness/pipeline.js'
 
 const TXS = 200_000
-/** Four transactions a block; every tenth of them spends what the one before it received. */
+/** Four transactions per block; every tenth of them spends what the one before it received. */
 const TIP = TXS / 4 - 1
 const FINAL = TIP - 500
 const SCRIPT = Buffer.from(`76a914${'22'.repeat(20)}88ac`, 'hex')
 const ADDRESS = addressOf(SCRIPT, REGTEST) ?? ''
-/** Of a million outputs, of which 990,000 are spent. */
+/** A million outputs, of which 990,000 are spent. */
 const BUSY_SCRIPT = Buffer.from(`76a914${'33'.repeat(20)}88ac`, 'hex')
 const BUSY_ADDRESS = addressOf(BUSY_SCRIPT, REGTEST) ?? ''
 const hashAt = BUSY.hashAt
 
-/** Rows that the server may read for an answer, of 200,000: what makes it as quick as that of a short history. */
+/**
+ * The number of rows, of 200,000, that the server may read for an answer, so that it is as fast as for a short
+ * history.
+ */
 const SUMMARY_ROWS = 5_000
 const PAGE_ROWS = 20_000
 
@@ -50,7 +53,7 @@ describe('an address with 200,000 transactions', () => {
     await db.command(`INSERT INTO script_outputs SELECT ${script}, 4294967295 - intDiv(number, 4), SHA256(toString(number)), 0, 0,
       intDiv(number, 4), ${block('intDiv(number, 4)')}, 1000 FROM numbers(${String(TXS)})`)
     await writeBusyScript(db, scriptHash(BUSY_SCRIPT))
-    // Rows of a branch that is being written: more of them than are looked at first, and none of them visible.
+    // Rows of a branch that is being written: more of them than are read first, and none of them visible.
     await db.command(`INSERT INTO script_txs SELECT ${script}, ${String(TXS)} + number, ${String(TIP)}, SHA256('elsewhere'),
       number, SHA256(toString(number)), 0, 1, 0, 1, 0, 1, 0, 0, 0, [] FROM numbers(100)`)
     await writeHead(db, {
@@ -80,7 +83,10 @@ describe('an address with 200,000 transactions', () => {
 
   const get = (path: string) => getSteadyAnswer(`${explorer.url}/api/v1/address/${path}`)
 
-  /** The rows that the server reads for an answer: its queries are asked again, each by itself, with what they were given. */
+  /**
+   * Counts the rows that the server reads for an answer: its queries are run again, one by one, with the same
+   * parameters.
+   */
   async function rowsRead(path: string): Promise<number> {
     const query = vi.spyOn(Database.prototype, 'query')
     expect((await get(path)).status).toBe(200)
@@ -92,7 +98,7 @@ describe('an address with 200,000 transactions', () => {
     return counting.rows
   }
 
-  it('answers its summary from a few rows, though rows of another branch stand at its end', async () => {
+  it('answers its summary from a few rows, even if rows of another branch follow its own', async () => {
     const { body } = await get(ADDRESS)
     expect(body).toMatchObject({ tx_count: TXS, balance: String(TXS * 1000), unspent_count: TXS })
     expect(await rowsRead(`${ADDRESS}/txs?limit=1&page=2`)).toBeLessThan(SUMMARY_ROWS)
@@ -121,7 +127,7 @@ describe('an address with 200,000 transactions', () => {
     expect(last.body.items.at(-1).block_height).toBe(0)
   })
 
-  it('answers no page of the unspent outputs of one whose outputs were spent long ago from more than a few rows', async () => {
+  it('answers no page of unspent outputs from more than a few rows if they were spent long ago', async () => {
     const listed = BUSY.listed()
     for (const [offset, limit] of [
       [0, 500],
@@ -131,7 +137,7 @@ describe('an address with 200,000 transactions', () => {
       [BUSY.unspent - 3, 100],
     ] as const) {
       const path = `${BUSY_ADDRESS}/utxos?limit=${String(limit)}&offset=${String(offset)}`
-      // First: an answer that was given is remembered.
+      // First, because a later answer would come from the cache.
       expect(await rowsRead(path), path).toBeLessThan(PAGE_ROWS)
       const { body } = await get(path)
       expect(body.total).toBe(BUSY.unspent)
@@ -142,13 +148,13 @@ describe('an address with 200,000 transactions', () => {
   })
 })
 
-describe('a million transactions of which twenty move much', () => {
+describe('a million transactions of which twenty move large amounts', () => {
   const database = useDatabase()
   const RARE = 1_000_000_000_000n
   const filter = 'height < 1000000'
 
   beforeAll(async () => {
-    // More of them than fit into one granule are between two that move much.
+    // Between two large ones there are more transactions than fit into one granule.
     await database().command(
       `INSERT INTO block_txs (height, block_hash, tx_index, txid, moved) SELECT intDiv(number, 10) AS height,
        SHA256(toString(height)), number % 10, SHA256(toString(number)), if(number % 50000 = 77, 2 * ${String(RARE)}, number % 1000)
@@ -160,7 +166,7 @@ describe('a million transactions of which twenty move much', () => {
     [20, 20],
     [100, 20],
     [5, 5],
-  ])('%i whale alerts are found in the rows around those that there are', async (limit, count) => {
+  ])('%i whale alerts are found in the rows around the existing ones', async (limit, count) => {
     const counting = new Counting(database())
     const places = await whaleLocations(counting, RARE, filter, limit)
     expect(places.map(({ height }) => height)).toEqual(

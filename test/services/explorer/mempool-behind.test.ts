@@ -10,12 +10,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A log whose reader sees the topics only as far as the test lets it. */
+/** A log whose reader sees the topics only up to a position that the test sets. */
 class GatedLog {
   readonly upTo: Partial<Record<Topic, number>> = {}
-  /** A topic of which nothing is handed out, whatever it says it holds. */
+  /** A topic of which no record is returned, whatever its last position is. */
   withheld: Topic | undefined
-  /** How often that was tried. */
+  /** The number of such attempts. */
   tries = 0
   readonly log: EventLog
 
@@ -55,8 +55,9 @@ describe('an explorer that catches up', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  // Chaos on Kafka, seed 3, "power cut": a client that came back heard "resync", for the feed was not as far as it had been.
-  it('is not there before it has the mempool that the log holds, also where a new leader hands out nothing yet', async () => {
+  // Chaos on Kafka, seed 3, "power cut": a client that reconnected received "resync", because the feed was behind its
+  // earlier position.
+  it('is not ready before it has the mempool of the log, even if a new leader returns nothing yet', async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-behind-'))
     const log = await openEmbeddedLog(join(folder, 'log'))
     whole = log
@@ -87,13 +88,13 @@ describe('an explorer that catches up', () => {
     }
   })
 
-  // Chaos, seed 5, "database cut off": the heads that confirmed it and gave it back were adopted in one turn.
-  // Chaos, seed 4, "engine restarted": one head passed over the block, which left no row at all.
+  // Chaos, seed 5, "database cut off": the heads that confirmed it and disconnected it were adopted in one turn.
+  // Chaos, seed 4, "engine restarted": one head skipped the block, which left no row at all.
   it.each([
     ['two heads', true],
     ['one head', false],
   ])(
-    'shows a transaction whose block came and went, by %s, at every step of the mempool',
+    'shows a transaction whose block was connected and disconnected, by %s, at every step of the mempool',
     async (_, apart) => {
       folder = await mkdtemp(join(tmpdir(), 'headwater-behind-'))
       const log = await openEmbeddedLog(join(folder, 'log'))

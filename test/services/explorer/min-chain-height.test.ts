@@ -15,7 +15,7 @@ const height = declareRead({
   resolve: ({ chain }) => ({ height: chain.height }),
 })
 
-describe('a request that asks for a height', () => {
+describe('a request for a minimum height', () => {
   const database = { connected: true, isCrowded: false, query: () => Promise.resolve([]) }
   let state: State
   let waits: MockInstance<State['until']>
@@ -52,11 +52,11 @@ describe('a request that asks for a height', () => {
   }
   const waiting = (count: number) => until('it waits', () => waits.mock.calls.length === count)
 
-  it('is answered at once where it is there', async () => {
+  it('is answered at once if the height is reached', async () => {
     expect(await ask(5)).toBe(5)
   })
 
-  it('is answered as soon as it is there, whoever else waits for a higher one', async () => {
+  it('is answered as soon as the height is reached, whatever others wait for', async () => {
     const [soon, later] = [ask(6), ask(8)]
     await waiting(2)
     reach(6)
@@ -68,7 +68,7 @@ describe('a request that asks for a height', () => {
     expect(await later).toBe(8)
   })
 
-  it('is answered with the height that there is after two seconds, and not before', async () => {
+  it('is answered with the current height after two seconds, and not before', async () => {
     const asked = ask(100_000)
     await waiting(1)
     vi.advanceTimersByTime(1_999)
@@ -78,7 +78,7 @@ describe('a request that asks for a height', () => {
     expect(await asked).toBe(5)
   })
 
-  it('does not wait where database unreachable, from which no height comes', async () => {
+  it('does not wait if the database is unreachable, so that no height can be reached', async () => {
     database.connected = false
     expect(await ask(6)).toBe(5)
     expect(waits).not.toHaveBeenCalled()

@@ -15,13 +15,13 @@ import { failureOf, startBareRpc } from './rpc/bare-rpc.js'
 
 const logger = pino({ level: 'silent' })
 
-/** A database that answers when it is told to, and what it was asked. */
+/** A database that answers when the test says so, and records its queries. */
 class HeldDatabase {
   readonly asked: { readonly signal: AbortSignal | undefined; readonly answer: () => void }[] = []
-  /** What it does not answer before it is told to. */
+  /** The keys that it does not answer before the test says so. */
   holds = (sql: string): boolean => sql !== ''
 
-  /** Answers all, from now on at once. */
+  /** Answers all queries, from now on at once. */
   letGo(): void {
     this.holds = () => false
     for (const { answer } of this.asked) answer()
@@ -58,7 +58,7 @@ describe('more clients than the database keeps up with', () => {
     const available = new AvailableDatabase(db, logger)
     await available.ping()
     const state = new State()
-    // With a view, so that transactions are looked for.
+    // With a view, so that transactions are looked up.
     state.adopt({
       ...NO_CHAIN,
       view: { isCanonical: () => true, head: { reached: true } } as never,
@@ -90,7 +90,7 @@ describe('more clients than the database keeps up with', () => {
     return { db, ask, tables, state, observed }
   }
 
-  it('are answered as far as the next batch goes, and the others hear 503 with Retry-After at once', async () => {
+  it('are answered as far as the next batch reaches, and the others get 503 with Retry-After at once', async () => {
     const { db, ask, tables, state, observed } = await start()
     let refusals = 0
     const all = Array.from({ length: 1_000 }, async (_, index) => {
@@ -113,7 +113,7 @@ describe('more clients than the database keeps up with', () => {
     db.letGo()
     const counts = new Map<number, number>()
     for (const { status } of await Promise.all(all)) counts.set(status, (counts.get(status) ?? 0) + 1)
-    // None of them is there: 404 is an answer.
+    // None of them exists: 404 is an answer.
     expect([...counts.keys()].sort()).toEqual([404, 503])
     const begun = counts.get(404)
     expect(begun).toBeGreaterThanOrEqual(256)
@@ -124,9 +124,9 @@ describe('more clients than the database keeps up with', () => {
     expect(await observed(404)).toBe((begun ?? 0) + 1)
   })
 
-  it('are bounded wherever they wait: no line fills where all answers wait for one lookup', async () => {
+  it('are limited wherever they wait: no queue grows while all answers wait for one lookup', async () => {
     const { db, ask, tables } = await start()
-    // What each answer asks last.
+    // The last lookup of each answer.
     db.holds = (sql) => sql === FENCE
     let refusals = 0
     const all = Array.from({ length: MOST_UNDER_WAY + 50 }, async (_, index) => {
@@ -140,7 +140,7 @@ describe('more clients than the database keeps up with', () => {
     expect((await Promise.all(all)).filter((status) => status === 404)).toHaveLength(MOST_UNDER_WAY)
   })
 
-  it('that leave are not looked for, and make room', async () => {
+  it('that disconnect are not looked up, and make room', async () => {
     const { db, ask, tables, observed } = await start()
     const clients = Array.from({ length: 600 }, () => new AbortController())
     const gone = clients.map((client, index) => ask(index, client.signal).catch(() => undefined))

@@ -1,17 +1,20 @@
 import { connect, type Socket } from 'node:net'
 
 export interface RawResponse {
-  /** 0 where the connection closed, or the answer was empty in time. */
+  /** 0 if the connection closed, or no answer came in time. */
   readonly status: number
   readonly head: string
   readonly body: string
 }
 
 const CLOSED: RawResponse = { status: 0, head: '', body: '' }
-/** Of those that are answered nothing uWebSockets hangs up on after ten seconds; there is no need to wait for that. */
+/** uWebSockets closes connections that get no answer after ten seconds; the test does not wait for that. */
 const PATIENCE_MS = 1_500
 
-/** A client that sends bytes as they are, one request after another on a connection that it opens again where it was closed. */
+/**
+ * A client that sends bytes as they are, one request after another, on a connection that it opens again after it was
+ * closed.
+ */
 export class RawHttp {
   #socket: Socket | undefined
   #received = Buffer.alloc(0)
@@ -19,7 +22,7 @@ export class RawHttp {
 
   constructor(private readonly port: number) {}
 
-  /** @param hasBody false for HEAD: its answer has none, whatever its length says. */
+  /** @param hasBody false for HEAD, whose answer has no body whatever its length says. */
   async send(bytes: string | Buffer, hasBody = true): Promise<RawResponse> {
     const socket = (this.#socket ??= this.#open())
     this.#received = Buffer.alloc(0)
@@ -29,12 +32,12 @@ export class RawHttp {
     return response
   }
 
-  /** Sends more, on the connection that is open, and waits for nothing. */
+  /** Sends more on the open connection, and waits for nothing. */
   push(bytes: Buffer): void {
     this.#socket?.write(bytes)
   }
 
-  /** Sends no more, and waits until the server has closed, which has read by then all that was sent. */
+  /** Sends no more, and waits until the server, which has then read everything, has closed. */
   async finish(): Promise<void> {
     const socket = this.#socket
     if (socket === undefined) return
@@ -90,7 +93,7 @@ function parse(bytes: Buffer, hasBody: boolean): RawResponse | undefined {
   const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? -1)
   const body = bytes.subarray(end + 4)
   if (!hasBody || status === 204 || status === 304) return { status, head, body: '' }
-  // What the parser refuses says no length: it ends with the connection.
+  // The parser's refusals have no length: they end with the connection.
   if (length < 0 || body.length < length) return undefined
   return { status, head, body: body.toString('utf8', 0, length) }
 }

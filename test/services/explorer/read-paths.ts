@@ -3,20 +3,21 @@ import type { Read } from '../../../services/explorer/reads/read.js'
 import type { Answer } from '../../harness/pipeline.js'
 import { edgesOf, isInPath, pathOf } from './edges.js'
 
-/** Asked of each read: answers that are there, and one that is not. */
+/** The number of paths of each read that lead to an answer, and of those that do not. */
 const PATHS_PER_READ = 2
 
-/** A read, and a path below /api/v1 that asks for it. */
+/** A read, and one of its paths below /api/v1. */
 export interface ReadPath {
   readonly read: Read
   readonly path: string
 }
 
 /**
- * Returns paths of every declared read: some that are answered, with what is on the chain, and one that is refused or not found.
+ * Returns paths of every declared read: some that are answered, from what is on the chain, and one that is refused or
+ * not found.
  * @param get of an explorer that has indexed the chain.
  * @param height of a block of the chain.
- * @throws Error where a read answers nothing.
+ * @throws Error if a read answers nothing.
  */
 export async function pathsOfReads(
   get: (path: string) => Promise<Answer>,
@@ -42,7 +43,7 @@ export async function pathsOfReads(
   return paths
 }
 
-/** Paths with each of the values in the path, and with each value that an argument may have behind it. */
+/** Returns paths with each of the values in the path, and with each value of the other arguments behind it. */
 function candidates(read: Read, known: readonly string[]): string[] {
   const names = Object.keys(read.args)
   const inPath = names.filter((argument) => isInPath(read, argument))

@@ -5,14 +5,18 @@ import { READS } from '../../../services/explorer/reads/index.js'
 import { type BareServer, startBare } from './bare-server.js'
 import { edgesOf, isInPath, pathOf } from './edges.js'
 
-/** The least that a first segment holds: 1,280 bytes, which every IPv6 path carries, less the headers of IPv6, TCP and its timestamps. */
+/**
+ * The minimum size of a first segment: 1,280 bytes, which every IPv6 path carries, minus the headers of IPv6, TCP and
+ * its timestamps.
+ */
 const SAFE_BYTES = 1_280 - 40 - 20 - 12
 
 /**
- * uwebsockets 3.0.6 answers 505 to a request line of which a segment ends anywhere between the space after the method and the
- * line's end. A build that waits for the rest makes these tests fail: then ARCHITECTURE.md and errors-and-limits.md say too much.
+ * uwebsockets 3.0.6 answers 505 to a request line if a segment ends anywhere between the space after the method and
+ * the line's end. With a version that waits for the rest these tests fail: then ARCHITECTURE.md and
+ * errors-and-limits.md must be changed.
  */
-describe('a request line that comes in two segments', () => {
+describe('a request line in two segments', () => {
   let bare: BareServer
   let other: Socket
 
@@ -26,7 +30,7 @@ describe('a request line that comes in two segments', () => {
     bare.close()
   })
 
-  /** When it resolves the server has read all that was sent before, for it reads its connections in turn. */
+  /** When it resolves the server has read all that was sent before, because it reads its connections in turn. */
   async function hasRead(): Promise<void> {
     for (let turn = 0; turn < 2; turn++) {
       other.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -34,7 +38,10 @@ describe('a request line that comes in two segments', () => {
     }
   }
 
-  /** Sends the parts one by one. @returns the status of the answer, and whether the server hung up. */
+  /**
+   * Sends the parts one by one.
+   * @returns the status of the answer, and whether the server closed the connection.
+   */
   async function send(...parts: readonly string[]): Promise<{ status: number; isClosed: boolean }> {
     const socket = connect(bare.port, '127.0.0.1')
     socket.setNoDelay(true)
@@ -67,7 +74,7 @@ describe('a request line that comes in two segments', () => {
 
   const cut = (text: string, at: number): [string, string] => [text.slice(0, at), text.slice(at)]
 
-  it('is 505, and hung up on, wherever it is cut behind the method', async () => {
+  it('is answered with 505 and closed, wherever it is split behind the method', async () => {
     const head = 'GET /health?abc HTTP/1.1\r\nHost: x\r\nA: b\r\n\r\n'
     const lineBytes = head.indexOf('\n') + 1
     for (let at = 1; at < head.length; at++) {
@@ -78,20 +85,20 @@ describe('a request line that comes in two segments', () => {
   })
 
   it.each([SAFE_BYTES, 1_428, 1_440, 1_448, 1_460])(
-    'is safe as long as the first segment holds it: %i bytes',
+    'is accepted if the first segment contains it: %i bytes',
     async (bytes) => {
       const headers = `Host: x\r\nX-Long: ${'a'.repeat(3_000)}\r\n\r\n`
       for (const more of [-1, 0, 1]) {
         const line = `GET /health?${'x'.repeat(bytes + more - 'GET /health? HTTP/1.1\r\n'.length)} HTTP/1.1\r\n`
         expect(line).toHaveLength(bytes + more)
-        // Segments are full: the one that holds the line's end begins the headers.
+        // Full segments: the one with the line's end starts the headers.
         const { status } = await send(...cut(line + headers, bytes))
         expect(status, String(more)).toBe(more > 0 ? 505 : 200)
       }
     },
   )
 
-  it('is as long as a URL may be where it is sent whole', async () => {
+  it('may be as long as a URL if it is sent whole', async () => {
     for (const [bytes, status] of [
       [8_000, 200],
       [8_192, 414],
@@ -102,12 +109,12 @@ describe('a request line that comes in two segments', () => {
       })
   })
 
-  it('is not needed for any read: the longest one, with every argument at its longest, is shorter than the least segment', () => {
+  it('is not needed for any read: the longest one, with every argument at its longest, is shorter than the smallest segment', () => {
     const lengths = READS.map((read) => {
       const values = Object.keys(read.args).map((name) => {
         const { inside, plausible } = edgesOf(read, name)
         const { maxLength = 0, format } = read.args[name] as { maxLength?: number; format?: string }
-        // Of what a JavaScript string counts as one character, these take the most in a URL: nine.
+        // Of what JavaScript counts as one character, these take the most bytes in a URL: nine.
         const long = isInPath(read, name) ? '' : '€'.repeat(maxLength)
         const texts = format === 'date' ? ['2026-11-22'] : [...inside, ...plausible, long]
         const spelled = texts.map((text) => encodeURIComponent(text).length)

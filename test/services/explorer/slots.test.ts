@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { slotsOf } from '../../../services/explorer/reads/addresses/addresses.js'
 
-/** The page as slices of the whole list would have it. */
+/** The page as slices of the whole list. */
 function naive(asked: Parameters<typeof slotsOf>[0]): string[] {
   const confirmed = Array.from({ length: asked.confirmed }, (_, index) => `c${String(index + 1)}`)
   const inMempool = Array.from({ length: asked.unconfirmed }, (_, index) => `u${String(index)}`)
@@ -24,7 +24,7 @@ function bySlots(asked: Parameters<typeof slotsOf>[0]): string[] {
 }
 
 describe('the page of an address', () => {
-  it('is what a slice of the whole list is, for every mix of confirmed and unconfirmed', () => {
+  it('is a slice of the whole list, for every mix of confirmed and unconfirmed', () => {
     for (const sort of ['asc', 'desc'] as const)
       for (const confirmed of [0, 1, 4, 7])
         for (const unconfirmed of [0, 1, 3])

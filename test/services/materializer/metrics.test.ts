@@ -52,7 +52,7 @@ describe("the materializer's metrics", () => {
   })
   afterAll(() => close())
 
-  it('have no state while it stands by, which is well', async () => {
+  it('have no state while it stands by, which is healthy', async () => {
     metrics.leads(false)
     expect(await value('leading')).toBe(0)
     expect(await value('height')).toBeUndefined()
@@ -60,7 +60,7 @@ describe("the materializer's metrics", () => {
     expect(metrics.health()).toMatchObject({ isWell: true, body: { role: 'standby', status: 'ok' } })
   })
 
-  it('count what it applies and inserts, and say how far it is behind', async () => {
+  it('count what it applies and inserts, and report how far it is behind', async () => {
     metrics.leads(true)
     const end = await log.last('chain')
     expect(await value('lag_events')).toBe(end + 1)
@@ -84,7 +84,7 @@ describe("the materializer's metrics", () => {
     })
   })
 
-  it('count errors by kind, and name the event at which it stopped', async () => {
+  it('count errors by kind, and report the event at which it stopped', async () => {
     await log.append('chain', [Buffer.from('no event')])
     while (await materializer?.step());
     expect(await value('stopped')).toBe(0)

@@ -46,7 +46,7 @@ const value = async (series: string): Promise<number | undefined> =>
   valueOf((await metrics.text()).text, series)
 
 describe("the poller's metrics", () => {
-  it('count blocks, events and requests, and say where it stands', async () => {
+  it('count blocks, events and requests, and report its position', async () => {
     node.enter(tx())
     await poller?.pollOnce()
     expect(await value('headwater_poller_node_height')).toBe(9)
@@ -68,7 +68,7 @@ describe("the poller's metrics", () => {
     expect(await value('headwater_poller_blocks_total{change="disconnected"}')).toBe(2)
   })
 
-  it('count what the node did not answer, by kind, and no error of ours for it', async () => {
+  it('count failures of the node by kind, and no internal error for them', async () => {
     let left = 3
     node.fault = (method) =>
       method === 'getblockchaininfo' && left-- > 0 ? { kind: 'status', status: 503 } : undefined
@@ -80,7 +80,7 @@ describe("the poller's metrics", () => {
     expect((await metrics.text()).text).not.toMatch(/errors_total\{code="(?!HW_NODE_BUSY)/)
   })
 
-  it('say what went wrong in a poll that is tried again', async () => {
+  it('report the reason of a poll that is retried', async () => {
     const stop = new AbortController()
     vi.spyOn(log, 'append').mockRejectedValue(new Error('the disk is full'))
     const running = poller?.run(stop.signal)

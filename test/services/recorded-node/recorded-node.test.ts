@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => node.close())
 
 describe('a recorded node', () => {
-  it('begins at the first frame, with block 0 alone', async () => {
+  it('starts at the first frame, with block 0 alone', async () => {
     expect(await rpc('getblockcount')).toBe(0)
     const genesis = frames[0]?.connected[0]?.block
     expect(await rpc('getblockhash', 0)).toBe(genesis?.hash)
@@ -67,7 +67,7 @@ describe('a recorded node', () => {
     expect(await garbage.json()).toMatchObject({ error: { code: -32700 } })
   })
 
-  it('is at every frame what the frame says', async () => {
+  it('has at every frame the state of the frame', async () => {
     for (const [i, frame] of frames.entries()) {
       if (i > 0) node.step(1)
       if (i % 40 !== 0 && frame.type !== 'reorg') continue
@@ -81,7 +81,7 @@ describe('a recorded node', () => {
     }
   })
 
-  it('is at the end what its oracles say, and a frame beyond the last is the last', async () => {
+  it('has at the end the figures of its oracles, and treats a frame beyond the last as the last', async () => {
     const stepped = await fetch(`${node.url}/control/step?frames=100000`, { method: 'POST' })
     expect(await stepped.json()).toEqual({ frame: frames.length - 1, frames: frames.length })
     expect(await (await fetch(`${node.url}/control`)).json()).toEqual({
@@ -104,7 +104,7 @@ describe('a recorded node', () => {
     }
   })
 
-  it('gives a block in all its verbosities', async () => {
+  it('returns a block in all its verbosities', async () => {
     const { header, block } =
       frames.findLast((frame: Frame) => (frame.connected[0]?.block.tx.length ?? 0) > 1)?.connected[0] ?? {}
     if (header === undefined || block === undefined) throw new Error('no such block')

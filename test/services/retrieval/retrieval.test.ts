@@ -13,7 +13,7 @@ import { rpcClient, type RpcClient } from '../../../services/rpc/client.js'
 import { ServiceProcess } from '../../harness/processes.js'
 import { until } from '../../harness/until.js'
 
-/** The worker as it is where there is no model, asked over gRPC. */
+/** The worker without a model, accessed over gRPC. */
 let folder: string
 let content: string
 let worker: ServiceProcess
@@ -59,7 +59,7 @@ const urls = async (query: string): Promise<string[]> =>
   (await client.search({ query })).pages.map(({ url }) => url)
 
 describe('the retrieval worker', () => {
-  it('gives pages with their hits, marked', async () => {
+  it('returns pages with their hits, marked', async () => {
     const { pages, ranking } = await client.search({ query: 'rate_limit_per_minute' })
     expect(ranking).toBe(Ranking.LEXICAL)
     const [best] = pages
@@ -78,7 +78,7 @@ describe('the retrieval worker', () => {
     expect(heading).toMatchObject({ kind: Hit_Kind.HEADING, text: 'How many', headingId: 'how-many' })
   })
 
-  it('keeps to the limit, counting pages and hits, and to the tag', async () => {
+  it('respects the limit, counting pages and hits, and the tag', async () => {
     const count = async (limit: number): Promise<number> =>
       (await client.search({ query: 'limit', limit })).pages.reduce(
         (sum, { hits }) => sum + 1 + hits.length,
@@ -92,7 +92,7 @@ describe('the retrieval worker', () => {
     expect((await client.search({ query: '' })).pages).toEqual([])
   })
 
-  it('gives passages with their code, and how much of the question each holds', async () => {
+  it('returns passages with their code, and how much of the question each covers', async () => {
     const { passages, ranking } = await client.passages({
       query: 'what does RATE_LIMIT_PER_MINUTE do',
       limit: 2,
@@ -113,7 +113,7 @@ describe('the retrieval worker', () => {
     expect((await client.passages({ query: 'zeppelin' })).passages).toEqual([])
   })
 
-  it('tells what it holds and why it searches words alone', async () => {
+  it('reports its contents and why it searches by words alone', async () => {
     const status = await client.status({})
     expect(status).toMatchObject({
       pages: 3,
@@ -167,7 +167,7 @@ describe('the retrieval worker', () => {
     expect(answers).toBeGreaterThan(10)
   })
 
-  it('answers anything that is asked', async () => {
+  it('answers any query', async () => {
     for (const query of [
       '\u0000',
       ' '.repeat(5000),

@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url)
 /* eslint-disable @typescript-eslint/no-explicit-any -- clients made of a .proto at run time have no types */
 
 /**
- * A client of a service that a library declares, made of the library's own .proto as any other client would be.
+ * Makes a client of a service that a library declares, from the library's own .proto as any other client would.
  * @param file within the library's folder.
  */
 export function libraryClient(
@@ -36,7 +36,11 @@ export function libraryClient(
 const healthClient = (address: string): Client & Record<string, any> =>
   libraryClient('grpc-health-check', '../../proto/health/v1/health.proto', 'grpc.health.v1.Health', address)
 
-/** What watching the health of a service tells, as it comes. @param told gets each. @returns what ends it. */
+/**
+ * Watches the health of a service.
+ * @param told receives each status.
+ * @returns the error that ends it.
+ */
 export function watchHealth(address: string, service: string, told: (health: string) => void): () => void {
   const client = healthClient(address)
   const stream = client['Watch']({ service })
@@ -48,7 +52,7 @@ export function watchHealth(address: string, service: string, told: (health: str
   }
 }
 
-/** Health of a service, by `grpc.health.v1`; the gRPC code where there is none. */
+/** Returns the health of a service, by `grpc.health.v1`, or the gRPC code of the error. */
 export function healthAt(address: string, service: string): Promise<string | number> {
   const client = healthClient(address)
   return new Promise((resolve) => {
@@ -59,7 +63,10 @@ export function healthAt(address: string, service: string): Promise<string | num
   })
 }
 
-/** Asks reflection one thing after the other, as grpcurl does. @param version v1 or v1alpha. */
+/**
+ * Sends reflection requests one after the other, as grpcurl does.
+ * @param version v1 or v1alpha.
+ */
 export class ReflectionClient {
   readonly #client: Client & Record<string, any>
 
@@ -90,7 +97,7 @@ export class ReflectionClient {
     return list.service.map(({ name }: { name: string }) => name)
   }
 
-  /** Encoded descriptors of the files that a symbol needs. */
+  /** Returns the encoded descriptors of the files that a symbol needs. */
   async filesOf(symbol: string): Promise<Buffer[]> {
     const answer = await this.ask({ file_containing_symbol: symbol })
     return answer['file_descriptor_response'].file_descriptor_proto
@@ -101,12 +108,13 @@ export class ReflectionClient {
   }
 }
 
-/** So many are answered, and what waits to be taken is not: it will not be. */
+/** This number of requests is answered; further ones wait in the server. */
 const MOST_PINGS = 200
 
 /**
- * Asks reflection for a symbol again and again without reading the answers (which clients of the library do whether they are asked
- * for or not), until the server takes nothing more while it answers pings, or has taken `most`. @returns how many.
+ * Requests the descriptor of a symbol repeatedly without reading the answers (the library's clients read them in any
+ * case), until the server accepts no more requests while it answers pings, or has accepted `most`.
+ * @returns how many it accepted.
  */
 export async function floodReflection(address: string, symbol: string, most: number): Promise<number> {
   const session = connect(`http://${address}`)
@@ -118,7 +126,7 @@ export async function floodReflection(address: string, symbol: string, most: num
     te: 'trailers',
   })
   const message = toBinary(StringValueSchema, create(StringValueSchema, { value: symbol }))
-  // The field of a request that asks for a symbol is the fourth, not the first.
+  // The field of a request with the symbol is the fourth, not the first.
   message[0] = (4 << 3) | 2
   const frame = Buffer.alloc(5 + message.length)
   frame.writeUInt32BE(message.length, 1)

@@ -8,7 +8,7 @@ import { type RpcServer, startRpcServer } from '../../../services/rpc/server.js'
 import { floodReflection, watchHealth } from './library-client.js'
 import { until } from '../../harness/until.js'
 
-/** What the handlers do is each test's own. */
+/** The behaviour of the handlers, which each test sets. */
 let onSearch: (query: string, call: Call) => Promise<{ ranking: number }>
 
 const service = rpcService(RetrievalService, {
@@ -41,7 +41,7 @@ describe('a server and a client of gRPC', () => {
       (error: unknown) => error as RpcError,
     )
 
-  it('carry messages, metadata and where a call comes from', async () => {
+  it("carry messages, metadata and the caller's address", async () => {
     const seen: string[] = []
     onSearch = async (query, call) => {
       seen.push(query, call.metadata('x-asked'), call.metadata('x-not'), call.peer)
@@ -57,7 +57,7 @@ describe('a server and a client of gRPC', () => {
     expect((await client.passages({})).passages[0]).toMatchObject({ id: 'p1', similarity: 0.5 })
   })
 
-  it('carry the error that a handler tells, and nothing of one that it does not', async () => {
+  it('carry the error that a handler declares, and no details of any other', async () => {
     onSearch = () => Promise.reject(new RpcError('HW_RATE_LIMITED', 'later', { 'retry-after-ms': '7' }))
     const told = await failure(client.search({}))
     expect(told).toMatchObject({ status: Code.RESOURCE_EXHAUSTED, details: 'later', code: 'HW_RATE_LIMITED' })
@@ -89,7 +89,7 @@ describe('a server and a client of gRPC', () => {
     await until('the handler knows', () => ended)
   })
 
-  it('refuse a request that is too large, and a method that is not there', async () => {
+  it('refuse a request that is too large, and an unknown method', async () => {
     expect((await failure(client.search({ query: 'x'.repeat(70_000) }))).status).toBe(Code.RESOURCE_EXHAUSTED)
     const other = { ...RetrievalService, typeName: 'headwater.other.v1.Other' }
     const methods = RetrievalService.methods.map((method) => ({ ...method, parent: other }))
@@ -98,7 +98,7 @@ describe('a server and a client of gRPC', () => {
     stranger.close()
   })
 
-  it('say UNAVAILABLE where nobody listens, at once, and find a server that comes', async () => {
+  it('return UNAVAILABLE at once if no server listens, and find a server that starts later', async () => {
     const logger = pino({ level: 'silent' })
     const first = await startRpcServer({ host: '127.0.0.1', port: 0, services: [service], logger })
     const other = rpcClient(RetrievalService, `127.0.0.1:${String(first.port)}`)
@@ -116,7 +116,7 @@ describe('a server and a client of gRPC', () => {
     await again.close()
   })
 
-  it('tell the health of a service as it changes, and of none that is not there', async () => {
+  it('report the health of a service as it changes, and NOT_FOUND for an unknown one', async () => {
     const at = `127.0.0.1:${String(server.port)}`
     const told: Record<string, string[]> = {}
     const ends = [RetrievalService.typeName, '', 'headwater.other.v1.Other'].map((name) =>
@@ -134,13 +134,13 @@ describe('a server and a client of gRPC', () => {
     for (const end of ends) end()
   })
 
-  it('take no more from a client of reflection that does not read the answers', async () => {
+  it('accept no more requests from a client of reflection that does not read the answers', async () => {
     const taken = await floodReflection(`127.0.0.1:${String(server.port)}`, 'x'.repeat(2_000), 5_000)
     expect(taken).toBeGreaterThan(10)
     expect(taken).toBeLessThan(500)
   })
 
-  it('refuse a port that is taken', async () => {
+  it('refuse a port that is in use', async () => {
     const logger = pino({ level: 'silent' })
     const start = startRpcServer({ host: '127.0.0.1', port: server.port, services: [service], logger })
     await expect(start).rejects.toThrow(/is in use/)

@@ -65,7 +65,7 @@ function folder(): string {
 }
 
 describe('a simulated node', () => {
-  test('tells blocks in every verbosity, alike', async () => {
+  test('returns consistent blocks in every verbosity', async () => {
     const node = await start({ seed: 'rpc', blocks: 60, txsPerBlock: 6 })
     const hash = await call<string>(node, 'getbestblockhash')
     expect(await call<number>(node, 'getblockcount')).toBe(60)
@@ -91,7 +91,7 @@ describe('a simulated node', () => {
     }
   })
 
-  test('its sums of coins agree with its blocks, its scans with its addresses', async () => {
+  test('has sums of coins that agree with its blocks, and scans that agree with its addresses', async () => {
     const node = await start({ seed: 'sums', blocks: 80, txsPerBlock: 6 })
     await control(node, 'reorg?depth=5')
     const fold = new NaiveState(node.chain)
@@ -113,7 +113,7 @@ describe('a simulated node', () => {
     expect(decodeAddress(address?.address ?? '', REGTEST)?.script.toString('hex')).toBe(address?.hex)
   })
 
-  test('tells its pool', async () => {
+  test('reports its mempool', async () => {
     const node = await start({ seed: 'pool', blocks: 60, txsPerBlock: 6 })
     const { pool } = await control(node, 'pool?enter=20&replace=2&evict=1')
     const entries = await call<Record<string, { vsize: number; weight: number; fees: { base: number } }>>(
@@ -136,7 +136,7 @@ describe('a simulated node', () => {
     }
   })
 
-  test('answers errors as the node does', async () => {
+  test('answers errors as a real node does', async () => {
     const node = await start({ blocks: 2 })
     const unknown = await rawCall(node, 'getblock', 'f'.repeat(64))
     expect(unknown.status).toBe(500)
@@ -149,7 +149,7 @@ describe('a simulated node', () => {
     expect((await rawCall(node, 'listunspent')).status).toBe(404)
   })
 
-  test('spoils requests on order, and only so many', async () => {
+  test('makes the requested number of requests fail, and no more', async () => {
     const node = await start({ blocks: 2 })
     await control(node, 'fault?kind=503&count=1')
     expect((await rawCall(node, 'getblockcount')).status).toBe(503)
@@ -168,7 +168,7 @@ describe('a simulated node', () => {
     expect(performance.now() - before).toBeGreaterThan(100)
   })
 
-  test('takes twenty requests at a time, and refuses the others at once', async () => {
+  test('accepts twenty requests at a time, and refuses the others at once', async () => {
     const node = await start({ blocks: 2, blockMs: 3_600_000 })
     const statuses: number[] = []
     const ask = async (): Promise<void> => {
@@ -183,7 +183,7 @@ describe('a simulated node', () => {
     expect(statuses).toHaveLength(10)
   })
 
-  test('goes back, reorganises and begins empty', async () => {
+  test('can go back, reorganise and start empty', async () => {
     const node = await start({ seed: 'moves', blocks: 40, txsPerBlock: 5 })
     expect(await control(node, 'tip-back?blocks=4')).toMatchObject({ height: 36 })
     expect(await control(node, 'mine?blocks=3&txs=2')).toMatchObject({ height: 39 })
@@ -205,8 +205,8 @@ describe('a simulated node', () => {
   })
 })
 
-describe('a simulated chain that is kept', () => {
-  test('goes on where it was, as if it had never stopped', async () => {
+describe('a simulated chain that is stored', () => {
+  test('continues where it was, as if it had never stopped', async () => {
     const straight = await start({ seed: 'kept', blocks: 70, txsPerBlock: 5 })
     const dataDir = folder()
     const first = await startSimnode({ seed: 'kept', blocks: 40, txsPerBlock: 5, dataDir })
@@ -219,7 +219,7 @@ describe('a simulated chain that is kept', () => {
     })
   })
 
-  test('without its last bytes or its snapshot it goes back to what is whole, branches and all', async () => {
+  test('goes back to its last complete state without its last bytes or its snapshot, with all branches', async () => {
     const dataDir = folder()
     const first = await startSimnode({ seed: 'torn', blocks: 30, txsPerBlock: 5, dataDir })
     await control(first, 'reorg?depth=3')

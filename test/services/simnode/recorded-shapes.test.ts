@@ -6,7 +6,7 @@ import { ScriptJson } from '../../../services/simnode/rpc/script-json.js'
 import { baseUnits } from '../../harness/node-json.js'
 import { readFrames } from '../../harness/recording.js'
 
-test('the JSON of every recorded transaction is what the real node made of the same bytes, key by key', () => {
+test("the JSON of every recorded transaction equals the real node's JSON of the same bytes, key by key", () => {
   const scripts = new ScriptJson(REGTEST)
   let compared = 0
   for (const { connected } of readFrames()) {

@@ -28,7 +28,7 @@ function expectStateToEqualNaiveState({ chain }: Simulation): void {
   }
 }
 
-/** The mempool is as one into which its transactions came one by one. */
+/** Checks that the transactions of the mempool could have entered one by one. */
 function expectMempoolToBeSound({ chain, mempool }: Simulation): void {
   const fresh = new Mempool(chain.coins, chain.network)
   const links = (of: Mempool): unknown =>
@@ -50,7 +50,7 @@ function mempoolIds({ mempool }: Simulation): string[] {
 }
 
 describe('a simulated chain', () => {
-  test('the same seed gives the same tip, also after a life of its own', () => {
+  test('has the same tip for the same seed, also if it has changed meanwhile', () => {
     const [one, two] = [simulate('same', 60, 6), simulate('same', 60, 6)]
     for (const simulation of [one, two]) {
       simulation.enter(20)
@@ -63,7 +63,7 @@ describe('a simulated chain', () => {
     expect(simulate('other', 60, 6).chain.tip.hash).not.toBe(one.chain.tip.hash)
   })
 
-  test('every block is whole: hash, merkle root, target, height, commitment and reward', () => {
+  test('has only valid blocks: hash, merkle root, target, height, commitment and reward', () => {
     const { chain } = simulate('whole', 150, 8)
     for (const block of chain.tip.back()) {
       const { raw, spent } = chain.read(block)
@@ -87,7 +87,7 @@ describe('a simulated chain', () => {
     }
   })
 
-  test('all script types are paid and spent, with data of all sorts, and whales move', () => {
+  test('pays and spends all script types, with data of all kinds, and moves large amounts', () => {
     const { chain } = simulate('types', 480, 8)
     const paid = new Set<string>()
     const spentTypes = new Set<string>()
@@ -127,7 +127,7 @@ describe('a simulated chain', () => {
     expect(tags.size).toBeGreaterThan(5)
   })
 
-  test('coins equal a clean fold after every reorganisation, and the mempool is sound', () => {
+  test('has coins that equal a clean computation after every reorganisation, and a valid mempool', () => {
     const simulation = simulate('reorgs', 80, 8)
     for (let round = 1; round <= 12; round++) {
       simulation.enter(12)
@@ -141,7 +141,7 @@ describe('a simulated chain', () => {
     }
   })
 
-  test('a reorganisation confirms some transactions again, elsewhere, and returns some to the mempool', () => {
+  test('confirms some transactions of a reorganisation again, elsewhere, and returns some to the mempool', () => {
     const simulation = simulate('again', 80, 12)
     const { chain } = simulation
     const placesOf = (depth: number): Map<string, string> => {
@@ -166,7 +166,7 @@ describe('a simulated chain', () => {
     ).toBe(true)
   })
 
-  test('the mempool lives: parents and children, replacement by a higher fee, eviction, confirmation', () => {
+  test('has a changing mempool: parents and children, replacement by a higher fee, eviction, confirmation', () => {
     const simulation = simulate('mempool', 80, 8)
     const { mempool } = simulation
     expect(simulation.enter(60)).toBeGreaterThan(40)
@@ -187,7 +187,7 @@ describe('a simulated chain', () => {
     expectStateToEqualNaiveState(simulation)
   })
 
-  test('a block of a given size', () => {
+  test('can make a block of a given size', () => {
     const simulation = simulate('big', 40, 5)
     const block = simulation.mine({ bytes: 1_000_000 })
     const { raw, strippedSize } = simulation.chain.read(block)
@@ -196,7 +196,7 @@ describe('a simulated chain', () => {
     expectStateToEqualNaiveState(simulation)
   })
 
-  test('speed of making blocks', () => {
+  test('makes blocks fast enough', () => {
     const chain = new SimChain({ seed: 'speed', mix: 'cheap' })
     const simulation = new Simulation(chain, { txsPerBlock: 50 })
     const start = process.cpuUsage()
@@ -206,7 +206,7 @@ describe('a simulated chain', () => {
     console.info(
       `simnode makes ${perSecond.toFixed(0)} blocks of 50 transactions in a second of processor time`,
     )
-    // A bound on processor time, which does not tell how crowded the machine is; usually 550.
+    // A limit on processor time, which does not depend on the load of the machine; usually 550.
     expect(perSecond).toBeGreaterThan(50)
   })
 })

@@ -54,7 +54,7 @@ describe('a supervised process', () => {
     }
   })
 
-  it('is not started again when it says that this would not help', async () => {
+  it('is not started again if its status says that this would not help', async () => {
     const running = await start(`process.exit(${String(EXIT_REFUSED)})`)
     await until('the refusal', () => refusals.length === 1)
     expect(refusals).toEqual(['sample'])
@@ -80,7 +80,7 @@ describe('a supervised process', () => {
     expect(await starts()).toBe(1)
   })
 
-  it('does not come back while a restart is pending and it is stopped', async () => {
+  it("is not started again if it is stopped during a restart's pause", async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const running = await start('process.exit(1)')
     await until('a pending restart', () => running.pid === undefined && vi.getTimerCount() === 1)
@@ -90,7 +90,7 @@ describe('a supervised process', () => {
     expect(await starts()).toBe(1)
   })
 
-  it('comes back when its pause is over, and not before', async () => {
+  it('is started again when its pause is over, and not before', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const running = await start('process.exit(1)')
     await until('a pending restart', () => running.pid === undefined && vi.getTimerCount() === 1)
@@ -102,7 +102,7 @@ describe('a supervised process', () => {
 })
 
 describe('the folder of a supervisor', () => {
-  it('is held by one at a time', async () => {
+  it('is held by one process at a time', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-start-'))
     const letGo = await holdFolder(folder)
     await expect(holdFolder(folder)).rejects.toThrow(folder)

@@ -31,14 +31,17 @@ const text = (value: string): Buffer => Buffer.from(value)
 const texts = async (topic: 'chain' | 'node', from: number, limit: number): Promise<string[]> =>
   (await log.read(topic, from, limit)).map((record) => Buffer.from(record.value).toString())
 
-/** A value of any size whose every byte depends on its number. */
+/** Returns a value of any size whose every byte depends on its number. */
 function patterned(number: number, size: number): Buffer {
   const value = Buffer.alloc(size, number % 251)
   value.writeUInt32BE(number, 0)
   return value
 }
 
-/** Another process that appends batches of three to a topic until it is killed, printing each position acknowledged. */
+/**
+ * Starts a process that appends batches of three to a topic until it is killed, and prints each acknowledged
+ * position.
+ */
 function appender(topic: string): ReturnType<typeof spawn> {
   const code = `
     const { openEmbeddedLog } = await import(${JSON.stringify(pathToFileURL(join(process.cwd(), 'dist/pipelines/log/embedded/embedded.js')).href)})
@@ -50,7 +53,7 @@ function appender(topic: string): ReturnType<typeof spawn> {
 }
 
 describe('positions', () => {
-  it('begin at 0, follow one another and are told by append', async () => {
+  it('begin at 0, are consecutive and are returned by append', async () => {
     expect(await log.last('chain')).toBe(-1)
     expect(await log.first('chain')).toBe(0)
     expect(await log.append('chain', [text('a'), text('b')])).toBe(1)
@@ -62,7 +65,7 @@ describe('positions', () => {
     expect(await texts('chain', 3, 10)).toEqual([])
   })
 
-  it('are separate for each topic, and consumers commit theirs', async () => {
+  it('are separate for each topic, and each consumer commits its own', async () => {
     await log.append('chain', [text('a'), text('b')])
     expect(await log.append('node', [text('x')])).toBe(0)
     expect(await log.committed('chain', 'materializer')).toBe(-1)
@@ -82,7 +85,7 @@ describe('positions', () => {
 })
 
 describe('values', () => {
-  it('come back byte for byte, at any size, and stay what they were when more is read', async () => {
+  it('are read back byte for byte at any size, and do not change when more is read', async () => {
     const sizes = [4, 100, 2000, 4095, 4096, 9000, 32_767, 32_768, 40_000, 300_000, 5, 70_000, 3_000_000, 12]
     await log.append(
       'chain',
@@ -98,7 +101,7 @@ describe('values', () => {
       expect(patterned(i, size).equals(first[i]?.value ?? text(''))).toBe(true)
   })
 
-  it('are read up to a number of bytes, at least one', async () => {
+  it('are read up to a number of bytes, at least one value', async () => {
     await log.append(
       'chain',
       Array.from({ length: 10 }, (_, i) => patterned(i, 10_000)),
@@ -107,7 +110,7 @@ describe('values', () => {
     expect(await log.read('chain', 0, 10, 25_000)).toHaveLength(3)
   })
 
-  it('are read up to the limit, and none for a limit of zero', async () => {
+  it('are read up to the limit, and none are read for a limit of zero', async () => {
     await log.append('chain', [text('a'), text('b')])
     expect(await texts('chain', 0, 0)).toEqual([])
     expect(await texts('chain', -5, 1)).toEqual(['a'])
@@ -116,8 +119,8 @@ describe('values', () => {
 })
 
 describe('wait', () => {
-  it('resolves when the record is there, at once where it already is, and when time is up', async () => {
-    // Longer than the test may take.
+  it('resolves when the record exists, at once if it already does, and when the time is up', async () => {
+    // Longer than the timeout of the test.
     const never = 3_600_000
     const waited = log.wait('chain', 0, never)
     await log.append('chain', [text('a')])
@@ -136,7 +139,7 @@ describe('wait', () => {
 })
 
 describe('retention', () => {
-  it('drops what is older on append, a bounded number at a time, and never the newest', async () => {
+  it('removes old records on append, a bounded number at a time, and never the newest', async () => {
     let now = 1_000
     const other = await openEmbeddedLog(join(dir, 'short'), { retentionMs: { node: 100 }, now: () => now })
     await other.append(
@@ -155,7 +158,7 @@ describe('retention', () => {
     await other.close()
   })
 
-  it('keeps the chain for ever', async () => {
+  it('keeps the chain indefinitely', async () => {
     let now = 1_000
     const other = await openEmbeddedLog(join(dir, 'kept'), { now: () => now })
     await other.append('chain', [text('a')])
@@ -167,7 +170,7 @@ describe('retention', () => {
 })
 
 describe('several processes', () => {
-  it('append to different topics at once, and a kill -9 loses nothing that was acknowledged', async () => {
+  it('append to different topics at once, and a kill -9 loses no acknowledged record', async () => {
     const child = appender('node')
     let acknowledged = -1
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -186,7 +189,7 @@ describe('several processes', () => {
 })
 
 describe('closing', () => {
-  it('waits for what is under way, may be done twice, and the data is there again', async () => {
+  it('waits for pending calls, may be done twice, and keeps the data', async () => {
     const appended = log.append('chain', [text('a')])
     await Promise.all([log.close(), log.close()])
     expect(await appended).toBe(0)
@@ -196,8 +199,8 @@ describe('closing', () => {
   })
 })
 
-describe('two in one process', () => {
-  it('see each other, and one goes on after the other has closed', async () => {
+describe('two logs in one process', () => {
+  it("see each other's records, and one continues after the other was closed", async () => {
     const other = await openEmbeddedLog(dir)
     await other.append(
       'chain',
@@ -215,7 +218,7 @@ describe('two in one process', () => {
 })
 
 describe('openLog', () => {
-  it('opens the embedded log without a URL, and one elsewhere', async () => {
+  it('opens the embedded log without a URL, and a remote one by its URL', async () => {
     const rest = { logger: pino({ level: 'silent' }), ssl: false, sasl: undefined }
     const opened = await openLog({ url: undefined, dataDir: dir, ...rest })
     expect(await opened.last('chain')).toBe(-1)
@@ -226,7 +229,7 @@ describe('openLog', () => {
   })
 })
 
-/** Another process that has a file of the log open, runs code on it, prints a line and is frozen then. */
+/** Starts a process that opens a file of the log, runs code on it, prints a line and is then frozen. */
 async function frozen(topic: string, code: string): Promise<ChildProcess> {
   const source = `
     const { RecordFile } = await import(${JSON.stringify(pathToFileURL(join(process.cwd(), 'dist/pipelines/log/embedded/record-file.js')).href)})
@@ -250,19 +253,19 @@ async function killed(child: ChildProcess): Promise<void> {
 }
 
 describe('a process that is frozen', () => {
-  it('while it appends fails the appends of others to its topic after a time, and stops nothing else', async () => {
+  it('fails the appends of others to its topic after a timeout if it is appending, and blocks nothing else', async () => {
     const other = await openEmbeddedLog(dir, { busyMs: 300 })
     await other.append('chain', [text('a')])
     const child = await frozen('chain', 'globalThis.file = new RecordFile(path); file.lock()')
     let turns = 0
     const turning = setInterval(() => turns++, 1)
     const appended = other.append('chain', [text('b')])
-    // Of one topic in order: this one waits behind it.
+    // Appends to one topic are ordered: this one waits for the one before.
     const next = other.append('chain', [text('c')])
     await expect(appended).rejects.toThrow('another process has had the event log locked for 0.3 s')
     await expect(next).rejects.toThrow('locked')
     clearInterval(turning)
-    // The event loop was free meanwhile.
+    // The event loop was not blocked meanwhile.
     expect(turns).toBeGreaterThan(10)
     expect(await other.append('node', [text('x')])).toBe(0)
     expect(await other.last('chain')).toBe(0)
@@ -272,7 +275,7 @@ describe('a process that is frozen', () => {
     await other.close()
   })
 
-  it('while it reads stops no append; that the write-ahead log grows meanwhile is logged, and it is emptied afterwards', async () => {
+  it('blocks no append if it is reading; the growth of the write-ahead log is logged, and it is truncated afterwards', async () => {
     const warnings: string[] = []
     const logger = pino({ base: null }, { write: (line: string) => warnings.push(line) })
     const other = await openEmbeddedLog(dir, { logger, largeWalBytes: 80 * 2 ** 20 })
@@ -292,8 +295,8 @@ describe('a process that is frozen', () => {
   })
 })
 
-describe('a file that is not of this version', () => {
-  it('is refused with what to do: one of a later format, and any other database', async () => {
+describe('a file of another version', () => {
+  it('is refused with instructions: one of a later format, and any other database', async () => {
     await log.append('chain', [text('a')])
     await log.close()
     const db = new DatabaseSync(join(dir, 'node.sqlite'))

@@ -21,7 +21,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-/** Differs in every record, and in most of its bytes. */
+/** Differs for every record, in most of its bytes. */
 function valueOf(topic: string, position: number, size: number): Buffer {
   const value = Buffer.alloc(size)
   for (let i = 0; i < size; i++) value[i] = (position * 31 + i * 7 + topic.length) % 253
@@ -40,14 +40,14 @@ function* recordsOf(
   }
 }
 
-/** A process of an earlier version: has the log open, and has read from it. */
+/** Starts a process of an earlier version that has opened the log and read from it. */
 const USES_OLD_LOG = `
   const root = require('lmdb').open({ path: process.argv[1], compression: false, maxDbs: 8, encoding: 'binary', keyEncoding: 'binary' })
   const store = root.openDB('chain', { encoding: 'binary', keyEncoding: 'binary' })
   for (const key of store.getKeys({ limit: 1 })) console.log(key.length)
   setInterval(() => undefined, 1000)`
 
-/** Another process that opens the folder, and so converts it. */
+/** Starts a process that opens the folder, and so converts it. */
 function opener(): ReturnType<typeof spawn> {
   const code = `
     const { openEmbeddedLog } = await import(${JSON.stringify(pathToFileURL(join(process.cwd(), 'dist/pipelines/log/embedded/embedded.js')).href)})
@@ -69,7 +69,7 @@ async function outputOf(child: ReturnType<typeof spawn>): Promise<string> {
   return text
 }
 
-/** Every record is there, at its position, with its time and its bytes. */
+/** Asserts that every record exists at its position, with its time and its bytes. */
 async function expectAll(records: Iterable<OldRecord>): Promise<void> {
   const log = await openEmbeddedLog(dir)
   for (const { topic, position, time, value } of records) {
@@ -107,7 +107,7 @@ describe('a log in the format of earlier versions', () => {
     expect(existsSync(join(dir, 'upgrade.sqlite'))).toBe(false)
   })
 
-  it('cannot be begun again by an earlier version, neither after the conversion nor in a new folder', async () => {
+  it('cannot be created again by an earlier version, neither after the conversion nor in a new folder', async () => {
     await writeOldLog(
       dir,
       recordsOf('chain', 0, 3, () => 10),
@@ -121,14 +121,14 @@ describe('a log in the format of earlier versions', () => {
     }
   })
 
-  it('is converted by one process while another waits, and a process that is killed meanwhile is followed by the next', async () => {
+  it('is converted by one process while another waits, which continues if the first one is killed', async () => {
     const records = [...recordsOf('chain', 0, 300, () => 200_000)]
     await writeOldLog(dir, records)
     const killed = opener()
     await once(killed.stdout ?? killed, 'data')
     killed.kill('SIGKILL')
     await once(killed, 'close')
-    // What it had converted is there, and the old log still the one that counts.
+    // Its converted records exist, and the old log is still the valid one.
     expect(existsSync(join(dir, 'chain.sqlite'))).toBe(true)
     expect(await isOldFormat(dir)).toBe(true)
     const outputs = await Promise.all([opener(), opener(), opener()].map((child) => outputOf(child)))
@@ -136,7 +136,7 @@ describe('a log in the format of earlier versions', () => {
     await expectAll(records)
   })
 
-  it('is converted when no process of an earlier version has it open any more', async () => {
+  it('is converted as soon as no process of an earlier version has it open', async () => {
     await writeOldLog(
       dir,
       recordsOf('chain', 0, 3, () => 10),
@@ -154,7 +154,7 @@ describe('a log in the format of earlier versions', () => {
     await log.close()
   })
 
-  it('is refused where it is damaged, and stays as it is', async () => {
+  it('is refused if it is damaged, and stays as it is', async () => {
     await writeOldLog(
       dir,
       recordsOf('chain', 0, 3, () => 10),

@@ -3,7 +3,7 @@ import type { Admin } from '../../../../pipelines/log/kafka/client.js'
 import { ensureTopics } from '../../../../pipelines/log/kafka/topics.js'
 import { TOPICS } from '../../../../pipelines/log/port.js'
 
-/** Brokers on which all topics are, with the settings that they need, once they were looked for so many times in vain. */
+/** Brokers that report all topics, with the required settings, only after this number of unsuccessful requests. */
 function brokers(failures: number, type: string): { admin: Admin; looks: () => number } {
   let looks = 0
   const settings = {
@@ -26,14 +26,14 @@ function brokers(failures: number, type: string): { admin: Admin; looks: () => n
   return { admin: admin as unknown as Admin, looks: () => looks }
 }
 
-describe('topics that were made a moment ago', () => {
-  it('are looked for again on a broker that has not heard of them', async () => {
+describe('topics that were created a moment ago', () => {
+  it('are requested again from a broker that does not know them yet', async () => {
     const { admin, looks } = brokers(3, 'UNKNOWN_TOPIC_OR_PARTITION')
     await ensureTopics(admin, (topic) => topic)
     expect(looks()).toBe(4)
   })
 
-  it('are waited for where a starved broker says that making them takes long', async () => {
+  it('are awaited if a starved broker reports that their creation takes long', async () => {
     const { admin } = brokers(0, '')
     const made: number[] = []
     const errors = TOPICS.map(() => Object.assign(new Error('slow'), { type: 'REQUEST_TIMED_OUT' }))
@@ -49,7 +49,7 @@ describe('topics that were made a moment ago', () => {
     expect(made).toEqual([TOPICS.length, TOPICS.length])
   })
 
-  it('are not looked for again where something else is wrong', async () => {
+  it('are not requested again after any other error', async () => {
     const { admin, looks } = brokers(1, 'TOPIC_AUTHORIZATION_FAILED')
     await expect(ensureTopics(admin, (topic) => topic)).rejects.toThrow('not there')
     expect(looks()).toBe(1)

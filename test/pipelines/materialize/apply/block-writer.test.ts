@@ -11,10 +11,10 @@ const engineUrl = inject('engineUrl')
 const logger = pino({ level: 'silent' })
 const finalityDepth = 4
 const BLOCKS = 40
-/** Two granules of every part that a script's end may be in. */
+/** Two granules of every part in which a script's last rows may be. */
 const MOST_ROWS = 5_000
 
-describe('what is read of the histories of scripts', () => {
+describe("the reads of scripts' histories", () => {
   let chain: SimChain
   let node: Awaited<ReturnType<typeof startSimnode>>
   let pipeline: Pipeline
@@ -38,7 +38,7 @@ describe('what is read of the histories of scripts', () => {
     await node.close()
   })
 
-  /** Whom the coinbase of the block above a height pays: one of the first two in turn. */
+  /** The script that the coinbase of the block above a height pays: the first two alternate. */
   const payee = (height: number): Buffer => owners[height % 2] ?? Buffer.alloc(0)
 
   async function follow(): Promise<void> {
@@ -46,7 +46,7 @@ describe('what is read of the histories of scripts', () => {
     while (await materializer.step());
   }
 
-  /** What following the node asks of the histories. */
+  /** The queries of histories while the node is followed. */
   async function asked(): Promise<{ readonly known: string[]; readonly histories: string[] }> {
     const query = vi.spyOn(pipeline.db, 'query')
     try {
@@ -61,7 +61,7 @@ describe('what is read of the histories of scripts', () => {
     }
   }
 
-  /** How many rows the server reads for a query. */
+  /** The number of rows that the server reads for a query. */
   async function rowsRead(sql: string): Promise<number> {
     const url = `${engineUrl}/?database=${pipeline.name}&wait_end_of_query=1`
     const response = await fetch(url, { method: 'POST', body: sql })
@@ -81,13 +81,13 @@ describe('what is read of the histories of scripts', () => {
     }
   }
 
-  it('after a reorganisation: of the scripts that the blocks had touched which left, and of no other', async () => {
+  it('after a reorganisation read the scripts of the disconnected blocks, and no other', async () => {
     const [one, other] = [payee(chain.tip.height - 1), payee(chain.tip.height)]
     const fork = forkAt(chain, chain.tip.height - 1)
     fork.mine({ payTo: other }, { payTo: one }, { payTo: other })
     fork.activate()
     const { known, histories } = await asked()
-    // The block that left had paid one of them; the other one's totals are still at hand.
+    // The disconnected block had paid one of them; the totals of the other one are still cached.
     expect(known.join()).toContain(scriptHash(one))
     expect(known.join()).not.toContain(scriptHash(other))
     expect(histories).toHaveLength(1)
@@ -95,7 +95,7 @@ describe('what is read of the histories of scripts', () => {
     await expectSound()
   })
 
-  it('after a deep one: each script once, however many blocks have left', async () => {
+  it('after a deep reorganisation read each script once, however many blocks were disconnected', async () => {
     const fork = forkAt(chain, chain.tip.height - 20)
     for (let block = 0; block < 22; block++) fork.mine({ payTo: payee(block) })
     fork.activate()
@@ -105,7 +105,7 @@ describe('what is read of the histories of scripts', () => {
     await expectSound()
   })
 
-  it('of a script with a million transactions: its end', async () => {
+  it('of a script with a million transactions read its last rows only', async () => {
     const script = `unhex('${scriptHash(owners[2] ?? Buffer.alloc(0))}')`
     const { db } = pipeline
     chain.mine({ payTo: owners[2] ?? Buffer.alloc(0) })
@@ -113,7 +113,7 @@ describe('what is read of the histories of scripts', () => {
     const { tip } = chain
     await db.command(`INSERT INTO script_txs SELECT ${script}, number + 2, ${String(tip.height)}, unhex('${tip.hash}'),
       1, SHA256(toString(number)), 0, 1, 0, number + 7, 0, number + 2, 0, 0, 0, [] FROM numbers(1000000)`)
-    // Another branch, to be read past.
+    // Another branch, whose rows must be skipped.
     await db.command(`INSERT INTO script_txs SELECT ${script}, number + 1000002, ${String(tip.height)}, SHA256('elsewhere'),
       1, SHA256(toString(number)), 0, 1, 0, 1, 0, 1, 0, 0, 0, [] FROM numbers(2000)`)
     materializer = new Materializer({ db, log: pipeline.log, logger, finalityDepth, rankingTail: 1e9 })

@@ -11,7 +11,7 @@ describe('the thread that decodes blocks', () => {
 
   afterEach(() => maker?.close())
 
-  it('names an event that does not hold its block, leaves the events as they are, and goes on', async () => {
+  it('reports an event without a valid block, does not change the events, and continues', async () => {
     const event = {
       case: 'blockConnected' as const,
       value: { raw: Buffer.alloc(90), hash: Buffer.alloc(32) },

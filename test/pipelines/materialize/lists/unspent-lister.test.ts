@@ -18,7 +18,7 @@ import { buildChain, forkAt } from '../../../../services/simnode/chain/sim-chain
 import { dropDatabase, newMigrated } from '../../../harness/engine.js'
 import { Pipeline } from '../../../harness/pipeline.js'
 
-it('lists the unspent outputs of a script that changes much; pages are right through blocks and a reorganisation', async () => {
+it('lists the unspent outputs of a script that changes often; pages stay correct through blocks and a reorganisation', async () => {
   const chain = buildChain({ seed: 'listed', blocks: 3 })
   const script = chain.keyring.ownerOf('p2wpkh').script
   const address = addressOf(script, REGTEST) ?? ''
@@ -27,12 +27,12 @@ it('lists the unspent outputs of a script that changes much; pages are right thr
   const to = Array.from({ length: 40 }, () => ({ value: 1_000_000n, script }))
   const fan = chain.pay({ from, to, change: script })
   chain.mine({ txs: [fan] })
-  /** Spends one of the forty, to the same script. */
+  /** Spends one of the forty outputs to the same script. */
   const spend = (vout: number) => chain.pay({ from: [{ tx: fan, vout }], to: [], change: script })
   const node = await startSimnode({ chain })
   const pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl'), listTail: 10 })
   const heights: number[] = []
-  /** Where the list is now, after every page was compared with what the rows of outputs say. */
+  /** The block of the current list, after every page was compared with the rows of outputs. */
   const look = async (): Promise<void> => {
     await pipeline.level()
     const unspent = new Map<string, number>()
@@ -65,7 +65,7 @@ it('lists the unspent outputs of a script that changes much; pages are right thr
     }
     const listed = heights.at(-1) ?? -1
     expect(listed).toBeGreaterThan(5)
-    // The blocks that it is of are replaced: the newest list is of another branch then.
+    // The blocks of the list are replaced: the newest list is then on another branch.
     const fork = forkAt(chain, listed - 2)
     fork.mine({}, { txs: [spend(30)] }, {}, {}, {}, {})
     fork.activate()
@@ -77,7 +77,7 @@ it('lists the unspent outputs of a script that changes much; pages are right thr
   }
 })
 
-describe('lists of unspent outputs, built beside the fold', () => {
+describe('lists of unspent outputs, built while events are applied', () => {
   let db: Database
   const listers: UnspentLister[] = []
   const failures: unknown[] = []
@@ -98,7 +98,7 @@ describe('lists of unspent outputs, built beside the fold', () => {
     new Set(),
   )
 
-  /** Scripts with an output at each height, as an earlier version wrote them: of their spends there are no rows by block. */
+  /** Scripts with an output at each height, as an earlier version wrote them: it wrote no rows of spends by block. */
   async function write(scripts: number, total = TIP): Promise<void> {
     const script = "SHA256(concat('script ', toString(intDiv(number, 40))))"
     await db.command(
@@ -132,7 +132,7 @@ describe('lists of unspent outputs, built beside the fold', () => {
   }
 
   it.each([10_000_000, 100])(
-    'are built of all that changed much before this start, looking at %i rows at once',
+    'are built for all scripts that changed often before this start, reading %i rows at once',
     async (searchedRows) => {
       await write(6)
       await considered(listerOf({ tail: 41, searchedRows }))
@@ -143,7 +143,7 @@ describe('lists of unspent outputs, built beside the fold', () => {
     },
   )
 
-  it('are not begun while a chain is filled, and go on later where they were', async () => {
+  it('are not started during a backfill, and continue later from where they were', async () => {
     await write(5)
     const lister: UnspentLister = listerOf({
       afterList: () => {
@@ -159,7 +159,7 @@ describe('lists of unspent outputs, built beside the fold', () => {
   })
 
   it.each(['close', 'pause'] as const)(
-    'hold up nobody who ends them by %s for longer than one list takes',
+    'delay a caller that ends them by %s for no longer than one list takes',
     async (how) => {
       await write(5)
       let ended: Promise<void> | undefined
@@ -177,7 +177,7 @@ describe('lists of unspent outputs, built beside the fold', () => {
     },
   )
 
-  it('are built of the others where that of one cannot be, whose rows are taken away', async () => {
+  it('are built for the other scripts if one of them fails, and the rows of the failed list are deleted', async () => {
     await write(5)
     const broken = nameOf(2)
     await db.command(
@@ -192,7 +192,7 @@ describe('lists of unspent outputs, built beside the fold', () => {
       'SELECT DISTINCT lower(hex(script_hash)) AS script FROM unspent_outputs ORDER BY script',
     )
     expect(rows.map(({ script }) => script)).toEqual(others)
-    // When it has changed as much once more it is looked at again.
+    // After as many changes again the script is tried again.
     lister.count(new Map([[broken, 10]]))
     await considered(lister)
     expect(failures).toHaveLength(2)

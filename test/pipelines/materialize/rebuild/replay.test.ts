@@ -13,9 +13,12 @@ import { Pipeline } from '../../../harness/pipeline.js'
 const finalityDepth = 10
 const quiet = (): void => undefined
 
-/** Blocks above those that are replayed. */
+/** The number of blocks above the replayed ones. */
 const ABOVE = 350
-/** Each block once to find it and once to write it, the rest of a head of 100 blocks, and where there was one a reorganisation. */
+/**
+ * Each block once to find it and once to write it, the rest of a head of 100 blocks, and a reorganisation if there
+ * was one.
+ */
 const MOST_RECORDS = 250
 
 describe('a replay of some heights', () => {
@@ -34,7 +37,7 @@ describe('a replay of some heights', () => {
     const options = { nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth }
     pipeline = await Pipeline.start({ ...options, log })
     await pipeline.level()
-    // Blocks 221 to 240 leave, and come back: the log has them three times, under two epochs.
+    // Blocks 221 to 240 are disconnected and connected again: the log contains them three times, in two epochs.
     const first = chain.tip
     for (const tip of ['other', 'first']) {
       if (tip === 'other') {
@@ -57,7 +60,9 @@ describe('a replay of some heights', () => {
     await rm(applier, { recursive: true, force: true })
   })
 
-  /** Loses the rows of some blocks, writes them again, and returns how many records of the log that took. */
+  /**
+   * Deletes the rows of some blocks, writes them again, and returns the number of records of the log that this read.
+   */
   async function recordsFor(from: number, to: number, of: EventLog = log): Promise<number> {
     const { db } = pipeline
     for (const table of ['block_txs', 'script_txs', 'spends'])
@@ -76,7 +81,7 @@ describe('a replay of some heights', () => {
     return records
   }
 
-  it('reads no more of the log than these blocks, and what was applied together with the highest one', async () => {
+  it('reads no more of the log than these blocks, and those applied together with the highest one', async () => {
     for (const [from, to] of [
       [20, 29],
       [0, 3],
@@ -86,7 +91,7 @@ describe('a replay of some heights', () => {
       expect(await recordsFor(from, to)).toBeLessThan(MOST_RECORDS)
   })
 
-  it('finds them also where the log was made again, and holds them elsewhere', async () => {
+  it('also finds them in a log that was created again, at other positions', async () => {
     const events = (await log.read('chain', 0, 10_000)).map(({ value }) => value)
     const other = await openEmbeddedLog(join(applier, 'other'))
     try {

@@ -85,7 +85,10 @@ describe('a successor', () => {
     fork.activate()
   }
 
-  /** Heads of all kinds: single blocks, reorganisations, one below the final height, blocks that come and go unseen. */
+  /**
+   * Heads of all kinds: single blocks, reorganisations, one below the final height, blocks that were connected and
+   * disconnected unseen.
+   */
   async function live(): Promise<void> {
     chain.mine({})
     await pipeline.level()
@@ -112,7 +115,7 @@ describe('a successor', () => {
     expect(ours.map(withoutWriter)).toEqual(theirs.map(withoutWriter))
   }
 
-  it('has the rows of a clean index and the very heads of the first one; broken off before the switch, nothing has changed', async () => {
+  it('has the rows of a clean index and the heads of the first index; an interruption before the switch changes nothing', async () => {
     const stop = new Error('broken off')
     const stopping = (): void => {
       throw stop
@@ -122,7 +125,7 @@ describe('a successor', () => {
     expect(await servingDatabase(pipeline.db)).toBe(pipeline.name)
   })
 
-  it('goes on from its newest head, and takes the place in one step only where it shows what the first one shows', async () => {
+  it('continues from its newest head, and switches over in one step only if it shows what the first index shows', async () => {
     let calls = 0
     const seen: number[] = []
     const beforeSwitch = async (): Promise<void> => {
@@ -140,7 +143,7 @@ describe('a successor', () => {
     await expectLevel()
   })
 
-  it('the first one writes no more, and its explorer shows the new one', async () => {
+  it('stops the writes of the first index, whose explorer shows the successor', async () => {
     chain.mine({})
     await pipeline.poll()
     await expect(pipeline.materialize()).rejects.toThrow('0 of')
@@ -160,7 +163,7 @@ describe('a successor', () => {
     await expect(claimWriting(pipeline.db, 1)).rejects.toThrow(Superseded)
   })
 
-  it('is found where the one before was dropped', async () => {
+  it('is found even if the index before it was dropped', async () => {
     const third = named(`${pipeline.name}_third`)
     await noteServing(pipeline.db, db.name)
     made.push(notesOf(pipeline.name))
@@ -174,10 +177,10 @@ describe('a successor', () => {
   })
 })
 
-describe('what may be built', () => {
+describe('a build', () => {
   const own = useDatabase()
 
-  it('is refused in words', async () => {
+  it('is refused with a reason', async () => {
     const log = await openEmbeddedLog(await mkdtemp(join(tmpdir(), 'headwater-')))
     const db = own()
     const refusal = (name: string, from: Pick<EventLog, 'first' | 'last'> = log): Promise<void> =>
@@ -212,11 +215,11 @@ describe('what may be built', () => {
   })
 })
 
-describe('what gives way', () => {
+describe('a switch over', () => {
   const own = useDatabase()
   const another = useDatabase()
 
-  it('does not in a run of the engine that lost rows, and is not said to where its row may be lost', async () => {
+  it('does not happen in a run of the engine that lost rows, and is not announced if its row may be lost', async () => {
     const db = own()
     await writeHead(db, HEAD)
     const lost = vi.spyOn(db, 'whileNothingLost', 'get').mockReturnValue('0')
@@ -228,7 +231,7 @@ describe('what gives way', () => {
     await expect(handOver(db, 'other', HEAD)).rejects.toThrow(Superseded)
   })
 
-  it('has given way for good: a claim of the same moment is earlier, and one that looked before it and came after it is void', async () => {
+  it('is final: a claim of the same moment is earlier, and one that was prepared before it and arrives after it is void', async () => {
     const db = another()
     await writeHead(db, HEAD)
     const first = await newestWriter(db)

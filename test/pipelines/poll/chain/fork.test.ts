@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findFork } from '../../../../pipelines/poll/chain/fork.js'
 
-/** Two chains that share `shared` blocks; the comparisons made are counted. */
+/** Two chains that share `shared` blocks; comparisons are counted. */
 function chains(shared: number, own: number, node: number): { asked: number; fork: Promise<number> } {
   const result = { asked: 0, fork: Promise.resolve(0) }
   result.fork = findFork({
@@ -27,7 +27,7 @@ describe('findFork', () => {
     )
   })
 
-  it('asks little: once where nothing has forked, eighteen times at a depth of 400', async () => {
+  it('makes few comparisons: one without a fork, eighteen at a depth of 400', async () => {
     const asked = async (shared: number, own: number, node: number): Promise<number> => {
       const result = chains(shared, own, node)
       await result.fork
@@ -38,7 +38,7 @@ describe('findFork', () => {
     expect(await asked(100_000, 400, 401)).toBeLessThanOrEqual(18)
   })
 
-  it('takes a height that the node has no block at any more as different', async () => {
+  it('treats a height at which the node no longer has a block as different', async () => {
     const fork = await findFork({
       ownTip: 9,
       nodeTip: 9,

@@ -12,7 +12,7 @@ import { ChainEventSchema } from '../../../../proto/gen/headwater/events/v1/even
 
 let dir: string
 let log: EventLog
-/** The next number of each epoch. */
+/** The next sequence number of each epoch. */
 let next: Map<number, bigint>
 
 beforeEach(async () => {
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 type Payload = NonNullable<MessageInitShape<typeof ChainEventSchema>['event']>
 
-/** Headers of the blocks that tests name by branch and height, and those names by hash. */
+/** Headers of blocks by their name in the tests, branch and height; and these names by hash. */
 const headers = new Map<string, Buffer>()
 const names = new Map<string, string>()
 const ZERO = '0'.repeat(64)
@@ -108,7 +108,7 @@ describe('the end of the log', () => {
     expect(await summary()).toEqual({ epoch: 1, tip: 'b51', settled: false, work: 200 })
   })
 
-  it('does not count what a superseded poller wrote late', async () => {
+  it('ignores late events of a superseded poller', async () => {
     await write(1, true, start, connect('a', 0), connect('a', 1))
     await write(2, true, start, connect('a', 2), connect('a', 3))
     await write(1, true, ...Array.from({ length: MAX_BATCH }, (_, i) => connect('x', i + 2)))
@@ -118,8 +118,8 @@ describe('the end of the log', () => {
     expect(await summary()).toEqual({ epoch: 3, tip: 'a3', settled: true, work: 4 })
   })
 
-  // Chaos, seed 11, "delivered again out of order": the next poller went on from a block that was long buried.
-  it('does not count what a retry wrote again', async () => {
+  // Chaos, seed 11, "delivered again out of order": the next poller continued from a block far below the tip.
+  it('ignores the duplicates of a retry', async () => {
     await write(1, true, start, connect('a', 0), connect('a', 1), connect('a', 2), connect('a', 3))
     const again = await log.read('chain', 1, 3)
     await log.append(
@@ -129,7 +129,7 @@ describe('the end of the log', () => {
     expect(await summary()).toEqual({ epoch: 1, tip: 'a3', settled: true, work: 4 })
   })
 
-  it('knows the chain of a log that has lost its beginning, by what is left', async () => {
+  it('has the remaining chain of a log that has lost its beginning', async () => {
     await write(1, true, connect('a', 0))
     expect((await readLogEnd(log, REGTEST)).identity).toMatchObject({
       chain: '',
@@ -139,7 +139,7 @@ describe('the end of the log', () => {
     expect((await readLogEnd(log, REGTEST)).tip?.height).toBe(0)
   })
 
-  it('goes on at the block at which an epoch resumes, and settles nothing with less work than was published', async () => {
+  it('continues at the block at which an epoch resumes, and settles nothing with less work than was published', async () => {
     await write(1, true, start, connect('a', 0), connect('a', 1), connect('a', 2), connect('a', 3))
     const settledWork = Buffer.alloc(32, 0)
     settledWork.writeUInt32BE(4, 28)
@@ -152,7 +152,7 @@ describe('the end of the log', () => {
     expect(await summary()).toEqual({ epoch: 2, tip: 'b4', settled: true, work: 5 })
   })
 
-  it('does not count what no poller wrote: bytes that are no event, and events that do not follow', async () => {
+  it('ignores bytes that are no event, and events that are not consecutive', async () => {
     await write(1, true, start, connect('a', 0), connect('a', 1))
     await log.append('chain', [Buffer.from('nonsense')])
     await write(1, true, connect('x', 7))

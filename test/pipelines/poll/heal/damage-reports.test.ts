@@ -16,7 +16,7 @@ const publish = (
 ): Promise<number> =>
   log.append('committed', [toBinary(CommittedEventSchema, create(CommittedEventSchema, { event }))])
 
-/** Reports damage behind all that the log holds, of an index whose chain ends at a height of the node's. */
+/** Reports damage behind the end of the log, for an index whose chain ends at a height of the node's. */
 async function report(height: number): Promise<number> {
   const last = BigInt(await log.last('chain'))
   const index = {
@@ -32,7 +32,7 @@ const epochs = async (): Promise<number> =>
   (await chainStory(log)).filter((line) => line.startsWith('epoch')).length
 
 describe('damage that is reported again', () => {
-  it('where it was before is repaired again, later each time; elsewhere at once', async () => {
+  it('is repaired again at the same position, each time after a longer wait; at another position at once', async () => {
     node.chain = grow(node.chain, 3)
     let now = 0
     const poller = newPoller({ now: () => now })
@@ -47,7 +47,7 @@ describe('damage that is reported again', () => {
         if ((await epochs()) === before) now += 250
       }
       waits.push(now - from)
-      // One report makes one epoch.
+      // One report leads to one epoch.
       await poller.pollOnce()
       expect(await epochs()).toBe(before + 1)
     }
@@ -60,7 +60,7 @@ describe('damage that is reported again', () => {
     expect(poller.counts.repairs).toBe(7)
   })
 
-  it('is not refused by a poller that ends for another reason', async () => {
+  it('is not refused by a poller that exits for another reason', async () => {
     node.chain = grow(node.chain, 3)
     const poller = newPoller({ pollIntervalMs: 1 })
     await poller.pollOnce()
@@ -72,7 +72,7 @@ describe('damage that is reported again', () => {
   })
 })
 
-describe('a log that has lost its beginning, and whose end the node has left', () => {
+describe("a log that has lost its beginning, and whose last block is not on the node's chain", () => {
   async function lost(depth: number): Promise<SwitchLog> {
     node.chain = grow(node.chain, 30)
     await newPoller().pollOnce()
@@ -83,7 +83,7 @@ describe('a log that has lost its beginning, and whose end the node has left', (
     return new WithoutBeginning(log, (await log.last('chain')) - 1)
   }
 
-  it('is written again where the node has what is final in the index', async () => {
+  it('is written again if the node has the blocks that are final in the index', async () => {
     const poller = newPoller({ log: await lost(8) })
     await expect(poller.pollOnce()).rejects.toThrow(LogLostError)
     await poller.pollOnce()
@@ -91,7 +91,7 @@ describe('a log that has lost its beginning, and whose end the node has left', (
     expect(poller.counts.repairs).toBe(1)
   })
 
-  it('is left as it is where the node has not: it may be a node of another chain', async () => {
+  it('is left as it is if the node does not have them: it may be a node of another chain', async () => {
     const poller = newPoller({ log: await lost(25) })
     await expect(poller.pollOnce()).rejects.toThrow(LogLostError)
     const before = await log.last('chain')

@@ -9,7 +9,7 @@ function entry(txid: string, ...outpoints: string[]): MempoolTx {
 }
 
 describe('poolChange', () => {
-  it('tells what entered, in the order of the list, and what left', () => {
+  it('returns what entered, in the order of the list, and what left', () => {
     const known = new Map([
       ['a', 1],
       ['b', 1],
@@ -19,7 +19,7 @@ describe('poolChange', () => {
     expect(mempoolChange(new Map(), [])).toEqual({ entered: [], left: [] })
   })
 
-  it('is not misled by an id that is listed twice', () => {
+  it('ignores an id that is listed twice', () => {
     const known = new Map([
       ['a', 1],
       ['b', 1],
@@ -30,7 +30,7 @@ describe('poolChange', () => {
 })
 
 describe('reasonLeft', () => {
-  it('is confirmed where a block holds it, whatever else there is', () => {
+  it('is confirmed if a block contains it, whatever else holds', () => {
     const effect = { kind: 'confirmed', block: 'B', txid: 'a' } as const
     expect(reasonLeft(entry('a', 'x:0'), effect, () => 'other')).toEqual({
       txid: 'a',
@@ -39,7 +39,7 @@ describe('reasonLeft', () => {
     })
   })
 
-  it('is replaced where the mempool, or else a block, spends one of its inputs otherwise', () => {
+  it('is replaced if another transaction of the mempool, or of a block, spends one of its inputs', () => {
     const conflict = { kind: 'conflict', block: 'B', txid: 'winner' } as const
     const byPool = reasonLeft(entry('a', 'x:0', 'y:1'), conflict, (outpoint) =>
       outpoint === 'y:1' ? 'new' : undefined,
@@ -52,7 +52,7 @@ describe('reasonLeft', () => {
     })
   })
 
-  it('is evicted where nothing explains it', () => {
+  it('is evicted if nothing else explains it', () => {
     expect(reasonLeft(entry('a', 'x:0'), undefined, none)).toEqual({ txid: 'a', reason: 'evicted' })
     expect(reasonLeft(entry('a', 'x:0'), undefined, () => 'a')).toEqual({ txid: 'a', reason: 'evicted' })
   })

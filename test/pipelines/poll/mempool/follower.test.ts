@@ -14,7 +14,7 @@ beforeEach(() => {
   poller = newPoller({ now: () => now })
 })
 
-/** How often the whole mempool was listed by a poll, after which the log's is the node's. */
+/** The number of times that a poll listed the whole mempool, after which the log's equals the node's. */
 async function listed(): Promise<number> {
   const before = node.count('getrawmempool')
   await poller.pollOnce()
@@ -22,7 +22,7 @@ async function listed(): Promise<number> {
   return node.count('getrawmempool') - before
 }
 
-/** In place of one transaction another of the same size, fee and time: getmempoolinfo stays as it was. */
+/** Replaces one transaction by another of the same size, fee and time: getmempoolinfo stays as it was. */
 function swap(old: FakeTx): FakeTx {
   const other = tx(tx())
   expect(other.raw.length).toBe(old.raw.length)
@@ -32,7 +32,7 @@ function swap(old: FakeTx): FakeTx {
 }
 
 describe('the mempool', () => {
-  it('is not listed while nothing says that it has changed', async () => {
+  it('is not listed while nothing indicates a change', async () => {
     node.enter(tx(tx()))
     expect(await listed()).toBe(1)
     now += MINUTE - 1
@@ -44,7 +44,7 @@ describe('the mempool', () => {
     ])
   })
 
-  it('is compared where its size or fees have changed, and only what is new is fetched', async () => {
+  it('is compared if its size or fees have changed, and only new transactions are fetched', async () => {
     node.enter(tx(tx()))
     await listed()
     const late = tx(tx())
@@ -61,14 +61,14 @@ describe('the mempool', () => {
     expect(await listed()).toBe(0)
   })
 
-  it('is compared once a minute, for equal signs prove nothing', async () => {
+  it('is compared once a minute, because equal figures prove nothing', async () => {
     const old = tx(tx())
     node.enter(old)
     await listed()
     now += MINUTE - 1
     const other = swap(old)
     await poller.pollOnce()
-    // Nobody can know.
+    // Nothing can reveal this change.
     expect(await mempoolFromLog(log)).toEqual(new Set([old.txid]))
     now += 1
     expect(await listed()).toBe(1)
@@ -79,20 +79,20 @@ describe('the mempool', () => {
     expect(await listed()).toBe(1)
   })
 
-  it('is compared beside every new tip, and after a block has left', async () => {
+  it('is compared at every new tip, and after a block was disconnected', async () => {
     let last = tx(tx())
     node.enter(last)
     await listed()
     node.chain = grow(node.chain, 2)
     last = swap(last)
     expect(await listed()).toBe(1)
-    // Another block at the tip whose mempool has the same signs.
+    // Another block at the tip, with a mempool of the same figures.
     node.chain = forkAt(node.chain, 1, 1)
     swap(last)
     expect(await listed()).toBe(1)
   })
 
-  it('is compared at the next poll where something was left out, although its signs are the same', async () => {
+  it('is compared at the next poll if something was omitted, although its figures are the same', async () => {
     const [here, shy] = [tx(tx()), tx(tx())]
     node.enter(here)
     node.enter(shy)
@@ -113,7 +113,7 @@ describe('the mempool', () => {
     expect(node.count('getmempoolentry')).toBe(3)
     expect(node.count('getrawtransaction')).toBe(3)
     node.sizes.length = 0
-    // As weighty as a standard transaction may be.
+    // As large as a standard transaction may be.
     node.weight = 400_000
     for (let i = 0; i < 100; i++) node.enter(tx(tx()))
     expect(await listed()).toBe(1)
@@ -121,12 +121,12 @@ describe('the mempool', () => {
     expect(raws.map(({ calls }) => calls)).toEqual(Array.from({ length: 50 }, () => 2))
   })
 
-  it('of thousands is listed twice, however many looks it takes', async () => {
+  it('of thousands is listed twice, however many polls it takes', async () => {
     for (let i = 0; i < 6500; i++) node.enter(tx(tx()))
     expect(await listed()).toBe(2)
   })
 
-  it('is listed again where a block came while thousands were fetched, and nothing of it is lost', async () => {
+  it('is listed again if a block arrived while thousands were fetched, and nothing is lost', async () => {
     const txs = Array.from({ length: 4500 }, () => tx(tx()))
     for (const each of txs) node.enter(each)
     const mined = txs[4400] ?? tx()

@@ -16,10 +16,10 @@ import { NONE } from '../fake-chain.js'
 
 const logger = pino({ level: 'silent' })
 const MB = 2 ** 20
-/** With room for the event around it, the most that a topic takes at once: 8 MiB and one event more. */
+/** Together with the event around it the largest batch that a topic accepts: 8 MiB and one event more. */
 const MOST_AT_ONCE = 9 * MB
 
-/** A transaction of a megabyte. */
+/** The hex of a transaction of a megabyte. */
 function large(salt: number): MempoolTx {
   const inputs = [{ prevTxid: NONE, prevVout: salt, scriptSig: Buffer.alloc(0), sequence: 0, witness: [] }]
   const raw = serializeTx(
@@ -32,14 +32,14 @@ function large(salt: number): MempoolTx {
 const txs = Array.from({ length: 30 }, (_, salt) => large(salt))
 const txids = new Set(txs.map(({ txid }) => txid))
 
-describe('a mempool that is larger than what a log takes at once', () => {
+describe('a mempool that is larger than the largest batch of a log', () => {
   let folder: string
   let log: EventLog
   let appended: number[]
   /** Called before each batch. */
   let beforeAppend: (batch: number) => Promise<void> | void
 
-  /** The log as one that takes no batch of any size. */
+  /** A log that refuses large batches. */
   const limited = (): EventLog =>
     new Proxy(log, {
       get: (target, name) => {
@@ -61,7 +61,7 @@ describe('a mempool that is larger than what a log takes at once', () => {
     return new NodeWriter(limited(), chain)
   }
 
-  /** As an explorer has it that starts now. */
+  /** The mempool of an explorer that starts now. */
   async function shownMempool(): Promise<Set<string>> {
     const events = new MempoolEvents(log, logger)
     const { from } = await events.findStart(Number.MAX_SAFE_INTEGER)
@@ -85,7 +85,7 @@ describe('a mempool that is larger than what a log takes at once', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('is told in several batches, as a snapshot and as what entered', async () => {
+  it('is written in several batches, as a snapshot and as transactions that entered', async () => {
     const writer = await newWriter()
     await writer.delta(await writer.snapshot(-1, 0n, []), 0n, { entered: txs, left: [] })
     expect(appended.length).toBeGreaterThan(4)
@@ -97,7 +97,7 @@ describe('a mempool that is larger than what a log takes at once', () => {
     expect(await shownMempool()).toEqual(txids)
   })
 
-  it('leaves its turn to others between two batches', async () => {
+  it('yields to other writers between two batches', async () => {
     const writer = await newWriter()
     let turns = 0
     let counting = true
@@ -114,7 +114,7 @@ describe('a mempool that is larger than what a log takes at once', () => {
     expect(turns).toBeGreaterThanOrEqual(batches)
   })
 
-  it('keeps to the snapshot before while the next one is incomplete, and for ever if its writer was stopped', async () => {
+  it('is the snapshot before while the next one is incomplete, and remains so if its writer was stopped', async () => {
     const writer = await newWriter()
     const before = await writer.snapshot(0, 3n, txs.slice(0, 3))
     const some = new Set(txs.slice(0, 3).map(({ txid }) => txid))
@@ -124,7 +124,7 @@ describe('a mempool that is larger than what a log takes at once', () => {
     await expect(writer.snapshot(0, 30n, txs)).rejects.toThrow('the log is away')
     expect(await shownMempool()).toEqual(some)
     beforeAppend = () => undefined
-    // The next one goes on from what is whole.
+    // The next snapshot starts from the last complete one.
     const next = await newWriter()
     const state = await readMempool(log, logger, REGTEST)
     expect(state).toMatchObject({ snapshotPosition: before, deltas: 0 })
@@ -134,7 +134,7 @@ describe('a mempool that is larger than what a log takes at once', () => {
     expect(new Set((await readMempool(log, logger, REGTEST)).mempool.txs.keys())).toEqual(txids)
   })
 
-  it('is not taken for whole where another wrote in the midst of it', async () => {
+  it('is not taken for complete if another poller wrote into it', async () => {
     const writer = await newWriter()
     beforeAppend = async (batch) => {
       if (batch === 2) await log.append('node', [Buffer.from('of another')])

@@ -7,7 +7,7 @@ const words = (count: number, word = 'block'): string =>
   Array.from({ length: count }, (_, at) => `${word}${String(at)}`).join(' ')
 
 describe('chunksOf', () => {
-  it('keeps the headings above and the code below', () => {
+  it('includes the headings above and the code below', () => {
     const page = pageOf('/run', {
       title: 'Run it',
       parts: [['Start', 'First:\n\n```sh\nnpm start\n\nnpm test\n```']],
@@ -22,7 +22,7 @@ describe('chunksOf', () => {
     expect(chunk?.text).toBe('Run it > Start\nFirst:\n\n```sh\nnpm start\n\nnpm test\n```')
   })
 
-  it('parts what is too long for the model, between paragraphs, and loses no word', () => {
+  it('splits a text that is too long for the model between paragraphs, and loses no word', () => {
     const page = pageOf('/long', { text: [words(60), words(80), words(400)].join('\n\n') })
     const chunks = chunksOf(page)
     expect(chunks.length).toBeGreaterThan(3)
@@ -35,7 +35,7 @@ describe('chunksOf', () => {
     ).toEqual(page.sections[0]?.markdown.split(/\s+/))
   })
 
-  it('parts code between lines, each piece in fences', () => {
+  it('splits code between lines, each part in fences', () => {
     const lines = Array.from({ length: 200 }, (_, at) => `const line${String(at)} = ${String(at)}`)
     const chunks = chunksOf(pageOf('/code', { text: `\`\`\`ts\n${lines.join('\n')}\n\`\`\`` }))
     expect(chunks.length).toBeGreaterThan(2)
@@ -44,7 +44,7 @@ describe('chunksOf', () => {
     expect(kept).toEqual(lines)
   })
 
-  it('names each chunk by its place and text, equal ones too', () => {
+  it('identifies each chunk by its position and text, also equal ones', () => {
     const said = pageOf('/twice', {
       parts: [
         ['Same', 'One text.'],
@@ -68,7 +68,7 @@ describe('chunksOf', () => {
     expect(moved[0]?.hash).toBe(chunksOf(said)[0]?.hash)
   })
 
-  it('has one of a page without text, and one of a heading without', () => {
+  it('returns one chunk for a page without text, and one for a heading without text', () => {
     expect(chunksOf(pageOf('/empty', { title: 'Empty', description: 'Says nothing.' }))).toMatchObject([
       { markdown: 'Says nothing.' },
     ])

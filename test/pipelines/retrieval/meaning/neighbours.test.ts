@@ -30,7 +30,7 @@ function nearest(vector: Float32Array): number[] {
 }
 
 describe('Neighbours', () => {
-  it('finds nearly all of the exact ten nearest, beyond its first capacity', () => {
+  it('finds nearly all of the ten exact nearest, beyond its initial capacity', () => {
     const graph = new Neighbours()
     for (const vector of vectors) graph.add(vector)
     let found = 0
@@ -39,7 +39,7 @@ describe('Neighbours', () => {
       const near = new Set(graph.near(vector, 10).map(({ label }) => label))
       found += nearest(vector).filter((label) => near.has(label)).length
     }
-    // Random directions are the hardest case there is: nothing is near anything.
+    // Random directions are the hardest case: nothing is near anything.
     expect(found / 1000).toBeGreaterThan(0.95)
   })
 
@@ -55,7 +55,7 @@ describe('Neighbours', () => {
     expect(() => graph.near(vector, 1)).toThrow(RangeError)
   })
 
-  it('gives as many as there are where more are wanted, and nothing of nothing', () => {
+  it('returns all vectors if more are requested, and none from an empty index', () => {
     const graph = new Neighbours()
     expect(graph.near(wordVector('one'), 10)).toEqual([])
     graph.add(wordVector('one'))
@@ -64,7 +64,7 @@ describe('Neighbours', () => {
     expect(near[0]?.similarity).toBeCloseTo(1)
   })
 
-  it('forgets what is removed, and never gives its label again', () => {
+  it('omits removed vectors, and never reuses a label', () => {
     const graph = new Neighbours()
     for (const vector of vectors.slice(0, 20)) graph.add(vector)
     graph.remove(3)
@@ -74,7 +74,7 @@ describe('Neighbours', () => {
     expect(graph.near(vectors[3]!, 1)[0]?.label).toBe(20)
   })
 
-  it('takes more after it was read from a file', async () => {
+  it('accepts more vectors after it was read from a file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-graph-'))
     try {
       const graph = new Neighbours()

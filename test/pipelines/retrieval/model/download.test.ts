@@ -41,7 +41,7 @@ async function serve(listener: RequestListener): Promise<string> {
 
 const options = { ...PINNED, signal: new AbortController().signal }
 
-/** A server that knows ranges, and notes what is asked of it; it ends the connection in the middle when `cut` says so. */
+/** A server that supports ranges and records its requests; it closes the connection in the middle if `cut` is set. */
 function ranges(asked: string[], cut?: Promise<unknown>): RequestListener {
   return (request, response) => {
     const range = request.headers.range ?? ''
@@ -57,7 +57,7 @@ function ranges(asked: string[], cut?: Promise<unknown>): RequestListener {
 }
 
 describe('download', () => {
-  it('goes on where it was cut off', async () => {
+  it('resumes where it was interrupted', async () => {
     const file = join(folder, 'file')
     const asked: string[] = []
     const some = until('some of it is there', async () => (await stat(`${file}.part`)).size > 0)
@@ -75,14 +75,14 @@ describe('download', () => {
     expect(sha256(await readFile(file))).toBe(PINNED.sha256)
   })
 
-  it('begins again where the server knows no ranges', async () => {
+  it('starts over if the server does not support ranges', async () => {
     const file = join(folder, 'file')
     await writeFile(`${file}.part`, CONTENT.subarray(0, 1000))
     await download(await serve((_, response) => response.end(CONTENT)), file, options)
     expect(sha256(await readFile(file))).toBe(PINNED.sha256)
   })
 
-  it('does not take what has another checksum, and keeps nothing of it', async () => {
+  it('rejects a file with another checksum, and keeps nothing of it', async () => {
     const file = join(folder, 'file')
     const url = await serve((_, response) => response.end(Buffer.alloc(CONTENT.length)))
     await expect(download(url, file, options)).rejects.toThrow('checksum')
@@ -90,12 +90,12 @@ describe('download', () => {
     await expect(stat(`${file}.part`)).rejects.toThrow('ENOENT')
   })
 
-  it('ends where more comes than the file has', async () => {
+  it('stops if the answer is longer than the file', async () => {
     const url = await serve((_, response) => response.end(Buffer.concat([CONTENT, CONTENT])))
     await expect(download(url, join(folder, 'file'), options)).rejects.toThrow('longer')
   })
 
-  it('tells the status of a refusal', async () => {
+  it('reports the status of a refusal', async () => {
     const url = await serve((_, response) => response.writeHead(503).end())
     await expect(download(url, join(folder, 'file'), options)).rejects.toThrow('503')
   })
@@ -107,7 +107,7 @@ describe('fetchModel', () => {
   const context = { logger: { debug: quiet, info: quiet, warn: quiet, error: quiet }, signal: options.signal }
   const failing: Route = { name: 'first', files, fetch: () => Promise.reject(new Error('not to be had')) }
 
-  it('takes the next route where one fails, and knows afterwards what is there', async () => {
+  it('uses the next source if one fails, and then finds the existing files', async () => {
     const url = await serve(ranges([]))
     const urls = { 'model.onnx': url, 'tokenizer.json': url }
     const second: Route = {
@@ -124,7 +124,7 @@ describe('fetchModel', () => {
     expect(await fetchedModel(routes, folder)).toBeUndefined()
   })
 
-  it('names what went wrong on each route', async () => {
+  it('reports the error of each source', async () => {
     const wrong: Route = {
       name: 'second',
       files,

@@ -24,35 +24,35 @@ describe.skipIf(MODEL === undefined)('Embedder', () => {
 
   afterAll(() => embedder.close())
 
-  it('gives what sentence-transformers gives for all-MiniLM-L6-v2', async () => {
+  it('returns the vectors of sentence-transformers for all-MiniLM-L6-v2', async () => {
     const [first, second] = await Promise.all([
       embedder.question('That is a happy person'),
       embedder.question('Today is a sunny day'),
     ])
     expect(first).toHaveLength(384)
     expect(cosine(first, first)).toBeCloseTo(1, 4)
-    // By the original weights, computed apart from this project; the model card has .257 too.
+    // With the original weights, computed independently of this project; the model card has .257 too.
     expect(Math.abs(cosine(first, second) - 0.2569)).toBeLessThan(0.02)
     const original = [-0.0339, 0.0919, 0.0487, -0.0349, -0.0648, -0.0267]
     for (const [at, value] of original.entries()) expect(Math.abs(first[at]! - value)).toBeLessThan(0.01)
   })
 
-  it('knows what is meant without a word in common', async () => {
+  it('finds texts of the same meaning without a word in common', async () => {
     const question = await embedder.question('How do I throttle greedy visitors?')
     const limit = await embedder.passage('Clients may send at most a hundred requests per minute.')
     const other = await embedder.passage('A transaction spends outputs and creates new ones.')
     expect(cosine(question, limit)).toBeGreaterThan(cosine(question, other) + 0.1)
   })
 
-  it('reads no further than 256 word pieces', async () => {
+  it('reads no more than 256 word pieces', async () => {
     const words = (count: number, then = ''): string => `${'block '.repeat(count)}${then}`
-    // The two signs around it take two pieces.
+    // The two markers around the text take two pieces.
     const full = await embedder.passage(words(254))
     expect(cosine(await embedder.passage(words(254, 'zeppelin banana violin')), full)).toBeCloseTo(1, 5)
     expect(cosine(await embedder.passage(words(250, 'zeppelin banana violin')), full)).toBeLessThan(0.999)
   })
 
-  it('gives the same vector in any company', async () => {
+  it('returns the same vector in any batch', async () => {
     const text = 'a reorganisation replaces blocks'
     const alone = await embedder.question(text)
     const texts = [text, ...Array.from({ length: 40 }, (_, at) => 'word '.repeat(1 + at))]
@@ -60,12 +60,12 @@ describe.skipIf(MODEL === undefined)('Embedder', () => {
     expect(cosine(alone, together!)).toBeCloseTo(1, 5)
   })
 
-  it('takes any text', async () => {
+  it('accepts any text', async () => {
     for (const text of ['', ' ', '\u0000', '🙂'.repeat(5000), 'x'.repeat(100_000), '\ud800', '中文'])
       expect(cosine(await embedder.question(text), await embedder.passage(text))).toBeCloseTo(1, 4)
   })
 
-  it('answers questions before passages', async () => {
+  it('embeds questions before passages', async () => {
     const order: string[] = []
     const passages = Array.from({ length: 12 }, () =>
       embedder.passage('long '.repeat(200)).then(() => order.push('passage')),
@@ -80,7 +80,7 @@ describe.skipIf(MODEL === undefined)('Embedder', () => {
 })
 
 describe.skipIf(MODEL === undefined)('Model', () => {
-  it('is away while its folder is empty, comes without a restart, and survives its thread', async () => {
+  it('is unavailable while its folder is empty, becomes available without a restart, and survives the death of its thread', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-model-'))
     const options = { folder, cache: folder, routes: [], logger, backoff: { firstMs: 10, mostMs: 50 } }
     const model = new Model(options)
@@ -108,7 +108,7 @@ describe.skipIf(MODEL === undefined)('Model', () => {
 })
 
 describe('Model', () => {
-  it('says what no route could bring, and closes while it waits', async () => {
+  it('reports the error of every source, and closes while it waits', async () => {
     const none = { bytes: 1, sha256: '0' }
     const route = {
       name: 'nowhere',

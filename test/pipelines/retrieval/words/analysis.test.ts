@@ -43,7 +43,7 @@ describe('analyse', () => {
     expect(terms(text)).toEqual(expected)
   })
 
-  it('says where each term stands', () => {
+  it('returns the position of each term', () => {
     const text = 'See tx_index, then tx_index again: naïve.'
     for (const { term, start, end, parts } of analyse(text)) {
       if (parts > 1) expect(text.slice(start, end)).toBe(term)
@@ -55,7 +55,7 @@ describe('analyse', () => {
     ).toEqual([4, 19])
   })
 
-  it('gives a compound as many parts as it has, and calls prose no identifier', () => {
+  it('splits a compound into all its parts, and treats no prose as an identifier', () => {
     const compounds = analyse('two-dimensional block.height tx_index /api/v1').filter(
       ({ parts }) => parts > 1,
     )
@@ -67,11 +67,11 @@ describe('analyse', () => {
     ])
   })
 
-  it('takes data for no path: what is longer than a name has neither a whole nor ends', () => {
+  it('treats data as no path: what is longer than a name has neither a whole nor ends', () => {
     expect(terms('ab/'.repeat(80)).every((term) => term === 'ab')).toBe(true)
   })
 
-  it('never leaves the text, whatever it is', () => {
+  it('returns positions inside the text, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
         for (const { start, end } of analyse(text)) {

@@ -4,7 +4,7 @@ import { analyse } from '../../../../pipelines/retrieval/words/analysis.js'
 import { Bm25 } from '../../../../pipelines/retrieval/words/bm25.js'
 import { bagOf, fieldOf, Lexicon } from '../../../../pipelines/retrieval/words/lexicon.js'
 
-/** The formula as it stands in the papers, over lists of words. */
+/** The formula as published, over lists of words. */
 function naive(
   documents: readonly string[][],
   query: readonly string[],
@@ -63,7 +63,7 @@ describe('Bm25', () => {
     expect(weighted).toEqual(copied)
   })
 
-  it('finds nothing in nothing, and nothing of terms that came later', () => {
+  it('finds nothing in an empty index, and nothing by terms that were added later', () => {
     const lexicon = new Lexicon()
     const empty = new Bm25([], lexicon.size)
     const later = lexicon.number('later')

@@ -15,25 +15,25 @@ describe('evidence', () => {
     ['none', 'is of something else', [{ similarity: 0.1, coverage: 0.1 }]],
     ['none', 'has none of the words, without a model', [{ similarity: undefined, coverage: 0.1 }]],
     ['none', 'is not there', []],
-  ])('is %s where a passage %s', (strength, _, passages) => {
+  ])('is %s if a passage %s', (strength, _, passages) => {
     expect(strengthOf(passages)).toBe(strength)
     expect(strengthOf([{ similarity: 0, coverage: 0 }, ...passages])).toBe(strength)
   })
 })
 
-describe('a name that no page has', () => {
-  it('leaves nothing better than weak', () => {
+describe('a name that is on no page', () => {
+  it('makes the evidence weak at most', () => {
     const near = [{ similarity: 0.7, coverage: 0.8 }]
     expect(strengthOf(near, ['REDIS_CACHE_TTL'])).toBe('weak')
     expect(strengthOf([{ similarity: 0.1, coverage: 0.1 }], ['REDIS_CACHE_TTL'])).toBe('none')
   })
 })
 
-describe('what is searched for', () => {
+describe('the search query', () => {
   const user = (text: string) => ({ role: 'user' as const, text })
   const assistant = { role: 'assistant' as const, text: 'So.' }
 
-  it('is the last question, and a short one with the question before it', () => {
+  it('is the last question, together with the question before it if it is short', () => {
     expect(queriesOf([user('How?')])).toEqual(['How?'])
     expect(queriesOf([user('How?'), assistant, user(' And then? ')])).toEqual([
       'And then?',

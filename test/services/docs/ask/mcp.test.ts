@@ -25,7 +25,7 @@ const call = async (name: string, args: Record<string, unknown>) => {
 }
 
 describe('the MCP endpoint', () => {
-  it('has tools that only read', async () => {
+  it('has only tools that read', async () => {
     const { tools } = await client.listTools()
     expect(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([
       ['search', true],
@@ -46,7 +46,7 @@ describe('the MCP endpoint', () => {
     expect(docs.worker.asked.at(-1)).toMatchObject({ query: 'start', limit: 2 })
   })
 
-  it('reads pages, also by what search gives, and says where there is none', async () => {
+  it('reads pages, also by the URLs of the search, and reports a missing page', async () => {
     const { text } = await call('read_page', { url: '/guide/start#one' })
     expect(text).toMatch(/^# Getting started\n\nBefore\./)
     expect((await call('read_page', { url: '/' })).text).toMatch(/^# Headwater/)
@@ -54,7 +54,7 @@ describe('the MCP endpoint', () => {
       expect(await call('read_page', { url })).toEqual({ text: `There is no page ${url}`, isError: true })
   })
 
-  it('says what is wrong with arguments', async () => {
+  it('reports invalid arguments', async () => {
     expect((await call('search', { query: 1 })).isError).toBe(true)
     expect((await call('search', { query: 'x', limit: 1000 })).isError).toBe(true)
   })
@@ -63,13 +63,13 @@ describe('the MCP endpoint', () => {
     ['https://evil.example', 403],
     ['null', 403],
     ['own', 406],
-  ])('of the origin %s is %i', async (origin, status) => {
+  ])('answers a request of the origin %s with %i', async (origin, status) => {
     const headers = { origin: origin === 'own' ? docs.url : origin, accept: 'application/json' }
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
     expect((await docs.post('/mcp', body, headers)).status).toBe(status)
   })
 
-  it('refuses what is no request', async () => {
+  it('refuses an invalid request', async () => {
     const accept = 'application/json, text/event-stream'
     for (const body of ['{', '{}', 'null', '"x"', JSON.stringify({ jsonrpc: '2.0', id: 1 })])
       expect((await docs.post('/mcp', body, { accept })).status, body).toBe(400)

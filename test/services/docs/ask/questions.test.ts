@@ -8,9 +8,9 @@ import { until } from '../../../harness/until.js'
 import { startBareDocs, type BareDocs } from '../bare-docs.js'
 import { passage } from '../fake-worker.js'
 
-/** Of one test. */
+/** Settings of one test. */
 let docs: BareDocs
-/** Of all that set nothing. */
+/** Settings of all tests that set nothing. */
 let plain: BareDocs
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ afterAll(async () => {
 const user = (text: string) => ({ role: 'user', parts: [{ type: 'text', text }] })
 
 describe('POST /api/ask without a language model', () => {
-  it('quotes the best passages with their sources, and says so', async () => {
+  it('quotes the best passages with their sources, and says that it does', async () => {
     docs = await startBareDocs()
     docs.worker.passages = [
       passage({ markdown: 'Run this:\n\n```sh\nnpm start\n\nnpm stop\n```' }),
@@ -58,7 +58,7 @@ describe('POST /api/ask without a language model', () => {
     ['nothing is found', []],
     ['nothing fits', [passage({ similarity: 0.1, coverage: 0.1 })]],
     ['little fits', [passage({ similarity: 0.3, coverage: 0.1 })]],
-  ])('says that the documentation does not answer where %s', async (_, passages) => {
+  ])('says that the documentation has no answer if %s', async (_, passages) => {
     docs = await startBareDocs()
     docs.worker.passages = passages
     const { answer, sources } = await (await docs.post('/api/ask', { question: 'Who won?' })).json()
@@ -66,7 +66,7 @@ describe('POST /api/ask without a language model', () => {
     expect(sources).toEqual([])
   })
 
-  it('says so where a name of the question is on no page; not for a name of the question before', async () => {
+  it('says so if a name of the question is on no page; a name of the previous question does not count', async () => {
     docs = await startBareDocs()
     docs.worker.passages = [passage()]
     docs.worker.unknownNames = ['REDIS_TTL']
@@ -77,7 +77,7 @@ describe('POST /api/ask without a language model', () => {
     expect(await (await docs.post('/api/chat', { messages })).text()).toContain('are quoted')
   })
 
-  it('says that it answers by words alone while the model is away', async () => {
+  it('says that it answers by words alone while the model is unavailable', async () => {
     docs = await startBareDocs()
     docs.worker.ranking = Ranking.LEXICAL
     docs.worker.semantic = StatusResponse_Semantic.LOADING
@@ -112,12 +112,12 @@ describe('POST /api/ask without a language model', () => {
     })
   })
 
-  it('takes 1,000 characters, also such as are two units each', async () => {
+  it('accepts 1,000 characters, even if each has two UTF-16 units', async () => {
     for (const question of ['x'.repeat(1000), '𝒳'.repeat(1000)])
       expect((await docs.post('/api/ask', { question })).status).toBe(200)
   })
 
-  it('refuses a body that is too large, told or not', async () => {
+  it('refuses a body that is too large, with and without Content-Length', async () => {
     const tooLong = await docs.post('/api/ask', { question: 'x'.repeat(40_000) })
     expect(tooLong.status).toBe(400)
     const question = 'x'.repeat(600_000)
@@ -132,7 +132,7 @@ describe('POST /api/ask without a language model', () => {
     expect((await fetch(`${docs.url}/api/ask`, options)).status).toBe(413)
   })
 
-  it('is 500 while the worker is away, search 503; /health says so, and both come back', async () => {
+  it('is 500 while the worker is unavailable, search 503; /health reports it, and both recover', async () => {
     docs = await startBareDocs()
     docs.worker.passages = [passage()]
     const address = await docs.worker.start()
@@ -164,7 +164,7 @@ describe('POST /api/ask without a language model', () => {
 })
 
 describe('POST /api/chat', () => {
-  it("speaks to the AI SDK's own client", async () => {
+  it("works with the AI SDK's own client", async () => {
     docs = await startBareDocs()
     docs.worker.passages = [passage(), passage({ pageUrl: '/', pageTitle: 'Headwater' })]
     const transport = new DefaultChatTransport<UIMessage>({ api: `${docs.url}/api/chat` })
@@ -180,7 +180,7 @@ describe('POST /api/chat', () => {
     expect(parts.at(-1)).toMatchObject({ state: 'done', text: expect.stringContaining('> Run `npm start`') })
   })
 
-  it('has the chunks of version 1 of the protocol, in order, and no key beyond them', async () => {
+  it('sends the chunks of version 1 of the protocol, in order, with no other keys', async () => {
     docs = await startBareDocs()
     docs.worker.passages = [passage()]
     const response = await docs.post('/api/chat', { messages: [user('How?')] })
@@ -203,7 +203,7 @@ describe('POST /api/chat', () => {
     ])
   })
 
-  it('names the sources that it quotes, and none where it quotes nothing', async () => {
+  it('names the sources that it quotes, and none if it quotes nothing', async () => {
     docs = await startBareDocs()
     const pages = ['/a', '/b', '/b', '/c', '/d']
     docs.worker.passages = pages.map((pageUrl, rank) => passage({ pageUrl, markdown: `Text ${rank}` }))
@@ -243,7 +243,7 @@ describe('POST /api/chat', () => {
     })
   })
 
-  it('takes 20 messages, parts that are not text, and an assistant without text', async () => {
+  it('accepts 20 messages, parts that are not text, and an assistant message without text', async () => {
     const file = {
       role: 'user',
       parts: [
@@ -259,7 +259,7 @@ describe('POST /api/chat', () => {
 describe('the limits of questions', () => {
   const limit = { most: 2, windowMs: 60_000 }
 
-  it('are of each client and each endpoint, 429 with when to come back', async () => {
+  it('apply to each client and each endpoint, 429 with Retry-After', async () => {
     docs = await startBareDocs({ askLimit: limit, chatLimit: limit, trustedProxyHops: 1 })
     const from = { 'x-forwarded-for': '203.0.113.1' }
     const ask = (headers: Record<string, string>) => docs.post('/api/ask', { question: 'x' }, headers)
@@ -278,7 +278,7 @@ describe('the limits of questions', () => {
       expect((await docs.get(path, from)).status).toBe(200)
   })
 
-  it('do not believe who says to be somebody else', async () => {
+  it('ignore a client that claims to be another', async () => {
     docs = await startBareDocs({ askLimit: limit })
     const statuses: number[] = []
     for (let client = 0; client < 4; client++) {
@@ -288,7 +288,7 @@ describe('the limits of questions', () => {
     expect(statuses).toEqual([200, 200, 429, 429])
   })
 
-  it('are not for agents that name the key, on /api/ask; a wrong one is none', async () => {
+  it('do not apply to agents with the key on /api/ask; a wrong key is ignored', async () => {
     docs = await startBareDocs({ askLimit: limit, chatLimit: limit, agentApiKey: 'the-key' })
     const ask = (key: string) => docs.post('/api/ask', { question: 'x' }, { 'x-agent-key': key })
     for (let time = 0; time < 5; time++) expect((await ask('the-key')).status).toBe(200)
@@ -298,7 +298,7 @@ describe('the limits of questions', () => {
     expect([(await chat()).status, (await chat()).status, (await chat()).status]).toEqual([200, 200, 429])
   })
 
-  it('are none where no key is set, whatever is named', async () => {
+  it('apply to every client if no key is set', async () => {
     docs = await startBareDocs({ askLimit: limit })
     const ask = () => docs.post('/api/ask', { question: 'x' }, { 'x-agent-key': '' })
     expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([200, 200, 429])

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Page } from '../../../../pipelines/content/page.js'
 import { Bodies } from '../../../../services/docs/pages/bodies.js'
 
-it('a page that is too much to be rendered is shown as its Markdown, and the next one as ever', async () => {
+it('a page that is too large to be rendered is shown as Markdown, and the next one is rendered', async () => {
   let said = ''
   const bodies = new Bodies(pino({}, { write: (line: string) => void (said += line) }))
   const page = (hash: string, markdown: string) =>

@@ -16,7 +16,7 @@ afterAll(async () => {
 const find = async (query: string) => (await docs.get(`/api/search?${query}`)).json()
 
 describe('GET /api/search', () => {
-  it('is a flat list: each page, then its hits; what matches is marked, the rest escaped', async () => {
+  it('is a flat list: each page, then its hits; the match is marked, the rest escaped', async () => {
     const content = 'A &lt;b&gt; &amp; <mark>start</mark>!'
     const breadcrumbs = ['Guide']
     expect(await find('query=start')).toEqual([
@@ -28,7 +28,7 @@ describe('GET /api/search', () => {
     ])
   })
 
-  it('passes tag and limit on', async () => {
+  it('forwards tag and limit', async () => {
     expect(await find('query=a%20b&limit=2&tag=begin')).toHaveLength(2)
     expect(docs.worker.searches.at(-1)).toMatchObject({ query: 'a b', limit: 2, tag: 'begin' })
     await find('query=x')
@@ -52,7 +52,7 @@ describe('GET /api/search', () => {
 })
 
 describe('marks', () => {
-  it('leave the text as it is, whatever it is and wherever they are', () => {
+  it('do not change the text, whatever it is and wherever they are', () => {
     const spans = fc.array(fc.record({ start: fc.nat(30), end: fc.nat(30) }))
     fc.assert(
       fc.property(

@@ -11,7 +11,7 @@ const MIB = 2 ** 20
 const answerOf = (bytes: number) => ({ body: Buffer.alloc(bytes), etag: '' })
 
 describe('the cache of answers', () => {
-  it('keeps what the head decides until the next head, and what the mempool decides until either changes', () => {
+  it('keeps answers of the head until the next head, and answers of the mempool until either changes', () => {
     const cache = new AnswerCache()
     const keep = (moment: Moment): void => {
       cache.get('head', '', moment)
@@ -28,19 +28,19 @@ describe('the cache of answers', () => {
     }
   })
 
-  it('does not keep an answer of a moment that is over', () => {
+  it('does not keep an answer of an earlier state', () => {
     const cache = new AnswerCache()
     cache.get('head', 'key', { ...NOW, position: 2 })
     cache.keep('head', 'key', answerOf(1), NOW)
     expect(cache.get('head', 'key', { ...NOW, position: 2 })).toBeUndefined()
   })
 
-  it('forgets what was asked for longest ago where it is full, and keeps nothing that is very large', () => {
+  it('evicts the least recently requested answers when it is full, and keeps no very large one', () => {
     const cache = new AnswerCache()
     cache.get('head', '', NOW)
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
       cache.keep('head', key, answerOf(2.9 * MIB), NOW)
-      // Asked for again and again, so that it stays.
+      // Requested repeatedly, so that it stays.
       expect(cache.get('head', 'a', NOW)).toBeDefined()
     }
     cache.keep('head', 'large', answerOf(3.1 * MIB), NOW)
@@ -49,7 +49,7 @@ describe('the cache of answers', () => {
   })
 })
 
-it('names an answer by its bytes and the state that it describes', () => {
+it('identifies an answer by its bytes and the state that it describes', () => {
   const one = JSON_ENCODING.encode({ a: 1 }, '00ff')
   expect(one.body.toString()).toBe('{"a":1}')
   expect(JSON_ENCODING.encode({ a: 1 }, '00ff').etag).toBe(one.etag)

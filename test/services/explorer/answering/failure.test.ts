@@ -18,7 +18,7 @@ describe('an explorer that has read neither head nor mempool', () => {
     for (const close of closing.splice(0)) await close()
   })
 
-  /** What REST and gRPC answer, and the code that metrics name. */
+  /** The answers of REST and gRPC, and the code in the metrics. */
   async function failures(isReachable: boolean, state: State) {
     const db = { query: () => Promise.resolve([]), ping: () => Promise.resolve(isReachable) }
     const available = new AvailableDatabase(db, pino({ level: 'silent' }))
@@ -46,14 +46,14 @@ describe('an explorer that has read neither head nor mempool', () => {
     return { status, body: body as unknown, counted, trailers }
   }
 
-  it('is not ready where its database is there: what it waits for is the log', async () => {
+  it('is not ready if its database is available: it waits for the log', async () => {
     expect(await failures(true, new State())).toMatchObject({
       ...{ status: 503, body: { error: 'Not ready yet', code: 'HW_NOT_READY' } },
       ...{ counted: 'HW_NOT_READY', trailers: { code: 'HW_NOT_READY' } },
     })
   })
 
-  it('has no database where that is unreachable, whatever else is missing', async () => {
+  it('reports the database first if that is unreachable, whatever else is missing', async () => {
     const state = new State()
     state.upgrade = upgrade
     expect(await failures(false, state)).toMatchObject({
@@ -62,7 +62,7 @@ describe('an explorer that has read neither head nor mempool', () => {
     })
   })
 
-  it('says how far an upgrade is, by REST and by gRPC', async () => {
+  it('reports the progress of an upgrade, by REST and by gRPC', async () => {
     const state = new State()
     state.upgrade = upgrade
     const { body, counted, trailers } = await failures(true, state)

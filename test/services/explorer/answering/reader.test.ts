@@ -11,7 +11,7 @@ import { Tables } from '../../../../services/explorer/tables/tables.js'
 
 const logger = pino({ level: 'silent' })
 
-/** A reader of one read, whose answers are objects that JSON cannot hold, and which are counted. */
+/** A reader of one read, whose answers are objects that JSON cannot represent, and which are counted. */
 function readerOfOne() {
   const state = new State()
   state.adopt(NO_CHAIN)
@@ -42,7 +42,7 @@ function readerOfOne() {
   return { ask, made, state }
 }
 
-/** Takes the resolver's own objects. */
+/** Encodes the resolver's own objects. */
 const objects = (taken: unknown[]): Encoding => ({
   name: 'protobuf',
   encode: (answer) => {
@@ -52,7 +52,7 @@ const objects = (taken: unknown[]): Encoding => ({
 })
 
 describe('an answer', () => {
-  it('is made for each encoding from an object of the resolver, once as long as it is true', async () => {
+  it('is encoded once in each encoding from an object of the resolver, for as long as it is current', async () => {
     const { ask, made, state } = readerOfOne()
     const taken: unknown[] = []
     const protobuf = objects(taken)
@@ -67,7 +67,7 @@ describe('an answer', () => {
     expect(await ask(protobuf)).toBe('object 2')
   })
 
-  it('is made once for all who wait for it in the same encoding', async () => {
+  it('is encoded once for all requests that wait for it in the same encoding', async () => {
     const { ask, made } = readerOfOne()
     const taken: unknown[] = []
     const protobuf = objects(taken)

@@ -26,7 +26,7 @@ const viewOf = (reached: boolean, tipHeight = HEIGHT): ChainView => {
   return new ChainView(head, new Map(), new Set())
 }
 
-/** A state of an index that ends at HEIGHT, or of none. */
+/** A state of an index whose tip is at HEIGHT, or of an empty one. */
 function stateOf(reached: boolean | undefined, nodeHeight?: number): State {
   const state = new State()
   if (reached === undefined) state.adopt(NO_CHAIN)
@@ -42,24 +42,24 @@ function stateOf(reached: boolean | undefined, nodeHeight?: number): State {
 
 const indexAt = (height: number, reached: boolean) => ({ height, view: viewOf(reached, height) })
 
-describe('whether an index can say what there is not', () => {
+describe('an index that is asked for an object that it does not have', () => {
   const behind = (nodeHeight: number | null) => ({ indexedHeight: HEIGHT, nodeHeight })
 
-  it('it cannot until it has once been as high as the node', () => {
+  it("cannot decide until it has once reached the node's height", () => {
     expect(syncing(indexAt(HEIGHT, false), HEIGHT + 1, 0)).toEqual(behind(HEIGHT + 1))
     expect(syncing(indexAt(HEIGHT, false), HEIGHT, 0)).toBeUndefined()
     expect(syncing(indexAt(HEIGHT, false), HEIGHT - 1, 0)).toBeUndefined()
     expect(syncing({ height: -1, view: undefined }, 0, 0)).toEqual({ indexedHeight: -1, nodeHeight: 0 })
   })
 
-  it('it cannot while it is more than 6 blocks behind', () => {
+  it('cannot decide while it is more than 6 blocks behind', () => {
     for (const blocks of [-1, 0, 1, 6])
       expect(syncing(indexAt(HEIGHT, true), HEIGHT + blocks, 0), String(blocks)).toBeUndefined()
     for (const blocks of [7, 8, 1000])
       expect(syncing(indexAt(HEIGHT, true), HEIGHT + blocks, 0)).toEqual(behind(HEIGHT + blocks))
   })
 
-  it('with the node unknown, only one that was level once can', () => {
+  it("can decide without a node only if it has once reached the node's height", () => {
     expect(syncing(indexAt(HEIGHT, true), undefined, 0)).toBeUndefined()
     expect(syncing(indexAt(HEIGHT, false), undefined, 0)).toEqual(behind(null))
     expect(syncing({ height: -1, view: undefined }, undefined, 0)).toEqual({
@@ -68,13 +68,13 @@ describe('whether an index can say what there is not', () => {
     })
   })
 
-  it('of what is above the node it can', () => {
+  it('can decide for heights above the node', () => {
     expect(syncing(indexAt(HEIGHT, false), 500, 500)).toEqual(behind(500))
     expect(syncing(indexAt(HEIGHT, false), 500, 501)).toBeUndefined()
     expect(syncing(indexAt(HEIGHT, false), undefined, Number.POSITIVE_INFINITY)).toBeUndefined()
   })
 
-  it('the newest heartbeat counts, whether it was applied or not', () => {
+  it('uses the newest heartbeat, applied or not', () => {
     const state = new State()
     expect(state.nodeHeight).toBeUndefined()
     state.nodeSeen = { timeMs: 5, nodeHeight: 50 }
@@ -87,7 +87,9 @@ describe('whether an index can say what there is not', () => {
   })
 })
 
-/** What each read answers of an index that holds nothing of what it is asked for: while it is level, and while it is behind. */
+/**
+ * The answer of each read from an index that does not have the requested object: at the node's height, and behind it.
+ */
 const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]>> = {
   blocks: [200, 503],
   tip: [404, 503],
@@ -98,7 +100,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   address: [404, 503],
   addressTransactions: [200, 503],
   addressUtxos: [200, 503],
-  // Figures and series are of the state that they name; nobody takes them for "unused".
+  // Figures and series describe the state that they name; no client takes them for "unused".
   statsSummary: [200, 200],
   supply: [200, 200],
   richList: [200, 200],
@@ -110,7 +112,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   miningHashrate: [200, 200],
   networkHashrate: [200, 200],
   whaleAlerts: [200, 200],
-  // The mempool is the node's, however far the index is.
+  // The mempool is the node's, at any height of the index.
   mempoolSummary: [200, 200],
   mempoolTransactions: [200, 200],
   search: [404, 503],
@@ -129,7 +131,7 @@ const VALUES: Readonly<Record<string, string>> = {
 }
 const NOTHING = new Tables({ connected: true, isCrowded: false, query: () => Promise.resolve([]) })
 
-describe('an explorer of an index that holds nothing of what it is asked for', () => {
+describe('an explorer of an index that does not have the requested object', () => {
   const closing: BareServer[] = []
   let url = ''
   afterEach(() => {
@@ -147,7 +149,7 @@ describe('an explorer of an index that holds nothing of what it is asked for', (
     for (const read of READS) {
       const required = Object.keys(read.args).filter((name) => isRequired(read, name))
       const path = pathOf(read, Object.fromEntries(required.map((name) => [name, VALUES[name] ?? ''])))
-      // Twice: an answer that is kept is judged again.
+      // Twice: a cached answer is judged again.
       for (let time = 0; time < 2; time++) {
         const answer = await getAnswer(url + path)
         expect(answer.status, `${path}: ${JSON.stringify(answer.body)}`).toBe(EXPECTED[read.name]?.[at])
@@ -156,24 +158,24 @@ describe('an explorer of an index that holds nothing of what it is asked for', (
     }
   }
 
-  it('says so where it is level', async () => {
+  it("says that it does not exist if the index is at the node's height", async () => {
     await start(stateOf(true, HEIGHT + 6))
     await askAll(0, {})
   })
 
-  it('says that it is syncing where it is behind, of every read that a client may take for "unused"', async () => {
+  it('says that it is syncing if the index is behind, for every read whose answer a client may take for "unused"', async () => {
     await start(stateOf(true, HEIGHT + 7))
     await askAll(1, { error: 'Index is syncing', indexedHeight: HEIGHT, nodeHeight: HEIGHT + 7 })
   })
 
-  it('says so before the first block too, with a node and without one', async () => {
+  it('does so before the first block too, with and without a node', async () => {
     for (const nodeHeight of [0, undefined]) {
       await start(stateOf(undefined, nodeHeight))
       await askAll(1, { error: 'Index is syncing', indexedHeight: -1, nodeHeight: nodeHeight ?? null })
     }
   })
 
-  it('names the state, says when to ask again, and lets nobody keep it', async () => {
+  it('names the state, sends Retry-After, and forbids caching', async () => {
     const state = stateOf(true, HEIGHT)
     await start(state)
     const path = `/address/${ADDRESS}/utxos`
@@ -192,7 +194,7 @@ describe('an explorer of an index that holds nothing of what it is asked for', (
     expect(await get(path)).toMatchObject({ status: 200, body: { items: [] } })
   })
 
-  it('knows that there is no block above the node, and no match for what names nothing', async () => {
+  it('reports that there is no block above the node, and no match for a query that names nothing', async () => {
     await start(stateOf(false, HEIGHT + 50))
     const there = { status: 503, body: { error: 'Index is syncing' } }
     expect(await get(`/block/${String(HEIGHT + 50)}`)).toMatchObject(there)
@@ -212,13 +214,13 @@ describe('an explorer of an index that holds nothing of what it is asked for', (
     })
     expect((await get('/search?q=nonsense')).body).toEqual({ error: 'Nothing matches', code: 'HW_NOT_FOUND' })
     expect((await get(`/search?q=${ADDRESS}`)).status).toBe(503)
-    // A page beyond what an index as high as the node would have.
+    // A page beyond the end of an index at the node's height.
     expect((await get('/blocks?limit=50&page=4')).status).toBe(503)
     expect(await get('/blocks?limit=50&page=5')).toMatchObject({ status: 200, body: { items: [] } })
   })
 })
 
-describe('by gRPC an index that is behind', () => {
+describe('gRPC for an index that is behind', () => {
   let bare: BareRpc | undefined
   afterEach(async () => {
     await bare?.close()
@@ -227,7 +229,7 @@ describe('by gRPC an index that is behind', () => {
   it.each([
     ['address', { address: ADDRESS }],
     ['addressUtxos', { address: ADDRESS }],
-  ] as const)('is UNAVAILABLE, with what REST says in the trailers: %s', async (method, request) => {
+  ] as const)('is UNAVAILABLE, with the details of REST in the trailers: %s', async (method, request) => {
     const state = stateOf(false)
     const { client } = (bare = await startBareRpc({ state, tables: NOTHING }))
     const ask = () => failureOf(client[method](request))

@@ -14,7 +14,7 @@ const line = (fields: object): string =>
   JSON.stringify({ address: PLAIN, label: 'A', category: 'exchange', ...fields })
 
 describe('labels', () => {
-  it('are read from JSON lines, empty ones left out', () => {
+  it('are read from JSON lines; empty lines are ignored', () => {
     const labels = parseLabels(`\n${line({ url: 'https://example.com/', verified: true })}\n\n`)
     expect(labels.all()).toEqual([
       { address: PLAIN, label: 'A', category: 'exchange', url: 'https://example.com/', verified: true },
@@ -22,7 +22,7 @@ describe('labels', () => {
     expect(labels.all('pool')).toEqual([])
   })
 
-  it.each([undefined, null, ''])('have no url where it is %j', (url) => {
+  it.each([undefined, null, ''])('have no url if it is %j', (url) => {
     expect(parseLabels(line({ url })).all()[0]?.url).toBeNull()
   })
 
@@ -35,7 +35,7 @@ describe('labels', () => {
     [line({ url: 'javascript:alert(1)' }), 'url must be an http or https URL, or null'],
     [line({ verified: 'yes' }), 'verified must be true or false'],
     [line({ label: 'B' }), `${PLAIN} has two labels; expected one per address`],
-  ])('%s is a fault of its line', (wrong, what) => {
+  ])('%s is an error with its line', (wrong, what) => {
     expect(() => parseLabels(`${line({})}\n\n${wrong}\n`)).toThrow(`line 3: ${what}`)
   })
 })
@@ -48,7 +48,7 @@ const mined = (blockHash: string, text: string) => ({
 })
 
 describe('mining pools', () => {
-  it("are read in the form of mempool's file, and found by tag whatever its case", () => {
+  it("are read in the format of mempool's file, and found by tag in any case", () => {
     const read = parseMiningPools(
       pools(
         {
@@ -74,7 +74,7 @@ describe('mining pools', () => {
     expect(read.ofBlock(mined('4', 'nobody'))).toBeUndefined()
   })
 
-  it("of names with the same letters have slugs of their own; one that is given is nobody else's", () => {
+  it("whose names have the same letters have different slugs; a slug in the file is kept", () => {
     const read = parseMiningPools(
       pools(
         { name: 'Coin India', tags: ['/one/'] },
@@ -91,7 +91,7 @@ describe('mining pools', () => {
   })
 
   it.each(['pool.example.org', 'javascript:alert(1)', 'file:///x', '', null])(
-    'have no link where it is %j, which leads to no web page',
+    'have no link if it is %j, which leads to no web page',
     (link) => {
       const read = parseMiningPools(pools({ name: 'A', tags: ['/a/'], link }))
       expect(read.ofBlock(mined('1', '/a/'))).toMatchObject({ name: 'A', link: null })
@@ -127,13 +127,13 @@ describe('a file that is edited', () => {
   beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(() => vi.useRealTimers())
 
-  /** The second in which it is not looked at passes, and then it is. */
+  /** A file is not checked in the second of its change, but in the next. */
   async function lookedAt(): Promise<void> {
     vi.advanceTimersByTime(1_000)
     await until('it was looked at', () => vi.getTimerCount() === 1)
   }
 
-  it('is read again, replaced or changed; one with a fault is told with its line and changes nothing', async () => {
+  it('is read again after it is replaced or changed; one with an error is reported with its line and changes nothing', async () => {
     const path = join(folder, 'labels.jsonl')
     const told: string[] = []
     const logger = pino({ level: 'error' }, { write: (text: string) => told.push(text) })
@@ -167,14 +167,14 @@ describe('a file that is edited', () => {
     definitions.close()
   })
 
-  it('is read as soon as it may be, though it is the same; until then it is told once', async () => {
+  it('is read as soon as it is readable, even if unchanged; until then one error is logged', async () => {
     const path = join(folder, 'secret.jsonl')
     const told: string[] = []
     const logger = pino({ level: 'error' }, { write: (text: string) => told.push(text) })
     await writeFile(path, line({}), { mode: 0 })
     await chmod(folder, 0o755)
     const definitions = new Definitions({ labels: path }, logger)
-    // Nothing is forbidden to root.
+    // Root may read every file.
     const isRoot = process.geteuid?.() === 0
     if (isRoot) process.seteuid?.(65_534)
     try {

@@ -25,8 +25,9 @@ describe('the feed of an explorer that starts', () => {
     await node?.close()
   })
 
-  // Chaos, seed 4, "everything killed at once": a reorganisation was replayed whose blocks could not be fetched there yet.
-  it('does not tell what a head says that was written after the one it begins with', async () => {
+  // Chaos, seed 4, "everything killed at once": a reorganisation was replayed whose blocks could not be read there
+  // yet.
+  it('does not publish a head that was written after the one with which it starts', async () => {
     node = await startSimnode({ seed: 'begins', blocks: 8 })
     pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
     await pipeline.level({ tip: node.chain.tip.hash })
@@ -40,7 +41,7 @@ describe('the feed of an explorer that starts', () => {
     const database = new AvailableDatabase(pipeline.db, logger)
     await database.start()
     const tables = new Tables(database)
-    // Nothing of whales is asked for when it begins.
+    // It queries no whale alerts when it starts.
     const writer = new FeedWriter(feed, new State(), tables, undefined as unknown as WhaleWatch)
     await writer.begin(before.at(-1))
     expect([feed.lastOf('blocks'), feed.lastOf('reorgs')]).toEqual([9, 0])

@@ -18,7 +18,7 @@ describe('the feed', () => {
     for (let index = 0; index < count; index++) feed.publish('blocks', { height: index })
   }
 
-  it('numbers the events of a channel consecutively and tells none twice', () => {
+  it('numbers the events of a channel consecutively and sends none twice', () => {
     feed.begin('blocks', 41)
     feed.publish('blocks', { height: 5 }, 42)
     feed.publish('blocks', { height: 5 }, 42)
@@ -60,7 +60,7 @@ describe('the feed', () => {
     ])
   })
 
-  it('replays what was missed, in order, and then goes on', () => {
+  it('replays missed events in order, and then continues', () => {
     publish(10)
     const replies = say({ type: 'subscribe', channel: 'blocks', since: 7 })
     expect(replies).toMatchObject([{ type: 'subscribed' }, { seq: 8 }, { seq: 9 }, { seq: 10 }])
@@ -68,7 +68,7 @@ describe('the feed', () => {
     expect(say({ type: 'subscribe', channel: 'blocks', since: 0 })).toHaveLength(11)
   })
 
-  it('asks for a resync where it does not know all that was missed, or not yet', () => {
+  it('sends resync if it does not know all missed events, or not yet', () => {
     feed.begin('blocks', 100)
     publish(2000)
     const resync = { type: 'resync', channel: 'blocks' }

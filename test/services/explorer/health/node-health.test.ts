@@ -22,7 +22,7 @@ describe('node health', () => {
   const closers: (() => Promise<unknown>)[] = []
 
   beforeEach(() => {
-    // Time passes where a test says so: whatever is answered without that does not wait for a deadline.
+    // The test moves the clock: an answer without that waits for no deadline.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
       const late = new AbortController()
@@ -40,7 +40,7 @@ describe('node health', () => {
     await Promise.all(closers.splice(0).map((close) => close()))
   })
 
-  /** With a state that was never read: as with the database away since the start. */
+  /** With no state: as with a database that was unavailable since the start. */
   async function serve(options: Partial<NodeWatchOptions>, token?: string): Promise<string> {
     const logger = pino({ level: 'silent' })
     watch = new NodeWatch({ locate: () => Promise.resolve(undefined), logger, ...options })
@@ -72,7 +72,7 @@ describe('node health', () => {
     return `http://127.0.0.1:${String(typeof address === 'object' ? address?.port : 0)}`
   }
 
-  it('is what the recorded node says, without a database, and of no height', async () => {
+  it("is the recorded node's answer, without a database or a height", async () => {
     const node = await startRecordedNode({ timeline: TIMELINE, frame: FRAME })
     closers.push(() => node.close())
     const url = await serve({ locate: () => Promise.resolve(node.url) })
@@ -91,7 +91,7 @@ describe('node health', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('is what the simulated node says, with the disk where its data directory can be read', async () => {
+  it("is the simulated node's answer, with its disk if the data directory is readable", async () => {
     const node = await startSimnode()
     closers.push(() => node.close())
     const url = await serve({ locate: () => Promise.resolve(node.url), dataDir: tmpdir() })
@@ -104,7 +104,7 @@ describe('node health', () => {
     expect(datadir_free_pct).toBeCloseTo(share, 1)
   })
 
-  it('has no figures of a data directory that is not there', async () => {
+  it('has no figures of a missing data directory', async () => {
     const node = await startRecordedNode({ timeline: TIMELINE, frame: FRAME })
     closers.push(() => node.close())
     const url = await serve({
@@ -115,7 +115,7 @@ describe('node health', () => {
   })
 
   it.each(['absent', 'unknown', 'broken', 'hanging up'])(
-    'is 503 at once of a node that is %s',
+    'is 503 at once for a node that is %s',
     async (kind) => {
       const locate = async (): Promise<string | undefined> => {
         if (kind === 'unknown') return undefined
@@ -131,7 +131,7 @@ describe('node health', () => {
     },
   )
 
-  it('is 503 after 0.7 s of a node that is frozen', async () => {
+  it('is 503 after 0.7 s for a frozen node', async () => {
     let asked = 0
     const url = await serve({ locate: () => tcp(() => void asked++) })
     let status = 0
@@ -144,7 +144,7 @@ describe('node health', () => {
     expect(await answered).toBe(503)
   })
 
-  it('finds a node that came back elsewhere, a second later', async () => {
+  it('finds a node that came back at another URL a second later', async () => {
     let now = 'http://127.0.0.1:1'
     const url = await serve({ locate: () => Promise.resolve(now) })
     expect((await fetch(url)).status).toBe(503)
@@ -157,7 +157,7 @@ describe('node health', () => {
     expect((await fetch(url)).status).toBe(200)
   })
 
-  it('asks the node once for a crowd', async () => {
+  it('sends the node one request for many clients', async () => {
     let asked = 0
     const node = await startRecordedNode({ timeline: TIMELINE, frame: FRAME })
     closers.push(() => node.close())
@@ -172,7 +172,7 @@ describe('node health', () => {
     expect(asked).toBe(1)
   })
 
-  it('is for those who know the token, where one is set', async () => {
+  it('requires the token if one is set', async () => {
     const node = await startRecordedNode({ timeline: TIMELINE, frame: FRAME })
     closers.push(() => node.close())
     const url = await serve({ locate: () => Promise.resolve(node.url) }, 'open sesame')

@@ -25,7 +25,7 @@ describe('the server of sockets', () => {
     server.close()
   })
 
-  it('drops a client that does not take what it is sent, and no other', async () => {
+  it('drops a client that does not read, and no other', async () => {
     const [slow, quick] = await Promise.all([
       FeedClient.connect(url, '/ws'),
       FeedClient.connect(url, '/api/v1/ws'),
@@ -46,7 +46,7 @@ describe('the server of sockets', () => {
     await quick.close()
   })
 
-  it('stays with a client whatever it says, and hears it again', async () => {
+  it('keeps the connection of a client that sends anything, and answers it again', async () => {
     const client = await FeedClient.connect(url, '/ws')
     for (const text of ['', '{', '[]', '{"type":"subscribe","channel":"nothing"}', 'x'.repeat(16_000)])
       client.send(text)
@@ -67,7 +67,7 @@ describe('the server of sockets', () => {
     await until('nobody is left', () => server.clients === 0)
   })
 
-  it('refuses a port that is taken', async () => {
+  it('refuses a port that is in use', async () => {
     const other = new Server({
       answer: () => ({ status: 200, headers: [], body: Buffer.alloc(0) }),
       refusal: () => undefined,

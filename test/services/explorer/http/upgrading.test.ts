@@ -8,7 +8,7 @@ import { until } from '../../../harness/until.js'
 import { sendRaw, SOCKET_REQUEST } from '../bare-server.js'
 
 describe('an explorer whose log is being converted', () => {
-  it('says so with progress, to reads and to health, and frees the port for the explorer', async () => {
+  it('reports the progress to reads and health, and frees the port for the explorer', async () => {
     const port = await freePort()
     const url = `http://127.0.0.1:${String(port)}`
     const upgrade = new UpgradeAnswers({ host: '127.0.0.1', port }, pino({ level: 'silent' }))
@@ -35,7 +35,7 @@ describe('an explorer whose log is being converted', () => {
     freed.close()
   })
 
-  it('listens on no port where there is nothing to convert', async () => {
+  it('listens on no port if there is nothing to convert', async () => {
     const upgrade = new UpgradeAnswers({ host: '127.0.0.1', port: 1 }, pino({ level: 'silent' }))
     await upgrade.close()
   })

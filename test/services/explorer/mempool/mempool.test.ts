@@ -8,7 +8,7 @@ import { type Overlay, Mempool, returnable } from '../../../../services/explorer
 const SCRIPT = Buffer.from('76a914' + '11'.repeat(20) + '88ac', 'hex')
 let serial = 0
 
-/** A transaction that spends these outpoints (a new one for none) and has one output. */
+/** A transaction that spends these outpoints (a new one by default) and has one output. */
 function tx(...outpoints: readonly string[]): ShownTx {
   serial++
   const spends = outpoints.length > 0 ? outpoints : [outpointOf(serial.toString(16).padStart(64, '0'), 0)]
@@ -48,7 +48,7 @@ const shown = (mempool: Mempool): string[] => [...mempool.values()].map((each) =
 const ids = (...txs: readonly ShownTx[]): string[] => txs.map((each) => each.txid).sort()
 
 describe('the mempool beside the head', () => {
-  it('lets a transaction leave with the head that confirms it, before the poller says so', () => {
+  it('removes a transaction with the head that confirms it, before the poller reports it', () => {
     const [a, b] = [tx(), tx()]
     const mempool = new Mempool()
     mempool.replace([a, b], 5)
@@ -59,7 +59,7 @@ describe('the mempool beside the head', () => {
     expect(shown(mempool)).toEqual(ids(b))
   })
 
-  it('gives a transaction back with the head that disconnects it, before the poller says so', () => {
+  it('returns a transaction with the head that disconnects it, before the poller reports it', () => {
     const [a, b] = [tx(), tx()]
     const mempool = new Mempool()
     mempool.replace([b], 5)
@@ -70,7 +70,7 @@ describe('the mempool beside the head', () => {
     expect(mempool.newest().map((each) => each.txid)).toEqual([b.txid, a.txid])
   })
 
-  it('drops what a disconnected block gave back when the poller does not find it in the mempool', () => {
+  it('drops a transaction of a disconnected block if the poller does not find it in the mempool', () => {
     const a = tx()
     const mempool = new Mempool()
     mempool.advance(overlay(7, { returned: [a] }))
@@ -79,7 +79,7 @@ describe('the mempool beside the head', () => {
     expect(shown(mempool)).toEqual([])
   })
 
-  it('keeps overlays of heads that are ahead of an event of the mempool', () => {
+  it('keeps overlays of heads that are ahead of the newest event of the mempool', () => {
     const [a, b] = [tx(), tx()]
     const mempool = new Mempool()
     mempool.replace([a], 5)
@@ -90,7 +90,7 @@ describe('the mempool beside the head', () => {
     expect(shown(mempool)).toEqual([])
   })
 
-  it('follows a transaction that confirms, falls back and confirms again within two heads', () => {
+  it('follows a transaction that is confirmed, disconnected and confirmed again within two heads', () => {
     const a = tx()
     const mempool = new Mempool()
     mempool.replace([a], 1)
@@ -102,7 +102,7 @@ describe('the mempool beside the head', () => {
     expect(shown(mempool)).toEqual([])
   })
 
-  it('hides what is confirmed until the poller tells that it left, however many deltas that takes', () => {
+  it('hides a confirmed transaction until the poller reports that it left, however many deltas that takes', () => {
     const [a, b] = [tx(), tx()]
     const mempool = new Mempool()
     mempool.replace([a], 1)
@@ -113,7 +113,7 @@ describe('the mempool beside the head', () => {
     expect(shown(mempool)).toEqual(ids(b))
   })
 
-  it('shows again what the poller never took out, when its block is disconnected', () => {
+  it('shows a transaction again that the poller never removed, when its block is disconnected', () => {
     const a = tx()
     const mempool = new Mempool()
     mempool.replace([a], 1)
@@ -126,7 +126,7 @@ describe('the mempool beside the head', () => {
     expect(mempool.get(a.txid)).toBeDefined()
   })
 
-  it('takes out what a block contradicts, with all that spends from it', () => {
+  it('removes transactions that a block contradicts, with all their descendants', () => {
     const parent = tx()
     const child = tx(outpointOf(parent.txid, 0))
     const grandchild = tx(outpointOf(child.txid, 0))
@@ -137,7 +137,7 @@ describe('the mempool beside the head', () => {
     expect(shown(mempool)).toEqual(ids(other))
   })
 
-  it('lays an overlay that was made late beneath those of later heads', () => {
+  it('applies an overlay that was made late before those of later heads', () => {
     const a = tx()
     const mempool = new Mempool()
     mempool.replace([a], 1)
@@ -146,7 +146,7 @@ describe('the mempool beside the head', () => {
     expect(shown(mempool)).toEqual(ids(a))
   })
 
-  it('shows the same through a hundred heads without an event of the mempool as through each of them', () => {
+  it('shows the same after a hundred heads without an event of the mempool as through each of them', () => {
     const txs = Array.from({ length: 20 }, () => tx())
     const mempool = new Mempool()
     mempool.replace(txs, 0)
@@ -161,7 +161,7 @@ describe('the mempool beside the head', () => {
     }
   })
 
-  it('finds the transactions of a script, also those given back, and none that is confirmed', () => {
+  it('finds the transactions of a script, including those of disconnected blocks, and no confirmed ones', () => {
     const [a, b, c] = [tx(), tx(), tx()]
     const hash = [...a.changes.keys()][0] as string
     const mempool = new Mempool()
@@ -172,7 +172,7 @@ describe('the mempool beside the head', () => {
     expect(b.changes.get(hash)).toBe(-100n)
   })
 
-  it('changes its version with whatever is visible', () => {
+  it('changes its version with every visible change', () => {
     const mempool = new Mempool()
     const versions = [mempool.version]
     mempool.replace([tx()], 1)
@@ -185,8 +185,8 @@ describe('the mempool beside the head', () => {
   })
 })
 
-describe('what a disconnected block gives back', () => {
-  it('is neither a coinbase, nor confirmed again, nor contradicted, nor a child of one of these', () => {
+describe('transactions that a disconnected block returns', () => {
+  it('include no coinbase, none that is confirmed again or contradicted, and no child of such a one', () => {
     const coinbase = tx()
     const ofCoinbase = tx(outpointOf(coinbase.txid, 0))
     const again = tx()

@@ -24,8 +24,8 @@ export interface BareRpc {
 const NO_DATABASE = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(false) }
 
 /**
- * The reads by gRPC with neither database nor log: of an empty chain.
- * @param resolvers by the name of a read: what it does instead of what it is declared to do.
+ * The reads over gRPC with neither database nor log, for an empty chain.
+ * @param resolvers by the name of a read: replace its declared resolver.
  */
 export async function startBareRpc(
   parts: Partial<ReaderParts> = {},
@@ -55,7 +55,7 @@ export async function startBareRpc(
   return { address, client, feed, state, close }
 }
 
-/** The error that a call fails with. */
+/** Returns the error with which a call fails. */
 export async function failureOf(call: Promise<unknown>): Promise<unknown> {
   const answer = await call.catch((error: unknown) => ({ error }))
   if (typeof answer === 'object' && answer !== null && 'error' in answer) return answer.error

@@ -51,7 +51,7 @@ describe("the explorer's gRPC", () => {
   const isHealth = (at: string, health: string) =>
     until(`health is ${health}`, async () => (await healthAt(at, ReadsService.typeName)) === health)
 
-  it('tells the health of the explorer, and goes on from memory while its database is away', async () => {
+  it('reports the health of the explorer, and continues from memory while its database is unavailable', async () => {
     const client = rpcClient(ReadsService, address)
     await isHealth(address, 'SERVING')
     expect(await healthAt(address, '')).toBe('SERVING')
@@ -65,7 +65,7 @@ describe("the explorer's gRPC", () => {
     client.close()
   })
 
-  it('is UNAVAILABLE and NOT_SERVING from a start without the database until it is there', async () => {
+  it('is UNAVAILABLE and NOT_SERVING after a start without the database until that is available', async () => {
     await bridge.cut()
     const other = await startExplorer({ port: 0, grpcPort: 0, db, log, logger: pino({ level: 'silent' }) })
     const at = other.grpcAddress ?? ''
@@ -104,7 +104,7 @@ describe("the explorer's gRPC", () => {
   )
 })
 
-/** Entries of maps that are not named after their field as a compiler names them: clients in Go refuse the whole file. */
+/** Map entries whose names differ from those of a compiler: clients in Go refuse the whole file. */
 function strangeEntries({ field, nestedType }: DescriptorProto): string[] {
   const wanted = field.map(({ name }) =>
     `${name}_entry`.replaceAll(/(?:^|_)(.)/g, (_, c: string) => c.toUpperCase()),
@@ -113,7 +113,7 @@ function strangeEntries({ field, nestedType }: DescriptorProto): string[] {
   return [...entries.filter((name) => !wanted.includes(name)), ...nestedType.flatMap(strangeEntries)]
 }
 
-/** A line for each method, field and value of an enum that a service leads to. */
+/** A line for each method, field and enum value that is reachable from a service. */
 function described(service: DescService): string[] {
   const lines = new Set<string>()
   const visit = (message: DescService['methods'][number]['input']): void => {

@@ -22,7 +22,7 @@ describe('a call that cannot be answered', () => {
   const start = async (...args: Parameters<typeof startBareRpc>): Promise<BareRpc['client']> =>
     (bare = await startBareRpc(...args)).client
 
-  it('is UNAUTHENTICATED without the token, and UNAVAILABLE of a node that is away', async () => {
+  it('is UNAUTHENTICATED without the token, and UNAVAILABLE if the node is unreachable', async () => {
     const client = await start({ token: new Token('open sesame') })
     expect(await failureOf(client.nodeHealth({}))).toMatchObject({ status: Code.UNAUTHENTICATED })
     const wrong = client.nodeHealth({}, { metadata: { authorization: 'Bearer shut' } })
@@ -39,13 +39,13 @@ describe('a call that cannot be answered', () => {
     })
   })
 
-  it('is UNAVAILABLE where the database is asked and away', async () => {
+  it('is UNAVAILABLE if it needs the database and that is unreachable', async () => {
     const client = await start({}, { supply: ({ tables }) => tables.query('SELECT 1') })
     const away = { status: Code.UNAVAILABLE, details: 'Database unavailable' }
     expect(await failureOf(client.supply({}))).toMatchObject(away)
   })
 
-  it('is INTERNAL of a fault of ours, of which nothing is told', async () => {
+  it('is INTERNAL for an internal error, without details', async () => {
     const client = await start({}, { supply: () => Promise.reject(new TypeError('a secret')) })
     expect(await failureOf(client.supply({}))).toMatchObject({
       status: Code.INTERNAL,
@@ -64,7 +64,7 @@ describe('a call that cannot be answered', () => {
     })
   })
 
-  it('is INVALID_ARGUMENT of a height that is none', async () => {
+  it('is INVALID_ARGUMENT for an invalid height', async () => {
     const client = await start()
     const call = client.blocks({}, { metadata: { 'x-min-chain-height': '-2' } })
     expect(await failureOf(call)).toMatchObject({
@@ -98,7 +98,7 @@ describe('a query behind a call', () => {
   const database = useDatabase()
   let available: AvailableDatabase
   let bare: BareRpc
-  /** Why the query of a tag was ended. */
+  /** The reasons why the query of a tag was ended. */
   const reasons = new Map<string, string>()
   const LEFT = 'all clients of the answer have disconnected'
 
@@ -126,7 +126,7 @@ describe('a query behind a call', () => {
     return Number(row?.count)
   }
 
-  it('ends on the server when its client has left, if nobody else waits for it', async () => {
+  it('is cancelled on the server when its client has disconnected, if no other waits for it', async () => {
     const tag = randomBytes(8).toString('hex')
     const callers = [new AbortController(), new AbortController()]
     const calls = callers.map(({ signal }) => failureOf(bare.client.search({ q: tag }, { signal })))
@@ -141,7 +141,7 @@ describe('a query behind a call', () => {
     expect(available.running).toBe(0)
   })
 
-  it("ends on the server at its client's deadline", async () => {
+  it("is cancelled on the server at its client's deadline", async () => {
     const tag = randomBytes(8).toString('hex')
     const call = failureOf(bare.client.search({ q: tag }, { timeoutMs: 1_500 }))
     await until('it runs', async () => (await running(tag)) === 1)

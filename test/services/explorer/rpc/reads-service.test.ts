@@ -27,11 +27,11 @@ interface Told {
 const methodOf = (read: Read): DescMethod =>
   ReadsService.methods.find(({ name }) => name.toLowerCase() === read.name.toLowerCase())!
 
-describe('every read by gRPC', () => {
+describe('every read over gRPC', () => {
   let node: Awaited<ReturnType<typeof startRecordedNode>>
   let pipeline: Pipeline
   let client: RpcClient<typeof ReadsService>
-  /** Values by an argument's name with which there is something to be found. */
+  /** Values by an argument's name that lead to an answer. */
   let known: Texts
   let folder: string
 
@@ -70,7 +70,10 @@ describe('every read by gRPC', () => {
         .map((name) => [name, known[name] ?? 'x']),
     )
 
-  /** Asks as a stranger would: by the field that reads.proto has for the argument. Undefined where the text has no place in it. */
+  /**
+   * Builds the request as any client would: by the field that reads.proto has for the argument. Undefined if the
+   * field cannot hold the text.
+   */
   async function askRpc(read: Read, texts: Texts): Promise<Told | undefined> {
     const method = methodOf(read)
     const request: Record<string, unknown> = {}
@@ -97,7 +100,10 @@ describe('every read by gRPC', () => {
     404: Code.NOT_FOUND,
   }
 
-  /** @returns whether the texts could be asked by gRPC at all. */
+  /**
+   * Compares both answers.
+   * @returns whether the texts can be sent over gRPC at all.
+   */
   async function expectSame(read: Read, texts: Texts): Promise<boolean> {
     const all = { ...required(read), ...texts }
     const what = `${read.name} ${JSON.stringify(all)}`
@@ -113,17 +119,17 @@ describe('every read by gRPC', () => {
     return true
   }
 
-  it.each(READS.map((read) => [read.name, read] as const))('%s says what REST says', async (_, read) => {
+  it.each(READS.map((read) => [read.name, read] as const))('%s returns what REST returns', async (_, read) => {
     expect(await expectSame(read, {})).toBe(true)
   })
 
-  it('compares answers with something in them', async () => {
+  it('compares answers that are not empty', async () => {
     const empty: string[] = []
     for (const read of READS) {
       const { body } = await getAnswer(`${pipeline.url}${pathOf(read, required(read))}`)
       if (body.items?.length === 0 || 'error' in body) empty.push(read.name)
     }
-    // The recorded chain has none so large; asked with minValue=0 there are some.
+    // The recorded chain has no transactions of the default amount; with minValue=0 there are some.
     expect(empty).toEqual(['whaleAlerts'])
     expect((await pipeline.get('/whale-alerts?minValue=0')).body.items).not.toEqual([])
     expect(
@@ -137,7 +143,7 @@ describe('every read by gRPC', () => {
   const argumentsOf = READS.flatMap((read) => Object.keys(read.args).map((name) => [read, name] as const))
 
   it.each(argumentsOf.map(([read, name]) => [read.name, name, read] as const))(
-    '%s takes %s, and refuses it in the same words',
+    '%s accepts %s, or refuses it with the same text as REST',
     async (_, name, read) => {
       const { inside, plausible, outside } = edgesOf(read, name)
       // Nothing between two slashes is another route of REST.
@@ -149,7 +155,7 @@ describe('every read by gRPC', () => {
     },
   )
 
-  it('refuses an argument that is missing, and a name that is none, in the same words', async () => {
+  it('refuses a missing argument, and an invalid name, with the same texts', async () => {
     const missing = await client.search({}).catch((error: unknown) => error as RpcError)
     const rest = await pipeline.get('/search')
     expect(missing).toMatchObject({ status: Code.INVALID_ARGUMENT, details: rest.body.error })
@@ -161,7 +167,7 @@ describe('every read by gRPC', () => {
   })
 })
 
-/** What a client puts into a field that means this text. */
+/** The value that a client puts into a field for this text. */
 function valueOf(field: DescMethod['input']['fields'][number], text: string): unknown {
   if (field.enum !== undefined)
     return field.enum.values.find(({ localName }) => localName.toLowerCase() === text)?.number

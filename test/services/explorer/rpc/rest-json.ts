@@ -5,7 +5,7 @@ import type { Read } from '../../../../services/explorer/reads/read.js'
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- JSON, of which the schema tells what it is */
 
-/** What REST would say, from Protobuf's own JSON of a response and the declared shape. */
+/** Returns the JSON of REST, computed from Protobuf's own JSON of a response and the declared shape. */
 export function restJson(read: Read, { output }: DescMethod, response: Message): unknown {
   const json = toJson(output, response, { alwaysEmitImplicit: true }) as Record<string, any>
   const [only] = Object.values(json)
@@ -40,7 +40,7 @@ function objectIn(schema: TSchema, value: Record<string, any>): Record<string, u
   const properties = Object.entries(schema['properties'] as Record<string, TSchema>)
   const strange = Object.keys(value).filter((key) => !properties.some(([name]) => name === key))
   if (strange.length > 0) throw new Error(`not declared: ${strange.join(', ')}`)
-  // Of an input that has a witness, or an empty one, the script is not left out: an absent one is empty.
+  // An input with a witness, even an empty one, always has a script: an absent one is empty.
   const isLeftOut = (name: string): boolean =>
     value[name] === undefined && !(name === 'script_sig' && value['witness'] !== undefined)
   return Object.fromEntries(
@@ -50,7 +50,7 @@ function objectIn(schema: TSchema, value: Record<string, any>): Record<string, u
   )
 }
 
-/** live of INDEXER_STATUS_LIVE. */
+/** The enum's prefix is dropped: `live` for INDEXER_STATUS_LIVE. */
 function nameIn(schema: TSchema, value: string): string {
   const names: string[] =
     schema['const'] === undefined ? schema['anyOf'].map((each: TSchema) => each['const']) : [schema['const']]

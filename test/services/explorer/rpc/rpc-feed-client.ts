@@ -20,10 +20,10 @@ export const CHANNELS: Readonly<Record<string, readonly [Channel, TSchema]>> = {
   reorgs: [Channel.REORGS, shapes.ReorgEvent],
 }
 
-/** A subscriber by gRPC that keeps all it hears. */
+/** A gRPC subscriber that keeps all messages that it receives. */
 export class RpcFeedClient {
   readonly events: ChannelEvent[] = []
-  /** What ended the stream. */
+  /** The error that ended the stream. */
   error: unknown
   isSubscribed = false
   readonly #abort = new AbortController()
@@ -57,7 +57,7 @@ export class RpcFeedClient {
     }
   }
 
-  /** The first events, as the WebSocket would tell them, when there are as many. */
+  /** Returns the first events in the form of the WebSocket, when there are at least this many. */
   async first(count: number): Promise<FeedEvent[]> {
     await until(`${String(count)} events of ${this.channel}`, () => this.events.length >= count)
     return this.events.slice(0, count).map((event) => {

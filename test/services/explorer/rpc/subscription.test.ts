@@ -19,10 +19,10 @@ import { CHANNELS, RpcFeedClient } from './rpc-feed-client.js'
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** A reorganisation two deep; the frames around it have transactions that enter the mempool. */
+/** A reorganisation of depth two; the frames around it contain transactions that enter the mempool. */
 const REORG = 728
 
-describe('subscribing by gRPC to what the chain does', () => {
+describe('a gRPC subscription to chain events', () => {
   const frames = readFrames()
   let node: Awaited<ReturnType<typeof startRecordedNode>>
   let pipeline: Pipeline
@@ -41,7 +41,7 @@ describe('subscribing by gRPC to what the chain does', () => {
     await node.close()
   })
 
-  it('tells every channel as the WebSocket does, and again to one that comes back', async () => {
+  it('receives every channel as on the WebSocket, and again after a reconnection', async () => {
     const socket = await FeedClient.connect(pipeline.url, '/ws')
     const streams = await Promise.all(
       Object.keys(CHANNELS).map(async (channel) => {
@@ -67,7 +67,7 @@ describe('subscribing by gRPC to what the chain does', () => {
   })
 })
 
-describe('a subscription by gRPC', () => {
+describe('a gRPC subscription', () => {
   let bare: BareRpc
 
   beforeEach(async () => {
@@ -86,7 +86,7 @@ describe('a subscription by gRPC', () => {
   const heard = (client: RpcFeedClient, count: number) =>
     until(`${String(count)} events`, () => client.events.length >= count)
 
-  it('goes on after the last event that the client knows', async () => {
+  it('continues after the last event that the client has', async () => {
     publish(10)
     const client = await subscribe(7)
     await heard(client, 3)
@@ -100,7 +100,7 @@ describe('a subscription by gRPC', () => {
     ['are forgotten', 5_000, 3],
     ['are not there yet', 5, 6],
   ])(
-    'says resync where the events after the last known %s, and then goes on',
+    'receives resync if the events after the last known %s, and then continues',
     async (_, published, since) => {
       publish(published)
       const client = await subscribe(since)
@@ -113,7 +113,7 @@ describe('a subscription by gRPC', () => {
     },
   )
 
-  it('says resync at a gap in the numbers', async () => {
+  it('receives resync at a gap in the numbers', async () => {
     publish(2)
     const client = await subscribe()
     bare.feed.publish('blocks', { height: 9, hash: 'cd'.repeat(32), tx_count: 1 }, 10)
@@ -130,12 +130,12 @@ describe('a subscription by gRPC', () => {
     [{ channel: 9 as never }, 'channel must be one of blocks, mempool, stats, whale-alerts, reorgs'],
     [{ channel: Channel.BLOCKS, since: -1n }, 'since must be an integer from 0 to 9007199254740991'],
     [{ channel: Channel.BLOCKS, since: 2n ** 53n }, 'since must be an integer from 0 to 9007199254740991'],
-  ])('of %o is INVALID_ARGUMENT', async (request, details) => {
+  ])('to %o is INVALID_ARGUMENT', async (request, details) => {
     const first = bare.client.subscribe(request)[Symbol.asyncIterator]().next()
     expect(await failureOf(first)).toMatchObject({ status: Code.INVALID_ARGUMENT, details })
   })
 
-  it('leaves nothing behind when its client leaves, and ends with UNAVAILABLE when the server is stopping', async () => {
+  it('leaves nothing behind when its client disconnects, and ends with UNAVAILABLE when the server stops', async () => {
     const clients = await Promise.all(Array.from({ length: 50 }, () => subscribe()))
     await until('all wait', () => bare.feed.waiting === 50)
     for (const client of clients.slice(1)) client.close()
@@ -146,7 +146,7 @@ describe('a subscription by gRPC', () => {
     expect(bare.feed.waiting).toBe(0)
   })
 
-  it('is one of a hundred on a connection: another waits until one of them ends', async () => {
+  it('is one of at most a hundred on a connection: another waits until one of them ends', async () => {
     const clients = await Promise.all(Array.from({ length: 100 }, () => subscribe()))
     const other = new RpcFeedClient(bare.client, 'blocks', 0)
     publish(1)
@@ -157,7 +157,7 @@ describe('a subscription by gRPC', () => {
     for (const client of [...clients, other]) client.close()
   })
 
-  it('whose client does not read costs no memory, however much is told: it hears resync when it reads on', async () => {
+  it('whose client does not read costs no memory, however many events there are: it receives resync when the client reads on', async () => {
     const iterator = bare.client.subscribe({ channel: Channel.BLOCKS, since: 0n })[Symbol.asyncIterator]()
     publish(1)
     expect((await iterator.next()).value).toMatchObject({ seq: 1n })
@@ -174,7 +174,7 @@ describe('a subscription by gRPC', () => {
 
     const events: ChannelEvent[] = []
     while (events.at(-1)?.data.case !== 'resync') events.push((await iterator.next()).value as ChannelEvent)
-    // What was on the way: 64 KB each in HTTP/2's window, and some messages on both sides.
+    // In transit: 64 KB each in HTTP/2's window, and some messages on both sides.
     expect(events.length).toBeLessThan(3_000)
     expect(seqs(events.slice(0, -1))).toEqual(events.slice(0, -1).map((_, index) => index + 2))
     publish(1)
@@ -183,7 +183,7 @@ describe('a subscription by gRPC', () => {
     await until('nobody is subscribed', () => bare.feed.waiting === 0)
   })
 
-  /** In steps, between which what is on its way goes on. */
+  /** In steps, between which messages in transit proceed. */
   async function publishSlowly(count: number): Promise<void> {
     for (let done = 0; done < count; done += 500) {
       publish(500)

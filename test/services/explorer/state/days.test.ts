@@ -11,8 +11,8 @@ import { naiveDays } from '../../../harness/naive-statistics.js'
 import type { NodeBlock } from '../../../harness/node-json.js'
 import { Pipeline } from '../../../harness/pipeline.js'
 
-/** Blocks whose times jump back and forth over midnights, as far as the median of the eleven before lets them. */
-describe('days of a chain whose times are in no order', () => {
+/** Blocks whose times cross midnights in both directions, as far as the median of the eleven blocks before allows. */
+describe('days of a chain whose block times are not in order', () => {
   const random = Random.of('days')
   let chain: SimChain
   let node: Awaited<ReturnType<typeof startSimnode>>
@@ -65,7 +65,7 @@ describe('days of a chain whose times are in no order', () => {
     ).toBe(true)
   }
 
-  it('are what a count over the blocks gives, also after reorganisations, and newest first within from and to', async () => {
+  it('equal a count over the blocks, also after reorganisations, newest first within from and to', async () => {
     await expectDays()
     const fork = forkAt(chain, 45)
     for (let count = 0; count < 50; count++) fork.mine(jumping(fork.tip.medianTime))

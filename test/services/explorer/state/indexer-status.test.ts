@@ -12,7 +12,7 @@ const beat = {
 }
 
 describe('the indexer status', () => {
-  it('is live where the node is, however old the tip: a stalled chain', () => {
+  it('is live if it is where the node is, however old the tip: a stalled chain', () => {
     expect(indexerFigures(tip, beat, NOW)).toEqual({
       indexerStatus: 'live',
       nodeHeight: 100,
@@ -21,7 +21,7 @@ describe('the indexer status', () => {
     })
   })
 
-  it('is syncing behind the node, by height or by branch', () => {
+  it('is syncing if it is behind the node, by height or by branch', () => {
     const behind = { indexerStatus: 'syncing', tipMatch: false }
     expect(indexerFigures(tip, { ...beat, nodeHeight: 101, nodeHash: 'bb' }, NOW)).toMatchObject(behind)
     expect(indexerFigures(tip, { ...beat, nodeHash: 'bb' }, NOW)).toMatchObject(behind)
@@ -33,7 +33,7 @@ describe('the indexer status', () => {
     expect(ahead).toMatchObject({ indexerStatus: 'live', tipMatch: false })
   })
 
-  it('is stalled from 5 poll intervals on without an applied heartbeat, whatever else holds', () => {
+  it('is stalled after 5 poll intervals without an applied heartbeat, whatever else holds', () => {
     expect(indexerFigures(tip, beat, beat.appliedMs + 4999).indexerStatus).toBe('live')
     expect(indexerFigures(tip, beat, beat.appliedMs + 5000).indexerStatus).toBe('stalled')
     expect(indexerFigures(tip, { ...beat, nodeHeight: 900 }, beat.appliedMs + 5000).indexerStatus).toBe(
@@ -41,7 +41,7 @@ describe('the indexer status', () => {
     )
   })
 
-  it('is not stalled by polls that are shorter than heartbeats are passed on', () => {
+  it('is not stalled if polls are more frequent than forwarded heartbeats', () => {
     const often = { ...beat, pollIntervalMs: 10 }
     expect(indexerFigures(tip, often, beat.appliedMs + 900).indexerStatus).toBe('live')
     expect(indexerFigures(tip, often, beat.appliedMs + 1000).indexerStatus).toBe('stalled')

@@ -44,7 +44,7 @@ describe('an explorer whose database is of an earlier version', () => {
   const get = (path: string): Promise<Answer> => getAnswer(explorer.url + path)
   const total = async (): Promise<number> => (await readMigrations()).length
 
-  it('says so with progress while two processes upgrade it, until it is done', async () => {
+  it('reports the progress while two processes upgrade it, until it is done', async () => {
     const waiting = {
       ...{ migrationsDone: 1, migrationsTotal: await total(), migration: '0002_statistics.sql' },
       partsLeft: 0,
@@ -86,13 +86,13 @@ describe('an explorer whose database is of an earlier version', () => {
     expect((await get('/health')).body).not.toHaveProperty('upgrade')
   })
 
-  it('ends where a newer version has upgraded it', async () => {
+  it('exits if a newer version has upgraded it', async () => {
     await db.command("INSERT INTO migrations (id, name, checksum) VALUES (9999, '9999_to_come.sql', '')")
     expect(await explorer.upgraded).toBeInstanceOf(MigrationMismatch)
   })
 })
 
-it('knows of no upgrade where nothing is there yet', async () => {
+it('reports no upgrade of a database that is empty', async () => {
   const db = await newDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
   const log = await openEmbeddedLog(folder)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Gatherer } from '../../../../services/explorer/tables/gather.js'
 
 describe('gathered lookups', () => {
-  /** Lookups that end when told to. */
+  /** Lookups that end when the test says so. */
   function held(options: { inFlight?: number; mostKeys?: number } = {}) {
     const batches: { keys: readonly string[]; end: (error?: Error) => void }[] = []
     const gatherer = new Gatherer<string>({
@@ -20,7 +20,7 @@ describe('gathered lookups', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-  it('asks at once for a lone key, and collects those that come while two batches are under way', async () => {
+  it('queries a single key at once, and collects the keys that arrive while two batches are pending', async () => {
     const { gatherer, batches } = held({ inFlight: 2 })
     const a = gatherer.get('a')
     await turn()
@@ -39,7 +39,7 @@ describe('gathered lookups', () => {
     expect(await b).toBe('<b>')
   })
 
-  it('cuts what is too much for one query', async () => {
+  it('splits what is too large for one query', async () => {
     const { gatherer, batches } = held({ inFlight: 9, mostKeys: 2 })
     const all = gatherer.getAll(['a', 'b', 'c', 'd', 'e', 'a'])
     await turn()
@@ -48,7 +48,7 @@ describe('gathered lookups', () => {
     expect([...(await all)]).toHaveLength(5)
   })
 
-  it('fails those of a batch that fails, and goes on with the others', async () => {
+  it('fails the keys of a batch that fails, and continues with the others', async () => {
     const { gatherer, batches } = held({ inFlight: 1 })
     const a = gatherer.get('a')
     await turn()
@@ -61,7 +61,7 @@ describe('gathered lookups', () => {
   })
 })
 
-describe('lookups of clients that leave', () => {
+describe('lookups of clients that disconnect', () => {
   /** Lookups that never end by themselves. */
   function endless(mostKeys: number) {
     const batches: { keys: readonly string[]; signal: AbortSignal }[] = []
@@ -78,7 +78,7 @@ describe('lookups of clients that leave', () => {
   const left = new Error('nobody waits')
   const outcome = (asked: Promise<unknown>): Promise<unknown> => asked.catch((error: unknown) => error)
 
-  it('are not made any more, but for those that others wait for too', async () => {
+  it('are dropped, unless others wait for them too', async () => {
     const { gatherer, batches } = endless(2)
     const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()]
     const running = outcome(gatherer.get('a', first.signal))
@@ -105,7 +105,7 @@ describe('lookups of clients that leave', () => {
     expect(batches).toHaveLength(2)
   })
 
-  it('end on their way when the last of a batch has left, not before', async () => {
+  it('are cancelled in flight when the last client of a batch has disconnected, not before', async () => {
     const { gatherer, batches } = endless(9)
     const clients = [new AbortController(), new AbortController()]
     const asked = clients.map(({ signal }, index) =>
@@ -121,7 +121,7 @@ describe('lookups of clients that leave', () => {
     expect(batches[0]?.signal.aborted).toBe(true)
   })
 
-  it('say when what waits fills a batch', async () => {
+  it('report when the waiting keys fill a batch', async () => {
     const { gatherer } = endless(2)
     const client = new AbortController()
     const asked = ['a', 'b', 'c'].map((key) => outcome(gatherer.get(key, client.signal)))

@@ -28,13 +28,13 @@ function expectCoinsToEqualNaiveState(chain: SimChain): void {
 }
 
 describe('a scripted chain', () => {
-  test('begins with the genesis of the recorded node', () => {
+  test('starts with the genesis block of the recorded node', () => {
     const chain = buildChain()
     expect(chain.tip.hash).toBe('5a6c309a7e9bb2fa314e63630520ca3c598c86a91dd2c6737e160cfadfc50f38')
     expect(chain.coins.size).toBe(0)
   })
 
-  test('the same calls give the same hashes, another seed others', () => {
+  test('has the same hashes for the same calls, and others for another seed', () => {
     const build = (seed: string): string => {
       const chain = buildChain({ seed, blocks: 5 })
       const tx = chain.pay({
@@ -48,7 +48,7 @@ describe('a scripted chain', () => {
     expect(build('a')).not.toBe(build('b'))
   })
 
-  test('a transaction confirms in a branch and, at another height, in the branch that replaces it', () => {
+  test('confirms a transaction in a branch and, at another height, in the branch that replaces it', () => {
     const chain = buildChain({ blocks: 3 })
     const alice = chain.keyring.ownerOf('p2wpkh').script
     const bob = chain.keyring.ownerOf('dilithium-pubkeyhash').script
@@ -78,7 +78,7 @@ describe('a scripted chain', () => {
     ])
   })
 
-  test('the tip can be set to any block, back and forth, and the coins follow', () => {
+  test('can set the tip to any block, back and forth, and the coins follow', () => {
     const chain = buildChain({ blocks: 4 })
     const first = chain.pay({
       from: [coinbaseOf(chain, chain.at(1))],
@@ -98,7 +98,7 @@ describe('a scripted chain', () => {
     expect(chain.coins.get(second.txid, 0)?.value).toBe(5n * COIN - 2000n)
   })
 
-  test('a block with a transaction that spends nothing leaves the chain as it was', () => {
+  test('is unchanged by a block with a transaction that spends nothing', () => {
     const chain = buildChain({ blocks: 3 })
     const spend = { from: [coinbaseOf(chain, chain.at(1))], to: [], change: chain.keyring.owner(0).script }
     const [once, twice] = [chain.pay(spend), chain.pay(spend)]
@@ -107,7 +107,7 @@ describe('a scripted chain', () => {
     expectCoinsToEqualNaiveState(chain)
   })
 
-  test('every kind of owner is paid by its script type, and its spend shows Dilithium exactly where it should', () => {
+  test('pays every kind of owner by its script type, and the spends carry Dilithium signatures exactly where they should', () => {
     const chain = buildChain({ blocks: OWNER_KINDS.length })
     const outputs = OWNER_KINDS.map((kind) => ({ value: 1000n, script: chain.keyring.ownerOf(kind).script }))
     const fan = chain.pay({ from: [coinbaseOf(chain, chain.at(1))], to: outputs })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Workers } from '../../../../services/simnode/rpc/workers.js'
 
 describe("the node's workers", () => {
-  test('run four tasks at a time, let sixteen wait and refuse the others, until there is room again', async () => {
+  test('run four tasks at a time, let sixteen wait and refuse the others until there is room again', async () => {
     const workers = new Workers()
     const [begun, finish]: [number[], (() => void)[]] = [[], []]
     const refused: number[] = []
