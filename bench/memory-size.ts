@@ -7,7 +7,7 @@ import { blocksOf } from './log-size.js'
 import { REGTEST } from '../pipelines/chain/networks.js'
 
 /** Enough objects that other memory is negligible. */
-const POOL_TXS = 20_000
+const MEMPOOL_TXS = 20_000
 const DAYS = 50_000
 
 /** Measures the explorer's memory per object, without garbage, for everything that it holds by the thousand. */
@@ -25,7 +25,7 @@ export async function measureMemory(logFolder: string): Promise<MemorySize> {
   const txs: ShownTx[] = []
   for await (const tx of transactionsOf(logFolder)) {
     txs.push(tx)
-    if (txs.length === POOL_TXS) break
+    if (txs.length === MEMPOOL_TXS) break
   }
   mempool.replace(txs, 0)
   mempool.newest()
@@ -34,11 +34,11 @@ export async function measureMemory(logFolder: string): Promise<MemorySize> {
   txs.length = 0
   const filled = await used()
   const days = Array.from({ length: DAYS }, (_, day) => dayLike(day))
-  const told = await used()
+  const reported = await used()
   // Held until here.
   if (mempool.size !== count || days.length !== DAYS)
     throw new Error('what was to be measured no longer exists')
-  return { perMempoolTx: (filled - before) / count, mempoolTxSize, perDay: (told - filled) / DAYS }
+  return { perMempoolTx: (filled - before) / count, mempoolTxSize, perDay: (reported - filled) / DAYS }
 }
 
 async function* transactionsOf(logFolder: string): AsyncGenerator<ShownTx> {

@@ -145,11 +145,11 @@ async function load(url: string, script: string, seconds: number): Promise<Load>
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   await once(child, 'close')
-  const told = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Record<
+  const reported = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Record<
     'requests' | 'microseconds' | 'p99' | 'errors',
     number
   >
-  if (told.errors > 0)
-    throw new Error(`${String(told.errors)} of ${String(told.requests)} requests failed at ${script}`)
-  return { requestsPerSecond: (told.requests * 1e6) / told.microseconds, p99Ms: told.p99 / 1000 }
+  if (reported.errors > 0)
+    throw new Error(`${String(reported.errors)} of ${String(reported.requests)} requests failed at ${script}`)
+  return { requestsPerSecond: (reported.requests * 1e6) / reported.microseconds, p99Ms: reported.p99 / 1000 }
 }

@@ -99,8 +99,8 @@ async function speed(
       const byLabel = new Map(chunks.map(({ label, hash }) => [label, hash]))
       const hashes = [...vectors.keys()]
       let found = 0
-      const asked = generatedQuestions(50)
-      for (const text of asked) {
+      const requested = generatedQuestions(50)
+      for (const text of requested) {
         const vector = await embedder.question(text)
         const near = graph.near(vector, 10).map(({ label }) => hashes.indexOf(byLabel.get(label) ?? ''))
         found += shareFound(near, nearest([...vectors.values()], vector))
@@ -109,7 +109,7 @@ async function speed(
         { name: 'index_build', value: chunks.length / build, unit: 'chunks/s' },
         ...load,
         { name: 'one_page_change', value: change, unit: 's', most: 2 },
-        { name: 'generated_hnsw_recall10', value: found / asked.length, unit: 'share of the exact ten' },
+        { name: 'generated_hnsw_recall10', value: found / requested.length, unit: 'share of the exact ten' },
         { name: 'worker_peak_rss', value: worker.peakMb, unit: 'MB', most: 500 },
       ]
     } finally {

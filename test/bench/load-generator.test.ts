@@ -19,9 +19,9 @@ describe('a load', () => {
    * @returns a client of it, and the requests that it received.
    */
   async function start(paths: number, answer: (request: IncomingMessage, response: ServerResponse) => void) {
-    const asked: string[] = []
+    const requested: string[] = []
     const server = createServer((request, response) => {
-      asked.push(request.url ?? '')
+      requested.push(request.url ?? '')
       answer(request, response)
     })
     servers.push(server)
@@ -29,7 +29,7 @@ describe('a load', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const names = Array.from({ length: paths }, (_, index) => `/${String(index)}`)
-    return { client: new LoadClient({ port, paths: names }), asked }
+    return { client: new LoadClient({ port, paths: names }), requested }
   }
   const send = (
     response: ServerResponse,
@@ -45,13 +45,13 @@ describe('a load', () => {
 
   it('sends requests on schedule whether or not they are answered, and measures the time from when each was due', async () => {
     const held: ServerResponse[] = []
-    const { client, asked } = await start(100, (_, response) => {
+    const { client, requested } = await start(100, (_, response) => {
       held.push(response)
       // A closed loop of fewer connections would never finish. The last is answered first.
       if (held.length === 100) for (const each of held.reverse()) send(each, 200, {}, 1)
     })
     const result = await client.make({ ...open, leaverEvery: NEVER })
-    expect(new Set(asked).size).toBe(100)
+    expect(new Set(requested).size).toBe(100)
     expect(result.times).toHaveLength(100)
     expect(result.lags).toHaveLength(100)
     expect(result.others).toEqual({})
@@ -84,7 +84,7 @@ describe('a load', () => {
 
   it('disconnects after some requests', async () => {
     let left = 0
-    const { client, asked } = await start(100, (_, response) => {
+    const { client, requested } = await start(100, (_, response) => {
       response.on('close', () => {
         if (!response.writableFinished) left++
       })
@@ -96,14 +96,14 @@ describe('a load', () => {
     expect(result.left).toBe(25)
     expect(result.times).toHaveLength(75)
     // Nothing waits for the last one that disconnected.
-    await until('all were asked', () => asked.length === 100)
+    await until('all were asked', () => requested.length === 100)
     expect(left).toBeLessThanOrEqual(25)
   })
 
   it('has no more requests in flight than its connections', async () => {
     let [now, most] = [0, 0]
     const held: (() => void)[] = []
-    const { client, asked } = await start(1_000_000, (_, response) => {
+    const { client, requested } = await start(1_000_000, (_, response) => {
       most = Math.max(most, ++now)
       held.push(() => {
         now--
@@ -115,7 +115,7 @@ describe('a load', () => {
     const result = await client.make({ kind: 'closed', connections: 7, warmUpSeconds: 0, seconds: 3 })
     expect(most).toBe(7)
     expect(result.times.length).toBeGreaterThan(7)
-    expect(asked.length - result.times.length).toBeLessThanOrEqual(7)
+    expect(requested.length - result.times.length).toBeLessThanOrEqual(7)
     expect(Math.min(...result.times)).toBeGreaterThan(15)
   })
 })

@@ -27,13 +27,13 @@ export async function settled(world: World, waitMs: number): Promise<string[]> {
     shown = `status ${String(answer.status)} at ${String(answer.height)} ${answer.tip}`
     if (answer.status !== 200) return false
     const txids = (answer.body.items as { txid: string }[]).map(({ txid }) => txid)
-    shown += ` with ${String(txids.length)} in the pool`
+    shown += ` with ${String(txids.length)} in the mempool`
     return answer.tip === hash && txids.sort().join() === expected
   }
   return until('level', isLevel, waitMs).then(
     () => [],
     () => [
-      `after ${String(waitMs / 1000)} s the explorer shows ${shown}; the node is at ${String(height)} ${hash} with ${String(pool.length)} in the pool`,
+      `after ${String(waitMs / 1000)} s the explorer shows ${shown}; the node is at ${String(height)} ${hash} with ${String(pool.length)} in the mempool`,
     ],
   )
 }

@@ -72,7 +72,7 @@ export async function chaos(run: Run): Promise<Outcome> {
     await reader.close()
     await watch.close()
     if (reader.compared === 0) wrong.push('nothing was read meanwhile')
-    if (watch.asked === 0) wrong.push('nothing that the feed told was asked for')
+    if (watch.requested === 0) wrong.push('no object of the feed was requested')
     keep = wrong.length > 0 && (run.control === undefined || run.keep)
     return { rounds: round, differences: wrong }
   } finally {
@@ -108,7 +108,7 @@ async function oneRound(
 ): Promise<string[]> {
   const from = performance.now()
   const random = (part: string): Random => Random.of(part, run.seed, round)
-  const [heard, asked, compared] = [watch.heard, watch.asked, reader.compared]
+  const [received, requested, compared] = [watch.received, watch.requested, reader.compared]
   const life = live(world.node, random('life'))
   const struck = (fault.alone === true ? life : Promise.resolve()).then(() =>
     fault.strike(world, random('fault')),
@@ -117,7 +117,7 @@ async function oneRound(
   const broken = ends.flatMap((end) =>
     end.status === 'rejected' ? [`the round broke off: ${reason(end.reason)}`] : [],
   )
-  const died = await world.mend()
+  const died = await world.repair()
   // A control that could not be made was not missed.
   if (run.control !== undefined && broken.length > 0) throw new Error(broken[0])
   const isStuck = run.control === 'duplicates' || run.control === 'repair'
@@ -138,8 +138,8 @@ async function oneRound(
     [
       `round ${String(round)} ${fault.name}: ${wrong.length === 0 ? 'ok' : 'WRONG'}, ${seconds} s;`,
       `${String(state.height + 1)} blocks, ${String(Object.keys(state.coins).length)} coins,`,
-      `${String(Object.keys(state.balances).length)} balances, ${String(state.pool.length)} in the pool,`,
-      `${String(watch.heard - heard)} events heard and ${String(watch.asked - asked)} asked for,`,
+      `${String(Object.keys(state.balances).length)} balances, ${String(state.pool.length)} in the mempool,`,
+      `${String(watch.received - received)} events received and ${String(watch.requested - requested)} objects requested,`,
       `${String(reader.compared - compared)} answers meanwhile${isClean ? ', a clean index' : ''}`,
     ].join(' '),
   )

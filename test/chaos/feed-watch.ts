@@ -75,9 +75,9 @@ export class FeedWatch {
   #stopped = false
   #pid: number | undefined
   /** The number of events received. */
-  heard = 0
+  received = 0
   /** The number of answers that were compared with events. */
-  asked = 0
+  requested = 0
 
   /**
    * @param explorerPid of the process that serves now.
@@ -116,14 +116,19 @@ export class FeedWatch {
   async missing(state: SourceState, hashes: readonly string[], waitMs: number): Promise<string[]> {
     const look = (): string[] => {
       const blocks = hashes.flatMap((hash, height) => {
-        const told = this.#chain.get(height)
-        if (told === hash || (told === undefined && height <= this.start.height)) return []
-        return [`the feed's newest block at ${String(height)} is ${told ?? 'none'}, the node's is ${hash}`]
+        const reported = this.#chain.get(height)
+        if (reported === hash || (reported === undefined && height <= this.start.height)) return []
+        return [
+          `the feed's newest block at ${String(height)} is ${reported ?? 'none'}, the node's is ${hash}`,
+        ]
       })
       const inMempool = state.pool.filter((txid) => !this.#announced.has(txid))
-      return [...blocks, ...inMempool.map((txid) => `the feed never told of pool transaction ${txid}`)]
+      return [
+        ...blocks,
+        ...inMempool.map((txid) => `the feed never published unconfirmed transaction ${txid}`),
+      ]
     }
-    await until('the feed has told all', () => look().length === 0, waitMs).catch(() => undefined)
+    await until('the feed has published everything', () => look().length === 0, waitMs).catch(() => undefined)
     await Promise.all(this.#asking)
     return look()
   }
@@ -170,7 +175,7 @@ export class FeedWatch {
     if (channel === undefined) return
     if (type === 'resync') this.numbering.resync(channel)
     if (seq === undefined) return
-    this.heard++
+    this.received++
     this.numbering.event(channel, seq)
     const asking = this.#ask(channel, data, seq).finally(() => this.#asking.delete(asking))
     this.#asking.add(asking)
@@ -202,7 +207,7 @@ export class FeedWatch {
     const wrong = Object.entries(expected).filter(([name, value]) => answer.body[name] !== value)
     if (answer.status !== 200 || wrong.length > 0)
       this.#faults.push(
-        `${channel} told of block ${JSON.stringify(expected)}, which then read ${String(answer.status)} ${JSON.stringify(Object.fromEntries(wrong.map(([name]) => [name, answer.body[name]])))}`,
+        `${channel} published block ${JSON.stringify(expected)}, which then read ${String(answer.status)} ${JSON.stringify(Object.fromEntries(wrong.map(([name]) => [name, answer.body[name]])))}`,
       )
   }
 
@@ -214,7 +219,7 @@ export class FeedWatch {
     if (answer.status === 404 && !pool.includes(txid)) return
     const later = await this.#get(`/tx/${txid}`)
     this.#faults.push(
-      `${channel} ${String(seq)} told of transaction ${txid}, which then read ${String(answer.status)} at ${answer.at}, and ${String(later?.status)} at ${String(later?.at)} when the node's pool was found to have it`,
+      `${channel} ${String(seq)} published transaction ${txid}, which then read ${String(answer.status)} at ${answer.at}, and ${String(later?.status)} at ${String(later?.at)} when the node's mempool was found to have it`,
     )
   }
 
@@ -224,7 +229,7 @@ export class FeedWatch {
       const response = await fetch(`${this.explorerUrl}/api/v1${path}`)
       const body = (await response.json()) as Record<string, unknown>
       if (response.status === 503) return undefined
-      this.asked++
+      this.requested++
       const [height, tip] = ['x-chain-height', 'x-chain-tip'].map((name) => response.headers.get(name))
       return { status: response.status, at: `${String(height)} ${String(tip)}`, body }
     } catch {

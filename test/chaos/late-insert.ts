@@ -26,7 +26,7 @@ async function level(world: World, when: string): Promise<void> {
  * connected, and the poller died before it received the second.
  * @returns the hash of that first block.
  */
-async function halfReorganisation(world: World): Promise<string> {
+async function halfReorg(world: World): Promise<string> {
   const { links, node, log } = world
   const poller = world.service('poller')
   await poller.kill()
@@ -52,13 +52,13 @@ export const lateInsert: Fault = {
     const first = world.service('materializer')
     await level(world, 'before')
     const held = links.writer.hold('INTO+blocks+')
-    const block = await halfReorganisation(world)
+    const block = await halfReorg(world)
     node.replaced.add(block)
     await until('its row is on its way', () => held.count > 0)
     first.signal('SIGSTOP')
     links.writer.holdNoMore()
     await world.service('poller').kill()
-    await links.node.mend()
+    await links.node.repair()
     const { hash } = await node.order('reorg?depth=2&length=3')
     world.service('poller').start()
     await until('the node is followed', async () => (await lastConnected(log)) === hash)

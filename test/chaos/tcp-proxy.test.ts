@@ -46,13 +46,13 @@ describe('the proxy', () => {
   })
 
   it('reports when a text is sent', async () => {
-    let told = 0
-    proxy.whenSent('/four', () => told++)
+    let reported = 0
+    proxy.whenSent('/four', () => reported++)
     await ask('/three')
-    expect(told).toBe(0)
+    expect(reported).toBe(0)
     await ask('/four')
     await ask('/four')
-    expect(told).toBe(1)
+    expect(reported).toBe(1)
   })
 
   it("holds requests for longer than the server's idle timeout, and sends them when they are released", async () => {
@@ -80,7 +80,7 @@ describe('the proxy', () => {
     client.write('GET /late HTTP/1.1\r\nhost: x\r\n\r\n')
     await until('it is kept back', () => hold.count === 1)
     client.destroy()
-    await proxy.mend()
+    await proxy.repair()
     await until('it has arrived', () => arrived.length === 1)
     expect(arrived).toEqual(['/late'])
   })

@@ -119,7 +119,7 @@ export class TcpProxy {
   }
 
   /** Forwards everything again. */
-  async mend(): Promise<void> {
+  async repair(): Promise<void> {
     this.#tap = undefined
     this.holdNoMore()
     for (const hold of this.#holds.splice(0)) hold.release()

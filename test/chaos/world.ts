@@ -157,9 +157,9 @@ export class World {
    * Ends all faults.
    * @returns the names of processes that had died by themselves.
    */
-  async mend(): Promise<Service[]> {
+  async repair(): Promise<Service[]> {
     await this.node.clearFaults()
-    for (const link of Object.values(this.links)) await link.mend()
+    for (const link of Object.values(this.links)) await link.repair()
     this.disks.log?.free()
     this.disks.engine?.free()
     this.broker?.resume()

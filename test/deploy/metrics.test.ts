@@ -39,7 +39,7 @@ describe('PromQL', () => {
 
 describe('alerts and the dashboard', () => {
   let pipeline: Pipeline
-  let told: Set<string>
+  let reported: Set<string>
 
   beforeAll(async () => {
     pipeline = await Pipeline.start({ engineUrl: useEngine(), nodeUrl: 'http://127.0.0.1:1' })
@@ -50,23 +50,23 @@ describe('alerts and the dashboard', () => {
       logEnd: () => Promise.resolve(undefined),
     })
     const texts = [await answer.text(), (await poller.text()).text, (await materializer.text()).text]
-    told = new Set(texts.flatMap((each) => [...seriesIn(each)]))
+    reported = new Set(texts.flatMap((each) => [...seriesIn(each)]))
   })
   afterAll(() => pipeline.close())
 
   it('name only metrics that explorer, poller and materializer export', () => {
-    expect(told.size).toBeGreaterThan(30)
+    expect(reported.size).toBeGreaterThan(30)
     const named = [...rules.map(({ expr }) => expr), ...queries].flatMap(metricsIn)
     expect(named.length).toBeGreaterThan(50)
     const unknown = named.filter(
-      (name) => !told.has(name) && !OF_OTHERS.has(name) && !recorded.includes(name),
+      (name) => !reported.has(name) && !OF_OTHERS.has(name) && !recorded.includes(name),
     )
     expect(unknown).toEqual([])
   })
 
   it('cover every metric that these processes declare themselves', () => {
     const named = new Set([...rules.map(({ expr }) => expr), ...queries].flatMap(metricsIn))
-    const own = [...told].filter((name) => !/^headwater_(\w+er_)?(nodejs|process)_/.test(name))
+    const own = [...reported].filter((name) => !/^headwater_(\w+er_)?(nodejs|process)_/.test(name))
     for (const prefix of ['headwater_poller_', 'headwater_materializer_'])
       expect(own.filter((name) => name.startsWith(prefix)).length, prefix).toBeGreaterThan(10)
     expect(own.length).toBeGreaterThan(40)
@@ -81,7 +81,7 @@ describe('alerts and the dashboard', () => {
     const series = tests.tests.flatMap(({ input_series: each }: Document) =>
       each.flatMap(({ series: one }: Document) => metricsIn(one)),
     )
-    expect(series.filter((name: string) => !told.has(name) && !OF_OTHERS.has(name))).toEqual([])
+    expect(series.filter((name: string) => !reported.has(name) && !OF_OTHERS.has(name))).toEqual([])
   })
 
   it('say what is wrong, and have a section in the runbook that says what to do', () => {

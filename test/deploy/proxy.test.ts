@@ -15,7 +15,7 @@ const PER_MINUTE = 6
 const SOCKETS_PER_ADDRESS = 20
 const [nginx, openssl] = [tool('nginx'), tool('openssl')]
 
-interface Asked {
+interface HttpRequest {
   readonly path?: string
   /** The address of the client's own end. */
   readonly from?: string
@@ -40,8 +40,8 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     await pipeline.poll()
     await pipeline.materialize()
     await until('the explorer is well', async () => (await fetch(`${pipeline.url}/health`)).ok)
-    grpc = createServer((asked, answer) => {
-      seen.push({ forwarded: asked.headers['x-forwarded-for'], path: asked.url })
+    grpc = createServer((requested, answer) => {
+      seen.push({ forwarded: requested.headers['x-forwarded-for'], path: requested.url })
       answer.writeHead(200, { 'content-type': 'application/grpc', 'grpc-status': '0' })
       answer.end()
     })
@@ -63,7 +63,7 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     from = '127.0.0.1',
     host,
     headers = {},
-  }: Asked): Promise<number> {
+  }: HttpRequest): Promise<number> {
     return new Promise((resolve, reject) => {
       request(
         {
@@ -108,11 +108,11 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
   it('forwards WebSocket in both directions', async () => {
     for (const path of ['/ws', '/api/v1/ws']) {
       const client = socket(path, '127.0.0.6')
-      const heard: string[] = []
-      client.on('message', (data: Buffer) => heard.push(data.toString()))
+      const received: string[] = []
+      client.on('message', (data: Buffer) => received.push(data.toString()))
       await until('the socket is open', () => client.readyState === WebSocket.OPEN)
       client.send(JSON.stringify({ type: 'subscribe', channel: 'blocks' }))
-      await until('it is subscribed', () => heard.some((text) => text.includes('"subscribed"')))
+      await until('it is subscribed', () => received.some((text) => text.includes('"subscribed"')))
       client.close()
     }
   })

@@ -41,7 +41,7 @@ let databases = 0
 
 interface Level {
   readonly tip: string
-  readonly poolSize?: number
+  readonly mempoolSize?: number
   readonly poolFees?: bigint
 }
 
@@ -133,7 +133,7 @@ export class Pipeline {
       const { txCount, totalFees } = summary.body
       // A transaction may be replaced by one of the same size, which differs in its fees.
       if (expect.poolFees !== undefined && totalFees !== expect.poolFees.toString()) return false
-      return expect.poolSize === undefined || txCount === expect.poolSize
+      return expect.mempoolSize === undefined || txCount === expect.mempoolSize
     })
     const isKnown = async () => (await this.get(`/block/${'ff'.repeat(32)}`)).status === 404
     await until('the explorer knows that it is level', isKnown)

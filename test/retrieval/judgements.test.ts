@@ -34,9 +34,9 @@ describe('the judged questions', () => {
   })
 
   it('cover most of the pages', () => {
-    const asked = new Set(judgements.flatMap(({ pages }) => pages))
+    const requested = new Set(judgements.flatMap(({ pages }) => pages))
     const own = readPages().filter(({ url }) => !url.startsWith('/decisions/'))
-    const never = own.map(({ url }) => url).filter((url) => !asked.has(url))
+    const never = own.map(({ url }) => url).filter((url) => !requested.has(url))
     expect(never.length, never.join(' ')).toBeLessThan(own.length / 5)
   })
 })

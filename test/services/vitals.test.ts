@@ -46,10 +46,10 @@ describe('vitals', () => {
     vitals.waits()
     pass(86_400)
     expect(vitals.reasons()).toEqual([])
-    vitals.failed(new Error('the log is away'))
+    vitals.failed(new Error('the log is unavailable'))
     expect(vitals.reasons()).toEqual([])
     pass(31)
-    expect(vitals.reasons()).toEqual(['no progress for 31 s: the log is away'])
+    expect(vitals.reasons()).toEqual(['no progress for 31 s: the log is unavailable'])
   })
 
   it('are unhealthy at once after it has stopped, until it works', () => {

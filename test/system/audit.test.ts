@@ -230,7 +230,7 @@ describe("the explorer's own audit", () => {
       ...{ nodeUrl: node.url, engineUrl: inject('engineUrl') },
       explorer: { auditEveryMs: 50 },
     })
-    const told = async (): Promise<{
+    const reported = async (): Promise<{
       checkedAt: string | null
       checks: number
       differences: number
@@ -238,27 +238,30 @@ describe("the explorer's own audit", () => {
     }> => ((await (await fetch(`${pipeline.url}/health`)).json()) as { audit: never }).audit
     try {
       await pipeline.level()
-      await until('ten rounds were made', async () => (await told()).checks >= 40)
-      expect(await told()).toMatchObject({ differences: 0, checkedAt: expect.stringMatching(/^\d{4}-.*Z$/) })
+      await until('ten rounds were made', async () => (await reported()).checks >= 40)
+      expect(await reported()).toMatchObject({
+        differences: 0,
+        checkedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      })
       await pipeline.db.command(
         'ALTER TABLE blocks UPDATE total_fees = total_fees + 1 WHERE 1 SETTINGS mutations_sync = 1',
       )
-      await until('it was found', async () => (await told()).differences > 0)
+      await until('it was found', async () => (await reported()).differences > 0)
       expect(await (await fetch(`${pipeline.url}/metrics`)).text()).toMatch(
         /^headwater_audit_differences [1-9]/m,
       )
       await pipeline.db.command(
         'ALTER TABLE blocks UPDATE total_fees = total_fees - 1 WHERE 1 SETTINGS mutations_sync = 1',
       )
-      await until('it is well again', async () => (await told()).differences === 0)
+      await until('it is well again', async () => (await reported()).differences === 0)
       // The node advances without a poller: the mempool of the index is stale.
       const inMempool = readFrames().findIndex(({ mempoolinfo }, at) => at > 620 && mempoolinfo.size > 2)
       node.step(inMempool - 600)
-      await until('it is behind', async () => (await told()).differences > 0)
+      await until('it is behind', async () => (await reported()).differences > 0)
       await pipeline.level()
-      await until('it is up again', async () => (await told()).differences === 0)
+      await until('it is up again', async () => (await reported()).differences === 0)
       await node.close()
-      await until('it says that it cannot', async () => (await told()).error !== undefined)
+      await until('it says that it cannot', async () => (await reported()).error !== undefined)
     } finally {
       await pipeline.close()
       await node.close()
@@ -386,9 +389,9 @@ describe('the command', () => {
   })
 
   it('exits with status 2 and prints one line if it cannot run', async () => {
-    const away = await run('--node', 'http://u:p@127.0.0.1:1')
-    expect(away).toMatchObject({ status: 2, output: '' })
-    expect(away.errors.trim().split('\n').at(-1)).toMatch(/^audit: /)
+    const unavailable = await run('--node', 'http://u:p@127.0.0.1:1')
+    expect(unavailable).toMatchObject({ status: 2, output: '' })
+    expect(unavailable.errors.trim().split('\n').at(-1)).toMatch(/^audit: /)
     for (const option of ['--sample', '--patience'])
       expect(await run(option, 'x')).toMatchObject({ status: 2, output: '' })
     expect(await run('--check', 'constructor')).toMatchObject({ status: 2 })

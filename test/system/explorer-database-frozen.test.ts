@@ -130,9 +130,9 @@ describe('an explorer whose database freezes', () => {
       many.reset()
       process.kill(engine.pid, 'SIGSTOP')
       const stoppedAt = performance.now()
-      const told = until('health tells it', async () => (await health()).status === 503)
+      const reported = until('health tells it', async () => (await health()).status === 503)
       await sleep(FROZEN_MS - 1_000)
-      await told
+      await reported
       expect((await health()).body).toMatchObject({ status: 'degraded', database: 'disconnected' })
       expect(await missing()).toMatchObject({ status: 503, body: { error: 'Database unavailable' } })
       await sleep(FROZEN_MS - (performance.now() - stoppedAt))

@@ -318,7 +318,7 @@ describe('an explorer under attack', () => {
     port = Number(new URL(pipeline.url).port)
     const recorded = readFrames()[FRAME]
     const tip = recorded?.chaininfo.bestblockhash ?? ''
-    await pipeline.level({ tip, poolSize: recorded?.mempoolinfo.size ?? 0 })
+    await pipeline.level({ tip, mempoolSize: recorded?.mempoolinfo.size ?? 0 })
     const { items } = (await pipeline.get('/txs/recent?limit=50')).body
     const paying = items.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
     known = [tip, paying.txid as string, paying.outputs[0].addresses[0].address as string]

@@ -146,7 +146,11 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
         ['small.node', { 'max.message.bytes': '1048588' }, 'small.node has max.message.bytes=1048588'],
         ['brief.node', { 'retention.ms': '60000' }, 'brief.node has retention.ms=60000; set it to 86400000'],
         ['lossy.dead-letters', { 'retention.ms': '604800000' }, 'lossy.dead-letters has retention.ms'],
-        ['folded.committed', { 'cleanup.policy': 'compact' }, 'folded.committed has cleanup.policy=compact'],
+        [
+          'compacted.committed',
+          { 'cleanup.policy': 'compact' },
+          'compacted.committed has cleanup.policy=compact',
+        ],
       ]
       for (const [topic, settings, said, numPartitions = 1] of refused) {
         const right = { 'max.message.bytes': '67108864', 'retention.ms': '-1' }

@@ -88,32 +88,35 @@ describe('a poison event', () => {
     { kind: 'a block without its parent', make: orphan, says: /connects \d+ on (07){32}, the tip is/ },
   ]
 
-  it.each(kinds)('$kind: is repaired without a command, and its position and reason are reported', async ({ make, says }) => {
-    const before = (await getAnswer(`${url}/api/v1/stats/summary`)).body.tipHeight as number
-    const value = await make()
-    const position = await log.append('chain', [value])
-    await mine()
-    await shows(before + 1)
-    const line = `topic chain, partition 0, offset ${String(position)}: `
-    const told = (await readFile(join(folder, 'materializer.log'), 'utf8')).split('\n')
-    expect(told.filter((each) => each.includes(line) && says.test(each))).not.toEqual([])
-    expect(await readFile(join(folder, 'poller.log'), 'utf8')).toMatch(says)
-    await until('/health says nothing of it any more', async () => {
-      const { body } = await getAnswer(`${url}/health`)
-      return body.indexerError === undefined && body.indexerHealing === undefined
-    })
-    const metrics = await (await fetch(`${url}/metrics`)).text()
-    expect(metrics).toMatch(/^headwater_log_damages_total [1-9]/m)
-    expect(metrics).toMatch(/^headwater_log_damage 0$/m)
-    expect(await log.last('dead-letters')).toBe(-1)
+  it.each(kinds)(
+    '$kind: is repaired without a command, and its position and reason are reported',
+    async ({ make, says }) => {
+      const before = (await getAnswer(`${url}/api/v1/stats/summary`)).body.tipHeight as number
+      const value = await make()
+      const position = await log.append('chain', [value])
+      await mine()
+      await shows(before + 1)
+      const line = `topic chain, partition 0, offset ${String(position)}: `
+      const reported = (await readFile(join(folder, 'materializer.log'), 'utf8')).split('\n')
+      expect(reported.filter((each) => each.includes(line) && says.test(each))).not.toEqual([])
+      expect(await readFile(join(folder, 'poller.log'), 'utf8')).toMatch(says)
+      await until('/health says nothing of it any more', async () => {
+        const { body } = await getAnswer(`${url}/health`)
+        return body.indexerError === undefined && body.indexerHealing === undefined
+      })
+      const metrics = await (await fetch(`${url}/metrics`)).text()
+      expect(metrics).toMatch(/^headwater_log_damages_total [1-9]/m)
+      expect(metrics).toMatch(/^headwater_log_damage 0$/m)
+      expect(await log.last('dead-letters')).toBe(-1)
 
-    // Both processes also continue after a start.
-    await service['poller']?.kill()
-    await restartMaterializer('dead-letters')
-    start('poller')
-    await mine()
-    await shows(before + 2)
-  })
+      // Both processes also continue after a start.
+      await service['poller']?.kill()
+      await restartMaterializer('dead-letters')
+      start('poller')
+      await mine()
+      await shows(before + 2)
+    },
+  )
 
   it('a record that is no dead letter stops it, and can be dead-lettered', async () => {
     const before = (await getAnswer(`${url}/api/v1/stats/summary`)).body.tipHeight as number

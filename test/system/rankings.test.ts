@@ -412,7 +412,7 @@ describe('a chain without a ranking', () => {
     try {
       const query = vi.spyOn(Database.prototype, 'query')
       const answer = await getAnswer(`${explorer.url}/api/v1/stats/richlist`)
-      const asked = query.mock.calls.filter(([sql]) => sql.includes('script_balances'))
+      const requested = query.mock.calls.filter(([sql]) => sql.includes('script_balances'))
       query.mockRestore()
       const { status, height, headers, body } = answer
       expect({ status, height, body }).toEqual({
@@ -422,8 +422,8 @@ describe('a chain without a ranking', () => {
       })
       expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
       const counting = new Counting(db)
-      for (const [sql, params = {}] of asked) await counting.query(sql, params)
-      expect(asked.length).toBeGreaterThan(0)
+      for (const [sql, params = {}] of requested) await counting.query(sql, params)
+      expect(requested.length).toBeGreaterThan(0)
       expect(counting.rows).toBeLessThan(addresses * 0.75)
       expect((await getAnswer(`${explorer.url}/api/v1/stats/supply`)).status).toBe(200)
     } finally {

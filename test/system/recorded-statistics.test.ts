@@ -70,8 +70,10 @@ describe('the statistics of the recording', () => {
   async function checkDays(): Promise<void> {
     const days = naiveDays(chain.blocks)
     const { items } = await body('/stats/daily?limit=365')
-    const told = days.map(({ work, dilithiumTransactions, totalAddresses, ...day }) => day)
-    expect(items.map(({ avg_difficulty, hashrate, ...day }: Record<string, unknown>) => day)).toEqual(told)
+    const reported = days.map(({ work, dilithiumTransactions, totalAddresses, ...day }) => day)
+    expect(items.map(({ avg_difficulty, hashrate, ...day }: Record<string, unknown>) => day)).toEqual(
+      reported,
+    )
     for (const [at, { work }] of days.entries()) {
       expect(Number(items[at].hashrate)).toBeCloseTo(Number(work) / 86_400, 12)
       expect(Number(items[at].avg_difficulty)).toBeCloseTo(4.656542373906925e-10, 20)
@@ -122,11 +124,11 @@ describe('the statistics of the recording', () => {
   async function checkMining(): Promise<void> {
     for (const window of [10, 144, 1440]) {
       const answer = await body(`/mining/pools?window=${String(window)}`)
-      const told = answer.pools.map((pool: { name: string; blockCount: number }) => [
+      const reported = answer.pools.map((pool: { name: string; blockCount: number }) => [
         pool.name,
         pool.blockCount,
       ])
-      expect(Object.fromEntries(told)).toEqual(naivePools(chain.blocks, window, pools))
+      expect(Object.fromEntries(reported)).toEqual(naivePools(chain.blocks, window, pools))
       expect(answer.blockCount).toBe(Math.min(window, chain.blocks.length))
     }
     const { items } = await body('/mining/difficulty?limit=20160')
@@ -190,7 +192,7 @@ describe('the statistics of the recording', () => {
       at = index
       await pipeline.level({
         tip: frame.chaininfo.bestblockhash,
-        poolSize: frame.mempoolinfo.size,
+        mempoolSize: frame.mempoolinfo.size,
         poolFees: baseUnits(frame.mempoolinfo.total_fee),
       })
       await Promise.all([checkDays(), checkRichList(), checkMining(), checkOpReturns(), checkWhales(frame)])
@@ -214,7 +216,7 @@ describe('the statistics of the recording', () => {
     const file = join(folder, 'pools.json')
     await writeFile(file, JSON.stringify(pools))
     await until(
-      'the new pools are used',
+      'the new mining pools are used',
       async () => (await body('/blocks/tip')).miner_label === 'By address',
     )
     await checkMining()

@@ -144,7 +144,7 @@ describe('the recording of a real node', () => {
         at = index
         await pipeline.level({
           tip: frame.chaininfo.bestblockhash,
-          poolSize: frame.mempoolinfo.size,
+          mempoolSize: frame.mempoolinfo.size,
           poolFees: baseUnits(frame.mempoolinfo.total_fee),
         })
         await checkFrame(frame, touched)
@@ -228,9 +228,9 @@ describe('the recording of a real node', () => {
   })
 
   it('finds one history under both spellings of a Dilithium bech32 address', async () => {
-    const asked = Object.entries(oracles.addresses).filter(([, each]) => each.kind === 'dil_bech32')
-    expect(asked).toHaveLength(12)
-    for (const [address, { scriptPubKey }] of asked) {
+    const requested = Object.entries(oracles.addresses).filter(([, each]) => each.kind === 'dil_bech32')
+    expect(requested).toHaveLength(12)
+    for (const [address, { scriptPubKey }] of requested) {
       const plain = chain.addressOf.get(scriptPubKey)
       if (plain === undefined) throw new Error('the node has printed no plain spelling')
       expect(plain).not.toBe(address)
@@ -277,12 +277,12 @@ describe('the recording of a real node', () => {
 
   it("has every input's value and address of the 30 sampled transactions", async () => {
     expect(Object.keys(oracles.transactions)).toHaveLength(30)
-    const told = new Map(chain.blocks.flatMap((block) => block.tx.map((tx) => [tx.txid, tx] as const)))
+    const reported = new Map(chain.blocks.flatMap((block) => block.tx.map((tx) => [tx.txid, tx] as const)))
     for (const [txid, tx] of Object.entries(oracles.transactions)) {
       const { body } = await pipeline.get(`/tx/${txid}`)
       expect(body).toMatchObject({ txid, size: tx.size, weight: tx.weight, vsize: Math.ceil(tx.weight / 16) })
       for (const [vin, input] of tx.vin.entries()) {
-        const prevout = told.get(txid)?.vin[vin]?.prevout
+        const prevout = reported.get(txid)?.vin[vin]?.prevout
         const scriptSig = input.coinbase ?? input.scriptSig?.hex
         expect(body.inputs[vin]).toMatchObject({
           prev_txid: input.txid ?? null,

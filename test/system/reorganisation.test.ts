@@ -143,7 +143,7 @@ describe('reorganisations', () => {
     })
   })
 
-  it("undo the spends of a replaced block", async () => {
+  it('undo the spends of a replaced block', async () => {
     const chain = buildChain({ seed: 'undone', blocks: 30 })
     const pays = payment(chain, 3)
     const [input] = pays.inputs
@@ -216,9 +216,9 @@ describe('reorganisations', () => {
     const polling = pipeline.poll()
     const fork = forkAt(chain, 120)
     for (let block = 0; block < 190; block++) fork.mine({})
-    let asked = 0
+    let requested = 0
     const stop = setInterval(() => {
-      if (asked++ === 2) fork.activate()
+      if (requested++ === 2) fork.activate()
     }, 5)
     await polling
     clearInterval(stop)

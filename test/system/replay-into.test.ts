@@ -35,7 +35,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
   const [second, third] = [`${name}_2`, `${name}_3`]
   /** ETags of the clean pipeline by tip and path. */
   const expected = new Map<string, string>()
-  const heard: { readonly key: string; readonly etag: string; readonly body: unknown }[] = []
+  const received: { readonly key: string; readonly etag: string; readonly body: unknown }[] = []
   const faults: string[] = []
   let env: Record<string, string> = {}
   let folder = ''
@@ -118,7 +118,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
           faults.push(`${path}: height ${String(answer.height)} after ${String(height)}`)
         height = answer.height
         if (!isCompared(each)) continue
-        heard.push({
+        received.push({
           key: `${answer.tip} ${path}`,
           etag: answer.headers.get('etag') ?? '',
           body: answer.body,
@@ -167,7 +167,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     )
   }
 
-  const compared = () => heard.filter(({ key }) => expected.has(key))
+  const compared = () => received.filter(({ key }) => expected.has(key))
 
   /**
    * No read failed, and each answer of a tip of the clean pipeline equals its answer: this number of answers at
@@ -178,7 +178,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     const wrong = compared().filter(({ key, etag }) => etag !== expected.get(key))
     expect(wrong.slice(0, 3)).toEqual([])
     expect(faults).toEqual([])
-    heard.length = 0
+    received.length = 0
   }
 
   interface Replay {
@@ -276,7 +276,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     for (const channel of ['blocks', 'reorgs']) {
       const before = of(feed, channel)
       await later.subscribe(channel, Number(before[0]?.['seq']) - 1)
-      await until('all are told again', () => of(later, channel).length >= before.length)
+      await until('all are sent again', () => of(later, channel).length >= before.length)
       expect(of(later, channel)).toEqual(before)
     }
     await later.close()

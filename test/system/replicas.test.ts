@@ -23,21 +23,25 @@ it('an upgrade of a cluster makes its tables on all replicas, as its schema defi
     await upgraded.createIfAbsent()
     const migrations = schema.find((each) => each.includes('headwater.migrations')) ?? ''
     await upgraded.command(migrations.replaceAll('headwater.', 'upgraded.').replace(ON_CLUSTER, ''))
-    const asked: string[] = []
+    const requested: string[] = []
     const run = upgraded.command.bind(upgraded)
     // There is one server; the embedded engine keeps its replicated tables read-only: it only creates them.
     vi.spyOn(upgraded, 'command').mockImplementation(async (sql) => {
-      asked.push(sql)
+      requested.push(sql)
       if (sql.startsWith('CREATE TABLE')) await run(sql.replace(ON_CLUSTER, ''))
     })
     await migrate(upgraded)
-    const made = asked.filter((sql) => sql.startsWith('CREATE TABLE') && !sql.includes(' migrations '))
+    const made = requested.filter((sql) => sql.startsWith('CREATE TABLE') && !sql.includes(' migrations '))
     expect(made.length).toBeGreaterThan(15)
     for (const sql of made) expect(sql).toContain(ON_CLUSTER)
-    for (const sql of asked.filter((each) => each.startsWith('ALTER TABLE') && !each.includes(' DELETE ')))
+    for (const sql of requested.filter(
+      (each) => each.startsWith('ALTER TABLE') && !each.includes(' DELETE '),
+    ))
       expect(sql).toMatch(/ SETTINGS alter_sync = 2$/)
     const isAltered = (name: string): boolean =>
-      asked.some((sql) => sql.startsWith(`ALTER TABLE ${name}\n`) || sql.startsWith(`ALTER TABLE ${name} `))
+      requested.some(
+        (sql) => sql.startsWith(`ALTER TABLE ${name}\n`) || sql.startsWith(`ALTER TABLE ${name} `),
+      )
     const [expected, found] = await Promise.all([tablesOf(applied), tablesOf(upgraded)])
     expect(found.map(({ name }) => name)).toEqual(expected.map(({ name }) => name))
     const whole = (tables: typeof found) => tables.filter(({ name }) => !isAltered(name))
@@ -49,7 +53,7 @@ it('an upgrade of a cluster makes its tables on all replicas, as its schema defi
     }))
     expect(named).toEqual(whole(expected))
     // Each migration is recorded, so that none runs again.
-    expect(asked.filter((sql) => sql.startsWith('INSERT INTO migrations'))).toHaveLength(
+    expect(requested.filter((sql) => sql.startsWith('INSERT INTO migrations'))).toHaveLength(
       (await readMigrations()).length,
     )
   } finally {

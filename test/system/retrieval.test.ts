@@ -84,13 +84,13 @@ describe.skipIf(MODEL === undefined)('the retrieval worker with its model', () =
     await write('forks', 'Reorganisations', 'Blocks of the losing branch are taken back.')
     const { client } = await start()
     await until('it answers', async () => (await client.status({})).pages === 3, MINUTE)
-    const asked = { query: 'throttling greedy visitors' }
-    expect(await client.search(asked)).toMatchObject({ pages: [], ranking: Ranking.LEXICAL })
+    const requested = { query: 'throttling greedy visitors' }
+    expect(await client.search(requested)).toMatchObject({ pages: [], ranking: Ranking.LEXICAL })
     await bringModel()
     await ready(client, 3)
-    const { pages, ranking } = await client.search(asked)
+    const { pages, ranking } = await client.search(requested)
     expect([ranking, pages[0]?.url]).toEqual([Ranking.HYBRID, '/limits'])
-    const { passages } = await client.passages(asked)
+    const { passages } = await client.passages(requested)
     expect(passages[0]).toMatchObject({ pageUrl: '/limits', coverage: 0 })
     expect(passages[0]!.similarity).toBeGreaterThan(0.2)
   })

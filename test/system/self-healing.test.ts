@@ -367,42 +367,45 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     await expectSameRows(db, clean.db)
   })
 
-  it.runIf(hasAll)('a node of another chain stops the repair with an error, and changes nothing', async () => {
-    const own = events.toSpliced(27, 2)
-    const other = await startSimnode({ chain: buildChain({ seed: 'other', blocks: 60 }), txsPerBlock: 1 })
-    opened.push(() => other.close())
-    const log = await logOf(own)
-    const healing = await pipeline(log)
-    await healing.materialize()
-    const shown = await latestHead(healing.db)
-    const poller = new Poller({
-      ...{
-        node: new NodeClient(other.url, { timeoutMs: 10_000 }),
-        log,
-        logger,
-        pollIntervalMs: 1000,
-        inFlight: 4,
-      },
-    })
-    const failure = poller.run(new AbortController().signal)
-    await expect(failure).rejects.toThrow(
-      /^the index holds final block \d+ [0-9a-f]{64}, the node at \S+ has [0-9a-f]{64} there: .*set NODE_RPC_URL/,
-    )
-    expect(await log.last('chain')).toBe(own.length - 1)
-    await until('health says which does not belong here', async () => {
+  it.runIf(hasAll)(
+    'a node of another chain stops the repair with an error, and changes nothing',
+    async () => {
+      const own = events.toSpliced(27, 2)
+      const other = await startSimnode({ chain: buildChain({ seed: 'other', blocks: 60 }), txsPerBlock: 1 })
+      opened.push(() => other.close())
+      const log = await logOf(own)
+      const healing = await pipeline(log)
       await healing.materialize()
-      const { indexerError = '', indexerHealing } = (await healing.health()).body
-      return (
-        indexerHealing === undefined &&
-        /the log is damaged: .* not repaired: the index holds final/.test(indexerError)
+      const shown = await latestHead(healing.db)
+      const poller = new Poller({
+        ...{
+          node: new NodeClient(other.url, { timeoutMs: 10_000 }),
+          log,
+          logger,
+          pollIntervalMs: 1000,
+          inFlight: 4,
+        },
+      })
+      const failure = poller.run(new AbortController().signal)
+      await expect(failure).rejects.toThrow(
+        /^the index holds final block \d+ [0-9a-f]{64}, the node at \S+ has [0-9a-f]{64} there: .*set NODE_RPC_URL/,
       )
-    })
-    expect(await latestHead(healing.db)).toEqual(shown)
-    // The right node heals it.
-    healing.restartPoller()
-    await heal(healing)
-    await expectClean(healing)
-  })
+      expect(await log.last('chain')).toBe(own.length - 1)
+      await until('health says which does not belong here', async () => {
+        await healing.materialize()
+        const { indexerError = '', indexerHealing } = (await healing.health()).body
+        return (
+          indexerHealing === undefined &&
+          /the log is damaged: .* not repaired: the index holds final/.test(indexerError)
+        )
+      })
+      expect(await latestHead(healing.db)).toEqual(shown)
+      // The right node heals it.
+      healing.restartPoller()
+      await heal(healing)
+      await expectClean(healing)
+    },
+  )
 
   it.runIf(hasAll)(
     'a node that has pruned the needed blocks stops the repair with an error; dead-letters continues without the event',

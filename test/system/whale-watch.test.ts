@@ -28,7 +28,7 @@ describe('the channel of whale alerts', () => {
   const level = (index: number): Promise<void> =>
     pipeline.level({
       tip: frames[index]?.chaininfo.bestblockhash ?? '',
-      poolSize: frames[index]?.mempoolinfo.size ?? 0,
+      mempoolSize: frames[index]?.mempoolinfo.size ?? 0,
       poolFees: baseUnits(frames[index]?.mempoolinfo.total_fee ?? 0),
     })
 
@@ -62,9 +62,9 @@ describe('the channel of whale alerts', () => {
     }
     // Events of transactions that stay in the mempool are among them: a count alone proves nothing.
     const events = await until('an alert of each transaction', async () => {
-      const told = await client.events('whale-alerts', expected.size)
-      const txids = new Set(told.map(alertOf).map(({ txid }) => txid))
-      return [...expected.keys()].every((txid) => txids.has(txid)) && told
+      const reported = await client.events('whale-alerts', expected.size)
+      const txids = new Set(reported.map(alertOf).map(({ txid }) => txid))
+      return [...expected.keys()].every((txid) => txids.has(txid)) && reported
     })
     const alerts = events.map(alertOf)
     const txids = alerts.map(({ txid }) => txid)

@@ -37,7 +37,8 @@ function codeOf(path: string, content: string): Source {
       ...(ts.getTrailingCommentRanges(content, node.end) ?? []),
     ]
     for (const range of ranges) comments.set(range.pos, range)
-    if (ts.isIdentifier(node)) names.push({ line: lineAt(node.getStart()), text: words(node.text) })
+    if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node))
+      names.push({ line: lineAt(node.getStart()), text: words(node.text) })
     else if (
       ts.isStringLiteralLike(node) ||
       ts.isTemplateHead(node) ||
@@ -105,6 +106,7 @@ function plain(comment: string): string {
 
 function words(identifier: string): string {
   return identifier
+    .replace('#', '')
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replaceAll('_', ' ')
     .toLowerCase()

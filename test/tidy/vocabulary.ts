@@ -1,214 +1,280 @@
+/** A pattern with a sample in which it must be found, and one in which it must not. */
+export interface Pattern {
+  readonly pattern: RegExp
+  readonly found: string
+  readonly passed: string
+}
+
 /** A term that this project does not use, and the term for it. */
 export interface Term {
   /** What to write. */
   readonly instead: string
   /** Sought in comments, string literals and documents. */
-  readonly prose?: RegExp
+  readonly prose?: Pattern
   /** Sought in identifiers, whose words are separated by spaces and in lower case. */
-  readonly names?: RegExp
-  /** What is removed before the term is sought: meanings in which it is right. The reason is in a comment beside it. */
+  readonly names?: Pattern
+  /** Correct meanings of the term, which are removed before it is sought. */
   readonly allowed?: readonly RegExp[]
-  /** Files in which it is right. */
+  /** Files in which the term is correct. */
   readonly except?: RegExp
-  /** Prose, or words of an identifier, in which the term is found, and in which it is not. */
-  readonly found: string
-  readonly passed: string
 }
-
-const BE = '(?:is|are|was|were|be|been|being|stays?|stayed|remains?|still)'
 
 export const TERMS: readonly Term[] = [
   {
     instead: 'mempool; "pool" alone is a mining pool',
-    prose: /\bpools?\b/i,
-    names: /^pool$|\bpool (tx|txs|txids?|state|events?|size)\b|\b(in|the|node|nodes|of) pool\b/,
+    prose: {
+      pattern: /\bpools?\b/i,
+      found: 'The transaction is in the pool again.',
+      passed:
+        'The mempool, a mining pool, GET /mining/pools, a connection pool, headwater_api_db_pool_total.',
+    },
+    names: {
+      pattern: /\bpool (tx|txs|txids?|events?|change)\b|\b(in|the|node|nodes|of) pool\b/,
+      found: 'poolTxs',
+      passed: 'miningPools, poolOf, mempoolTx',
+    },
     allowed: [
       // Of miners.
-      /\bmining pools?\b|\bpools?[ '’]*(s )?(file|tag|name|payout|distribution|slug)\w*/gi,
-      /\bpools-v2\b|[\w/]*pools\.json|#pools\b|\bPOOLS_FILE\b/g,
-      // Of connections, threads or brokers.
+      /\bmining pools?\b|\bpools?[ '’]*(s )?(file|tag|name|payout|distribution|slug)\w*|\bAnt Pool\b/gi,
+      /\bpools-v2\b|[\w/]*pools\.json|#pools\b|\bPOOLS_FILE\b|\bMiningPools?( pools)?\b|\/pools\b|"pools"/g,
+      // Of connections, threads or brokers, and an option of vitest.
       /\b(connection|thread|worker|node|restricted|broker) pools?\b|\bpool(-name| of (connections|threads))\b/gi,
+      /^pools?$/g,
       // The contract.
-      /\bheadwater_api_db_pool_total\b|\/control\/pool\b/g,
-      // An option of vitest.
-      /^pool$/g,
+      /\bheadwater_api_db_pool_total\b|\/control\/pool\b|\bpool\?/g,
     ],
+    // Files about mining pools, settings of the engine's threads, and texts of a search engine's tests.
     except:
-      /mining|definition|pools|engine\/settings|explorer-api\/consistency|faq\.md|0021|reads\.lock|health-and-metrics|grafana|contract/,
-    found: 'The transaction is back in the pool.',
-    passed: 'The mempool, a mining pool and headwater_api_db_pool_total.',
+      /mining|definition|pools|engine\/settings|faq\.md|consistency\.md|decisions\/|generated-text|test\/pipelines\/retrieval/,
   },
   {
     instead: 'apply, applied',
-    prose:
-      /\b(the|this|naive|clean|plainest) folds?\b|\bfolded\b|\bfolds (it|an?|the|them|events?|blocks?)\b/i,
-    names: /\bfolded\b|\bfold (event|block)s?\b/,
+    prose: {
+      pattern:
+        /\b(the|this|naive|clean|plainest) folds?\b|\bfolded\b|\bfolds (it|an?|the|them|events?|blocks?)\b/i,
+      found: 'Blocks folded in one turn.',
+      passed: 'The sum is a fold over the rows; replay --fold merges copies.',
+    },
+    names: {
+      pattern: /\bfolded\b|\bfold (event|block|chain)s?\b/,
+      found: 'foldedBlocks',
+      passed: 'appliedBlocks',
+    },
     allowed: [
-      // Words of a text index.
-      /\bstem[^.]*, folded|\b(case|accent)[- ]folded/gi,
-      // An obsolete form of headers, and what a reduction is called.
-      /\bfolded: x|\bfolded headers?|\bfold over\b/gi,
+      // Words of a text index, headers that continue on the next line, and the functional term.
+      /\bstem[^.]*, folded|\b(case|accent)[- ]folded|\bfolded: x|\bfolded headers?|\bfold over\b/gi,
     ],
-    found: 'Blocks folded in one turn.',
-    passed: 'The sum is a fold over the rows; --fold merges copies.',
   },
   {
     instead: 'transaction location, location',
-    names: /^(tx )?places?( of)?$|\btx places\b/,
-    // The column of the list of unspent outputs.
-    allowed: [/^place$/g],
-    found: 'tx places',
-    passed: 'tx locations',
+    names: {
+      pattern: /\bplaces of\b|\b(read|tx|whale|unique) places?\b/,
+      found: 'readPlaces',
+      passed: 'decimalPlaces, readLocations, tx_places',
+    },
+    // The table.
+    allowed: [/^tx places$/g],
   },
   {
     instead: 'script changes, balance changes',
-    names: /^moves( of)?$|\bmoves of\b/,
-    found: 'moves of',
-    passed: 'script changes of',
+    names: { pattern: /^moves( of)?$|\bmoves of\b/, found: 'movesOf', passed: 'scriptChangesOf' },
   },
   {
     instead: 'parent state',
-    prose: /\b(stand|stands|stood|standing) on\b/i,
-    names: /^ground$|\bground of\b/,
-    found: 'What blocks stand on.',
-    passed: 'The parent state of a block.',
+    prose: {
+      pattern: /\b(stand|stands|stood|standing) on\b/i,
+      found: 'The state that blocks stand on.',
+      passed: 'The parent state of a block.',
+    },
+    names: { pattern: /^grounds?( of)?$/, found: 'groundOf', passed: 'parentStateOf, background' },
   },
   {
-    instead: 'query runner, querier; the client, the caller',
-    prose: /\b(whoever|who) (asks?|asked)\b|\bwhoever\b/i,
-    names: /^(asked|asks)$/,
-    found: 'Sent to whoever asks.',
-    passed: 'Sent to the client. `/api/ask` answers what users ask.',
+    instead: 'query runner, querier; the client, the caller; sent, requested',
+    prose: {
+      pattern: /\bwho (asks?|asked)\b|\bwhoever\b/i,
+      found: 'Sent to whoever asks.',
+      passed: 'Sent to the client. POST /api/ask answers what users ask.',
+    },
+    names: { pattern: /^(is )?(asked|asks)$/, found: 'asked', passed: 'requested, ask, askRpc' },
+    // A header of a test.
+    allowed: [/^x-asked$/g],
   },
   {
     instead: 'return, report, publish, send, receive, log; distinguish',
-    prose: /\btold\b|\btells? of\b|\bto tell (of|it)\b|\bcannot be told\b/i,
-    names: /\btold\b/,
-    found: 'It is told 404.',
-    passed: 'It gets 404. The error tells the operator what to do.',
+    prose: {
+      pattern: /\btold\b|\btells? of\b|\bto tell (of|it)\b|\bcannot be told\b/i,
+      found: 'It is told 404.',
+      passed: 'It gets 404. An error tells the operator what to do.',
+    },
+    names: { pattern: /\btold\b/, found: 'toldSoFar', passed: 'reported, total' },
   },
   {
-    instead: 'receive, learn',
-    prose: /\b(heard|hears)\b|\bhear (of|from)\b/i,
-    names: /\bheard\b/,
-    found: 'Events heard so far.',
-    passed: 'Events received so far.',
+    instead: 'receive, learn, get',
+    prose: {
+      pattern: /\b(heard|hears)\b|\bhear (of|from)\b/i,
+      found: 'Events heard so far.',
+      passed: 'Events received so far.',
+    },
+    names: { pattern: /\bheard\b/, found: 'isHeard', passed: 'isReceived' },
   },
   {
     instead: 'sent to the dead-letter topic, dead-lettered',
-    prose: /\b(lay|lays|laid|laying)( \w+)? aside\b/i,
-    names: /\b(lay|laid|lays) aside\b/,
-    found: 'The event was laid aside.',
-    passed: 'The event was dead-lettered.',
+    prose: {
+      pattern: /\b(lay|lays|laid|laying)( \w+)? aside\b/i,
+      found: 'The event was laid aside.',
+      passed: 'The event was dead-lettered.',
+    },
+    names: { pattern: /\b(lay|laid|lays) aside\b/, found: 'laidAside', passed: 'deadLettered' },
   },
   {
-    instead: 'hand over, switch over; be replaced',
-    prose:
-      /\b(gives?|gave|giving|given) way\b|\b(tak(e|es|en|ing)|took) (the place of|(its|their|one's) place)\b/i,
-    names: /\bgives? way\b|\btakes? place\b/,
-    found: 'It takes the place of the other.',
-    passed: 'It replaces the other. An election takes place.',
+    instead: 'hand over, switch over; replace',
+    prose: {
+      pattern:
+        /\b(gives?|gave|giving|given) way\b|\b(tak(e|es|en|ing)|took) (the place of|(its|their|one's) place)\b/i,
+      found: 'The new one takes the place of the other.',
+      passed: 'The new one replaces the other. An election takes place.',
+    },
+    names: { pattern: /\bgives? way\b|\btakes? place\b/, found: 'giveWay', passed: 'handOver' },
   },
   {
     instead: 'say what is checked: `pinEngineRun`, `assertNoLostWrites`',
-    names: /^(rely|must be whole|while whole)\b/,
-    found: 'must be whole',
-    passed: 'assert no lost writes',
+    names: {
+      pattern: /^(rely|must be whole|while whole)\b/,
+      found: 'mustBeWhole',
+      passed: 'assertNoLostWrites',
+    },
   },
   {
     instead: 'has spent with a Dilithium signature',
-    prose: /\b(shows?|shown|showed) (a )?Dilithium\b/,
-    names: /\bshows dilithium\b/,
+    prose: {
+      pattern: /\b(shows?|shown|showed) (a )?Dilithium\b/,
+      found: 'An address that shows Dilithium.',
+      passed: 'An address that has spent with a Dilithium signature; shows_dilithium is a column.',
+    },
+    names: {
+      pattern: /\bshows? dilithium\b/,
+      found: 'isShowingDilithium, showsDilithiumSpend',
+      passed: 'hasDilithiumSpend, shows_dilithium',
+    },
     // The column.
-    allowed: [/\bshows dilithium$/g],
-    found: 'An address that shows Dilithium.',
-    passed: 'An address that has spent with a Dilithium signature.',
+    allowed: [/^shows dilithium$/g],
   },
   {
     instead: 'data flow',
-    prose: /\bway of the data\b|\bdata's way\b/i,
-    found: "Stages of the data's way.",
-    passed: 'The data flow.',
+    prose: {
+      pattern: /\bway of the data\b|\bdata's way\b/i,
+      found: "Folders are stages of the data's way.",
+      passed: 'Folders are stages of the data flow.',
+    },
   },
   {
     instead: 'fix, repair',
-    prose: /\bmend(s|ed|ing)?\b/i,
-    names: /\bmend(s|ed|ing)?\b/,
-    found: 'The index was mended.',
-    passed: 'The index was repaired. Recommended.',
+    prose: {
+      pattern: /\bmend(s|ed|ing)?\b/i,
+      found: 'The index was mended.',
+      passed: 'The index was repaired, as recommended.',
+    },
+    names: { pattern: /\bmend(s|ed|ing)?\b/, found: 'mendIndex', passed: 'repairIndex' },
   },
   {
     instead: 'exits with status 1',
-    prose: /\b(leaves?|left|ends?|ended) with (status |code |exit code )?\d\b/i,
-    found: 'The process leaves with 1.',
-    passed: 'The process exits with status 1. The line ends with 100 zeros.',
+    prose: {
+      pattern: /\b(leaves?|left|ends?|ended) with (status |code |exit code )?\d\b/i,
+      found: 'The process leaves with 1.',
+      passed: 'The process exits with status 1. The line ends with 100 zeros.',
+    },
   },
   {
     instead: 'starts over, again, from the beginning',
-    prose: /\banew\b/i,
-    names: /\banew\b/,
-    found: 'The table is built anew.',
-    passed: 'The table is built again. A new table.',
+    prose: {
+      pattern: /\banew\b/i,
+      found: 'The table is built anew.',
+      passed: 'The table is built again. A new table.',
+    },
+    names: { pattern: /\banew\b/, found: 'buildAnew', passed: 'rebuild' },
   },
   {
     instead: 'indefinitely, without limit, never ends',
-    prose: /\bfor ever\b/i,
-    found: 'Blocks are kept for ever.',
-    passed: 'Blocks are retained indefinitely.',
+    prose: {
+      pattern: /\bfor ever\b/i,
+      found: 'Blocks are kept for ever.',
+      passed: 'Blocks are retained indefinitely.',
+    },
   },
   {
     instead: 'a string; an integer',
-    prose: /\bbe a text\b|\bmust be texts\b|\ba whole number\b/i,
-    found: 'name must be a text',
-    passed: 'name must be a string',
+    prose: {
+      pattern: /\bbe a text\b|\bmust be texts\b|\ba whole number\b/i,
+      found: 'name must be a text',
+      passed: 'name must be a string',
+    },
   },
   {
     instead: 'Not set: disabled / no authentication',
-    prose: /\bUnset:/,
-    found: 'Unset: nothing.',
-    passed: 'Not set: disabled.',
+    prose: { pattern: /\bUnset:/, found: 'Unset: nothing.', passed: 'Not set: disabled.' },
   },
   {
     instead: 'is invalid, contains an invalid …',
-    prose: /\bone of (its|the|them|their) [a-z]+ is none\b|\bthat is none\b(?! of)|\bthat are none\b(?! of)/i,
-    found: 'A path that is none.',
-    passed: 'Returns undefined if there is none. The root, that is none of them.',
+    prose: {
+      pattern:
+        /\bone of (its|the|them|their) [a-z]+ is none\b|\b(path|name|text|value|URL|number|part|event|argument)s? that (is|are) none\b/i,
+      found: 'A path that is none.',
+      passed: 'An invalid path. The root page, that is none of them.',
+    },
   },
   {
     instead: 'invalid event',
-    prose: /\bwrong events?\b/i,
-    found: 'It stops at a wrong event.',
-    passed: 'It stops at an invalid event.',
+    prose: {
+      pattern: /\bwrong events?\b/i,
+      found: 'It stops at a wrong event.',
+      passed: 'It stops at an invalid event.',
+    },
   },
   {
     instead: 'an error; "fault" is a failure of a component',
-    prose:
-      /\b(faults?|faulty) (in|of) (the|a|its|this|that|each|every)( \w+)? (files?|lines?|settings?|configuration|environment)\b|\b(file|line|setting) is faulty\b|\bfaulty (file|line|setting)s?\b/i,
-    found: 'A fault in the labels file.',
-    passed: 'An error in the labels file. A fault of the disk.',
+    prose: {
+      pattern:
+        /\b(faults?|faulty) (in|of) (the|a|its|this|that|each|every)( \w+)? (files?|lines?|settings?|configuration|environment)\b|\b(file|line|setting) is faulty\b|\bfaulty (file|line|setting)s?\b/i,
+      found: 'A fault in the labels file.',
+      passed: 'An error in the labels file. A fault of the disk.',
+    },
   },
   {
     instead: 'is unreachable, is unavailable; is gone',
-    prose: new RegExp(`\\b${BE} away\\b`, 'i'),
-    names: /\b(is|while|when|node|database|engine|log) away\b|^away$/,
-    found: 'While the database is away.',
-    passed: 'While the database is unavailable. It is thrown away.',
+    prose: {
+      pattern: /\b(is|are|was|were|be|been|being|stays?|stayed|remains?|still|goes|went|gone) away\b/i,
+      found: 'While the database is away.',
+      passed: 'While the database is unavailable, nothing is thrown away.',
+    },
+    names: {
+      pattern: /^(is )?away$|\b(while|when|node|database|engine|log) away\b/,
+      found: 'isAway',
+      passed: 'isUnavailable, takeAway',
+    },
   },
   {
     instead: 'missing from both mempool and chain',
-    prose: /\b(is|are|was|were) nowhere\b/i,
-    found: 'Unconfirmed ones that are nowhere.',
-    passed: 'Unconfirmed ones missing from both mempool and chain.',
+    prose: {
+      pattern: /\b(is|are|was|were) nowhere\b/i,
+      found: 'Unconfirmed ones that are nowhere.',
+      passed: 'Unconfirmed ones missing from both mempool and chain.',
+    },
   },
   {
     instead: 'reorganisation (in names: reorg)',
-    prose: /\breorganiz(e|es|ed|ing|ation|ations)\b/i,
-    names: /\breorgani[sz](e|es|ed|ation|ations)\b/,
-    found: 'After a reorganization.',
-    passed: 'After a reorganisation.',
+    prose: {
+      pattern: /\breorganiz(e|es|ed|ing|ation|ations)\b/i,
+      found: 'After a reorganization.',
+      passed: 'After a reorganisation.',
+    },
+    names: {
+      pattern: /\breorgani[sz](e|es|ed|ation|ations)\b/,
+      found: 'halfReorganisation',
+      passed: 'halfReorg',
+    },
   },
 ]
 
-/** Words with which the docstring of a function does not begin: it begins with a verb, "Returns the newest head". */
+/** Words with which the docstring of a function must not begin: it begins with a verb, "Returns the newest head". */
 export const NO_VERB =
-  /^(Of|What|That|Whether|How|Where|Who|Why|As|By|Told|Asked|None|Undefined|Once|All)\b|^[a-z]/
+  /^(Of|What|That|Whether|How|Where|Who|Whom|Whose|Why|As|By|Told|Asked|None|Undefined|Once|All)\b|^[a-z]/

@@ -132,7 +132,7 @@ describe('an imaginary coin, defined by one object of the table', () => {
     block = chain.mine({ txs: [fan, ...spends, ...leafSpends] })
     node.simulation.enter(20)
     pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
-    await pipeline.level({ tip: chain.tip.hash, poolSize: node.simulation.mempool.size })
+    await pipeline.level({ tip: chain.tip.hash, mempoolSize: node.simulation.mempool.size })
   })
   afterAll(async () => {
     await pipeline.close()

@@ -46,21 +46,21 @@ describe('the blocks of the recording', () => {
       })
       expect(merkleRoot(parsed.txs.map(({ txid }) => txid))).toBe(parsed.header.merkleRoot)
       for (const [index, tx] of parsed.txs.entries()) {
-        const told = block.tx[index] as NodeTx & { hex: string; weight: number }
+        const reported = block.tx[index] as NodeTx & { hex: string; weight: number }
         expect([tx.txid, tx.wtxid, tx.size, weightOf(tx, REGTEST)]).toEqual([
-          told.txid,
-          told.hash,
-          told.size,
-          told.weight,
+          reported.txid,
+          reported.hash,
+          reported.size,
+          reported.weight,
         ])
-        expect(serializeTx(tx, true).toString('hex')).toBe(told.hex)
+        expect(serializeTx(tx, true).toString('hex')).toBe(reported.hex)
         expect(parseBody(tx.body, tx.witness).wtxid).toBe(tx.wtxid)
         const outputs = tx.outputs.map(({ script }) => [
           scriptType(script, REGTEST),
           addressOf(script, REGTEST),
         ])
         expect(outputs).toEqual(
-          told.vout.map(({ scriptPubKey: { type, address } }) => [
+          reported.vout.map(({ scriptPubKey: { type, address } }) => [
             type.replace('dilithium_scripthash', 'scripthash'),
             address,
           ]),
@@ -73,15 +73,15 @@ describe('the blocks of the recording', () => {
     let found = 0
     for (const { header, block } of blocks) {
       for (const [index, tx] of parseBlock(rawBlock(header, block), REGTEST).txs.entries()) {
-        const told = block.tx[index]
-        if (told === undefined || tx.isCoinbase) continue
-        const prevouts = told.vin.map(({ prevout }) => ({
+        const reported = block.tx[index]
+        if (reported === undefined || tx.isCoinbase) continue
+        const prevouts = reported.vin.map(({ prevout }) => ({
           script: Buffer.from(prevout?.scriptPubKey.hex ?? '', 'hex'),
         }))
         const isDilithium = tx.inputs.some((input, vin) =>
           hasDilithiumSignature(input, prevouts[vin]?.script, REGTEST),
         )
-        expect(isDilithium, tx.txid).toBe(naivelyDilithium(told))
+        expect(isDilithium, tx.txid).toBe(naivelyDilithium(reported))
         if (isDilithium) found++
       }
     }

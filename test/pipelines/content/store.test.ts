@@ -106,7 +106,7 @@ describe('an error', () => {
   it('is reported with file and line, and affects no other page', async () => {
     const opened = await open({ 'good.md': 'text', 'bad.mdx': 'one\n\n<Open>', 'worse.md': 'caf\xe9' })
     await writeFile(join(folder, 'binary.md'), Buffer.from([0x61, 0x0a, 0xff]))
-    await until('the binary file is told', () => opened.errors().length === 2)
+    await until('the binary file is reported', () => opened.errors().length === 2)
     expect(urls(opened)).toEqual(['/good', '/worse'])
     expect(opened.errors()).toEqual([
       { file: 'bad.mdx', line: 3, message: expect.stringContaining('closing tag') },
@@ -136,10 +136,10 @@ describe('an error', () => {
   it('keeps the previous version of the page until it is fixed', async () => {
     const opened = await open({ 'page.mdx': 'first' })
     await write({ 'page.mdx': 'second {' })
-    await until('the fault is told', () => opened.errors().length === 1)
+    await until('the error is reported', () => opened.errors().length === 1)
     expect(opened.page('/page')?.markdown).toBe('first')
     await write({ 'page.mdx': 'third' })
-    await until('it is mended', () => opened.page('/page')?.markdown === 'third')
+    await until('it is fixed', () => opened.page('/page')?.markdown === 'third')
     expect(opened.errors()).toEqual([])
   })
 

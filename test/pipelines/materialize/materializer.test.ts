@@ -144,7 +144,7 @@ describe('events of a log:', () => {
     vi.spyOn(log, 'read').mockImplementation((topic, from) => read(topic, from, 5))
     const materializer = new Materializer({ db, log, logger, finalityDepth: FINALITY })
     while (await materializer.step());
-    const told = async (from: Database): Promise<object> => {
+    const reported = async (from: Database): Promise<object> => {
       const heads = await headsAfter(from, -1)
       return {
         blocks: heads.flatMap((head) => head.connected.map((hash, at) => [head.blocksBefore + at, hash])),
@@ -152,8 +152,8 @@ describe('events of a log:', () => {
       }
     }
     const expected = await apply(events)
-    expect(await told(db)).toEqual(await told(expected))
-    expect(await told(db)).toMatchObject({ reorgs: [{ seq: 1 }, { seq: 2, data: { depth: 1 } }] })
+    expect(await reported(db)).toEqual(await reported(expected))
+    expect(await reported(db)).toMatchObject({ reorgs: [{ seq: 1 }, { seq: 2, data: { depth: 1 } }] })
     await expectSameRows(db, expected)
   })
 

@@ -106,19 +106,19 @@ describe('the steps of records', () => {
     await write(delta(0, ['c']), { seenAt: 3 })
     const events = new MempoolEvents(log, pino({ level: 'silent' }))
     const steps = events.steps(await log.read('node', 0, 10))
-    const told = (digit: string) => ({
+    const reported = (digit: string) => ({
       ...{ txid: id(digit), raw: Buffer.from(digit, 'hex'), fee: 5n, firstSeen: 9 },
     })
     expect(steps).toMatchObject([
-      { kind: 'snapshot', seenAt: 1, position: 0, entries: [told('a')], enteredBefore: 2 },
+      { kind: 'snapshot', seenAt: 1, position: 0, entries: [reported('a')], enteredBefore: 2 },
       {
         ...{ kind: 'deltas', seenAt: 2 },
         deltas: [
-          { entered: [told('b')], left: [], enteredBefore: 2 },
+          { entered: [reported('b')], left: [], enteredBefore: 2 },
           { entered: [], left: [{ txid: id('b'), reason: PoolLeft_Reason.REPLACED, by: id('f') }] },
         ],
       },
-      { kind: 'deltas', seenAt: 3, deltas: [{ entered: [told('c')] }] },
+      { kind: 'deltas', seenAt: 3, deltas: [{ entered: [reported('c')] }] },
     ])
   })
 })

@@ -109,10 +109,10 @@ describe('retrying', () => {
   ] as const)('ends at once when the signal aborts, with its reason, %s', async (_, fault, isThere) => {
     const stop = new AbortController()
     node.fault = () => fault
-    const asked = client.chainInfo(stop.signal)
+    const requested = client.chainInfo(stop.signal)
     await until('it is there', isThere)
     stop.abort(new Error('enough'))
-    await expect(asked).rejects.toThrow('enough')
+    await expect(requested).rejects.toThrow('enough')
     expect(node.calls).toHaveLength(1)
   })
 })
@@ -135,11 +135,11 @@ describe('a node that sends Retry-After', () => {
     client = connect({ backoff: { firstMs: 20, mostMs: 10_000 } })
     const stop = new AbortController()
     node.fault = () => ({ kind: 'status', status: 503 })
-    const asked = Array.from({ length: 8 }, () => client.chainInfo(stop.signal).catch(() => undefined))
+    const requested = Array.from({ length: 8 }, () => client.chainInfo(stop.signal).catch(() => undefined))
     const rounds = 5
     await until('it was asked in some rounds', () => node.calls.length >= 8 * rounds)
     stop.abort()
-    await Promise.all(asked)
+    await Promise.all(requested)
     // 8 at once, then after at least 10, 20, 40, 80 ms (a timer may be a millisecond early).
     const [first, last] = [node.calls[0], node.calls[8 * rounds - 1]]
     expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(10 + 20 + 40 + 80 - rounds)
@@ -168,9 +168,9 @@ describe('answers', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${String((other.address() as AddressInfo).port)}`
     const proxied = new NodeClient(url, { maxAttempts: 1 })
-    const asked = proxied.mempoolEntries(['00'.repeat(32)])
-    await expect(asked).rejects.toThrow(/NODE_RPC_URL must be .* batches/)
-    await expect(asked).rejects.toThrow(/batches are not supported/)
+    const requested = proxied.mempoolEntries(['00'.repeat(32)])
+    await expect(requested).rejects.toThrow(/NODE_RPC_URL must be .* batches/)
+    await expect(requested).rejects.toThrow(/batches are not supported/)
     proxied.close()
     other.close()
   })

@@ -112,13 +112,13 @@ export function blockJson(block: FakeBlock): Record<string, unknown> {
         const prevout = each.prevouts[i]
         if (prevout === undefined) return { coinbase: '00', sequence: input.sequence }
         const { value, script, height } = prevout
-        const told = {
+        const reported = {
           value: baseUnitsToCoins(value),
           height,
           generated: false,
           scriptPubKey: { hex: script.toString('hex') },
         }
-        return { txid: input.prevTxid, vout: input.prevVout, sequence: input.sequence, prevout: told }
+        return { txid: input.prevTxid, vout: input.prevVout, sequence: input.sequence, prevout: reported }
       }),
     })),
   }

@@ -8,7 +8,7 @@ import { PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_p
 import { blockJson, blockOn, forkAt, grow, tx, type FakeBlock } from './fake-chain.js'
 import { until } from '../../harness/until.js'
 import { log, newPoller, node, useNodeAndLog } from './node-and-log.js'
-import { chainEvents, chainStory, foldChain, mempoolFromLog, hex, nodeEvents } from './read-log.js'
+import { chainEvents, chainStory, applyChain, mempoolFromLog, hex, nodeEvents } from './read-log.js'
 
 const hashes = (chain: readonly FakeBlock[]): string[] => chain.map((block) => block.hash)
 
@@ -19,10 +19,10 @@ useNodeAndLog()
 /** Polls, and checks that the log's chain then equals the node's. */
 async function level(poller: Poller): Promise<{ chain: string[]; visible: string[][] }> {
   await poller.pollOnce()
-  const folded = await foldChain(log)
-  expect(folded.chain).toEqual(hashes(node.chain))
-  expect(folded.visible.at(-1)).toEqual(folded.chain)
-  return folded
+  const applied = await applyChain(log)
+  expect(applied.chain).toEqual(hashes(node.chain))
+  expect(applied.visible.at(-1)).toEqual(applied.chain)
+  return applied
 }
 
 describe('an internal error', () => {
@@ -188,7 +188,7 @@ describe('reorganisations', () => {
       stop.abort()
     })
     await expect(newPoller({ inFlight: 1 }).pollOnce(stop.signal)).rejects.toThrow()
-    const between = await foldChain(log)
+    const between = await applyChain(log)
     expect(between.chain.length).toBeLessThan(old.length)
     expect(between.visible.at(-1)).toEqual(old)
     node.fault = () => undefined
@@ -256,12 +256,12 @@ describe('a node that fails', () => {
       { kind: 'hang' },
       { kind: 'result', result: { nonsense: true } },
     ] as const
-    let asked = 0
-    node.fault = () => (++asked % 9 === 0 ? faults[(asked / 9) % faults.length] : undefined)
+    let requested = 0
+    node.fault = () => (++requested % 9 === 0 ? faults[(requested / 9) % faults.length] : undefined)
     const impatient = new NodeClient(node.url, { timeoutMs: 300, backoff: BACKOFF })
     await level(newPoller({ node: impatient }))
     impatient.close()
-    expect(asked).toBeGreaterThan(70)
+    expect(requested).toBeGreaterThan(70)
   })
 
   it('that returns a block with wrong merkle root, header or prevouts gets the request again; the block is never stored', async () => {
@@ -294,7 +294,7 @@ describe('a node that fails', () => {
     }
     const poller = newPoller()
     await expect(poller.pollOnce()).rejects.toThrow(/its header hashes to/)
-    expect((await foldChain(log)).chain).toEqual(hashes(node.chain).slice(0, 5))
+    expect((await applyChain(log)).chain).toEqual(hashes(node.chain).slice(0, 5))
     node.fault = () => undefined
     await level(poller)
     expect((await chainStory(log)).filter((line) => line.startsWith('epoch'))).toHaveLength(1)
@@ -442,7 +442,7 @@ describe('the mempool', () => {
   // Chaos, seed 1, "power cut": readers took transactions of the lost blocks for unconfirmed, for as long as nothing
   // entered.
   it('is written after a reorganisation, and after a start, even if nothing in it has changed', async () => {
-    const told = async (): Promise<[position: number, changed: number][]> =>
+    const reported = async (): Promise<[position: number, changed: number][]> =>
       (await nodeEvents(log)).flatMap(({ chainPosition, event }) =>
         event.case === 'poolDelta'
           ? [[Number(chainPosition), event.value.entered.length + event.value.left.length]]
@@ -457,12 +457,12 @@ describe('the mempool', () => {
     await poller.pollOnce()
     const end = await log.last('chain')
     await poller.pollOnce()
-    expect(await told()).toEqual([
+    expect(await reported()).toEqual([
       [expect.any(Number), 0],
       [end, 0],
     ])
     await newPoller().pollOnce()
-    expect((await told()).at(-1)).toEqual([end + 1, 0])
+    expect((await reported()).at(-1)).toEqual([end + 1, 0])
   })
 
   it('is continued after a restart, and what confirmed a transaction is known although the poller died in between', async () => {

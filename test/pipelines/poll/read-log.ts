@@ -41,7 +41,7 @@ export async function chainStory(log: EventLog): Promise<string[]> {
  * Applies the topic as every consumer must.
  * @throws if an event does not fit.
  */
-export async function foldChain(log: EventLog): Promise<{ chain: string[]; visible: string[][] }> {
+export async function applyChain(log: EventLog): Promise<{ chain: string[]; visible: string[][] }> {
   const chain: string[] = []
   const visible: string[][] = []
   let epoch = 0

@@ -7,7 +7,7 @@ import { NodeClient } from '../../../pipelines/node/client.js'
 import { Poller } from '../../../pipelines/poll/poller.js'
 import { startRecordedNode } from '../../../services/recorded-node/node.js'
 import { readFrames, TIMELINE } from '../../harness/recording.js'
-import { foldChain, mempoolFromLog } from './read-log.js'
+import { applyChain, mempoolFromLog } from './read-log.js'
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -29,9 +29,9 @@ it('a poller follows the recording of a real node, with its reorganisations and 
       poller = new Poller({ node: client, log, pollIntervalMs: 1000, logger: quiet, inFlight: 4 })
     await poller.pollOnce()
     if (!look) continue
-    const folded = await foldChain(log)
-    expect(folded.chain).toEqual(chain)
-    expect(folded.visible.at(-1)).toEqual(chain)
+    const applied = await applyChain(log)
+    expect(applied.chain).toEqual(chain)
+    expect(applied.visible.at(-1)).toEqual(chain)
     expect(await mempoolFromLog(log)).toEqual(new Set(Object.keys(frame.mempool)))
   }
   client.close()

@@ -11,8 +11,13 @@ import { pageOf } from './pages.js'
 function hits(chunk: Chunk, question: string): Hit[] {
   const lexicon = new Lexicon()
   const body = indexText(chunk.markdown, lexicon)
-  const asked = questionOf(question)
-  return hitsOf(chunk, body, asked, new Set([...asked.terms].flatMap((term) => lexicon.find(term) ?? [])))
+  const requested = questionOf(question)
+  return hitsOf(
+    chunk,
+    body,
+    requested,
+    new Set([...requested.terms].flatMap((term) => lexicon.find(term) ?? [])),
+  )
 }
 
 const marked = (text: string, question: string): string[] =>

@@ -88,9 +88,9 @@ describe.each([
   })
 
   it('with any model', () => {
-    const asked = { question: questionOf(question), dense: misled(url) }
-    expect(PAGES[rankPages(snapshot, asked)[0]!.document]?.url).toBe(url)
-    expect(PAGES[snapshot.pageOf(rankChunks(snapshot, asked)[0]!.document)]?.url).toBe(url)
+    const requested = { question: questionOf(question), dense: misled(url) }
+    expect(PAGES[rankPages(snapshot, requested)[0]!.document]?.url).toBe(url)
+    expect(PAGES[snapshot.pageOf(rankChunks(snapshot, requested)[0]!.document)]?.url).toBe(url)
   })
 })
 

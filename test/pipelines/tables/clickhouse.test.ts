@@ -11,8 +11,8 @@ import {
 import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
 import { useDatabase } from '../../harness/engine.js'
 
-const failure = (asked: Promise<unknown>): Promise<unknown> =>
-  asked.then(
+const failure = (requested: Promise<unknown>): Promise<unknown> =>
+  requested.then(
     () => undefined,
     (error: unknown) => error,
   )
@@ -31,13 +31,15 @@ describe('a query can carry', () => {
   })
 
   it('no invalid key', async () => {
-    const asked = queryByKeys(db(), `SELECT 1 WHERE toFixedString('', 32) IN ${KEYS}`, ["00') OR ('1'='1"])
-    expect(isDefect(await failure(asked))).toBe(true)
+    const requested = queryByKeys(db(), `SELECT 1 WHERE toFixedString('', 32) IN ${KEYS}`, [
+      "00') OR ('1'='1",
+    ])
+    expect(isDefect(await failure(requested))).toBe(true)
   })
 
   it('no parameter of megabytes: it is refused before it is sent, with an error that names the alternative', async () => {
-    const asked = db().query('SELECT length({text:String}) AS size', { text: 'a'.repeat(5_000_000) })
-    const error = await failure(asked)
+    const requested = db().query('SELECT length({text:String}) AS size', { text: 'a'.repeat(5_000_000) })
+    const error = await failure(requested)
     expect(error).toBeInstanceOf(QueryRefused)
     expect(String(error)).toContain('queryByKeys')
     const most = { one: 'a'.repeat(60_000), other: '%'.repeat(20_000) }

@@ -21,7 +21,7 @@ export type GeminiMode =
   | 'blocks the answer'
   | 'has nothing'
   | 'talks nonsense'
-  | 'streams for ever'
+  | 'never stops streaming'
 
 /** Text that no client may receive. */
 export const SECRET = 'provider-internal-text'
@@ -79,7 +79,7 @@ export class FakeGemini {
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     const send = (value: unknown) => res.write(`data: ${JSON.stringify(value)}\r\n\r\n`)
     if (this.mode === 'blocks the prompt') send(this.#whole())
-    else if (this.mode === 'streams for ever') {
+    else if (this.mode === 'never stops streaming') {
       while (!res.destroyed) {
         send(candidate('more '))
         await new Promise((resolve) => setTimeout(resolve, 5))

@@ -23,7 +23,7 @@ export class FakeWorker {
   ranking = Ranking.HYBRID
   semantic = StatusResponse_Semantic.READY
   readonly searches: SearchRequest[] = []
-  readonly asked: PassagesRequest[] = []
+  readonly requested: PassagesRequest[] = []
   #server: RpcServer | undefined
 
   /** @param port 0 for any free port. */
@@ -34,7 +34,7 @@ export class FakeWorker {
         return { pages: this.#pages(request.query), ranking: this.ranking }
       },
       passages: (request) => {
-        this.asked.push(request)
+        this.requested.push(request)
         const unknownNames = this.unknownNames.filter((name) => request.query.includes(name))
         return { passages: this.passages.slice(0, request.limit), ranking: this.ranking, unknownNames }
       },

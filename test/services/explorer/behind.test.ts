@@ -42,7 +42,7 @@ describe('an index behind its node', () => {
     body: { error: 'Index is syncing', indexedHeight, nodeHeight },
   })
   /** Reads from an explorer that starts now, with another log or without any. */
-  const asked = async (path: string, options: Partial<ExplorerOptions> = {}) => {
+  const requested = async (path: string, options: Partial<ExplorerOptions> = {}) => {
     const log = options.log ?? (await openEmbeddedLog(join(folder, `log-${String(opened.length)}`)))
     if (options.log === undefined) opened.push(log)
     const parts = { port: 0, db: pipeline.db, logger: pino({ level: 'silent' }), ...options, log }
@@ -52,7 +52,7 @@ describe('an index behind its node', () => {
     return answer
   }
   /** Waits until the explorer has read the newest event of the node. */
-  const heard = () =>
+  const received = () =>
     until('the explorer has read topic node', async () =>
       (await (await fetch(`${pipeline.url}/metrics`)).text()).includes(
         'headwater_consumer_lag{topic="node",consumer="explorer"} 0',
@@ -62,7 +62,7 @@ describe('an index behind its node', () => {
   it('decides nothing before the first block', async () => {
     expect(await pipeline.get(`/address/${NOBODY}`)).toMatchObject(syncing(-1, null))
     await pipeline.poll()
-    await until('it has heard of the node', async () => {
+    await until('it has received the height of the node', async () => {
       return (await pipeline.get(`/address/${NOBODY}`)).body.nodeHeight === height()
     })
     for (const path of [`/address/${NOBODY}/txs`, '/blocks', '/op-returns', `/block/${String(height())}`])
@@ -79,7 +79,7 @@ describe('an index behind its node', () => {
     })
     expect(await pipeline.get(`/address/${NOBODY}/utxos`)).toMatchObject({ status: 200, body: { total: 0 } })
     expect((await latestHead(pipeline.db))?.reached).toBe(true)
-    expect(await asked(`/address/${NOBODY}`)).toMatchObject({ status: 404 })
+    expect(await requested(`/address/${NOBODY}`)).toMatchObject({ status: 404 })
   })
 
   it('is trusted 6 blocks behind, and not 7, while its materializer is stopped', async () => {
@@ -87,7 +87,7 @@ describe('an index behind its node', () => {
     const mined = node.chain.mine({ payTo: SCRIPT })
     for (let block = 2; block <= 6; block++) node.chain.mine({})
     await pipeline.poll()
-    await heard()
+    await received()
     expect(await pipeline.get(`/address/${ADDRESS}`)).toMatchObject({ status: 404, height: indexed })
     node.chain.mine({})
     await pipeline.poll()
@@ -98,7 +98,7 @@ describe('an index behind its node', () => {
       expect(await pipeline.get(path), path).toMatchObject({ ...syncing(indexed, height()), height: indexed })
     expect(await pipeline.get(`/block/${String(indexed)}`)).toMatchObject({ status: 200 })
     // An explorer that starts now knows it as well, from the log.
-    expect(await asked(`/address/${ADDRESS}`, { log: pipeline.log })).toMatchObject(
+    expect(await requested(`/address/${ADDRESS}`, { log: pipeline.log })).toMatchObject(
       syncing(indexed, height()),
     )
     await pipeline.level({ tip: node.chain.tip.hash })
@@ -130,7 +130,7 @@ describe('an index behind its node', () => {
     await node.close()
     await pipeline.materialize()
     expect(await pipeline.get(`/address/${NOBODY}`)).toMatchObject({ status: 404 })
-    expect(await asked(`/address/${NOBODY}`)).toMatchObject({ status: 404 })
+    expect(await requested(`/address/${NOBODY}`)).toMatchObject({ status: 404 })
   })
 
   it("has never reached the node's height if no process knew that height, however high it is", async () => {

@@ -70,9 +70,9 @@ class SlowDatabase extends Database {
   readonly gate = new Gate()
   slow: RegExp | undefined
 
-  override async query<T>(...asked: Parameters<Database['query']>): Promise<T[]> {
-    const rows = await super.query<T>(...asked)
-    if (this.slow?.test(asked[0]) === true) await this.gate.pass()
+  override async query<T>(...requested: Parameters<Database['query']>): Promise<T[]> {
+    const rows = await super.query<T>(...requested)
+    if (this.slow?.test(requested[0]) === true) await this.gate.pass()
     return rows
   }
 }
@@ -150,7 +150,7 @@ describe('reorganisation below the final height', () => {
     until(`the explorer shows ${hash}`, async () => (await pipeline.get('/blocks/tip')).tip === hash)
 
   /** Replaces the blocks from a height on by others that pay the same address, and one more. */
-  function reorganise(from: number): void {
+  function reorg(from: number): void {
     const fork = forkAt(chain, from - 1)
     const owner = chain.keyring.ownerOf('p2wpkh').script
     for (let height = from; height <= chain.tip.height + 1; height++)
@@ -186,7 +186,7 @@ describe('reorganisation below the final height', () => {
     const before = await cleanAnswers()
     const old = chain.tip.hash
     frozen.close()
-    reorganise(BLOCKS - 12)
+    reorg(BLOCKS - 12)
     await pipeline.poll()
     beforeHead.close()
     const step = materializer.step()
@@ -222,7 +222,7 @@ describe('reorganisation below the final height', () => {
 
   it('is not mixed into a pending answer, nor into the cache', async () => {
     const path = paths.find((each) => each.endsWith('/utxos')) ?? ''
-    const asked = async () => {
+    const requested = async () => {
       const { status, body, tip } = await pipeline.get(path)
       return { status, body: body as unknown, tip }
     }
@@ -231,9 +231,9 @@ describe('reorganisation below the final height', () => {
       const before = { ...((await cleanAnswers()).get(path) as object), tip: chain.tip.hash }
       explorerDb.slow = /FROM script_txs WHERE/
       explorerDb.gate.close()
-      const underWay = asked()
+      const underWay = requested()
       await until('it has read something', () => explorerDb.gate.waiting === 1)
-      reorganise(from)
+      reorg(from)
       await pipeline.poll()
       beforeHead.close()
       const step = materializer.step()
@@ -241,12 +241,12 @@ describe('reorganisation below the final height', () => {
       explorerDb.gate.open()
       const answer = await underWay
       if (answer.status !== 503) expect(answer).toEqual(before)
-      expect(await asked()).toEqual(before)
+      expect(await requested()).toEqual(before)
       beforeHead.open()
       await step
       await shows(chain.tip.hash)
       const after = (await cleanAnswers()).get(path)
-      expect(await asked()).toEqual({ ...(after as object), tip: chain.tip.hash })
+      expect(await requested()).toEqual({ ...(after as object), tip: chain.tip.hash })
       if (answer.status !== 503) return
     }
     throw new Error('no answer was made in time')

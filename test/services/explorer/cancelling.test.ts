@@ -85,10 +85,10 @@ describe('a query', () => {
 
   it('is cancelled on the server when its only client has disconnected', async () => {
     const client = new AbortController()
-    const asked = ask(client.signal)
+    const requested = ask(client.signal)
     await begun()
     client.abort()
-    expect(await asked).toBe(0)
+    expect(await requested).toBe(0)
     await until('it no longer exists', async () => (await running()) === 0)
     expect(reasons.get(tag)).toEqual([LEFT])
     expect(available.running).toBe(0)
@@ -96,17 +96,17 @@ describe('a query', () => {
 
   it('continues while one of its clients waits, and is run again for a client that comes after all have disconnected', async () => {
     const clients = [new AbortController(), new AbortController()]
-    const asked = clients.map((client) => ask(client.signal))
+    const requested = clients.map((client) => ask(client.signal))
     await begun()
     clients[0]?.abort()
-    await asked[0]
+    await requested[0]
     const rows = await rowsRead()
     await until('it has read on', async () => (await rowsRead()) > rows + 1)
     expect(reasons.get(tag)).toBeUndefined()
     clients[1]?.abort()
     const again = new AbortController()
     const other = ask(again.signal)
-    await asked[1]
+    await requested[1]
     await until('the first has ended', () => reasons.get(tag)?.length === 1)
     await until('only the new one runs', async () => (await running()) === 1 && available.running === 1)
     expect(reasons.get(tag)).toEqual([LEFT])
@@ -118,12 +118,12 @@ describe('a query', () => {
 
   it('is cancelled on the server at its deadline, and answered with 503', async () => {
     deadlines.splice(0)
-    const asked = fetch(`${bare.url}/api/v1/slow/${tag}`)
+    const requested = fetch(`${bare.url}/api/v1/slow/${tag}`)
     await begun()
     const [answers, queries] = deadlines.splice(0)
     if (answers === undefined || queries === undefined) throw new Error('neither answer nor query has a time')
     answers()
-    const answer = await asked
+    const answer = await requested
     expect(answer.status).toBe(503)
     expect(await answer.json()).toEqual({ error: 'Database unavailable', code: 'HW_DATABASE_UNAVAILABLE' })
     expect(reasons.get(tag)).toEqual(['the answer took too long'])
@@ -134,14 +134,14 @@ describe('a query', () => {
   it('that is queued leaves the queue when its client disconnects', async () => {
     const clients = Array.from({ length: 12 }, () => new AbortController())
     const tags = clients.map(() => randomBytes(8).toString('hex'))
-    const asked = clients.map((client, index) =>
+    const requested = clients.map((client, index) =>
       fetch(`${bare.url}/api/v1/slow/${tags[index] ?? ''}`, { signal: client.signal }).catch(() => undefined),
     )
     await until('all have asked, and all places are taken', () => {
       return available.running === 8 && tags.every((each) => asking.has(each))
     })
     for (const client of clients) client.abort()
-    await Promise.all(asked)
+    await Promise.all(requested)
     await until('nothing runs', () => available.running === 0)
     expect(tags.map((each) => reasons.get(each))).toEqual(tags.map(() => [LEFT]))
   })

@@ -61,7 +61,7 @@ describe('a declared read', () => {
     const explorer = { definitions: { labels } }
     pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl'), explorer })
     const tip = frame.chaininfo.bestblockhash
-    await pipeline.level({ tip, poolSize: frame.mempoolinfo.size })
+    await pipeline.level({ tip, mempoolSize: frame.mempoolinfo.size })
     const { items } = (await pipeline.get('/txs/recent?limit=50')).body
     const paying = items.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
     Object.assign(known, {

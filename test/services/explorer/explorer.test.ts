@@ -99,7 +99,7 @@ describe('an explorer of the recorded chain', () => {
       engineUrl: inject('engineUrl'),
       explorer: { definitions: { labels } },
     })
-    await pipeline.level({ tip, poolSize: before.mempoolinfo.size })
+    await pipeline.level({ tip, mempoolSize: before.mempoolinfo.size })
   })
   afterAll(async () => {
     await pipeline.close()
@@ -401,15 +401,15 @@ describe('an explorer of the recorded chain', () => {
       }
     })()
     node.step(1)
-    await pipeline.level({ tip: reorg.chaininfo.bestblockhash, poolSize: reorg.mempoolinfo.size })
+    await pipeline.level({ tip: reorg.chaininfo.bestblockhash, mempoolSize: reorg.mempoolinfo.size })
     stop = true
     await watch
     expect(moving.length).toBeGreaterThan(0)
     expect(lost).toEqual([])
 
     const fork = reorg.chaininfo.blocks - reorg.connected.length
-    const told = await feed.events('reorgs', 1)
-    expect(told[0]?.data).toEqual({
+    const reported = await feed.events('reorgs', 1)
+    expect(reported[0]?.data).toEqual({
       fork_height: fork,
       depth: reorg.disconnected.length,
       disconnected: reorg.disconnected,

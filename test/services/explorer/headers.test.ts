@@ -69,9 +69,9 @@ describe('the headers of an answer', () => {
     expect(head.status).toBe(status)
     expect(await head.text()).toBe('')
     const vary = new Set(['date', ...(path === '/metrics' ? ['content-length'] : [])])
-    const told = (headers: Headers) => [...headers].filter(([name]) => !vary.has(name))
+    const reported = (headers: Headers) => [...headers].filter(([name]) => !vary.has(name))
     // The answer contains the path of an unknown route, and the method.
-    if (path !== '/api/v1/nothing') expect(told(head.headers)).toEqual(told(answer.headers))
+    if (path !== '/api/v1/nothing') expect(reported(head.headers)).toEqual(reported(answer.headers))
   })
 
   it('answer a preflight on every known route, and on no other', async () => {
@@ -95,23 +95,20 @@ describe('the headers of an answer', () => {
     expect(raw.text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 204', 'HTTP/1.1 200'])
   })
 
-  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'BREW'])(
-    'list the methods of %s',
-    async (method) => {
-      const answer = await fetchPath('/api/v1/echo/a', {
-        method,
-        ...(method === 'POST' ? { body: 'x' } : {}),
-      })
-      expect(answer.status).toBe(405)
-      expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
-      expect(await answer.json()).toEqual({
-        error: 'Method Not Allowed',
-        code: 'HW_METHOD_NOT_ALLOWED',
-        message: `Method ${method} is not allowed for /api/v1/echo/a`,
-        statusCode: 405,
-      })
-    },
-  )
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'BREW'])('list the methods of %s', async (method) => {
+    const answer = await fetchPath('/api/v1/echo/a', {
+      method,
+      ...(method === 'POST' ? { body: 'x' } : {}),
+    })
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+    expect(await answer.json()).toEqual({
+      error: 'Method Not Allowed',
+      code: 'HW_METHOD_NOT_ALLOWED',
+      message: `Method ${method} is not allowed for /api/v1/echo/a`,
+      statusCode: 405,
+    })
+  })
 
   it('say to a client that broadcasts a transaction, as the live service does, that there is no such route', async () => {
     const body = JSON.stringify({ hex: '00' })

@@ -18,7 +18,7 @@ class FickleLog {
     const call = (name: string | symbol, args: unknown[]): unknown => {
       if (this.isUnavailable && name !== 'close') {
         this.refused++
-        return Promise.reject(new Error('the log is away'))
+        return Promise.reject(new Error('the log is unavailable'))
       }
       return (log as unknown as Record<string | symbol, (...given: unknown[]) => unknown>)[name]?.(...args)
     }

@@ -90,11 +90,11 @@ describe('an address with 200,000 transactions', () => {
   async function rowsRead(path: string): Promise<number> {
     const query = vi.spyOn(Database.prototype, 'query')
     expect((await get(path)).status).toBe(200)
-    const asked = query.mock.calls.filter(([sql]) => /FROM (script_|unspent_)/.test(sql))
+    const requested = query.mock.calls.filter(([sql]) => /FROM (script_|unspent_)/.test(sql))
     query.mockRestore()
-    expect(asked.length).toBeGreaterThan(0)
+    expect(requested.length).toBeGreaterThan(0)
     const counting = new Counting(database())
-    for (const [sql, params = {}] of asked) await counting.query(sql, params)
+    for (const [sql, params = {}] of requested) await counting.query(sql, params)
     return counting.rows
   }
 

@@ -66,7 +66,7 @@ describe('an explorer that catches up', () => {
     const followed = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl'), log })
     pipeline = followed
     node.simulation.enter(3)
-    await followed.level({ tip: node.chain.tip.hash, poolSize: 3 })
+    await followed.level({ tip: node.chain.tip.hash, mempoolSize: 3 })
     const gated = new GatedLog(log)
     gated.withheld = 'node'
     const explorer = await startExplorer({
@@ -112,7 +112,7 @@ describe('an explorer that catches up', () => {
       pipeline = followed
       simulation.enter(3)
       const inMempool = [...simulation.mempool.entries()].map(({ tx }) => tx.txid)
-      await followed.level({ tip: node.chain.tip.hash, poolSize: inMempool.length })
+      await followed.level({ tip: node.chain.tip.hash, mempoolSize: inMempool.length })
 
       const ends = async (topic: Topic): Promise<number> => (gated.upTo[topic] = await log.last(topic))
       await ends('committed')

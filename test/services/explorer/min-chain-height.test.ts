@@ -69,13 +69,13 @@ describe('a request for a minimum height', () => {
   })
 
   it('is answered with the current height after two seconds, and not before', async () => {
-    const asked = ask(100_000)
+    const requested = ask(100_000)
     await waiting(1)
     vi.advanceTimersByTime(1_999)
     expect(await ask(0)).toBe(5)
     expect(answered).toEqual([5])
     vi.advanceTimersByTime(1)
-    expect(await asked).toBe(5)
+    expect(await requested).toBe(5)
   })
 
   it('does not wait if the database is unreachable, so that no height can be reached', async () => {

@@ -17,14 +17,14 @@ const logger = pino({ level: 'silent' })
 
 /** A database that answers when the test says so, and records its queries. */
 class HeldDatabase {
-  readonly asked: { readonly signal: AbortSignal | undefined; readonly answer: () => void }[] = []
+  readonly requested: { readonly signal: AbortSignal | undefined; readonly answer: () => void }[] = []
   /** The keys that it does not answer before the test says so. */
   holds = (sql: string): boolean => sql !== ''
 
   /** Answers all queries, from now on at once. */
   letGo(): void {
     this.holds = () => false
-    for (const { answer } of this.asked) answer()
+    for (const { answer } of this.requested) answer()
   }
 
   ping = (): Promise<boolean> => Promise.resolve(true)
@@ -35,7 +35,7 @@ class HeldDatabase {
       const answer = (): void => {
         resolve([])
       }
-      this.asked.push({ signal, answer })
+      this.requested.push({ signal, answer })
       if (!this.holds(sql)) answer()
       signal?.addEventListener('abort', () => {
         reject(signal.reason as Error)
@@ -147,11 +147,11 @@ describe('more clients than the database keeps up with', () => {
     await until('it is full', () => tables.isOverloaded)
     for (const client of clients) client.abort()
     await Promise.all(gone)
-    await until('what ran is given up', () => db.asked.every(({ signal }) => signal?.aborted === true))
+    await until('what ran is given up', () => db.requested.every(({ signal }) => signal?.aborted === true))
     expect(tables.isOverloaded).toBe(false)
-    const given = db.asked.length
+    const given = db.requested.length
     const next = ask(7_000)
-    await until('it is looked for', () => db.asked.length > given)
+    await until('it is looked for', () => db.requested.length > given)
     db.letGo()
     expect((await next).status).toBe(404)
     expect(await observed(499)).toBeGreaterThanOrEqual(256)

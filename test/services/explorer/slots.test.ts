@@ -2,23 +2,23 @@ import { describe, expect, it } from 'vitest'
 import { slotsOf } from '../../../services/explorer/reads/addresses/addresses.js'
 
 /** The page as slices of the whole list. */
-function naive(asked: Parameters<typeof slotsOf>[0]): string[] {
-  const confirmed = Array.from({ length: asked.confirmed }, (_, index) => `c${String(index + 1)}`)
-  const inMempool = Array.from({ length: asked.unconfirmed }, (_, index) => `u${String(index)}`)
+function naive(requested: Parameters<typeof slotsOf>[0]): string[] {
+  const confirmed = Array.from({ length: requested.confirmed }, (_, index) => `c${String(index + 1)}`)
+  const inMempool = Array.from({ length: requested.unconfirmed }, (_, index) => `u${String(index)}`)
   const newestFirst = [...inMempool, ...confirmed.reverse()]
-  const list = asked.sort === 'desc' ? newestFirst : newestFirst.reverse()
-  return list.slice((asked.page - 1) * asked.limit, asked.page * asked.limit)
+  const list = requested.sort === 'desc' ? newestFirst : newestFirst.reverse()
+  return list.slice((requested.page - 1) * requested.limit, requested.page * requested.limit)
 }
 
-function bySlots(asked: Parameters<typeof slotsOf>[0]): string[] {
-  const { from, to, unconfirmedFrom, unconfirmedTo } = slotsOf(asked)
-  const inMempool = Array.from({ length: asked.unconfirmed }, (_, index) => `u${String(index)}`).slice(
+function bySlots(requested: Parameters<typeof slotsOf>[0]): string[] {
+  const { from, to, unconfirmedFrom, unconfirmedTo } = slotsOf(requested)
+  const inMempool = Array.from({ length: requested.unconfirmed }, (_, index) => `u${String(index)}`).slice(
     unconfirmedFrom,
     unconfirmedTo,
   )
   const confirmed = []
   for (let ordinal = from; ordinal <= to; ordinal++) confirmed.push(`c${String(ordinal)}`)
-  return asked.sort === 'desc'
+  return requested.sort === 'desc'
     ? [...inMempool, ...confirmed.reverse()]
     : [...confirmed, ...inMempool.reverse()]
 }
@@ -30,8 +30,8 @@ describe('the page of an address', () => {
         for (const unconfirmed of [0, 1, 3])
           for (const limit of [1, 2, 5, 100])
             for (const page of [1, 2, 3, 4, 9, Number.MAX_SAFE_INTEGER]) {
-              const asked = { page, limit, sort, confirmed, unconfirmed }
-              expect(bySlots(asked), JSON.stringify(asked)).toEqual(naive(asked))
+              const requested = { page, limit, sort, confirmed, unconfirmed }
+              expect(bySlots(requested), JSON.stringify(requested)).toEqual(naive(requested))
             }
   })
 })

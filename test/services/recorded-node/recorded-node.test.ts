@@ -98,8 +98,8 @@ describe('a recorded node', () => {
         expect([address, scan.total_amount, scan.unspents.length]).toEqual([address, balance, utxos])
       }
     }
-    for (const [txid, told] of Object.entries(oracles.transactions)) {
-      const { vin, fee, ...rest } = told
+    for (const [txid, reported] of Object.entries(oracles.transactions)) {
+      const { vin, fee, ...rest } = reported
       expect(await rpc('getrawtransaction', txid, 1)).toMatchObject(rest)
     }
   })

@@ -38,13 +38,17 @@ const healthClient = (address: string): Client & Record<string, any> =>
 
 /**
  * Watches the health of a service.
- * @param told receives each status.
+ * @param reported receives each status.
  * @returns the error that ends it.
  */
-export function watchHealth(address: string, service: string, told: (health: string) => void): () => void {
+export function watchHealth(
+  address: string,
+  service: string,
+  reported: (health: string) => void,
+): () => void {
   const client = healthClient(address)
   const stream = client['Watch']({ service })
-  stream.on('data', ({ status }: { status: string }) => told(status))
+  stream.on('data', ({ status }: { status: string }) => reported(status))
   stream.on('error', () => undefined)
   return () => {
     stream.cancel()

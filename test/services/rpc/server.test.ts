@@ -45,7 +45,7 @@ describe('a server and a client of gRPC', () => {
     const seen: string[] = []
     onSearch = async (query, call) => {
       seen.push(query, call.metadata('x-asked'), call.metadata('x-not'), call.peer)
-      call.setHeader('x-told', 'yes')
+      call.setHeader('x-reported', 'yes')
       return { ranking: 2 }
     }
     const headers: Readonly<Record<string, string>>[] = []
@@ -53,17 +53,21 @@ describe('a server and a client of gRPC', () => {
     const answer = await client.search({ query: 'ü' }, { metadata, onHeaders: (each) => headers.push(each) })
     expect(answer).toMatchObject({ ranking: 2, pages: [] })
     expect(seen).toEqual(['ü', 'this', '', '127.0.0.1'])
-    expect(headers).toEqual([expect.objectContaining({ 'x-told': 'yes' })])
+    expect(headers).toEqual([expect.objectContaining({ 'x-reported': 'yes' })])
     expect((await client.passages({})).passages[0]).toMatchObject({ id: 'p1', similarity: 0.5 })
   })
 
   it('carry the error that a handler declares, and no details of any other', async () => {
     onSearch = () => Promise.reject(new RpcError('HW_RATE_LIMITED', 'later', { 'retry-after-ms': '7' }))
-    const told = await failure(client.search({}))
-    expect(told).toMatchObject({ status: Code.RESOURCE_EXHAUSTED, details: 'later', code: 'HW_RATE_LIMITED' })
-    expect(told.trailers['retry-after-ms']).toBe('7')
-    const untold = await failure(client.status({}))
-    expect(untold).toMatchObject({ status: Code.INTERNAL, details: 'Internal error', code: 'HW_DEFECT' })
+    const reported = await failure(client.search({}))
+    expect(reported).toMatchObject({
+      status: Code.RESOURCE_EXHAUSTED,
+      details: 'later',
+      code: 'HW_RATE_LIMITED',
+    })
+    expect(reported.trailers['retry-after-ms']).toBe('7')
+    const undeclared = await failure(client.status({}))
+    expect(undeclared).toMatchObject({ status: Code.INTERNAL, details: 'Internal error', code: 'HW_DEFECT' })
     expect(JSON.stringify(logged)).toContain('a secret of the inside')
   })
 
@@ -118,18 +122,18 @@ describe('a server and a client of gRPC', () => {
 
   it('report the health of a service as it changes, and NOT_FOUND for an unknown one', async () => {
     const at = `127.0.0.1:${String(server.port)}`
-    const told: Record<string, string[]> = {}
+    const reported: Record<string, string[]> = {}
     const ends = [RetrievalService.typeName, '', 'headwater.other.v1.Other'].map((name) =>
-      watchHealth(at, name, (health) => (told[name] ??= []).push(health)),
+      watchHealth(at, name, (health) => (reported[name] ??= []).push(health)),
     )
-    const last = (name: string): string | undefined => told[name]?.at(-1)
-    await until('the first is told', () => Object.keys(told).length === 3)
+    const last = (name: string): string | undefined => reported[name]?.at(-1)
+    await until('the first status is received', () => Object.keys(reported).length === 3)
     for (const serves of [true, false]) {
       server.setServing(RetrievalService.typeName, serves)
-      await until('it is told', () => last('') === (serves ? 'SERVING' : 'NOT_SERVING'))
+      await until('the change is received', () => last('') === (serves ? 'SERVING' : 'NOT_SERVING'))
     }
-    expect(told[RetrievalService.typeName]).toEqual(['NOT_SERVING', 'SERVING', 'NOT_SERVING'])
-    expect(told['headwater.other.v1.Other']).toEqual(['SERVICE_UNKNOWN'])
+    expect(reported[RetrievalService.typeName]).toEqual(['NOT_SERVING', 'SERVING', 'NOT_SERVING'])
+    expect(reported['headwater.other.v1.Other']).toEqual(['SERVICE_UNKNOWN'])
     expect(() => server.setServing('headwater.other.v1.Other', true)).toThrow(/no service/)
     for (const end of ends) end()
   })

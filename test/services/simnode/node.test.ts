@@ -175,11 +175,11 @@ describe('a simulated node', () => {
       const { status } = await rawCall(node, 'getblock', node.chain.tip.hash, 3)
       statuses.push(status)
     }
-    const asked = Promise.allSettled(Array.from({ length: 30 }, ask))
+    const requested = Promise.allSettled(Array.from({ length: 30 }, ask))
     await until('ten are answered', () => statuses.length === 10)
     expect(new Set(statuses)).toEqual(new Set([503]))
     await node.close()
-    await asked
+    await requested
     expect(statuses).toHaveLength(10)
   })
 

@@ -19,8 +19,8 @@ function expectStateToEqualNaiveState({ chain }: Simulation): void {
   expect(chain.coins.total).toBe(fold.supply)
   expect(chain.coins.size).toBe(fold.utxos().size)
   for (const coin of chain.coins.coins) {
-    const folded = fold.utxos().get(`${coin.txid}:${String(coin.vout)}`)
-    expect(folded).toMatchObject({
+    const applied = fold.utxos().get(`${coin.txid}:${String(coin.vout)}`)
+    expect(applied).toMatchObject({
       value: coin.value,
       script: coin.script.toString('hex'),
       height: coin.height,
@@ -144,7 +144,7 @@ describe('a simulated chain', () => {
   test('confirms some transactions of a reorganisation again, elsewhere, and returns some to the mempool', () => {
     const simulation = simulate('again', 80, 12)
     const { chain } = simulation
-    const placesOf = (depth: number): Map<string, string> => {
+    const locationsOf = (depth: number): Map<string, string> => {
       const places = new Map<string, string>()
       for (const block of chain.tip.back()) {
         if (block.height <= chain.tip.height - depth) break
@@ -154,9 +154,9 @@ describe('a simulated chain', () => {
       }
       return places
     }
-    const before = placesOf(4)
+    const before = locationsOf(4)
     simulation.reorganise(4)
-    const after = placesOf(5)
+    const after = locationsOf(5)
     const again = [...before].filter(([txid]) => after.has(txid))
     expect(again.length).toBeGreaterThan(5)
     expect(again.some(([txid, place]) => after.get(txid) !== place)).toBe(true)

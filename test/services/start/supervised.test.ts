@@ -67,11 +67,11 @@ describe('a supervised process', () => {
     const note = (name: string): string => `appendFileSync(${JSON.stringify(join(folder, name))}, '')`
     const isNoted = (name: string) => () => stat(join(folder, name)).then(() => true)
     const running = await start(
-      `process.on('SIGTERM', () => ${note('told')}); setInterval(() => 0, 1000); ${note('ready')}`,
+      `process.on('SIGTERM', () => ${note('stopping')}); setInterval(() => 0, 1000); ${note('ready')}`,
     )
     await until('it is ready', isNoted('ready'))
     const stopping = running.stop()
-    await until('it is told to stop', isNoted('told'))
+    await until('it gets the signal to stop', isNoted('stopping'))
     vi.advanceTimersByTime(4999)
     expect(running.pid).toBeDefined()
     vi.advanceTimersByTime(1)

@@ -47,7 +47,7 @@ describe("the reads of scripts' histories", () => {
   }
 
   /** The queries of histories while the node is followed. */
-  async function asked(): Promise<{ readonly known: string[]; readonly histories: string[] }> {
+  async function requested(): Promise<{ readonly known: string[]; readonly histories: string[] }> {
     const query = vi.spyOn(pipeline.db, 'query')
     try {
       await follow()
@@ -86,7 +86,7 @@ describe("the reads of scripts' histories", () => {
     const fork = forkAt(chain, chain.tip.height - 1)
     fork.mine({ payTo: other }, { payTo: one }, { payTo: other })
     fork.activate()
-    const { known, histories } = await asked()
+    const { known, histories } = await requested()
     // The disconnected block had paid one of them; the totals of the other one are still cached.
     expect(known.join()).toContain(scriptHash(one))
     expect(known.join()).not.toContain(scriptHash(other))
@@ -99,7 +99,7 @@ describe("the reads of scripts' histories", () => {
     const fork = forkAt(chain, chain.tip.height - 20)
     for (let block = 0; block < 22; block++) fork.mine({ payTo: payee(block) })
     fork.activate()
-    const { histories } = await asked()
+    const { histories } = await requested()
     for (const script of owners.slice(0, 2))
       expect(histories.filter((sql) => sql.includes(scriptHash(script)))).toHaveLength(1)
     await expectSound()
@@ -119,7 +119,7 @@ describe("the reads of scripts' histories", () => {
     materializer = new Materializer({ db, log: pipeline.log, logger, finalityDepth, rankingTail: 1e9 })
     await materializer.step()
     chain.mine({ payTo: owners[2] ?? Buffer.alloc(0) })
-    const { histories } = await asked()
+    const { histories } = await requested()
     expect(histories.length).toBeGreaterThan(0)
     const rows = await Promise.all(histories.map(rowsRead))
     for (const [index, read] of rows.entries()) expect(read, histories[index]).toBeLessThan(MOST_ROWS)

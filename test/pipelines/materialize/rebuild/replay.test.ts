@@ -70,8 +70,8 @@ describe('a replay of some heights', () => {
     await expect(expectSameRows(db, clean.db)).rejects.toThrow()
     let records = 0
     const read = of.read.bind(of)
-    vi.spyOn(of, 'read').mockImplementation(async (...asked) => {
-      const found = await read(...asked)
+    vi.spyOn(of, 'read').mockImplementation(async (...requested) => {
+      const found = await read(...requested)
       records += found.length
       return found
     })

@@ -79,7 +79,7 @@ describe('a successor', () => {
     await rm(applier, { recursive: true, force: true })
   })
 
-  function reorganise(depth: number, length: number): void {
+  function reorg(depth: number, length: number): void {
     const fork = forkAt(chain, chain.tip.height - depth)
     for (let block = 0; block < length; block++) fork.mine({})
     fork.activate()
@@ -95,13 +95,13 @@ describe('a successor', () => {
     for (const depth of [1, 3, 9]) {
       chain.mine({})
       await pipeline.level()
-      reorganise(depth, depth + 1)
+      reorg(depth, depth + 1)
       await pipeline.level()
     }
     for (let unseen = 0; unseen < 3; unseen++) {
       chain.mine({})
       await pipeline.poll()
-      reorganise(2, 3)
+      reorg(2, 3)
       await pipeline.poll()
     }
     await pipeline.level({ tip: chain.tip.hash })

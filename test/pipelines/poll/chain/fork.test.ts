@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { findFork } from '../../../../pipelines/poll/chain/fork.js'
 
 /** Two chains that share `shared` blocks; comparisons are counted. */
-function chains(shared: number, own: number, node: number): { asked: number; fork: Promise<number> } {
-  const result = { asked: 0, fork: Promise.resolve(0) }
+function chains(shared: number, own: number, node: number): { requested: number; fork: Promise<number> } {
+  const result = { requested: 0, fork: Promise.resolve(0) }
   result.fork = findFork({
     ownTip: shared + own - 1,
     nodeTip: shared + node - 1,
     ownHash: (height) => Promise.resolve(height < shared ? `${height}` : `own ${height}`),
     nodeHash: (height) => {
-      result.asked++
+      result.requested++
       return Promise.resolve(height < shared ? `${height}` : `node ${height}`)
     },
   })
@@ -28,14 +28,14 @@ describe('findFork', () => {
   })
 
   it('makes few comparisons: one without a fork, eighteen at a depth of 400', async () => {
-    const asked = async (shared: number, own: number, node: number): Promise<number> => {
+    const requested = async (shared: number, own: number, node: number): Promise<number> => {
       const result = chains(shared, own, node)
       await result.fork
-      return result.asked
+      return result.requested
     }
-    expect(await asked(1000, 0, 5)).toBe(1)
-    expect(await asked(1000, 1, 2)).toBeLessThanOrEqual(3)
-    expect(await asked(100_000, 400, 401)).toBeLessThanOrEqual(18)
+    expect(await requested(1000, 0, 5)).toBe(1)
+    expect(await requested(1000, 1, 2)).toBeLessThanOrEqual(3)
+    expect(await requested(100_000, 400, 401)).toBeLessThanOrEqual(18)
   })
 
   it('treats a height at which the node no longer has a block as different', async () => {

@@ -119,9 +119,9 @@ describe('a mempool that is larger than the largest batch of a log', () => {
     const before = await writer.snapshot(0, 3n, txs.slice(0, 3))
     const some = new Set(txs.slice(0, 3).map(({ txid }) => txid))
     beforeAppend = (batch) => {
-      if (batch === 3) throw new Error('the log is away')
+      if (batch === 3) throw new Error('the log is unavailable')
     }
-    await expect(writer.snapshot(0, 30n, txs)).rejects.toThrow('the log is away')
+    await expect(writer.snapshot(0, 30n, txs)).rejects.toThrow('the log is unavailable')
     expect(await shownMempool()).toEqual(some)
     beforeAppend = () => undefined
     // The next snapshot starts from the last complete one.

@@ -42,10 +42,10 @@ async function serve(listener: RequestListener): Promise<string> {
 const options = { ...PINNED, signal: new AbortController().signal }
 
 /** A server that supports ranges and records its requests; it closes the connection in the middle if `cut` is set. */
-function ranges(asked: string[], cut?: Promise<unknown>): RequestListener {
+function ranges(requested: string[], cut?: Promise<unknown>): RequestListener {
   return (request, response) => {
     const range = request.headers.range ?? ''
-    asked.push(range)
+    requested.push(range)
     const from = Number(/^bytes=(\d+)-$/.exec(range)?.[1] ?? 0)
     response.writeHead(from > 0 ? 206 : 200, { 'content-length': CONTENT.length - from })
     if (cut === undefined) response.end(CONTENT.subarray(from))
@@ -59,18 +59,20 @@ function ranges(asked: string[], cut?: Promise<unknown>): RequestListener {
 describe('download', () => {
   it('resumes where it was interrupted', async () => {
     const file = join(folder, 'file')
-    const asked: string[] = []
+    const requested: string[] = []
     const some = until('some of it is there', async () => (await stat(`${file}.part`)).size > 0)
-    const cutting = ranges(asked, some)
-    const whole = ranges(asked)
-    const url = await serve((request, response) => (asked.length === 0 ? cutting : whole)(request, response))
+    const cutting = ranges(requested, some)
+    const whole = ranges(requested)
+    const url = await serve((request, response) =>
+      (requested.length === 0 ? cutting : whole)(request, response),
+    )
     await expect(download(url, file, options)).rejects.toThrow()
     const { size } = await stat(`${file}.part`)
     expect(size).toBeGreaterThan(0)
     await expect(stat(file)).rejects.toThrow('ENOENT')
     const seen: number[] = []
     await download(url, file, { ...options, onProgress: (bytes) => seen.push(bytes) })
-    expect(asked).toEqual(['', `bytes=${String(size)}-`])
+    expect(requested).toEqual(['', `bytes=${String(size)}-`])
     expect(seen.at(-1)).toBe(CONTENT.length)
     expect(sha256(await readFile(file))).toBe(PINNED.sha256)
   })
@@ -113,7 +115,7 @@ describe('fetchModel', () => {
     const second: Route = {
       name: 'second one',
       files,
-      fetch: (target, told) => fetchFiles(urls, files, target, told),
+      fetch: (target, reported) => fetchFiles(urls, files, target, reported),
     }
     const routes = [failing, second]
     expect(await fetchedModel(routes, folder)).toBeUndefined()

@@ -40,9 +40,9 @@ describe('Bm25', () => {
             lexicon.size,
           )
           const terms = (said: string): string[] => analyse(said).map(({ term }) => term)
-          const asked = terms(query).map((term) => ({ id: lexicon.find(term), weight: 1 }))
+          const requested = terms(query).map((term) => ({ id: lexicon.find(term), weight: 1 }))
           const expected = naive(documents.map(terms), terms(query))
-          const ranked = index.rank(asked, most)
+          const ranked = index.rank(requested, most)
           expect(ranked).toHaveLength(Math.min(most, expected.length))
           // Impacts are kept as 32-bit floats, so equal scores may come out in either order.
           for (const [rank, { document, score }] of ranked.entries()) {

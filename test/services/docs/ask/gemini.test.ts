@@ -28,7 +28,7 @@ beforeEach(() => {
   gemini.forget()
   docs = patient
   for (const { worker } of [patient, hasty]) {
-    worker.asked.length = 0
+    worker.requested.length = 0
     worker.passages = [
       passage(),
       passage({ pageUrl: '/', pageTitle: 'Headwater', headingPath: [], markdown: 'An indexer.' }),
@@ -136,7 +136,7 @@ describe('passages', () => {
   it('include those for the previous question, and the conversation is sent along', async () => {
     const before = [user('How do I start it?'), { role: 'assistant', parts: [{ type: 'text', text: 'So.' }] }]
     await (await chat(...before, user('And stop it?'))).text()
-    expect(docs.worker.asked.map(({ query }) => query)).toEqual([
+    expect(docs.worker.requested.map(({ query }) => query)).toEqual([
       'And stop it?',
       'How do I start it?\nAnd stop it?',
     ])
@@ -162,7 +162,7 @@ describe('a stream of Gemini', () => {
   )
 
   it('ends when the client disconnects', async () => {
-    gemini.mode = 'streams for ever'
+    gemini.mode = 'never stops streaming'
     const leave = new AbortController()
     const response = await fetch(`${docs.url}/api/chat`, {
       method: 'POST',
@@ -186,10 +186,10 @@ describe('a stream of Gemini', () => {
       const leave = new AbortController()
       const before = gemini.requests.length
       const options = { method: 'POST', body: JSON.stringify(body), signal: leave.signal }
-      const asked = fetch(docs.url + path, options).catch(() => 'left')
+      const requested = fetch(docs.url + path, options).catch(() => 'left')
       await until('Gemini is asked', () => gemini.requests.length > before)
       leave.abort()
-      expect(await asked).toBe('left')
+      expect(await requested).toBe('left')
     }
     await until('both calls have ended', () => gemini.left === 2)
   })

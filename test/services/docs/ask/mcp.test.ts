@@ -43,7 +43,7 @@ describe('the MCP endpoint', () => {
       },
       { url: '/guide/start', title: 'Getting started', text: 'Other.' },
     ])
-    expect(docs.worker.asked.at(-1)).toMatchObject({ query: 'start', limit: 2 })
+    expect(docs.worker.requested.at(-1)).toMatchObject({ query: 'start', limit: 2 })
   })
 
   it('reads pages, also by the URLs of the search, and reports a missing page', async () => {

@@ -141,9 +141,9 @@ describe('POST /api/ask without a language model', () => {
     const other = await startBareDocs({ retrievalAddress: address })
     await docs.worker.close()
     await until('the worker is missed', async () => (await other.get('/api/search?query=x')).status === 503)
-    const asked = await other.post('/api/ask', { question: 'x' })
-    expect(asked.status).toBe(500)
-    expect(await asked.json()).toEqual({
+    const requested = await other.post('/api/ask', { question: 'x' })
+    expect(requested.status).toBe(500)
+    expect(await requested.json()).toEqual({
       error: 'The answer could not be generated',
       code: 'HW_ANSWER_FAILED',
     })
@@ -228,8 +228,8 @@ describe('POST /api/chat', () => {
     ['the role tool', { messages: [{ ...user('x'), role: 'tool' }] }],
     ['no role', { messages: [{ parts: [{ type: 'text', text: 'x' }] }] }],
     ['no parts', { messages: [{ role: 'user', content: 'x' }] }],
-    ['parts that are none', { messages: [{ role: 'user', parts: ['x'] }] }],
-    ['a text that is none', { messages: [{ role: 'user', parts: [{ type: 'text', text: 1 }] }] }],
+    ['invalid parts', { messages: [{ role: 'user', parts: ['x'] }] }],
+    ['an invalid text', { messages: [{ role: 'user', parts: [{ type: 'text', text: 1 }] }] }],
     ['a user without text', { messages: [{ role: 'user', parts: [{ type: 'file', url: 'x' }] }] }],
     ['an earlier user without text', { messages: [{ role: 'user', parts: [] }, user('x')] }],
     ['the assistant last', { messages: [user('x'), assistant] }],

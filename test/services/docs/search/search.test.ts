@@ -36,9 +36,9 @@ describe('GET /api/search', () => {
   })
 
   it.each(['', 'query=', 'query=%20', 'limit=5'])('finds nothing for %j', async (query) => {
-    const asked = docs.worker.searches.length
+    const requested = docs.worker.searches.length
     expect(await find(query)).toEqual([])
-    expect(docs.worker.searches).toHaveLength(asked)
+    expect(docs.worker.searches).toHaveLength(requested)
   })
 
   it.each(['0', '61', '-1', '1.5', 'x', '1e1', '9999999999'])('refuses the limit %s', async (limit) => {

@@ -71,8 +71,8 @@ describe('an answer', () => {
     const { ask, made } = readerOfOne()
     const taken: unknown[] = []
     const protobuf = objects(taken)
-    const asked = [ask(JSON_ENCODING), ask(protobuf), ask(JSON_ENCODING), ask(protobuf)]
-    expect(new Set(await Promise.all(asked)).size).toBe(2)
+    const requested = [ask(JSON_ENCODING), ask(protobuf), ask(JSON_ENCODING), ask(protobuf)]
+    expect(new Set(await Promise.all(requested)).size).toBe(2)
     expect([made.length, taken.length]).toEqual([2, 1])
   })
 })

@@ -233,13 +233,17 @@ describe('gRPC for an index that is behind', () => {
     const state = stateOf(false)
     const { client } = (bare = await startBareRpc({ state, tables: NOTHING }))
     const ask = () => failureOf(client[method](request))
-    const told = { 'x-chain-height': String(HEIGHT), 'x-chain-tip': TIP, 'indexed-height': String(HEIGHT) }
+    const reported = {
+      'x-chain-height': String(HEIGHT),
+      'x-chain-tip': TIP,
+      'indexed-height': String(HEIGHT),
+    }
     const syncing = { status: Code.UNAVAILABLE, details: 'Index is syncing' }
     const unknown = (await ask()) as RpcError
-    expect(unknown).toMatchObject({ ...syncing, trailers: { ...told, 'retry-after-ms': '5000' } })
+    expect(unknown).toMatchObject({ ...syncing, trailers: { ...reported, 'retry-after-ms': '5000' } })
     expect(unknown.trailers).not.toHaveProperty('node-height')
     state.nodeSeen = { timeMs: 1, nodeHeight: HEIGHT + 1 }
-    expect(await ask()).toMatchObject({ ...syncing, trailers: { ...told, 'node-height': '101' } })
+    expect(await ask()).toMatchObject({ ...syncing, trailers: { ...reported, 'node-height': '101' } })
     state.nodeSeen = { timeMs: 2, nodeHeight: HEIGHT }
     if (method === 'address') expect(await ask()).toMatchObject({ status: Code.NOT_FOUND })
     else expect((await client.addressUtxos(request)).items).toEqual([])

@@ -74,7 +74,7 @@ describe('mining pools', () => {
     expect(read.ofBlock(mined('4', 'nobody'))).toBeUndefined()
   })
 
-  it("whose names have the same letters have different slugs; a slug in the file is kept", () => {
+  it('whose names have the same letters have different slugs; a slug in the file is kept', () => {
     const read = parseMiningPools(
       pools(
         { name: 'Coin India', tags: ['/one/'] },
@@ -135,8 +135,8 @@ describe('a file that is edited', () => {
 
   it('is read again after it is replaced or changed; one with an error is reported with its line and changes nothing', async () => {
     const path = join(folder, 'labels.jsonl')
-    const told: string[] = []
-    const logger = pino({ level: 'error' }, { write: (text: string) => told.push(text) })
+    const reported: string[] = []
+    const logger = pino({ level: 'error' }, { write: (text: string) => reported.push(text) })
     const definitions = new Definitions({ labels: path }, logger)
     await definitions.start()
     expect(definitions.refused()[0]).toEqual({ file: 'labels', isRefused: true })
@@ -147,12 +147,12 @@ describe('a file that is edited', () => {
     await writeFile(path, `${line({ label: 'Other' })}\n{`)
     await lookedAt()
     expect(definitions.refused()[0]?.isRefused).toBe(true)
-    expect(told.at(-1)).toContain('line 2: is not JSON')
+    expect(reported.at(-1)).toContain('line 2: is not JSON')
     expect(definitions.labels.all()[0]?.label).toBe('A')
     expect(definitions.version).toBe(version)
     await writeFile(path, Buffer.from(`${line({})}\n${line({ label: 'Ö' })}`, 'latin1'))
     await lookedAt()
-    expect(told.at(-1)).toContain('line 2: is not UTF-8')
+    expect(reported.at(-1)).toContain('line 2: is not UTF-8')
     await writeFile(path, `\uFEFF${line({ label: 'Marked �' })}`)
     await lookedAt()
     expect(definitions.labels.all()[0]?.label).toBe('Marked �')
@@ -169,8 +169,8 @@ describe('a file that is edited', () => {
 
   it('is read as soon as it is readable, even if unchanged; until then one error is logged', async () => {
     const path = join(folder, 'secret.jsonl')
-    const told: string[] = []
-    const logger = pino({ level: 'error' }, { write: (text: string) => told.push(text) })
+    const reported: string[] = []
+    const logger = pino({ level: 'error' }, { write: (text: string) => reported.push(text) })
     await writeFile(path, line({}), { mode: 0 })
     await chmod(folder, 0o755)
     const definitions = new Definitions({ labels: path }, logger)
@@ -184,7 +184,7 @@ describe('a file that is edited', () => {
       if (isRoot) process.seteuid?.(0)
     }
     expect(definitions.refused()[0]?.isRefused).toBe(true)
-    expect(told).toEqual([expect.stringContaining('EACCES')])
+    expect(reported).toEqual([expect.stringContaining('EACCES')])
     await chmod(path, 0o644)
     await lookedAt()
     expect(definitions.labels.all()).toHaveLength(1)

@@ -32,7 +32,7 @@ describe('the feed of an explorer that starts', () => {
     pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
     await pipeline.level({ tip: node.chain.tip.hash })
     const [...before] = await headsAfter(pipeline.db, -1)
-    node.simulation.reorganise(2)
+    node.simulation.reorg(2)
     await pipeline.level({ tip: node.chain.tip.hash })
     const heads = await headsAfter(pipeline.db, -1)
     expect(heads.length).toBeGreaterThan(before.length)

@@ -132,11 +132,11 @@ describe('node health', () => {
   )
 
   it('is 503 after 0.7 s for a frozen node', async () => {
-    let asked = 0
-    const url = await serve({ locate: () => tcp(() => void asked++) })
+    let requested = 0
+    const url = await serve({ locate: () => tcp(() => void requested++) })
     let status = 0
     const answered = fetch(url).then((answer) => (status = answer.status))
-    await until('the node is asked', () => asked > 0)
+    await until('the node is asked', () => requested > 0)
     vi.advanceTimersByTime(699)
     expect((await fetch(`${bare?.url ?? ''}/health`)).status).toBe(200)
     expect(status).toBe(0)
@@ -158,18 +158,18 @@ describe('node health', () => {
   })
 
   it('sends the node one request for many clients', async () => {
-    let asked = 0
+    let requested = 0
     const node = await startRecordedNode({ timeline: TIMELINE, frame: FRAME })
     closers.push(() => node.close())
     const url = await serve({
       locate: () => {
-        asked++
+        requested++
         return Promise.resolve(node.url)
       },
     })
     const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await fetch(url)).status))
     expect(new Set(statuses)).toEqual(new Set([200]))
-    expect(asked).toBe(1)
+    expect(requested).toBe(1)
   })
 
   it('requires the token if one is set', async () => {

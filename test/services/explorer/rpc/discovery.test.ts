@@ -71,8 +71,8 @@ describe("the explorer's gRPC", () => {
     const at = other.grpcAddress ?? ''
     const client = rpcClient(ReadsService, at)
     expect(await healthAt(at, ReadsService.typeName)).toBe('NOT_SERVING')
-    const away = { status: Code.UNAVAILABLE, details: 'Database unavailable' }
-    expect(await failureOf(client.supply({}))).toMatchObject(away)
+    const unavailable = { status: Code.UNAVAILABLE, details: 'Database unavailable' }
+    expect(await failureOf(client.supply({}))).toMatchObject(unavailable)
     await bridge.open()
     await isHealth(at, 'SERVING')
     expect(await client.supply({})).toMatchObject({ supply: { utxoCount: 0n } })
@@ -89,10 +89,10 @@ describe("the explorer's gRPC", () => {
         const file = (await reflection.filesOf(service.typeName)).map((each) =>
           fromBinary(FileDescriptorProtoSchema, each),
         )
-        const told = createFileRegistry(create(FileDescriptorSetSchema, { file })).getService(
+        const reported = createFileRegistry(create(FileDescriptorSetSchema, { file })).getService(
           service.typeName,
         )
-        expect(told === undefined ? [] : described(told)).toEqual(described(service))
+        expect(reported === undefined ? [] : described(reported)).toEqual(described(service))
         expect(file.flatMap(({ messageType }) => messageType.flatMap(strangeEntries))).toEqual([])
       }
       expect(described(ReadsService).length).toBeGreaterThan(300)

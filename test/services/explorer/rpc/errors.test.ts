@@ -41,8 +41,8 @@ describe('a call that cannot be answered', () => {
 
   it('is UNAVAILABLE if it needs the database and that is unreachable', async () => {
     const client = await start({}, { supply: ({ tables }) => tables.query('SELECT 1') })
-    const away = { status: Code.UNAVAILABLE, details: 'Database unavailable' }
-    expect(await failureOf(client.supply({}))).toMatchObject(away)
+    const unavailable = { status: Code.UNAVAILABLE, details: 'Database unavailable' }
+    expect(await failureOf(client.supply({}))).toMatchObject(unavailable)
   })
 
   it('is INTERNAL for an internal error, without details', async () => {

@@ -18,7 +18,7 @@ import { restJson } from './rest-json.js'
 const FRAME = 728
 
 type Texts = Readonly<Record<string, string>>
-interface Told {
+interface Reply {
   readonly status: Code
   readonly said: unknown
   readonly headers: Readonly<Record<string, string>>
@@ -47,7 +47,7 @@ describe('every read over gRPC', () => {
     client = rpcClient(ReadsService, pipeline.grpcAddress)
     const frame = readFrames()[FRAME]
     const tip = frame?.chaininfo.bestblockhash ?? ''
-    await pipeline.level({ tip, poolSize: frame?.mempoolinfo.size ?? 0 })
+    await pipeline.level({ tip, mempoolSize: frame?.mempoolinfo.size ?? 0 })
     const { items } = (await pipeline.get('/txs/recent?limit=50')).body
     const paying = items.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
     const { address } = paying.outputs[0].addresses[0]
@@ -74,7 +74,7 @@ describe('every read over gRPC', () => {
    * Builds the request as any client would: by the field that reads.proto has for the argument. Undefined if the
    * field cannot hold the text.
    */
-  async function askRpc(read: Read, texts: Texts): Promise<Told | undefined> {
+  async function askRpc(read: Read, texts: Texts): Promise<Reply | undefined> {
     const method = methodOf(read)
     const request: Record<string, unknown> = {}
     for (const [name, text] of Object.entries(texts)) {
@@ -85,7 +85,7 @@ describe('every read over gRPC', () => {
     }
     let headers: Readonly<Record<string, string>> = {}
     const ask = client[method.localName as 'blocks'] as (request: object, options: object) => Promise<Message>
-    return ask(request, { onHeaders: (told: Texts) => (headers = told) }).then(
+    return ask(request, { onHeaders: (reported: Texts) => (headers = reported) }).then(
       (response) => ({ status: Code.OK, said: restJson(read, method, response), headers }),
       (error: unknown) => {
         const { status, details, trailers } = error as RpcError
@@ -119,9 +119,12 @@ describe('every read over gRPC', () => {
     return true
   }
 
-  it.each(READS.map((read) => [read.name, read] as const))('%s returns what REST returns', async (_, read) => {
-    expect(await expectSame(read, {})).toBe(true)
-  })
+  it.each(READS.map((read) => [read.name, read] as const))(
+    '%s returns what REST returns',
+    async (_, read) => {
+      expect(await expectSame(read, {})).toBe(true)
+    },
+  )
 
   it('compares answers that are not empty', async () => {
     const empty: string[] = []
@@ -150,8 +153,8 @@ describe('every read over gRPC', () => {
       const texts = [...inside, ...plausible, ...outside].filter(
         (text) => !(isInPath(read, name) && text === ''),
       )
-      const asked = await Promise.all(texts.map((text) => expectSame(read, { [name]: text })))
-      expect(asked.filter(Boolean).length).toBeGreaterThan(1)
+      const requested = await Promise.all(texts.map((text) => expectSame(read, { [name]: text })))
+      expect(requested.filter(Boolean).length).toBeGreaterThan(1)
     },
   )
 

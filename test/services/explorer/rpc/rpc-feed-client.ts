@@ -61,8 +61,11 @@ export class RpcFeedClient {
   async first(count: number): Promise<FeedEvent[]> {
     await until(`${String(count)} events of ${this.channel}`, () => this.events.length >= count)
     return this.events.slice(0, count).map((event) => {
-      const told = toJson(ChannelEventSchema, event, { alwaysEmitImplicit: true }) as Record<string, string>
-      const { channel, seq, ...data } = told
+      const reported = toJson(ChannelEventSchema, event, { alwaysEmitImplicit: true }) as Record<
+        string,
+        string
+      >
+      const { channel, seq, ...data } = reported
       const name = String(channel).slice('CHANNEL_'.length).toLowerCase().replace('_', '-')
       return {
         channel: name,

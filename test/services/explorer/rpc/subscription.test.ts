@@ -52,14 +52,14 @@ describe('a gRPC subscription to chain events', () => {
     for (let frame = REORG - 2; frame <= REORG + 3; frame++) {
       node.step(1)
       const { chaininfo, mempoolinfo } = frames[frame]!
-      await pipeline.level({ tip: chaininfo.bestblockhash, poolSize: mempoolinfo.size })
+      await pipeline.level({ tip: chaininfo.bestblockhash, mempoolSize: mempoolinfo.size })
     }
     for (const stream of streams) {
-      const told = await socket.events(stream.channel, 1)
-      expect(await stream.first(told.length), stream.channel).toEqual(told)
-      const [{ seq }] = told as [(typeof told)[0]]
+      const reported = await socket.events(stream.channel, 1)
+      expect(await stream.first(reported.length), stream.channel).toEqual(reported)
+      const [{ seq }] = reported as [(typeof reported)[0]]
       const back = await RpcFeedClient.subscribe(client, stream.channel, seq - 1)
-      expect(await back.first(told.length), stream.channel).toEqual(told)
+      expect(await back.first(reported.length), stream.channel).toEqual(reported)
       back.close()
       stream.close()
     }
@@ -83,15 +83,15 @@ describe('a gRPC subscription', () => {
   }
   const subscribe = (since?: number) => RpcFeedClient.subscribe(bare.client, 'blocks', since)
   const seqs = (events: readonly ChannelEvent[]): number[] => events.map(({ seq }) => Number(seq))
-  const heard = (client: RpcFeedClient, count: number) =>
+  const received = (client: RpcFeedClient, count: number) =>
     until(`${String(count)} events`, () => client.events.length >= count)
 
   it('continues after the last event that the client has', async () => {
     publish(10)
     const client = await subscribe(7)
-    await heard(client, 3)
+    await received(client, 3)
     publish(2)
-    await heard(client, 5)
+    await received(client, 5)
     expect(seqs(client.events)).toEqual([8, 9, 10, 11, 12])
     client.close()
   })
@@ -104,9 +104,9 @@ describe('a gRPC subscription', () => {
     async (_, published, since) => {
       publish(published)
       const client = await subscribe(since)
-      await heard(client, 1)
+      await received(client, 1)
       publish(1)
-      await heard(client, 2)
+      await received(client, 2)
       expect(client.events.map(({ data }) => data.case)).toEqual(['resync', 'blocks'])
       expect(seqs(client.events)).toEqual([published, published + 1])
       client.close()
@@ -117,9 +117,9 @@ describe('a gRPC subscription', () => {
     publish(2)
     const client = await subscribe()
     bare.feed.publish('blocks', { height: 9, hash: 'cd'.repeat(32), tx_count: 1 }, 10)
-    await heard(client, 1)
+    await received(client, 1)
     publish(1)
-    await heard(client, 2)
+    await received(client, 2)
     expect(seqs(client.events)).toEqual([10, 11])
     expect(client.events.map(({ data }) => data.case)).toEqual(['resync', 'blocks'])
     client.close()
@@ -150,10 +150,10 @@ describe('a gRPC subscription', () => {
     const clients = await Promise.all(Array.from({ length: 100 }, () => subscribe()))
     const other = new RpcFeedClient(bare.client, 'blocks', 0)
     publish(1)
-    for (const client of clients) await heard(client, 1)
+    for (const client of clients) await received(client, 1)
     expect(other.isSubscribed).toBe(false)
     clients[0]?.close()
-    await heard(other, 1)
+    await received(other, 1)
     for (const client of [...clients, other]) client.close()
   })
 

@@ -76,7 +76,8 @@ describe('lookups of clients that disconnect', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   const left = new Error('nobody waits')
-  const outcome = (asked: Promise<unknown>): Promise<unknown> => asked.catch((error: unknown) => error)
+  const outcome = (requested: Promise<unknown>): Promise<unknown> =>
+    requested.catch((error: unknown) => error)
 
   it('are dropped, unless others wait for them too', async () => {
     const { gatherer, batches } = endless(2)
@@ -108,29 +109,29 @@ describe('lookups of clients that disconnect', () => {
   it('are cancelled in flight when the last client of a batch has disconnected, not before', async () => {
     const { gatherer, batches } = endless(9)
     const clients = [new AbortController(), new AbortController()]
-    const asked = clients.map(({ signal }, index) =>
+    const requested = clients.map(({ signal }, index) =>
       outcome(gatherer.getAll(['a', `b${String(index)}`], signal)),
     )
     await turn()
     expect(batches.map(({ keys }) => keys)).toEqual([['a', 'b0', 'b1']])
     clients[0]?.abort(left)
-    expect(await asked[0]).toBe(left)
+    expect(await requested[0]).toBe(left)
     expect(batches[0]?.signal.aborted).toBe(false)
     clients[1]?.abort(left)
-    expect(await asked[1]).toBe(left)
+    expect(await requested[1]).toBe(left)
     expect(batches[0]?.signal.aborted).toBe(true)
   })
 
   it('report when the waiting keys fill a batch', async () => {
     const { gatherer } = endless(2)
     const client = new AbortController()
-    const asked = ['a', 'b', 'c'].map((key) => outcome(gatherer.get(key, client.signal)))
+    const requested = ['a', 'b', 'c'].map((key) => outcome(gatherer.get(key, client.signal)))
     await turn()
     expect([gatherer.waiting, gatherer.isFull]).toEqual([1, false])
-    asked.push(outcome(gatherer.get('d', client.signal)))
+    requested.push(outcome(gatherer.get('d', client.signal)))
     expect([gatherer.waiting, gatherer.isFull]).toEqual([2, true])
     client.abort(left)
     expect([gatherer.waiting, gatherer.isFull]).toEqual([0, false])
-    await Promise.all(asked)
+    await Promise.all(requested)
   })
 })

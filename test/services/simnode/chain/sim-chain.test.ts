@@ -21,10 +21,10 @@ function expectCoinsToEqualNaiveState(chain: SimChain): void {
     (coin) =>
       `${coin.txid}:${String(coin.vout)} ${String(coin.value)} ${coin.script.toString('hex')} ${String(coin.height)}`,
   )
-  const folded = [...fold.utxos().values()].map(
+  const applied = [...fold.utxos().values()].map(
     (coin) => `${coin.txid}:${String(coin.vout)} ${String(coin.value)} ${coin.script} ${String(coin.height)}`,
   )
-  expect(kept.sort()).toEqual(folded.sort())
+  expect(kept.sort()).toEqual(applied.sort())
 }
 
 describe('a scripted chain', () => {
