@@ -42,7 +42,7 @@ export function control(
     }
     case 'reorg': {
       const depth = number('depth', 1)
-      simulation.reorganise(depth, number('length', depth + 1))
+      simulation.reorg(depth, number('length', depth + 1))
       break
     }
     case 'pool':

@@ -41,6 +41,6 @@ export function beat(simulation: Simulation, options: LifeOptions, tick: number)
   if (tick % TICKS !== 0) return
   const { height } = chain.tip
   if (height > 1 && random.chance(reorgRate))
-    simulation.reorganise(Math.min(height - 1, 1 + random.below(reorgDepth)))
+    simulation.reorg(Math.min(height - 1, 1 + random.below(reorgDepth)))
   else simulation.mine({ bytes: height % BIG_EVERY === 0 ? bigBlock : 0 })
 }

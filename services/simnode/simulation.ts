@@ -79,7 +79,7 @@ export class Simulation {
    * Replaces the last `depth` blocks by `length` others. Most of their transactions are confirmed again (at another height or
    * another position in the block), some stay in the mempool, and some are replaced by a conflicting one.
    */
-  reorganise(depth: number, length = depth + 1): SimBlock {
+  reorg(depth: number, length = depth + 1): SimBlock {
     this.tipBack(depth)
     const random = this.#random()
     for (const entry of [...this.mempool.entries()]) {

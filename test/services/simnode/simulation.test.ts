@@ -56,7 +56,7 @@ describe('a simulated chain', () => {
       simulation.enter(20)
       simulation.replace(3)
       simulation.evict(2)
-      simulation.reorganise(3)
+      simulation.reorg(3)
     }
     expect(one.chain.tip.hash).toBe(two.chain.tip.hash)
     expect(mempoolIds(one)).toEqual(mempoolIds(two))
@@ -133,7 +133,7 @@ describe('a simulated chain', () => {
       simulation.enter(12)
       simulation.replace(2)
       if (round % 4 === 0) simulation.tipBack(2)
-      else simulation.reorganise(round, round % 3 === 0 ? round + 3 : round + 1)
+      else simulation.reorg(round, round % 3 === 0 ? round + 3 : round + 1)
       expectStateToEqualNaiveState(simulation)
       expectMempoolToBeSound(simulation)
       simulation.mine({ txs: 4 })
@@ -155,7 +155,7 @@ describe('a simulated chain', () => {
       return places
     }
     const before = locationsOf(4)
-    simulation.reorganise(4)
+    simulation.reorg(4)
     const after = locationsOf(5)
     const again = [...before].filter(([txid]) => after.has(txid))
     expect(again.length).toBeGreaterThan(5)
