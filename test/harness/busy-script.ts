@@ -1,7 +1,7 @@
 import { sha256 } from '../../pipelines/chain/hash.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
-import { buildList } from '../../pipelines/tables/unspent.js'
-import type { UnspentOutput } from '../../pipelines/tables/unspent.js'
+import { buildList } from '../../pipelines/tables/lists/unspent.js'
+import type { UnspentOutput } from '../../pipelines/tables/lists/unspent.js'
 
 const BLOCKS = 2_000
 const PER_BLOCK = 500

@@ -21,8 +21,8 @@ import {
   dropRankings,
   rankingParts,
   richest,
-} from '../../pipelines/tables/ranking.js'
-import { STEP_TABLES } from '../../pipelines/tables/ranking-steps.js'
+} from '../../pipelines/tables/lists/ranking.js'
+import { STEP_TABLES } from '../../pipelines/tables/lists/ranking-steps.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain } from '../../services/simnode/chain/sim-chain.js'
 import { dropDatabase, newMigrated, useEngine } from '../harness/engine.js'

@@ -9,7 +9,7 @@ import {
   type Ranking,
   rankingParts,
   rowsAbove,
-} from '../../tables/ranking.js'
+} from '../../tables/lists/ranking.js'
 import {
   beginBuild,
   type Build,
@@ -17,7 +17,7 @@ import {
   isFinished,
   openBuilds,
   STEP_TABLES,
-} from '../../tables/ranking-steps.js'
+} from '../../tables/lists/ranking-steps.js'
 import { assertNewestWriter } from '../../tables/writers.js'
 import { ListBuilder } from './list-builder.js'
 

@@ -10,7 +10,7 @@ import {
   dropUnfinishedLists,
   newestList,
   SCRIPT_RANGES,
-} from '../../tables/unspent.js'
+} from '../../tables/lists/unspent.js'
 import { assertNewestWriter } from '../../tables/writers.js'
 import { ListBuilder } from './list-builder.js'
 

@@ -315,7 +315,7 @@ describe('the index on disk', () => {
     expect(said).toEqual([])
   })
 
-  it('is made anew for another model', async () => {
+  it('is built again for another model', async () => {
     await build()
     expect(await embeddedAtStart(PAGES, 'two')).toBe(CHUNKS)
     expect(said.join()).toContain('it was made with another model')

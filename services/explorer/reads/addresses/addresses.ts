@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { isDilithiumScript } from '../../../../pipelines/chain/address.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
-import { unspentPage } from '../../../../pipelines/tables/unspent.js'
+import { unspentPage } from '../../../../pipelines/tables/lists/unspent.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import type { ScriptRow } from '../../tables/tables.js'
 import { address, limit, offset, page } from '../arguments.js'

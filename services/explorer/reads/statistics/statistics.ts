@@ -1,7 +1,7 @@
 import { dateOf, dayOfDate } from '../../../../pipelines/chain/day.js'
 import { percentOf } from '../../../../pipelines/chain/decimal.js'
 import { MAIN } from '../../../../pipelines/chain/networks.js'
-import { richest } from '../../../../pipelines/tables/ranking.js'
+import { richest } from '../../../../pipelines/tables/lists/ranking.js'
 import { date, limit, page } from '../arguments.js'
 import { daily } from './day-figures.js'
 import { declareRead, NotBuiltYet } from '../read.js'

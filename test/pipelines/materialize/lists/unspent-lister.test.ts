@@ -11,7 +11,7 @@ import {
 import { ChainView } from '../../../../pipelines/tables/chain-view.js'
 import type { Database } from '../../../../pipelines/tables/clickhouse.js'
 import type { Head } from '../../../../pipelines/tables/head.js'
-import { newestList } from '../../../../pipelines/tables/unspent.js'
+import { newestList } from '../../../../pipelines/tables/lists/unspent.js'
 import { claimWriting, Superseded } from '../../../../pipelines/tables/writers.js'
 import { startSimnode } from '../../../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../../../services/simnode/chain/sim-chain.js'

@@ -1,6 +1,6 @@
-import type { BlockId } from '../chain/block.js'
-import type { Database } from './clickhouse.js'
-import type { Querier } from './keys.js'
+import type { BlockId } from '../../chain/block.js'
+import type { Database } from '../clickhouse.js'
+import type { Querier } from '../keys.js'
 
 /**
  * A list of all funded addresses by balance as of a block, valid as long as that block is on the chain. Height -1 is the empty

@@ -1,8 +1,8 @@
-import type { BlockId } from '../chain/block.js'
-import { heightDesc } from './chain-tables.js'
-import type { Database } from './clickhouse.js'
-import type { Querier } from './keys.js'
-import { assertNewestWriter, whileNewest } from './writers.js'
+import type { BlockId } from '../../chain/block.js'
+import { heightDesc } from '../chain-tables.js'
+import type { Database } from '../clickhouse.js'
+import type { Querier } from '../keys.js'
+import { assertNewestWriter, whileNewest } from '../writers.js'
 
 /**
  * The numbered list of the unspent outputs of a script as of a block, valid as long as that block is on the chain. Height -1 is

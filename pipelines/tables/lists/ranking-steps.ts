@@ -1,7 +1,7 @@
-import type { BlockId } from '../chain/block.js'
-import type { Database } from './clickhouse.js'
+import type { BlockId } from '../../chain/block.js'
+import type { Database } from '../clickhouse.js'
 import { type Filter, newestRanking, type Ranking } from './ranking.js'
-import { assertNewestWriter, whileNewest } from './writers.js'
+import { assertNewestWriter, whileNewest } from '../writers.js'
 
 /**
  * The next phase of a build. `base` copies the previous ranking and `changes` the later changes into `ranking_changes`; `order`
