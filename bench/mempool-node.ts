@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NOT_FOUND, RpcError } from '../services/json-rpc.js'
+import { NOT_FOUND, JsonRpcError } from '../services/json-rpc.js'
 import { Faults } from '../services/simnode/faults.js'
 import { Rpc } from '../services/simnode/rpc/methods.js'
 import { serveMethods } from '../services/simnode/rpc/server.js'
@@ -52,7 +52,7 @@ function info(): string {
 
 function rawOf(txid: unknown): Buffer {
   const raw = raws.get(String(txid))
-  if (raw === undefined) throw new RpcError(NOT_FOUND, 'Transaction not in mempool')
+  if (raw === undefined) throw new JsonRpcError(NOT_FOUND, 'Transaction not in mempool')
   return raw
 }
 

@@ -137,7 +137,7 @@ class ProtoFile {
   feed(): string[][] {
     const channel = { key: 'channel', type: 'Channel' }
     const events = CHANNELS.map((name): Field => {
-      return { key: camel(name), type: this.#refer(EVENTS[name]), doc: `of ${name}` }
+      return { key: camel(name), type: this.#refer(EVENTS[name]), doc: `event of the channel \`${name}\`` }
     })
     const resync = { key: 'resync', type: 'Resync', doc: 'for every channel' }
     return [

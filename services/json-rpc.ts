@@ -13,7 +13,7 @@ const INVALID_REQUEST = -32600
 const PARSE_ERROR = -32700
 
 /** An error in the form in which Bitcoin Core returns it. */
-export class RpcError extends coded('HW_NODE_RPC') {
+export class JsonRpcError extends coded('HW_NODE_RPC') {
   constructor(
     readonly rpcCode: number,
     message: string,
@@ -30,7 +30,7 @@ export class RpcError extends coded('HW_NODE_RPC') {
 
 export type Params = readonly unknown[]
 
-/** A function that returns the result of a method as JSON, or throws an RpcError. */
+/** A function that returns the result of a method as JSON, or throws an JsonRpcError. */
 export type CallMethod = (method: string, params: Params) => string
 
 interface Call {
@@ -100,16 +100,16 @@ async function answerHttp(
   const parts: Buffer[] = []
   for await (const part of request) parts.push(part as Buffer)
   const parsed = parseRequest(Buffer.concat(parts).toString())
-  return parsed instanceof RpcError ? failure(parsed, null) : answer(parsed, socket)
+  return parsed instanceof JsonRpcError ? failure(parsed, null) : answer(parsed, socket)
 }
 
-function parseRequest(text: string): RpcRequest | RpcError {
+function parseRequest(text: string): RpcRequest | JsonRpcError {
   try {
     const parsed: unknown = JSON.parse(text)
     const isBatch = Array.isArray(parsed)
     return { calls: (isBatch ? parsed : [parsed]).map(callOf), isBatch }
   } catch {
-    return new RpcError(PARSE_ERROR, 'Parse error')
+    return new JsonRpcError(PARSE_ERROR, 'Parse error')
   }
 }
 
@@ -122,13 +122,13 @@ function callOf(given: unknown): Call {
 export function answerCalls({ calls, isBatch }: RpcRequest, callMethod: CallMethod): Answer {
   const answers = calls.map(({ method, params, id }): Answer => {
     try {
-      if (typeof method !== 'string') throw new RpcError(INVALID_REQUEST, 'Method must be a string')
-      if (!Array.isArray(params)) throw new RpcError(INVALID_REQUEST, 'Params must be an array')
+      if (typeof method !== 'string') throw new JsonRpcError(INVALID_REQUEST, 'Method must be a string')
+      if (!Array.isArray(params)) throw new JsonRpcError(INVALID_REQUEST, 'Params must be an array')
       const result = callMethod(method, params)
       return { status: 200, body: `{"result":${result},"error":null,"id":${JSON.stringify(id)}}` }
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      return failure(error instanceof RpcError ? error : new RpcError(-1, message), id)
+      return failure(error instanceof JsonRpcError ? error : new JsonRpcError(-1, message), id)
     }
   })
   const [only] = answers
@@ -136,24 +136,25 @@ export function answerCalls({ calls, isBatch }: RpcRequest, callMethod: CallMeth
   return { status: 200, body: `[${answers.map(({ body }) => body).join(',')}]` }
 }
 
-function failure({ status, rpcCode: code, message }: RpcError, id: unknown): Answer {
+function failure({ status, rpcCode: code, message }: JsonRpcError, id: unknown): Answer {
   return { status, body: JSON.stringify({ result: null, error: { code, message }, id }) }
 }
 
-/** Returns a block hash that was passed as a parameter, in lower case. @throws RpcError */
+/** Returns a block hash that was passed as a parameter, in lower case. @throws JsonRpcError */
 export function hashParameter(given: unknown): string {
-  if (typeof given !== 'string') throw new RpcError(TYPE_ERROR, 'JSON value is not of expected type string')
+  if (typeof given !== 'string')
+    throw new JsonRpcError(TYPE_ERROR, 'JSON value is not of expected type string')
   if (/^[0-9a-f]{64}$/i.test(given)) return given.toLowerCase()
   const message = `blockhash must be of length 64 (not ${String(given.length)}, for '${given}')`
-  throw new RpcError(INVALID_PARAMETER, message)
+  throw new JsonRpcError(INVALID_PARAMETER, message)
 }
 
-/** Returns the script of a descriptor `addr(…)` or `raw(…)`, with or without a checksum. @throws RpcError */
+/** Returns the script of a descriptor `addr(…)` or `raw(…)`, with or without a checksum. @throws JsonRpcError */
 export function scriptToScan(object: unknown, network: Network | undefined): Buffer {
   const named = typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
   const [, kind, inside = ''] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#\w{8})?$/.exec(String(named)) ?? []
   if (kind === 'raw') return Buffer.from(inside, 'hex')
   const decoded = network === undefined ? undefined : decodeAddress(inside, network)
-  if (decoded === undefined) throw new RpcError(NOT_FOUND, `Invalid descriptor '${String(named)}'`)
+  if (decoded === undefined) throw new JsonRpcError(NOT_FOUND, `Invalid descriptor '${String(named)}'`)
   return decoded.script
 }

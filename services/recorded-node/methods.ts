@@ -7,7 +7,7 @@ import {
   METHOD_NOT_FOUND,
   NOT_FOUND,
   type Params,
-  RpcError,
+  JsonRpcError,
   scriptToScan,
   TYPE_ERROR,
 } from '../json-rpc.js'
@@ -22,7 +22,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   getbestblockhash: (node) => node.hashAt(node.tip),
   getblockhash: (node, [height]) => {
     const hash = node.hashAt(integer(height))
-    if (hash === undefined) throw new RpcError(INVALID_PARAMETER, 'Block height out of range')
+    if (hash === undefined) throw new JsonRpcError(INVALID_PARAMETER, 'Block height out of range')
     return hash
   },
   getblockheader: (node, [hash, verbose = true]) => {
@@ -37,7 +37,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   getmempoolinfo: (node) => node.state.mempoolinfo,
   getmempoolentry: (node, [txid]) => {
     const entry = node.state.mempool[text(txid)]
-    if (entry === undefined) throw new RpcError(NOT_FOUND, 'Transaction not in mempool')
+    if (entry === undefined) throw new JsonRpcError(NOT_FOUND, 'Transaction not in mempool')
     return entry
   },
   getrawtransaction: (node, [txid, verbosity = 0, blockhash]) =>
@@ -54,10 +54,10 @@ const METHODS: Readonly<Record<string, Method>> = {
   uptime: () => Math.floor(process.uptime()),
 }
 
-/** Calls a method. @throws RpcError */
+/** Calls a method. @throws JsonRpcError */
 export function callMethod(node: Playback, method: string, params: Params): unknown {
   const found = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined
-  if (found === undefined) throw new RpcError(METHOD_NOT_FOUND, 'Method not found')
+  if (found === undefined) throw new JsonRpcError(METHOD_NOT_FOUND, 'Method not found')
   return found(node, params)
 }
 
@@ -92,7 +92,7 @@ function rawTransaction(node: Playback, txid: string, verbosity: number, blockha
   const confirmed = isAnywhere ? node.confirmedTx(txid) : inBlock(node, txid, blockhash)
   const tx = confirmed?.tx ?? (isAnywhere ? node.mempoolTx(txid) : undefined)
   if (tx === undefined)
-    throw new RpcError(
+    throw new JsonRpcError(
       NOT_FOUND,
       'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.',
     )
@@ -126,9 +126,9 @@ function txOutSetInfo(node: Playback): unknown {
 function scanTxOutSet(node: Playback, [action, objects]: Params): unknown {
   if (action === 'status') return null
   if (action === 'abort') return false
-  if (action !== 'start') throw new RpcError(INVALID_PARAMETER, `Invalid action '${String(action)}'`)
+  if (action !== 'start') throw new JsonRpcError(INVALID_PARAMETER, `Invalid action '${String(action)}'`)
   if (!Array.isArray(objects)) {
-    throw new RpcError(-1, 'scanobjects argument is required for the start action')
+    throw new JsonRpcError(-1, 'scanobjects argument is required for the start action')
   }
   const network = NETWORKS.get(node.state.chaininfo.chain)
   const scripts = new Set(objects.map((object: unknown) => scriptToScan(object, network).toString('hex')))
@@ -147,7 +147,7 @@ function scanTxOutSet(node: Playback, [action, objects]: Params): unknown {
 
 function blockOf(node: Playback, hash: unknown): PlayedBlock {
   const block = node.block(hashParameter(hash))
-  if (block === undefined) throw new RpcError(NOT_FOUND, 'Block not found')
+  if (block === undefined) throw new JsonRpcError(NOT_FOUND, 'Block not found')
   return block
 }
 
@@ -157,10 +157,10 @@ function level(verbosity: unknown): number {
 
 function integer(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value)) return value
-  throw new RpcError(TYPE_ERROR, 'JSON value is not an integer as expected')
+  throw new JsonRpcError(TYPE_ERROR, 'JSON value is not an integer as expected')
 }
 
 function text(value: unknown): string {
   if (typeof value === 'string') return value
-  throw new RpcError(TYPE_ERROR, 'JSON value is not a string as expected')
+  throw new JsonRpcError(TYPE_ERROR, 'JSON value is not a string as expected')
 }

@@ -5,7 +5,7 @@ import {
   hashParameter,
   INVALID_PARAMETER,
   type NodeServer,
-  RpcError,
+  JsonRpcError,
   scriptToScan,
   serveNode,
 } from '../../services/json-rpc.js'
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 function callMethod(method: string, params: readonly unknown[]): string {
-  if (method === 'refuse') throw new RpcError(INVALID_PARAMETER, 'Refused')
+  if (method === 'refuse') throw new JsonRpcError(INVALID_PARAMETER, 'Refused')
   if (method === 'fail') throw new TypeError('not of the node')
   return JSON.stringify([method, ...params])
 }

@@ -5,7 +5,7 @@ import {
   METHOD_NOT_FOUND,
   NOT_FOUND,
   type Params,
-  RpcError,
+  JsonRpcError,
   scriptToScan,
   TYPE_ERROR,
 } from '../../json-rpc.js'
@@ -54,10 +54,10 @@ export class Rpc {
     ])
   }
 
-  /** Calls a method. @returns the result as JSON. @throws RpcError */
+  /** Calls a method. @returns the result as JSON. @throws JsonRpcError */
   call(method: string, params: Params): string {
     const found = this.#methods.get(method)
-    if (found === undefined) throw new RpcError(METHOD_NOT_FOUND, 'Method not found')
+    if (found === undefined) throw new JsonRpcError(METHOD_NOT_FOUND, 'Method not found')
     return found(params)
   }
 
@@ -81,16 +81,16 @@ export class Rpc {
 
   #blockAt(height: unknown): SimBlock {
     if (typeof height !== 'number')
-      throw new RpcError(TYPE_ERROR, 'JSON value of type string is not of expected type number')
+      throw new JsonRpcError(TYPE_ERROR, 'JSON value of type string is not of expected type number')
     const block = this.#chain.at(height)
-    if (block === undefined) throw new RpcError(INVALID_PARAMETER, 'Block height out of range')
+    if (block === undefined) throw new JsonRpcError(INVALID_PARAMETER, 'Block height out of range')
     return block
   }
 
   #blockBy(which: unknown): SimBlock {
     if (typeof which === 'number') return this.#blockAt(which)
     const block = this.#chain.get(hashParameter(which))
-    if (block === undefined) throw new RpcError(NOT_FOUND, 'Block not found')
+    if (block === undefined) throw new JsonRpcError(NOT_FOUND, 'Block not found')
     return block
   }
 
@@ -120,12 +120,13 @@ export class Rpc {
 
   #mempoolEntry(txid: unknown): string {
     const entry = typeof txid === 'string' ? this.#mempool.get(txid) : undefined
-    if (entry === undefined) throw new RpcError(NOT_FOUND, 'Transaction not in mempool')
+    if (entry === undefined) throw new JsonRpcError(NOT_FOUND, 'Transaction not in mempool')
     return entryJson(this.#mempool, entry)
   }
 
   #transaction([txid, verbosity = 0]: Params): string {
-    if (typeof txid !== 'string') throw new RpcError(TYPE_ERROR, 'JSON value is not of expected type string')
+    if (typeof txid !== 'string')
+      throw new JsonRpcError(TYPE_ERROR, 'JSON value is not of expected type string')
     const level = Number(verbosity)
     const entry = this.#mempool.get(txid)
     if (entry !== undefined) {
@@ -134,7 +135,7 @@ export class Rpc {
     const found = this.#chain.findTx(txid)
     const tx = found?.content.txs[found.index]
     if (found === undefined || tx === undefined || found.block.height === 0) {
-      throw new RpcError(
+      throw new JsonRpcError(
         NOT_FOUND,
         'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.',
       )
@@ -176,7 +177,7 @@ export class Rpc {
   #scan([action, objects]: Params): string {
     if (action !== 'start') return action === 'status' ? 'null' : 'false'
     if (!Array.isArray(objects))
-      throw new RpcError(INVALID_PARAMETER, 'scanobjects argument is required for the start action')
+      throw new JsonRpcError(INVALID_PARAMETER, 'scanobjects argument is required for the start action')
     const wanted = new Map(
       objects.map((each) => [scriptToScan(each, this.#chain.network).toString('latin1'), true]),
     )

@@ -1445,7 +1445,7 @@ export type ChannelEvent = Message<"headwater.reads.v1.ChannelEvent"> & {
    */
   data: {
     /**
-     * Of blocks.
+     * Event of the channel `blocks`.
      *
      * @generated from field: headwater.reads.v1.BlockEvent blocks = 3;
      */
@@ -1453,7 +1453,7 @@ export type ChannelEvent = Message<"headwater.reads.v1.ChannelEvent"> & {
     case: "blocks";
   } | {
     /**
-     * Of mempool.
+     * Event of the channel `mempool`.
      *
      * @generated from field: headwater.reads.v1.MempoolEvent mempool = 4;
      */
@@ -1461,7 +1461,7 @@ export type ChannelEvent = Message<"headwater.reads.v1.ChannelEvent"> & {
     case: "mempool";
   } | {
     /**
-     * Of stats.
+     * Event of the channel `stats`.
      *
      * @generated from field: headwater.reads.v1.StatsSummary stats = 5;
      */
@@ -1469,7 +1469,7 @@ export type ChannelEvent = Message<"headwater.reads.v1.ChannelEvent"> & {
     case: "stats";
   } | {
     /**
-     * Of whale-alerts.
+     * Event of the channel `whale-alerts`.
      *
      * @generated from field: headwater.reads.v1.WhaleAlert whale_alerts = 6;
      */
@@ -1477,7 +1477,7 @@ export type ChannelEvent = Message<"headwater.reads.v1.ChannelEvent"> & {
     case: "whaleAlerts";
   } | {
     /**
-     * Of reorgs.
+     * Event of the channel `reorgs`.
      *
      * @generated from field: headwater.reads.v1.ReorgEvent reorgs = 7;
      */
