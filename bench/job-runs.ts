@@ -95,7 +95,7 @@ export function sourcesHash(job: Job, root: string): string {
  */
 export function sourceFiles({ sources }: Job, root: string): string[] {
   const missing = sources.find((path) => !path.startsWith(':!') && !existsSync(join(root, path)))
-  if (missing !== undefined) throw new Error(`a job's source is not there: ${missing}`)
+  if (missing !== undefined) throw new Error(`a job's source does not exist: ${missing}`)
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...sources]
   const listed = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 })
   if (listed.status !== 0) throw new Error(`the sources cannot be listed: ${listed.stderr || 'no git'}`)

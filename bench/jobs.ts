@@ -29,7 +29,7 @@ const KILLS = [
     'engine killed',
     'everything killed at once',
   ],
-  ...['materializer killed at its head', 'materializer killed before it tells'],
+  ...['materializer killed at its head', 'materializer killed before it announces'],
   ...['materializer killed before it commits', 'materializer killed amid its rows', 'power cut'],
 ]
 

@@ -5,7 +5,7 @@ import { JOBS } from './jobs.js'
 const USAGE = `npm run check:long -- [options] [words]
 Runs the jobs whose name has all of the words (default: all) and that have not passed on the sources as they are; a job that was
 interrupted continues with the run that it was at. Results are in bench/long.md. Exit status: 0 all passed, 1 not all passed, 2 usage.
-  --status    prints which results are of the sources as they are, and runs nothing; the exit status tells the same
+  --status    prints whether each result is of the current sources, and runs nothing; the exit status says the same
   --again     repeats what has passed`
 
 const args = process.argv.slice(2)

@@ -36,8 +36,7 @@ export async function measureMemory(logFolder: string): Promise<MemorySize> {
   const days = Array.from({ length: DAYS }, (_, day) => dayLike(day))
   const reported = await used()
   // Held until here.
-  if (mempool.size !== count || days.length !== DAYS)
-    throw new Error('what was to be measured no longer exists')
+  if (mempool.size !== count || days.length !== DAYS) throw new Error('the measured objects no longer exist')
   return { perMempoolTx: (filled - before) / count, mempoolTxSize, perDay: (reported - filled) / DAYS }
 }
 

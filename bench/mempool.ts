@@ -91,7 +91,7 @@ async function oldWay(node: NodeClient): Promise<number> {
     const listed = await node.mempool()
     const entered = Object.entries(listed).filter(([txid]) => !known.has(txid))
     const left = [...known].filter((txid) => !Object.hasOwn(listed, txid))
-    if (left.length > 0 || entered.length > known.size) throw new Error('the mempool is not what it was')
+    if (left.length > 0 || entered.length > known.size) throw new Error('the mempool has changed')
   }
   const used = process.cpuUsage()
   const cpuMs = (used.user - user + used.system - system) / 1000

@@ -90,7 +90,7 @@ export async function indexedExplorer(
 export async function settled(look: () => Promise<boolean>, timeoutMs: number): Promise<void> {
   const end = Date.now() + timeoutMs
   while (!(await look().catch(() => false))) {
-    if (Date.now() > end) throw new Error('the benchmark waited in vain')
+    if (Date.now() > end) throw new Error('the benchmark timed out')
     await sleep(200)
   }
 }

@@ -72,7 +72,7 @@ async function mustHaveWrk(): Promise<void> {
     once(child, 'exit').then(() => true),
     once(child, 'error').then(() => false),
   ])
-  if (!found) throw new Error("the suite needs wrk, which is in Debian's packages")
+  if (!found) throw new Error('the suite needs wrk, a package of Debian')
 }
 
 interface Listed {

@@ -38,7 +38,7 @@ export interface RetrievalOptions {
  */
 export async function retrieval(options: RetrievalOptions): Promise<Figure[]> {
   const folder = await modelFolder()
-  if (folder === undefined) throw new Error('there is no embedding model to measure')
+  if (folder === undefined) throw new Error('the embedding model is not available')
   const model = await modelIn(folder)
   const figures: Figure[] = []
   const embedder = await Embedder.start(model)
@@ -65,7 +65,7 @@ async function quality({ collection }: RetrievalOptions, embedder: Embedder): Pr
 }
 
 function skipped(what: string): void {
-  process.stderr.write(`bench retrieval: ${what} is not there: not measured\n`)
+  process.stderr.write(`bench retrieval: ${what} does not exist: not measured\n`)
 }
 
 type Client = RpcClient<typeof RetrievalService>

@@ -70,7 +70,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillResult
     await load?.stop()
     // SIGTERM first: an engine whose supervisor is killed continues to write for a moment.
     for (const each of started.reverse()) await each.kill('SIGTERM')
-    if (keep) options.say(`what was written is in ${folder}; to remove it: rm -r ${folder}`)
+    if (keep) options.say(`the data is in ${folder}; to remove it: rm -r ${folder}`)
     else await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
   }
   const breakOff = (): void => {
@@ -166,7 +166,7 @@ async function filled({ processes, url, hash, options }: Filling): Promise<strin
         (response) => response.text(),
         (error: unknown) => String(error),
       )
-      return [`it stands still at block ${String(height)}; /health: ${health}`]
+      return [`no progress at block ${String(height)}; /health: ${health}`]
     }
     await sleep(LOOK_MS)
   }

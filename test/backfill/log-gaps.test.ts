@@ -56,7 +56,7 @@ describe('the check of topic chain', () => {
     },
     { what: 'two are swapped', log: logOf([0, 1, 3, 2, 4].map((at) => GOOD[at] ?? {})), gap: /^position 2 / },
     {
-      what: 'an older epoch comes later',
+      what: 'an older epoch follows a newer one',
       log: logOf([started(2), ...GOOD]),
       gap: /^position 1 .*follows epoch 2/,
     },
@@ -66,7 +66,7 @@ describe('the check of topic chain', () => {
       gap: /connects 5, the tip is 3/,
     },
     {
-      what: 'a block leaves that is not the tip',
+      what: 'a block other than the tip is disconnected',
       log: logOf([...GOOD, disconnects(1, 5, 2)]),
       gap: /not the tip/,
     },

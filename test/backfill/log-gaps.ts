@@ -45,7 +45,7 @@ export async function readChainTopic(log: EventLog): Promise<ChainTopic> {
         chain.length = height
         chain.push(hexOf(hash))
       } else if (event.case === 'blockDisconnected') {
-        if (chain.pop() !== hexOf(event.value.hash)) note(`disconnects what is not the tip`)
+        if (chain.pop() !== hexOf(event.value.hash)) note(`disconnects a block other than the tip`)
       }
     }
   }

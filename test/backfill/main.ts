@@ -3,13 +3,13 @@ import { parseArgs } from 'node:util'
 import { backfill, type BackfillOptions } from './backfill.js'
 
 const USAGE = `usage: node deploy/bootstrap.mjs backfill [options]
-  --seed TEXT          which chain (default 1)
+  --seed TEXT          selects the chain (default 1)
   --blocks N           default 10000
   --txs-per-block K    default 50
-  --busy N             busy loops beside the processes (default 8)
-  --synced N           loops that write and sync to the same disk (default 1)
-  --chains-dir DIR     keeps the simulated chain there, for the next run with the same numbers
-exit status: 0 no gap and a clean audit, 1 something was wrong, 2 it could not be run`
+  --busy N             number of busy loops (default 8)
+  --synced N           number of loops that write and sync to the same disk (default 1)
+  --chains-dir DIR     keeps the simulated chain for the next run with the same numbers
+exit status: 0 no gap and a clean audit, 1 a gap or a difference, 2 it could not be run`
 
 const SHOWN = 20
 const say = (line: string): void => void process.stdout.write(`${line}\n`)

@@ -179,7 +179,7 @@ describe('a job that has not passed', () => {
 
   it('reports a source that does not exist', async () => {
     const lost = fake('lost', [RUN('one')], ['pipelines', 'nowhere'])
-    await expect(runJobs(runner([lost]), [])).rejects.toThrow("a job's source is not there: nowhere")
+    await expect(runJobs(runner([lost]), [])).rejects.toThrow("a job's source does not exist: nowhere")
   })
 })
 

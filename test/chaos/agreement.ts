@@ -72,7 +72,7 @@ export async function cleanIndexDifferences(world: World, tip: string): Promise<
       onlyOne + onlyOther === 0
         ? []
         : [
-            `table ${table}: ${String(rows)} rows, ${String(onlyOne)} that a clean index has not; it has ${String(onlyOther)} others`,
+            `table ${table}: ${String(rows)} rows, ${String(onlyOne)} missing from a clean index, which has ${String(onlyOther)} others`,
           ],
     )
   } finally {
@@ -117,7 +117,7 @@ function asValues(rows: readonly { readonly name: string; readonly value: string
 
 /** An overloaded machine answers 503 and the read is repeated; only a wrong answer is a difference. */
 async function answered(explorerUrl: string, path: string): Promise<Answer> {
-  return until(`${path} is answered`, async () => {
+  return until(`an answer of ${path}`, async () => {
     const answer = await getAnswer(`${explorerUrl}/api/v1${path}`)
     return answer.status === 503 ? undefined : answer
   })
@@ -153,9 +153,7 @@ async function answersOf(
   for (const each of replacedBlocks(node, hashes)) {
     const { status, body } = await answered(explorerUrl, `/block/${each}`)
     if (status !== 404 && body.canonical !== false)
-      found.push(
-        `/block/${each}: is of the chain (status ${String(status)}), the node's chain has it no more`,
-      )
+      found.push(`/block/${each}: is canonical (status ${String(status)}), but no longer on the node's chain`)
   }
   await expect('/blocks/tip', { height, hash })
   await expect('/stats/supply', { circulatingSupply: supply, utxoCount })

@@ -30,7 +30,7 @@ const FEED_MS = 10_000
 const CLEAN_INDEX_EVERY = 20
 
 /**
- * Runs rounds of one fault each on one world while the chain goes on. After each round everything that is visible is
+ * Runs rounds of one fault each on one world while the chain advances. After each round everything that is visible is
  * compared with the node itself. Stops after the first round that shows a difference, keeps the data folder and
  * prints its path.
  * @throws Error if the world cannot be made, or a fault cannot be caused.
@@ -71,7 +71,7 @@ export async function chaos(run: Run): Promise<Outcome> {
     }
     await reader.close()
     await watch.close()
-    if (reader.compared === 0) wrong.push('nothing was read meanwhile')
+    if (reader.compared === 0) wrong.push('no answer was read during the fault')
     if (watch.requested === 0) wrong.push('no object of the feed was requested')
     keep = wrong.length > 0 && (run.control === undefined || run.keep)
     return { rounds: round, differences: wrong }
@@ -89,7 +89,7 @@ export function faultOfRound(faults: readonly Fault[], seed: number, round: numb
   let drawn = left[0]
   for (let draw = 0; draw <= (round - 1) % faults.length; draw++)
     [drawn] = left.splice(random.below(left.length), 1)
-  if (drawn === undefined) throw new Error('there is no fault to draw')
+  if (drawn === undefined) throw new Error('no fault is possible here')
   return drawn
 }
 
@@ -115,7 +115,7 @@ async function oneRound(
   )
   const ends = await Promise.allSettled([life, struck])
   const broken = ends.flatMap((end) =>
-    end.status === 'rejected' ? [`the round broke off: ${reason(end.reason)}`] : [],
+    end.status === 'rejected' ? [`the round was aborted: ${reason(end.reason)}`] : [],
   )
   const died = await world.repair()
   // A control that could not be made was not missed.
@@ -140,7 +140,7 @@ async function oneRound(
       `${String(state.height + 1)} blocks, ${String(Object.keys(state.coins).length)} coins,`,
       `${String(Object.keys(state.balances).length)} balances, ${String(state.pool.length)} in the mempool,`,
       `${String(watch.received - received)} events received and ${String(watch.requested - requested)} objects requested,`,
-      `${String(reader.compared - compared)} answers meanwhile${isClean ? ', a clean index' : ''}`,
+      `${String(reader.compared - compared)} answers read${isClean ? ', a clean index' : ''}`,
     ].join(' '),
   )
   return wrong
@@ -164,7 +164,7 @@ function chosenFaults({ only, control }: Run, world: World): Fault[] {
   const unknown = wanted.find((name) => possible.every((fault) => fault.name !== name))
   if (unknown !== undefined)
     throw new Error(
-      `there is no fault '${unknown}' here; there are ${possible.map(({ name }) => name).join(', ')}`,
+      `the fault '${unknown}' is not possible here; possible are ${possible.map(({ name }) => name).join(', ')}`,
     )
   return wanted.length === 0 ? possible : possible.filter(({ name }) => wanted.includes(name))
 }
@@ -175,8 +175,9 @@ function namesOf(control: Control): readonly string[] {
 
 function sayWhatIsMissing({ say, log, conditions }: Run, { disks }: World): void {
   if (conditions.includes('slow disk')) say('on a slow disk: full disks are not drawn')
-  else if (disks.log === undefined) say('NOT TESTED: full disks, for this user may not mount a file system')
-  if (log === 'embedded') say('without a broker: what happens to brokers is not drawn')
+  else if (disks.log === undefined)
+    say('NOT TESTED: full disks, because this user may not mount a file system')
+  if (log === 'embedded') say('no broker: faults of brokers are not drawn')
 }
 
 function reason(error: unknown): string {

@@ -26,12 +26,12 @@ export class Disk {
       const { blocks, bfree, bsize } = statfsSync(this.folder)
       if (this.#resized(String((blocks - bfree) * bsize + room))) return
     }
-    throw new Error(`${this.folder} could not be made full`)
+    throw new Error(`${this.folder} could not be filled`)
   }
 
   free(): void {
     const size = `${String(this.megabytes)}m`
-    if (!this.#resized(size)) throw new Error(`${this.folder} could not be given ${size} again`)
+    if (!this.#resized(size)) throw new Error(`${this.folder} could not be freed to ${size}`)
   }
 
   unmount(): void {

@@ -6,7 +6,7 @@ import { PROCESS_FAULTS } from './process-faults.js'
 import { lateInsert } from './late-insert.js'
 import type { World } from './world.js'
 
-/** A fault that occurs while the chain goes on. It returns when it is over, or leaves the repair to `World.repair`. */
+/** A fault that occurs while the chain advances. It returns when it is over, or leaves the repair to `World.repair`. */
 export interface Fault {
   readonly name: string
   /** What the fault requires; it is drawn only if that exists. */

@@ -16,7 +16,7 @@ describe('the numbers of the feed', () => {
     const numbers = new Numbering([['blocks', 61]])
     expect(numbers.since('blocks')).toBe(61)
     numbers.event('blocks', 63)
-    expect(numbers.faults).toEqual(['the feed tells blocks 63 after 61'])
+    expect(numbers.faults).toEqual(['the feed sends blocks 63 after 61'])
   })
 
   it.each([
@@ -27,7 +27,7 @@ describe('the numbers of the feed', () => {
     const numbers = new Numbering()
     numbers.event('mempool', 43)
     numbers.event('mempool', seq)
-    expect(numbers.faults).toEqual([`the feed tells mempool ${String(seq)} after 43`])
+    expect(numbers.faults).toEqual([`the feed sends mempool ${String(seq)} after 43`])
   })
 
   it('may start over once after the explorer’s start if the explorer numbers the channel', () => {
@@ -40,8 +40,8 @@ describe('the numbers of the feed', () => {
     numbers.resync('stats')
     numbers.resync('blocks')
     expect(numbers.faults).toEqual([
-      'the feed says resync on stats after 900',
-      'the feed says resync on blocks after 5',
+      'the feed sends resync on stats after 900',
+      'the feed sends resync on blocks after 5',
     ])
   })
 })

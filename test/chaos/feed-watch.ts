@@ -49,13 +49,13 @@ export class Numbering {
   event(channel: Channel, seq: number): void {
     const last = this.#last.get(channel)
     if (last !== undefined && seq !== last + 1)
-      this.faults.push(`the feed tells ${channel} ${String(seq)} after ${String(last)}`)
+      this.faults.push(`the feed sends ${channel} ${String(seq)} after ${String(last)}`)
     this.#last.set(channel, seq)
   }
 
   resync(channel: Channel): void {
     if (!this.#mayResync.delete(channel))
-      this.faults.push(`the feed says resync on ${channel} after ${String(this.#last.get(channel))}`)
+      this.faults.push(`the feed sends resync on ${channel} after ${String(this.#last.get(channel))}`)
     this.#last.delete(channel)
   }
 }
@@ -171,7 +171,7 @@ export class FeedWatch {
   }
 
   #take({ type, channel, seq, data, error }: Message): void {
-    if (error !== undefined) this.#faults.push(`the feed says: ${error}`)
+    if (error !== undefined) this.#faults.push(`error of the feed: ${error}`)
     if (channel === undefined) return
     if (type === 'resync') this.numbering.resync(channel)
     if (seq === undefined) return

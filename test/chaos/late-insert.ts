@@ -54,7 +54,7 @@ export const lateInsert: Fault = {
     const held = links.writer.hold('INTO+blocks+')
     const block = await halfReorg(world)
     node.replaced.add(block)
-    await until('its row is on its way', () => held.count > 0)
+    await until('its row is in flight', () => held.count > 0)
     first.signal('SIGSTOP')
     links.writer.holdNoMore()
     await world.service('poller').kill()
@@ -65,7 +65,7 @@ export const lateInsert: Fault = {
     world.another('materializer')
     const { height } = await node.order(`mine?blocks=${String(FINALITY_DEPTH + 2)}`)
     const isFinal = async (): Promise<boolean> => ((await latestHead(world.db))?.tipHeight ?? 0) >= height
-    await until('another has taken over', isFinal)
+    await until('another process has taken over', isFinal)
     await level(world, 'after another has taken over')
     // The rows of the next blocks follow the rows of this one: the process must stop there, before it can repair what
     // it did.
@@ -75,7 +75,7 @@ export const lateInsert: Fault = {
     // On Kafka a superseded materializer stands by.
     const standsBy = (): boolean =>
       world.broker !== undefined && world.options.control !== 'fence' && held.answered
-    await until('it ends, or goes on', () => !first.alive || next.count > 0 || standsBy())
+    await until('it exits or continues', () => !first.alive || next.count > 0 || standsBy())
     await first.kill()
     links.writer.holdNoMore()
   },

@@ -23,7 +23,7 @@ try {
 async function run(options: ChaosOptions): Promise<number> {
   if (options.controls.length > 0) return runControls(options)
   const outcome = await chaos({ ...options, say })
-  tell(outcome, options)
+  printOutcome(outcome, options)
   return outcome.differences.length === 0 ? 0 : 1
 }
 
@@ -33,15 +33,15 @@ async function runControls(options: ChaosOptions): Promise<number> {
   for (const control of options.controls) {
     say(`without ${control}:`)
     const outcome = await chaos({ ...options, control, say })
-    tell(outcome, options)
+    printOutcome(outcome, options)
     if (outcome.differences.length === 0) notMissed.push(control)
   }
   for (const control of notMissed)
-    say(`NOT MISSED: ${control} was taken out, and no round of ${String(options.rounds)} showed it`)
+    say(`NOT MISSED: ${control} was removed, and no round of ${String(options.rounds)} showed a difference`)
   return notMissed.length === 0 ? 1 : 0
 }
 
-function tell({ differences, rounds }: Outcome, { seed, log }: ChaosOptions): void {
+function printOutcome({ differences, rounds }: Outcome, { seed, log }: ChaosOptions): void {
   if (differences.length === 0) {
     say(`ok   chaos: ${String(rounds)} rounds of seed ${String(seed)} on ${log}`)
     return

@@ -45,7 +45,7 @@ const cut = (what: string, links: Links): Fault => ({
 
 /** Enough requests of every kind that each round affects some. */
 const spoilt = (kind: FaultKind): Fault => ({
-  name: `node answers badly: ${kind}`,
+  name: `invalid answers of the node: ${kind}`,
   async strike({ node }, random) {
     for (let times = 0; times < 4; times++) {
       await node.spoil(kind, 1 + random.below(6), 50 + random.below(400))

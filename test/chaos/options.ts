@@ -22,17 +22,17 @@ export class UsageError extends Error {
 }
 
 export const USAGE = `usage: npm run chaos -- [options]
-  --seed S            what happens when (default 1)
-  --rounds N          how many (default 20; of each control 8)
+  --seed S            selects the order and the times of the faults (default 1)
+  --rounds N          number of rounds (default 20; 8 for each control)
   --log NAME          embedded (default) or kafka
-  --control           takes the protections out, one after the other: each must be missed, so 1 is the right exit status
-  --without NAME      takes out this one only: ${Object.keys(CONTROLS).join(', ')}
-  --keep              leaves what a world without a protection wrote; else that is removed, for it is wrong as it should be
+  --control           removes each protection in turn: every run must find damage, so 1 is the expected exit status
+  --without NAME      removes only this protection: ${Object.keys(CONTROLS).join(', ')}
+  --keep              keeps the data of a world without a protection; by default it is removed, because it is expected to be wrong
   --only FAULT        this fault only; may be given more than once
-  --condition NAME    this holds for the whole run, and may be given more than once: ${Object.keys(CONDITIONS).join(', ')};
-                      none for none of them (default: by the seed, each in one of eight and all in another; of a control none)
-exit status: 0 nothing was wrong, 1 something was, 2 it could not be run;
-of --control and --without: 1 the damage was found without each of these protections, as it must be, 0 not without each of them, 2 as above`
+  --condition NAME    a condition of the whole run; may be given more than once: ${Object.keys(CONDITIONS).join(', ')};
+                      none for no condition (default: by the seed, each for one of eight seeds and all for another; none for a control)
+exit status: 0 no difference, 1 a difference, 2 it could not be run;
+with --control and --without: 1 damage was found without each of these protections, as expected, 0 not without each of them, 2 as above`
 
 const CONTROL_ROUNDS = 8
 const ROUNDS = 20

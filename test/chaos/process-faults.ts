@@ -182,10 +182,13 @@ const frozenMaterializer: Fault = {
       return (head?.writer ?? 0n) > before && (head?.tipHeight ?? 0) >= height - 1
     }
     const frozenMs = world.broker === undefined ? FROZEN_MS : FROZEN_ON_KAFKA_MS
-    await until('another has taken over', isTaken, frozenMs).catch(() => undefined)
+    await until('another process has taken over', isTaken, frozenMs).catch(() => undefined)
     await sleep(random.below(MOMENT_MS))
     first.signal('SIGCONT')
-    await until('another has taken over in the end', async () => (await newestWriter(world.db)) > before)
+    await until(
+      'another process has taken over in the end',
+      async () => (await newestWriter(world.db)) > before,
+    )
     await world.node.order('mine?blocks=1')
     // There it stands by from now on, and what it had in flight has been written.
     if (world.broker !== undefined) await first.kill('SIGTERM')
@@ -198,10 +201,10 @@ const frozenPoller: Fault = {
     await sleep(random.below(MOMENT_MS))
     const first = world.service('poller')
     first.signal('SIGSTOP')
-    const last = await until('the log says where it ends', () => world.log.last('chain'))
+    const last = await until('the end of the log can be read', () => world.log.last('chain'))
     world.another('poller')
     const isTaken = async (): Promise<boolean> => (await world.log.last('chain')) > last
-    await until('another has taken over', isTaken, FROZEN_MS).catch(() => undefined)
+    await until('another process has taken over', isTaken, FROZEN_MS).catch(() => undefined)
     await sleep(random.below(MOMENT_MS))
     first.signal('SIGCONT')
   },
@@ -214,7 +217,7 @@ export const PROCESS_FAULTS: readonly Fault[] = [
   engineKilled,
   engineRestarted,
   killedAt('materializer killed at its head', 'rows'),
-  killedAt('materializer killed before it tells', 'head'),
+  killedAt('materializer killed before it announces', 'head'),
   killedAt('materializer killed before it commits', 'announcement'),
   killedAmidRows,
   allKilled,

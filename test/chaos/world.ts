@@ -176,7 +176,7 @@ export class World {
   get whatIsLeft(): string {
     const mounted = [this.disks.log, this.disks.engine].flatMap((disk) => disk?.folder ?? [])
     const unmount = mounted.length === 0 ? '' : `umount ${mounted.join(' ')} && `
-    return `what was written is in ${this.folder}; to remove it: ${unmount}rm -r ${this.folder}`
+    return `the data is in ${this.folder}; to remove it: ${unmount}rm -r ${this.folder}`
   }
 
   /** The factor by which waits are longer than otherwise. */

@@ -42,7 +42,7 @@ export function text(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8')
 }
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look at documents as those who apply them would
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read documents as their users do
 export type Document = any
 
 /**

@@ -41,7 +41,7 @@ export function useDatabase(): () => Database {
     if (db !== undefined) await dropDatabase(db)
   })
   return () => {
-    if (db === undefined) throw new Error('the database is there in tests and hooks only')
+    if (db === undefined) throw new Error('the database exists in tests and hooks only')
     return db
   }
 }

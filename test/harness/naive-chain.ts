@@ -56,7 +56,7 @@ export class NaiveChain {
    */
   push(block: NodeBlock): string[] {
     if (block.height > 0 && block.previousblockhash !== this.tip?.hash)
-      throw new Error('the oracle was given a block out of order')
+      throw new Error('the oracle got a block out of order')
     const undo: Undo = { block, created: [], spent: [], touched: [] }
     for (const tx of block.tx) this.#apply(block, tx, undo)
     this.#transactions += block.tx.length
@@ -77,7 +77,7 @@ export class NaiveChain {
    */
   pop(): string[] {
     const undo = this.#undo.pop()
-    if (undo === undefined) throw new Error('the oracle has no block to take off')
+    if (undo === undefined) throw new Error('the oracle has no block to disconnect')
     for (const outpoint of undo.created) {
       const coin = this.coins.get(outpoint)
       if (coin !== undefined) this.#change(coin.script, -coin.value)

@@ -136,7 +136,7 @@ export class Pipeline {
       return expect.mempoolSize === undefined || txCount === expect.mempoolSize
     })
     const isKnown = async () => (await this.get(`/block/${'ff'.repeat(32)}`)).status === 404
-    await until('the explorer knows that it is level', isKnown)
+    await until('the explorer knows that it is up to date', isKnown)
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {

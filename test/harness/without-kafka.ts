@@ -13,4 +13,4 @@ export const WITHOUT_KAFKA = await kafkaLibraries(KAFKA_LIBRARIES).then(
   },
 )
 
-if (WITHOUT_KAFKA !== undefined) console.warn(`SKIPPED: everything that needs Kafka: ${WITHOUT_KAFKA}`)
+if (WITHOUT_KAFKA !== undefined) console.warn(`SKIPPED: tests with Kafka: ${WITHOUT_KAFKA}`)

@@ -150,7 +150,7 @@ class Segment {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text))
     child.on('close', (code, signal) => {
       if (signal !== 'SIGKILL')
-        this.#total.wrong.push(`a process ended by itself (${String(signal ?? code)}): ${said}`)
+        this.#total.wrong.push(`a process exited by itself (${String(signal ?? code)}): ${said}`)
     })
   }
 
@@ -192,9 +192,9 @@ class Segment {
       const records = await log.read(topic, origins.length, 10_000, READ_BYTES)
       for (const { position, value } of records) {
         if (position !== origins.length)
-          this.#wrong(topic, position, `comes where ${String(origins.length)} must be`)
+          this.#wrong(topic, position, `was read at position ${String(origins.length)}`)
         const origin = originOf(topic, value)
-        if (origin === undefined) this.#wrong(topic, position, 'holds what nobody appended')
+        if (origin === undefined) this.#wrong(topic, position, 'holds a value that was not appended')
         origins.push(`${String(origin?.writer)}/${String(origin?.number)}`)
       }
       if (records.length === 0) break
@@ -206,7 +206,7 @@ class Segment {
   #compare(topic: Topic, origins: readonly string[]): void {
     const found = new Set(origins)
     if (found.size !== origins.length)
-      this.#wrong(topic, origins.length, 'is more than was appended: some are there twice')
+      this.#wrong(topic, origins.length, 'is more than was appended: there are duplicates')
     for (const { writer, number, count, position } of this.#acknowledged.filter(
       (each) => each.topic === topic,
     ))

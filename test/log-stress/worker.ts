@@ -56,8 +56,8 @@ async function append(log: EventLog): Promise<void> {
   if (last < position) wrong(`position ${String(position)} was acknowledged, the last one is ${String(last)}`)
   const records = await log.read(topic, position - values.length + 1, values.length, Number.MAX_SAFE_INTEGER)
   for (const [i, { value }] of records.entries())
-    if (!values[i]?.equals(value)) wrong(`position ${String(position)} does not hold what was appended`)
-  if (records.length !== values.length) wrong(`position ${String(position)} is not there`)
+    if (!values[i]?.equals(value)) wrong(`position ${String(position)} does not hold the appended value`)
+  if (records.length !== values.length) wrong(`position ${String(position)} does not exist`)
   seen = Math.max(seen, position)
 }
 
@@ -68,12 +68,14 @@ async function readSome(log: EventLog): Promise<void> {
   const from = random.below(last + 2)
   const records = await log.read(other, from, 1 + random.below(100))
   for (const [i, record] of records.entries()) check(other, record, from + i)
-  if (records.length === 0 && from <= last) wrong(`${other} ${String(from)} of ${String(last)} is not there`)
+  if (records.length === 0 && from <= last)
+    wrong(`${other} ${String(from)} of ${String(last)} does not exist`)
 }
 
 function check(other: Topic, { position, value }: LogRecord, expected: number): void {
-  if (position !== expected) wrong(`${other} ${String(position)} comes where ${String(expected)} must be`)
-  if (originOf(other, value) === undefined) wrong(`${other} ${String(position)} holds what nobody appended`)
+  if (position !== expected) wrong(`${other} ${String(position)} was read at position ${String(expected)}`)
+  if (originOf(other, value) === undefined)
+    wrong(`${other} ${String(position)} holds a value that was not appended`)
 }
 
 async function use(log: EventLog): Promise<void> {
@@ -89,7 +91,7 @@ const open = protection === 'unprotected' ? openUnprotectedLog : openEmbeddedLog
 let log = await open(folder)
 for (;;) {
   const last = await log.last(topic)
-  if (last < seen) wrong(`the last one is ${String(last)}, ${String(seen)} was there`)
+  if (last < seen) wrong(`the last one is ${String(last)}, ${String(seen)} was read`)
   await use(log)
   if (reopens !== 'reopens') continue
   await log.close()

@@ -130,7 +130,7 @@ describe('an explorer whose database freezes', () => {
       many.reset()
       process.kill(engine.pid, 'SIGSTOP')
       const stoppedAt = performance.now()
-      const reported = until('health tells it', async () => (await health()).status === 503)
+      const reported = until('health reports it', async () => (await health()).status === 503)
       await sleep(FROZEN_MS - 1_000)
       await reported
       expect((await health()).body).toMatchObject({ status: 'degraded', database: 'disconnected' })
@@ -140,7 +140,7 @@ describe('an explorer whose database freezes', () => {
       process.kill(engine.pid, 'SIGCONT')
       const cameBackAt = performance.now()
       await until('it answers', async () => (await missing()).status === 404)
-      await until('health tells it', async () => (await health()).status === 200)
+      await until('health reports it', async () => (await health()).status === 200)
       await somethingNew()
       const recovery = performance.now() - cameBackAt
       await many.stop()
@@ -172,7 +172,7 @@ describe('an explorer whose database freezes', () => {
     many.reset()
     process.kill(engine.pid, 'SIGKILL')
     await engine.exited
-    await until('health tells it', async () => (await health()).status === 503)
+    await until('health reports it', async () => (await health()).status === 503)
     expect(await missing()).toMatchObject({ status: 503, body: { error: 'Database unavailable' } })
     const { worstMs } = many
     engine = await start()

@@ -368,7 +368,7 @@ describe('an explorer under attack', () => {
       await client.finish()
     })
     const wsClients = async () => (await getAnswer(`${pipeline.url}/health`)).body.wsClients as number
-    await until('nobody is left', async () => (await wsClients()) === 0)
+    await until('no client is left', async () => (await wsClients()) === 0)
     const client = await FeedClient.connect(pipeline.url, '/ws')
     client.send({ type: 'ping' })
     await client.reply({ type: 'pong' })

@@ -160,7 +160,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     }
   })
 
-  const title = `go on through forced rebalances for ${String(SECONDS)} s, and nothing doubles`
+  const title = `continue through forced rebalances for ${String(SECONDS)} s, without duplicates`
   it(title, { timeout: SECONDS * 1000 + 600_000 }, async () => {
     const ends = performance.now() + SECONDS * 1000
     let leaders = 0

@@ -253,6 +253,40 @@ export const TERMS: readonly Term[] = [
     },
   },
   {
+    instead: 'continues, advances, runs',
+    prose: {
+      pattern: /\b(go|goes|going|gone|went) on\b/i,
+      found: 'The poller goes on.',
+      passed: 'The poller continues.',
+    },
+  },
+  {
+    instead: 'no client, no process; another client, another process',
+    prose: {
+      pattern: /\b(nobody|somebody|anybody)\b/i,
+      found: 'Nobody reads it.',
+      passed: 'No process reads it. The container runs as nobody, "nobody" is the user.',
+    },
+    // The account, and words of tests.
+    allowed: [/\b(as|user) nobody\b|"nobody"|'nobody'|\(nobody\)/g, /^(nobody|Somebody)$/g],
+  },
+  {
+    instead: 'reads, checks, compares',
+    prose: {
+      pattern: /\blook(s|ed|ing)? at\b/i,
+      found: 'The table is looked at again.',
+      passed: 'The table is read again. Keys are looked up.',
+    },
+  },
+  {
+    instead: 'closes, disconnects',
+    prose: {
+      pattern: /\b(hangs?|hung|hanging) up\b/i,
+      found: 'The server hangs up.',
+      passed: 'The server closes the connection.',
+    },
+  },
+  {
     instead: 'missing from both mempool and chain',
     prose: {
       pattern: /\b(is|are|was|were) nowhere\b/i,

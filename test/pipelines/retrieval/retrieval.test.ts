@@ -250,7 +250,7 @@ describe('with a model', () => {
     for (let number = 1; number <= 40; number++) {
       library.change(generation(number))
       const seen = answers
-      await until('clients went on', () => answers > seen)
+      await until('clients continued', () => answers > seen)
     }
     await ready(retrieval)
     over = true

@@ -147,7 +147,7 @@ describe('unknownNames', () => {
 
   it.each([
     ['what RATE_LIMIT_PER_MINUTE and getBlockHash do', 'what is there'],
-    ['throttling of greedy visitors', 'words that nobody has written'],
+    ['throttling of greedy visitors', 'words that are on no page'],
     ['Throttling is what? Greedy visitors.', 'words at the beginning of a sentence'],
     ['Throttling Of Greedy Visitors', 'words of a title'],
     ['a 24-hour limit for self-made clients', 'numbers with units, and joined prose'],

@@ -130,7 +130,7 @@ describe('a file that is edited', () => {
   /** A file is not checked in the second of its change, but in the next. */
   async function lookedAt(): Promise<void> {
     vi.advanceTimersByTime(1_000)
-    await until('it was looked at', () => vi.getTimerCount() === 1)
+    await until('the file was checked', () => vi.getTimerCount() === 1)
   }
 
   it('is read again after it is replaced or changed; one with an error is reported with its line and changes nothing', async () => {

@@ -114,14 +114,14 @@ describe('node health', () => {
     expect(await (await fetch(url)).json()).toMatchObject({ disk: { datadir_free_pct: null } })
   })
 
-  it.each(['absent', 'unknown', 'broken', 'hanging up'])(
+  it.each(['absent', 'unknown', 'broken', 'disconnecting'])(
     'is 503 at once for a node that is %s',
     async (kind) => {
       const locate = async (): Promise<string | undefined> => {
         if (kind === 'unknown') return undefined
         if (kind === 'absent') return 'http://127.0.0.1:1'
         return tcp((socket) => {
-          if (kind === 'hanging up') socket.destroy()
+          if (kind === 'disconnecting') socket.destroy()
           if (kind === 'broken') socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}')
         })
       }

@@ -64,7 +64,7 @@ describe('the server of sockets', () => {
     await until('it answered', () => client.messages.filter(({ type }) => type === 'pong').length === 2)
     expect(await client.events('blocks', 1)).toHaveLength(1)
     await client.close()
-    await until('nobody is left', () => server.clients === 0)
+    await until('no client is left', () => server.clients === 0)
   })
 
   it('refuses a port that is in use', async () => {

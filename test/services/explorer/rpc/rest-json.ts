@@ -3,7 +3,7 @@ import { toJson } from '@bufbuild/protobuf'
 import { OptionalKind, type TSchema } from '@sinclair/typebox'
 import type { Read } from '../../../../services/explorer/reads/read.js'
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- JSON, of which the schema tells what it is */
+/* eslint-disable @typescript-eslint/no-explicit-any -- JSON whose types the schema defines */
 
 /** Returns the JSON of REST, computed from Protobuf's own JSON of a response and the declared shape. */
 export function restJson(read: Read, { output }: DescMethod, response: Message): unknown {

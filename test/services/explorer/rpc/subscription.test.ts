@@ -180,7 +180,7 @@ describe('a gRPC subscription', () => {
     publish(1)
     expect((await iterator.next()).value).toMatchObject({ seq: events.at(-1)!.seq + 1n })
     await iterator.return?.()
-    await until('nobody is subscribed', () => bare.feed.waiting === 0)
+    await until('no client is subscribed', () => bare.feed.waiting === 0)
   })
 
   /** In steps, between which messages in transit proceed. */

@@ -75,7 +75,7 @@ describe('lookups of clients that disconnect', () => {
     return { gatherer: new Gatherer<string>({ load, mostKeys }), batches }
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
-  const left = new Error('nobody waits')
+  const left = new Error('no client waits')
   const outcome = (requested: Promise<unknown>): Promise<unknown> =>
     requested.catch((error: unknown) => error)
 
