@@ -1,17 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
-import { Materializer } from '../../../../pipelines/materialize/materializer.js'
 import { CannotReplay, assertBuildable } from '../../../../pipelines/materialize/rebuild/replay.js'
-import { Successor } from '../../../../pipelines/materialize/rebuild/successor.js'
-import { type Database, DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
-import { type Head, headsAfter, writeHead } from '../../../../pipelines/tables/head.js'
+import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
+import { type Head, writeHead } from '../../../../pipelines/tables/head.js'
 import { migrate } from '../../../../pipelines/tables/migrate.js'
-import { noteServing, notesOf, servingDatabase } from '../../../../pipelines/tables/serving.js'
+import { servingDatabase } from '../../../../pipelines/tables/serving.js'
 import {
   claimAgain,
   claimWriting,
@@ -21,161 +18,13 @@ import {
   numberAfter,
   Superseded,
 } from '../../../../pipelines/tables/writers.js'
-import { startSimnode } from '../../../../services/simnode/node.js'
-import { buildChain, forkAt, type SimChain } from '../../../../services/simnode/chain/sim-chain.js'
-import { expectSameRows } from '../../../harness/clean-index.js'
 import { dropDatabase, useDatabase } from '../../../harness/engine.js'
-import { Pipeline } from '../../../harness/pipeline.js'
-import { until } from '../../../harness/until.js'
-
-const logger = pino({ level: 'silent' })
-const finalityDepth = 4
-const quiet = (): void => undefined
-const withoutWriter = (head: Head): Omit<Head, 'writer'> =>
-  ({ ...head, writer: undefined }) as Omit<Head, 'writer'>
 
 const HEAD: Head = {
   ...{ position: 3, previous: -1, chain: 'regtest', tipHeight: 1, tipHash: 'ab'.repeat(32), finalHeight: -1 },
   ...{ epoch: 1, sequence: 3n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
   ...{ writtenAt: 1, writer: 0n, reached: false },
 }
-
-describe('a successor', () => {
-  let applier: string
-  let log: EventLog
-  let chain: SimChain
-  let node: Awaited<ReturnType<typeof startSimnode>>
-  let pipeline: Pipeline
-  let clean: Pipeline
-  let db: Database
-  const made: string[] = []
-
-  const named = (name: string): Database => {
-    made.push(name)
-    return pipeline.db.sibling(name)
-  }
-  const successor = (options: Partial<ConstructorParameters<typeof Successor>[0]> = {}): Successor =>
-    new Successor({ db, old: pipeline.db, log, logger, progress: quiet, ...options })
-
-  beforeAll(async () => {
-    applier = await mkdtemp(join(tmpdir(), 'headwater-successor-'))
-    log = await openEmbeddedLog(join(applier, 'log'))
-    chain = buildChain({ seed: 'successor', blocks: 520 })
-    node = await startSimnode({ chain })
-    const options = { nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth }
-    pipeline = await Pipeline.start({ ...options, log })
-    await pipeline.level()
-    await live()
-    clean = await Pipeline.start(options)
-    await clean.level()
-    db = named(`${pipeline.name}_next`)
-  })
-  afterAll(async () => {
-    await Promise.all([pipeline.close(), clean.close()])
-    for (const name of made) await db.command(`DROP DATABASE IF EXISTS ${name} SYNC`).catch(quiet)
-    await db.close()
-    await node.close()
-    await log.close()
-    await rm(applier, { recursive: true, force: true })
-  })
-
-  function reorg(depth: number, length: number): void {
-    const fork = forkAt(chain, chain.tip.height - depth)
-    for (let block = 0; block < length; block++) fork.mine({})
-    fork.activate()
-  }
-
-  /**
-   * Heads of all kinds: single blocks, reorganisations, one below the final height, blocks that were connected and
-   * disconnected unseen.
-   */
-  async function live(): Promise<void> {
-    chain.mine({})
-    await pipeline.level()
-    for (const depth of [1, 3, 9]) {
-      chain.mine({})
-      await pipeline.level()
-      reorg(depth, depth + 1)
-      await pipeline.level()
-    }
-    for (let unseen = 0; unseen < 3; unseen++) {
-      chain.mine({})
-      await pipeline.poll()
-      reorg(2, 3)
-      await pipeline.poll()
-    }
-    await pipeline.level({ tip: chain.tip.hash })
-  }
-
-  async function expectLevel(): Promise<void> {
-    await expectSameRows(db, clean.db)
-    const [theirs, ours] = await Promise.all([headsAfter(pipeline.db, -1), headsAfter(db, -1)])
-    expect(ours.length).toBeGreaterThan(10)
-    expect(ours.at(-1)?.reached).toBe(true)
-    expect(ours.map(withoutWriter)).toEqual(theirs.map(withoutWriter))
-  }
-
-  it('has the rows of a clean index and the heads of the first index; an interruption before the switch changes nothing', async () => {
-    const stop = new Error('broken off')
-    const stopping = (): void => {
-      throw stop
-    }
-    await expect(successor({ beforeSwitch: stopping }).run()).rejects.toThrow(stop)
-    await expectLevel()
-    expect(await servingDatabase(pipeline.db)).toBe(pipeline.name)
-  })
-
-  it('continues from its newest head, and switches over in one step only if it shows what the first index shows', async () => {
-    let calls = 0
-    const seen: number[] = []
-    const beforeSwitch = async (): Promise<void> => {
-      if (++calls > 2) return
-      chain.mine({})
-      await pipeline.level({ tip: chain.tip.hash })
-    }
-    await assertBuildable(pipeline.db, log, db.name)
-    const head = await successor({ beforeSwitch, progress: (height) => seen.push(height) }).run()
-    await clean.level()
-    expect(calls).toBe(3)
-    expect(Math.min(...seen)).toBeGreaterThan(510)
-    expect(head).toMatchObject({ tipHash: chain.tip.hash, tipHeight: chain.tip.height })
-    expect(await servingDatabase(pipeline.db)).toBe(db.name)
-    await expectLevel()
-  })
-
-  it('stops the writes of the first index, whose explorer shows the successor', async () => {
-    chain.mine({})
-    await pipeline.poll()
-    await expect(pipeline.materialize()).rejects.toThrow('0 of')
-    const error = await pipeline.materialize().catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(Superseded)
-    expect(error).toMatchObject({ successor: db.name })
-    const materializer = new Materializer({ db, log, logger, finalityDepth })
-    while (await materializer.step());
-    await materializer.idle()
-    await until('the explorer shows the new block', async () => {
-      return (await pipeline.get('/stats/summary')).tip === chain.tip.hash
-    })
-    await clean.level()
-    await expectSameRows(db, clean.db)
-    const first = new Materializer({ db: pipeline.db, log, logger, finalityDepth })
-    await expect(first.step()).rejects.toThrow(Superseded)
-    await expect(claimWriting(pipeline.db, 1)).rejects.toThrow(Superseded)
-  })
-
-  it('is found even if the index before it was dropped', async () => {
-    const third = named(`${pipeline.name}_third`)
-    await noteServing(pipeline.db, db.name)
-    made.push(notesOf(pipeline.name))
-    await new Successor({ db: third, old: db, log, logger, progress: quiet }).run()
-    await noteServing(pipeline.db, third.name)
-    await db.command(`DROP DATABASE ${pipeline.name} SYNC`)
-    await db.command(`DROP DATABASE ${db.name} SYNC`)
-    expect(await servingDatabase(pipeline.db)).toBe(third.name)
-    await expectSameRows(third, clean.db)
-    await third.close()
-  })
-})
 
 describe('a build', () => {
   const own = useDatabase()
