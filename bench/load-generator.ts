@@ -30,9 +30,9 @@ export interface OpenLoad extends Span {
  * order.
  */
 export interface LoadResult {
-  /** Of answers with status 200. */
+  /** Times of answers with status 200. */
   readonly times: readonly number[]
-  /** Of answers with 503 and Retry-After. */
+  /** Times of answers with 503 and Retry-After. */
   readonly refusalTimes: readonly number[]
   /** The number of other outcomes, by status or error. */
   readonly others: Readonly<Record<string, number>>

@@ -12,7 +12,7 @@ export interface ChaosOptions {
   readonly only: readonly string[]
   /** Conditions of all rounds. */
   readonly conditions: readonly Condition[]
-  /** Whether the worlds of controls are kept for inspection, as the world of a real failure is. */
+  /** True if the worlds of controls are kept for inspection, as the world of a real failure is. */
   readonly keep: boolean
 }
 

@@ -10,7 +10,7 @@ interface Tap {
 /** Held requests, each with the bytes that its client had sent when it was noticed. */
 export class Hold {
   readonly #kept: { readonly client: Socket; readonly bytes: Buffer }[] = []
-  /** Whether a released request was answered. */
+  /** True after a released request was answered. */
   answered = false
 
   constructor(

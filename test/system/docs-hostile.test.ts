@@ -40,7 +40,7 @@ interface Hostile {
   readonly line: string
   readonly headers?: readonly string[]
   readonly body?: string | Buffer
-  /** What the contract has for it. */
+  /** The outcomes that the contract allows. */
   readonly expected: readonly number[]
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sourceOf, type Passage } from './passages.js'
 import { files, text as contents } from './tree.js'
-import { NO_VERB, TERMS, type Pattern, type Term } from './vocabulary.js'
+import { RIDDLE, TERMS, VERB, type Pattern, type Term } from './vocabulary.js'
 
 /** Released migrations stay as they are, packages and licences have words of their own, and the rules name the terms. */
 const UNCHECKED =
@@ -46,26 +46,48 @@ describe('the vocabulary', () => {
   })
 })
 
-describe('docstrings of functions', () => {
+/** Returns the beginnings of docstrings that a rule refuses. */
+function refused(
+  paths: RegExp,
+  kind: 'docstrings' | 'functions',
+  isRefused: (docstring: string) => boolean,
+): string[] {
+  return [...sources]
+    .filter(([path]) => paths.test(path))
+    .flatMap(([path, source]) =>
+      source[kind]
+        .filter(({ text }) => isRefused(text))
+        .map(({ line, text }) => `${path}:${String(line)}: ${text.slice(0, 40)}`),
+    )
+}
+
+describe('docstrings', () => {
   it('are recognised', () => {
-    const source = (doc: string): string => `/** ${doc} */\nexport function height(): number`
-    const starts = (doc: string): readonly Passage[] => sourceOf('height.ts', source(doc)).docstrings
-    expect(starts('Of the tip.')).toEqual([{ line: 1, text: 'Of the tip.' }])
-    expect('Of the tip.').toMatch(NO_VERB)
-    expect('Returns the height of the tip.').not.toMatch(NO_VERB)
+    const { docstrings, functions } = sourceOf(
+      'sample.ts',
+      '/** Of the tip. */\nexport function height(): number\n\n/** The tip. */\nlet tip: Block\n',
+    )
+    expect(functions).toEqual([{ line: 1, text: 'Of the tip.' }])
+    expect(docstrings).toEqual([...functions, { line: 4, text: 'The tip.' }])
+    for (const wrong of ['Of the tip.', 'The height of the tip.', 'As a node.', 'height of the tip'])
+      expect(wrong).not.toMatch(VERB)
+    expect('Returns the height of the tip.').toMatch(VERB)
+    expect('Whether it is open.').toMatch(RIDDLE)
+    expect('True while the block is open.').not.toMatch(RIDDLE)
   })
 
-  it('begin with a verb', () => {
-    const wrong = [...sources]
-      .filter(([path]) => /^(services|pipelines)\//.test(path))
-      .flatMap(([path, { docstrings }]) =>
-        docstrings
-          .filter((docstring) => NO_VERB.test(docstring.text))
-          .map((docstring) => `${path}:${String(docstring.line)}: ${docstring.text.slice(0, 40)}`),
-      )
+  it('of functions begin with a verb', () => {
+    const wrong = refused(/^(services|pipelines)\//, 'functions', (text) => !VERB.test(text))
     expect(wrong, 'begin with a verb in the third person and its object: "Returns the newest head"').toEqual(
       [],
     )
+  })
+
+  it('name their subject', () => {
+    const wrong = refused(/^(services|pipelines|deploy|test|bench)\//, 'docstrings', (text) =>
+      RIDDLE.test(text),
+    )
+    expect(wrong, 'write a noun phrase or a sentence: "Height of the block"').toEqual([])
   })
 })
 

@@ -13,15 +13,17 @@ export interface Source {
   readonly prose: readonly Passage[]
   /** Declared and used identifiers, their words separated: `laidAside` is "laid aside". */
   readonly names: readonly Passage[]
-  /** The first words of the docstrings of exported functions and of methods. */
+  /** All docstrings. */
   readonly docstrings: readonly Passage[]
+  /** The docstrings of exported functions and of methods. */
+  readonly functions: readonly Passage[]
 }
 
 /** Takes a file apart. Files other than TypeScript and JavaScript are prose only, one passage per paragraph. */
 export function sourceOf(path: string, content: string): Source {
   return ['.ts', '.js', '.mjs'].includes(extname(path))
     ? codeOf(path, content)
-    : { prose: paragraphsOf(content), names: [], docstrings: [] }
+    : { prose: paragraphsOf(content), names: [], docstrings: [], functions: [] }
 }
 
 function codeOf(path: string, content: string): Source {
@@ -29,7 +31,7 @@ function codeOf(path: string, content: string): Source {
   const lineAt = (position: number): number => file.getLineAndCharacterOfPosition(position).line + 1
   const prose: Passage[] = []
   const names: Passage[] = []
-  const docstrings: Passage[] = []
+  const functions: Passage[] = []
   const comments = new Map<number, ts.CommentRange>()
   const visit = (node: ts.Node): void => {
     const ranges = [
@@ -46,13 +48,16 @@ function codeOf(path: string, content: string): Source {
     )
       prose.push({ line: lineAt(node.getStart()), text: node.text })
     const doc = isApi(node) ? docstringOf(node) : undefined
-    if (doc !== undefined) docstrings.push({ line: lineAt(doc.getStart()), text: plain(doc.getText()) })
+    if (doc !== undefined) functions.push({ line: lineAt(doc.getStart()), text: plain(doc.getText()) })
     // getChildren has the tokens too, whose comments forEachChild would miss.
     for (const child of node.getChildren(file)) visit(child)
   }
   visit(file)
   prose.push(...runs(content, [...comments.values()], lineAt))
-  return { prose, names, docstrings }
+  const docstrings = [...comments.values()]
+    .filter(({ pos }) => content.startsWith('/**', pos))
+    .map(({ pos, end }) => ({ line: lineAt(pos), text: plain(content.slice(pos, end)) }))
+  return { prose, names, docstrings, functions }
 }
 
 /** Whether a node is an exported function, a method of a class, or an exported constant that is a function. */

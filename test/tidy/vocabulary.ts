@@ -309,6 +309,8 @@ export const TERMS: readonly Term[] = [
   },
 ]
 
-/** Words with which the docstring of a function must not begin: it begins with a verb, "Returns the newest head". */
-export const NO_VERB =
-  /^(Of|What|That|Whether|How|Where|Who|Whom|Whose|Why|As|By|Told|Asked|None|Undefined|Once|All)\b|^[a-z]/
+/** The beginning of a function's docstring: a verb in the third person, "Returns the newest head". */
+export const VERB = /^(?!(As|This|Its|Us|Whose|Ours|Theirs|Always|Perhaps)\b)[A-Z][a-z]+s\b/
+
+/** The beginnings of docstrings that cannot be understood without the line that they describe. */
+export const RIDDLE = /^(Of|What|That|Whether|How|Where|Who|Whom|Whose|Why|Told|Asked|Undefined where)\b/

@@ -2,7 +2,7 @@ import { showMarkdown } from './markdown.js'
 
 const MOST_MESSAGES = 20
 
-/** The assistant: a streamed conversation, with the sources of its answers. */
+/** Starts the assistant: a streamed conversation, with the sources of its answers. */
 export function startChat(panel, button) {
   const log = panel.querySelector('.messages')
   const hint = log.firstElementChild

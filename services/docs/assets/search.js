@@ -2,7 +2,7 @@ const PAUSE_MS = 120
 const MOST = 30
 const ENTITIES = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
 
-/** Search as you type; arrow keys select, Enter opens. */
+/** Starts the search as you type; arrow keys select, Enter opens. */
 export function startSearch(dialog) {
   const input = dialog.querySelector('input')
   const list = dialog.querySelector('ul')

@@ -12,7 +12,7 @@ export interface Failure {
   readonly details?: Readonly<Record<string, string | number | null>>
   /** The state that the failure describes. */
   readonly chain?: ChainState
-  /** Of a missing object, the height from which on an index would contain it. */
+  /** The height from which on an index would contain the missing object. */
   readonly from?: number
 }
 

@@ -66,7 +66,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
 export interface RawAnswer {
   /** All bytes received. */
   readonly text: string
-  /** Whether the server closed the connection. */
+  /** True if the server closed the connection. */
   readonly closed: boolean
 }
 

@@ -71,10 +71,10 @@ export function edgesOf(read: Read, name: string, seed = 1): Edges {
   }
 }
 
-/** Whether the path contains it and it cannot be empty: that is another route. */
+/** Returns whether the path contains the argument, which then cannot be empty: that is another route. */
 export const isInPath = (read: Read, name: string): boolean => read.path.split('/').includes(`:${name}`)
 
-/** Whether it is required. */
+/** Returns whether the argument is required. */
 export function isRequired(read: Read, name: string): boolean {
   const { default: fallback } = (read.args[name] ?? {}) as Declared
   return isInPath(read, name) || (fallback === undefined && name === 'q')
