@@ -29,6 +29,7 @@ export const HTTP_STATUS = {
 /** The codes that appear only in log lines, metrics and the output of commands. */
 const INTERNAL = [
   'HW_BLOCK_INVALID',
+  'HW_BLOCK_MISSING',
   'HW_CANNOT_REPLAY',
   'HW_CONFIG_INVALID',
   'HW_CONTENT_INVALID',

@@ -1,3 +1,4 @@
+import { coded } from '../errors.js'
 import type { Database } from './clickhouse.js'
 import type { Head } from './head.js'
 import { hashSet } from './keys.js'
@@ -68,7 +69,7 @@ export function chainFilter(
 }
 
 /** A block of the head's chain has no row, so the chain cannot be built from the tables. */
-export class MissingBlock extends Error {}
+export class MissingBlock extends coded('HW_BLOCK_MISSING') {}
 
 const LINK = new Selection({ height: 'u32', hash: 'hash', prev_hash: 'hash' })
 type Link = Awaited<ReturnType<typeof LINK.query>>[number]
