@@ -68,7 +68,7 @@ describe('the check of topic chain', () => {
     {
       what: 'a block other than the tip is disconnected',
       log: logOf([...GOOD, disconnects(1, 5, 2)]),
-      gap: /not the tip/,
+      gap: /other than the tip/,
     },
   ])('finds a gap: $what', async ({ log, gap }) => {
     expect((await readChainTopic(log)).gaps.join('\n')).toMatch(gap)
