@@ -21,7 +21,8 @@ export default defineConfig({
           name: 'fast',
           include: ['test/**/*.test.ts'],
           exclude: ['test/system/**'],
-          maxWorkers: 2,
+          // One more than cores: most files wait for the engine half of their time.
+          maxWorkers: 3,
           // Modules are loaded once per worker, not per file: tests must not leave modules changed.
           isolate: false,
           restoreMocks: true,

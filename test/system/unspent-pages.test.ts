@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { sha256 } from '../../../../pipelines/chain/hash.js'
-import { chainFilter } from '../../../../pipelines/tables/chain-view.js'
+import { sha256 } from '../../pipelines/chain/hash.js'
+import { chainFilter } from '../../pipelines/tables/chain-view.js'
 import {
   buildList,
   changesAbove,
@@ -8,11 +8,11 @@ import {
   dropUnfinishedLists,
   newestList,
   unspentPage,
-} from '../../../../pipelines/tables/lists/unspent.js'
-import { claimWriting, Superseded } from '../../../../pipelines/tables/writers.js'
-import { BUSY, writeBusyScript } from '../../../harness/busy-script.js'
-import { Counting } from '../../../harness/counting.js'
-import { useDatabase } from '../../../harness/engine.js'
+} from '../../pipelines/tables/lists/unspent.js'
+import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
+import { BUSY, writeBusyScript } from '../harness/busy-script.js'
+import { Counting } from '../harness/counting.js'
+import { useDatabase } from '../harness/engine.js'
 
 const hex = (text: string): string => sha256(Buffer.from(text)).toString('hex')
 const SCRIPT = hex('script')

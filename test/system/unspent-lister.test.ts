@@ -1,22 +1,19 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { REGTEST } from '../../../../pipelines/chain/networks.js'
-import { addressOf } from '../../../../pipelines/chain/address.js'
-import { sha256 } from '../../../../pipelines/chain/hash.js'
-import { scriptHash } from '../../../../pipelines/chain/script.js'
-import {
-  UnspentLister,
-  type UnspentListerOptions,
-} from '../../../../pipelines/materialize/lists/unspent-lister.js'
-import { ChainView } from '../../../../pipelines/tables/chain-view.js'
-import type { Database } from '../../../../pipelines/tables/clickhouse.js'
-import type { Head } from '../../../../pipelines/tables/head.js'
-import { newestList } from '../../../../pipelines/tables/lists/unspent.js'
-import { claimWriting, Superseded } from '../../../../pipelines/tables/writers.js'
-import { startSimnode } from '../../../../services/simnode/node.js'
-import { buildChain, forkAt } from '../../../../services/simnode/chain/sim-chain.js'
-import { dropDatabase, newMigrated } from '../../../harness/engine.js'
-import { Pipeline } from '../../../harness/pipeline.js'
+import { REGTEST } from '../../pipelines/chain/networks.js'
+import { addressOf } from '../../pipelines/chain/address.js'
+import { sha256 } from '../../pipelines/chain/hash.js'
+import { scriptHash } from '../../pipelines/chain/script.js'
+import { UnspentLister, type UnspentListerOptions } from '../../pipelines/materialize/lists/unspent-lister.js'
+import { ChainView } from '../../pipelines/tables/chain-view.js'
+import type { Database } from '../../pipelines/tables/clickhouse.js'
+import type { Head } from '../../pipelines/tables/head.js'
+import { newestList } from '../../pipelines/tables/lists/unspent.js'
+import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
+import { startSimnode } from '../../services/simnode/node.js'
+import { buildChain, forkAt } from '../../services/simnode/chain/sim-chain.js'
+import { dropDatabase, newMigrated } from '../harness/engine.js'
+import { Pipeline } from '../harness/pipeline.js'
 
 it('lists the unspent outputs of a script that changes often; pages stay correct through blocks and a reorganisation', async () => {
   const chain = buildChain({ seed: 'listed', blocks: 3 })
