@@ -79,7 +79,7 @@ const hashOf = (height: number): string => height.toString(16).padStart(64, '0')
 
 function viewAt(height: number): ChainView {
   const head = { tipHeight: height, tipHash: hashOf(height), finalHeight: height } as Head
-  return new ChainView(head, new Map(), new Set())
+  return new ChainView(head, new Map(), new Map())
 }
 
 const COLUMNS = 'height, block_hash, script_hash, address, before, balance, tx_count, is_dilithium'

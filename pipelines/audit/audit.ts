@@ -156,7 +156,7 @@ async function viewOf({ db, node, signal }: AuditParts, head: Head): Promise<Cha
     if (!(error instanceof MissingBlock)) throw error
     const from = head.finalHeight + 1
     const hashes = await node.blockHashes(from, head.tipHeight - head.finalHeight, signal)
-    return new ChainView(head, new Map(hashes.map((hash, at) => [from + at, hash])), new Set())
+    return new ChainView(head, new Map(hashes.map((hash, at) => [from + at, hash])), new Map())
   }
 }
 
@@ -209,7 +209,7 @@ async function patiently(
 /** Returns an SQL condition for the rows of a view up to a height. @param column the block hash. */
 export function filterUpTo({ head, tail, stale }: ChainView, height: number, column = 'block_hash'): string {
   const hashes = [...tail].filter(([at]) => at <= height).map(([, hash]) => hash)
-  return chainFilter(Math.min(head.finalHeight, height), hashes, stale, 'height', column)
+  return chainFilter(Math.min(head.finalHeight, height), hashes, stale.keys(), 'height', column)
 }
 
 /**

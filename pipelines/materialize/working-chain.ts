@@ -26,7 +26,8 @@ export class WorkingChain {
   #written: BlockId
   #finalHeight: number
   readonly #tail: Map<number, string>
-  readonly #stale: Set<string>
+  /** Heights of the stale blocks, by hash. */
+  readonly #stale: Map<string, number>
   /** The sums after the last block that is written; undefined if they must be read. */
   #sums: Sums | undefined
 
@@ -37,7 +38,7 @@ export class WorkingChain {
     this.#written = this.#tip
     this.#finalHeight = finalHeight
     this.#tail = new Map(view?.tail ?? [])
-    this.#stale = new Set(view?.stale ?? [])
+    this.#stale = new Map(view?.stale ?? [])
   }
 
   /** The highest block that is written. */
@@ -76,7 +77,7 @@ export class WorkingChain {
   leave(prevHash: string): void {
     const { height, hash } = this.#written
     this.#tail.delete(height)
-    this.#stale.add(hash)
+    this.#stale.set(hash, height)
     this.#written = { height: height - 1, hash: prevHash }
     this.#finalHeight = Math.min(this.#finalHeight, height - 1)
     this.#sums = undefined
@@ -91,7 +92,7 @@ export class WorkingChain {
   /** Returns an SQL condition for the rows of this chain up to a height. */
   filter(upTo: number, hashColumn = 'block_hash'): string {
     const tail = [...this.#tail].filter(([height]) => height <= upTo).map(([, hash]) => hash)
-    return chainFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale, 'height', hashColumn)
+    return chainFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale.keys(), 'height', hashColumn)
   }
 
   /**

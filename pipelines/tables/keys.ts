@@ -17,6 +17,11 @@ export function hashSet(list: string): string {
   return `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', ${list}))), 32))`
 }
 
+/** Returns SQL for a set of unsigned integers, at least one, for the right side of an IN: a single literal, as in `hashSet`. */
+export function integerSet(integers: readonly (number | bigint)[]): string {
+  return `(SELECT toUInt64(arrayJoin(splitByChar(',', '${integers.join(',')}'))))`
+}
+
 /** SQL for the keys that `queryByKeys` passes, for the right side of an IN. */
 export const KEYS = hashSet('{keys:String}')
 

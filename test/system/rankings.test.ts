@@ -81,7 +81,7 @@ class Balances {
     const finalHeight = Math.max(-1, tipHeight - FINALITY)
     const hashes = this.#blocks.map(({ hash }, height): [number, string] => [height, hash])
     const head = { tipHeight, tipHash: this.#blocks.at(-1)?.hash ?? '', finalHeight } as Head
-    return new ChainView(head, new Map(hashes.slice(finalHeight + 1)), new Set())
+    return new ChainView(head, new Map(hashes.slice(finalHeight + 1)), new Map())
   }
 
   /** The expected rich list. */

@@ -92,7 +92,7 @@ describe('lists of unspent outputs, built while events are applied', () => {
   const view = new ChainView(
     { tipHeight: TIP, tipHash: 'ab'.repeat(32), finalHeight: TIP } as Head,
     new Map(),
-    new Set(),
+    new Map(),
   )
 
   /** Scripts with an output at each height, as an earlier version wrote them: it wrote no rows of spends by block. */
