@@ -36,14 +36,15 @@ if (name === undefined || suite === undefined) {
   )
   process.exit(2)
 }
+const isQuick = args.includes('--quick')
 let figures: Figure[]
 try {
-  figures = await suite(args.includes('--quick'), args)
+  figures = await suite(isQuick, args)
 } catch (error) {
   // Not a missed bar: the suite could not be run.
   process.stderr.write(`bench ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(2)
 }
-const result = await report(name, figures)
+const result = await report(name, figures, isQuick)
 process.stdout.write(`${args.includes('--json') ? JSON.stringify(result) : asText(result)}\n`)
 process.exit(result.figures.every((figure) => figure.ok) ? 0 : 1)
