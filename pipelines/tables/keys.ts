@@ -28,6 +28,11 @@ export const KEYS = hashSet('{keys:String}')
 /** SQL for the heights in the parameter `heights`, which are joined by commas, for the right side of an IN. */
 export const HEIGHTS = "(SELECT toUInt32(arrayJoin(splitByChar(',', {heights:String}))))"
 
+/** Runs queries whose rows are returned as the bytes of RowBinary. */
+export interface ByteQuerier {
+  bytes(sql: string, params?: Readonly<Record<string, unknown>>): Promise<Buffer>
+}
+
 /**
  * Returns rows by any number of keys. Other queries must not have parameters that grow with the data.
  * @param sql contains KEYS. It runs once per slice of distinct keys, so it must not aggregate over different keys.
@@ -41,12 +46,20 @@ export async function queryByKeys<T>(
   keys: Iterable<string>,
   params: Readonly<Record<string, unknown>> = {},
 ): Promise<T[]> {
-  const distinct = [...new Set(keys)]
   const rows: T[] = []
+  for (const slice of keySlices(keys))
+    for (const row of await db.query<T>(sql.replaceAll('{keys:String}', `'${slice}'`), params)) rows.push(row)
+  return rows
+}
+
+/** Returns distinct keys as the texts that replace the parameter in `KEYS`, one for each query. @throws Defect for an invalid key. */
+export function keySlices(keys: Iterable<string>): string[] {
+  const distinct = [...new Set(keys)]
+  const slices: string[] = []
   for (let at = 0; at < distinct.length; at += MOST_KEYS) {
     const slice = distinct.slice(at, at + MOST_KEYS).join(',')
     if (!/^[0-9a-f,]*$/.test(slice)) throw new Defect('a key is not lower-case hex')
-    for (const row of await db.query<T>(sql.replaceAll('{keys:String}', `'${slice}'`), params)) rows.push(row)
+    slices.push(slice)
   }
-  return rows
+  return slices
 }

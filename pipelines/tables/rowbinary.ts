@@ -1,4 +1,4 @@
-// Encodes rows in ClickHouse's RowBinary format by their declared columns: hashes, scripts and bodies are sent as bytes.
+// Encodes and decodes rows in ClickHouse's RowBinary format by their declared columns: hashes, scripts and bodies are sent as bytes.
 
 /** The TypeScript type of each column type. */
 export interface ColumnTypes {
@@ -239,5 +239,91 @@ export class EncodedRows<C extends Columns = Columns> {
   take(length: number, bytes: Uint8Array): void {
     this.#taken.push(bytes)
     this.#length += length
+  }
+}
+
+/** Reads values of each column type, in the order in which they were written. Bytes are views of the response. */
+export class RowReader {
+  readonly #bytes: Buffer
+  #at = 0
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  get hasMore(): boolean {
+    return this.#at < this.#bytes.length
+  }
+
+  /** Reads a value. @throws RangeError if the response ends within it. */
+  read(type: keyof ColumnTypes): unknown {
+    switch (type) {
+      case 'u8':
+        return this.#bytes.readUInt8(this.#skip(1))
+      case 'bool':
+        return this.#bytes.readUInt8(this.#skip(1)) === 1
+      case 'u32':
+        return this.#bytes.readUInt32LE(this.#skip(4))
+      case 'i32':
+        return this.#bytes.readInt32LE(this.#skip(4))
+      case 'u64':
+      case 'sum':
+        return this.#bytes.readBigUInt64LE(this.#skip(8))
+      case 'count':
+        return this.#bytes.readUInt32LE(this.#skip(4)) + this.#bytes.readUInt32LE(this.#skip(4)) * BEYOND_WORD
+      case 'i64':
+      case 'ms':
+        return Number(this.#bytes.readBigInt64LE(this.#skip(8)))
+      case 'u256':
+        return this.#u256()
+      case 'f64':
+        return this.#bytes.readDoubleLE(this.#skip(8))
+      case 'u16s':
+        return this.#list(() => this.#bytes.readUInt16LE(this.#skip(2)))
+      case 'hash':
+        return this.#hash()
+      case 'hashes':
+        return this.#list(() => this.#hash())
+      case 'bytes':
+        return this.#slice(this.#varint())
+      case 'text':
+        return this.#slice(this.#varint()).toString()
+    }
+  }
+
+  #u256(): bigint {
+    let value = 0n
+    for (let word = 0n; word < 4n; word++) value |= this.#bytes.readBigUInt64LE(this.#skip(8)) << (64n * word)
+    return value
+  }
+
+  #hash(): string {
+    return this.#slice(32).toString('hex')
+  }
+
+  #list<T>(read: () => T): T[] {
+    return Array.from({ length: this.#varint() }, read)
+  }
+
+  #varint(): number {
+    let value = 0
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.#bytes.readUInt8(this.#skip(1))
+      value += (byte & 0x7f) * scale
+      if (byte < 0x80) return value
+    }
+  }
+
+  #slice(length: number): Buffer {
+    const at = this.#skip(length)
+    return this.#bytes.subarray(at, at + length)
+  }
+
+  #skip(length: number): number {
+    const at = this.#at
+    if (length > this.#bytes.length - at)
+      throw new RangeError(`the response ends within a value, at byte ${String(this.#bytes.length)}`)
+    this.#at = at + length
+    return at
   }
 }

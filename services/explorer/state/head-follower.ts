@@ -19,6 +19,7 @@ import type { FeedWriter } from '../feed/feed-writer.js'
 import { overlayBySearch, overlaysOf } from '../mempool/overlay.js'
 import type { MempoolFollower } from '../mempool/follower.js'
 import { blockAt } from '../tables/blocks.js'
+import { nextCanonicalBlocks } from './canonical-blocks.js'
 import { nextDays } from './days.js'
 import { commonLength, nextRecentBlocks } from './recent-blocks.js'
 import { endsBefore, pause, retrying } from './retry.js'
@@ -320,13 +321,14 @@ async function stateOf(
   if (height >= 0 && tip === undefined) throw new Error(`the tip ${tipHash} is missing from the tables`)
   const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
   const fork = before.recent[commonLength(before.recent, view) - 1]?.height ?? -1
-  const [recent, days] = await Promise.all([
+  const [blocks, recent, days] = await Promise.all([
+    nextCanonicalBlocks(tables, before.blocks, view),
     nextRecentBlocks(tables, before.recent, view),
     nextDays(tables, before.days, view, fork),
   ])
   const network = networkNamed(head.chain)
   const { position } = head
-  return { view, position, fence, network, height, tipHash, tip, reorgs, recent, days }
+  return { view, position, fence, network, height, tipHash, tip, reorgs, blocks, recent, days }
 }
 
 /** Describes an alert of the materializer for operators. */

@@ -3,6 +3,7 @@ import type { ChainView } from '../../../pipelines/tables/chain-view.js'
 import type { Upgrade } from '../../../pipelines/tables/migrate.js'
 import { type Overlay, Mempool } from '../mempool/mempool.js'
 import type { BlockRow } from '../tables/blocks.js'
+import { CanonicalBlocks } from './canonical-blocks.js'
 import type { Days } from './days.js'
 import type { RecentBlocks } from './recent-blocks.js'
 import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './indexer-status.js'
@@ -22,6 +23,8 @@ export interface ChainState {
   readonly tip: BlockRow | undefined
   /** The number of reorganisations up to this head, inclusive. */
   readonly reorgs: number
+  /** Hash and time of every block. */
+  readonly blocks: CanonicalBlocks
   readonly recent: RecentBlocks
   readonly days: Days
 }
@@ -35,6 +38,7 @@ export const NO_CHAIN: ChainState = {
   tipHash: '',
   tip: undefined,
   reorgs: 0,
+  blocks: CanonicalBlocks.NONE,
   recent: [],
   days: [],
 }

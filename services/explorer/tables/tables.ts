@@ -7,7 +7,7 @@ import {
   TX_LOCATIONS,
   TX_WITNESSES,
 } from '../../../pipelines/tables/chain-tables.js'
-import { KEYS, type Querier } from '../../../pipelines/tables/keys.js'
+import { type ByteQuerier, KEYS, type Querier } from '../../../pipelines/tables/keys.js'
 import { type SelectedRow, Selection } from '../../../pipelines/tables/selection.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import type { QueryRunner } from './availability.js'
@@ -153,8 +153,17 @@ export class Tables {
     return this.db.query<T>(sql, params, this.signal)
   }
 
-  #until(signal: AbortSignal): Querier {
-    return { query: (sql, params) => this.db.query(sql, params, signal) }
+  /** Returns rows in the format RowBinary. */
+  bytes(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<Buffer> {
+    this.#hasRead = true
+    return this.db.bytes(sql, params, this.signal)
+  }
+
+  #until(signal: AbortSignal): Querier & ByteQuerier {
+    return {
+      query: (sql, params) => this.db.query(sql, params, signal),
+      bytes: (sql, params) => this.db.bytes(sql, params, signal),
+    }
   }
 
   /**

@@ -31,6 +31,11 @@ function rowOf({ columns }: Table): Row<Table['columns']> {
   return Object.fromEntries(Object.entries(columns).map(([name, type]) => [name, VALUES[type]]))
 }
 
+/** Returns the first column of a table that contains hashes. */
+function keyOf(columns: Table['columns']): string | undefined {
+  return Object.keys(columns).find((name) => columns[name] === 'hash')
+}
+
 describe('a selection', () => {
   const db = useDatabase()
 
@@ -42,6 +47,18 @@ describe('a selection', () => {
       expect(Object.values(read ?? {})).toEqual(Object.values(rowOf(table)))
     },
   )
+
+  it.each(
+    TABLES.filter(({ columns }) => keyOf(columns) !== undefined).map((each) => [each.name, each] as const),
+  )('decodes the same rows of %s from their bytes', async (_, table) => {
+    await db().insert(new EncodedRows<Table['columns']>(table, [rowOf(table)]))
+    const rows = `FROM ${table.name} WHERE ${String(keyOf(table.columns))} IN ${KEYS} LIMIT 1`
+    const selection = new Selection<Table['columns']>(table.columns)
+    const read = await selection.bytesByKeys(db(), rows, [VALUES.hash, 'ee'.repeat(32)])
+    expect(read).toEqual(await selection.queryByKeys(db(), rows, [VALUES.hash]))
+    expect(Object.values(read[0] ?? {})).toEqual(Object.values(rowOf(table)))
+    expect(await selection.bytesByKeys(db(), rows, ['ee'.repeat(32)])).toEqual([])
+  })
 
   it('names columns in camel case, and writes what it has read', async () => {
     const heads = new Selection(HEADS.columns)

@@ -18,7 +18,8 @@ export interface BareServer {
   close(): void
 }
 
-const NO_DATABASE = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(false) }
+const none = () => Promise.reject(new Error('none'))
+const NO_DATABASE = { query: none, bytes: none, ping: () => Promise.resolve(false) }
 
 /** A server with a dispatcher and neither database nor log, for an empty chain. */
 export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<BareServer> {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { pino } from 'pino'
 import { REGTEST } from '../../../pipelines/chain/networks.js'
+import type { QueryOptions } from '../../../pipelines/tables/clickhouse.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import { AvailableDatabase } from '../../../services/explorer/tables/availability.js'
 import { transaction } from '../../../services/explorer/reads/chain/transactions.js'
@@ -14,6 +15,8 @@ import { holdDeadlines } from './held-deadlines.js'
 import { failureOf, startBareRpc } from './rpc/bare-rpc.js'
 
 const logger = pino({ level: 'silent' })
+
+type Call = [sql: string, params?: unknown, options?: QueryOptions]
 
 /** A database that answers when the test says so, and records its queries. */
 class HeldDatabase {
@@ -29,11 +32,14 @@ class HeldDatabase {
 
   ping = (): Promise<boolean> => Promise.resolve(true)
 
-  query = <T>(...[sql, , options = {}]: [string, unknown, { signal?: AbortSignal }?]): Promise<T[]> =>
-    new Promise((resolve, reject) => {
-      const { signal } = options
+  query = <T>(...[sql, , options]: Call): Promise<T[]> => this.#request(sql, options, [])
+
+  bytes = (...[sql, , options]: Call): Promise<Buffer> => this.#request(sql, options, Buffer.alloc(0))
+
+  #request<T>(sql: string, { signal }: QueryOptions = {}, empty: T): Promise<T> {
+    return new Promise((resolve, reject) => {
       const answer = (): void => {
-        resolve([])
+        resolve(empty)
       }
       this.requested.push({ signal, answer })
       if (!this.holds(sql)) answer()
@@ -41,6 +47,7 @@ class HeldDatabase {
         reject(signal.reason as Error)
       })
     })
+  }
 }
 
 describe('more clients than the database keeps up with', () => {

@@ -16,7 +16,8 @@ function readerOfOne() {
   const state = new State()
   state.adopt(NO_CHAIN)
   state.mempoolLoaded()
-  const db = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(true) }
+  const none = () => Promise.reject(new Error('none'))
+  const db = { query: none, bytes: none, ping: () => Promise.resolve(true) }
   const made: object[] = []
   const read = declareRead({
     ...{ name: 'things', path: '/things', fresh: 'mempool', args: {} },

@@ -129,7 +129,12 @@ const VALUES: Readonly<Record<string, string>> = {
   address: ADDRESS,
   q: ABSENT,
 }
-const NOTHING = new Tables({ connected: true, isCrowded: false, query: () => Promise.resolve([]) })
+const NOTHING = new Tables({
+  connected: true,
+  isCrowded: false,
+  query: () => Promise.resolve([]),
+  bytes: () => Promise.resolve(Buffer.alloc(0)),
+})
 
 describe('an explorer of an index that does not have the requested object', () => {
   const closing: BareServer[] = []
