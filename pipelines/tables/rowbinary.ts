@@ -19,6 +19,10 @@ export interface ColumnTypes {
   readonly i64: number
   /** 64 hex digits; stored as FixedString(32). */
   readonly hash: string
+  /** The first 20 bytes of a hash: 40 hex digits; stored as FixedString(20). */
+  readonly hash20: string
+  /** The first 8 bytes of a hash: 16 hex digits; stored as FixedString(8). */
+  readonly hash8: string
   readonly hashes: readonly string[]
   /** Array(UInt16). */
   readonly u16s: readonly number[]
@@ -41,6 +45,8 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   u256: 'UInt256',
   f64: 'Float64',
   hash: 'FixedString(32)',
+  hash20: 'FixedString(20)',
+  hash8: 'FixedString(8)',
   hashes: 'Array(FixedString(32))',
   u16s: 'Array(UInt16)',
   bytes: 'String',
@@ -61,6 +67,11 @@ export type Row<C extends Columns> = { readonly [K in keyof C]: ColumnTypes[C[K]
 export interface Table<C extends Columns = Columns> {
   readonly name: string
   readonly columns: C
+}
+
+/** Declares a table. */
+export function table<const C extends Columns>(name: string, columns: C): Table<C> {
+  return { name, columns }
 }
 
 const FIRST_BYTES = 1024
@@ -108,7 +119,11 @@ class RowWriter {
       case 'u16s':
         return this.#u16s(value as readonly number[])
       case 'hash':
-        return this.#hashOf(column, value as string)
+        return this.#hashOf(column, value as string, 32)
+      case 'hash20':
+        return this.#hashOf(column, value as string, 20)
+      case 'hash8':
+        return this.#hash(value as string, 8)
       case 'hashes':
         return this.#hashes(value as readonly string[])
       case 'bytes':
@@ -133,20 +148,21 @@ class RowWriter {
     this.#view.setUint32(at + 4, value / BEYOND_WORD, true)
   }
 
-  #hashOf(column: number, value: string): void {
+  #hashOf(column: number, value: string, length: number): void {
     const before = this.#lastAt[column]
     this.#lastAt[column] = this.#length
     if (before !== undefined && this.#lastHash[column] === value) {
-      this.#room(32).copyWithin(this.#took(32), before, before + 32)
+      this.#room(length).copyWithin(this.#took(length), before, before + length)
       return
     }
     this.#lastHash[column] = value
-    this.#hash(value)
+    this.#hash(value, length)
   }
 
-  #hash(value: string): void {
-    const written = this.#room(32).write(value, this.#took(32), 32, 'hex')
-    if (written !== 32 || value.length !== 64) throw new RangeError(`not a hash: ${value}`)
+  #hash(value: string, length = 32): void {
+    const written = this.#room(length).write(value, this.#took(length), length, 'hex')
+    if (written !== length || value.length !== 2 * length)
+      throw new RangeError(`not a hash of ${String(length)} bytes: ${value}`)
   }
 
   #u256(value: bigint): void {

@@ -14,6 +14,8 @@ type RawRow = Readonly<Record<string, unknown>>
 /** SQL expressions for columns of types that JSON does not have. */
 const EXPRESSIONS: Partial<Record<keyof ColumnTypes, (column: string) => string>> = {
   hash: (column) => `lower(hex(${column}))`,
+  hash20: (column) => `lower(hex(${column}))`,
+  hash8: (column) => `lower(hex(${column}))`,
   hashes: (column) => `arrayMap(each -> lower(hex(each)), ${column})`,
   bytes: (column) => `base64Encode(${column})`,
   ms: (column) => `toUnixTimestamp64Milli(${column})`,

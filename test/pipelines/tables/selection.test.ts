@@ -24,6 +24,7 @@ const VALUES: { readonly [K in keyof ColumnTypes]: ColumnTypes[K] } = {
     u256: 2n ** 256n - 1n,
   },
   ...{ count: Number.MAX_SAFE_INTEGER, f64: 0.1, ms: 1_700_000_000_123, text: "it's", u16s: [0, 65_535] },
+  ...{ hash20: 'cd'.repeat(20), hash8: '0e'.repeat(8) },
   ...{ hash: 'ab'.repeat(32), hashes: ['01'.repeat(32), 'ff'.repeat(32)], bytes: Buffer.from([0, 255, 10]) },
 }
 
