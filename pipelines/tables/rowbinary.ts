@@ -298,6 +298,10 @@ export class RowReader {
         return this.#list(() => this.#bytes.readUInt16LE(this.#skip(2)))
       case 'hash':
         return this.#hash()
+      case 'hash20':
+        return this.#hash(20)
+      case 'hash8':
+        return this.#hash(8)
       case 'hashes':
         return this.#list(() => this.#hash())
       case 'bytes':
@@ -313,8 +317,8 @@ export class RowReader {
     return value
   }
 
-  #hash(): string {
-    return this.#slice(32).toString('hex')
+  #hash(length = 32): string {
+    return this.#slice(length).toString('hex')
   }
 
   #list<T>(read: () => T): T[] {
