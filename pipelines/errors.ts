@@ -66,6 +66,7 @@ const INTERNAL = [
   'HW_UNCLASSIFIED',
   'HW_USAGE',
   'HW_WRONG_CHAIN',
+  'HW_ZMQ_MISSING',
 ] as const
 
 export type ClientError = keyof typeof HTTP_STATUS

@@ -168,6 +168,17 @@ const SETTINGS = {
     ['http', 'https'],
     'The JSON-RPC endpoint of the node, `http://user:password@host:port`. Not set: a simulated node is started.',
   ),
+  nodeWaitForBlocks: choice(
+    'NODE_WAIT_FOR_BLOCKS',
+    ['true', 'false'],
+    "Whether to learn of new blocks at once by `waitfornewblock`, which occupies one of the node's RPC threads. A node without it is only polled.",
+    'true',
+  ),
+  nodeZmqUrl: url(
+    'NODE_ZMQ_URL',
+    ['tcp', 'ipc'],
+    "The endpoint at which the node publishes `hashblock`, and `hashtx` or `sequence`, over ZMQ, such as `tcp://127.0.0.1:28332`. Needs the optional package `zeromq`. Not set: new transactions are found by polling.",
+  ),
   nodeDataDir: optionalPath(
     'NODE_DATA_DIR',
     "The node's data directory, if it is on this machine; node health then reports its disk usage.",

@@ -10,6 +10,7 @@ import uWS, {
 } from 'uWebSockets.js'
 import { PortTaken } from '../../ports.js'
 import type { Origin } from '../../client-address.js'
+import { Backlog } from './backlog.js'
 import type { Answer, Request } from './dispatch.js'
 import type { Channel, Reaction } from '../feed/feed.js'
 import type { Observed } from '../health/metrics.js'
@@ -32,6 +33,7 @@ const MOST_MESSAGE_BYTES = 16 * 1024
 /** LIBUS_LISTEN_EXCLUSIVE_PORT; the types declare it in an enum that does not exist at run time. */
 const EXCLUSIVE_PORT = 1
 const IDLE_SECONDS = 120
+const BACKLOG_CHECK_MS = 1_000
 
 /**
  * The headers of every answer: pages of any origin may read it and the listed headers, and browsers must not render it as a page.
@@ -84,6 +86,8 @@ export class Server {
   readonly #parts: ServerParts
   readonly #app: TemplatedApp
   readonly #clients = new Set<Client>()
+  readonly #backlog = new Backlog()
+  #checking: NodeJS.Timeout | undefined
   #socket: us_listen_socket | undefined
 
   constructor(parts: ServerParts) {
@@ -108,6 +112,9 @@ export class Server {
     })
     if (socket === false) throw new PortTaken(port, host, 'the explorer (EXPLORER_PORT)')
     this.#socket = socket
+    this.#checking = setInterval(() => {
+      this.#backlog.check(this.#clients)
+    }, BACKLOG_CHECK_MS).unref()
     return uWS.us_socket_local_port(socket)
   }
 
@@ -116,6 +123,7 @@ export class Server {
   }
 
   close(): void {
+    clearInterval(this.#checking)
     if (this.#socket !== undefined) uWS.us_listen_socket_close(this.#socket)
     this.#socket = undefined
     for (const client of [...this.#clients]) client.end(1001, 'the server is stopping')
