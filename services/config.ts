@@ -177,7 +177,7 @@ const SETTINGS = {
   nodeZmqUrl: url(
     'NODE_ZMQ_URL',
     ['tcp', 'ipc'],
-    "The endpoint at which the node publishes `hashblock`, and `hashtx` or `sequence`, over ZMQ, such as `tcp://127.0.0.1:28332`. Needs the optional package `zeromq`. Not set: new transactions are found by polling.",
+    'The endpoint at which the node publishes `hashblock`, and `hashtx` or `sequence`, over ZMQ, such as `tcp://127.0.0.1:28332`. Needs the optional package `zeromq`. Not set: new transactions are found by polling.',
   ),
   nodeDataDir: optionalPath(
     'NODE_DATA_DIR',
