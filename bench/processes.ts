@@ -159,7 +159,7 @@ export async function becomeIdle(processes: readonly ServiceProcess[]): Promise<
   const isIdle = async (): Promise<boolean> => {
     const before = used()
     await sleep(IDLE_LOOK_MS)
-    return used() - before < (IDLE_SHARE * IDLE_LOOK_MS) / 1000
+    return processes.every(({ alive }) => alive) && used() - before < (IDLE_SHARE * IDLE_LOOK_MS) / 1000
   }
   await settled(isIdle, MOST_IDLE_WAIT_MS, processes)
 }

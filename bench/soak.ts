@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { type LoadResult, LoadGenerator } from './load-generator.js'
-import { type Stack, startStack, withProcesses } from './processes.js'
+import { settled, type Stack, startStack, withProcesses } from './processes.js'
 import { growthInSecondHalf, percentile } from './repetitions.js'
 import type { Figure } from './report.js'
 
@@ -60,6 +60,7 @@ export function soak(options: SoakOptions): Promise<Figure[]> {
 
 /** Returns paths of all kinds of reads, about blocks that no reorganisation replaces. */
 async function pathsOf({ url }: Stack, { blocks }: SoakOptions): Promise<string[]> {
+  await settled(async () => (await fetch(`${url}/stats/richlist`)).ok, 120_000)
   const paths = ['/stats/summary', '/blocks/tip', '/blocks', '/txs/recent', '/stats/richlist', '/stats/daily']
   for (let height = Math.max(1, blocks - 5 * NOT_FINAL); height < blocks - NOT_FINAL; height++) {
     const answer = await fetch(`${url}/block/${String(height)}/txs?limit=100`)
