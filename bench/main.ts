@@ -1,5 +1,7 @@
+import { parseArgs } from 'node:util'
 import { cacheFolder } from './cache.js'
 import { ingest } from './ingest.js'
+import { commitOf } from './job-runs.js'
 import { mempool } from './mempool.js'
 import { overload } from './overload.js'
 import { REPETITIONS } from './repetitions.js'
@@ -11,6 +13,7 @@ import { retrieval } from './retrieval.js'
 import { richList } from './rich-list.js'
 import { soak } from './soak.js'
 import { storage } from './storage.js'
+import { readStored, withEarlier, withMeasured, writeStored } from './stored-figures.js'
 
 interface Arguments {
   /** For trying a suite, never for a stored figure. */
@@ -48,26 +51,49 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
     storage({ blocks: quick ? 200 : 4500, txsPerBlock: quick ? 20 : 50, repetitions }),
 }
 
-const args = process.argv.slice(2)
-const name = args.find((arg) => !arg.startsWith('--'))
-const suite = name === undefined ? undefined : SUITES[name]
-if (name === undefined || suite === undefined) {
-  process.stderr.write(
-    `usage: npm run bench -- SUITE [--json] [--quick] [--collection DIR]\nsuites: ${Object.keys(SUITES).join(', ')}\n`,
-  )
-  process.exit(2)
-}
-const quick = args.includes('--quick')
+const USAGE = `npm run bench -- SUITE [options]
+  --json            prints figures as JSON
+  --quick           tries the suite with little data; figures of such a run mean nothing
+  --collection DIR  ranks only the documents and questions in this folder (retrieval)
+  --store           writes the figures into bench/baseline.json as the last measurement
+  --store-earlier   writes the ratios there as those of an earlier version, before a change that must improve them
+suites: ${Object.keys(SUITES).join(', ')}
+Exit status: 0 all bars were reached, 1 one was missed, 2 the suite could not be run.`
+
+const { name, suite, values } = readCommandLine()
+const { quick } = values
 let figures: Figure[]
 try {
-  const at = args.indexOf('--collection')
-  const collection = at < 0 ? undefined : args[at + 1]
+  const { collection } = values
   figures = await suite({ quick, repetitions: quick ? 1 : REPETITIONS, collection })
 } catch (error) {
   // Not a missed bar: the suite could not be run.
   process.stderr.write(`bench ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(2)
 }
-const result = await report(name, figures, quick)
-process.stdout.write(`${args.includes('--json') ? JSON.stringify(result) : asText(result)}\n`)
+const stored = await readStored()
+const result = report(name, figures, stored[name] ?? {}, quick)
+process.stdout.write(`${values.json ? JSON.stringify(result) : asText(result)}\n`)
+if (values.store) await writeStored(withMeasured(stored, result, new Date().toISOString().slice(0, 10)))
+if (values['store-earlier']) await writeStored(withEarlier(stored, result, commitOf(process.cwd())))
 process.exit(result.figures.every((figure) => figure.ok) ? 0 : 1)
+
+function readCommandLine() {
+  try {
+    const flag = { type: 'boolean', default: false } as const
+    const options = {
+      ...{ json: flag, quick: flag, store: flag, 'store-earlier': flag },
+      collection: { type: 'string' },
+    } as const
+    const { values, positionals } = parseArgs({ options, allowPositionals: true })
+    const [name = ''] = positionals
+    const suite = SUITES[name]
+    if (suite === undefined || positionals.length > 1) throw new Error(`expected a suite, got '${name}'`)
+    if (values.quick && (values.store || values['store-earlier']))
+      throw new Error('figures of a quick run are not stored')
+    return { name, suite, values: { ...values, collection: values.collection } }
+  } catch (error) {
+    process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`)
+    process.exit(2)
+  }
+}

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 
 /** A figure that a suite measures. Higher values are better, except for figures with an upper limit. */
@@ -47,19 +46,20 @@ export interface Stored {
 const LEAST_OF_LAST = 0.85
 
 /**
- * Compares figures with `bench/baseline.json`, {suite: {figure: Stored}}.
+ * Compares the figures of a suite with the stored ones.
  * @param isQuick omits the comparison with the last measurement, which was of a full run.
  */
-export async function report(suite: string, figures: readonly Figure[], isQuick: boolean): Promise<Report> {
-  const stored = JSON.parse(await readFile('bench/baseline.json', 'utf8')) as Record<
-    string,
-    Record<string, Stored>
-  >
+export function report(
+  suite: string,
+  figures: readonly Figure[],
+  stored: Readonly<Record<string, Stored>>,
+  isQuick: boolean,
+): Report {
   const machine = `${String(cpus().length)} × ${cpus()[0]?.model ?? 'unknown'}, ${String(Math.round(totalmem() / 2 ** 30))} GiB, Node ${process.version}`
   return {
     suite,
     machine,
-    figures: figures.map((figure) => judge(figure, stored[suite]?.[figure.name] ?? {}, isQuick)),
+    figures: figures.map((figure) => judge(figure, stored[figure.name] ?? {}, isQuick)),
   }
 }
 

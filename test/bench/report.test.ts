@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { asText, type Figure, judge, report, type Stored } from '../../bench/report.js'
+import { withEarlier, withMeasured } from '../../bench/stored-figures.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const figure = (ratio: number | undefined, more: Partial<Figure> = {}): Figure => ({
@@ -76,10 +77,22 @@ describe('a figure', () => {
 })
 
 describe('a report', () => {
-  it('is the JSON of the instructions', async () => {
-    const json = JSON.parse(JSON.stringify(await report('ingest', [figure(0.5)], true))) as object
+  it('is the JSON of the instructions', () => {
+    const result = report(
+      'ingest',
+      [figure(0.5), figure(0.5, { name: 'others' })],
+      { requests: { bar: 0.6 } },
+      true,
+    )
+    const json = JSON.parse(JSON.stringify(result)) as typeof result
     expect(Object.keys(json)).toEqual(['suite', 'machine', 'figures'])
-    expect(json).toMatchObject({ suite: 'ingest', figures: [{ name: 'requests', ratio: 0.5 }] })
+    expect(json.suite).toBe('ingest')
+    expect(json.figures.map(({ name, ok }) => `${name} ${String(ok)}`)).toEqual([
+      'requests false',
+      'others true',
+    ])
+    for (const each of json.figures)
+      expect(Object.keys(each)).toEqual(['name', 'value', 'unit', 'baseline', 'ratio', 'bar', 'ok'])
   })
 
   it('marks missed bars in its text', () => {
@@ -89,6 +102,31 @@ describe('a report', () => {
       'MISS requests: 50 requests/s, 0.5 of the baseline (bar 0.6)',
       'ok   requests: 50 requests/s',
     ])
+  })
+})
+
+describe('stored figures', () => {
+  const result = report('ingest', [figure(0.5), figure(undefined, { name: 'size' })], {}, false)
+
+  it('keep their bars when a measurement is stored', () => {
+    const stored = {
+      ingest: { requests: { bar: 0.4, measured: measured(9) } },
+      other: { requests: { bar: 1 } },
+    }
+    expect(withMeasured(stored, result, '2026-12-01')).toEqual({
+      ingest: { requests: { bar: 0.4, measured: { value: 50, ratio: 0.5, date: '2026-12-01' } } },
+      other: { requests: { bar: 1 } },
+    })
+    expect(withMeasured({ ingest: { size: {} } }, result, '2026-12-01')['ingest']).toMatchObject({
+      size: { measured: { value: 50, date: '2026-12-01' } },
+    })
+  })
+
+  it('take the ratio of an earlier version where a bar is a multiple of it', () => {
+    const stored = { ingest: { requests: { timesEarlier: 4 }, size: { bar: 1 } } }
+    expect(withEarlier(stored, result, '4428b4b')).toEqual({
+      ingest: { requests: { timesEarlier: 4, earlier: { ratio: 0.5, commit: '4428b4b' } }, size: { bar: 1 } },
+    })
   })
 })
 
