@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
 import { cacheFolder } from './cache.js'
+import { feed } from './feed.js'
 import { ingest } from './ingest.js'
 import { commitOf } from './job-runs.js'
+import { latency } from './latency.js'
 import { mempool } from './mempool.js'
 import { overload } from './overload.js'
 import { REPETITIONS } from './repetitions.js'
@@ -25,8 +27,11 @@ interface Arguments {
 
 /** Suites by name; each returns its figures. */
 const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> = {
+  feed: ({ quick, repetitions }) =>
+    feed({ clients: quick ? 500 : 5_000, stalled: quick ? 50 : 500, events: 200, repetitions }),
   ingest: ({ quick, repetitions }) =>
     ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4, repetitions }),
+  latency: ({ quick }) => latency({ blocks: quick ? 10 : 200 }),
   mempool: ({ quick }) =>
     mempool({ txs: quick ? 30_000 : 300_000, arrivalMs: quick ? 2000 : 10_000, seconds: quick ? 10 : 60 }),
   overload: ({ quick }) =>
