@@ -8,6 +8,68 @@ const BATCH_SIZES = [1, 2, 5, 10, 25, 50, 100, 250, 1000, 10_000, 100_000]
 
 type LabelledValues<L extends string> = readonly (readonly [labels: Record<L, string>, value: number])[]
 
+/** The durations of one set of labels. */
+export class DurationSeries {
+  readonly #counts = new Float64Array(SECONDS.length + 1)
+  #sum = 0
+
+  observe(seconds: number): void {
+    let bucket = 0
+    while (bucket < SECONDS.length && seconds > (SECONDS[bucket] as number)) bucket++
+    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1
+    this.#sum += seconds
+  }
+
+  /** Returns the samples of a histogram, as the client represents them. */
+  samples(metric: string, labels: Readonly<Record<string, string>>): Sample[] {
+    let count = 0
+    const buckets = [...SECONDS, '+Inf'].map((le, index): Sample => {
+      count += this.#counts[index] ?? 0
+      return { metricName: `${metric}_bucket`, labels: { le, ...labels }, value: count }
+    })
+    return [
+      ...buckets,
+      { metricName: `${metric}_sum`, labels, value: this.#sum },
+      { metricName: `${metric}_count`, labels, value: count },
+    ]
+  }
+}
+
+interface Sample {
+  readonly metricName: string
+  readonly labels: Readonly<Record<string, string | number>>
+  readonly value: number
+}
+
+/**
+ * A histogram of durations by labels. The client's own one builds a key from the labels at each observation, which costs more than
+ * to send an answer from memory.
+ */
+export class Durations {
+  readonly #series = new Map<DurationSeries, Readonly<Record<string, string>>>()
+  readonly type = 'histogram'
+  readonly aggregator = 'sum'
+
+  constructor(
+    readonly name: string,
+    readonly help: string,
+  ) {}
+
+  /** Adds the series of a set of labels, which must not exist yet. */
+  add(labels: Readonly<Record<string, string>>): DurationSeries {
+    const series = new DurationSeries()
+    this.#series.set(series, labels)
+    return series
+  }
+
+  /** Called by the client at each scrape. */
+  get(): Promise<object> {
+    const { name, help, type, aggregator } = this
+    const values = [...this.#series].flatMap(([series, labels]) => series.samples(name, labels))
+    return Promise.resolve({ name, help, type, aggregator, values })
+  }
+}
+
 /** The metrics of a process: those of Node.js, and those that a subclass adds. The only importer of Prometheus' client. */
 export class MetricSet {
   readonly #prefix: string
@@ -36,6 +98,31 @@ export class MetricSet {
         this.inc(read())
       },
     })
+  }
+
+  /** Adds a counter with several series, which are read at each scrape. */
+  protected countedBy(
+    name: string,
+    help: string,
+    label: string,
+    read: () => Readonly<Record<string, number>>,
+  ): void {
+    new Counter({
+      ...this.named(name, help),
+      labelNames: [label],
+      collect() {
+        this.reset()
+        for (const [value, count] of Object.entries(read())) this.inc({ [label]: value }, count)
+      },
+    })
+  }
+
+  /** Returns a histogram of durations that are observed at a high rate. */
+  protected durations(name: string, help: string): Durations {
+    const metric = new Durations(this.#prefix + name, help)
+    // The types demand one of the client's own classes; it only calls `get`.
+    this.#registry.registerMetric(metric as unknown as Histogram)
+    return metric
   }
 
   /** Returns a histogram of durations. */

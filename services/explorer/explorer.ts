@@ -105,6 +105,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     wsClients: () => server.clients,
     grpcStreams: () => rpc?.streams ?? 0,
     answersUnderWay: () => dispatcher.reader.answersUnderWay,
+    answerCache: () => dispatcher.reader.cache,
     consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 }),
   })
   const health = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
@@ -118,6 +119,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
+    ready: (url, head) => dispatcher.ready(url, head),
     refusal: (request) => dispatcher.socketRefusal(request),
     observe: (path, answer, seconds) => metrics.observe(dispatcher.patternOf(path), answer, seconds),
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),

@@ -13,9 +13,15 @@ import {
   type Read,
   type ReadContext,
 } from '../reads/read.js'
+import { stalledFromMs } from '../state/indexer-status.js'
 import type { ChainState, State } from '../state/state.js'
 import type { Tables } from '../tables/tables.js'
-import { AnswerCache, type CachedAnswer, type Encoding, type Moment } from './answer-cache.js'
+import type { Freshness } from '../reads/read.js'
+import { Validity } from '../reads/validity.js'
+import { AnswerCache, type Dependence } from './answer-cache.js'
+import { CachedAnswer, type Representation } from './cached-answer.js'
+import type { Coding } from './content-coding.js'
+import type { Encoding } from './encoding.js'
 import {
   DATABASE_UNAVAILABLE,
   type Failure,
@@ -90,12 +96,58 @@ interface Wanted {
 export class Reader {
   readonly #parts: ReaderParts
   readonly #cache = new AnswerCache()
+  #definitionsVersion: number
   /** Answers in progress: equal requests at the same state share one. */
   readonly #pending = new Map<string, SharedAnswer<Outcome>>()
   #answersUnderWay = 0
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
+    this.#definitionsVersion = parts.definitions.version
+    parts.state.watch((change) => {
+      this.#cache.apply(change)
+    })
+  }
+
+  /** The figures of the cache of answers. */
+  get cache(): Pick<AnswerCache, 'bytes' | 'size' | 'requests' | 'dropped'> {
+    return this.#cache
+  }
+
+  /** True if the requests of clients are counted against a limit. */
+  get isLimited(): boolean {
+    return this.#parts.limit !== undefined
+  }
+
+  /** The state that answers from the cache describe. */
+  get chain(): ChainState {
+    return this.#parts.state.chain
+  }
+
+  /** Returns an answer that was found under this URL before and is still valid. Call `sent` if it is sent. */
+  atUrl(url: string): CachedAnswer | undefined {
+    this.#followDefinitions()
+    return this.#cache.byUrl(url)
+  }
+
+  /** Counts a request that was answered with `atUrl`. */
+  sent(answer: CachedAnswer): void {
+    this.#cache.hit(answer)
+  }
+
+  /** Finds the answer under a URL from now on, while it is in the cache and does not depend on the progress of the index. */
+  link({ answer }: Success, url: string): void {
+    if (answer.emptyFrom === undefined) this.#cache.link(answer, url)
+  }
+
+  /** Returns an answer in a content coding; as it is if the cache does not keep it. */
+  inCoding({ answer }: Success, coding: Coding | undefined): Representation | Promise<Representation> {
+    const made = answer.inCoding(coding)
+    if (made !== undefined) return made
+    if (coding === undefined || !this.#cache.has(answer)) return answer.identity
+    return answer.compressed(coding, (bytes) => {
+      this.#cache.grow(answer, bytes)
+    })
   }
 
   /** The number of answers in progress that use the tables, at most `MOST_UNDER_WAY`. */
@@ -157,25 +209,23 @@ export class Reader {
     if (read.fresh === 'outside') return this.#outside(read, args, request)
     if (this.notReady !== undefined) return this.notReady
     const { encoding, onDisconnect } = request
-    const moment = this.#moment()
     const key = `${encoding.name} ${read.name} ${JSON.stringify(args)}`
-    const cached = this.#cache.get(read.fresh, key, moment)
+    this.#followDefinitions()
+    const cached = this.#cache.get(key)
     if (cached !== undefined) return this.#verified({ answer: cached, chain: this.#parts.state.chain })
     return (
-      this.#underWay({ read, args, key, encoding }, moment)
+      this.#underWay({ read, args, key, encoding })
         ?.join(onDisconnect)
         .then((outcome) => this.#verified(outcome)) ?? OVERLOADED
     )
   }
 
-  #moment(): Moment {
-    const { state, definitions } = this.#parts
-    return {
-      position: state.chain.position,
-      tipHash: state.chain.tipHash,
-      mempoolVersion: state.mempool.version,
-      definitions: definitions.version,
-    }
+  /** Drops all answers if labels or mining pools have changed: most answers with addresses or blocks contain them. */
+  #followDefinitions(): void {
+    const { version } = this.#parts.definitions
+    if (version === this.#definitionsVersion) return
+    this.#definitionsVersion = version
+    this.#cache.apply({ kind: 'head', touched: undefined })
   }
 
   /** Replaces "not found" and empty answers by a failure if the index may not have reached their blocks yet. */
@@ -188,17 +238,18 @@ export class Reader {
   }
 
   async #outside(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Promise<Success> {
-    const make = async (signal: AbortSignal): Promise<CachedAnswer> =>
-      encoding.encode(await read.resolve(this.#context(signal), args as never), '')
+    const make = async (signal: AbortSignal): Promise<CachedAnswer> => {
+      const made = await read.resolve(this.#context(signal, new Validity()), args as never)
+      return new CachedAnswer(encoding.encode(made), { finalFrom: Number.POSITIVE_INFINITY })
+    }
     const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(onDisconnect)
     return { answer, chain: undefined }
   }
 
   /** Joins or starts the answer. @returns undefined under overload. */
-  #underWay(wanted: Wanted, moment: Moment): SharedAnswer<Outcome> | undefined {
+  #underWay(wanted: Wanted): SharedAnswer<Outcome> | undefined {
     const { read, key } = wanted
-    const { position, tipHash, mempoolVersion, definitions } = moment
-    const pendingKey = `${key} ${String(position)} ${tipHash} ${String(mempoolVersion)} ${String(definitions)}`
+    const pendingKey = `${key} ${String(this.#cache.clock)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
     if (this.#answersUnderWay >= MOST_UNDER_WAY || this.#parts.tables.isOverloaded) return undefined
@@ -216,9 +267,10 @@ export class Reader {
   async #make({ read, args, key, encoding }: Wanted, signal: AbortSignal): Promise<Outcome> {
     const { state, refreshHeads } = this.#parts
     for (;;) {
-      const context = this.#context(signal)
+      const validity = new Validity()
+      const context = this.#context(signal, validity)
       const { chain, tables } = context
-      const moment = this.#moment()
+      const { clock } = this.#cache
       const resolving = (async (): Promise<unknown> => read.resolve(context, args as never))()
       const [made] = await Promise.allSettled([resolving])
       if (made.status === 'rejected' && made.reason instanceof DatabaseUnavailable) throw made.reason
@@ -226,8 +278,11 @@ export class Reader {
       if (!tables.hasRead || (await tables.fence()) === chain.fence) {
         if (made.status === 'rejected') return absence(made.reason, chain, state.nodeHeight)
         const emptyFrom = read.emptyFrom?.(args as never, made.value as never)
-        const answer = { ...encoding.encode(made.value, moment.tipHash), emptyFrom }
-        this.#cache.keep(read.fresh, key, answer, moment)
+        const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
+        const answer = new CachedAnswer(encoding.encode(made.value), { emptyFrom, finalFrom })
+        const dependence = dependenceOf(read.fresh, validity)
+        this.#followDefinitions()
+        if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock)
         return { answer, chain }
       }
       refreshHeads?.()
@@ -236,7 +291,7 @@ export class Reader {
     }
   }
 
-  #context(signal: AbortSignal): ReadContext {
+  #context(signal: AbortSignal, validity: Validity): ReadContext {
     const { state, tables, definitions, node } = this.#parts
     return {
       chain: state.chain,
@@ -244,9 +299,27 @@ export class Reader {
       tables: tables.withSignal(signal),
       definitions,
       node,
-      indexer: () => state.indexer(),
+      validity,
+      indexer: () => {
+        const stalledFrom = state.heartbeat === undefined ? 0 : stalledFromMs(state.heartbeat)
+        validity.until(Date.now() < stalledFrom ? stalledFrom : Number.POSITIVE_INFINITY)
+        return state.indexer()
+      },
     }
   }
+}
+
+/** Returns what an answer depends on, besides the definitions; undefined if it is not kept. */
+function dependenceOf(fresh: Freshness, { objects, untilMs }: Validity): Dependence | undefined {
+  if (fresh === 'outside' || (fresh === 'live' && untilMs === undefined)) return undefined
+  return { on: dependencesOf(fresh, objects), untilMs: untilMs ?? Number.POSITIVE_INFINITY }
+}
+
+function dependencesOf(fresh: Freshness, objects: ReadonlySet<string>): readonly string[] {
+  if (fresh === 'head') return ['head']
+  if (fresh === 'live') return ['head', 'mempool', 'heartbeat']
+  // A read that recorded no object depends on all.
+  return fresh === 'objects' && objects.size > 0 ? [...objects] : ['head', 'mempool']
 }
 
 /** Returns the failure of a read that found nothing, or whose data is not built yet. @throws any other error. */

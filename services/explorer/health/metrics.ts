@@ -1,9 +1,10 @@
-import { MetricSet } from '../../prometheus.js'
+import { type DurationSeries, MetricSet } from '../../prometheus.js'
 import type { ErrorCode } from '../../../pipelines/errors.js'
 import type { Definitions } from '../definitions/definitions.js'
 import type { State } from '../state/state.js'
 import type { AvailableDatabase } from '../tables/availability.js'
 import type { Tables } from '../tables/tables.js'
+import type { AnswerCache } from '../answering/answer-cache.js'
 import type { AuditWatch } from './audit-watch.js'
 
 /** The sources that gauges and counters are read from at each scrape. */
@@ -16,6 +17,7 @@ export interface MetricParts {
   readonly wsClients: () => number
   readonly grpcStreams: () => number
   readonly answersUnderWay: () => number
+  readonly answerCache: () => Pick<AnswerCache, 'bytes' | 'size' | 'requests' | 'dropped'>
   /** Returns the number of events of a topic that a consumer has not processed; lags that cannot be read are missing. */
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
 }
@@ -33,15 +35,14 @@ type DefectSource = (typeof DEFECT_SOURCES)[number]
 
 /** The metrics of the explorer. */
 export class Metrics extends MetricSet {
-  readonly #durations = this.seconds(
+  readonly #durations = this.durations(
     'api_request_duration_seconds',
     'Time from a request to its answer, by route pattern and status (499: the client disconnected before it), and of 503 its code.',
-    'route',
-    'status',
-    'code',
   )
-  /** The series by labels: finding a series in the client costs more than observing. */
-  readonly #durationsBy = new Map<string, { observe(seconds: number): void }>()
+  /** The series of successful answers by route. */
+  readonly #ok = new Map<string, DurationSeries>()
+  /** The series of other answers by their labels. */
+  readonly #others = new Map<string, DurationSeries>()
   readonly #calls = this.seconds(
     'grpc_call_duration_seconds',
     'Time from a gRPC call to its answer, by method and status code.',
@@ -72,6 +73,20 @@ export class Metrics extends MetricSet {
       'api_lookups_waiting',
       'Keys that wait for a batch of lookups in the database.',
       () => tables.lookupsWaiting,
+    )
+    this.gauge('api_cache_bytes', 'Bytes of the answers in memory.', () => parts.answerCache().bytes)
+    this.gauge('api_cache_answers', 'Answers in memory.', () => parts.answerCache().size)
+    this.countedBy(
+      'api_cache_requests_total',
+      'Requests for answers that may be kept in memory, by result: hit, or miss and so made from the database.',
+      'result',
+      () => ({ ...parts.answerCache().requests }),
+    )
+    this.countedBy(
+      'api_cache_dropped_total',
+      'Answers that were dropped from memory, by reason: changed, because something that they depend on has; evicted, to make room.',
+      'reason',
+      () => ({ ...parts.answerCache().dropped }),
     )
     this.gauge('api_ws_clients', 'Connected WebSocket clients.', parts.wsClients)
     this.gauge('grpc_streams', 'Open gRPC streams.', parts.grpcStreams)
@@ -132,12 +147,13 @@ export class Metrics extends MetricSet {
   }
 
   observe(route: string, { status, code }: Observed, seconds: number): void {
-    const key = `${route} ${String(status)} ${code ?? ''}`
-    let duration = this.#durationsBy.get(key)
+    const [series, key] =
+      status === 200 ? [this.#ok, route] : [this.#others, `${route} ${String(status)} ${code ?? ''}`]
+    let duration = series.get(key)
     if (duration === undefined) {
       const labels = { route, status: String(status) }
-      duration = this.#durations.labels(code === undefined ? labels : { ...labels, code })
-      this.#durationsBy.set(key, duration)
+      duration = this.#durations.add(code === undefined ? labels : { ...labels, code })
+      series.set(key, duration)
     }
     duration.observe(seconds)
   }

@@ -1,11 +1,13 @@
 import { type ClientError, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
-import { JSON_ENCODING, matchesTag } from '../answering/answer-cache.js'
+import type { Representation } from '../answering/cached-answer.js'
+import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
+import { JSON_ENCODING, matchesTag } from '../answering/encoding.js'
 import { type Failure, OVERLOADED } from '../answering/failure.js'
 import type { Origin } from '../../client-address.js'
 import type { Health } from '../health/health.js'
 import type { Metrics, Observed } from '../health/metrics.js'
 import type { Logger } from '../../../pipelines/logger.js'
-import { type Outcome, Reader, type ReaderParts } from '../answering/reader.js'
+import { type Outcome, Reader, type ReaderParts, type Success } from '../answering/reader.js'
 import type { Read } from '../reads/read.js'
 import type { ChainState } from '../state/state.js'
 import { API, type Matched, Router } from './router.js'
@@ -18,11 +20,19 @@ export interface Request {
   readonly path: string
   readonly query: string
   readonly ifNoneMatch: string
+  readonly acceptEncoding: string
   readonly minChainHeight: string
   readonly onDisconnect: OnDisconnect
   /** Reads the header `authorization`. Like `origin`, valid only while the request is being handed over, not later. */
   readonly authorization: () => string
   readonly origin: () => Origin
+}
+
+/** The head of a request that is being handed over. */
+export interface RequestHead {
+  /** Returns a header, empty if there is none. @param name in lower case. */
+  getHeader(name: string): string
+  origin(): Origin
 }
 
 export interface Answer extends Observed {
@@ -55,12 +65,34 @@ const PREFLIGHT: Answer = {
   body: Buffer.alloc(0),
 }
 
+/**
+ * An answer that does not change any more may be kept by browsers and CDNs. Not longer, because a reorganisation below the final
+ * height, a changed label of a miner, or a new field of a later version reaches their clients only afterwards.
+ */
+const FINAL = 'public, max-age=86400'
+/** The request headers that choose an answer, besides If-None-Match. */
+const VARY = 'accept-encoding, x-min-chain-height'
+
+/** The headers that identify a state, as one value with line breaks after the name of the first. */
+interface StateHeaders {
+  readonly chain: ChainState
+  readonly changing: Headers[number]
+  readonly final: Headers[number]
+}
+
+/** An answer from the cache, as of a state. */
+interface Prepared {
+  readonly headers: StateHeaders
+  readonly answer: Answer
+}
+
 /** Routes HTTP requests to their answers. */
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #router: Router
   /** Answers the reads, for all transports. */
   readonly reader: Reader
+  #stateHeaders: StateHeaders | undefined
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
@@ -75,6 +107,29 @@ export class Dispatcher {
     } catch (error) {
       return this.#failed(error, request)
     }
+  }
+
+  /**
+   * Returns the answer to a GET or HEAD request if it was sent before and is still valid: found by the URL alone, without parsing it,
+   * and without anything to be made. This is the path of most requests, so it allocates nothing.
+   * @returns undefined if `answer` must be called.
+   */
+  ready(url: string, head: RequestHead): Answer | undefined {
+    const { reader } = this
+    const cached = reader.atUrl(url)
+    if (cached === undefined) return undefined
+    if (head.getHeader('if-none-match') !== '' || head.getHeader('x-min-chain-height') !== '')
+      return undefined
+    const isCoded = cached.body.length >= LEAST_COMPRESSED
+    const coding = isCoded ? preferredCoding(head.getHeader('accept-encoding')) : undefined
+    const made = cached.inCoding(coding)
+    if (made === undefined) return undefined
+    if (reader.isLimited) {
+      const failure = reader.overLimit(() => head.origin())
+      if (failure !== undefined) return failureAnswer(failure)
+    }
+    reader.sent(cached)
+    return this.#prepared(made, cached.finalFrom, reader.chain)
   }
 
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
@@ -119,11 +174,47 @@ export class Dispatcher {
     const { minChainHeight, onDisconnect, authorization } = request
     const options = { argument, minChainHeight, onDisconnect, authorization, encoding: JSON_ENCODING }
     const outcome = this.reader.answer(read, options)
-    if (!(outcome instanceof Promise)) return toAnswer(outcome, request)
-    return outcome.then(
-      (made) => toAnswer(made, request),
-      (error: unknown) => this.#failed(error, request),
-    )
+    const answer =
+      outcome instanceof Promise
+        ? outcome.then((made) => this.#toAnswer(made, request))
+        : this.#toAnswer(outcome, request)
+    if (!(answer instanceof Promise)) return answer
+    return answer.catch((error: unknown) => this.#failed(error, request))
+  }
+
+  #toAnswer(outcome: Outcome, request: Request): Answer | Promise<Answer> {
+    if (outcome === OVERLOADED) return REFUSAL
+    if (!('answer' in outcome)) return failureAnswer(outcome)
+    const { answer, chain } = outcome
+    if (chain === undefined) return { status: 200, headers: [JSON_TYPE, NO_STORE], body: answer.body }
+    this.reader.link(outcome, request.query === '' ? request.path : `${request.path}?${request.query}`)
+    const made = this.reader.inCoding(outcome, codingOf(outcome, request))
+    const toAnswer = (representation: Representation): Answer =>
+      this.#successful(representation, answer.finalFrom, chain, request)
+    return made instanceof Promise ? made.then(toAnswer) : toAnswer(made)
+  }
+
+  #successful(made: Representation, finalFrom: number, chain: ChainState, { ifNoneMatch }: Request): Answer {
+    const answer = this.#prepared(made, finalFrom, chain)
+    if (ifNoneMatch === '' || !matchesTag(ifNoneMatch, made.etag)) return answer
+    const headers = [['etag', made.etag] as const, ['vary', VARY] as const, ...answer.headers.slice(-1)]
+    return { status: 304, headers, body: made.body }
+  }
+
+  /** Returns the answer of a representation, made once for each state that it is sent in. */
+  #prepared(made: Representation, finalFrom: number, chain: ChainState): Answer {
+    if (this.#stateHeaders?.chain !== chain) this.#stateHeaders = stateHeaders(chain)
+    const headers = this.#stateHeaders
+    const before = made.prepared as Prepared | undefined
+    if (before?.headers === headers) return before.answer
+    const isFinal = finalFrom <= (chain.view?.head.finalHeight ?? -1)
+    const answer: Answer = {
+      status: 200,
+      headers: [before?.answer.headers[0] ?? bodyHeaders(made), isFinal ? headers.final : headers.changing],
+      body: made.body,
+    }
+    made.prepared = { headers, answer } satisfies Prepared
+    return answer
   }
 
   #failed(error: unknown, { path }: Request): Answer {
@@ -160,20 +251,29 @@ function decodeSegment(text: string): string {
 
 type Headers = readonly (readonly [string, string])[]
 
-const chainHeaders = ({ height, tipHash }: ChainState): Headers => [
-  ['x-chain-height', String(height)],
-  ['x-chain-tip', tipHash],
-]
+const chainHeaders = ({ height, tipHash }: ChainState) =>
+  [
+    ['x-chain-height', String(height)],
+    ['x-chain-tip', tipHash],
+  ] as const
 
-function toAnswer(outcome: Outcome, { ifNoneMatch }: Request): Answer {
-  if (outcome === OVERLOADED) return REFUSAL
-  if (!('answer' in outcome)) return failureAnswer(outcome)
-  const { chain } = outcome
-  const { body, etag } = outcome.answer
-  if (chain === undefined) return { status: 200, headers: [JSON_TYPE, NO_STORE], body }
-  const headers: Headers = [...chainHeaders(chain), ['etag', etag], ['cache-control', 'no-cache']]
-  if (ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag)) return { status: 304, headers, body }
-  return { status: 200, headers: [JSON_TYPE, ...headers], body }
+/** Returns the headers of a state for its answers, each as one value with line breaks: each call of writeHeader has a cost. */
+function stateHeaders(chain: ChainState): StateHeaders {
+  const [[name, height], ...others] = chainHeaders(chain)
+  const lines = others.map(([other, value]) => `\r\n${other}: ${value}`).join('')
+  const of = (cacheControl: string) => [name, `${height}${lines}\r\ncache-control: ${cacheControl}`] as const
+  return { chain, changing: of('no-cache'), final: of(FINAL) }
+}
+
+/** Returns the headers of a representation as one value with line breaks. */
+function bodyHeaders({ coding, etag }: Representation): Headers[number] {
+  const [name, type] = JSON_TYPE
+  const encoding = coding === undefined ? '' : `\r\ncontent-encoding: ${coding}`
+  return [name, `${type}\r\netag: ${etag}\r\nvary: ${VARY}${encoding}`]
+}
+
+function codingOf({ answer }: Success, { acceptEncoding }: Request): Coding | undefined {
+  return answer.body.length < LEAST_COMPRESSED ? undefined : preferredCoding(acceptEncoding)
 }
 
 /** Returns whether a request sends a transaction, as to the live service. It gets 404: 405 would suggest that the route exists. */

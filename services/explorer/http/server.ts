@@ -11,12 +11,14 @@ import uWS, {
 import { PortTaken } from '../../ports.js'
 import type { Origin } from '../../client-address.js'
 import { Backlog } from './backlog.js'
-import type { Answer, Request } from './dispatch.js'
+import type { Answer, Request, RequestHead } from './dispatch.js'
 import type { Channel, Reaction } from '../feed/feed.js'
 import type { Observed } from '../health/metrics.js'
 
 export interface ServerParts {
   readonly answer: (request: Request) => Answer | Promise<Answer>
+  /** Returns the answer to a GET or HEAD request of a URL, with its query, if nothing needs to be made for it. */
+  readonly ready?: (url: string, head: RequestHead) => Answer | undefined
   /** Returns the answer that refuses a WebSocket request, or undefined to accept it. */
   readonly refusal: (request: Request) => Answer | undefined
   /** Called for each answer that was sent, and with status 499 for each whose client disconnected before. */
@@ -81,6 +83,21 @@ class Disconnect {
   }
 }
 
+/** The request that is being handed over: one object for all requests of a server. */
+class Incoming implements RequestHead {
+  res: HttpResponse | undefined
+  req: HttpRequest | undefined
+
+  getHeader(name: string): string {
+    return this.req?.getHeader(name) ?? ''
+  }
+
+  origin(): Origin {
+    if (this.res === undefined || this.req === undefined) throw new Error('no request is being handed over')
+    return originOf(this.res, this.req)
+  }
+}
+
 /** The HTTP and WebSocket server. The only importer of uWebSockets. */
 export class Server {
   readonly #parts: ServerParts
@@ -88,6 +105,7 @@ export class Server {
   readonly #clients = new Set<Client>()
   readonly #backlog = new Backlog()
   #checking: NodeJS.Timeout | undefined
+  readonly #incoming = new Incoming()
   #socket: us_listen_socket | undefined
 
   constructor(parts: ServerParts) {
@@ -132,6 +150,7 @@ export class Server {
 
   #serve(res: HttpResponse, req: HttpRequest): void {
     const began = performance.now()
+    if (this.#sendReady(res, req, began)) return
     const disconnect = new Disconnect()
     const request = requestOf(res, req, disconnect)
     const { method, path } = request
@@ -155,6 +174,21 @@ export class Server {
         write(res, made, ending)
       })
     })
+  }
+
+  /** Sends the answer to a request if nothing needs to be made for it. @returns whether it was sent. */
+  #sendReady(res: HttpResponse, req: HttpRequest, began: number): boolean {
+    const method = req.getCaseSensitiveMethod()
+    if (this.#parts.ready === undefined || (method !== 'GET' && method !== 'HEAD')) return false
+    const path = req.getUrl()
+    const query = queryOf(req)
+    this.#incoming.res = res
+    this.#incoming.req = req
+    const answer = this.#parts.ready(query === '' ? path : `${path}?${query}`, this.#incoming)
+    if (answer === undefined) return false
+    write(res, answer, { isHead: method === 'HEAD', isLast: hasLargeBody(req) })
+    this.#parts.observe(path, answer, (performance.now() - began) / 1000)
+    return true
   }
 
   #serveSockets(path: string): void {
@@ -212,6 +246,7 @@ function requestOf(res: HttpResponse, req: HttpRequest, disconnect: Disconnect):
     path: req.getUrl(),
     query: queryOf(req),
     ifNoneMatch: req.getHeader('if-none-match'),
+    acceptEncoding: req.getHeader('accept-encoding'),
     minChainHeight: req.getHeader('x-min-chain-height'),
     onDisconnect: (callback) => {
       disconnect.add(callback)
@@ -255,7 +290,8 @@ function write(res: HttpResponse, { status, headers, body }: Answer, { isHead, i
     res.close()
     return
   }
-  res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
+  // The default is 200 OK.
+  if (status !== 200) res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
   res.writeHeader('access-control-allow-origin', COMMON_HEADERS)
   for (const [name, value] of headers) res.writeHeader(name, value)
   if (hasBody) {

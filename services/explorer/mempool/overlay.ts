@@ -12,7 +12,7 @@ import { type ChainedTx, type Overlay, type Mempool, returnable } from './mempoo
 import { locationsOfBlock, type Tables } from '../tables/tables.js'
 
 /** Returns the net change by consecutive heads, lowest first: without blocks that were connected and disconnected among them. */
-function netChange(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
+export function netChange(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
   connected: BlockId[]
   disconnected: BlockId[]
 } {
@@ -142,7 +142,11 @@ async function txsOfAll(
   return chained
 }
 
-async function txidsOf(blocks: readonly BlockId[], tables: Tables): Promise<Set<string>> {
+/** Returns the txids of blocks, which must be in order of height. @throws DatabaseUnavailable. */
+export async function txidsOf(
+  blocks: readonly BlockId[],
+  tables: Pick<Tables, 'query'>,
+): Promise<Set<string>> {
   const txids = new Set<string>()
   for (let at = 0; at < blocks.length; at += BLOCKS_AT_ONCE) {
     const some = blocks.slice(at, at + BLOCKS_AT_ONCE)

@@ -3,7 +3,7 @@ import { ReadsService, type SubscribeRequest } from '../../../proto/gen/headwate
 import { addressBytes, type Origin } from '../../client-address.js'
 import { RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
-import type { Encoding } from '../answering/answer-cache.js'
+import type { Encoding } from '../answering/encoding.js'
 import type { Failure } from '../answering/failure.js'
 import type { Reader } from '../answering/reader.js'
 import type { Feed } from '../feed/feed.js'

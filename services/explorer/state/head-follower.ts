@@ -20,6 +20,7 @@ import { overlayBySearch, overlaysOf } from '../mempool/overlay.js'
 import type { MempoolFollower } from '../mempool/follower.js'
 import { blockAt } from '../tables/blocks.js'
 import { nextCanonicalBlocks } from './canonical-blocks.js'
+import { touchedBy } from './touched.js'
 import { nextDays } from './days.js'
 import { commonLength, nextRecentBlocks } from './recent-blocks.js'
 import { endsBefore, pause, retrying } from './retry.js'
@@ -270,18 +271,41 @@ export class HeadFollower {
     // There may be more heads than one query returns.
     this.#isBehind = true
     const before = source === this.#source ? state.chain : NO_CHAIN
-    const next = await stateOf(view, fence, source.tables, before)
-    const events = await writer.eventsOf(heads, source.tables)
-    if ((await source.tables.fence()) !== fence || !(await this.#adopt(heads, next, source))) return
+    const [next, touched, events] = await Promise.all([
+      stateOf(view, fence, source.tables, before),
+      this.#touchedBy(heads, fence, source),
+      writer.eventsOf(heads, source.tables),
+    ])
+    if ((await source.tables.fence()) !== fence || !(await this.#adopt(heads, next, source, touched))) return
     writer.publish(events)
     logger.debug({ height: next.height, tip: next.tipHash, position: next.position }, 'head adopted')
   }
 
   /**
+   * Returns what heads touch; undefined if they are not known to continue the current state, as under a newer writer or in another
+   * database.
+   */
+  async #touchedBy(
+    heads: readonly Head[],
+    fence: bigint,
+    source: Source,
+  ): Promise<ReadonlySet<string> | undefined> {
+    const { chain, mempool } = this.#parts.state
+    if (source !== this.#source || fence !== chain.fence || heads.length === 0) return undefined
+    return touchedBy(heads, chain.position, mempool, source.tables)
+  }
+
+  /**
    * Adopts heads in the turn in which their effect on the mempool is known.
+   * @param touched the hashes that they touch; undefined if these are not known.
    * @returns false if another writer took over meanwhile; nothing is adopted then.
    */
-  async #adopt(heads: readonly Head[], next: ChainState, source: Source): Promise<boolean> {
+  async #adopt(
+    heads: readonly Head[],
+    next: ChainState,
+    source: Source,
+    touched: ReadonlySet<string> | undefined,
+  ): Promise<boolean> {
     const { state, mempool } = this.#parts
     const { tables } = source
     const span = { from: state.chain.position, to: next.position }
@@ -296,12 +320,12 @@ export class HeadFollower {
       if (isLong && (await tables.fence()) !== next.fence) return false
       if (isLong && version !== state.mempool.version) continue
       this.#moveTo(source)
-      state.adopt(next, overlays)
+      state.adopt(next, overlays, touched)
       return true
     }
     if (heads.length > 0) mempool.skipped(next.position)
     this.#moveTo(source)
-    state.adopt(next)
+    state.adopt(next, [], touched)
     return true
   }
 }

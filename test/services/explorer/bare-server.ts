@@ -38,6 +38,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     wsClients: () => 0,
     grpcStreams: () => 0,
     answersUnderWay: () => dispatcher.reader.answersUnderWay,
+    answerCache: () => dispatcher.reader.cache,
     consumerLags: () => Promise.resolve([]),
   })
   const dispatcher: Dispatcher = new Dispatcher({
@@ -50,6 +51,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   })
   const server = new Server({
     answer: (request) => dispatcher.answer(request),
+    ready: (url, head) => dispatcher.ready(url, head),
     refusal: (request) => dispatcher.socketRefusal(request),
     observe: (path, answer, seconds) => {
       metrics.observe(dispatcher.patternOf(path), answer, seconds)

@@ -15,12 +15,13 @@ export const addressSummary = declareRead({
   name: 'address',
   about: 'Totals, balance and unconfirmed changes of an address.',
   path: '/address/:address',
-  fresh: 'mempool',
+  fresh: 'objects',
   args: { address },
   answer: AddressSummary,
   async resolve(context, { address }) {
     const requested = requestedScript(context, address)
     const { network } = requested
+    context.validity.dependsOn(requested.scriptHash)
     const inMempool = context.mempool.ofScript(requested.scriptHash)
     const last = await lastOfScript(context, requested.scriptHash)
     if (last === undefined && inMempool.length === 0)
@@ -52,7 +53,7 @@ export const addressTransactions = declareRead({
   name: 'addressTransactions',
   about: 'The transactions of an address, including unconfirmed ones.',
   path: '/address/:address/txs',
-  fresh: 'mempool',
+  fresh: 'objects',
   args: {
     address,
     page,
@@ -63,6 +64,7 @@ export const addressTransactions = declareRead({
   emptyFrom: listFrom,
   async resolve(context, { address, page, limit, sort }) {
     const { scriptHash } = requestedScript(context, address)
+    context.validity.dependsOn(scriptHash)
     const inMempool = context.mempool.ofScript(scriptHash)
     const { view } = context.chain
     const count = (await lastOfScript(context, scriptHash))?.ordinal ?? 0
@@ -89,12 +91,13 @@ export const addressUtxos = declareRead({
   name: 'addressUtxos',
   about: 'The confirmed unspent outputs of an address, newest first.',
   path: '/address/:address/utxos',
-  fresh: 'head',
+  fresh: 'objects',
   args: { address, limit: limit(100, 500), offset },
   answer: windowed(Utxo),
   emptyFrom: listFrom,
   async resolve(context, { address, limit, offset }) {
     const requested = requestedScript(context, address)
+    context.validity.dependsOn(requested.scriptHash)
     const total = (await lastOfScript(context, requested.scriptHash))?.unspentCount ?? 0
     if (offset >= total) return { items: [], total, limit, offset }
     const filter = context.chain.view?.sqlFilter('height', 'block_hash') ?? '0'

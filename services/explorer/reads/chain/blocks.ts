@@ -47,12 +47,14 @@ export const block = declareRead({
   name: 'block',
   about: 'A block by height or hash; by hash also one that a reorganisation replaced.',
   path: '/block/:heightOrHash',
-  fresh: 'head',
+  fresh: 'objects',
   args: { heightOrHash },
   answer: Block,
-  async resolve({ chain, tables, definitions }, args) {
+  async resolve({ chain, tables, definitions, validity }, args) {
     const found = await findBlock(tables, chain, args.heightOrHash)
     if (found === undefined || chain.network === undefined) throw noBlock(args.heightOrHash)
+    validity.dependsOn(found.row.hash)
+    validity.finalFrom(found.row.height)
     return toBlock(found, chain.network, definitions)
   },
 })
@@ -61,14 +63,16 @@ export const blockTransactions = declareRead({
   name: 'blockTransactions',
   about: 'The transactions of a block, in its order.',
   path: '/block/:heightOrHash/txs',
-  fresh: 'head',
+  fresh: 'objects',
   args: { heightOrHash, page, limit: limit(25, 100), witness },
   answer: paged(Transaction),
   async resolve(context, { heightOrHash, page, limit, witness }) {
-    const { chain, tables } = context
+    const { chain, tables, validity } = context
     const found = await findBlock(tables, chain, heightOrHash)
     if (found === undefined) throw noBlock(heightOrHash)
     const { height, hash, txCount: total } = found.row
+    validity.dependsOn(hash)
+    validity.finalFrom(height)
     const from = (page - 1) * limit
     if (from >= total) return { items: [], total, page, limit }
     const locations = await locationsOfBlock(tables, { height, hash }, from, from + limit - 1)

@@ -4,6 +4,7 @@ import { isoTime } from './block-rows.js'
 import { declareRead, listFrom, NEVER, NotFound } from '../read.js'
 import { OpReturn, TransactionOpReturns, windowed } from '../shapes.js'
 import { transactionNow } from './transaction-rows.js'
+import { Validity } from '../validity.js'
 
 export const opReturns = declareRead({
   name: 'opReturns',
@@ -39,12 +40,15 @@ export const transactionOpReturns = declareRead({
   name: 'transactionOpReturns',
   about: 'The OP_RETURN outputs of a confirmed or unconfirmed transaction.',
   path: '/op-return/:txid',
-  fresh: 'mempool',
+  fresh: 'objects',
   args: { txid: hash },
   answer: TransactionOpReturns,
   async resolve(context, args) {
-    const tx = await transactionNow(args.txid, context)
+    // The spends of its outputs do not matter here.
+    const tx = await transactionNow(args.txid, { ...context, validity: new Validity() })
     const { txid } = tx
+    context.validity.dependsOn(txid)
+    context.validity.finalFrom(tx.block_height ?? Number.POSITIVE_INFINITY)
     const items = tx.outputs.flatMap(({ vout, script_pub_key }): OpReturn[] => {
       const script = Buffer.from(script_pub_key, 'hex')
       const data = opReturnPayload(script)

@@ -2,7 +2,7 @@ import { addressOf } from '../../../../pipelines/chain/address.js'
 import { sumOf } from '../../../../pipelines/chain/amount.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
-import { scriptType } from '../../../../pipelines/chain/script.js'
+import { isUnspendable, scriptType } from '../../../../pipelines/chain/script.js'
 import {
   parseBody,
   parseTx,
@@ -47,7 +47,7 @@ interface Parts {
  */
 export async function transactionsAt(
   locations: readonly TxLocation[],
-  { chain, tables }: Pick<ReadContext, 'chain' | 'tables'>,
+  { chain, tables, validity }: Pick<ReadContext, 'chain' | 'tables' | 'validity'>,
   full: boolean,
 ): Promise<Transaction[]> {
   const txids = locations.map((location) => location.txid)
@@ -60,7 +60,7 @@ export async function transactionsAt(
   return locations.map((location) => {
     const body = bodyOf(location, bodies.get(location.txid))
     const own = { body, spends: spends.get(location.txid) ?? [], witness: witnesses.get(location.wtxid) }
-    return confirmed(location, own, chain, full)
+    return confirmed(location, own, { chain, validity }, full)
   })
 }
 
@@ -72,7 +72,10 @@ export async function transactionsAt(
 export async function transactionNow(requested: string, context: ReadContext): Promise<Transaction> {
   const txid = requested.toLowerCase()
   const inMempool = context.mempool.get(txid)
-  if (inMempool !== undefined) return unconfirmed(inMempool)
+  if (inMempool !== undefined) {
+    context.validity.dependsOn(txid)
+    return unconfirmed(inMempool)
+  }
   const found = await transactionById(txid, context)
   if (found === undefined) throw new NotFound('Transaction not found')
   return found
@@ -81,7 +84,7 @@ export async function transactionNow(requested: string, context: ReadContext): P
 /** Returns a transaction of the chain; undefined if the chain does not contain it. */
 async function transactionById(
   txid: string,
-  { chain, tables }: Pick<ReadContext, 'chain' | 'tables'>,
+  { chain, tables, validity }: Pick<ReadContext, 'chain' | 'tables' | 'validity'>,
 ): Promise<Transaction | undefined> {
   const { view } = chain
   if (view === undefined) return undefined
@@ -94,7 +97,8 @@ async function transactionById(
   const location = locations?.find((each) => view.isCanonical(each.height, each.blockHash))
   if (location === undefined) return undefined
   const witness = witnesses?.get(location.wtxid)
-  return confirmed(location, { body: bodyOf(location, body), spends: spends ?? [], witness }, chain, true)
+  const own = { body: bodyOf(location, body), spends: spends ?? [], witness }
+  return confirmed(location, own, { chain, validity }, true)
 }
 
 /** Asserts that the body of a located transaction exists: it is written before the location. @throws Error. */
@@ -106,7 +110,7 @@ export function bodyOf({ txid }: TxLocation, body: Body | undefined): Body {
 function confirmed(
   location: TxLocation,
   own: { readonly body: Body; readonly spends: readonly Spend[]; readonly witness: Buffer | undefined },
-  { network, view }: ReadContext['chain'],
+  { chain: { network, view }, validity }: Pick<ReadContext, 'chain' | 'validity'>,
   full: boolean,
 ): Transaction {
   if (network === undefined) throw new Error('the network of the chain is unknown')
@@ -125,7 +129,18 @@ function confirmed(
     fee: tx.isCoinbase ? 0n : sumOf(coins) - sumOf(tx.outputs),
   }
   const spends = own.spends.filter((spend) => view?.isCanonical(spend.height, spend.blockHash))
+  validity.dependsOn(location.txid)
+  validity.finalFrom(finalFrom(location.height, tx.outputs, spends))
   return assemble({ tx, fields, coins, spends, network, full })
+}
+
+/** Returns the height from which on a transaction does not change any more: all outputs are spent then, or never can be. */
+function finalFrom(height: number, outputs: readonly TxOutput[], spends: readonly Spend[]): number {
+  const spentAt = new Map(spends.map((spend) => [spend.prevVout, spend.height]))
+  let from = height
+  for (const [vout, { script }] of outputs.entries())
+    if (!isUnspendable(script)) from = Math.max(from, spentAt.get(vout) ?? Number.POSITIVE_INFINITY)
+  return from
 }
 
 /** Returns an unconfirmed transaction. Unconfirmed spends of its outputs are not included. */

@@ -8,7 +8,7 @@ export const transaction = declareRead({
   name: 'transaction',
   about: 'A confirmed or unconfirmed transaction.',
   path: '/tx/:txid',
-  fresh: 'mempool',
+  fresh: 'objects',
   args: { txid: hash },
   answer: Transaction,
   resolve: (context, { txid }) => transactionNow(txid, context),

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { type Encoding, JSON_ENCODING } from '../../../../services/explorer/answering/answer-cache.js'
+import { type Encoding, JSON_ENCODING } from '../../../../services/explorer/answering/encoding.js'
 import { Reader, type Success } from '../../../../services/explorer/answering/reader.js'
 import { Definitions } from '../../../../services/explorer/definitions/definitions.js'
 import { declareRead } from '../../../../services/explorer/reads/read.js'
