@@ -28,14 +28,22 @@ const MOST_URL_LENGTH = 300
 const MOST_CHANGES = 256
 const MOST_CHANGED_HASHES = 50_000
 
-interface Entry {
+/** The number of requests since it was made after which an answer is made again as soon as it changes. */
+const HOT_REQUESTS = 16
+/** The maximum number of answers that are made again after a change. */
+const MOST_HOT = 32
+
+interface Entry<T> {
   readonly answer: CachedAnswer
   readonly key: string
   readonly dependence: Dependence
+  /** What the answer can be made again from. */
+  readonly origin: T | undefined
   readonly urls: string[]
+  requests: number
   bytes: number
-  newer: Entry | undefined
-  older: Entry | undefined
+  newer: Entry<T> | undefined
+  older: Entry<T> | undefined
 }
 
 interface PastChange {
@@ -48,20 +56,21 @@ interface PastChange {
  * Keeps encoded answers until something that they depend on changes. Bounded by bytes; the least recently used answers are
  * evicted first.
  */
-export class AnswerCache {
-  readonly #byKey = new Map<string, Entry>()
-  readonly #byUrl = new Map<string, Entry>()
-  readonly #byAnswer = new Map<CachedAnswer, Entry>()
+export class AnswerCache<T = never> {
+  readonly #byKey = new Map<string, Entry<T>>()
+  readonly #byUrl = new Map<string, Entry<T>>()
+  readonly #byAnswer = new Map<CachedAnswer, Entry<T>>()
   /** The entries that depend on a hash or a kind of change. */
-  readonly #dependent = new Map<string, Set<Entry>>()
-  #newest: Entry | undefined
-  #oldest: Entry | undefined
+  readonly #dependent = new Map<string, Set<Entry<T>>>()
+  #newest: Entry<T> | undefined
+  #oldest: Entry<T> | undefined
   #bytes = 0
   #clock = 0
   #changes: PastChange[] = []
   #changedHashes = 0
   /** The last change that is not remembered any more. */
   #forgotten = 0
+  #hot: T[] = []
   #hits = 0
   #misses = 0
   readonly #dropped = { changed: 0, evicted: 0 }
@@ -140,8 +149,9 @@ export class AnswerCache {
   /**
    * Keeps an answer, unless something that it depends on has changed since it was begun.
    * @param since the clock when the answer was begun.
+   * @param origin what the answer can be made again from, for `takeHot`.
    */
-  keep(key: string, answer: CachedAnswer, dependence: Dependence, since: number): void {
+  keep(key: string, answer: CachedAnswer, dependence: Dependence, since: number, origin?: T): void {
     if (since < this.#forgotten) return
     for (const change of this.#changes) if (change.clock > since && affects(change, dependence)) return
     const bytes = answer.body.length + key.length * 2 + ENTRY_BYTES + dependence.on.length * (LINK_BYTES + 64)
@@ -149,9 +159,9 @@ export class AnswerCache {
     const before = this.#byKey.get(key)
     if (before !== undefined) this.#drop(before)
     const untilMs = Math.min(dependence.untilMs, Date.now() + MOST_AGE_MS)
-    const entry: Entry = {
+    const entry: Entry<T> = {
       ...{ answer, key, urls: [], bytes, dependence: { ...dependence, untilMs } },
-      ...{ newer: undefined, older: undefined },
+      ...{ origin, requests: 0, newer: undefined, older: undefined },
     }
     this.#byKey.set(key, entry)
     this.#byAnswer.set(answer, entry)
@@ -169,7 +179,7 @@ export class AnswerCache {
   apply({ kind, touched }: Change): void {
     this.#remember({ clock: ++this.#clock, kind, touched })
     if (touched === undefined) {
-      for (const entry of [...this.#byKey.values()]) this.#dropChanged(entry)
+      for (const entry of [...this.#byKey.values()]) this.#dropAffected(entry)
       return
     }
     this.#dropDependent(kind)
@@ -178,8 +188,21 @@ export class AnswerCache {
     else for (const hash of [...this.#dependent.keys()]) if (touched.has(hash)) this.#dropDependent(hash)
   }
 
+  /** Returns the origins of dropped answers that had been requested often, once. */
+  takeHot(): readonly T[] {
+    const hot = this.#hot
+    if (hot.length > 0) this.#hot = []
+    return hot
+  }
+
   #dropDependent(on: string): void {
-    for (const entry of [...(this.#dependent.get(on) ?? [])]) this.#dropChanged(entry)
+    for (const entry of [...(this.#dependent.get(on) ?? [])]) this.#dropAffected(entry)
+  }
+
+  #dropAffected(entry: Entry<T>): void {
+    this.#dropChanged(entry)
+    if (entry.requests >= HOT_REQUESTS && entry.origin !== undefined && this.#hot.length < MOST_HOT)
+      this.#hot.push(entry.origin)
   }
 
   #remember(change: PastChange): void {
@@ -193,20 +216,21 @@ export class AnswerCache {
     }
   }
 
-  #valid(entry: Entry | undefined): Entry | undefined {
+  #valid(entry: Entry<T> | undefined): Entry<T> | undefined {
     if (entry === undefined || Date.now() < entry.dependence.untilMs) return entry
     this.#dropChanged(entry)
     return undefined
   }
 
-  #use(entry: Entry): void {
+  #use(entry: Entry<T>): void {
     this.#hits++
+    entry.requests++
     if (entry === this.#newest) return
     this.#unlink(entry)
     this.#putFirst(entry)
   }
 
-  #dropChanged(entry: Entry): void {
+  #dropChanged(entry: Entry<T>): void {
     this.#dropped.changed++
     this.#drop(entry)
   }
@@ -218,7 +242,7 @@ export class AnswerCache {
     }
   }
 
-  #drop(entry: Entry): void {
+  #drop(entry: Entry<T>): void {
     this.#unlink(entry)
     this.#byKey.delete(entry.key)
     this.#byAnswer.delete(entry.answer)
@@ -231,7 +255,7 @@ export class AnswerCache {
     this.#bytes -= entry.bytes
   }
 
-  #putFirst(entry: Entry): void {
+  #putFirst(entry: Entry<T>): void {
     entry.older = this.#newest
     entry.newer = undefined
     if (this.#newest !== undefined) this.#newest.newer = entry
@@ -239,7 +263,7 @@ export class AnswerCache {
     this.#oldest ??= entry
   }
 
-  #unlink(entry: Entry): void {
+  #unlink(entry: Entry<T>): void {
     if (entry.newer === undefined) this.#newest = entry.older
     else entry.newer.older = entry.older
     if (entry.older === undefined) this.#oldest = entry.newer

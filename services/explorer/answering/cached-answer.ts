@@ -16,6 +16,8 @@ export class Representation implements Encoded {
 
 /** The properties of an answer beside its bytes. */
 export interface AnswerFacts {
+  /** The path of its read, as declared. */
+  readonly path: string
   /** The result of the read's `emptyFrom`. */
   readonly emptyFrom?: number | undefined
   /** The answer does not change any more once this height is final; infinite if it may always change. */
@@ -24,13 +26,15 @@ export interface AnswerFacts {
 
 /** A successful answer in one encoding. */
 export class CachedAnswer implements AnswerFacts {
+  readonly path: string
   readonly identity: Representation
   readonly emptyFrom: number | undefined
   readonly finalFrom: number
   readonly #coded: Partial<Record<Coding, Representation>> = {}
   readonly #compressing: Partial<Record<Coding, Promise<Representation>>> = {}
 
-  constructor({ body, etag }: Encoded, { emptyFrom, finalFrom }: AnswerFacts) {
+  constructor({ body, etag }: Encoded, { path, emptyFrom, finalFrom }: AnswerFacts) {
+    this.path = path
     this.identity = new Representation(undefined, body, etag)
     this.emptyFrom = emptyFrom
     this.finalFrom = finalFrom

@@ -95,7 +95,7 @@ interface Wanted {
 /** Answers reads for all transports: validates requests, caches answers while they are valid, and shares answers in progress. */
 export class Reader {
   readonly #parts: ReaderParts
-  readonly #cache = new AnswerCache()
+  readonly #cache = new AnswerCache<Wanted>()
   #definitionsVersion: number
   /** Answers in progress: equal requests at the same state share one. */
   readonly #pending = new Map<string, SharedAnswer<Outcome>>()
@@ -106,11 +106,12 @@ export class Reader {
     this.#definitionsVersion = parts.definitions.version
     parts.state.watch((change) => {
       this.#cache.apply(change)
+      this.#prepareHot()
     })
   }
 
   /** The figures of the cache of answers. */
-  get cache(): Pick<AnswerCache, 'bytes' | 'size' | 'requests' | 'dropped'> {
+  get cache(): Pick<AnswerCache<unknown>, 'bytes' | 'size' | 'requests' | 'dropped'> {
     return this.#cache
   }
 
@@ -138,6 +139,20 @@ export class Reader {
   /** Finds the answer under a URL from now on, while it is in the cache and does not depend on the progress of the index. */
   link({ answer }: Success, url: string): void {
     if (answer.emptyFrom === undefined) this.#cache.link(answer, url)
+  }
+
+  /** Makes the answers again that were requested often before a change, so that their next requests find them. */
+  #prepareHot(): void {
+    const hot = this.#cache.takeHot()
+    if (hot.length === 0) return
+    // At the end of the turn, when chain and mempool belong to the same state again.
+    queueMicrotask(() => {
+      for (const wanted of hot) {
+        const made = this.#underWay(wanted)?.join(() => undefined)
+        // A request that needs the answer reports the error.
+        made?.catch(() => undefined)
+      }
+    })
   }
 
   /** Returns an answer in a content coding; as it is if the cache does not keep it. */
@@ -240,7 +255,7 @@ export class Reader {
   async #outside(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Promise<Success> {
     const make = async (signal: AbortSignal): Promise<CachedAnswer> => {
       const made = await read.resolve(this.#context(signal, new Validity()), args as never)
-      return new CachedAnswer(encoding.encode(made), { finalFrom: Number.POSITIVE_INFINITY })
+      return new CachedAnswer(encoding.encode(made), { path: read.path, finalFrom: Number.POSITIVE_INFINITY })
     }
     const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(onDisconnect)
     return { answer, chain: undefined }
@@ -264,7 +279,8 @@ export class Reader {
   }
 
   /** Computes an answer at the current state, and again if the state was not valid in the tables until the last row was read. */
-  async #make({ read, args, key, encoding }: Wanted, signal: AbortSignal): Promise<Outcome> {
+  async #make(wanted: Wanted, signal: AbortSignal): Promise<Outcome> {
+    const { read, args, key, encoding } = wanted
     const { state, refreshHeads } = this.#parts
     for (;;) {
       const validity = new Validity()
@@ -279,10 +295,10 @@ export class Reader {
         if (made.status === 'rejected') return absence(made.reason, chain, state.nodeHeight)
         const emptyFrom = read.emptyFrom?.(args as never, made.value as never)
         const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
-        const answer = new CachedAnswer(encoding.encode(made.value), { emptyFrom, finalFrom })
+        const answer = new CachedAnswer(encoding.encode(made.value), { path: read.path, emptyFrom, finalFrom })
         const dependence = dependenceOf(read.fresh, validity)
         this.#followDefinitions()
-        if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock)
+        if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock, wanted)
         return { answer, chain }
       }
       refreshHeads?.()

@@ -24,6 +24,8 @@ export interface MetricParts {
 
 /** The properties of an answer that metrics record. */
 export interface Observed {
+  /** The pattern of its route, if it is known without looking at the path. */
+  readonly route?: string
   readonly status: number
   /** The error code of a 503: separates overload, which more explorers solve, from failures. */
   readonly code?: ErrorCode

@@ -1,5 +1,5 @@
 import { type ClientError, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
-import type { Representation } from '../answering/cached-answer.js'
+import type { CachedAnswer, Representation } from '../answering/cached-answer.js'
 import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
 import { JSON_ENCODING, matchesTag } from '../answering/encoding.js'
 import { type Failure, OVERLOADED } from '../answering/failure.js'
@@ -129,7 +129,7 @@ export class Dispatcher {
       if (failure !== undefined) return failureAnswer(failure)
     }
     reader.sent(cached)
-    return this.#prepared(made, cached.finalFrom, reader.chain)
+    return this.#prepared(made, cached, reader.chain)
   }
 
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
@@ -190,19 +190,24 @@ export class Dispatcher {
     this.reader.link(outcome, request.query === '' ? request.path : `${request.path}?${request.query}`)
     const made = this.reader.inCoding(outcome, codingOf(outcome, request))
     const toAnswer = (representation: Representation): Answer =>
-      this.#successful(representation, answer.finalFrom, chain, request)
+      this.#successful(representation, answer, chain, request)
     return made instanceof Promise ? made.then(toAnswer) : toAnswer(made)
   }
 
-  #successful(made: Representation, finalFrom: number, chain: ChainState, { ifNoneMatch }: Request): Answer {
-    const answer = this.#prepared(made, finalFrom, chain)
+  #successful(
+    made: Representation,
+    cached: CachedAnswer,
+    chain: ChainState,
+    { ifNoneMatch }: Request,
+  ): Answer {
+    const answer = this.#prepared(made, cached, chain)
     if (ifNoneMatch === '' || !matchesTag(ifNoneMatch, made.etag)) return answer
     const headers = [['etag', made.etag] as const, ['vary', VARY] as const, ...answer.headers.slice(-1)]
     return { status: 304, headers, body: made.body }
   }
 
   /** Returns the answer of a representation, made once for each state that it is sent in. */
-  #prepared(made: Representation, finalFrom: number, chain: ChainState): Answer {
+  #prepared(made: Representation, { path, finalFrom }: CachedAnswer, chain: ChainState): Answer {
     if (this.#stateHeaders?.chain !== chain) this.#stateHeaders = stateHeaders(chain)
     const headers = this.#stateHeaders
     const before = made.prepared as Prepared | undefined
@@ -210,6 +215,7 @@ export class Dispatcher {
     const isFinal = finalFrom <= (chain.view?.head.finalHeight ?? -1)
     const answer: Answer = {
       status: 200,
+      route: API + path,
       headers: [before?.answer.headers[0] ?? bodyHeaders(made), isFinal ? headers.final : headers.changing],
       body: made.body,
     }

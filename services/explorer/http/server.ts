@@ -293,7 +293,7 @@ function write(res: HttpResponse, { status, headers, body }: Answer, { isHead, i
   // The default is 200 OK.
   if (status !== 200) res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
   res.writeHeader('access-control-allow-origin', COMMON_HEADERS)
-  for (const [name, value] of headers) res.writeHeader(name, value)
+  for (const header of headers) res.writeHeader(header[0], header[1])
   if (hasBody) {
     res.end(body, isLast)
     return

@@ -291,7 +291,9 @@ export class HeadFollower {
     source: Source,
   ): Promise<ReadonlySet<string> | undefined> {
     const { chain, mempool } = this.#parts.state
-    if (source !== this.#source || fence !== chain.fence || heads.length === 0) return undefined
+    // Before the first head, addresses of all networks are valid.
+    if (chain.view === undefined || heads.length === 0) return undefined
+    if (source !== this.#source || fence !== chain.fence) return undefined
     return touchedBy(heads, chain.position, mempool, source.tables)
   }
 

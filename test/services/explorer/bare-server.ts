@@ -54,7 +54,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     ready: (url, head) => dispatcher.ready(url, head),
     refusal: (request) => dispatcher.socketRefusal(request),
     observe: (path, answer, seconds) => {
-      metrics.observe(dispatcher.patternOf(path), answer, seconds)
+      metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds)
     },
     react: () => ({ replies: [] }),
   })

@@ -6,7 +6,7 @@ import type { Change } from '../../../../services/explorer/state/change.js'
 const MIB = 2 ** 20
 const FOREVER = Number.POSITIVE_INFINITY
 const answerOf = (bytes: number): CachedAnswer =>
-  new CachedAnswer({ body: Buffer.alloc(bytes), etag: '"x"' }, { finalFrom: FOREVER })
+  new CachedAnswer({ body: Buffer.alloc(bytes), etag: '"x"' }, { path: '/x', finalFrom: FOREVER })
 const on = (...keys: string[]): Dependence => ({ on: keys, untilMs: FOREVER })
 const change = (kind: Change['kind'], ...touched: string[]): Change => ({ kind, touched: new Set(touched) })
 
@@ -116,6 +116,19 @@ describe('the cache of answers', () => {
     expect(cache.requests).toEqual({ hit: 1, miss: 0 })
     cache.apply(change('mempool', 'a'))
     expect(cache.byUrl('/1')).toBeUndefined()
+  })
+
+  it('names the answers that were requested often when a change drops them, once', () => {
+    const cache = new AnswerCache<string>()
+    for (const [key, requests] of [['hot', 16] as const, ['cold', 15] as const]) {
+      cache.keep(key, answerOf(1), on('head'), 0, `origin of ${key}`)
+      for (let count = 0; count < requests; count++) cache.get(key)
+    }
+    cache.apply(change('mempool'))
+    expect(cache.takeHot()).toEqual([])
+    cache.apply(change('head'))
+    expect(cache.takeHot()).toEqual(['origin of hot'])
+    expect(cache.takeHot()).toEqual([])
   })
 
   describe('by the clock', () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { serializeTx, type TxParts } from '../../../../pipelines/chain/transaction.js'
 import { outpointOf } from '../../../../pipelines/chain/prevout.js'
+import { scriptHash } from '../../../../pipelines/chain/script.js'
 import { shownTx, type ShownTx } from '../../../../services/explorer/mempool/shown-tx.js'
 import { type Overlay, Mempool, returnable } from '../../../../services/explorer/mempool/mempool.js'
 
@@ -200,5 +201,58 @@ describe('transactions that a disconnected block returns', () => {
     const confirmed = new Set([again.txid])
     const returned = returnable(chained, { confirmed, spent: new Set(contradicted.outpoints) })
     expect(returned).toEqual([free, ofFree])
+  })
+})
+
+describe('the changes that the mempool reports', () => {
+  /** A mempool, and the sets that it has reported. */
+  function reporting() {
+    const reported: (ReadonlySet<string> | undefined)[] = []
+    const mempool = new Mempool((touched) => reported.push(touched))
+    return { mempool, last: () => reported.at(-1), reported }
+  }
+  /** Txids without the hash of the script that all transactions here have. */
+  const txidsIn = (touched: ReadonlySet<string> | undefined): string[] =>
+    [...(touched ?? [])].filter((hash) => hash !== scriptHash(SCRIPT)).sort()
+
+  it('are the transactions that enter, leave or are resolved, and their scripts', () => {
+    const { mempool, last } = reporting()
+    const [a, b, c] = [tx(), tx(), tx()]
+    mempool.replace([a, b], 5)
+    expect(last()).toBeUndefined()
+    mempool.change([c], [a.txid], 6)
+    expect(txidsIn(last())).toEqual(ids(a, c))
+    expect(last()?.has(scriptHash(SCRIPT))).toBe(true)
+    mempool.change([b], ['ff'.repeat(32)], 7)
+    expect(last()).toEqual(new Set())
+    mempool.update([{ ...b }])
+    expect(txidsIn(last())).toEqual(ids(b))
+  })
+
+  it('are all that a head removes or returns, and nothing else', () => {
+    const { mempool, last } = reporting()
+    const [a, b] = [tx(), tx()]
+    const conflicting = tx(outpointOf('ab'.repeat(32), 0))
+    const child = tx(outpointOf(conflicting.txid, 0))
+    mempool.replace([a, b, conflicting, child], 5)
+    const returned = tx()
+    const spent = [outpointOf('ab'.repeat(32), 0)]
+    mempool.advance(overlay(6, { confirmed: [a], returned: [returned], spent }))
+    expect(txidsIn(last())).toEqual(ids(a, conflicting, child, returned))
+    // What the poller reports later was visible before.
+    mempool.change([returned], [a.txid, conflicting.txid, child.txid], 6)
+    expect(last()).toEqual(new Set())
+    expect(shown(mempool)).toEqual(ids(b, returned))
+  })
+
+  it('are empty while the removal of hidden transactions is reported in parts', () => {
+    const { mempool, last } = reporting()
+    const [a, b, c] = [tx(), tx(), tx()]
+    mempool.replace([a, b], 5)
+    mempool.advance(overlay(6, { confirmed: [a, b] }))
+    mempool.change([c], [a.txid], 6)
+    expect(txidsIn(last())).toEqual(ids(c))
+    mempool.change([], [b.txid], 6)
+    expect(last()).toEqual(new Set())
   })
 })
