@@ -121,7 +121,8 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     answer: (request) => dispatcher.answer(request),
     ready: (url, head) => dispatcher.ready(url, head),
     refusal: (request) => dispatcher.socketRefusal(request),
-    observe: (path, answer, seconds) => metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds),
+    observe: (path, answer, seconds) =>
+      metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds),
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
   })
 

@@ -295,7 +295,11 @@ export class Reader {
         if (made.status === 'rejected') return absence(made.reason, chain, state.nodeHeight)
         const emptyFrom = read.emptyFrom?.(args as never, made.value as never)
         const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
-        const answer = new CachedAnswer(encoding.encode(made.value), { path: read.path, emptyFrom, finalFrom })
+        const answer = new CachedAnswer(encoding.encode(made.value), {
+          path: read.path,
+          emptyFrom,
+          finalFrom,
+        })
         const dependence = dependenceOf(read.fresh, validity)
         this.#followDefinitions()
         if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock, wanted)

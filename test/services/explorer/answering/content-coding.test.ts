@@ -43,7 +43,10 @@ describe('the content coding of an answer', () => {
   })
 
   it('is made once for all clients, and has an ETag of its own', async () => {
-    const answer = new CachedAnswer({ body: Buffer.alloc(5_000), etag: '"tag"' }, { path: '/x', finalFrom: 0 })
+    const answer = new CachedAnswer(
+      { body: Buffer.alloc(5_000), etag: '"tag"' },
+      { path: '/x', finalFrom: 0 },
+    )
     const added: number[] = []
     const add = (bytes: number): void => void added.push(bytes)
     expect(answer.inCoding('br')).toBeUndefined()
