@@ -62,7 +62,7 @@ export class Durations {
     return series
   }
 
-  /** Called by the client at each scrape. */
+  /** Returns the metric as the client represents it. The client calls it at each scrape. */
   get(): Promise<object> {
     const { name, help, type, aggregator } = this
     const values = [...this.#series].flatMap(([series, labels]) => series.samples(name, labels))

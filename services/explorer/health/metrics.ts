@@ -24,7 +24,7 @@ export interface MetricParts {
 
 /** The properties of an answer that metrics record. */
 export interface Observed {
-  /** The pattern of its route, if it is known without looking at the path. */
+  /** The pattern of its route, if it is known without matching the path. */
   readonly route?: string
   readonly status: number
   /** The error code of a 503: separates overload, which more explorers solve, from failures. */
