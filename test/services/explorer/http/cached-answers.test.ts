@@ -19,7 +19,7 @@ const HEAD: Head = {
 /** The state of a chain with this tip. Blocks up to height 5 are final. */
 const chainAt = (height: number, tipHash: string) => ({
   ...NO_CHAIN,
-  ...{ position: height, height, tipHash, view: new ChainView(HEAD, new Map(), new Set()) },
+  ...{ position: height, height, tipHash, view: new ChainView(HEAD, new Map(), new Map()) },
 })
 
 interface Received {
@@ -180,7 +180,7 @@ describe('answers from memory', () => {
     }
     expect(await policy('five5')).toBe('public, max-age=86400')
     expect(await policy('sixsix')).toBe('no-cache')
-    const view = new ChainView({ ...HEAD, finalHeight: 6 }, new Map(), new Set())
+    const view = new ChainView({ ...HEAD, finalHeight: 6 }, new Map(), new Map())
     state.adopt({ ...chainAt(10, 'bb'), view }, [], new Set())
     expect(await policy('sixsix')).toBe('public, max-age=86400')
     expect(resolved).toEqual(['five5', 'sixsix'])
