@@ -54,7 +54,8 @@ export class BlockWait implements AnnouncementSource {
     let failures = 0
     let pauseMs = this.#waitMs
     while (early < MOST_EARLY) {
-      await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
+      // Even a sleep of 0 would delay the next call, and a block in between would not be announced.
+      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
       await alarm.untilLevel(signal)
       if (signal.aborted) return
       pauseMs = 0

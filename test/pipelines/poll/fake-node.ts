@@ -38,8 +38,9 @@ export class FakeNode {
   weight: number | undefined
   /** The highest number of concurrent block requests. */
   mostBlocksAtOnce = 0
-  /** Whether the node has `waitfornewblock`; the calls that wait now, and the highest number of them. */
+  /** True for a node that has `waitfornewblock`. */
   hasBlockWait = false
+  /** The number of its calls that wait now, and the highest number so far. */
   waits = 0
   mostWaitsAtOnce = 0
   /** Called for each request; its result replaces or delays the answer. */
