@@ -135,10 +135,10 @@ export class Mempool implements MempoolView {
     })
   }
 
-  /** Adds the overlay of an adopted head. */
-  advance(overlay: Overlay): void {
+  /** Adds the overlays of adopted heads. */
+  advance(...overlays: readonly Overlay[]): void {
     const before = this.#shown()
-    this.#overlays.push(overlay)
+    this.#overlays.push(...overlays)
     // An overlay that is made later than those of later heads belongs before them.
     this.#overlays.sort((one, other) => one.position - other.position)
     if (this.#overlays.length > MOST_OVERLAYS) this.#overlays = [joinOverlays(this.#overlays)]

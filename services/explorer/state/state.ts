@@ -140,7 +140,7 @@ export class State {
     this.#chain = chain
     this.#chainLoaded = true
     this.#report({ kind: 'head', touched })
-    for (const overlay of overlays) this.mempool.advance(overlay)
+    if (overlays.length > 0) this.mempool.advance(...overlays)
     this.#wake()
   }
 

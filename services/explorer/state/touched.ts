@@ -19,8 +19,9 @@ type Changed = Pick<Head, 'position' | 'previous' | 'tipHeight' | 'connected' | 
 
 /**
  * Returns the hashes of the blocks, transactions and scripts that consecutive heads touch, see `Change`; undefined if they do not
- * continue the position, or change too much.
- * @throws DatabaseUnavailable; Error if a transaction of a block is missing.
+ * continue the position, change too much, or contain a transaction that is missing from the tables, as after a power cut until the
+ * materializer has written it again.
+ * @throws DatabaseUnavailable.
  */
 export async function touchedBy(
   heads: readonly Changed[],
@@ -49,7 +50,11 @@ export async function touchedBy(
   for (let at = 0; at < unknown.length; at += TXS_AT_ONCE) {
     const some = unknown.slice(at, at + TXS_AT_ONCE)
     const bodies = await tables.bodies.getAll(some)
-    for (const txid of some) addTx(touched, txid, bodies.get(txid))
+    for (const txid of some) {
+      const body = bodies.get(txid)
+      if (body === undefined) return undefined
+      addTx(touched, body)
+    }
   }
   return touched
 }
@@ -65,9 +70,8 @@ function areConsecutive(heads: readonly Changed[], position: number): boolean {
 }
 
 /** Adds the transactions whose outputs a transaction spends, and the scripts of its inputs and outputs. */
-function addTx(touched: Set<string>, txid: string, body: Body | undefined): void {
-  if (body === undefined) throw new Error(`the tables lack transaction ${txid}, which is in a block`)
-  const tx = parseBody(body.body, undefined)
+function addTx(touched: Set<string>, { body, prevouts }: Body): void {
+  const tx = parseBody(body, undefined)
   for (const outpoint of outpointsOf(tx)) touched.add(outpoint.slice(0, 64))
-  for (const { script } of [...decodePrevouts(body.prevouts), ...tx.outputs]) touched.add(scriptHash(script))
+  for (const { script } of [...decodePrevouts(prevouts), ...tx.outputs]) touched.add(scriptHash(script))
 }
