@@ -10,7 +10,7 @@ import type { Feed } from '../feed/feed.js'
 import type { Read } from '../reads/read.js'
 import type { ChainState } from '../state/state.js'
 import { argumentsIn, toMessage } from './messages.js'
-import { subscription } from './subscription.js'
+import { EncodedEvents, subscription } from './subscription.js'
 
 /** Returns the gRPC service of the reads and the feed, as in reads.proto. @throws if a read is missing there: run `npm run proto`. */
 export function readsService(reader: Reader, feed: Feed, reads: readonly Read[]): RpcService {
@@ -39,10 +39,11 @@ export function readsService(reader: Reader, feed: Feed, reads: readonly Read[])
     }
     return [localName, handler] as const
   })
+  const encoded = new EncodedEvents()
   const subscribe = (request: SubscribeRequest, call: Call) => {
     assertWithinLimit(call)
     if (reader.notReady !== undefined) throw rpcError(reader.notReady)
-    return subscription(feed, request, call)
+    return subscription(feed, request, call, encoded)
   }
   return {
     descriptor: ReadsService,
