@@ -6,7 +6,7 @@ import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { type Answer, getSteadyAnswer, Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
 
-const REORGANISATIONS = 50
+const REORGS = 50
 const FINALITY = 20
 /** Every tenth reorganisation goes below the final height. */
 const depthOf = (round: number): number => (round % 10 === 9 ? FINALITY + 4 : 1 + (round % 5))
@@ -121,7 +121,7 @@ describe('answers from memory', () => {
     const readers = Array.from({ length: READERS }, (_, index) => read(index * 17))
 
     try {
-      for (let round = 0; round < REORGANISATIONS; round++) {
+      for (let round = 0; round < REORGS; round++) {
         paths = [...LISTS, ...(await pathsOfTop(followed))]
         await readAll(followed.url, paths)
         // A change of the mempool alone, then the reorganisation, then whatever has become new.
@@ -160,14 +160,14 @@ describe('answers from memory', () => {
     }
 
     const compared = [...received].filter(([key]) => expected.has(key))
-    expect(compared.length).toBeGreaterThan(REORGANISATIONS)
+    expect(compared.length).toBeGreaterThan(REORGS)
     expect(readDuring).toBeGreaterThan(compared.length)
     const isWrong = ([key, digests]: [string, Set<string>]): boolean =>
       [...digests].some((digest) => digest !== expected.get(key))
     expect(compared.filter(isWrong).slice(0, 3)).toEqual([])
     // Otherwise the comparison would be one of the tables.
     expect(await metric(followed.url, 'headwater_api_cache_requests_total{result="hit"}')).toBeGreaterThan(
-      REORGANISATIONS,
+      REORGS,
     )
 
     clean = await Pipeline.start({

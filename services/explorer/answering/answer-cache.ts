@@ -1,7 +1,7 @@
 import type { Change } from '../state/change.js'
 import type { CachedAnswer } from './cached-answer.js'
 
-/** What a kept answer depends on. */
+/** The conditions under which an answer stays valid. */
 export interface Dependence {
   /** Hashes of blocks, transactions and scripts, and kinds of changes (`Change`): the answer is dropped when one is touched. */
   readonly on: readonly string[]
@@ -37,7 +37,7 @@ interface Entry<T> {
   readonly answer: CachedAnswer
   readonly key: string
   readonly dependence: Dependence
-  /** What the answer can be made again from. */
+  /** The request that the answer can be made again from. */
   readonly origin: T | undefined
   readonly urls: string[]
   requests: number

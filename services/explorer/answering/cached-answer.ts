@@ -44,6 +44,14 @@ export class CachedAnswer implements AnswerFacts {
     return this.identity.body
   }
 
+  async #compress(coding: Coding, added: (bytes: number) => void): Promise<Representation> {
+    const body = await compress(this.body, coding)
+    const made = new Representation(coding, body, `${this.identity.etag.slice(0, -1)}-${coding}"`)
+    this.#coded[coding] = made
+    added(body.length)
+    return made
+  }
+
   /** Returns the representation in a coding, undefined if it has not been made yet. */
   inCoding(coding: Coding | undefined): Representation | undefined {
     return coding === undefined ? this.identity : this.#coded[coding]
@@ -51,12 +59,6 @@ export class CachedAnswer implements AnswerFacts {
 
   /** Compresses the body, once however many clients wait for it. @param added is called with the number of bytes. */
   compressed(coding: Coding, added: (bytes: number) => void): Promise<Representation> {
-    return (this.#compressing[coding] ??= compress(this.body, coding).then((body) => {
-      const etag = `${this.identity.etag.slice(0, -1)}-${coding}"`
-      const made = new Representation(coding, body, etag)
-      this.#coded[coding] = made
-      added(body.length)
-      return made
-    }))
+    return (this.#compressing[coding] ??= this.#compress(coding, added))
   }
 }

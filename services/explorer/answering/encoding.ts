@@ -19,7 +19,7 @@ export const JSON_ENCODING: Encoding = {
   name: 'json',
   encode: (answer) => {
     const text = JSON.stringify(answer)
-    // Not Buffer.from: a small answer in the cache would keep the whole block of its pool in memory.
+    // Not Buffer.from, which cuts small buffers from larger ones: one answer in the cache would keep all of such a one in memory.
     const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
     body.write(text)
     const digest = createHash('sha256').update(body).digest('base64url').slice(0, 16)

@@ -43,13 +43,13 @@ export class Mempool implements MempoolView {
   #version = 0
   #visible: ReadonlyMap<string, ShownTx> | undefined
   #newest: readonly ShownTx[] | undefined
-  readonly #report: (touched: ReadonlySet<string> | undefined) => void
+  readonly #report: (touched: ReadonlySet<string>) => void
 
   /**
    * @param report called at each change with the txids of the transactions that appear, disappear or are replaced, and the hashes
-   *   of their scripts; undefined if all may be affected.
+   *   of their scripts.
    */
-  constructor(report: (touched: ReadonlySet<string> | undefined) => void = () => undefined) {
+  constructor(report: (touched: ReadonlySet<string>) => void = () => undefined) {
     this.#report = report
   }
 
@@ -103,13 +103,14 @@ export class Mempool implements MempoolView {
 
   /** Replaces the mempool by a snapshot that was observed at `position` of topic `chain`. */
   replace(entries: Iterable<ShownTx>, position: number): void {
+    const before = new Map(this.#shown())
     this.#entries.clear()
     this.#hidden.clear()
     this.#byScript.clear()
     for (const tx of entries) this.#add(tx)
     this.forgetOverlays(position)
     this.#changed()
-    this.#report(undefined)
+    this.#report(differences(before, this.#shown()))
   }
 
   /** Applies changes that were observed at `position` of topic `chain`. */
