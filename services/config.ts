@@ -138,6 +138,11 @@ const SETTINGS = {
   explorerPort: port('EXPLORER_PORT', 8080, "The explorer's HTTP and WebSocket port; 0 picks a free port."),
   docsPort: port('DOCS_PORT', 8081, "The documentation service's HTTP port; 0 picks a free port."),
   explorerGrpcPort: port('EXPLORER_GRPC_PORT', 50_051, "The explorer's gRPC port; 0 picks a free port."),
+  explorerProcesses: integer(
+    'EXPLORER_PROCESSES',
+    { least: 1, most: 64, fallback: 1 },
+    'The number of processes of the explorer, which share its ports, one rate limit, one feed and one `/metrics`. More than 1 needs Linux.',
+  ),
   retrievalGrpcPort: port(
     'RETRIEVAL_GRPC_PORT',
     50_052,

@@ -1,4 +1,14 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  type Aggregator,
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValueWithName,
+  Registry,
+} from 'prom-client'
 
 /** Buckets for durations from a millisecond to half a minute. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -70,6 +80,15 @@ export class Durations {
   }
 }
 
+/** How values of several processes become one: counters, histograms and most gauges by their sum. */
+export type Combination = Extract<Aggregator, 'sum' | 'min' | 'max'>
+
+/** The values of all metrics of a process, which can be sent to another process. */
+export type MetricSnapshot = readonly MetricObjectWithValues<MetricValueWithName<string>>[]
+
+/** How metrics of Node.js become one, where the library has an average (which hides a busy process) or omits them. */
+const OF_NODE: Partial<Record<Aggregator, Combination>> = { average: 'max', omit: 'min' }
+
 /** The metrics of a process: those of Node.js, and those that a subclass adds. The only importer of Prometheus' client. */
 export class MetricSet {
   readonly #prefix: string
@@ -90,9 +109,10 @@ export class MetricSet {
   }
 
   /** Adds a counter that is read at each scrape. */
-  protected counted(name: string, help: string, read: () => number): void {
+  protected counted(name: string, help: string, read: () => number, aggregator: Combination = 'sum'): void {
     new Counter({
       ...this.named(name, help),
+      aggregator,
       collect() {
         this.reset()
         this.inc(read())
@@ -140,9 +160,11 @@ export class MetricSet {
     name: string,
     help: string,
     read: () => number | undefined | Promise<number | undefined>,
+    aggregator: Combination = 'sum',
   ): void {
     new Gauge({
       ...this.named(name, help),
+      aggregator,
       async collect() {
         const value = await read()
         if (value === undefined) this.remove()
@@ -157,9 +179,11 @@ export class MetricSet {
     help: string,
     labelNames: readonly L[],
     read: () => LabelledValues<L> | Promise<LabelledValues<L>>,
+    aggregator: Combination = 'sum',
   ): void {
     new Gauge({
       ...this.named(name, help),
+      aggregator,
       labelNames,
       async collect() {
         for (const [labels, value] of await read()) this.set(labels, value)
@@ -171,7 +195,35 @@ export class MetricSet {
     return { text: await this.#registry.metrics(), type: this.#registry.contentType }
   }
 
+  async snapshot(): Promise<MetricSnapshot> {
+    return snapshotOf(this.#registry)
+  }
+
   close(): void {
     this.#registry.clear()
   }
+}
+
+/** Returns the metrics of several processes as those of one. */
+export function combined(snapshots: readonly MetricSnapshot[]): Promise<MetricSnapshot> {
+  return snapshotOf(AggregatorRegistry.aggregate([...snapshots]))
+}
+
+/** Returns the metrics in Prometheus' text format. */
+export async function textOf(snapshot: MetricSnapshot): Promise<{ text: string; type: string }> {
+  const registry = AggregatorRegistry.aggregate([snapshot])
+  return { text: await registry.metrics(), type: registry.contentType }
+}
+
+/** Returns the metrics that only grow: they must not fall when a process exits. */
+export function countersOf(snapshot: MetricSnapshot): MetricSnapshot {
+  // The types declare numbers, the library sends words.
+  return snapshot.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
+}
+
+async function snapshotOf(registry: Registry): Promise<MetricSnapshot> {
+  const metrics = await registry.getMetricsAsJSON()
+  return metrics.map((metric) => {
+    return { ...metric, aggregator: OF_NODE[metric.aggregator] ?? metric.aggregator }
+  })
 }

@@ -1,6 +1,6 @@
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import type { Origin } from '../../client-address.js'
-import type { RateLimit } from '../../rate-limit.js'
+import type { Limiter } from '../../rate-limit.js'
 import type { Token } from '../../token.js'
 import type { Definitions } from '../definitions/definitions.js'
 import { NodeUnavailable } from '../health/node-health.js'
@@ -43,7 +43,7 @@ export interface ReaderParts {
   /** Required by the reads with `needsToken`. Not set: they are open to all. */
   readonly token?: Token | undefined
   /** Limits the requests of each client. Not set: no limit. */
-  readonly limit?: RateLimit | undefined
+  readonly limit?: Limiter | undefined
   /** Called when the tables have a newer writer than the state: the state must be loaded again. */
   readonly refreshHeads?: () => void
 }
@@ -176,9 +176,18 @@ export class Reader {
   }
 
   /** Counts a request against the rate limit. @returns a failure if its client has exceeded the limit. */
-  overLimit(origin: () => Origin): Failure | undefined {
-    const retryMs = this.#parts.limit?.take(origin())
-    return retryMs === undefined ? undefined : overLimit(retryMs)
+  overLimit(origin: () => Origin): Failure | undefined | Promise<Failure | undefined> {
+    const { limit } = this.#parts
+    if (limit === undefined) return undefined
+    const failure = (retryMs: number | undefined) => (retryMs === undefined ? undefined : overLimit(retryMs))
+    const retryMs = limit.take(origin())
+    return retryMs instanceof Promise ? retryMs.then(failure) : failure(retryMs)
+  }
+
+  /** Does the same without other processes. @returns `undecided` if these have to be consulted; the request is then not counted. */
+  overLimitNow(origin: () => Origin): Failure | undefined | 'undecided' {
+    const retryMs = this.#parts.limit?.takeNow(origin())
+    return typeof retryMs === 'number' ? overLimit(retryMs) : retryMs
   }
 
   /** Answers a request, synchronously if the answer is in memory. @throws only defects, synchronously or by rejecting. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { BlockId } from '../../../pipelines/chain/block.js'
 import type { Definitions } from '../definitions/definitions.js'
-import type { Feed } from './feed.js'
+import { type Feed, MOST_ALERTS } from './feed.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
 import type { WhaleAlert } from '../reads/shapes.js'
 import { confirmedAlerts, type Naming, unconfirmedAlert } from '../reads/mempool/whale-rows.js'
@@ -17,16 +17,13 @@ export interface WhaleWatchParts {
   readonly threshold: bigint
 }
 
-/** The number of published transactions to remember: far more than there are between two sightings of one. */
-const MOST_PUBLISHED = 50_000
-
 /**
  * Publishes each transaction that moves more than the threshold once, when it is first seen in the mempool or in a block.
  * Transactions that were there when the explorer started are not published.
  */
 export class WhaleWatch {
   readonly #parts: WhaleWatchParts
-  readonly #published = new LRUCache<string, true>({ max: MOST_PUBLISHED })
+  readonly #published = new LRUCache<string, true>({ max: MOST_ALERTS })
 
   constructor(parts: WhaleWatchParts) {
     this.#parts = parts
@@ -40,7 +37,7 @@ export class WhaleWatch {
     for (const tx of txs) {
       if (tx.moved === undefined || tx.moved <= threshold || !this.#isFirst(tx.txid)) continue
       // Until the mempool is loaded, its transactions count as seen before the start.
-      if (state.isMempoolLoaded) feed.publish('whale-alerts', unconfirmedAlert(tx, naming))
+      if (state.isMempoolLoaded) feed.announce('whale-alerts', tx.txid, unconfirmedAlert(tx, naming))
     }
   }
 
@@ -53,7 +50,8 @@ export class WhaleWatch {
   }
 
   publish(alerts: readonly WhaleAlert[]): void {
-    for (const alert of alerts) if (this.#isFirst(alert.txid)) this.#parts.feed.publish('whale-alerts', alert)
+    for (const alert of alerts)
+      if (this.#isFirst(alert.txid)) this.#parts.feed.announce('whale-alerts', alert.txid, alert)
   }
 
   #isFirst(txid: string): boolean {

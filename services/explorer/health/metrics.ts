@@ -90,33 +90,41 @@ export class Metrics extends MetricSet {
       'reason',
       () => ({ ...parts.answerCache().dropped }),
     )
+    this.gauge('explorer_processes', 'Processes of this explorer that this answer counts.', () => 1)
     this.gauge('api_ws_clients', 'Connected WebSocket clients.', parts.wsClients)
     this.gauge('grpc_streams', 'Open gRPC streams.', parts.grpcStreams)
-    this.gauge('tip_height', 'Height of the head, -1 if there is none.', () => state.chain.height)
-    this.gauge('node_height', 'Height in the last applied heartbeat, -1 before the first.', nodeHeight)
+    this.gauge('tip_height', 'Height of the head, -1 if there is none.', () => state.chain.height, 'min')
+    this.gauge('node_height', 'Height in the last applied heartbeat, -1 before the first.', nodeHeight, 'max')
     this.gauge(
       'heartbeat_applied_timestamp_seconds',
       'Time of the last heartbeat that passed poller, node, log and materializer; 0 for never.',
       () => (state.heartbeat?.appliedMs ?? 0) / 1000,
+      'min',
     )
-    this.gauge('tip_lag_blocks', 'Blocks that the head is behind the node.', () =>
-      Math.max(0, nodeHeight() - state.chain.height),
+    this.gauge(
+      'tip_lag_blocks',
+      'Blocks that the head is behind the node.',
+      () => Math.max(0, nodeHeight() - state.chain.height),
+      'max',
     )
     this.gauge(
       'log_damage',
       'Damage in the log: 0 none, 1 the poller repairs it, 2 the poller refuses to repair it.',
       () => ['none', 'healing', 'refused'].indexOf(state.logDamage),
+      'max',
     )
-    this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.mempool.size)
+    this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.mempool.size, 'max')
     this.gauge(
       'audit_differences',
       'Differences between index and node found by the last continuous audit.',
       () => audit.result.differences,
+      'max',
     )
     this.gauge(
       'audit_last_run_timestamp_seconds',
       'Time at which the last continuous audit ended; 0 for never.',
       () => Math.floor(Date.parse(audit.result.checkedAt ?? new Date(0).toISOString()) / 1000),
+      'max',
     )
     this.gauge(
       'audit_checks',
@@ -128,14 +136,16 @@ export class Metrics extends MetricSet {
       'Whether a definitions file has an error, so that the previous definitions stay in use.',
       ['file'],
       () => parts.definitions.refused().map(({ file, isRefused }) => [{ file }, Number(isRefused)]),
+      'max',
     )
     this.gauges(
       'consumer_lag',
       'Events of a topic of the log that a consumer has not processed.',
       ['topic', 'consumer'],
       async () => (await parts.consumerLags()).map(({ topic, consumer, lag }) => [{ topic, consumer }, lag]),
+      'max',
     )
-    this.counted('reorgs_total', 'Reorganisations of the indexed chain.', () => state.chain.reorgs)
+    this.counted('reorgs_total', 'Reorganisations of the indexed chain.', () => state.chain.reorgs, 'max')
     this.counted(
       'api_lookups_total',
       'Keys that were looked up in the database; those of clients that disconnected meanwhile are not counted.',
@@ -145,6 +155,7 @@ export class Metrics extends MetricSet {
       'log_damages_total',
       'Number of times that damage in the log was reported.',
       () => state.logDamages,
+      'max',
     )
   }
 

@@ -45,6 +45,8 @@ export interface DispatcherParts extends ReaderParts {
   readonly reads: readonly Read[]
   readonly health: () => Health
   readonly metrics: Metrics
+  /** Returns the text of `/metrics`. Not set: that of `metrics`. */
+  readonly metricsText?: (() => ReturnType<Metrics['text']>) | undefined
   readonly logger: Logger
 }
 
@@ -103,7 +105,20 @@ export class Dispatcher {
   /** Returns the answer to a request, synchronously if it is in memory. Never throws or rejects. */
   answer(request: Request): Answer | Promise<Answer> {
     try {
-      return this.refusal(request) ?? this.#answer(request)
+      const refusal = this.refusal(request)
+      return refusal instanceof Promise
+        ? this.#answerLater(refusal, request)
+        : (refusal ?? this.#answer(request))
+    } catch (error) {
+      return this.#failed(error, request)
+    }
+  }
+
+  /** Answers a request after the rate limit was checked in another process. */
+  async #answerLater(refusal: Promise<Answer | undefined>, request: Request): Promise<Answer> {
+    const token = request.authorization()
+    try {
+      return (await refusal) ?? (await this.#answer({ ...request, authorization: () => token }))
     } catch (error) {
       return this.#failed(error, request)
     }
@@ -125,7 +140,8 @@ export class Dispatcher {
     const made = cached.inCoding(coding)
     if (made === undefined) return undefined
     if (reader.isLimited) {
-      const failure = reader.overLimit(() => head.origin())
+      const failure = reader.overLimitNow(() => head.origin())
+      if (failure === 'undecided') return undefined
       if (failure !== undefined) return failureAnswer(failure)
     }
     reader.sent(cached)
@@ -133,16 +149,19 @@ export class Dispatcher {
   }
 
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
-  refusal({ method, path, origin }: Request): Answer | undefined {
+  refusal({ method, path, origin }: Request): Answer | undefined | Promise<Answer | undefined> {
     if (method === 'OPTIONS' || !isUnder(API, path)) return undefined
     const failure = this.reader.overLimit(origin)
-    return failure === undefined ? undefined : failureAnswer(failure)
+    return failure instanceof Promise ? failure.then(refusalOf) : refusalOf(failure)
   }
 
   /** Returns the refusal of a WebSocket request, if any. Before the explorer is ready, `since` would get a needless resync. */
-  socketRefusal(request: Request): Answer | undefined {
-    const { notReady } = this.reader
-    return this.refusal(request) ?? (notReady === undefined ? undefined : failureAnswer(notReady))
+  socketRefusal(request: Request): Answer | undefined | Promise<Answer | undefined> {
+    const notReady = (): Answer | undefined => refusalOf(this.reader.notReady)
+    const refusal = this.refusal(request)
+    return refusal instanceof Promise
+      ? refusal.then((answer) => answer ?? notReady())
+      : (refusal ?? notReady())
   }
 
   #answer(request: Request): Answer | Promise<Answer> {
@@ -235,9 +254,9 @@ export class Dispatcher {
   }
 
   async #metrics(): Promise<Answer> {
-    const { metrics, logger } = this.#parts
+    const { metrics, metricsText = () => metrics.text(), logger } = this.#parts
     try {
-      const { text, type } = await metrics.text()
+      const { text, type } = await metricsText()
       return { status: 200, headers: [['content-type', type]], body: Buffer.from(text) }
     } catch (error) {
       logger.error({ err: error }, 'cannot collect metrics')
@@ -304,6 +323,9 @@ function wrongMethod({ method, path }: Request): Answer {
 
 const isUnder = (folder: string, path: string): boolean =>
   path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
+
+const refusalOf = (failure: Failure | undefined): Answer | undefined =>
+  failure === undefined ? undefined : failureAnswer(failure)
 
 /** Returns the HTTP answer for a failure. */
 export function failureAnswer({ code, message, retryMs, details, chain }: Failure): Answer {

@@ -14,15 +14,15 @@ import { EncodedEvents, subscription } from './subscription.js'
 
 /** Returns the gRPC service of the reads and the feed, as in reads.proto. @throws if a read is missing there: run `npm run proto`. */
 export function readsService(reader: Reader, feed: Feed, reads: readonly Read[]): RpcService {
-  const assertWithinLimit = (call: Call): void => {
-    const failure = reader.overLimit(() => originOf(call))
+  const assertWithinLimit = async (call: Call): Promise<void> => {
+    const failure = await reader.overLimit(() => originOf(call))
     if (failure !== undefined) throw rpcError(failure)
   }
   const unary = reads.map((read) => {
     const { input, output, localName } = methodOf(read)
     const encoding = encodingOf(read, output)
     const handler = async (request: Message, call: Call): Promise<Buffer> => {
-      assertWithinLimit(call)
+      await assertWithinLimit(call)
       const outcome = await reader.answer(read, {
         argument: argumentsIn(request, input),
         minChainHeight: call.metadata('x-min-chain-height'),
@@ -40,10 +40,10 @@ export function readsService(reader: Reader, feed: Feed, reads: readonly Read[])
     return [localName, handler] as const
   })
   const encoded = new EncodedEvents()
-  const subscribe = (request: SubscribeRequest, call: Call) => {
-    assertWithinLimit(call)
+  const subscribe = async function* (request: SubscribeRequest, call: Call) {
+    await assertWithinLimit(call)
     if (reader.notReady !== undefined) throw rpcError(reader.notReady)
-    return subscription(feed, request, call, encoded)
+    yield* subscription(feed, request, call, encoded)
   }
   return {
     descriptor: ReadsService,

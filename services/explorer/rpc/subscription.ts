@@ -8,7 +8,7 @@ import {
 } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { RpcError } from '../../rpc/error.js'
 import type { Call } from '../../rpc/handlers.js'
-import { BAD_CHANNEL, BAD_SINCE, type Feed, isChannel, isSeq } from '../feed/feed.js'
+import { BAD_CHANNEL, BAD_SINCE, BEHIND_WAIT_MS, type Feed, isChannel, isSeq } from '../feed/feed.js'
 import { textOf, toMessage } from './messages.js'
 
 type Event = MessageInitShape<typeof ChannelEventSchema>
@@ -49,6 +49,10 @@ export async function* subscription(
   const since = request.since === undefined ? feed.lastOf(channel) : Number(request.since)
   if (!isSeq(since)) throw new RpcError('HW_INVALID_ARGUMENT', BAD_SINCE)
   call.sendHeaders()
+  if (feed.isBehind(channel, since)) {
+    const late = AbortSignal.timeout(BEHIND_WAIT_MS)
+    await feed.reached(channel, since, AbortSignal.any([call.signal, late]))
+  }
   for (let position = since; !call.signal.aborted;) {
     const messages = feed.missed(channel, position, AT_ONCE)
     if (messages === undefined) {

@@ -1,20 +1,25 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import type { Logger } from '../../pipelines/logger.js'
-import { EXIT_REFUSED } from '../lifecycle.js'
+import type { Logger } from '../pipelines/logger.js'
+import { EXIT_REFUSED } from './lifecycle.js'
 
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 15_000
 /** A process that has run for this long was healthy: its next restart is quick again. */
 const WELL_AFTER_MS = 30_000
 
-export interface SupervisedOptions {
-  readonly name: string
-  /** The script that Node runs. */
+export interface Script {
+  /** The file that Node runs. */
   readonly script: string
   readonly args?: readonly string[]
   /** Options of Node. */
   readonly nodeArgs?: readonly string[]
   readonly env: NodeJS.ProcessEnv
+}
+
+export interface SupervisedOptions {
+  readonly name: string
+  /** Starts the process, with an IPC channel whose closing stops it. */
+  readonly launch: () => ChildProcess
   /** The time that the process may take to stop before it is killed. */
   readonly stopDeadlineMs: number
   readonly logger: Logger
@@ -22,6 +27,19 @@ export interface SupervisedOptions {
   readonly onRefused: (name: string) => void
   /** The pause before the first restart; it doubles with each further one. For tests. */
   readonly firstPauseMs?: number
+}
+
+/**
+ * Starts a script as a process of its own. Its standard output goes to standard error, because standard output is for the ready
+ * line only. It stops when the IPC channel closes, so also if this process is killed. It is not in the process group of the
+ * terminal, so that on Ctrl-C this process stops the services in order.
+ */
+export function launchScript({ script, args = [], nodeArgs = [], env }: Script): ChildProcess {
+  return spawn(process.execPath, [...nodeArgs, script, ...args], {
+    env,
+    stdio: ['ignore', 2, 2, 'ipc'],
+    detached: true,
+  })
 }
 
 /** A process that is restarted, with growing pauses, until it is stopped. */
@@ -45,16 +63,8 @@ export class Supervised {
   }
 
   start(): void {
-    const { script, args = [], nodeArgs = [], env } = this.#options
     const startedAt = Date.now()
-    // Its standard output goes to standard error, because standard output is for the ready line only. It stops when the IPC
-    // channel closes, so also if this process is killed. It is not in the process group of the terminal, so that on Ctrl-C
-    // this process stops the services in order.
-    const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
-      env,
-      stdio: ['ignore', 2, 2, 'ipc'],
-      detached: true,
-    })
+    const child = this.#options.launch()
     this.#child = child
     this.#ended = new Promise((resolve) => {
       let over = false

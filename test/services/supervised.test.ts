@@ -2,11 +2,10 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { EXIT_REFUSED } from '../../../services/lifecycle.js'
-import { createLogger } from '../../../services/logger.js'
-import { holdFolder } from '../../../services/start/only-one.js'
-import { Supervised } from '../../../services/start/supervised.js'
-import { until } from '../../harness/until.js'
+import { EXIT_REFUSED } from '../../services/lifecycle.js'
+import { createLogger } from '../../services/logger.js'
+import { launchScript, Supervised } from '../../services/supervised.js'
+import { until } from '../harness/until.js'
 
 const FIRST_PAUSE_MS = 20
 
@@ -32,8 +31,7 @@ describe('a supervised process', () => {
     await writeFile(script, noteStart + body)
     service = new Supervised({
       name: 'sample',
-      script,
-      env: {},
+      launch: () => launchScript({ script, env: {} }),
       stopDeadlineMs: 5000,
       firstPauseMs: FIRST_PAUSE_MS,
       logger: createLogger('test', 'silent'),
@@ -98,17 +96,5 @@ describe('a supervised process', () => {
     expect(running.pid).toBeUndefined()
     vi.advanceTimersByTime(1)
     expect(running.pid).toBeDefined()
-  })
-})
-
-describe('the folder of a supervisor', () => {
-  it('is held by one process at a time', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'headwater-start-'))
-    const letGo = await holdFolder(folder)
-    await expect(holdFolder(folder)).rejects.toThrow(folder)
-    letGo()
-    const again = await holdFolder(folder)
-    again()
-    await rm(folder, { recursive: true, force: true })
   })
 })
