@@ -80,13 +80,13 @@ export class Durations {
   }
 }
 
-/** How values of several processes become one: counters, histograms and most gauges by their sum. */
+/** The function that makes one value of those of several processes; the sum for counters, histograms and most gauges. */
 export type Combination = Extract<Aggregator, 'sum' | 'min' | 'max'>
 
 /** The values of all metrics of a process, which can be sent to another process. */
 export type MetricSnapshot = readonly MetricObjectWithValues<MetricValueWithName<string>>[]
 
-/** How metrics of Node.js become one, where the library has an average (which hides a busy process) or omits them. */
+/** The functions for metrics of Node.js for which the library has an average, which hides a busy process, or none. */
 const OF_NODE: Partial<Record<Aggregator, Combination>> = { average: 'max', omit: 'min' }
 
 /** The metrics of a process: those of Node.js, and those that a subclass adds. The only importer of Prometheus' client. */

@@ -17,7 +17,7 @@ export interface RpcServerOptions {
   readonly logger: Logger
   /** The use of the port and its setting, for the error message if it is in use. */
   readonly what?: string
-  /** Whether this is one of several processes of `node:cluster` that share the port, which the primary has checked. */
+  /** True in one of several processes of `node:cluster` that share the port, which the primary has checked. */
   readonly isShared?: boolean
   /** Called at the end of each unary call, with the name of its method. */
   readonly observe?: Calls['observe']

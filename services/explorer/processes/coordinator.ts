@@ -19,6 +19,8 @@ export interface CoordinatorOptions {
   readonly now: () => number
   /** The number before the first event of the feed that the primary numbers. */
   readonly feedBegin: number
+  /** Called if metrics cannot be combined. */
+  readonly onDefect: (error: unknown) => void
 }
 
 /** The maximum wait for the reply of one process: a frozen one must not keep the others waiting. */
@@ -70,10 +72,12 @@ export class Coordinator {
   readonly #collections = new Replies<MetricSnapshot>()
   /** The processes that have said hello, in the order of their start, with their last states. */
   readonly #statuses = new Map<Process, ProcessStatus>()
+  readonly #onDefect: CoordinatorOptions['onDefect']
   #group = ''
   #scrape: Promise<{ text: string; type: string }> | undefined
 
-  constructor({ rateLimitPerMinute, now, feedBegin }: CoordinatorOptions) {
+  constructor({ rateLimitPerMinute, now, feedBegin, onDefect }: CoordinatorOptions) {
+    this.#onDefect = onDefect
     this.#numbers = new FeedNumbers(feedBegin, now)
     this.#leases = new Leases({
       ...{ most: rateLimitPerMinute, windowMs: MINUTE_MS, now },
@@ -115,9 +119,9 @@ export class Coordinator {
       }
       case 'scrape': {
         const { id } = message
-        void this.#scraped().then(({ text, type }) => {
+        this.#scraped().then(({ text, type }) => {
           from.send({ kind: 'scraped', id, text, type })
-        })
+        }, this.#onDefect)
         return
       }
       case 'metrics':

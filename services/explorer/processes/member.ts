@@ -164,9 +164,14 @@ export class Member {
         this.#numbered?.receive(message.event)
         return
       case 'collect':
-        void this.#parts?.metrics.snapshot().then((metrics) => {
-          send({ kind: 'metrics', id: message.id, metrics })
-        })
+        this.#parts?.metrics.snapshot().then(
+          (metrics) => {
+            send({ kind: 'metrics', id: message.id, metrics })
+          },
+          (error: unknown) => {
+            this.#options.logger.error({ err: error }, 'cannot collect metrics')
+          },
+        )
         return
       case 'scraped':
         this.#scrapes.get(message.id)?.(message)

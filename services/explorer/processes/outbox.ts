@@ -1,4 +1,4 @@
-/** Collects the messages of one turn of the event loop and sends them together: a message between processes costs as much as ten answers. */
+/** Collects the messages of one turn of the event loop and sends them together, because each message costs system calls in both processes. */
 export class Outbox<M> {
   readonly #send: (messages: readonly M[]) => void
   #messages: M[] = []

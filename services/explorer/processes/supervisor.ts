@@ -25,7 +25,14 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
     )
   const http = await portFor(config.explorerPort, config.host, EXPLORER_HTTP)
   const grpc = await portFor(config.explorerGrpcPort, config.host, EXPLORER_GRPC)
-  const coordinator = new Coordinator({ rateLimitPerMinute, now: monotonicMs, feedBegin: Date.now() })
+  const onDefect = (error: unknown): void => {
+    logger.error({ err: error }, 'cannot combine the metrics of the processes')
+  }
+  const coordinator = new Coordinator({
+    ...{ rateLimitPerMinute, onDefect, now: monotonicMs },
+    // Higher than the number of any event of an earlier run, which has far fewer than one per millisecond.
+    feedBegin: Date.now(),
+  })
   const refused = new AbortController()
   cluster.schedulingPolicy = cluster.SCHED_RR
   cluster.setupPrimary({

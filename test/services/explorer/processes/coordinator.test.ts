@@ -15,7 +15,7 @@ const PEER = { peer: Uint8Array.of(192, 0, 2, 1), forwardedFor: '' }
 /** Metrics as the explorer has them: of each kind, and of each combination. */
 class Figures extends MetricSet {
   readonly answers = this.count('answers_total', 'Answers.', 'status')
-  readonly durations = this.seconds('duration_seconds', 'Durations.', 'route')
+  readonly times = this.seconds('duration_seconds', 'Durations.', 'route')
 
   constructor(
     height: () => number,
@@ -51,7 +51,12 @@ describe('the processes of an explorer', () => {
     now = 50_000
     started = 0
     processes = []
-    coordinator = new Coordinator({ rateLimitPerMinute: 10, now: () => now, feedBegin: BEGIN })
+    coordinator = new Coordinator({
+      ...{ rateLimitPerMinute: 10, now: () => now, feedBegin: BEGIN },
+      onDefect: (error) => {
+        throw error
+      },
+    })
   })
   afterEach(() => {
     for (const { figures, stop } of processes) {
@@ -199,8 +204,8 @@ describe('the processes of an explorer', () => {
       one.figures.answers.inc({ status: '200' }, 3)
       two.figures.answers.inc({ status: '200' }, 4)
       two.figures.answers.inc({ status: '404' }, 1)
-      one.figures.durations.observe({ route: '/a' }, 0.003)
-      two.figures.durations.observe({ route: '/a' }, 0.3)
+      one.figures.times.observe({ route: '/a' }, 0.003)
+      two.figures.times.observe({ route: '/a' }, 0.3)
       await settled()
       const { text, type } = await two.member.metricsText()
       expect(type).toContain('text/plain')
@@ -222,7 +227,7 @@ describe('the processes of an explorer', () => {
       const [one, two] = [await start(), await start()]
       one.figures.answers.inc({ status: '200' }, 3)
       two.figures.answers.inc({ status: '200' }, 4)
-      two.figures.durations.observe({ route: '/a' }, 0.3)
+      two.figures.times.observe({ route: '/a' }, 0.3)
       await settled()
       await one.member.metricsText()
       for (let restart = 1; restart <= 3; restart++) {
