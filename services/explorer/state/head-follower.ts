@@ -55,6 +55,8 @@ interface Source {
 
 const READ_AT_ONCE = 256
 const WAIT_MS = 1_000
+/** An explorer that is further behind the node is in a backfill. */
+const MOST_BLOCKS_BEHIND = 6
 /** Heads that connect more blocks come from a backfill: instead of reading these, the mempool is looked up in the chain. */
 const MOST_BLOCKS_READ = 2_000
 
@@ -290,10 +292,12 @@ export class HeadFollower {
     fence: bigint,
     source: Source,
   ): Promise<ReadonlySet<string> | undefined> {
-    const { chain, mempool } = this.#parts.state
+    const { chain, mempool, nodeHeight = -1 } = this.#parts.state
     // Before the first head, addresses of all networks are valid.
-    if (chain.view === undefined || heads.length === 0) return undefined
-    if (source !== this.#source || fence !== chain.fence) return undefined
+    if (chain.view === undefined || source !== this.#source || fence !== chain.fence) return undefined
+    const height = heads.at(-1)?.tipHeight
+    // During a backfill, answers are not worth that its blocks are read again.
+    if (height === undefined || height < nodeHeight - MOST_BLOCKS_BEHIND) return undefined
     return touchedBy(heads, chain.position, mempool, source.tables)
   }
 
