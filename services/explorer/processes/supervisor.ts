@@ -57,6 +57,8 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
     worker.on('message', (messages: readonly ToPrimary[]) => {
       for (const message of messages) coordinator.receive(message, self)
     })
+    // Supervised handles the error of the process; without a listener the worker's event would end the primary.
+    worker.on('error', () => undefined)
     worker.once('exit', () => {
       // Messages that arrive later would bring the process back.
       worker.removeAllListeners('message')
