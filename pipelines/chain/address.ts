@@ -147,7 +147,7 @@ function encodeBase58(bytes: Buffer): string {
 
 const BECH32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 const GENERATORS = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
-/** What the five bits that leave the checksum add to it. */
+/** The bits that the checksum changes for each value of the five bits that leave it. */
 const FEEDBACK = Int32Array.from({ length: 32 }, (_, top) =>
   GENERATORS.reduce((sum, generator, bit) => ((top >> bit) & 1 ? sum ^ generator : sum), 0),
 )

@@ -24,7 +24,7 @@ export interface QueryRunner {
   bytes(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<Buffer>
 }
 
-/** What a database is used for here. */
+/** The methods of a database that queries need. */
 type Queries = Pick<Database, 'query' | 'bytes'>
 
 const PING_EVERY_MS = 250
