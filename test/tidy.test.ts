@@ -216,7 +216,8 @@ describe('the documents', () => {
   it('include migrations with consecutive numbers', () => {
     const names = readdirSync(join(ROOT, 'pipelines/tables/migrations')).sort()
     names.forEach((name, index) => {
-      expect(name).toMatch(new RegExp(`^${String(index + 1).padStart(4, '0')}_[a-z_]+\\.sql$`))
+      // The eighth creates all tables; databases of those before it are written again.
+      expect(name).toMatch(new RegExp(`^${String(index + 8).padStart(4, '0')}_[a-z_]+\\.sql$`))
     })
   })
 

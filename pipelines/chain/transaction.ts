@@ -28,6 +28,14 @@ export interface Tx {
   readonly strippedSize: number
 }
 
+/**
+ * Returns the tag of a transaction's witnesses: the first four bytes of its wtxid, 0 if it has none. The body and the tag identify
+ * one of the witnesses that branches may have.
+ */
+export function witnessTag({ hasWitness, wtxid }: Pick<Tx, 'hasWitness' | 'wtxid'>): number {
+  return hasWitness ? Math.max(1, Number.parseInt(wtxid.slice(0, 8), 16)) : 0
+}
+
 export type TxParts = Pick<Tx, 'version' | 'locktime' | 'inputs' | 'outputs'>
 
 const NO_TXID = '00'.repeat(32)

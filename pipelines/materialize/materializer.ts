@@ -339,7 +339,9 @@ export class Materializer {
     const [first] = blocks
     if (first === undefined) return
     await this.#lowerFinality(first.height - 1)
-    const parent = await this.#working.parentState(this.#options.db, this.#number)
+    const { isReorganising } = this.#pending
+    const by = { writer: this.#number, isReorganising }
+    const parent = await this.#working.parentState(this.#options.db, by)
     this.#working.write(blocks, await this.#writer.write(blocks, parent, true))
     this.#pending.connected.push(...blocks.map(({ hash }) => hash))
     this.#unwritten = []

@@ -1,5 +1,5 @@
 import type { BlockId } from '../chain/block.js'
-import { chainFilter, type ChainView } from '../tables/chain-view.js'
+import { chainTagFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import type { ParentState } from './apply/block-writer.js'
 import { hexOf } from '../chain/hash.js'
@@ -90,21 +90,25 @@ export class WorkingChain {
   }
 
   /** Returns an SQL condition for the rows of this chain up to a height. */
-  filter(upTo: number, hashColumn = 'block_hash'): string {
-    const tail = [...this.#tail].filter(([height]) => height <= upTo).map(([, hash]) => hash)
-    return chainFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale.keys(), 'height', hashColumn)
+  filter(upTo: number): string {
+    const tail = [...this.#tail].filter(([height]) => height <= upTo)
+    return chainTagFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale)
   }
 
   /**
    * Returns the state that blocks build on.
-   * @param writer the writer number of these blocks.
+   * @param by the writer number of these blocks, and whether they belong to a reorganisation without a head.
    * @param parent the block below them.
    */
-  async parentState(db: Database, writer: bigint, parent = this.#written): Promise<ParentState> {
+  async parentState(
+    db: Database,
+    by: Pick<ParentState, 'writer' | 'isReorganising'>,
+    parent = this.#written,
+  ): Promise<ParentState> {
     const { network } = this
     if (network === undefined) throw new Error('a block before any epoch')
     const known = parent === this.#written ? this.#sums : undefined
-    return { network, filter: this.filter(parent.height), sums: known ?? (await sumsOf(db, parent)), writer }
+    return { ...by, network, filter: this.filter(parent.height), sums: known ?? (await sumsOf(db, parent)) }
   }
 }
 
@@ -125,7 +129,7 @@ export function hashesOf(
     knownTip = chain.written.hash
     const to = Math.min(most, height + HASHES_AT_ONCE - 1)
     const sql = `SELECT height, lower(hex(hash)) AS id FROM blocks
-      WHERE height >= {height:UInt32} AND height <= {to:UInt32} AND ${chain.filter(chain.written.height, 'hash')}`
+      WHERE height >= {height:UInt32} AND height <= {to:UInt32} AND ${chain.filter(chain.written.height)}`
     const rows = await db.query<{ height: number; id: string }>(sql, { height, to })
     known = new Map(rows.map(({ height: at, id }) => [at, id]))
     return known.get(height)

@@ -99,7 +99,7 @@ export function chainTagFilter(
 }
 
 /** Returns height and tag as one number. Tags alone would not do: blocks of different heights may have the same one. */
-function tagKey(height: number, hash: string): bigint {
+export function tagKey(height: number, hash: string): bigint {
   return BigInt(height) * 2n ** 32n + BigInt(blockTag(hash))
 }
 

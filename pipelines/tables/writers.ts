@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { coded, StartRefused } from '../errors.js'
-import { WRITERS } from './chain-tables.js'
 import { type Database, DatabaseUnavailable } from './clickhouse.js'
 import { EncodedRows } from './rowbinary.js'
+import { WRITERS } from './schema.js'
 
 /** Thrown if another materializer has taken over: this one must stop. */
 export class Superseded extends coded('HW_SUPERSEDED', StartRefused) {

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache'
 import { addressOf, isDilithiumScript } from '../../chain/address.js'
 import type { Network } from '../../chain/networks.js'
 import type { Database } from '../../tables/clickhouse.js'
-import { KEYS, queryByKeys } from '../../tables/keys.js'
-import type { EncodedRows } from '../../tables/rowbinary.js'
+import { KEYS, KEYS20, keySlices, queryByKeys } from '../../tables/keys.js'
+import { assertOwnTags } from '../../tables/tags.js'
 import { whileNewest } from '../../tables/writers.js'
 import { BlockApplier, CumulativeRows, type KnownScript } from './block-applier.js'
 import type { ConnectedBlock } from './decode.js'
@@ -33,6 +33,8 @@ export interface ParentState {
   readonly sums: Sums
   /** The writer number: nothing is written once another writer has taken over. */
   readonly writer: bigint
+  /** True if a block was disconnected since the newest head, so that readers need rows that those of these blocks replace. */
+  readonly isReorganising: boolean
 }
 
 /**
@@ -54,6 +56,8 @@ export class BlockWriter {
   readonly #hashes = new ScriptHashes()
   /** The height from which on cached totals are of blocks that have left the chain. */
   #leftFrom = Number.POSITIVE_INFINITY
+  /** True to write rows of balances. */
+  writesBalances = true
   /** The number of rows of balances added since it was last reset. */
   balanceRows = 0
 
@@ -93,7 +97,7 @@ export class BlockWriter {
     const { own, scriptChanges } = scriptChangesOf(blocks, parent.network, this.#hashes)
     const applied = new CumulativeRows()
     const { sums } = await this.apply(applied, scriptChanges, parent, cached)
-    await this.insert(applied, own, parent.writer)
+    await this.insert(applied, own, parent)
     this.onChanges?.(own.changes)
     return sums
   }
@@ -120,7 +124,7 @@ export class BlockWriter {
     const scripts = hashes.map((hash, scriptIndex) =>
       this.#scripts.memo(hash, { context: { script: () => script(scriptIndex), network } }),
     )
-    const applier = new BlockApplier(rows, scriptChanges, scripts, totals, parent.sums)
+    const applier = new BlockApplier(rows, scriptChanges, scripts, totals, parent.sums, this.writesBalances)
     const balanceRows = rows.scriptBalances.length
     const sums: Sums[] = []
     for (const block of scriptChanges.blocks) {
@@ -137,11 +141,32 @@ export class BlockWriter {
     return { sums, scripts: hashes.length }
   }
 
-  /** Inserts rows, `blocks` before all others: thus every block with rows is listed there, and can be recognised as stale. */
-  async insert({ blocks, ...applied }: CumulativeRows, own: OwnRows, writer: bigint): Promise<void> {
-    await this.db.insert(blocks, whileNewest(writer))
-    const others: readonly EncodedRows[] = [...Object.values(applied), ...Object.values(own.tables)]
+  /**
+   * Inserts rows, `blocks` before all others: thus every block with rows is listed there, and can be recognised as stale.
+   * @throws BlockTagRepeated before all other rows, if their blocks cannot be distinguished from those of another block.
+   */
+  async insert(
+    applied: CumulativeRows,
+    own: OwnRows,
+    { writer, isReorganising }: Pick<ParentState, 'writer' | 'isReorganising'>,
+  ): Promise<void> {
+    await this.db.insert(applied.blocks, whileNewest(writer))
+    await assertOwnTags(this.db, applied.ids)
+    if (isReorganising) await this.#keepWitnesses(applied.txids)
+    const others = [...applied.tables, ...Object.values(own.tables)]
     await Promise.all(others.map((rows) => this.db.insert(rows)))
+    if (isReorganising) await this.#keepWitnesses(applied.txids)
+  }
+
+  /**
+   * Copies the witnesses that `txs` contains: before rows replace them, because readers of the newest head need them, and
+   * afterwards, because a late insert of a block that has left the chain may replace the rows in turn.
+   */
+  async #keepWitnesses(txids: readonly string[]): Promise<void> {
+    const copied = 'txid, height, block_tag, witness'
+    const sql = `INSERT INTO replaced_witnesses (${copied}) SELECT ${copied} FROM txs
+      WHERE txid IN ${KEYS} AND notEmpty(witness)`
+    for (const keys of keySlices(txids)) await this.db.command(sql.replace('{keys:String}', `'${keys}'`))
   }
 
   /** Returns the totals of scripts before the blocks, and the scripts that have never been written. */
@@ -171,7 +196,7 @@ export class BlockWriter {
    * histories.
    */
   async #written(hashes: readonly string[]): Promise<Set<string>> {
-    const sql = `SELECT lower(hex(script_hash)) AS hash FROM scripts WHERE script_hash IN ${KEYS}`
+    const sql = `SELECT lower(hex(script_hash)) AS hash FROM scripts WHERE script_hash IN ${KEYS20}`
     return new Set((await queryByKeys<{ hash: string }>(this.db, sql, hashes)).map((row) => row.hash))
   }
 
@@ -182,7 +207,7 @@ export class BlockWriter {
     const lastWhere = (condition: string): string =>
       `SELECT lower(hex(script_hash)) AS hash, argMax(${TOTALS_TUPLE}, script_txs.ordinal) AS last
       FROM script_txs ${cached ? '' : 'FINAL'} WHERE ${condition} AND ${filter} GROUP BY script_hash`
-    const within = lastWhere(`script_hash IN ${KEYS} AND script_txs.ordinal <= ${String(LONG_HISTORY)}`)
+    const within = lastWhere(`script_hash IN ${KEYS20} AND script_txs.ordinal <= ${String(LONG_HISTORY)}`)
     const found = new Map<string, Totals>()
     for (const { hash, last } of await queryByKeys<TotalsRow>(this.db, within, hashes))
       found.set(hash, toTotals(last))

@@ -1,18 +1,17 @@
+import { blockTag } from '../../chain/block.js'
 import { movedBy } from '../../chain/moved.js'
 import { encodePrevouts } from '../../chain/prevout.js'
+import { witnessTag } from '../../chain/transaction.js'
+import { EncodedRows } from '../../tables/rowbinary.js'
 import {
   BLOCK_HEIGHTS,
   BLOCK_TXS,
   heightDesc,
   SCRIPT_OUTPUTS,
-  SCRIPT_SPENDS,
   SPENDS,
-  TX_BODIES,
   TX_LOCATIONS,
-  TX_WITNESSES,
-} from '../../tables/chain-tables.js'
-import { EncodedRows } from '../../tables/rowbinary.js'
-import type { ConnectedBlock } from './decode.js'
+  TXS,
+} from '../../tables/schema.js'
 import type { PreparedBlock, PreparedTx } from './script-book.js'
 
 /** Rows as they are sent between threads: the number and the bytes of those of each table. */
@@ -27,11 +26,9 @@ export class OwnRows {
   readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
   readonly blockTxs = new EncodedRows(BLOCK_TXS)
   readonly txLocations = new EncodedRows(TX_LOCATIONS)
-  readonly bodies = new EncodedRows(TX_BODIES)
-  readonly witnesses = new EncodedRows(TX_WITNESSES)
+  readonly txs = new EncodedRows(TXS)
   readonly spends = new EncodedRows(SPENDS)
   readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
-  readonly scriptSpends = new EncodedRows(SCRIPT_SPENDS)
   readonly #changes = new Map<string, number>()
 
   /** The numbers of outputs created and spent, by script hash, without those of rows made on another thread. */
@@ -54,83 +51,75 @@ export class OwnRows {
   }
 
   add({ block, txs }: PreparedBlock): void {
-    this.blockHeights.add({ hash: block.hash, height: block.height })
+    const { height, hash } = block
+    this.blockHeights.add({ hash, height })
+    const at: BlockColumns = { height, block_tag: blockTag(hash) }
     for (const [index, prepared] of txs.entries()) {
-      this.#addTx(block, index, prepared)
-      if (!prepared.tx.isCoinbase) this.#addSpends(block, prepared)
-      this.#addOutputs(block, prepared)
+      this.#addTx(at, index, prepared)
+      if (!prepared.tx.isCoinbase) this.#addSpends(at, prepared)
+      this.#addOutputs(at, prepared)
     }
   }
 
-  #addTx(block: ConnectedBlock, index: number, { tx, weight, prevouts, dilithiumInputs }: PreparedTx): void {
-    const { txid, wtxid, size } = tx
-    const row = {
-      height: block.height,
-      block_hash: block.hash,
-      tx_index: index,
-      txid,
-      wtxid,
-      time: block.header.time,
-      size,
-      weight,
-      is_dilithium: dilithiumInputs.includes(true),
-      moved: movedBy(tx, prevouts),
-    }
-    this.blockTxs.add(row)
-    this.txLocations.add(row)
-    this.bodies.add({ txid, body: tx.body, prevouts: encodePrevouts(prevouts) })
-    if (tx.hasWitness) this.witnesses.add({ wtxid, witness: tx.witness })
+  #addTx(at: BlockColumns, index: number, { tx, prevouts, dilithiumInputs }: PreparedTx): void {
+    const { txid, body, witness } = tx
+    const { height, block_tag } = at
+    const is_dilithium = dilithiumInputs.includes(true)
+    const moved = movedBy(tx, prevouts)
+    const encoded = encodePrevouts(prevouts)
+    const [tx_index, witness_tag] = [index, witnessTag(tx)]
+    this.blockTxs.add({ height, block_tag, tx_index, txid, witness_tag, moved, is_dilithium })
+    this.txLocations.add({ txid_prefix: txid.slice(0, 16), height, block_tag, tx_index })
+    this.txs.add({ txid, height, block_tag, tx_index, is_dilithium, body, prevouts: encoded, witness })
   }
 
-  #addSpends(block: ConnectedBlock, { tx, prevouts, spent }: PreparedTx): void {
+  #addSpends({ height, block_tag }: BlockColumns, { tx, prevouts, spent }: PreparedTx): void {
     for (const [vin, { prevTxid, prevVout }] of tx.inputs.entries()) {
       const [known, prevout] = [spent[vin], prevouts[vin]]
       if (known === undefined || prevout === undefined) throw new RangeError('an input without its prevout')
       this.spends.add({
-        prev_txid: prevTxid,
+        prev_txid: prevTxid.slice(0, 40),
         prev_vout: prevVout,
-        height: block.height,
-        block_hash: block.hash,
+        height,
+        block_tag,
         txid: tx.txid,
         vin,
       })
       this.scriptOutputs.add({
         script_hash: known.hash,
-        depth: heightDesc(prevout.height),
+        height_desc: heightDesc(prevout.height),
         txid: prevTxid,
         vout: prevVout,
-        spent: 1,
-        height: block.height,
-        block_hash: block.hash,
+        spent: true,
+        height,
+        block_tag,
         value: prevout.value,
-      })
-      this.scriptSpends.add({
-        script_hash: known.hash,
-        height: block.height,
-        block_hash: block.hash,
-        depth: heightDesc(prevout.height),
-        txid: prevTxid,
-        vout: prevVout,
       })
       this.#changes.set(known.hash, (this.#changes.get(known.hash) ?? 0) + 1)
     }
   }
 
-  #addOutputs(block: ConnectedBlock, { tx, paid }: PreparedTx): void {
+  #addOutputs({ height, block_tag }: BlockColumns, { tx, paid }: PreparedTx): void {
     for (const [vout, { value }] of tx.outputs.entries()) {
       const known = paid[vout]
       if (known === undefined) continue
       this.scriptOutputs.add({
         script_hash: known.hash,
-        depth: heightDesc(block.height),
+        height_desc: heightDesc(height),
         txid: tx.txid,
         vout,
-        spent: 0,
-        height: block.height,
-        block_hash: block.hash,
+        spent: false,
+        height,
+        block_tag,
         value,
       })
       this.#changes.set(known.hash, (this.#changes.get(known.hash) ?? 0) + 1)
     }
   }
+}
+
+/** The columns by which a row names its block. */
+interface BlockColumns {
+  readonly height: number
+  readonly block_tag: number
 }

@@ -92,7 +92,9 @@ export async function rewrite(
   for (let at = 0; at < positions.length; at += BATCH) {
     const blocks = await blocksAt(log, positions.slice(at, at + BATCH), network)
     const parent = { height: from + at - 1, hash: blocks[0]?.header.prevHash ?? '' }
-    await writer.write(blocks, await chain.parentState(db, await number(), parent), false)
+    // Correct rows are only repeated, so none is replaced.
+    const by = { writer: await number(), isReorganising: false }
+    await writer.write(blocks, await chain.parentState(db, by, parent), false)
     await onWritten?.(parent.height + blocks.length)
   }
 }
@@ -104,8 +106,7 @@ export async function rewrite(
 async function lowestLost(db: Database, head: Head): Promise<number> {
   const low = Math.max(0, head.tipHeight - CHECKED_BLOCKS + 1)
   const lost = await Promise.all([
-    firstLost(db, low, 'block_txs', 'txid', 'tx_bodies', 'txid'),
-    firstLost(db, low, 'block_txs', 'wtxid', 'tx_witnesses', 'wtxid', 'wtxid != txid'),
+    firstLost(db, low, 'block_txs', 'txid', 'txs', 'txid'),
     firstLost(db, low, 'script_txs', 'script_hash', 'scripts', 'script_hash'),
     firstLost(db, low, 'blocks', 'hash', 'block_heights', 'hash'),
   ])
@@ -120,10 +121,9 @@ async function firstLost(
   key: string,
   points: string,
   pointKey: string,
-  condition = '1',
 ): Promise<number> {
-  const named = `SELECT ${key} FROM ${rows} WHERE height >= ${String(low)} AND ${condition}`
-  const sql = `SELECT count() AS lost, min(height) AS lowest FROM ${rows} WHERE height >= ${String(low)} AND ${condition}
+  const named = `SELECT ${key} FROM ${rows} WHERE height >= ${String(low)}`
+  const sql = `SELECT count() AS lost, min(height) AS lowest FROM ${rows} WHERE height >= ${String(low)}
     AND ${key} NOT IN (SELECT ${pointKey} FROM ${points} WHERE ${pointKey} IN (${named}))`
   const [row] = await db.query<{ lost: string; lowest: number }>(sql)
   return row === undefined || row.lost === '0' ? Number.POSITIVE_INFINITY : row.lowest

@@ -75,6 +75,8 @@ export class Successor {
   /** The blocks that these heads connect. */
   #named: ReadonlySet<string> = new Set()
   #unsubmitted: Connecting[] = []
+  /** True from a block that leaves the chain to the rows of the first state that may be published after it. */
+  #isReorganising = false
   /** The jobs of the other thread whose results are applied next. */
   readonly #pending: PendingBlocks[] = []
   /** The rows of applied blocks that are not being inserted yet. */
@@ -230,6 +232,11 @@ export class Successor {
     const change = this.#working.apply(positioned)
     if (change?.kind === 'connected') await this.#connect({ position, value, hash: change.hash })
     if (change?.kind === 'disconnected') await this.#disconnect(change)
+    // Blocks that only extend the chain must not be inserted together with those of the reorganisation.
+    if (!this.#isReorganising || !positioned.event.settled) return
+    if (!this.#unsubmitted.every(({ hash }) => this.#named.has(hash))) return
+    await this.#applyAll()
+    this.#isReorganising = false
   }
 
   async #connect(block: Connecting): Promise<void> {
@@ -248,6 +255,7 @@ export class Successor {
     }
     await this.#applyAll()
     await this.#inserted()
+    this.#isReorganising = true
     this.#writer.disconnected(this.#working.written.height)
     this.#working.leave(prevHash)
   }
@@ -272,7 +280,7 @@ export class Successor {
     if (next === undefined) return
     const { rows, scriptChanges } = await next.made
     await this.#makeRoom()
-    const parent = await this.#working.parentState(this.#options.db, this.#number)
+    const parent = await this.#working.parentState(this.#options.db, this.#by)
     this.#rows.own.take(rows)
     const { sums, scripts } = await this.#writer.apply(this.#rows.applied, scriptChanges, parent, true)
     this.#working.write(next.blocks, sums)
@@ -294,7 +302,12 @@ export class Successor {
     await this.#inserted()
     this.#scripts = { applied: 0, inserting: this.#scripts.applied }
     this.#rows = { applied: new CumulativeRows(), own: new OwnRows() }
-    this.#then(() => this.#writer.insert(applied, own, this.#number))
+    const by = this.#by
+    this.#then(() => this.#writer.insert(applied, own, by))
+  }
+
+  get #by(): { readonly writer: bigint; readonly isReorganising: boolean } {
+    return { writer: this.#number, isReorganising: this.#isReorganising }
   }
 
   async #inserted(): Promise<void> {
