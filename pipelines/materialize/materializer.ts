@@ -16,6 +16,7 @@ import { readDeadLetters, writeDeadLetter } from './dead-letters.js'
 import type { ConnectedBlock } from './apply/decode.js'
 import { headsOf, type PositionedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
+import { BalanceWriting } from './lists/balance-writing.js'
 import { RankingBuilder } from './lists/ranking-builder.js'
 import { lostHead, repair } from './rebuild/repair.js'
 import { UnspentLister } from './lists/unspent-lister.js'
@@ -93,6 +94,7 @@ export class Materializer {
   readonly #writer: BlockWriter
   readonly #announcer: Announcer
   readonly #rankings: RankingBuilder
+  readonly #balances: BalanceWriting
   readonly #lister: UnspentLister
   #view: ChainView | undefined
   #working = new WorkingChain()
@@ -127,6 +129,9 @@ export class Materializer {
       ...background,
       tail: options.rankingTail,
     })
+    const { db } = options
+    const [writer, rankings] = [this.#writer, this.#rankings]
+    this.#balances = new BalanceWriting({ db, writer, rankings, number: () => this.#number })
   }
 
   get head(): Head | undefined {
@@ -187,7 +192,7 @@ export class Materializer {
       if (events !== undefined) await this.#applyBatch(events)
       await this.#announcer.heartbeat()
       await this.#noteReached()
-      this.#considerRanking(this.counts.connected - connected)
+      await this.#considerLists(this.counts.connected - connected)
       this.#options.observer?.worked(events?.length ?? 0, {
         connected: this.counts.connected - connected,
         disconnected: this.counts.disconnected - disconnected,
@@ -250,6 +255,7 @@ export class Materializer {
     this.#view = head === undefined ? undefined : await loadChainView(db, head)
     this.#reset()
     this.#writer.forget()
+    await this.#balances.start()
     const deadLettered = await readDeadLetters(log)
     const lost = head && (await lostHead(log, head))
     if (head !== undefined && this.#view !== undefined) {
@@ -399,13 +405,16 @@ export class Materializer {
     }
   }
 
-  #considerRanking(connected: number): void {
+  async #considerLists(connected: number): Promise<void> {
     if (this.#view === undefined) return
     const behind = (this.#announcer.nodeHeight ?? -1) - this.#view.head.tipHeight
     const isFilling = Math.max(connected, behind) > FILLING_BLOCKS
-    this.#rankings.consider(this.#view, this.#writer.balanceRows, isFilling)
-    this.#lister.consider(this.#view, isFilling)
+    const { balanceRows } = this.#writer
     this.#writer.balanceRows = 0
+    const top = Math.max(this.#view.head.tipHeight, this.#working.written.height)
+    await this.#balances.consider(balanceRows, isFilling, top)
+    this.#rankings.consider(this.#view, balanceRows, isFilling)
+    this.#lister.consider(this.#view, isFilling)
   }
 
   /** Publishes the applied state. */

@@ -123,6 +123,17 @@ export const SCRIPT_BALANCES = table('script_balances', {
   is_dilithium: 'bool',
 })
 
+export const RANKING_CHANGES = table('ranking_changes', {
+  at_height: 'u32',
+  at_hash: 'hash',
+  script_hash: 'hash20',
+  height: 'i64',
+  address: 'text',
+  balance: 'u64',
+  tx_count: 'u32',
+  is_dilithium: 'bool',
+})
+
 export const OP_RETURNS = table('op_returns', {
   ordinal: 'u64',
   ...BLOCK,

@@ -14,6 +14,7 @@ import type { PositionedEvent } from '../events.js'
 import { type BlockEvent, type Made, ScriptChangesMaker } from '../apply/script-changes-maker.js'
 import { OwnRows } from '../apply/own-rows.js'
 import { LogShrank } from '../poison.js'
+import { BalanceWriting } from '../lists/balance-writing.js'
 import { RankingBuilder } from '../lists/ranking-builder.js'
 import { assertContains, repair } from './repair.js'
 import { type Change, hashesOf, WorkingChain } from '../working-chain.js'
@@ -63,6 +64,8 @@ export class Successor {
   readonly #options: SuccessorOptions
   readonly #writer: BlockWriter
   readonly #maker = new ScriptChangesMaker()
+  readonly #rankings: RankingBuilder
+  readonly #balances: BalanceWriting
   #number = 0n
   #working = new WorkingChain()
   #reader: ChainReader | undefined
@@ -88,7 +91,11 @@ export class Successor {
 
   constructor(options: SuccessorOptions) {
     this.#options = options
-    this.#writer = new BlockWriter(options.db, CACHED_SCRIPTS)
+    const { db, logger } = options
+    const number = (): bigint => this.#number
+    this.#writer = new BlockWriter(db, CACHED_SCRIPTS)
+    this.#rankings = new RankingBuilder(db, logger, { writer: number })
+    this.#balances = new BalanceWriting({ db, number, writer: this.#writer, rankings: this.#rankings })
   }
 
   /**
@@ -100,7 +107,7 @@ export class Successor {
     try {
       return await this.#build()
     } finally {
-      await this.#maker.close()
+      await Promise.all([this.#maker.close(), this.#rankings.close()])
     }
   }
 
@@ -138,6 +145,8 @@ export class Successor {
       decodes: false,
       hashAt,
     })
+    await this.#balances.start()
+    if (this.#writer.writesBalances && head === undefined) await this.#balances.stop()
     const rewriting = { db, log, writer: this.#writer, chain: this.#working, number: () => this.#number }
     if (head !== undefined) await repair(rewriting, head, logger)
   }
@@ -331,13 +340,12 @@ export class Successor {
 
   /** Builds a ranking, so that the rich list is not slower after the switch. */
   async #rank(): Promise<void> {
-    const { db, logger } = this.#options
+    const { db } = this.#options
     const head = await latestHead(db)
     if (head === undefined) return
-    const rankings = new RankingBuilder(db, logger, { writer: () => this.#number })
-    rankings.consider(await loadChainView(db, head), 0, false)
-    await rankings.idle()
-    await rankings.close()
+    await this.#balances.consider(0, false, this.#working.written.height)
+    this.#rankings.consider(await loadChainView(db, head), 0, false)
+    await this.#rankings.idle()
   }
 }
 

@@ -228,8 +228,8 @@ SETTINGS index_granularity = 256, fsync_after_insert = 1;
 CREATE TABLE scripts (script_hash FixedString(20), script String)
 ENGINE = EmbeddedRocksDB PRIMARY KEY script_hash;
 
--- The balance of each script with an address after each block that touches it, and before it. Only above the oldest ranking in
--- use: a ranking is built from the one before and the changes since, and the first one from script_txs.
+-- The balance of each script with an address after each block that touches it, and before it. Complete above the height in
+-- balance_floors: a ranking is built from the one before and the changes since, or else from script_txs.
 CREATE TABLE script_balances
 (
     height        UInt32,
@@ -243,6 +243,17 @@ CREATE TABLE script_balances
 )
 ENGINE = ReplacingMergeTree ORDER BY (height, block_tag, script_hash) PARTITION BY intDiv(height, 1000)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+
+-- The height above which all blocks have rows in script_balances; the newest row counts, -1 without one. 4294967295 during a
+-- backfill that writes none. A ranking below it is not used, because changes since are missing.
+CREATE TABLE balance_floors
+(
+    writer        UInt64,
+    noted_at      DateTime64(6, 'UTC'),
+    above         Int64
+)
+ENGINE = ReplacingMergeTree ORDER BY (writer, noted_at)
+SETTINGS fsync_after_insert = 1;
 
 -- All funded addresses, ranked, as of a block: a pure function of that block's hash, valid as long as the block is part of the
 -- chain. Readers apply later changes from script_balances.
