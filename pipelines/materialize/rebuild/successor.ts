@@ -40,6 +40,8 @@ export interface SuccessorOptions {
   readonly logger: Logger
   /** Called when the blocks up to a height are written, with the height of the tip. */
   readonly progress: (height: number, tip: number) => void
+  /** Stops the build, which a later one continues; `run` rejects with its reason. */
+  readonly signal?: AbortSignal
   /** Called before the switch, for tests that interrupt it. */
   readonly beforeSwitch?: () => void | Promise<void>
 }
@@ -161,13 +163,14 @@ export class Successor {
 
   /** Applies events until both databases have the same head. @returns that head. */
   async #catchUp(): Promise<Head> {
-    const { old, db, progress } = this.#options
+    const { old, db, progress, signal } = this.#options
     for (;;) {
       let tip = (await latestHead(old))?.tipHeight ?? -1
       while (await this.#applyBatch()) {
         const { height } = this.#working.written
         tip = Math.max(tip, height)
         progress(height, tip)
+        signal?.throwIfAborted()
       }
       await this.#inserting
       await assertNewestWriter(db, this.#number)
