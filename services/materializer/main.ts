@@ -163,7 +163,11 @@ async function rewritten(
 ): Promise<string | undefined> {
   const onFailure = (error: unknown): void => void metrics.failed(error)
   try {
-    return await whenAnswered(() => rewriteDatabase({ old, log, logger, signal }), { logger, signal, onFailure })
+    return await whenAnswered(() => rewriteDatabase({ old, log, logger, signal }), {
+      logger,
+      signal,
+      onFailure,
+    })
   } catch (error) {
     if (signal.aborted) return undefined
     throw error

@@ -165,7 +165,8 @@ export class RankingBuilder extends ListBuilder {
       this.#cleanAt ??= performance.now()
     }
     // The build is announced, but its steps are not dropped yet.
-    if (this.#build !== undefined && this.#build.hash === this.#newest?.hash) await this.#dropOpen(this.#build)
+    if (this.#build !== undefined && this.#build.hash === this.#newest?.hash)
+      await this.#dropOpen(this.#build)
     if (this.#build !== undefined || !this.#isBuildDue()) return
     const { tipHeight: height, tipHash: hash } = view.head
     if (hash === this.#newest?.hash) return
@@ -240,7 +241,10 @@ export class RankingBuilder extends ListBuilder {
     const doomed = orphans.filter(({ id }) => this.#forgotten.has(id))
     for (const part of doomed) await dropRankingPart(this.db, 'ranked_balances', part)
     this.#forgotten = new Set(orphans.filter((each) => !doomed.includes(each)).map(({ id }) => id))
-    await this.#dropBalances(announced.filter((each) => !over.includes(each)), used[1])
+    await this.#dropBalances(
+      announced.filter((each) => !over.includes(each)),
+      used[1],
+    )
     const isDone = this.#forgotten.size === 0 && unused.length === over.length
     this.#cleanAt = isDone ? undefined : now + cleaningMs
   }

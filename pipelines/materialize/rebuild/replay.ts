@@ -35,7 +35,9 @@ export async function replay(
   { from, to, progress }: ReplayOptions,
 ): Promise<void> {
   if (await hasEarlierForm(db))
-    throw new CannotReplay(`${db.name} was written by an earlier version: use --into, or start the materializer`)
+    throw new CannotReplay(
+      `${db.name} was written by an earlier version: use --into, or start the materializer`,
+    )
   await db.pinEngineRun()
   const head = await latestHead(db)
   if (head === undefined) throw new CannotReplay('nothing is indexed yet')

@@ -190,7 +190,6 @@ async function takeChanges(db: Database, build: Build, most: number, filter: Fil
     : { ...build, phase: 'order', done: 0, collected }
 }
 
-
 async function order(db: Database, build: Build, most: number): Promise<Build> {
   const size = (BigInt(most) << RANGES_BITS) / BigInt(Math.max(build.collected, most))
   const from = BigInt(build.done)
