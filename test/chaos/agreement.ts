@@ -98,15 +98,15 @@ async function blocksOf({ db }: World, view: ChainView): Promise<Values> {
 
 async function coinsOf({ db }: World, view: ChainView): Promise<Values> {
   const sql = `SELECT concat(lower(hex(txid)), ':', toString(vout)) AS name, toString(any(value)) AS value
-    FROM script_outputs WHERE ${view.sqlFilter('height', 'block_hash')}
-    GROUP BY script_hash, depth, txid, vout HAVING countIf(spent = 1) = 0`
+    FROM script_outputs WHERE ${view.tagFilter()}
+    GROUP BY script_hash, height_desc, txid, vout HAVING countIf(spent = 1) = 0`
   return asValues(await db.query(sql))
 }
 
 async function balancesOf({ db }: World, view: ChainView): Promise<Values> {
   const sql = `SELECT lower(hex(script)) AS name, toString(balance) AS value FROM (
       SELECT script_hash, argMax(total_received - total_sent, script_txs.ordinal) AS balance FROM script_txs
-      WHERE ${view.sqlFilter('height', 'block_hash')} GROUP BY script_hash HAVING balance > 0) AS last
+      WHERE ${view.tagFilter()} GROUP BY script_hash HAVING balance > 0) AS last
     LEFT JOIN (SELECT DISTINCT script_hash, script FROM scripts) AS known USING script_hash`
   return asValues(await db.query(sql))
 }
