@@ -1,4 +1,4 @@
-import { blockTag } from '../chain/block.js'
+import { type BlockId, blockTag } from '../chain/block.js'
 import { coded } from '../errors.js'
 import type { Database } from './clickhouse.js'
 import type { Head } from './head.js'
@@ -92,11 +92,20 @@ export function chainTagFilter(
 ): string {
   const above = Array.from(tail, ([height, hash]) => tagKey(height, hash))
   const below = Array.from(stale, ([hash, height]) => tagKey(height, hash))
-  const key = `(toUInt64(${heightColumn}) * 4294967296 + ${tagColumn})`
+  const key = keyOf(heightColumn, tagColumn)
   const notStale = below.length === 0 ? '' : ` AND ${key} NOT IN ${integerSet(below)}`
   const final = `${heightColumn} <= ${String(finalHeight)}${notStale}`
   return above.length === 0 ? `(${final})` : `((${final}) OR ${key} IN ${integerSet(above)})`
 }
+
+/** Returns an SQL condition that holds for the rows of some blocks, at least one, that name their block by height and tag. */
+export function blocksFilter(blocks: readonly BlockId[]): string {
+  const keys = blocks.map(({ height, hash }) => tagKey(height, hash))
+  return `${keyOf('height', 'block_tag')} IN ${integerSet(keys)}`
+}
+
+const keyOf = (heightColumn: string, tagColumn: string): string =>
+  `(toUInt64(${heightColumn}) * 4294967296 + ${tagColumn})`
 
 /** Returns height and tag as one number. Tags alone would not do: blocks of different heights may have the same one. */
 export function tagKey(height: number, hash: string): bigint {

@@ -44,6 +44,7 @@ export class Selection<const C extends Columns> {
     readonly read: ((value: never) => unknown) | undefined
   }[]
   readonly #sql: string
+  readonly #names: string
 
   constructor(columns: C) {
     this.#fields = Object.entries(columns).map(([column, type]) => ({
@@ -58,6 +59,7 @@ export class Selection<const C extends Columns> {
       return expression === undefined ? column : `${expression} AS ${column}_read`
     })
     this.#sql = `SELECT ${selected.join(', ')}`
+    this.#names = Object.keys(columns).join(', ')
   }
 
   /** Returns rows. @param rest of the statement, from FROM on. @throws as `db.query`. */
@@ -80,6 +82,17 @@ export class Selection<const C extends Columns> {
     return rows.map((row) => this.#read(row))
   }
 
+  /** Returns rows like `bytesByKeys`, without keys. */
+  async bytes(
+    db: ByteQuerier,
+    rest: string,
+    params?: Readonly<Record<string, unknown>>,
+  ): Promise<SelectedRow<C>[]> {
+    const rows: SelectedRow<C>[] = []
+    this.#decode(await db.bytes(`SELECT ${this.#names} ${rest}`, params), rows)
+    return rows
+  }
+
   /**
    * Returns rows by any number of keys, each of them in the bytes in which the table has it. Much cheaper than `queryByKeys` for
    * both sides, but byte columns of the rows keep the whole response in memory: copy what is kept.
@@ -93,9 +106,8 @@ export class Selection<const C extends Columns> {
     params?: Readonly<Record<string, unknown>>,
   ): Promise<SelectedRow<C>[]> {
     const rows: SelectedRow<C>[] = []
-    const columns = this.#fields.map(({ column }) => column).join(', ')
     for (const slice of keySlices(keys)) {
-      const sql = `SELECT ${columns} ${rest.replaceAll('{keys:String}', `'${slice}'`)}`
+      const sql = `SELECT ${this.#names} ${rest.replaceAll('{keys:String}', `'${slice}'`)}`
       this.#decode(await db.bytes(sql, params), rows)
     }
     return rows

@@ -11,7 +11,7 @@ import type { EventLog } from '../../pipelines/log/port.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { writeHead } from '../../pipelines/tables/head.js'
 import { type Explorer, startExplorer } from '../../services/explorer/explorer.js'
-import { whaleLocations } from '../../services/explorer/tables/tables.js'
+import { newestWhales } from '../../services/explorer/tables/transactions.js'
 import { BUSY, writeBusyScript } from '../harness/busy-script.js'
 import { Counting } from '../harness/counting.js'
 import { useDatabase } from '../harness/engine.js'
@@ -156,8 +156,8 @@ describe('a million transactions of which twenty move large amounts', () => {
   beforeAll(async () => {
     // Between two large ones there are more transactions than fit into one granule.
     await database().command(
-      `INSERT INTO block_txs (height, block_hash, tx_index, txid, moved) SELECT intDiv(number, 10) AS height,
-       SHA256(toString(height)), number % 10, SHA256(toString(number)), if(number % 50000 = 77, 2 * ${String(RARE)}, number % 1000)
+      `INSERT INTO block_txs (height, block_tag, tx_index, txid, moved) SELECT intDiv(number, 10) AS height,
+       intHash32(height), number % 10, SHA256(toString(number)), if(number % 50000 = 77, 2 * ${String(RARE)}, number % 1000)
        FROM numbers(1000000)`,
     )
   })
@@ -168,8 +168,8 @@ describe('a million transactions of which twenty move large amounts', () => {
     [5, 5],
   ])('%i whale alerts are found in the rows around the existing ones', async (limit, count) => {
     const counting = new Counting(database())
-    const places = await whaleLocations(counting, RARE, filter, limit)
-    expect(places.map(({ height }) => height)).toEqual(
+    const found = await newestWhales(counting, RARE, filter, limit)
+    expect(found.map(({ height }) => height)).toEqual(
       Array.from({ length: count }, (_, index) => 5000 * (19 - index) + 7),
     )
     expect(counting.rows).toBeLessThanOrEqual(count * 1024 + 1024)

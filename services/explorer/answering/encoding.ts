@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { WrittenAnswer } from '../reads/written-answer.js'
 
 /** The bytes of an answer. */
 export interface Encoded {
@@ -18,7 +19,7 @@ export interface Encoding {
 export const JSON_ENCODING: Encoding = {
   name: 'json',
   encode: (answer) => {
-    const text = JSON.stringify(answer)
+    const text = answer instanceof WrittenAnswer ? answer.json : JSON.stringify(answer)
     // Not Buffer.from, which cuts small buffers from larger ones: one answer in the cache would keep all of such a one in memory.
     const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
     body.write(text)

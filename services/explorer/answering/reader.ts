@@ -13,6 +13,7 @@ import {
   type Read,
   type ReadContext,
 } from '../reads/read.js'
+import { WrittenAnswer } from '../reads/written-answer.js'
 import { stalledFromMs } from '../state/indexer-status.js'
 import type { ChainState, State } from '../state/state.js'
 import type { Tables } from '../tables/tables.js'
@@ -302,7 +303,10 @@ export class Reader {
       // Even an absence or an error may result from rows of two states.
       if (!tables.hasRead || (await tables.fence()) === chain.fence) {
         if (made.status === 'rejected') return absence(made.reason, chain, state.nodeHeight)
-        const emptyFrom = read.emptyFrom?.(args as never, made.value as never)
+        const emptyFrom =
+          made.value instanceof WrittenAnswer
+            ? undefined
+            : read.emptyFrom?.(args as never, made.value as never)
         const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
         const answer = new CachedAnswer(encoding.encode(made.value), {
           path: read.path,

@@ -6,7 +6,9 @@ import type { ShownTx } from '../mempool/shown-tx.js'
 import type { WhaleAlert } from '../reads/shapes.js'
 import { confirmedAlerts, type Naming, unconfirmedAlert } from '../reads/mempool/whale-rows.js'
 import type { State } from '../state/state.js'
-import { type Tables, whalesIn } from '../tables/tables.js'
+import { blocksBetween } from '../tables/blocks.js'
+import type { Tables } from '../tables/tables.js'
+import { whalesIn } from '../tables/transactions.js'
 
 export interface WhaleWatchParts {
   readonly feed: Feed
@@ -16,6 +18,9 @@ export interface WhaleWatchParts {
   /** Transactions that move more than this, in base units, are published. */
   readonly threshold: bigint
 }
+
+const keyOf = ({ height, blockTag }: { readonly height: number; readonly blockTag: number }): string =>
+  `${String(height)} ${String(blockTag)}`
 
 /**
  * Publishes each transaction that moves more than the threshold once, when it is first seen in the mempool or in a block.
@@ -46,7 +51,12 @@ export class WhaleWatch {
     const { threshold } = this.#parts
     const naming = this.#naming()
     if (naming === undefined || blocks.length === 0) return []
-    return confirmedAlerts(await whalesIn(tables, threshold, blocks), { tables }, naming)
+    const located = await whalesIn(tables.unchecked, threshold, blocks)
+    if (located.length === 0) return []
+    const heights = located.map(({ height }) => height)
+    const rows = await blocksBetween(tables.unchecked, Math.min(...heights), Math.max(...heights))
+    const times = new Map(rows.map((row) => [keyOf(row), row.time]))
+    return confirmedAlerts(located, tables, (each) => times.get(keyOf(each)) ?? 0, naming)
   }
 
   publish(alerts: readonly WhaleAlert[]): void {

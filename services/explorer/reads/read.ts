@@ -7,6 +7,7 @@ import type { Tables } from '../tables/tables.js'
 import type { MempoolView } from '../mempool/mempool.js'
 import type { Definitions } from '../definitions/definitions.js'
 import type { Validity } from './validity.js'
+import type { WrittenAnswer } from './written-answer.js'
 
 /**
  * The validity of an answer: `objects` until one of the blocks, transactions and scripts changes that the resolver records in
@@ -60,13 +61,15 @@ export interface Read {
   readonly emptyFrom?: (args: never, answer: never) => number | undefined
 }
 
+type Made<S extends TSchema> = Static<S> | WrittenAnswer<Static<S>>
+
 interface Declaration<A extends Arguments, S extends TSchema> extends Read {
   readonly args: A
   readonly answer: S
   readonly resolve: (
     context: ReadContext,
     args: Static<TObject<{ [K in keyof A]: A[K] }>>,
-  ) => Static<S> | Promise<Static<S>>
+  ) => Made<S> | Promise<Made<S>>
   readonly emptyFrom?: (
     args: Static<TObject<{ [K in keyof A]: A[K] }>>,
     answer: Static<S>,

@@ -8,6 +8,7 @@ import type { Failure } from '../answering/failure.js'
 import type { Reader } from '../answering/reader.js'
 import type { Feed } from '../feed/feed.js'
 import type { Read } from '../reads/read.js'
+import { WrittenAnswer } from '../reads/written-answer.js'
 import type { ChainState } from '../state/state.js'
 import { argumentsIn, toMessage } from './messages.js'
 import { EncodedEvents, subscription } from './subscription.js'
@@ -63,7 +64,8 @@ function encodingOf({ answer }: Read, output: DescMessage): Encoding {
   const isWrapped = first !== undefined && !(first.jsonName in (answer['properties'] as object))
   return {
     name: 'protobuf',
-    encode: (made) => {
+    encode: (answer) => {
+      const made: unknown = answer instanceof WrittenAnswer ? answer.parse() : answer
       const fields = isWrapped ? { [first.jsonName]: made } : (made as Record<string, unknown>)
       const message = toMessage(output, fields)
       const { buffer, byteOffset, byteLength } = toBinary(output, message)

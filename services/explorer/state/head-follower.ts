@@ -321,7 +321,15 @@ export class HeadFollower {
       const { version } = state.mempool
       const overlays =
         isLong && view !== undefined
-          ? [await overlayBySearch([...state.mempool.entries()], span, view, state.mempool, tables)]
+          ? [
+              await overlayBySearch(
+                [...state.mempool.entries()],
+                span,
+                { ...next, view },
+                state.mempool,
+                tables,
+              ),
+            ]
           : await overlaysOf(heads, state.mempool, tables)
       if (isLong && (await tables.fence()) !== next.fence) return false
       if (isLong && version !== state.mempool.version) continue
@@ -347,7 +355,7 @@ async function stateOf(
   const { head } = view
   const { tipHeight: height } = head
   const tipHash = height < 0 ? '' : head.tipHash
-  const tip = height < 0 ? undefined : await blockAt(tables, height, tipHash)
+  const tip = height < 0 ? undefined : await blockAt(tables.unchecked, height, tipHash)
   if (height >= 0 && tip === undefined) throw new Error(`the tip ${tipHash} is missing from the tables`)
   const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
   const fork = before.recent[commonLength(before.recent, view) - 1]?.height ?? -1

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { addressOf } from '../../../../pipelines/chain/address.js'
 import { findBlock } from './block-rows.js'
 import { declareRead, NEVER, NotFound, type ReadContext } from '../read.js'
+import { transactionsByTxid } from '../../tables/transactions.js'
 import { lastOfScript, scriptOf } from '../addresses/script.js'
 import { SearchResult } from '../shapes.js'
 
@@ -51,11 +52,12 @@ async function matchHash(hash: string, context: ReadContext): Promise<Match | un
   const { chain, tables, mempool, validity } = context
   validity.dependsOn(hash)
   if (mempool.get(hash) !== undefined) return { type: 'transaction', value: hash }
-  const [block, locations] = await Promise.all([matchBlock(hash, context), tables.locations.get(hash)])
+  const [block, txs] = await Promise.all([
+    matchBlock(hash, context),
+    transactionsByTxid(tables, chain.blocks, [hash]),
+  ])
   if (block !== undefined) return block
-  const isThere =
-    locations?.some((location) => chain.view?.isCanonical(location.height, location.blockHash)) === true
-  return isThere ? { type: 'transaction', value: hash } : undefined
+  return txs.has(hash) ? { type: 'transaction', value: hash } : undefined
 }
 
 async function matchAddress(text: string, context: ReadContext): Promise<Match | undefined> {

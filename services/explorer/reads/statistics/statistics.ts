@@ -55,7 +55,7 @@ export const richList = declareRead({
     const total = Number(chain.tip?.fundedAddresses ?? 0)
     const offset = (page - 1) * limit
     if (chain.view === undefined || offset >= total) return { items: [], total, page, limit }
-    const rows = await richest(tables, chain.view.sqlFilter('height', 'block_hash'), { offset, limit })
+    const rows = await richest(tables, chain.view.tagFilter(), { offset, limit })
     if (rows === undefined) throw new NotBuiltYet('no ranking of this chain yet')
     const items = rows.map(({ rank, address, balance, txCount, isDilithium }) => ({
       rank,
