@@ -1,9 +1,12 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
 import { REGTEST } from '../../../pipelines/chain/networks.js'
 import type { QueryOptions } from '../../../pipelines/tables/clickhouse.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import { AvailableDatabase } from '../../../services/explorer/tables/availability.js'
+import { hash } from '../../../services/explorer/reads/arguments.js'
+import { declareRead, NotFound } from '../../../services/explorer/reads/read.js'
 import { transaction } from '../../../services/explorer/reads/chain/transactions.js'
 import { NO_CHAIN, State } from '../../../services/explorer/state/state.js'
 import { MOST_UNDER_WAY } from '../../../services/explorer/answering/reader.js'
@@ -60,7 +63,7 @@ describe('more clients than the database keeps up with', () => {
     for (const close of closing.splice(0)) await close()
   })
 
-  async function start() {
+  async function start(read = transaction) {
     const db = new HeldDatabase()
     const available = new AvailableDatabase(db, logger)
     await available.ping()
@@ -73,7 +76,7 @@ describe('more clients than the database keeps up with', () => {
     })
     state.mempoolLoaded()
     const tables = new Tables(available)
-    const bare = await startBare({ reads: [transaction], tables, state })
+    const bare = await startBare({ reads: [read], tables, state })
     const observed = async (status: number, code?: string): Promise<number> => {
       const labels = `status="${String(status)}"${code === undefined ? '' : `,code="${code}"`}`
       const name = `headwater_api_request_duration_seconds_count{route="/api/v1/tx/:txid",${labels}}`
@@ -132,7 +135,17 @@ describe('more clients than the database keeps up with', () => {
   })
 
   it('are limited wherever they wait: no queue grows while all answers wait for one lookup', async () => {
-    const { db, ask, tables } = await start()
+    const { db, ask, tables } = await start(
+      declareRead({
+        ...{ name: 'transaction', path: '/tx/:txid', fresh: 'head', args: { txid: hash } },
+        answer: Type.Object({}),
+        async resolve({ tables: own }, { txid }) {
+          await own.txs.get(txid)
+          own.requireFence()
+          throw new NotFound('none')
+        },
+      }),
+    )
     // The last lookup of each answer.
     db.holds = (sql) => sql === FENCE
     let refusals = 0
