@@ -157,7 +157,7 @@ async function txsOfAll(
 /** Returns the txids of blocks, which must be in order of height. @throws DatabaseUnavailable. */
 export async function txidsOf(
   blocks: readonly BlockId[],
-  tables: Pick<Tables, 'query'>,
+  tables: Pick<Tables, 'unchecked'>,
 ): Promise<Set<string>> {
   const txids = new Set<string>()
   for (let at = 0; at < blocks.length; at += BLOCKS_AT_ONCE) {

@@ -1,12 +1,11 @@
 import { outpointsOf, decodePrevouts } from '../../../pipelines/chain/prevout.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
 import { parseBody } from '../../../pipelines/chain/transaction.js'
-import type { Body } from '../../../pipelines/tables/bodies.js'
 import type { Head } from '../../../pipelines/tables/head.js'
 import type { Mempool } from '../mempool/mempool.js'
 import { netChange, txidsOf } from '../mempool/overlay.js'
 import { isResolved } from '../mempool/shown-tx.js'
-import type { Tables } from '../tables/tables.js'
+import type { Body, Tables } from '../tables/tables.js'
 
 /** Heads that change more blocks come from a backfill: what they touch is not worth reading. */
 const MOST_BLOCKS = 100
@@ -27,7 +26,7 @@ export async function touchedBy(
   heads: readonly Changed[],
   position: number,
   mempool: Pick<Mempool, 'known'>,
-  tables: Pick<Tables, 'query' | 'bodies'>,
+  tables: Pick<Tables, 'unchecked' | 'bodies'>,
 ): Promise<ReadonlySet<string> | undefined> {
   if (!areConsecutive(heads, position)) return undefined
   const { connected, disconnected } = netChange(heads)

@@ -3,11 +3,12 @@ import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { encodePrevouts } from '../../../../pipelines/chain/prevout.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
 import { parseTx, serializeTx } from '../../../../pipelines/chain/transaction.js'
-import type { Body } from '../../../../pipelines/tables/bodies.js'
+import { EncodedRows, table } from '../../../../pipelines/tables/rowbinary.js'
 import { shownTx, type ShownTx } from '../../../../services/explorer/mempool/shown-tx.js'
 import { touchedBy } from '../../../../services/explorer/state/touched.js'
-import type { Tables } from '../../../../services/explorer/tables/tables.js'
+import type { Body, Tables } from '../../../../services/explorer/tables/tables.js'
 
+const TXIDS = table('block_txs', { txid: 'hash' })
 const hashOf = (number: number): string => number.toString(16).padStart(64, '0')
 const script = (byte: number): Buffer => Buffer.from([0x51, byte])
 const HEAD = { position: 5, previous: 4, tipHeight: 10, connected: [hashOf(900)], disconnected: [] }
@@ -30,9 +31,11 @@ function tablesWith(bodies: readonly Body[]) {
   const read: string[] = []
   const queries: unknown[] = []
   const tables = {
-    query: (_: string, params: unknown) => {
-      queries.push(params)
-      return Promise.resolve(bodies.map(({ txid }) => ({ id: txid })))
+    unchecked: {
+      bytes: (_: string, params: unknown) => {
+        queries.push(params)
+        return Promise.resolve(Buffer.from(new EncodedRows(TXIDS, bodies).bytes))
+      },
     },
     bodies: {
       getAll: (txids: readonly string[]) => {
@@ -40,7 +43,7 @@ function tablesWith(bodies: readonly Body[]) {
         return Promise.resolve(new Map(bodies.map((body) => [body.txid, body])))
       },
     },
-  } as unknown as Pick<Tables, 'query' | 'bodies'>
+  } as unknown as Pick<Tables, 'unchecked' | 'bodies'>
   return { tables, read, queries }
 }
 

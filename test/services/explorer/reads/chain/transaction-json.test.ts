@@ -93,12 +93,12 @@ describe('the JSON of a transaction', () => {
     const kinds = { witness: 0, coinbase: 0, scriptSig: 0, noAddress: 0 }
     for (const { tx, coins } of recorded) {
       const spends = tx.outputs.flatMap((_, prevVout) =>
-        prevVout % 2 === 0 ? [] : [{ prevVout, txid: 'cd'.repeat(32), vin: prevVout + 1 }],
+        prevVout % 2 === 0 ? [] : [{ prevVout, height: 9, txid: 'cd'.repeat(32), vin: prevVout + 1 }],
       )
       for (const full of [true, false]) {
         const source = { ...CONFIRMED, coins, spends, full, isDilithium: full }
         const expected = naive(tx, source)
-        expect(transactionJson(sourceOf(tx, source))).toBe(JSON.stringify(expected))
+        expect(transactionJson(sourceOf(tx, source)).json).toBe(JSON.stringify(expected))
         expect(Object.keys(expected)).toEqual(Object.keys(Transaction.properties))
       }
       if (tx.hasWitness) kinds.witness++
@@ -115,9 +115,25 @@ describe('the JSON of a transaction', () => {
     const { tx, coins } = found
     const some = coins.map((coin, index) => (index === 0 ? undefined : coin))
     const source = { ...CONFIRMED, block: undefined, fee: 1234n, coins: some }
-    const json = transactionJson(sourceOf(tx, source))
+    const { json } = transactionJson(sourceOf(tx, source))
     expect(json).toBe(JSON.stringify(naive(tx, source)))
     expect(JSON.parse(json)).toMatchObject({ block_hash: null, tx_index: null, fee: '1234' })
+  })
+
+  it('is final from the height on at which the last output was spent that can be spent', () => {
+    const { tx } = recorded.find((each) => !each.tx.isCoinbase && each.tx.outputs.length > 1) ?? {}
+    if (tx === undefined) throw new Error('the recording has a transaction of two outputs')
+    const spends = tx.outputs.map((_, prevVout) => ({
+      ...{ prevVout, height: 20 - prevVout, txid: 'cd'.repeat(32), vin: 0 },
+    }))
+    const spentFrom = (some: typeof spends): number =>
+      transactionJson(sourceOf(tx, { ...CONFIRMED, spends: some })).spentFrom
+    expect(spentFrom(spends)).toBe(20)
+    expect(spentFrom(spends.slice(1))).toBe(Number.POSITIVE_INFINITY)
+    const coinbase = recorded.find((each) => each.tx.isCoinbase && each.tx.outputs.length === 2)?.tx
+    if (coinbase === undefined) throw new Error('the recording has a coinbase with a witness commitment')
+    const first = { prevVout: 0, height: 300, txid: 'cd'.repeat(32), vin: 0 }
+    expect(transactionJson(sourceOf(coinbase, { ...CONFIRMED, spends: [first] })).spentFrom).toBe(300)
   })
 
   it('is not written from other bytes', () => {
