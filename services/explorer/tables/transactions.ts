@@ -11,8 +11,9 @@ import type { BlockTx, Tables, TxRow } from './tables.js'
 const BLOCK_TX = new Selection(BLOCK_TXS.columns)
 
 /**
- * Returns transactions of a chain by their txids, each as of its block on this chain. One lookup, unless a block of another branch
- * that contains the same transaction was written later.
+ * Returns transactions of a chain by their txids, each as of its block on this chain; those that it does not contain are missing.
+ * One lookup, unless the chain does not contain a transaction, or a block of another branch that contains it was written later.
+ * @throws Error if one is missing that the chain contains: a power cut can lose the newest rows of `txs`, until they are repaired.
  */
 export async function transactionsByTxid(
   tables: Tables,
@@ -21,8 +22,9 @@ export async function transactionsByTxid(
 ): Promise<Map<string, TxRow>> {
   const rows = await tables.txs.getAll(txids)
   const hidden: string[] = []
-  for (const [txid, { height, blockTag: tag }] of rows) {
-    if (blocks.has(height, tag)) continue
+  for (const txid of txids) {
+    const row = rows.get(txid)
+    if (row !== undefined && blocks.has(row.height, row.blockTag)) continue
     rows.delete(txid)
     hidden.push(txid)
   }

@@ -62,6 +62,11 @@ class Written {
     this.#witnesses.push({ txid, height: HEIGHT, block_tag: blockTag(block), witness })
   }
 
+  /** Loses a row of the point table, as a power cut can. */
+  lose(txid: string): void {
+    this.#txs.delete(txid)
+  }
+
   /** Adds a location of another transaction whose txid has the same prefix. */
   collide(block: string, txid: string, index: number): void {
     const named = { height: HEIGHT, block_tag: blockTag(block), tx_index: index }
@@ -114,7 +119,7 @@ describe('a transaction by its txid', () => {
     const written = new Written()
     written.write(OTHER, [tx])
     written.write(OURS, [tx])
-    const found = await transactionsByTxid(written.tables, await chain, [tx.txid, 'ab'.repeat(32)])
+    const found = await transactionsByTxid(written.tables, await chain, [tx.txid])
     expect([...found.keys()]).toEqual([tx.txid])
     expect(found.get(tx.txid)).toMatchObject({ blockTag: blockTag(OURS), body: tx.body, witness: tx.witness })
     expect(written.read).toEqual(['txs'])
@@ -150,6 +155,16 @@ describe('a transaction by its txid', () => {
       const found = await transactionsByTxid(written.tables, await chain, [txid])
       expect(found.get(txid)?.witness).toEqual(witness)
     }
+  })
+
+  it('is not found if no block contains it, but not if its row is lost', async () => {
+    const written = new Written()
+    expect((await transactionsByTxid(written.tables, await chain, [tx.txid])).size).toBe(0)
+    written.write(OURS, [tx])
+    written.lose(tx.txid)
+    await expect(transactionsByTxid(written.tables, await chain, [tx.txid])).rejects.toThrow(
+      /lacks transaction/,
+    )
   })
 
   it('is not found if only blocks of other branches contain it', async () => {
