@@ -190,7 +190,12 @@ async function txsOf(
 ): Promise<ChainedTx[]> {
   const row = await blockAt(tables.unchecked, block.height, block.hash)
   const located = await blockTxsBetween(tables.unchecked, block, 0, 0xffff_ffff)
-  const rows = await transactionsOf(tables, located)
+  // A power cut can lose rows of `txs` until they are repaired: their transactions stay out of the mempool until its next event.
+  const written = await tables.txs.getAll(located.map(({ txid }) => txid))
+  const rows = await transactionsOf(
+    tables,
+    located.filter(({ txid }) => written.has(txid)),
+  )
   return rows.map(({ txid, body, witness, prevouts }) => {
     const tx = parseBody(body, witness)
     const coins = decodePrevouts(prevouts)
