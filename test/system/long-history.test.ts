@@ -11,7 +11,6 @@ import type { EventLog } from '../../pipelines/log/port.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { writeHead } from '../../pipelines/tables/head.js'
 import { type Explorer, startExplorer } from '../../services/explorer/explorer.js'
-import { scriptKey } from '../../services/explorer/tables/point-keys.js'
 import { newestWhales } from '../../services/explorer/tables/transactions.js'
 import { BUSY, writeBusyScript } from '../harness/busy-script.js'
 import { Counting } from '../harness/counting.js'
@@ -44,7 +43,7 @@ describe('an address with 200,000 transactions', () => {
 
   beforeAll(async () => {
     const db = database()
-    const script = `unhex('${scriptKey(scriptHash(SCRIPT))}')`
+    const script = `unhex('${scriptHash(SCRIPT)}')`
     const block = (height: string) => `SHA256(concat('block ', toString(${height})))`
     const tag = (height: string) => `reinterpretAsUInt32(reverse(substring(${block(height)}, 29, 4)))`
     const at = `intDiv(number, 4) AS height, ${tag('intDiv(number, 4)')} AS block_tag`

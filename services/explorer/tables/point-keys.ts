@@ -33,8 +33,3 @@ export function locationPrefix(txid: string): string {
 export function outputPrefix(txid: string): string {
   return txid.slice(0, 40)
 }
-
-/** Returns the hash of a script as in the tables. */
-export function scriptKey(scriptHash: string): string {
-  return scriptHash.slice(0, 40)
-}

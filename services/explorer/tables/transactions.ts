@@ -1,5 +1,5 @@
 import { blockTag, type BlockId } from '../../../pipelines/chain/block.js'
-import { parseBody } from '../../../pipelines/chain/transaction.js'
+import { parseBody, witnessTag } from '../../../pipelines/chain/transaction.js'
 import { blocksFilter, type ChainView } from '../../../pipelines/tables/chain-view.js'
 import type { ByteQuerier, Querier } from '../../../pipelines/tables/keys.js'
 import { BLOCK_TXS } from '../../../pipelines/tables/schema.js'
@@ -56,7 +56,7 @@ export async function transactionsOf(tables: Tables, located: readonly BlockTx[]
     const row = rows.get(at.txid)
     if (row === undefined) throw new Error(`table txs lacks transaction ${at.txid}, which is in a block`)
     if (row.height === at.height && row.blockTag === at.blockTag) return row
-    if (witnessTag(row) !== at.witnessTag) replaced.push(at)
+    if (tagOf(row) !== at.witnessTag) replaced.push(at)
     return { ...row, ...locationOf(at) }
   })
   if (replaced.length === 0) return made
@@ -80,8 +80,8 @@ const locationOf = ({ height, blockTag: tag, txIndex, isDilithium }: BlockTx) =>
 })
 
 /** Returns `block_txs.witness_tag` of a transaction as of the block that was written last. */
-function witnessTag({ body, witness }: TxRow): number {
-  return witness.length === 0 ? 0 : Number.parseInt(parseBody(body, witness).wtxid.slice(0, 8), 16)
+function tagOf({ body, witness }: TxRow): number {
+  return witness.length === 0 ? 0 : witnessTag(parseBody(body, witness))
 }
 
 /** Returns the transactions of a block with indexes in a range (inclusive), in order, each once. */

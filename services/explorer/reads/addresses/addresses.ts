@@ -3,7 +3,7 @@ import { isDilithiumScript } from '../../../../pipelines/chain/address.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
 import { unspentPage } from '../../../../pipelines/tables/lists/unspent.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
-import { blockTxKey, scriptKey } from '../../tables/point-keys.js'
+import { blockTxKey } from '../../tables/point-keys.js'
 import type { ScriptRow } from '../../tables/tables.js'
 import { address, limit, offset, page } from '../arguments.js'
 import { isoTime } from '../chain/block-rows.js'
@@ -110,7 +110,7 @@ export const addressUtxos = declareRead({
     const filter = context.chain.view?.tagFilter() ?? '0'
     const outputs = await unspentPage(
       context.tables,
-      { scriptHash: scriptKey(requested.scriptHash), filter },
+      { scriptHash: requested.scriptHash, filter },
       { limit, offset, total },
     )
     const script_type = scriptType(requested.script, requested.network)

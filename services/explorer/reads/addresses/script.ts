@@ -1,7 +1,6 @@
 import { type DecodedAddress, decodeAddress } from '../../../../pipelines/chain/address.js'
 import { type Network, NETWORKS } from '../../../../pipelines/chain/networks.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
-import { scriptKey } from '../../tables/point-keys.js'
 import { LAST_ROWS, type ScriptRow } from '../../tables/tables.js'
 import { address as schema, badArgument } from '../arguments.js'
 import type { ReadContext } from '../read.js'
@@ -36,7 +35,7 @@ type Sources = Pick<ReadContext, 'chain' | 'tables'>
 export async function lastOfScript({ chain, tables }: Sources, hash: string): Promise<ScriptRow | undefined> {
   const { view, blocks } = chain
   if (view === undefined) return undefined
-  return tables.lastOfScript(scriptKey(hash), (row) => blocks.has(row.height, row.blockTag), view.tagFilter())
+  return tables.lastOfScript(hash, (row) => blocks.has(row.height, row.blockTag), view.tagFilter())
 }
 
 /** Returns the first and the last transaction of a script in the chain. */
@@ -45,7 +44,7 @@ export async function endsOfScript(
   hash: string,
 ): Promise<[first: ScriptRow | undefined, last: ScriptRow | undefined]> {
   const [firsts = [], last] = await Promise.all([
-    tables.scriptStarts.get(scriptKey(hash)),
+    tables.scriptStarts.get(hash),
     lastOfScript({ chain, tables }, hash),
   ])
   return [firsts.find((row) => chain.blocks.has(row.height, row.blockTag)), last]
@@ -60,10 +59,10 @@ export async function endOfScript(
   const { view, blocks } = chain
   if (view === undefined) return []
   const visible = (row: ScriptRow): boolean => blocks.has(row.height, row.blockTag)
-  const read = await tables.scriptEnd(scriptKey(hash), rows + LAST_ROWS)
+  const read = await tables.scriptEnd(hash, rows + LAST_ROWS)
   const end = byOrdinal(read.filter(visible))
   if (end.size > 0 || read.length < rows + LAST_ROWS) return [...end.values()]
-  const last = await tables.lastVisibleOfScript(scriptKey(hash), visible, view.tagFilter())
+  const last = await tables.lastVisibleOfScript(hash, visible, view.tagFilter())
   return last === undefined ? [] : [last]
 }
 
@@ -89,7 +88,7 @@ export async function pageOfScript(
   const lowest = Math.max(1, from - 1)
   let rows = byOrdinal(known)
   if (!hasAll(rows, lowest, to)) {
-    const read = await tables.scriptRows(scriptKey(hash), lowest, to)
+    const read = await tables.scriptRows(hash, lowest, to)
     rows = byOrdinal(read.filter((row) => blocks.has(row.height, row.blockTag)))
   }
   if (!hasAll(rows, lowest, to)) throw new Error(`table script_txs lacks transactions of script ${hash}`)

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { blockTag } from '../../../../pipelines/chain/block.js'
 import { ByteReader } from '../../../../pipelines/chain/bytes.js'
-import { readTx, type SerializedTx, serializeTx } from '../../../../pipelines/chain/transaction.js'
+import {
+  readTx,
+  type SerializedTx,
+  serializeTx,
+  witnessTag,
+} from '../../../../pipelines/chain/transaction.js'
 import {
   type Columns,
   EncodedRows,
@@ -28,9 +33,6 @@ function txWith(witness: string, locktime = 0): SerializedTx {
   const parts = { version: 2, locktime, inputs: [{ ...input, witness: items }], outputs }
   return readTx(new ByteReader(serializeTx(parts, true)))
 }
-
-const witnessTag = (tx: SerializedTx): number =>
-  tx.hasWitness ? Number.parseInt(tx.wtxid.slice(0, 8), 16) : 0
 
 /** Tables in memory, to which the transactions of blocks are written as the materializer writes them. */
 class Written {
