@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { blockTag } from '../../../../pipelines/chain/block.js'
-import { table } from '../../../../pipelines/tables/chain-tables.js'
 import { ChainView, MissingBlock } from '../../../../pipelines/tables/chain-view.js'
 import type { Head } from '../../../../pipelines/tables/head.js'
-import { EncodedRows } from '../../../../pipelines/tables/rowbinary.js'
+import { EncodedRows, table } from '../../../../pipelines/tables/rowbinary.js'
 import { CanonicalBlocks, nextCanonicalBlocks } from '../../../../services/explorer/state/canonical-blocks.js'
 
 const ROWS = table('blocks', { height: 'u32', hash: 'hash', time: 'u32' })
