@@ -16,7 +16,7 @@ import { BLOCK_TX_KEYS, blockTxKey, KEYS8 } from './point-keys.js'
 
 /** A transaction as of the block that was written last. */
 export type TxRow = SelectedRow<typeof TXS.columns>
-/** What a txid determines, whatever the block: the transaction without witnesses, and the outputs that it spends. */
+/** The part of a transaction that its txid determines: all but the witnesses, and the outputs that it spends. */
 export type Body = Pick<TxRow, 'txid' | 'body' | 'prevouts'>
 /** A location of a transaction whose txid has the prefix. */
 export type TxLocation = SelectedRow<typeof TX_LOCATIONS.columns>
@@ -111,7 +111,7 @@ export class Tables {
     return this.#gatherers.txs.until(this.signal)
   }
 
-  /** The same for callers that need only what the txid determines. */
+  /** The same lookup for callers that need only what the txid determines. */
   get bodies(): Lookup<Body> {
     return this.txs
   }
@@ -223,7 +223,7 @@ export class Tables {
       : this.lastVisibleOfScript(script, visible, filter)
   }
 
-  /** The same, if all rows of `scriptEnd` belong to other branches. */
+  /** Returns the same row if all rows of `scriptEnd` belong to other branches. */
   async lastVisibleOfScript(
     script: string,
     visible: (row: ScriptRow) => boolean,

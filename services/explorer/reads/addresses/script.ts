@@ -101,7 +101,7 @@ export async function pageOfScript(
 const balanceOf = (row: ScriptRow | undefined): bigint =>
   row === undefined ? 0n : row.totalReceived - row.totalSent
 
-/** A row may be there twice. */
+/** Returns rows by their ordinals: one may be there twice. */
 const byOrdinal = (rows: readonly ScriptRow[]): Map<number, ScriptRow> =>
   new Map(rows.map((row) => [row.ordinal, row]))
 

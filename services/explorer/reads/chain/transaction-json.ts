@@ -11,7 +11,7 @@ import { isoTime } from './block-rows.js'
 /** The input that spends an output. */
 interface Spender {
   readonly prevVout: number
-  /** Of the block that contains it. */
+  /** Height of the block that contains it. */
   readonly height: number
   readonly txid: string
   readonly vin: number

@@ -136,8 +136,8 @@ describe('a transaction by its txid', () => {
       written.write(OTHER, [same])
       written.collide(OURS, same.txid, 7)
       const found = (await transactionsByTxid(written.tables, await chain, [same.txid])).get(same.txid)
-      const place = { height: HEIGHT, blockTag: blockTag(OURS), txIndex: 1, isDilithium: false }
-      expect(found).toMatchObject({ ...place, txid: same.txid, body: same.body, witness: same.witness })
+      const location = { height: HEIGHT, blockTag: blockTag(OURS), txIndex: 1, isDilithium: false }
+      expect(found).toMatchObject({ ...location, txid: same.txid, body: same.body, witness: same.witness })
       expect(written.read).not.toContain('replaced_witnesses')
     }
   })
