@@ -33,7 +33,7 @@ const READERS: Partial<Record<keyof ColumnTypes, (value: never) => unknown>> = {
   bytes: (value: string) => Buffer.from(value, 'base64'),
 }
 
-/** The columns that a query selects. Its SQL and the type of its rows follow from their declaration in `chain-tables.ts`. */
+/** The columns that a query selects. Its SQL and the type of its rows follow from their declaration in `schema.ts`. */
 export class Selection<const C extends Columns> {
   readonly #fields: readonly {
     readonly column: string

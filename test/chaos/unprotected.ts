@@ -5,7 +5,7 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { EventLog, LogRecord } from '../../pipelines/log/port.js'
 import { Materializer } from '../../pipelines/materialize/materializer.js'
-import { WRITERS } from '../../pipelines/tables/chain-tables.js'
+import { WRITERS } from '../../pipelines/tables/schema.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import type { Columns, EncodedRows } from '../../pipelines/tables/rowbinary.js'
 import { ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'

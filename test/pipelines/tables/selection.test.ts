@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import * as chainTables from '../../../pipelines/tables/chain-tables.js'
+import * as schema from '../../../pipelines/tables/schema.js'
 import { HEADS } from '../../../pipelines/tables/head.js'
 import { KEYS } from '../../../pipelines/tables/keys.js'
 import { type ColumnTypes, EncodedRows, type Row, type Table } from '../../../pipelines/tables/rowbinary.js'
 import { Selection } from '../../../pipelines/tables/selection.js'
 import { useDatabase } from '../../harness/engine.js'
 
-const { BLOCK_HEIGHTS, SCRIPT_TX_COLUMNS } = chainTables
-const TABLES = ([...Object.values(chainTables), HEADS] as unknown[]).filter(
+const { BLOCK_HEIGHTS, SCRIPT_TX_COLUMNS } = schema
+const TABLES = ([...Object.values(schema), HEADS] as unknown[]).filter(
   (each): each is Table => typeof each === 'object' && each !== null && 'columns' in each,
 )
 
