@@ -249,7 +249,7 @@ describe('events of a log:', () => {
     const log = await logOf(events)
     const first = new Materializer({ db, log, logger, finalityDepth: FINALITY })
     while (await first.step());
-    for (const table of ['scripts', 'tx_bodies', 'tx_witnesses', 'block_heights']) {
+    for (const table of ['scripts', 'txs', 'block_heights']) {
       await db.command(`TRUNCATE TABLE ${table}`)
       const found = (await rowDifferences(db, source.db, 4)).filter(({ onlyOther }) => onlyOther > 0)
       expect(found.map((each) => each.table)).toContain(table)

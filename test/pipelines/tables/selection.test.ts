@@ -85,8 +85,12 @@ describe('a selection', () => {
       'FROM heads WHERE position = 5 AND NOT reached',
     )
     expect(head).toMatchObject({ connected: [], reached: false, disconnected: VALUES.hashes })
-    const read = new Selection({ txid: 'hash', shows_dilithium: 'bool' })
-    expect(Object.keys(SCRIPT_TX_COLUMNS)).toEqual(expect.arrayContaining(['txid', 'shows_dilithium']))
-    expect(await read.query(db(), 'FROM script_txs')).toEqual([{ txid: VALUES.hash, showsDilithium: true }])
+    const read = new Selection({ script_hash: 'hash20', has_dilithium_spend: 'bool' })
+    expect(Object.keys(SCRIPT_TX_COLUMNS)).toEqual(
+      expect.arrayContaining(['script_hash', 'has_dilithium_spend']),
+    )
+    expect(await read.query(db(), 'FROM script_txs')).toEqual([
+      { scriptHash: VALUES.hash20, hasDilithiumSpend: true },
+    ])
   })
 })
