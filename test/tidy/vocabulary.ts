@@ -72,8 +72,6 @@ export const TERMS: readonly Term[] = [
       found: 'readPlaces',
       passed: 'decimalPlaces, readLocations',
     },
-    // The table.
-    allowed: [/^tx places$/g],
   },
   {
     instead: 'script changes, balance changes',
