@@ -1,6 +1,6 @@
 import type { Database } from '../../tables/clickhouse.js'
 import { balanceFloor, NO_BALANCES, setBalanceFloor } from '../../tables/lists/balance-floor.js'
-import { MOST_ROWS_ABOVE } from '../../tables/lists/ranking.js'
+import { MAX_ROWS_ABOVE } from '../../tables/lists/ranking.js'
 import type { BlockWriter } from '../apply/block-writer.js'
 import type { RankingBuilder } from './ranking-builder.js'
 
@@ -37,7 +37,7 @@ export class BalanceWriting {
   async consider(rows: number, isFilling: boolean, top: number): Promise<void> {
     this.#rows = isFilling ? this.#rows + rows : 0
     const { writer } = this.parts
-    if (writer.writesBalances && this.#rows > MOST_ROWS_ABOVE) await this.stop()
+    if (writer.writesBalances && this.#rows > MAX_ROWS_ABOVE) await this.stop()
     if (!writer.writesBalances && !isFilling) await this.resume(top)
   }
 

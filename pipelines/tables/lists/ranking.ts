@@ -59,7 +59,7 @@ export async function rowsAbove(db: Querier, ranking: Ranking, filter: Filter): 
 }
 
 /** The maximum number of changes that a page applies to the newest ranking: several times what the materializer lets accumulate. */
-export const MOST_ROWS_ABOVE = 1_000_000
+export const MAX_ROWS_ABOVE = 1_000_000
 
 /**
  * Returns a page of the addresses by balance at the end of the filter's chain, highest first, equal balances by address. The
@@ -71,7 +71,7 @@ export async function richest(
   db: Querier,
   filter: Filter,
   page: { readonly offset: number; readonly limit: number },
-  most = MOST_ROWS_ABOVE,
+  most = MAX_ROWS_ABOVE,
 ): Promise<RankedAddress[] | undefined> {
   const ranking = await newestRanking(db, filter)
   if (ranking === undefined) return undefined
