@@ -20,8 +20,8 @@ export interface FeedOptions {
 const WARM_UP_CLIENTS = 1_000
 /** The time in which memory of connecting is collected. */
 const REST_MS = 3_000
-const MOST_BYTES_PER_CLIENT = 8_000
-const MOST_MB = 300
+const MAX_BYTES_PER_CLIENT = 8_000
+const MAX_MB = 300
 
 /**
  * Measures the feed with clients on `blocks` and `mempool`. In a round, transactions enter the mempool of the node at once, and
@@ -78,9 +78,9 @@ export function feed({ clients, stalled, events, repetitions }: FeedOptions): Pr
         { name: 'lost_messages', value: lost, unit: 'messages', most: 0 },
         {
           ...{ name: 'bytes_per_client', value: bytes, unit: 'bytes', baseline: bareBytes },
-          most: MOST_BYTES_PER_CLIENT,
+          most: MAX_BYTES_PER_CLIENT,
         },
-        { name: 'explorer_peak_rss', value: explorer.peakMb, unit: 'MB', most: MOST_MB },
+        { name: 'explorer_peak_rss', value: explorer.peakMb, unit: 'MB', most: MAX_MB },
       ]
     } finally {
       clearInterval(sampling)

@@ -21,10 +21,10 @@ export interface IngestOptions {
 }
 
 /** The maximum size of the explorer, and of the other processes, MB. */
-const MOST_EXPLORER_MB = 300
-const MOST_MB = 400
+const MAX_EXPLORER_MB = 300
+const MAX_MB = 400
 /** Memory that grows more than this in the second half of a backfill is not flat. */
-const MOST_GROWTH = 1.15
+const MAX_GROWTH = 1.15
 
 /**
  * Measures the backfill of a simulated chain by the real processes, as a ratio to fetching and parsing the same
@@ -107,7 +107,7 @@ function figures(options: IngestOptions, bareSeconds: number, run: Run): Figure[
     ...run.memory.flatMap(({ process, samples }) => [
       {
         ...{ name: `${process.name}_peak_rss`, value: process.peakMb, unit: 'MB' },
-        most: process.name === 'explorer' ? MOST_EXPLORER_MB : MOST_MB,
+        most: process.name === 'explorer' ? MAX_EXPLORER_MB : MAX_MB,
       },
       {
         ...{
@@ -115,7 +115,7 @@ function figures(options: IngestOptions, bareSeconds: number, run: Run): Figure[
           value: growthInSecondHalf(samples),
           unit: 'ratio',
         },
-        most: MOST_GROWTH,
+        most: MAX_GROWTH,
       },
     ]),
     ...run.cpu.map(([name, seconds]) => ({

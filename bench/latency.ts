@@ -16,8 +16,8 @@ export interface LatencyOptions {
 
 const POLL_INTERVAL_MS = 1_000
 /** Milliseconds; the poll interval is added where the poller only polls. */
-const MOST_POLLED_MS = POLL_INTERVAL_MS + 150
-const MOST_ANNOUNCED_MS = 200
+const MAX_POLLED_MS = POLL_INTERVAL_MS + 150
+const MAX_ANNOUNCED_MS = 200
 /** A poller sends its first `waitfornewblock` some seconds after its start. */
 const FIRST_WAIT_MS = 7_000
 /** The time between two blocks, random, so that they do not keep step with the polls. */
@@ -60,8 +60,8 @@ export function latency({ blocks }: LatencyOptions): Promise<Figure[]> {
       const announced = await measure(measurement)
       return [
         { name: 'reads', value: capacity / 2, unit: 'requests/s' },
-        ...figures('polled', polled, MOST_POLLED_MS),
-        ...figures('announced', announced, MOST_ANNOUNCED_MS),
+        ...figures('polled', polled, MAX_POLLED_MS),
+        ...figures('announced', announced, MAX_ANNOUNCED_MS),
       ]
     } finally {
       feed.close()

@@ -148,7 +148,7 @@ export async function settled(
 /** Processes are idle if they use less than this share of a core in this time. */
 const IDLE_SHARE = 0.2
 const IDLE_LOOK_MS = 5_000
-const MOST_IDLE_WAIT_MS = 900_000
+const MAX_IDLE_WAIT_MS = 900_000
 
 /**
  * Waits until processes have nothing more to do: merges, rankings and lists that follow an import.
@@ -161,7 +161,7 @@ export async function becomeIdle(processes: readonly ServiceProcess[]): Promise<
     await sleep(IDLE_LOOK_MS)
     return processes.every(({ alive }) => alive) && used() - before < (IDLE_SHARE * IDLE_LOOK_MS) / 1000
   }
-  await settled(isIdle, MOST_IDLE_WAIT_MS, processes)
+  await settled(isIdle, MAX_IDLE_WAIT_MS, processes)
 }
 
 async function rpc(url: string, method: string): Promise<unknown> {

@@ -20,7 +20,7 @@ export interface ReplayOptions {
 const FIRST = 'headwater'
 const REPLAYED = 'replayed_'
 /** The maximum size of the replay, MB. */
-const MOST_MB = 600
+const MAX_MB = 600
 
 /**
  * Measures databases built from the log (`replay --into`), as a ratio to fetching and parsing the same blocks from a node
@@ -63,7 +63,7 @@ async function replayFrom(log: string | undefined, options: ReplayOptions): Prom
             options.blocks / replaying.seconds,
             options.blocks / bareSeconds,
           ),
-          { name: 'replay_peak_rss', value: replaying.peakMb, unit: 'MB', most: MOST_MB },
+          { name: 'replay_peak_rss', value: replaying.peakMb, unit: 'MB', most: MAX_MB },
           { name: 'replay_cpu_per_block', value: perBlock(replaying.cpuSeconds), unit: 'ms' },
           { name: 'engine_cpu_per_block', value: perBlock(engineSeconds), unit: 'ms' },
         ]

@@ -11,7 +11,7 @@ export interface Figure {
   /** An upper limit of the value that the issue or the design sets. */
   readonly most?: number
   /** The same of the ratio. */
-  readonly mostRatio?: number
+  readonly maxRatio?: number
 }
 
 export interface Report {
@@ -75,14 +75,14 @@ export function judge(figure: Figure, stored: Stored, isQuick = false): Judged {
 }
 
 function compare(
-  { value, ratio, most, mostRatio }: Figure,
+  { value, ratio, most, maxRatio }: Figure,
   { bar, timesEarlier, earlier, measured }: Stored,
   isQuick: boolean,
 ): Pick<Judged, 'bar' | 'ok'> {
   const last = isQuick ? undefined : measured?.ratio
   if (most !== undefined) return { bar: round(most), ok: value <= most }
-  if (mostRatio !== undefined) {
-    const limit = Math.min(mostRatio, (last ?? Number.POSITIVE_INFINITY) / LEAST_OF_LAST)
+  if (maxRatio !== undefined) {
+    const limit = Math.min(maxRatio, (last ?? Number.POSITIVE_INFINITY) / LEAST_OF_LAST)
     return { bar: round(limit), ok: (ratio ?? value) <= limit }
   }
   if (timesEarlier !== undefined && earlier === undefined) return { bar: null, ok: false }

@@ -15,7 +15,7 @@ export interface RestColdOptions extends ChainSize {
 
 const CONNECTIONS = 256
 /** The maximum size of the explorer, MB. */
-const MOST_MB = 300
+const MAX_MB = 300
 /** A load of one connection takes no more of the keys than this, as a share of those of all connections. */
 const SINGLE_SHARE = 1 / 40
 
@@ -54,11 +54,11 @@ export function restCold(options: RestColdOptions): Promise<Figure[]> {
           { name: 'address_256_connections_p99', value: address.p99Ms, unit: 'ms' },
           {
             ...comparison('tx_1_connection', 'ms', 1000 / single.requestsPerSecond, 1000 / lookup),
-            mostRatio: 3,
+            maxRatio: 3,
           },
         ]
       })
-      return [...figures, { name: 'explorer_peak_rss', value: explorer.peakMb, unit: 'MB', most: MOST_MB }]
+      return [...figures, { name: 'explorer_peak_rss', value: explorer.peakMb, unit: 'MB', most: MAX_MB }]
     } finally {
       clearInterval(sampling)
       frozen.close()

@@ -18,9 +18,9 @@ const BLOCK_INTERVAL_MS = 2_000
 const REORG_RATE = 0.2
 const SAMPLE_MS = 2_000
 /** The maximum size of the explorer, MB. */
-const MOST_MB = 300
+const MAX_MB = 300
 /** Memory that grows more than this in the second half is not flat. */
-const MOST_GROWTH = 1.15
+const MAX_GROWTH = 1.15
 const CHANNELS = ['blocks', 'mempool', 'reorgs'] as const
 /** Blocks at the end of the history whose transactions are not read, because reorganisations may replace them. */
 const NOT_FINAL = 20
@@ -106,9 +106,9 @@ class Memory {
           name: `${name}_peak_rss`,
           value: peakMb,
           unit: 'MB',
-          ...(name === 'explorer' ? { most: MOST_MB } : {}),
+          ...(name === 'explorer' ? { most: MAX_MB } : {}),
         },
-        name === 'engine' ? growth : { ...growth, most: MOST_GROWTH },
+        name === 'engine' ? growth : { ...growth, most: MAX_GROWTH },
       ]
     })
   }

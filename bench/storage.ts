@@ -25,8 +25,8 @@ export interface StorageOptions {
 }
 
 /** Bytes of all tables per transaction of the chain of a full run, whose transactions have 474 bytes. */
-const MOST_BYTES_PER_TX = 1_150
-const MOST_EXPLORER_MB = 300
+const MAX_BYTES_PER_TX = 1_150
+const MAX_EXPLORER_MB = 300
 
 /**
  * Measures the storage of an indexed chain: bytes by table and row, rows per transaction, bytes of the log by event
@@ -66,14 +66,14 @@ async function measure(
       { name: `${name}_bytes_per_row`, value: bytes / rows, unit: 'B/row' },
       { name: `${name}_rows_per_tx`, value: rows / txs, unit: 'rows/tx' },
     ]),
-    { name: 'tables_bytes_per_tx', value: perTx(total), unit: 'B/tx', most: MOST_BYTES_PER_TX },
+    { name: 'tables_bytes_per_tx', value: perTx(total), unit: 'B/tx', most: MAX_BYTES_PER_TX },
     { name: 'tables_bytes_per_chain_byte', value: total / log.rawBytes, unit: 'ratio' },
     { name: 'transactions_payload_per_tx', value: perTx(log.payloadBytes), unit: 'B/tx' },
     { name: 'log_bytes_per_event', value: log.eventBytes / log.events, unit: 'B/event' },
     { name: 'log_bytes_per_chain_byte', value: log.eventBytes / log.rawBytes, unit: 'ratio' },
     { name: 'log_bytes_per_input', value: (log.eventBytes - log.rawBytes) / log.inputs, unit: 'B/input' },
     { name: 'file_bytes_per_log_byte', value: log.fileBytes / log.eventBytes, unit: 'ratio' },
-    { name: 'explorer_rss', value: indexed.explorerMb, unit: 'MB', most: MOST_EXPLORER_MB },
+    { name: 'explorer_rss', value: indexed.explorerMb, unit: 'MB', most: MAX_EXPLORER_MB },
     { name: 'explorer_bytes_per_pool_tx', value: memory.perMempoolTx, unit: 'B/tx' },
     { name: 'explorer_pool_tx_size', value: memory.mempoolTxSize, unit: 'B/tx' },
     { name: 'explorer_bytes_per_day', value: memory.perDay, unit: 'B/day' },

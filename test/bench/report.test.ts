@@ -56,10 +56,10 @@ describe('a figure', () => {
   it('fails above its upper limit', () => {
     expect(judge(figure(undefined, { most: 49 }), {}).ok).toBe(false)
     expect(judge(figure(undefined, { most: 50 }), {}).ok).toBe(true)
-    expect(judge(figure(3.1, { mostRatio: 3 }), {})).toMatchObject({ ok: false, bar: 3 })
-    expect(judge(figure(2.9, { mostRatio: 3 }), {}).ok).toBe(true)
-    expect(judge(figure(2.9, { mostRatio: 3 }), { measured: measured(2) }).ok).toBe(false)
-    expect(judge(figure(2.9, { mostRatio: 3 }), { measured: measured(2) }, true).ok).toBe(true)
+    expect(judge(figure(3.1, { maxRatio: 3 }), {})).toMatchObject({ ok: false, bar: 3 })
+    expect(judge(figure(2.9, { maxRatio: 3 }), {}).ok).toBe(true)
+    expect(judge(figure(2.9, { maxRatio: 3 }), { measured: measured(2) }).ok).toBe(false)
+    expect(judge(figure(2.9, { maxRatio: 3 }), { measured: measured(2) }, true).ok).toBe(true)
   })
 
   it('that must be a multiple of an earlier ratio fails as long as that ratio is not known', () => {
@@ -71,7 +71,7 @@ describe('a figure', () => {
 
   it('that is no number fails a limit', () => {
     expect(judge(figure(Number.NaN), { bar: 0 }).ok).toBe(false)
-    expect(judge(figure(Number.NaN, { mostRatio: 3 }), {}).ok).toBe(false)
+    expect(judge(figure(Number.NaN, { maxRatio: 3 }), {}).ok).toBe(false)
     expect(judge(figure(undefined, { most: 3, value: Number.NaN }), {}).ok).toBe(false)
   })
 })

@@ -12,7 +12,7 @@ const FINALITY = 20
 const depthOf = (round: number): number => (round % 10 === 9 ? FINALITY + 4 : 1 + (round % 5))
 /** The blocks below the tip whose objects are read. */
 const BLOCKS_READ = 6
-const MOST_ADDRESSES = 30
+const MAX_ADDRESSES = 30
 const READERS = 4
 
 /** Answers that depend on the tip, or on the mempool as a whole. */
@@ -58,7 +58,7 @@ describe('answers from memory', () => {
     }
     for (const { txid } of (await from.get('/mempool/txs?limit=100')).body.items)
       paths.add(`/tx/${String(txid)}`).add(`/search?q=${String(txid)}`)
-    for (const address of [...addresses].slice(0, MOST_ADDRESSES))
+    for (const address of [...addresses].slice(0, MAX_ADDRESSES))
       for (const path of [`/address/${address}`, `/address/${address}/txs`, `/address/${address}/utxos`])
         paths.add(path)
     return [...paths]

@@ -21,7 +21,7 @@ const WAIT_MS = 5_000
 /** Additional time for the reply, in which the call may be queued behind others. */
 const REPLY_MS = 10_000
 /** The number of consecutive replies without a new tip, long before the time was over, after which the method is not used. */
-const MOST_EARLY = 3
+const MAX_EARLY = 3
 
 /**
  * Learns of new blocks by `waitfornewblock`, which occupies one of the node's RPC threads: there is at most one call at a time, on
@@ -53,7 +53,7 @@ export class BlockWait implements AnnouncementSource {
     let early = 0
     let failures = 0
     let pauseMs = this.#waitMs
-    while (early < MOST_EARLY) {
+    while (early < MAX_EARLY) {
       // Even a sleep of 0 would delay the next call, and a block in between would not be announced.
       if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
       await alarm.untilLevel(signal)

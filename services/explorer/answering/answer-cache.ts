@@ -10,9 +10,9 @@ export interface Dependence {
 }
 
 /** The maximum number of bytes of all answers. */
-export const MOST_BYTES = 48 * 2 ** 20
+export const MAX_BYTES = 48 * 2 ** 20
 /** The maximum number of bytes of one answer. */
-const MOST_ENTRY_BYTES = 3 * 2 ** 20
+const MAX_ENTRY_BYTES = 3 * 2 ** 20
 /** The overhead of an entry, of a dependence and of a URL, beside their characters. */
 const ENTRY_BYTES = 600
 const LINK_BYTES = 120
@@ -20,18 +20,18 @@ const LINK_BYTES = 120
  * The maximum age of an answer. Rows are repaired in place (`npm run replay`) without a change of the state, so an answer that was
  * made from damaged rows must not stay for as long as nothing else happens.
  */
-const MOST_AGE_MS = 10 * 60_000
+const MAX_AGE_MS = 10 * 60_000
 /** URLs under which an answer is found without parsing them. Clients can spell the same request in any number of ways. */
-const MOST_URLS = 4
-const MOST_URL_LENGTH = 300
+const MAX_URLS = 4
+const MAX_URL_LENGTH = 300
 /** Changes and their hashes that are remembered, for answers that are being made meanwhile. */
-const MOST_CHANGES = 256
-const MOST_CHANGED_HASHES = 50_000
+const MAX_CHANGES = 256
+const MAX_CHANGED_HASHES = 50_000
 
 /** The number of requests since it was made after which an answer is made again as soon as it changes. */
 const HOT_REQUESTS = 16
 /** The maximum number of answers that are made again after a change. */
-const MOST_HOT = 32
+const MAX_HOT = 32
 
 interface Entry<T> {
   readonly answer: CachedAnswer
@@ -75,7 +75,7 @@ export class AnswerCache<T = never> {
   #misses = 0
   readonly #dropped = { changed: 0, evicted: 0 }
 
-  constructor(private readonly mostBytes = MOST_BYTES) {}
+  constructor(private readonly maxBytes = MAX_BYTES) {}
 
   /** The number of changes so far: answers are made as of a clock. */
   get clock(): number {
@@ -130,7 +130,7 @@ export class AnswerCache<T = never> {
   /** Finds an answer by this URL from now on, if it is in the cache. */
   link(answer: CachedAnswer, url: string): void {
     const entry = this.#byAnswer.get(answer)
-    if (entry === undefined || entry.urls.length >= MOST_URLS || url.length > MOST_URL_LENGTH) return
+    if (entry === undefined || entry.urls.length >= MAX_URLS || url.length > MAX_URL_LENGTH) return
     if (this.#byUrl.has(url)) return
     entry.urls.push(url)
     this.#byUrl.set(url, entry)
@@ -155,10 +155,10 @@ export class AnswerCache<T = never> {
     if (since < this.#forgotten) return
     for (const change of this.#changes) if (change.clock > since && affects(change, dependence)) return
     const bytes = answer.body.length + key.length * 2 + ENTRY_BYTES + dependence.on.length * (LINK_BYTES + 64)
-    if (bytes > Math.min(MOST_ENTRY_BYTES, this.mostBytes)) return
+    if (bytes > Math.min(MAX_ENTRY_BYTES, this.maxBytes)) return
     const before = this.#byKey.get(key)
     if (before !== undefined) this.#drop(before)
-    const untilMs = Math.min(dependence.untilMs, Date.now() + MOST_AGE_MS)
+    const untilMs = Math.min(dependence.untilMs, Date.now() + MAX_AGE_MS)
     const entry: Entry<T> = {
       ...{ answer, key, urls: [], bytes, dependence: { ...dependence, untilMs } },
       ...{ origin, requests: 0, newer: undefined, older: undefined },
@@ -201,14 +201,14 @@ export class AnswerCache<T = never> {
 
   #dropAffected(entry: Entry<T>): void {
     this.#dropChanged(entry)
-    if (entry.requests >= HOT_REQUESTS && entry.origin !== undefined && this.#hot.length < MOST_HOT)
+    if (entry.requests >= HOT_REQUESTS && entry.origin !== undefined && this.#hot.length < MAX_HOT)
       this.#hot.push(entry.origin)
   }
 
   #remember(change: PastChange): void {
     this.#changes.push(change)
     this.#changedHashes += change.touched?.size ?? 0
-    while (this.#changes.length > MOST_CHANGES || this.#changedHashes > MOST_CHANGED_HASHES) {
+    while (this.#changes.length > MAX_CHANGES || this.#changedHashes > MAX_CHANGED_HASHES) {
       const oldest = this.#changes.shift()
       if (oldest === undefined) return
       this.#changedHashes -= oldest.touched?.size ?? 0
@@ -236,7 +236,7 @@ export class AnswerCache<T = never> {
   }
 
   #evict(): void {
-    while (this.#bytes > this.mostBytes && this.#oldest !== undefined) {
+    while (this.#bytes > this.maxBytes && this.#oldest !== undefined) {
       this.#dropped.evicted++
       this.#drop(this.#oldest)
     }

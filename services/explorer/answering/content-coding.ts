@@ -9,7 +9,7 @@ export const LEAST_COMPRESSED = 1_024
 /** Brotli's default is made for files that are compressed once and served for years; this one takes as long as gzip. */
 const BROTLI_QUALITY = 5
 /** The number of remembered headers: clients send a few different ones. */
-const MOST_HEADERS = 64
+const MAX_HEADERS = 64
 
 const brotliAsync = promisify(brotliCompress)
 const gzipAsync = promisify(gzip)
@@ -31,7 +31,7 @@ export function preferredCoding(header: string): Coding | undefined {
   if (header === '') return undefined
   if (chosen.has(header)) return chosen.get(header)
   const coding = choose(header)
-  if (chosen.size >= MOST_HEADERS) chosen.clear()
+  if (chosen.size >= MAX_HEADERS) chosen.clear()
   chosen.set(header, coding)
   return coding
 }

@@ -19,7 +19,7 @@ export const KEPT: Readonly<Record<Channel, number>> = {
 /** The shortest interval between two stats events without a new block. */
 export const STATS_EVERY_MS = 5_000
 /** The number of whale alerts to remember: far more than there are between two sightings of one transaction. */
-export const MOST_ALERTS = 50_000
+export const MAX_ALERTS = 50_000
 
 /** Sends an event to the process that numbers it. */
 export type FeedOffer = (channel: 'whale-alerts' | 'stats', id: string, data: object) => void

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { BlockId } from '../../../pipelines/chain/block.js'
 import type { Definitions } from '../definitions/definitions.js'
-import { type Feed, MOST_ALERTS } from './feed.js'
+import { type Feed, MAX_ALERTS } from './feed.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
 import type { WhaleAlert } from '../reads/shapes.js'
 import { confirmedAlerts, type Naming, unconfirmedAlert } from '../reads/mempool/whale-rows.js'
@@ -23,7 +23,7 @@ export interface WhaleWatchParts {
  */
 export class WhaleWatch {
   readonly #parts: WhaleWatchParts
-  readonly #published = new LRUCache<string, true>({ max: MOST_ALERTS })
+  readonly #published = new LRUCache<string, true>({ max: MAX_ALERTS })
 
   constructor(parts: WhaleWatchParts) {
     this.#parts = parts

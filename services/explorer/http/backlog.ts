@@ -5,18 +5,18 @@ export interface Backlogged {
 }
 
 /** The bytes that may wait for all clients together: a fraction of the memory that the manifests give an explorer. */
-const MOST_BYTES = 64 * 2 ** 20
+const MAX_BYTES = 64 * 2 ** 20
 
 /**
  * Limits the bytes that wait for all clients together: the limit of each one alone would allow a few hundred clients that do not
  * read to exhaust the memory of the explorer, and with it the service of all others.
  */
 export class Backlog {
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   #before = new Map<Backlogged, number>()
 
-  constructor(mostBytes = MOST_BYTES) {
-    this.#mostBytes = mostBytes
+  constructor(maxBytes = MAX_BYTES) {
+    this.#maxBytes = maxBytes
   }
 
   /**
@@ -31,12 +31,12 @@ export class Backlog {
       if (bytes > 0) now.set(client, bytes)
       total += bytes
     }
-    if (total > this.#mostBytes) {
+    if (total > this.#maxBytes) {
       const stalled = [...now]
         .filter(([client, bytes]) => bytes >= (this.#before.get(client) ?? Number.POSITIVE_INFINITY))
         .sort(([, one], [, other]) => other - one)
       for (const [client, bytes] of stalled) {
-        if (total <= this.#mostBytes) break
+        if (total <= this.#maxBytes) break
         total -= bytes
         now.delete(client)
         client.close()

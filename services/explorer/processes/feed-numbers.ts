@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { KEPT, MOST_ALERTS, STATS_EVERY_MS } from '../feed/feed.js'
+import { KEPT, MAX_ALERTS, STATS_EVERY_MS } from '../feed/feed.js'
 import { NUMBERED_CHANNELS, type NumberedChannel, type NumberedEvent, type Offer } from './messages.js'
 
 /** Timers of the processes may fire this much early. */
@@ -17,7 +17,7 @@ interface Numbered {
 export class FeedNumbers {
   readonly #now: () => number
   readonly #channels: Readonly<Record<NumberedChannel, Numbered>>
-  readonly #alerts = new LRUCache<string, true>({ max: MOST_ALERTS })
+  readonly #alerts = new LRUCache<string, true>({ max: MAX_ALERTS })
   #statsAt = Number.NEGATIVE_INFINITY
   #statsAfterBlock = -1
 

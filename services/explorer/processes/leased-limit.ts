@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { clientOf, type Origin } from '../../client-address.js'
-import { type Limiter, MOST_CLIENTS } from '../../rate-limit.js'
+import { type Limiter, MAX_CLIENTS } from '../../rate-limit.js'
 import type { Lease } from './leases.js'
 
 export interface LeasedLimitOptions {
@@ -30,7 +30,7 @@ export class LeasedLimit implements Limiter {
   readonly #leases = new LRUCache<
     string,
     { tokens: number; readonly endsAt: number; readonly isRefused: boolean }
-  >({ max: MOST_CLIENTS })
+  >({ max: MAX_CLIENTS })
   readonly #waiting = new Map<string, Waiting>()
 
   constructor(options: LeasedLimitOptions) {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { MOST_CLIENTS } from '../../rate-limit.js'
+import { MAX_CLIENTS } from '../../rate-limit.js'
 
 export interface LeasesOptions<Holder> {
   /** The number of requests that a client may send per window. */
@@ -33,7 +33,7 @@ interface Window<Holder> {
  */
 export class Leases<Holder> {
   readonly #options: LeasesOptions<Holder>
-  readonly #windows = new LRUCache<string, Window<Holder>>({ max: MOST_CLIENTS })
+  readonly #windows = new LRUCache<string, Window<Holder>>({ max: MAX_CLIENTS })
 
   constructor(options: LeasesOptions<Holder>) {
     this.#options = options

@@ -16,11 +16,11 @@ type Event = MessageInitShape<typeof ChannelEventSchema>
 /** The number of events that are read from the feed at once. */
 const AT_ONCE = 16
 /** The number of encoded events to keep: streams that are further behind than this encode their events themselves. */
-const MOST_ENCODED = 1_024
+const MAX_ENCODED = 1_024
 
 /** The events of the feed as Protobuf. Each is encoded once, however many streams send it. */
 export class EncodedEvents {
-  readonly #bytes = new LRUCache<string, Buffer>({ max: MOST_ENCODED })
+  readonly #bytes = new LRUCache<string, Buffer>({ max: MAX_ENCODED })
 
   /** Returns the bytes of an event. @param text the WebSocket message of the feed. */
   bytesOf(text: string): Buffer {

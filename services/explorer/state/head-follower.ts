@@ -56,9 +56,9 @@ interface Source {
 const READ_AT_ONCE = 256
 const WAIT_MS = 1_000
 /** An explorer that is further behind the node is in a backfill. */
-const MOST_BLOCKS_BEHIND = 6
+const MAX_BLOCKS_BEHIND = 6
 /** Heads that connect more blocks come from a backfill: instead of reading these, the mempool is looked up in the chain. */
-const MOST_BLOCKS_READ = 2_000
+const MAX_BLOCKS_READ = 2_000
 
 /**
  * Follows topic `committed`. Applied heartbeats are stored immediately. An announced head is read from the tables, adopted in one
@@ -297,7 +297,7 @@ export class HeadFollower {
     if (chain.view === undefined || source !== this.#source || fence !== chain.fence) return undefined
     const height = heads.at(-1)?.tipHeight
     // During a backfill, answers are not worth that its blocks are read again.
-    if (height === undefined || height < nodeHeight - MOST_BLOCKS_BEHIND) return undefined
+    if (height === undefined || height < nodeHeight - MAX_BLOCKS_BEHIND) return undefined
     return touchedBy(heads, chain.position, mempool, source.tables)
   }
 
@@ -316,7 +316,7 @@ export class HeadFollower {
     const { tables } = source
     const span = { from: state.chain.position, to: next.position }
     const { view } = next
-    const isLong = heads.reduce((sum, head) => sum + head.connected.length, 0) > MOST_BLOCKS_READ
+    const isLong = heads.reduce((sum, head) => sum + head.connected.length, 0) > MAX_BLOCKS_READ
     while (heads.length > 0 && !mempool.canSkip(heads)) {
       const { version } = state.mempool
       const overlays =

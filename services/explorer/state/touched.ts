@@ -9,8 +9,8 @@ import { isResolved } from '../mempool/shown-tx.js'
 import type { Tables } from '../tables/tables.js'
 
 /** Heads that change more blocks come from a backfill: what they touch is not worth reading. */
-const MOST_BLOCKS = 100
-const MOST_TXS = 20_000
+const MAX_BLOCKS = 100
+const MAX_TXS = 20_000
 /** The number of transactions that one lookup reads. */
 const TXS_AT_ONCE = 256
 
@@ -32,10 +32,10 @@ export async function touchedBy(
   if (!areConsecutive(heads, position)) return undefined
   const { connected, disconnected } = netChange(heads)
   const blocks = [...connected, ...disconnected]
-  if (blocks.length > MOST_BLOCKS) return undefined
+  if (blocks.length > MAX_BLOCKS) return undefined
   const touched = new Set(blocks.map(({ hash }) => hash))
   const txids = new Set([...(await txidsOf(connected, tables)), ...(await txidsOf(disconnected, tables))])
-  if (txids.size > MOST_TXS) return undefined
+  if (txids.size > MAX_TXS) return undefined
   const unknown: string[] = []
   for (const txid of txids) {
     touched.add(txid)

@@ -37,12 +37,12 @@ export class FakeNode {
   /** The number of bytes that the mempool reports; the sum of its entries if undefined. */
   weight: number | undefined
   /** The highest number of concurrent block requests. */
-  mostBlocksAtOnce = 0
+  maxBlocksAtOnce = 0
   /** True for a node that has `waitfornewblock`. */
   hasBlockWait = false
   /** The number of its calls that wait now, and the highest number so far. */
   waits = 0
-  mostWaitsAtOnce = 0
+  maxWaitsAtOnce = 0
   /** Called for each request; its result replaces or delays the answer. */
   fault: (method: string, params: readonly unknown[]) => Fault | undefined = () => undefined
   readonly #server: Server
@@ -98,7 +98,7 @@ export class FakeNode {
     const { method, params } = first
     this.sizes.push({ method, calls: calls.length })
     this.calls.push({ method, params, at: performance.now(), auth })
-    if (method === 'getblock') this.mostBlocksAtOnce = Math.max(this.mostBlocksAtOnce, ++this.#blocksNow)
+    if (method === 'getblock') this.maxBlocksAtOnce = Math.max(this.maxBlocksAtOnce, ++this.#blocksNow)
     const fault = this.fault(method, params)
     if (fault?.kind === 'slow') await sleep(fault.ms)
     if (fault?.kind === 'after') await fault.ready
@@ -125,7 +125,7 @@ export class FakeNode {
   /** Waits like Bitcoin Core: until the time is over, even if the caller has disconnected. */
   async #newTip(ms: number): Promise<void> {
     const tip = this.chain.at(-1)?.hash
-    this.mostWaitsAtOnce = Math.max(this.mostWaitsAtOnce, ++this.waits)
+    this.maxWaitsAtOnce = Math.max(this.maxWaitsAtOnce, ++this.waits)
     let isOver = false
     const timer = setTimeout(() => (isOver = true), ms)
     while (!isOver && this.chain.at(-1)?.hash === tip) await sleep(1)

@@ -48,7 +48,7 @@ describe('waitfornewblock', () => {
       node.chain = grow(node.chain, count)
       await until('the blocks are in the log', isLevel)
     }
-    expect(node.mostWaitsAtOnce).toBe(1)
+    expect(node.maxWaitsAtOnce).toBe(1)
   })
 
   it('brings a reorganisation into the log', async () => {
@@ -83,7 +83,7 @@ describe('waitfornewblock', () => {
     void run(HOUR, 60)
     const calls = node.count('waitfornewblock')
     await until('it has waited again', () => node.count('waitfornewblock') > calls + 2)
-    expect(node.mostWaitsAtOnce).toBe(1)
+    expect(node.maxWaitsAtOnce).toBe(1)
   })
 
   it('is not called during a backfill', async () => {
