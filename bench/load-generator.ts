@@ -82,7 +82,7 @@ export class LoadGenerator {
 
 /** Longer than an explorer takes for any answer. */
 const PATIENCE_MS = 10_000
-const MOST_CONNECTIONS = 8_000
+const MAX_CONNECTIONS = 8_000
 /** Idle connections when requests start: a burst should not wait for handshakes. */
 const READY_CONNECTIONS = 1_000
 /** Less than a listening socket's backlog. */
@@ -222,7 +222,7 @@ export class LoadClient {
   }
 
   #newConnection(opened: () => void): Connection {
-    if (this.#connections >= MOST_CONNECTIONS) throw new Error('the load generator is out of connections')
+    if (this.#connections >= MAX_CONNECTIONS) throw new Error('the load generator is out of connections')
     this.#connections++
     const connection = new Connection(this.#port, {
       opened,

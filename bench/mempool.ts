@@ -8,9 +8,9 @@ import type { Figure } from './report.js'
 
 const POLL_INTERVAL_MS = 1000
 /** Percent of a core that the poller may use by the design. */
-const MOST_CPU = 15
+const MAX_CPU = 15
 /** MB: the manifests give it 1 GiB. */
-const MOST_MB = 900
+const MAX_MB = 900
 /** The number of polls of the baseline. */
 const OLD_LOOKS = 3
 
@@ -61,9 +61,9 @@ export function mempool({ txs, arrivalMs, seconds }: MempoolOptions): Promise<Fi
           unit: '% of a core',
           baseline: before,
           ratio: cpu / before,
-          most: MOST_CPU,
+          most: MAX_CPU,
         },
-        { name: 'mempool_memory', value: poller.peakMb, unit: 'MB', most: MOST_MB },
+        { name: 'mempool_memory', value: poller.peakMb, unit: 'MB', most: MAX_MB },
         { name: 'mempool_filled', value: txs / filling, unit: 'transactions/s' },
       ]
     } finally {

@@ -1,7 +1,7 @@
 import { NodeClient } from '../pipelines/node/client.js'
 import { errorBody } from '../pipelines/errors.js'
 import { OVERLOADED } from '../services/explorer/answering/failure.js'
-import { MOST_UNDER_WAY } from '../services/explorer/answering/reader.js'
+import { MAX_IN_FLIGHT } from '../services/explorer/answering/reader.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
 import { startBareServer } from './bare-server.js'
 import { LoadGenerator, type LoadResult } from './load-generator.js'
@@ -26,12 +26,12 @@ const WARM_UP_SECONDS = 2
  * If the generator is later than this for one of a hundred requests, the loop was not open. Times are from when a
  * request was due.
  */
-const MOST_LAG_MS = 100
+const MAX_LAG_MS = 100
 /** Locations, bodies, spends and witnesses: the lookups of an answer that is not cached. */
 const LOOKUPS = 4
 /** The accepted share of unused lookups: for clients that disconnected after their batch was sent. */
-const MOST_LOOKUPS = LOOKUPS * 1.1
-const MOST_MB = 300
+const MAX_LOOKUPS = LOOKUPS * 1.1
+const MAX_MB = 300
 const LOOK_MS = 500
 
 /** The answer of a bare server, whose clients replace those that are refused. */
@@ -116,8 +116,8 @@ class Watch {
   answers = 0
   lookups = 0
   clientsLeft = 0
-  mostUnderWay = 0
-  mostWaiting = 0
+  maxInFlight = 0
+  maxWaiting = 0
 
   constructor(url: string, explorer: ServiceProcess) {
     this.#url = url
@@ -150,8 +150,8 @@ class Watch {
     const text = await (await fetch(`${this.#url}/metrics`)).text()
     const sum = (pattern: RegExp): number =>
       [...text.matchAll(pattern)].reduce((total, [, value]) => total + Number(value), 0)
-    this.mostUnderWay = Math.max(this.mostUnderWay, sum(/^headwater_api_answers_under_way (\d+)$/gm))
-    this.mostWaiting = Math.max(this.mostWaiting, sum(/^headwater_api_lookups_waiting (\d+)$/gm))
+    this.maxInFlight = Math.max(this.maxInFlight, sum(/^headwater_api_answers_under_way (\d+)$/gm))
+    this.maxWaiting = Math.max(this.maxWaiting, sum(/^headwater_api_lookups_waiting (\d+)$/gm))
     const answered = (status: number): number => {
       const labels = `route="/api/v1/tx/:txid",status="${String(status)}"`
       return sum(new RegExp(`^headwater_api_request_duration_seconds_count{${labels}} (\\d+)$`, 'gm'))
@@ -174,7 +174,7 @@ interface Metrics {
 function figures({ alone, beside, open }: Results, watch: Watch, seconds: number): Figure[] {
   for (const closed of [alone, beside]) assertAnswered(closed)
   const lag = percentile(open.lags, 0.99)
-  if (lag > MOST_LAG_MS)
+  if (lag > MAX_LAG_MS)
     throw new Error(
       `the load generator was ${lag.toFixed(1)} ms late in one of a hundred requests: no open loop`,
     )
@@ -224,11 +224,11 @@ function figures({ alone, beside, open }: Results, watch: Watch, seconds: number
     },
     count('clients_left', open.left),
     count('of_which_begun', watch.clientsLeft),
-    { name: 'lookups_per_answer', value: lookupsPerAnswer, unit: 'lookups', most: MOST_LOOKUPS },
-    { name: 'most_answers_under_way', value: watch.mostUnderWay, unit: 'answers', most: MOST_UNDER_WAY },
-    { name: 'most_lookups_waiting', value: watch.mostWaiting, unit: 'keys', most: LOOKUPS * MOST_UNDER_WAY },
-    { name: 'explorer_peak_rss', value: watch.peakMb, unit: 'MB', most: MOST_MB },
-    { name: 'generator_lag_p99', value: lag, unit: 'ms', most: MOST_LAG_MS },
+    { name: 'lookups_per_answer', value: lookupsPerAnswer, unit: 'lookups', most: MAX_LOOKUPS },
+    { name: 'most_answers_under_way', value: watch.maxInFlight, unit: 'answers', most: MAX_IN_FLIGHT },
+    { name: 'most_lookups_waiting', value: watch.maxWaiting, unit: 'keys', most: LOOKUPS * MAX_IN_FLIGHT },
+    { name: 'explorer_peak_rss', value: watch.peakMb, unit: 'MB', most: MAX_MB },
+    { name: 'generator_lag_p99', value: lag, unit: 'ms', most: MAX_LAG_MS },
     {
       name: 'generator_cpu',
       value: 100 * open.cpuShare,

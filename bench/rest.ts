@@ -15,9 +15,9 @@ export interface RestOptions {
 
 const CONNECTIONS = 64
 /** Different paths of a kind: more than an answer cache could hold by chance. */
-const MOST_PATHS = 20_000
+const MAX_PATHS = 20_000
 /** Answers of the bare server; only these are requested from it. */
-const MOST_STORED = 4_000
+const MAX_STORED = 4_000
 
 interface Load {
   readonly requestsPerSecond: number
@@ -39,7 +39,7 @@ export async function rest(options: RestOptions): Promise<Figure[]> {
       const script = join(folder, `${name}.lua`)
       await writeFile(script, luaScript(some))
       const bareScript = join(folder, `${name}-bare.lua`)
-      const stored = await storedAnswers(url, some.slice(0, MOST_STORED))
+      const stored = await storedAnswers(url, some.slice(0, MAX_STORED))
       await writeFile(bareScript, luaScript([...stored.keys()]))
       const served = await load(url, script, options.seconds)
       const bareServer = await startBareServer(stored)
@@ -86,7 +86,7 @@ interface Listed {
 async function pathsOf(url: string, { blocks }: RestOptions): Promise<Record<string, string[]>> {
   const txids: string[] = []
   const addresses = new Set<string>()
-  for (let height = blocks; height > 0 && txids.length < MOST_PATHS; height--) {
+  for (let height = blocks; height > 0 && txids.length < MAX_PATHS; height--) {
     const answer = await fetch(`${url}/block/${String(height)}/txs?limit=100`)
     for (const { txid, outputs } of ((await answer.json()) as Listed).items) {
       txids.push(txid)
@@ -94,7 +94,7 @@ async function pathsOf(url: string, { blocks }: RestOptions): Promise<Record<str
     }
   }
   const under = (folder: string, names: Iterable<string>): string[] =>
-    [...names].slice(0, MOST_PATHS).map((name) => `/api/v1/${folder}/${name}`)
+    [...names].slice(0, MAX_PATHS).map((name) => `/api/v1/${folder}/${name}`)
   return {
     summary: ['/api/v1/stats/summary'],
     blocks: ['/api/v1/blocks'],

@@ -5,12 +5,12 @@ import { coded, PROGRAMMING_ERRORS } from './errors.js'
 const BUILD = new URL(import.meta.url.endsWith('.ts') ? '../dist/' : '../', import.meta.url)
 
 /** The maximum heap of a bounded thread, in MB; a page of 300 KB takes half of it. */
-const MOST_HEAP_MB = 192
+const MAX_HEAP_MB = 192
 /**
  * The maximum CPU time of this process during a bounded job, in milliseconds. Elapsed time would fail jobs on a busy machine. A page
  * of 1 MB takes half of it.
  */
-const MOST_CPU_MS = 30_000
+const MAX_CPU_MS = 30_000
 const CHECK_EVERY_MS = 500
 /** The time after which an idle bounded thread is stopped to free its memory. */
 const IDLE_MS = 10_000
@@ -149,7 +149,7 @@ export class BoundedThread<Job, Result> {
 
   /** @param script @param errors as for `WorkerThread`. */
   constructor(script: string, errors: readonly ErrorClass[] = []) {
-    const resourceLimits = { maxOldGenerationSizeMb: MOST_HEAP_MB, maxYoungGenerationSizeMb: 8 }
+    const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: 8 }
     this.#start = () => new WorkerThread(script, { errors, resourceLimits })
   }
 
@@ -177,7 +177,7 @@ export class BoundedThread<Job, Result> {
     const before = process.cpuUsage()
     const timer = setInterval(() => {
       const { user, system } = process.cpuUsage(before)
-      if ((user + system) / 1000 > MOST_CPU_MS)
+      if ((user + system) / 1000 > MAX_CPU_MS)
         void thread.close(new ContentTooLarge('it takes too much time to read: split it'))
     }, CHECK_EVERY_MS)
     try {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { MOST_COINS } from '../pipelines/chain/amount.js'
+import { MAX_COINS } from '../pipelines/chain/amount.js'
 import { NETWORKS } from '../pipelines/chain/networks.js'
 import { coded, StartRefused, UsageError } from '../pipelines/errors.js'
 import { parseLogUrl } from '../pipelines/log/address.js'
@@ -247,7 +247,7 @@ const SETTINGS = {
   ),
   whaleMinValue: integer(
     'WHALE_MIN_VALUE',
-    { least: 0, most: MOST_COINS * 100_000_000, fallback: 100_000_000_000 },
+    { least: 0, most: MAX_COINS * 100_000_000, fallback: 100_000_000_000 },
     'The channel `whale-alerts` publishes transactions that move more than this, in base units.',
   ),
   contentDir: path(

@@ -13,7 +13,7 @@ export interface RateLimitOptions {
 
 const MINUTE_MS = 60_000
 /** About 20 MB when full. Beyond it the clients that were idle longest are evicted and start a new window. */
-const MOST_CLIENTS = 100_000
+const MAX_CLIENTS = 100_000
 
 interface Window {
   count: number
@@ -28,7 +28,7 @@ export class RateLimit {
     this.#options = options
     const { now, windowMs = MINUTE_MS } = options
     this.#windows = new LRUCache({
-      max: MOST_CLIENTS,
+      max: MAX_CLIENTS,
       ttl: windowMs,
       updateAgeOnGet: false,
       // Reads the clock each time: caching the time would need a timer.

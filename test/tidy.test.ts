@@ -6,9 +6,9 @@ import { settingsTable } from '../services/config.js'
 import { files, ROOT, text } from './tidy/tree.js'
 
 /** The maximum number of lines: a longer file is rarely about one noun. */
-const MOST_LINES = 600
+const MAX_LINES = 600
 /** The maximum number of source files directly in a folder. */
-const MOST_FILES = 15
+const MAX_FILES = 15
 
 /** The folders of pipelines/ that a folder of pipelines/ may import, beside itself. */
 const PIPELINES: Readonly<Record<string, readonly string[]>> = {
@@ -158,7 +158,7 @@ describe('the code', () => {
   })
 
   it('keeps files short', () => {
-    const long = typescript.filter((path) => (text.get(path) ?? '').split('\n').length > MOST_LINES)
+    const long = typescript.filter((path) => (text.get(path) ?? '').split('\n').length > MAX_LINES)
     expect(long).toEqual([])
   })
 
@@ -166,7 +166,7 @@ describe('the code', () => {
     const counts = new Map<string, number>()
     for (const path of sources.filter((each) => /^(services|pipelines)\//.test(each)))
       counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
-    const crowded = [...counts].filter(([, count]) => count > MOST_FILES)
+    const crowded = [...counts].filter(([, count]) => count > MAX_FILES)
     expect(crowded, 'make a folder for what belongs together').toEqual([])
   })
 

@@ -67,7 +67,7 @@ export class Findings {
   expect(what: string, indexed: unknown, expected: unknown): void {
     const [is, must] = [String(indexed), String(expected)]
     if (is === must) return
-    if (this.differences.length < MOST_NAMED) this.differences.push({ what, indexed: is, expected: must })
+    if (this.differences.length < MAX_NAMED) this.differences.push({ what, indexed: is, expected: must })
     else this.unnamed++
   }
 
@@ -77,7 +77,7 @@ export class Findings {
 }
 
 /** The maximum number of listed differences per check: enough to find the error, and bounded if everything is wrong. */
-const MOST_NAMED = 1_000
+const MAX_NAMED = 1_000
 
 export type Check = (context: AuditContext, found: Findings) => Promise<void>
 
@@ -93,7 +93,7 @@ export interface AuditOptions {
 }
 
 /** The maximum number of runs of a check whose state left the chain while it ran. */
-const MOST_TRIES = 5
+const MAX_TRIES = 5
 const PATIENCE_MS = 10_000
 const LOOK_AGAIN_MS = 500
 
@@ -114,7 +114,7 @@ export async function audit(parts: AuditParts, options: AuditOptions): Promise<A
       const { sample, seed } = options
       const found = await findingsOf(check, { ...parts, head, view, sample, seed, progress })
       tip = { height: head.tipHeight, hash: head.tipHash }
-      if (!found.isSound && tries < MOST_TRIES && !isApart) {
+      if (!found.isSound && tries < MAX_TRIES && !isApart) {
         // With a newer writer, rows of two branches may have been summed.
         const now = (await newestFence(parts.db)) === fence ? await stateOf(parts, head) : 'moved'
         if (now === 'moved') continue

@@ -9,10 +9,10 @@ import { sampleHeights } from './chain-checks.js'
 type Parts = Pick<AuditContext, 'db' | 'view' | 'head'>
 
 /** The maximum number of blocks of a day that are read from the node: more than the minutes of a day. */
-const MOST_FETCHED = 2_000
+const MAX_FETCHED = 2_000
 const IN_FLIGHT = 4
 /** The maximum number of blocks whose sums are computed again from their transactions: the newest ones of a longer chain. */
-const MOST_SUMMED = 20_000
+const MAX_SUMMED = 20_000
 const SUMMED_AT_ONCE = 100
 
 /**
@@ -89,7 +89,7 @@ export async function countDay({ db, view, head }: Parts, day: number, found: Fi
 
 /** Computes fees, output and number of transactions of each block again from the bodies of its transactions. */
 async function sumBlocks({ db, view, head, progress }: AuditContext, found: Findings): Promise<void> {
-  const first = Math.max(0, head.tipHeight - MOST_SUMMED + 1)
+  const first = Math.max(0, head.tipHeight - MAX_SUMMED + 1)
   for (let from = first; from <= head.tipHeight; from += SUMMED_AT_ONCE) {
     const to = Math.min(head.tipHeight, from + SUMMED_AT_ONCE - 1)
     await sumSomeBlocks({ db, view, head }, from, to, found)
@@ -145,7 +145,7 @@ async function sumDayByNode(context: AuditContext, day: number, found: Findings)
   const blocks = await db.query<{ id: string; txs: number; fees: string; output: string }>(
     `SELECT lower(hex(hash)) AS id, tx_count AS txs, total_fees AS fees, total_output AS output FROM blocks
      WHERE time BETWEEN {from:UInt32} AND {to:UInt32} AND height <= {tip:Int64} AND ${view.sqlFilter('height', 'hash')}
-     ORDER BY height LIMIT 1 BY height LIMIT ${String(MOST_FETCHED)}`,
+     ORDER BY height LIMIT 1 BY height LIMIT ${String(MAX_FETCHED)}`,
     { from: day * DAY_SECONDS, to: (day + 1) * DAY_SECONDS - 1, tip: head.tipHeight },
   )
   const reported: BlockSums = { txs: 0, fees: 0n, output: 0n }

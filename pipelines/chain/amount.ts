@@ -1,7 +1,7 @@
 const BASE_UNITS = 100_000_000n
 
 /** The number of coins from which a double cannot distinguish neighbouring base units. The supply of a chain must be lower. */
-export const MOST_COINS = 2 ** 26
+export const MAX_COINS = 2 ** 26
 
 /**
  * Converts a JSON amount of the node to base units, exactly. Below 2²⁶ coins, the double nearest to a decimal with eight places
@@ -9,7 +9,7 @@ export const MOST_COINS = 2 ** 26
  * @throws RangeError for an invalid amount.
  */
 export function coinsToBaseUnits(coins: number): bigint {
-  if (!(coins >= 0 && coins < MOST_COINS)) throw new RangeError(`not an amount of coins: ${String(coins)}`)
+  if (!(coins >= 0 && coins < MAX_COINS)) throw new RangeError(`not an amount of coins: ${String(coins)}`)
   const text = coins.toFixed(8)
   if (Number(text) !== coins) throw new RangeError(`more than eight decimals: ${String(coins)}`)
   return BigInt(text.replace('.', ''))

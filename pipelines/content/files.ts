@@ -15,7 +15,7 @@ export interface Listed {
 
 const PAGE = /\.mdx?$/
 /** The maximum size of a file. Larger files are not pages for people, and in memory a page takes about five times its file. */
-const MOST_BYTES = 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 
 /**
  * Returns all Markdown and MDX files of a folder, sorted by name. Hidden files and `node_modules` are left out, and so are links
@@ -66,7 +66,7 @@ export async function readListed({ path }: Listed): Promise<string> {
   try {
     const stats = await handle.stat()
     if (!stats.isFile()) throw new ContentError(1, 'it is not a file')
-    if (stats.size > MOST_BYTES) throw new ContentError(1, `it is larger than ${String(MOST_BYTES)} bytes`)
+    if (stats.size > MAX_BYTES) throw new ContentError(1, `it is larger than ${String(MAX_BYTES)} bytes`)
     return decode(await handle.readFile())
   } finally {
     await handle.close()

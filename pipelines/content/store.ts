@@ -20,9 +20,9 @@ const SCAN_SHARE = 0.05
  * The longest interval that SCAN_SHARE may cause: a change is in use within two seconds, even if scans are slow because the
  * process is busy.
  */
-const MOST_BETWEEN_SCANS_MS = 1_000
+const MAX_BETWEEN_SCANS_MS = 1_000
 const SETTLE_MS = 40
-const MOST_SETTLING_MS = 1_000
+const MAX_SETTLING_MS = 1_000
 
 interface Known {
   readonly stamp: string
@@ -105,7 +105,7 @@ export class Content {
   /** Schedules the next scan. @param tookMs duration of the last one. */
   scheduleScan(tookMs: number): void {
     if (this.#closed) return
-    const atLeast = Math.min(tookMs / SCAN_SHARE, MOST_BETWEEN_SCANS_MS)
+    const atLeast = Math.min(tookMs / SCAN_SHARE, MAX_BETWEEN_SCANS_MS)
     const every = Math.max(this.#options.scanEveryMs ?? SCAN_EVERY_MS, atLeast)
     this.#timer = setTimeout(() => {
       const began = performance.now()
@@ -142,7 +142,7 @@ export class Content {
 
   /** Waits until two scans return the same: editors and checkouts write several files, and a file in several steps. */
   async #settled(listed: readonly Listed[]): Promise<readonly Listed[]> {
-    const end = performance.now() + MOST_SETTLING_MS
+    const end = performance.now() + MAX_SETTLING_MS
     for (let before = listed; ;) {
       await sleep(SETTLE_MS)
       const now = await listFiles(this.#folder)

@@ -3,17 +3,17 @@ export interface Backoff {
   /** Pause before the second attempt, in milliseconds. */
   readonly firstMs: number
   /** The maximum pause, in milliseconds. */
-  readonly mostMs: number
+  readonly maxMs: number
 }
 
-export const NODE_BACKOFF: Backoff = { firstMs: 100, mostMs: 5_000 }
+export const NODE_BACKOFF: Backoff = { firstMs: 100, maxMs: 5_000 }
 
 /**
  * Returns the pause after the nth consecutive failure (from 1), in milliseconds. It doubles with each failure. Half of it is
  * random, so that clients that failed together do not retry together.
  */
-export function backoffMs({ firstMs, mostMs }: Backoff, failures: number, random = Math.random()): number {
-  const whole = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 30))
+export function backoffMs({ firstMs, maxMs }: Backoff, failures: number, random = Math.random()): number {
+  const whole = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30))
   return whole / 2 + (whole / 2) * random
 }
 

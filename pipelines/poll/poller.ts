@@ -84,7 +84,7 @@ const MAX_WAITING_BYTES = 32 * 2 ** 20
 /** The interval at which a long backfill logs its progress. */
 const LOG_PROGRESS_MS = 5_000
 /** Pauses after failed polls. */
-const POLL_BACKOFF = { firstMs: 250, mostMs: 10_000 }
+const POLL_BACKOFF = { firstMs: 250, maxMs: 10_000 }
 /** The number of attempts without progress after which a poll fails; the pauses between them add up to about ten seconds. */
 const MAX_STUCK = 8
 
@@ -178,7 +178,7 @@ export class Poller {
       } else {
         await this.#follow(session, { height: info.blocks, hash: info.bestblockhash }, signal)
         if (session.chain.position > position) stuck = 0
-        else await sleep(backoffMs({ firstMs: 20, mostMs: 5_000 }, ++stuck), undefined, { signal })
+        else await sleep(backoffMs({ firstMs: 20, maxMs: 5_000 }, ++stuck), undefined, { signal })
       }
     }
     throw new UnsteadyNodeError(

@@ -39,9 +39,9 @@ const FORM_REFUSED = 'HTML Form Exception'
  * The maximum length of all parameters of a query, percent-encoded; the server accepts 131,072 characters for one. Lists that
  * grow with the data are passed by `queryByKeys`.
  */
-const MOST_PARAMS = 120_000
+const MAX_PARAMS = 120_000
 /** The maximum length of a query. A filter lists the hash of every block above the final height. */
-const MOST_QUERY_BYTES = 64 * 2 ** 20
+const MAX_QUERY_BYTES = 64 * 2 ** 20
 
 export interface DatabaseOptions {
   readonly url: string
@@ -230,7 +230,7 @@ function connect({ url, timeoutMs = 60_000, settings }: DatabaseOptions, databas
       async_insert: 0,
       insert_deduplicate: 0,
       output_format_json_quote_64bit_integers: 1,
-      max_query_size: String(MOST_QUERY_BYTES),
+      max_query_size: String(MAX_QUERY_BYTES),
       max_execution_time: Math.ceil(timeoutMs / 1000),
       cancel_http_readonly_queries_on_client_close: 1,
       // Queries with a higher number wait for those with a lower one.
@@ -254,15 +254,15 @@ class SilentLogger {
 /** @throws QueryRefused for a query that is too long for the server; the message says what to use instead. */
 function assertQuerySize(sql: string, params: Readonly<Record<string, unknown>>): void {
   const lengthOf = (text: string): number =>
-    text.length > MOST_PARAMS ? text.length : encodeURIComponent(text).length
+    text.length > MAX_PARAMS ? text.length : encodeURIComponent(text).length
   const given = Object.values(params).reduce((sum: number, value) => sum + lengthOf(String(value)), 0)
-  if (given > MOST_PARAMS)
+  if (given > MAX_PARAMS)
     throw new QueryRefused(
-      `the parameters have ${String(given)} characters, at most ${String(MOST_PARAMS)} are allowed: use queryByKeys, which splits the keys`,
+      `the parameters have ${String(given)} characters, at most ${String(MAX_PARAMS)} are allowed: use queryByKeys, which splits the keys`,
     )
-  if (sql.length > MOST_QUERY_BYTES)
+  if (sql.length > MAX_QUERY_BYTES)
     throw new QueryRefused(
-      `the query has ${String(sql.length)} characters, at most ${String(MOST_QUERY_BYTES)} are allowed`,
+      `the query has ${String(sql.length)} characters, at most ${String(MAX_QUERY_BYTES)} are allowed`,
     )
 }
 

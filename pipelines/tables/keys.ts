@@ -1,7 +1,7 @@
 import { Defect } from '../errors.js'
 
 /** The number of keys per query: 325 kB of its text. A parameter in the URL could contain 2,016. */
-const MOST_KEYS = 5_000
+const MAX_KEYS = 5_000
 
 /** Runs queries: a database, or a wrapper that may refuse them. */
 export interface Querier {
@@ -38,8 +38,8 @@ export async function queryByKeys<T>(
 ): Promise<T[]> {
   const distinct = [...new Set(keys)]
   const rows: T[] = []
-  for (let at = 0; at < distinct.length; at += MOST_KEYS) {
-    const slice = distinct.slice(at, at + MOST_KEYS).join(',')
+  for (let at = 0; at < distinct.length; at += MAX_KEYS) {
+    const slice = distinct.slice(at, at + MAX_KEYS).join(',')
     if (!/^[0-9a-f,]*$/.test(slice)) throw new Defect('a key is not lower-case hex')
     for (const row of await db.query<T>(sql.replaceAll('{keys:String}', `'${slice}'`), params)) rows.push(row)
   }

@@ -4,7 +4,7 @@ import { RUN_MACRO } from '../../pipelines/tables/lost-writes.js'
 const MIB = 1024 * 1024
 
 /** The maximum memory of the server, in bytes. */
-const MOST_MEMORY = 3 * 1024 * MIB
+const MAX_MEMORY = 3 * 1024 * MIB
 
 /** Disk space that inserts and merges leave free, in bytes: for writes in progress when another program fills the disk. */
 const KEPT_FREE = 64 * MIB
@@ -18,7 +18,7 @@ const KEPT_FREE = 64 * MIB
  */
 export function engineSettings(
   run: string,
-  memoryBytes = Math.min(MOST_MEMORY, Math.floor(totalmem() / 2)),
+  memoryBytes = Math.min(MAX_MEMORY, Math.floor(totalmem() / 2)),
   { macros, ...more }: Settings & { readonly macros?: Settings } = {},
 ): string {
   const settings = {

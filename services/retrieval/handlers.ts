@@ -13,9 +13,9 @@ import { pageHits, passages } from './answers.js'
 import type { Metrics } from './metrics.js'
 
 const ITEMS = 60
-const MOST_ITEMS = 200
+const MAX_ITEMS = 200
 const PASSAGES = 8
-const MOST_PASSAGES = 100
+const MAX_PASSAGES = 100
 /** The maximum number of characters of a question; the rest is ignored. People type less, and longer ones would delay others. */
 const LONGEST_QUESTION = 2_000
 
@@ -43,12 +43,12 @@ export function retrievalService(retrieval: Retrieval, metrics: Metrics): RpcSer
   }
   return rpcService(RetrievalService, {
     search: ({ query, limit, tag }) => {
-      const most = Math.min(limit === 0 ? ITEMS : limit, MOST_ITEMS)
+      const most = Math.min(limit === 0 ? ITEMS : limit, MAX_ITEMS)
       const hasTag = tag === '' ? undefined : ({ tags }: Page): boolean => tags.includes(tag)
       return answered('search', query, (lookup) => ({ pages: pageHits(lookup, most) }), hasTag)
     },
     passages: ({ query, limit }) => {
-      const most = Math.min(limit === 0 ? PASSAGES : limit, MOST_PASSAGES)
+      const most = Math.min(limit === 0 ? PASSAGES : limit, MAX_PASSAGES)
       return answered('passages', query, (lookup) => ({
         passages: passages(lookup, most),
         unknownNames: unknownNames(lookup.parsed.question, lookup.snapshot),

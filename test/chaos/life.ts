@@ -4,7 +4,7 @@ import type { SourceNode } from './source-node.js'
 
 const STEPS = 5
 /** Small enough for one page of `/mempool/txs`. */
-const MOST_POOLED = 60
+const MAX_POOLED = 60
 /** Some are deeper than the final height. */
 const DEEPEST = 14
 
@@ -15,7 +15,7 @@ const DEEPEST = 14
 export async function live(node: SourceNode, random: Random): Promise<void> {
   for (let step = 0; step < STEPS; step++) {
     const { pool } = await node.order(`pool?enter=${String(3 + random.below(5))}&replace=1`)
-    if (pool.length > MOST_POOLED) await node.order(`pool?evict=${String(pool.length >> 1)}`)
+    if (pool.length > MAX_POOLED) await node.order(`pool?evict=${String(pool.length >> 1)}`)
     const chance = random.fraction()
     if (chance < 0.3) await node.order(`reorg?depth=${String(1 + random.below(DEEPEST))}`)
     else if (chance < 0.35) await node.order('tip-back?blocks=1')

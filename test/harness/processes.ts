@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export const ROOT = new URL('../../', import.meta.url).pathname.replace(/\/dist\/$/, '/')
 
 /** The maximum number of lines of a report. */
-const [GRAVE_LINES, LAST_LINES, MOST_CHARACTERS] = [20, 10, 600]
+const [GRAVE_LINES, LAST_LINES, MAX_CHARACTERS] = [20, 10, 600]
 
 /** One of the project's processes, run from the build as an operator would, with its output in a file. */
 export class ServiceProcess {
@@ -58,7 +58,7 @@ export class ServiceProcess {
     const lines = this.#logged().trimEnd().split('\n')
     const grave = lines.slice(0, -LAST_LINES).filter((line) => !/"level":[123]0/.test(line))
     const shown = [...grave.slice(-GRAVE_LINES), ...lines.slice(-LAST_LINES)]
-    return [`${this.name}: ${state}`, ...shown.map((line) => line.slice(0, MOST_CHARACTERS))].join('\n  ')
+    return [`${this.name}: ${state}`, ...shown.map((line) => line.slice(0, MAX_CHARACTERS))].join('\n  ')
   }
 
   /** The log line; empty before the first. */

@@ -19,7 +19,7 @@ const ABOVE = 350
  * Each block once to find it and once to write it, the rest of a head of 100 blocks, and a reorganisation if there
  * was one.
  */
-const MOST_RECORDS = 250
+const MAX_RECORDS = 250
 
 describe('a replay of some heights', () => {
   let folder: string
@@ -88,7 +88,7 @@ describe('a replay of some heights', () => {
       [215, 230],
       [238, 243],
     ] as const)
-      expect(await recordsFor(from, to)).toBeLessThan(MOST_RECORDS)
+      expect(await recordsFor(from, to)).toBeLessThan(MAX_RECORDS)
   })
 
   it('also finds them in a log that was created again, at other positions', async () => {

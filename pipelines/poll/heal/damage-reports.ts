@@ -38,7 +38,7 @@ export interface DamageReport {
 /** The number of past events of topic `committed` to read at the start. A materializer repeats its report. */
 const LOOK_BACK = 500
 /** Pauses between repairs that did not help the index: each one writes the same blocks again. */
-const REPAIR_BACKOFF = { firstMs: 1_000, mostMs: 3_600_000 }
+const REPAIR_BACKOFF = { firstMs: 1_000, maxMs: 3_600_000 }
 
 /** Follows the reports of the materializer in topic `committed`. */
 export class DamageReports {

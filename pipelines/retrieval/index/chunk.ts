@@ -6,9 +6,9 @@ import { blocks } from './markdown.js'
 export const CHUNKING_VERSION = 1
 
 /** The maximum length of a chunk, in characters: with its headings about 256 word pieces, the limit of the model. */
-const MOST_CHARACTERS = 1000
+const MAX_CHARACTERS = 1000
 /** The maximum length with a code block, which stays with the paragraph that introduces it. Longer code is split. */
-const MOST_WITH_CODE = 1600
+const MAX_WITH_CODE = 1600
 
 /** A passage of a page, which is ranked, embedded and quoted as a whole. */
 export interface Chunk {
@@ -51,7 +51,7 @@ function parts({ markdown, path }: Section): string[] {
   let part = ''
   for (const { text, code } of blocks(markdown).flatMap(split)) {
     const joined = part === '' ? text : `${part}\n\n${text}`
-    if (part !== '' && joined.length > (code ? MOST_WITH_CODE : MOST_CHARACTERS)) {
+    if (part !== '' && joined.length > (code ? MAX_WITH_CODE : MAX_CHARACTERS)) {
       made.push(part)
       part = text
     } else part = joined
@@ -67,7 +67,7 @@ interface Block {
 
 /** Splits a block that is too large between lines, or between words if a line is too long. Each piece of code keeps its fences. */
 function split({ text, code }: Block): Block[] {
-  const most = code ? MOST_WITH_CODE : MOST_CHARACTERS
+  const most = code ? MAX_WITH_CODE : MAX_CHARACTERS
   if (text.length <= most) return [{ text, code }]
   const lines = text.split('\n')
   const fence = code ? (lines.shift() ?? '') : ''

@@ -6,7 +6,7 @@ import type { Ranked } from '../ranking.js'
 /** The number of vectors that are added in one turn of the event loop: about ten milliseconds. */
 const ADDED_AT_ONCE = 16
 /** The number of removed vectors, relative to the others, from which a graph is built again: they make it larger and slower. */
-const MOST_REMOVED = 0.3
+const MAX_REMOVED = 0.3
 /** The number of removed vectors that is always accepted. */
 const REMOVED_ANYWAY = 200
 
@@ -86,7 +86,7 @@ export class SemanticIndex {
 
   /** Returns a view of exactly these chunks, all of which must have vectors. */
   async prepare(chunks: readonly Chunk[]): Promise<SemanticView> {
-    if (this.#graph.removed > Math.max(REMOVED_ANYWAY, MOST_REMOVED * this.#graph.size)) {
+    if (this.#graph.removed > Math.max(REMOVED_ANYWAY, MAX_REMOVED * this.#graph.size)) {
       this.#graph = new Neighbours()
       this.#labels = new Map()
     }

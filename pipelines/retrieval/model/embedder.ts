@@ -12,7 +12,7 @@ export class ModelLost extends coded('HW_MODEL_LOST') {}
  * The maximum number of questions per batch. It is small, because a larger batch takes as much time per question, and questions of
  * the previous batch are answered meanwhile.
  */
-const MOST_QUESTIONS = 4
+const MAX_QUESTIONS = 4
 /** The maximum length of a batch of passages, in characters. A question waits for such a batch, about a tenth of a second at most. */
 const PASSAGE_CHARACTERS = 1_500
 /** The number of batches in the thread: while it runs one, the next one is queued. Passages are never queued before a question. */
@@ -98,7 +98,7 @@ export class Embedder {
 
   #dispatch(): void {
     while (this.#underWay < IN_FLIGHT) {
-      const batch = this.#questions.splice(0, MOST_QUESTIONS)
+      const batch = this.#questions.splice(0, MAX_QUESTIONS)
       if (batch.length === 0 && this.#underWay === 0) batch.push(...this.#takePassages())
       if (batch.length === 0) return
       this.#underWay++

@@ -10,9 +10,9 @@ import { answerJobs } from '../../worker-thread.js'
 import { DIMENSIONS, type ThreadOptions } from './embedding-messages.js'
 
 /** The number of word pieces that the model was trained to read, including the first and last special token. */
-const MOST_PIECES = 256
-/** The number of characters that the tokenizer reads. No text of MOST_PIECES word pieces is longer. */
-const MOST_CHARACTERS = 8_000
+const MAX_PIECES = 256
+/** The number of characters that the tokenizer reads. No text of MAX_PIECES word pieces is longer. */
+const MAX_CHARACTERS = 8_000
 /** The minimum length of a text relative to the longest one of its batch: padding takes as much time as words. */
 const ALIKE = 0.7
 
@@ -44,9 +44,9 @@ async function embed(texts: readonly string[]): Promise<Float32Array<ArrayBuffer
 }
 
 function pieces(text: string): readonly number[] {
-  const { ids } = tokenizer.encode(text.slice(0, MOST_CHARACTERS))
+  const { ids } = tokenizer.encode(text.slice(0, MAX_CHARACTERS))
   const end = ids.at(-1)
-  return ids.length <= MOST_PIECES || end === undefined ? ids : [...ids.slice(0, MOST_PIECES - 1), end]
+  return ids.length <= MAX_PIECES || end === undefined ? ids : [...ids.slice(0, MAX_PIECES - 1), end]
 }
 
 interface Row {

@@ -41,11 +41,11 @@ export interface ModelSource {
 /** Milliseconds between two attempts, doubled each time. */
 export interface Backoff {
   readonly firstMs: number
-  readonly mostMs: number
+  readonly maxMs: number
 }
 
 /** The default backoff. A registry must not be requested often, but the first failure may be transient. */
-const BACKOFF: Backoff = { firstMs: 2_000, mostMs: 60_000 }
+const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 60_000 }
 
 /** The embedding model: not loaded yet, loaded, or unavailable; until it is loaded, it is retried. */
 export class Model implements ModelSource {
@@ -101,7 +101,7 @@ export class Model implements ModelSource {
             'embedding model unavailable, searching by words only, retrying',
           )
         this.#reason = message
-        await sleep(Math.min(backoff.mostMs, backoff.firstMs * 2 ** failures++), undefined, { signal })
+        await sleep(Math.min(backoff.maxMs, backoff.firstMs * 2 ** failures++), undefined, { signal })
       }
     }
   }

@@ -10,7 +10,7 @@ const RARE_DOCUMENTS = 5
 const DECIDING_SHARE = 0.5
 
 /** The share of capitalised words, not counting the first, from which capitals do not indicate names, as in titles. */
-const MOST_CAPITALS = 0.5
+const MAX_CAPITALS = 0.5
 const CAPITALS = /(?<=\s)\p{Lu}\p{Ll}/gu
 const CAPITALISED = /^\p{Lu}/u
 const SENTENCE_START = /(?:^|[.!?]\s)[^\p{L}\s]*$/u
@@ -80,7 +80,7 @@ export function unknownNames(
   { lexicon, pageIndex }: { readonly lexicon: Lexicon; readonly pageIndex: Bm25 },
 ): string[] {
   const isUnknown = ({ term }: Token): boolean => pageIndex.frequency(lexicon.find(term)) === 0
-  const capitalsAreNames = (text.match(CAPITALS) ?? []).length < MOST_CAPITALS * text.split(/\s+/).length
+  const capitalsAreNames = (text.match(CAPITALS) ?? []).length < MAX_CAPITALS * text.split(/\s+/).length
   const isName = ({ start, end, parts, identifier }: Token, around: readonly Token[]): boolean => {
     const [before, name] = [text.slice(0, start), text.slice(start, end)]
     if (before.endsWith('--')) return true

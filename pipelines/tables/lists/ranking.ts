@@ -52,7 +52,7 @@ export async function rowsAbove(db: Querier, ranking: Ranking, filter: Filter): 
 }
 
 /** The maximum number of changes that a page applies to the newest ranking: several times what the materializer lets accumulate. */
-const MOST_ROWS_ABOVE = 1_000_000
+const MAX_ROWS_ABOVE = 1_000_000
 
 /**
  * Returns a page of the addresses by balance at the end of the filter's chain, highest first, equal balances by address. The
@@ -64,7 +64,7 @@ export async function richest(
   db: Querier,
   filter: Filter,
   page: { readonly offset: number; readonly limit: number },
-  most = MOST_ROWS_ABOVE,
+  most = MAX_ROWS_ABOVE,
 ): Promise<RankedAddress[] | undefined> {
   const ranking = await newestRanking(db, filter)
   const above = { above: ranking.height, hash: ranking.hash }

@@ -6,16 +6,16 @@ export interface Turn {
   readonly text: string
 }
 
-const MOST_MESSAGES = 20
-const MOST_QUESTION = 1_000
+const MAX_MESSAGES = 20
+const MAX_QUESTION = 1_000
 
 /** Returns the question of an ask request. @throws Refusal 400 if it is missing or invalid. */
 export function questionOf(body: unknown): string {
   const question = isRecord(body) ? body['question'] : undefined
   if (typeof question !== 'string' || question.trim() === '')
     throw new Refusal('HW_INVALID_ARGUMENT', 'question must be a non-empty string')
-  if (lengthOf(question) > MOST_QUESTION)
-    throw new Refusal('HW_INVALID_ARGUMENT', `question must have at most ${String(MOST_QUESTION)} characters`)
+  if (lengthOf(question) > MAX_QUESTION)
+    throw new Refusal('HW_INVALID_ARGUMENT', `question must have at most ${String(MAX_QUESTION)} characters`)
   return question
 }
 
@@ -27,8 +27,8 @@ export function turnsOf(body: unknown): readonly Turn[] {
   const messages = isRecord(body) ? body['messages'] : undefined
   if (!Array.isArray(messages) || messages.length === 0)
     throw new Refusal('HW_INVALID_ARGUMENT', 'messages must be a non-empty array')
-  if (messages.length > MOST_MESSAGES)
-    throw new Refusal('HW_INVALID_ARGUMENT', `messages must have at most ${String(MOST_MESSAGES)} items`)
+  if (messages.length > MAX_MESSAGES)
+    throw new Refusal('HW_INVALID_ARGUMENT', `messages must have at most ${String(MAX_MESSAGES)} items`)
   const turns = messages.map(turnOf)
   if (turns.at(-1)?.role !== 'user')
     throw new Refusal('HW_INVALID_ARGUMENT', "the last message must be the user's")
@@ -63,7 +63,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** Returns the number of characters. One outside the first plane of Unicode takes two units, but counts once. */
 function lengthOf(text: string): number {
-  if (text.length <= MOST_QUESTION) return text.length
+  if (text.length <= MAX_QUESTION) return text.length
   // More than twice as many units are too many characters in any case.
-  return text.length > 2 * MOST_QUESTION ? text.length : Array.from(text).length
+  return text.length > 2 * MAX_QUESTION ? text.length : Array.from(text).length
 }

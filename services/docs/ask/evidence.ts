@@ -30,9 +30,9 @@ export interface Evidence {
 export type Strength = (typeof STRENGTHS)[number]
 const STRENGTHS = ['none', 'weak', 'good'] as const
 
-const MOST_PASSAGES = 8
+const MAX_PASSAGES = 8
 /** The maximum length of all passages, in characters: a few pages, and far below the limit of a model. */
-const MOST_TEXT = 24_000
+const MAX_TEXT = 24_000
 /** The number of words up to which a question may be a follow-up, whose subject the previous question names. */
 const FOLLOW_UP_WORDS = 12
 
@@ -46,7 +46,7 @@ export async function gatherEvidence(
   signal: AbortSignal,
 ): Promise<Evidence> {
   const found = await Promise.all(
-    queriesOf(turns).map((query) => retrieval.passages(query, MOST_PASSAGES, signal)),
+    queriesOf(turns).map((query) => retrieval.passages(query, MAX_PASSAGES, signal)),
   )
   const strengths = found.map(({ passages, unknownNames }) => strengthOf(passages, unknownNames))
   const strength = STRENGTHS.findLast((each) => strengths.includes(each)) ?? 'none'
@@ -72,7 +72,7 @@ function interleave(lists: readonly (readonly Passage[])[]): readonly Passage[] 
       const passage = list[rank]
       if (passage !== undefined && !byId.has(passage.id)) byId.set(passage.id, passage)
     }
-  return [...byId.values()].slice(0, MOST_PASSAGES)
+  return [...byId.values()].slice(0, MAX_PASSAGES)
 }
 
 function numbered(passages: readonly Passage[]): Pick<Evidence, 'sources' | 'passages'> {
@@ -82,10 +82,10 @@ function numbered(passages: readonly Passage[]): Pick<Evidence, 'sources' | 'pas
   let length = 0
   for (const { pageUrl, pageTitle, headingPath, markdown } of passages) {
     length += markdown.length
-    if (length > MOST_TEXT && quotable.length > 0) break
+    if (length > MAX_TEXT && quotable.length > 0) break
     const number = numbers.get(pageUrl) ?? sources.push({ title: pageTitle, url: pageUrl })
     numbers.set(pageUrl, number)
-    quotable.push({ source: number, headings: headingPath, markdown: markdown.slice(0, MOST_TEXT) })
+    quotable.push({ source: number, headings: headingPath, markdown: markdown.slice(0, MAX_TEXT) })
   }
   return { sources, passages: quotable }
 }

@@ -1,9 +1,9 @@
 import { NO_ANSWER, type Answerer, type Question } from './answerer.js'
 import type { Evidence, Quotable, Source } from './evidence.js'
 
-const MOST_QUOTES = 3
+const MAX_QUOTES = 3
 /** The maximum length of a quote, in characters. Quotes end at the end of a block. */
-const MOST_QUOTED = 900
+const MAX_QUOTED = 900
 const INTRODUCTION =
   'These passages of the documentation match the question best; they are quoted, not summarised.'
 
@@ -34,7 +34,7 @@ function blocksOf(evidence: Evidence): readonly string[] {
 }
 
 const quotedOf = ({ strength, passages }: Evidence): readonly Quotable[] =>
-  strength === 'good' ? passages.slice(0, MOST_QUOTES) : []
+  strength === 'good' ? passages.slice(0, MAX_QUOTES) : []
 
 function quote({ source, headings, markdown }: Quotable, { sources }: Evidence): string {
   const place = [sources[source - 1]?.title ?? '', ...headings].join(' › ')
@@ -57,7 +57,7 @@ function excerpt(markdown: string): string {
   let length = 0
   const taken = blocks.filter((block, index) => {
     length += block.length
-    return index === 0 || length <= MOST_QUOTED
+    return index === 0 || length <= MAX_QUOTED
   })
   return `${taken.join('\n\n')}${taken.length < blocks.length ? '\n\n…' : ''}`
 }

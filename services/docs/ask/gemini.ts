@@ -15,7 +15,7 @@ export interface GeminiOptions {
 }
 
 const PATIENCE_MS = 30_000
-const MOST_TOKENS = 4_096
+const MAX_TOKENS = 4_096
 
 /** Answers with Gemini. Only this file imports @google/genai. */
 export class GeminiAnswerer implements Answerer {
@@ -88,7 +88,7 @@ export class GeminiAnswerer implements Answerer {
         role: role === 'user' ? 'user' : 'model',
         parts: texts.map((text) => ({ text })),
       })),
-      config: { systemInstruction: instruction, temperature: 0.2, maxOutputTokens: MOST_TOKENS, abortSignal },
+      config: { systemInstruction: instruction, temperature: 0.2, maxOutputTokens: MAX_TOKENS, abortSignal },
     }
   }
 

@@ -15,8 +15,8 @@ export interface McpParts {
   readonly site: Site
 }
 
-const MOST_BYTES = 256 * 1024
-const MOST_PASSAGES = 20
+const MAX_BYTES = 256 * 1024
+const MAX_PASSAGES = 20
 
 /**
  * Handles `POST /mcp`: the documentation for agents, as tools of the Model Context Protocol (Streamable HTTP). There are no
@@ -25,7 +25,7 @@ const MOST_PASSAGES = 20
 export async function mcp(parts: McpParts, incoming: Incoming): Promise<undefined> {
   refuseOtherOrigins(parts.site, incoming)
   const { req, res, disconnected } = incoming
-  const body = await readJson(incoming, MOST_BYTES)
+  const body = await readJson(incoming, MAX_BYTES)
   const server = serverOf(parts, disconnected)
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true })
   res.once('close', () => {
@@ -46,7 +46,7 @@ function serverOf({ content, retrieval }: McpParts, disconnected: AbortSignal): 
         'Returns passages of the documentation that match a question or some words, best first, each with the URL of its page.',
       inputSchema: {
         query: z.string().min(1).max(1000).describe('A question or some words'),
-        limit: z.number().int().min(1).max(MOST_PASSAGES).default(8).describe('Maximum number of passages'),
+        limit: z.number().int().min(1).max(MAX_PASSAGES).default(8).describe('Maximum number of passages'),
       },
       annotations: { readOnlyHint: true, openWorldHint: false },
     },

@@ -9,7 +9,7 @@ export interface Prompt {
 }
 
 /** The maximum length of the turns before the question, in characters. */
-const MOST_HISTORY = 16_000
+const MAX_HISTORY = 16_000
 
 const RULES = [
   'You answer questions about the documentation of a software project.',
@@ -48,7 +48,7 @@ const instructionFor = (strength: Strength): string =>
 function recent(turns: readonly Turn[]): readonly Turn[] {
   const written = turns.filter(({ text }) => text.trim() !== '')
   let length = 0
-  const from = written.findLastIndex(({ text }) => (length += text.length) > MOST_HISTORY) + 1
+  const from = written.findLastIndex(({ text }) => (length += text.length) > MAX_HISTORY) + 1
   const fitting = written.slice(from)
   return fitting.slice(
     Math.max(

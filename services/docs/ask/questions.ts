@@ -18,7 +18,7 @@ export interface QuestionParts {
 }
 
 /** The maximum size of a body. It is far above the limits of its fields, so that their own errors are returned. */
-const MOST_BYTES = 512 * 1024
+const MAX_BYTES = 512 * 1024
 
 /** Handles `POST /api/ask`: one question, one answer with its sources. */
 export async function ask(
@@ -27,7 +27,7 @@ export async function ask(
 ): Promise<Reply> {
   if (agentKey?.is(incoming.header('x-agent-key')) !== true) count(askLimit, incoming)
   refuseOtherSites(incoming)
-  const question = questionOf(await readJson(incoming, MOST_BYTES))
+  const question = questionOf(await readJson(incoming, MAX_BYTES))
   const { answer, sources, evidence } = await assistant.ask(question, incoming.disconnected)
   return json({ answer, sources, question }, { ...NO_STORE, ...lexicalHeader(evidence.ranking) })
 }
@@ -36,7 +36,7 @@ export async function ask(
 export async function chat({ assistant, chatLimit }: QuestionParts, incoming: Incoming): Promise<undefined> {
   count(chatLimit, incoming)
   refuseOtherSites(incoming)
-  const turns = turnsOf(await readJson(incoming, MOST_BYTES))
+  const turns = turnsOf(await readJson(incoming, MAX_BYTES))
   const streamed = await assistant.chat(turns, incoming.disconnected)
   await pipeUIMessageStreamToResponse({
     response: incoming.res,

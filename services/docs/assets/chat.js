@@ -1,6 +1,6 @@
 import { showMarkdown } from './markdown.js'
 
-const MOST_MESSAGES = 20
+const MAX_MESSAGES = 20
 
 /** Starts the assistant: a streamed conversation, with the sources of its answers. */
 export function startChat(panel, button) {
@@ -35,7 +35,7 @@ export function startChat(panel, button) {
     request = new AbortController()
     const { signal } = request
     // The server accepts twenty messages; the oldest are dropped in pairs, so that the user's stays first.
-    messages = [...messages, { role: 'user', parts: [{ type: 'text', text }] }].slice(-MOST_MESSAGES + 1)
+    messages = [...messages, { role: 'user', parts: [{ type: 'text', text }] }].slice(-MAX_MESSAGES + 1)
     log.append(block('mine', text))
     const answer = block('theirs waiting', '')
     log.append(answer)

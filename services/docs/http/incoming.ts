@@ -3,7 +3,7 @@ import { addressBytes, type Origin } from '../../client-address.js'
 import { Refusal } from '../ask/reply.js'
 
 /** The maximum length of a URL, in characters. Those that have a meaning have some hundreds at most. */
-const MOST_URL = 8_192
+const MAX_URL = 8_192
 
 /** A request as handlers receive it. */
 export interface Incoming {
@@ -24,7 +24,7 @@ export interface Incoming {
 /** Parses a request. @throws Refusal if its URL is too long or malformed. */
 export function incomingOf(req: IncomingMessage, res: ServerResponse): Incoming {
   const url = req.url ?? '/'
-  if (url.length > MOST_URL) throw new Refusal('HW_URI_TOO_LONG', 'URI Too Long')
+  if (url.length > MAX_URL) throw new Refusal('HW_URI_TOO_LONG', 'URI Too Long')
   const { path, query } = splitUrl(url)
   const header = (name: string): string => {
     const value = req.headers[name]

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Content } from '../../../pipelines/content/store.js'
 import { etagOf } from '../ask/reply.js'
 
-const MOST_BYTES = 8 * 2 ** 20
+const MAX_BYTES = 8 * 2 ** 20
 
 interface Kept {
   readonly body: string
@@ -13,7 +13,7 @@ interface Kept {
 export class Versioned {
   readonly #content: Content
   readonly #kept = new LRUCache<string, Kept, () => string>({
-    maxSize: MOST_BYTES,
+    maxSize: MAX_BYTES,
     sizeCalculation: ({ body }, key) => 2 * (body.length + key.length) + 100,
     memoMethod: (_key, _stale, { context: make }) => {
       const body = make()

@@ -5,14 +5,14 @@ import { BoundedThread, ContentTooLarge } from '../../../pipelines/worker-thread
 import { html, Html } from './html.js'
 import type { Rendered } from './render.js'
 
-const MOST_BYTES = 8 * 2 ** 20
+const MAX_BYTES = 8 * 2 ** 20
 
 /** A cache of the HTML of pages, which is the same for all clients and addresses of the site. */
 export class Bodies {
   readonly #logger: Logger
   readonly #thread = new BoundedThread<Rendered, string>('services/docs/pages/render-thread')
   readonly #kept = new LRUCache<string, Html, Page>({
-    maxSize: MOST_BYTES,
+    maxSize: MAX_BYTES,
     sizeCalculation: ({ text }) => 2 * text.length + 100,
     fetchMethod: (_hash, _old, { context }) => this.#render(context),
   })

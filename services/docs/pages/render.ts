@@ -15,7 +15,7 @@ import { isTitled } from './titled.js'
 
 const lowlight = createLowlight(common)
 /** The maximum length of a code block that is highlighted, in characters: colours take about 200 bytes per word. */
-const MOST_HIGHLIGHTED = 32 * 1024
+const MAX_HIGHLIGHTED = 32 * 1024
 
 /** The sanitisation of GitHub, except for ids, which are those of the headings. */
 const SCHEMA = {
@@ -94,7 +94,7 @@ function highlight(pre: Element): void {
   const { className } = code.properties
   const language = Array.isArray(className) ? String(className[0]).replace(/^language-/, '') : ''
   const [text] = code.children
-  if (text?.type !== 'text' || text.value.length > MOST_HIGHLIGHTED || !lowlight.registered(language)) return
+  if (text?.type !== 'text' || text.value.length > MAX_HIGHLIGHTED || !lowlight.registered(language)) return
   code.children = lowlight.highlight(language, text.value).children as ElementContent[]
 }
 

@@ -18,7 +18,7 @@ export class RetrievalUnavailable extends Refusal {
 const SEARCH_TIMEOUT_MS = 5_000
 const STATUS_TIMEOUT_MS = 1_000
 /** The maximum length of a query, in characters. A longer one does not improve the ranking. */
-const MOST_QUERY = 1_000
+const MAX_QUERY = 1_000
 
 /** The client of the retrieval worker. */
 export class Retrieval {
@@ -37,7 +37,7 @@ export class Retrieval {
     request: { query: string; limit: number; tag: string },
     signal: AbortSignal,
   ): Promise<SearchResponse> {
-    const query = request.query.slice(0, MOST_QUERY)
+    const query = request.query.slice(0, MAX_QUERY)
     return this.#call(
       () => this.#client.search({ ...request, query }, { timeoutMs: SEARCH_TIMEOUT_MS, signal }),
       signal,
@@ -46,7 +46,7 @@ export class Retrieval {
 
   /** Returns the passages that match a query best. @throws RetrievalUnavailable. */
   passages(query: string, limit: number, signal: AbortSignal): Promise<PassagesResponse> {
-    const request = { query: query.slice(0, MOST_QUERY), limit }
+    const request = { query: query.slice(0, MAX_QUERY), limit }
     return this.#call(() => this.#client.passages(request, { timeoutMs: SEARCH_TIMEOUT_MS, signal }), signal)
   }
 

@@ -19,7 +19,7 @@ export interface SearchItem {
   readonly breadcrumbs?: readonly string[]
 }
 
-export const MOST_ITEMS = 60
+export const MAX_ITEMS = 60
 
 /** Returns the header of answers that are ranked without embeddings. */
 export const lexicalHeader = (ranking: Ranking): Readonly<Record<string, string>> =>
@@ -53,10 +53,10 @@ function itemsOf({ url, title, titleMarks, breadcrumbs, hits }: PageHits): Searc
 }
 
 function limitOf(given: string | null): number {
-  if (given === null || given === '') return MOST_ITEMS
+  if (given === null || given === '') return MAX_ITEMS
   const limit = /^\d{1,4}$/.test(given) ? Number(given) : 0
-  if (limit < 1 || limit > MOST_ITEMS)
-    throw new Refusal('HW_INVALID_ARGUMENT', `limit must be an integer from 1 to ${String(MOST_ITEMS)}`)
+  if (limit < 1 || limit > MAX_ITEMS)
+    throw new Refusal('HW_INVALID_ARGUMENT', `limit must be an integer from 1 to ${String(MAX_ITEMS)}`)
   return limit
 }
 

@@ -33,15 +33,15 @@ export interface Moment {
 }
 
 /** The maximum number of bytes of all answers of one freshness. */
-const MOST_BYTES = 12 * 2 ** 20
-const MOST_ENTRY_BYTES = 3 * 2 ** 20
+const MAX_BYTES = 12 * 2 ** 20
+const MAX_ENTRY_BYTES = 3 * 2 ** 20
 /** The overhead of an entry beside its body and key. */
 const ENTRY_BYTES = 300
 
 const newCache = () =>
   new LRUCache<string, CachedAnswer>({
-    maxSize: MOST_BYTES,
-    maxEntrySize: MOST_ENTRY_BYTES,
+    maxSize: MAX_BYTES,
+    maxEntrySize: MAX_ENTRY_BYTES,
     sizeCalculation: ({ body }, key) => body.length + key.length * 2 + ENTRY_BYTES,
   })
 

@@ -71,7 +71,7 @@ const ANSWER_DEADLINE_MS = 5_000
  * the time of an answer, and because an answer looks up a limited number of keys, it also bounds the queues of lookups. An eighth
  * more than the 256 connections that keep the database busy: more answers would only wait longer.
  */
-export const MOST_UNDER_WAY = 288
+export const MAX_IN_FLIGHT = 288
 /** The maximum time that a request waits for its minimum chain height. */
 const HEIGHT_WAIT_MS = 2_000
 
@@ -98,7 +98,7 @@ export class Reader {
     this.#parts = parts
   }
 
-  /** The number of answers in progress that use the tables, at most `MOST_UNDER_WAY`. */
+  /** The number of answers in progress that use the tables, at most `MAX_IN_FLIGHT`. */
   get answersUnderWay(): number {
     return this.#answersUnderWay
   }
@@ -201,7 +201,7 @@ export class Reader {
     const pendingKey = `${key} ${String(position)} ${tipHash} ${String(mempoolVersion)} ${String(definitions)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
-    if (this.#answersUnderWay >= MOST_UNDER_WAY || this.#parts.tables.isOverloaded) return undefined
+    if (this.#answersUnderWay >= MAX_IN_FLIGHT || this.#parts.tables.isOverloaded) return undefined
     this.#answersUnderWay++
     const make = (signal: AbortSignal): Promise<Outcome> => this.#make(wanted, signal)
     const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {

@@ -9,7 +9,7 @@ export interface Syncing {
 }
 
 /** The maximum lag, in blocks, of an index that was once level. Allows for blocks that arrive in quick succession. */
-const MOST_BLOCKS_BEHIND = 6
+const MAX_BLOCKS_BEHIND = 6
 
 /**
  * Determines whether a missing object may exist in blocks that the index has not reached yet.
@@ -24,7 +24,7 @@ export function syncing(
 ): Syncing | undefined {
   const hasReached = view?.head.reached === true
   const isLevel =
-    nodeHeight === undefined ? hasReached : nodeHeight - height <= (hasReached ? MOST_BLOCKS_BEHIND : 0)
+    nodeHeight === undefined ? hasReached : nodeHeight - height <= (hasReached ? MAX_BLOCKS_BEHIND : 0)
   if (isLevel || from > (nodeHeight ?? Number.MAX_SAFE_INTEGER)) return undefined
   return { indexedHeight: height, nodeHeight: nodeHeight ?? null }
 }

@@ -31,7 +31,7 @@ interface MinedBlock {
   readonly coinbaseScript: string
 }
 
-const MOST_REMEMBERED = 50_000
+const MAX_REMEMBERED = 50_000
 
 /** The mining pools of one version of the file. */
 export class MiningPools {
@@ -39,7 +39,7 @@ export class MiningPools {
   readonly #tags: (readonly [string, MiningPool])[] = []
   /** The pools of blocks, by block hash. They never change for one version of the file. */
   readonly #known = new LRUCache<string, { readonly pool: MiningPool | undefined }, MinedBlock>({
-    max: MOST_REMEMBERED,
+    max: MAX_REMEMBERED,
     memoMethod: (_hash, _stale, { context }) => ({ pool: this.#find(context) }),
   })
 

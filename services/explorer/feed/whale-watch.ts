@@ -18,7 +18,7 @@ export interface WhaleWatchParts {
 }
 
 /** The number of published transactions to remember: far more than there are between two sightings of one. */
-const MOST_PUBLISHED = 50_000
+const MAX_PUBLISHED = 50_000
 
 /**
  * Publishes each transaction that moves more than the threshold once, when it is first seen in the mempool or in a block.
@@ -26,7 +26,7 @@ const MOST_PUBLISHED = 50_000
  */
 export class WhaleWatch {
   readonly #parts: WhaleWatchParts
-  readonly #published = new LRUCache<string, true>({ max: MOST_PUBLISHED })
+  readonly #published = new LRUCache<string, true>({ max: MAX_PUBLISHED })
 
   constructor(parts: WhaleWatchParts) {
     this.#parts = parts

@@ -41,7 +41,7 @@ export interface DispatcherParts extends ReaderParts {
 const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
 const NO_STORE = ['cache-control', 'no-store'] as const
 /** The maximum number of characters of a URL; the longest valid one has a few hundred. */
-const MOST_URL = 8_192
+const MAX_URL = 8_192
 const METHODS = 'GET, HEAD, OPTIONS'
 /** The answer to OPTIONS: CORS preflight requests of browsers. */
 const PREFLIGHT: Answer = {
@@ -91,7 +91,7 @@ export class Dispatcher {
   }
 
   #answer(request: Request): Answer | Promise<Answer> {
-    if (request.path.length + request.query.length > MOST_URL)
+    if (request.path.length + request.query.length > MAX_URL)
       return errorAnswer('HW_URI_TOO_LONG', 'URI Too Long')
     const matched = this.#router.match(request.path)
     if (matched === undefined || isBroadcast(request)) return unknownRoute(request)

@@ -26,9 +26,9 @@ export interface ServerParts {
 
 const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
 /** Bytes that may wait for a client. Beyond this it is disconnected, and can reconnect with `since`. */
-const MOST_BACKPRESSURE = 4 * 2 ** 20
-const MOST_BODY_BYTES = 64 * 1024
-const MOST_MESSAGE_BYTES = 16 * 1024
+const MAX_BACKPRESSURE = 4 * 2 ** 20
+const MAX_BODY_BYTES = 64 * 1024
+const MAX_MESSAGE_BYTES = 16 * 1024
 /** LIBUS_LISTEN_EXCLUSIVE_PORT; the types declare it in an enum that does not exist at run time. */
 const EXCLUSIVE_PORT = 1
 const IDLE_SECONDS = 120
@@ -152,8 +152,8 @@ export class Server {
   #serveSockets(path: string): void {
     this.#app.ws<object>(path, {
       compression: uWS.DISABLED,
-      maxPayloadLength: MOST_MESSAGE_BYTES,
-      maxBackpressure: MOST_BACKPRESSURE,
+      maxPayloadLength: MAX_MESSAGE_BYTES,
+      maxBackpressure: MAX_BACKPRESSURE,
       closeOnBackpressureLimit: 1,
       idleTimeout: IDLE_SECONDS,
       sendPingsAutomatically: true,
@@ -237,7 +237,7 @@ interface Ending {
 /** Returns whether the body is large or of unknown length: the connection then closes after the answer. Other bodies are skipped. */
 function hasLargeBody(req: HttpRequest): boolean {
   const length = req.getHeader('content-length')
-  return (length !== '' && Number(length) > MOST_BODY_BYTES) || req.getHeader('transfer-encoding') !== ''
+  return (length !== '' && Number(length) > MAX_BODY_BYTES) || req.getHeader('transfer-encoding') !== ''
 }
 
 function write(res: HttpResponse, { status, headers, body }: Answer, { isHead, isLast }: Ending): void {

@@ -24,7 +24,7 @@ export interface MempoolView {
 }
 
 /** More overlays than this exist only if the mempool's events lag far behind the heads; they are then joined. */
-const MOST_OVERLAYS = 32
+const MAX_OVERLAYS = 32
 
 const byAge = (one: ShownTx, other: ShownTx): number =>
   other.firstSeen - one.firstSeen || (one.txid < other.txid ? -1 : 1)
@@ -125,7 +125,7 @@ export class Mempool implements MempoolView {
     this.#overlays.push(overlay)
     // An overlay that is made later than those of later heads belongs before them.
     this.#overlays.sort((one, other) => one.position - other.position)
-    if (this.#overlays.length > MOST_OVERLAYS) this.#overlays = [joinOverlays(this.#overlays)]
+    if (this.#overlays.length > MAX_OVERLAYS) this.#overlays = [joinOverlays(this.#overlays)]
     this.#changed()
   }
 

@@ -39,11 +39,11 @@ function byHeight(blocks: ReadonlyMap<string, number>): BlockId[] {
 /** The number of blocks whose transactions one query reads. */
 const BLOCKS_AT_ONCE = 200
 /** A head that connects more comes from a backfill: the mempool's next event arrives before a search for conflicts would end. */
-const MOST_BLOCKS_SEARCHED_FOR_CONFLICTS = 100
+const MAX_BLOCKS_SEARCHED_FOR_CONFLICTS = 100
 /** The number of newest heads that get an overlay each; older ones share one. */
-const MOST_HEADS_APART = 30
+const MAX_HEADS_APART = 30
 /** The maximum number of returned transactions, about the size of a mempool: its next event replaces them anyway. */
-const MOST_RETURNED = 50_000
+const MAX_RETURNED = 50_000
 
 /**
  * Returns the common overlay of heads.
@@ -53,7 +53,7 @@ async function overlayOf(heads: readonly Head[], mempool: Mempool, tables: Table
   const { connected, disconnected } = netChange(heads)
   const confirmed = await txidsOf(connected, tables)
   const spent =
-    connected.length <= MOST_BLOCKS_SEARCHED_FOR_CONFLICTS
+    connected.length <= MAX_BLOCKS_SEARCHED_FOR_CONFLICTS
       ? await spentBy(confirmed, mempool, tables)
       : new Set<string>()
   const last = heads.at(-1)
@@ -73,7 +73,7 @@ export async function overlaysOf(
   mempool: Mempool,
   tables: Tables,
 ): Promise<Overlay[]> {
-  const cut = Math.max(0, heads.length - MOST_HEADS_APART)
+  const cut = Math.max(0, heads.length - MAX_HEADS_APART)
   const parts = [...(cut > 0 ? [heads.slice(0, cut)] : []), ...heads.slice(cut).map((head) => [head])]
   const overlays: Overlay[] = []
   for (const part of parts) overlays.push(await overlayOf(part, mempool, tables))
@@ -137,7 +137,7 @@ async function txsOfAll(
 ): Promise<ChainedTx[]> {
   const chained: ChainedTx[] = []
   for (const block of blocks) {
-    if (chained.length < MOST_RETURNED) chained.push(...(await txsOf(block, network, mempool, tables)))
+    if (chained.length < MAX_RETURNED) chained.push(...(await txsOf(block, network, mempool, tables)))
   }
   return chained
 }

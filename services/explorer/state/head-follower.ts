@@ -54,7 +54,7 @@ interface Source {
 const READ_AT_ONCE = 256
 const WAIT_MS = 1_000
 /** Heads that connect more blocks come from a backfill: instead of reading these, the mempool is looked up in the chain. */
-const MOST_BLOCKS_READ = 2_000
+const MAX_BLOCKS_READ = 2_000
 
 /**
  * Follows topic `committed`. Applied heartbeats are stored immediately. An announced head is read from the tables, adopted in one
@@ -285,7 +285,7 @@ export class HeadFollower {
     const { tables } = source
     const span = { from: state.chain.position, to: next.position }
     const { view } = next
-    const isLong = heads.reduce((sum, head) => sum + head.connected.length, 0) > MOST_BLOCKS_READ
+    const isLong = heads.reduce((sum, head) => sum + head.connected.length, 0) > MAX_BLOCKS_READ
     while (heads.length > 0 && !mempool.canSkip(heads)) {
       const { version } = state.mempool
       const overlays =

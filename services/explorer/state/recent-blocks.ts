@@ -17,7 +17,7 @@ export interface RecentBlock {
 }
 
 /** The longest window of statistics, plus the block below it. */
-export const MOST_RECENT = 20_161
+export const MAX_RECENT = 20_161
 
 type Queries = Pick<Tables, 'query'>
 
@@ -32,9 +32,9 @@ export async function nextRecentBlocks(
 ): Promise<RecentBlocks> {
   const { tipHeight } = view.head
   const kept = before.slice(0, commonLength(before, view))
-  const from = Math.max(0, (kept.at(-1)?.height ?? -1) + 1, tipHeight - MOST_RECENT + 1)
+  const from = Math.max(0, (kept.at(-1)?.height ?? -1) + 1, tipHeight - MAX_RECENT + 1)
   const added = from > tipHeight ? [] : await blocksOf(tables, view, from, tipHeight)
-  return [...kept, ...added].slice(-MOST_RECENT)
+  return [...kept, ...added].slice(-MAX_RECENT)
 }
 
 /** Returns how many of the blocks, from the lowest, are on the view's chain. */

@@ -32,11 +32,11 @@ const SILENT_TICKS = 5
 /** The deadline of a query, including its time in the queue. */
 const QUERY_DEADLINE_MS = 5_000
 /** The number of concurrent queries: fewer than the client's connections, so that pings do not wait; more would not be faster. */
-const MOST_RUNNING = 8
+const MAX_RUNNING = 8
 /** The number of rounds of queued queries from which on no new answer is started. */
 const CROWDED_TURNS = 16
 /** The maximum length of the queue. Started answers may exceed the crowded limit, but not this one. */
-const MOST_WAITING = 4_000
+const MAX_WAITING = 4_000
 
 /**
  * Tracks whether the database is reachable. While it is not, queries fail immediately instead of waiting for a connection; queries
@@ -65,7 +65,7 @@ export class AvailableDatabase implements QueryRunner {
   }
 
   get isCrowded(): boolean {
-    return this.#waiting.length >= CROWDED_TURNS * MOST_RUNNING
+    return this.#waiting.length >= CROWDED_TURNS * MAX_RUNNING
   }
 
   /** The number of running queries, each on a connection of its own. */
@@ -141,11 +141,11 @@ export class AvailableDatabase implements QueryRunner {
 
   /** Waits until one more query may run, and counts it as running. Rejects with the signal's reason. */
   async #acquire(signal: AbortSignal): Promise<void> {
-    if (this.#running < MOST_RUNNING) {
+    if (this.#running < MAX_RUNNING) {
       this.#running++
       return
     }
-    if (this.#waiting.length >= MOST_WAITING) throw new DatabaseUnavailable('too many queries are waiting')
+    if (this.#waiting.length >= MAX_WAITING) throw new DatabaseUnavailable('too many queries are waiting')
     await new Promise<void>((resolve, reject) => {
       const begin = (): void => {
         this.#running++

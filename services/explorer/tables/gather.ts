@@ -18,7 +18,7 @@ export interface GatherOptions<V> {
   /** The number of concurrent batches. The overhead per query dominates, so few and large batches are fastest. */
   readonly inFlight?: number
   /** The maximum number of keys per batch. */
-  readonly mostKeys?: number
+  readonly maxKeys?: number
 }
 
 /** Lookups by key. */
@@ -36,17 +36,17 @@ export interface Lookup<V> {
 export class Gatherer<V> implements Lookup<V> {
   readonly #load: GatherOptions<V>['load']
   readonly #inFlight: number
-  readonly #mostKeys: number
+  readonly #maxKeys: number
   #waiting = new Map<string, Set<Waiter<V>>>()
   readonly #batches = new Set<Batch<V>>()
   #running = 0
   #lookedUp = 0
   #scheduled = false
 
-  constructor({ load, inFlight = 1, mostKeys = 256 }: GatherOptions<V>) {
+  constructor({ load, inFlight = 1, maxKeys = 256 }: GatherOptions<V>) {
     this.#load = load
     this.#inFlight = inFlight
-    this.#mostKeys = mostKeys
+    this.#maxKeys = maxKeys
   }
 
   /** The number of keys that wait for a batch. */
@@ -64,7 +64,7 @@ export class Gatherer<V> implements Lookup<V> {
    * The limit is measured in batches, so it adapts to the time that this machine takes for one.
    */
   get isFull(): boolean {
-    return this.#waiting.size >= this.#mostKeys
+    return this.#waiting.size >= this.#maxKeys
   }
 
   async get(key: string, signal?: AbortSignal): Promise<V | undefined> {
@@ -132,14 +132,14 @@ export class Gatherer<V> implements Lookup<V> {
   }
 
   #nextBatch(): Map<string, Set<Waiter<V>>> {
-    if (this.#waiting.size <= this.#mostKeys) {
+    if (this.#waiting.size <= this.#maxKeys) {
       const batch = this.#waiting
       this.#waiting = new Map()
       return batch
     }
     const batch = new Map<string, Set<Waiter<V>>>()
     for (const [key, waiters] of this.#waiting) {
-      if (batch.size >= this.#mostKeys) break
+      if (batch.size >= this.#maxKeys) break
       batch.set(key, waiters)
       this.#waiting.delete(key)
     }

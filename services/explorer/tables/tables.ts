@@ -42,7 +42,7 @@ type Keys = [keys: readonly string[], signal: AbortSignal]
 const LAST_ROWS = 8
 /** Above this ordinal a script is read alone, backwards from its end, instead of together with others. */
 const LONG_HISTORY = 5_000
-const MOST_LONG_SCRIPTS = 10_000
+const MAX_LONG_SCRIPTS = 10_000
 
 /** Point lookups of rows of all branches, from which callers select those of their chain. Concurrent lookups share queries. */
 export class Tables {
@@ -57,7 +57,7 @@ export class Tables {
     whole?: Tables,
   ) {
     this.#gatherers = whole === undefined ? this.#newGatherers() : whole.#gatherers
-    this.#long = whole === undefined ? new LRUCache({ max: MOST_LONG_SCRIPTS }) : whole.#long
+    this.#long = whole === undefined ? new LRUCache({ max: MAX_LONG_SCRIPTS }) : whole.#long
   }
 
   /** True if rows were read here that depend on which blocks are on the chain. */
@@ -81,7 +81,7 @@ export class Tables {
       ownWitnesses: new Gatherer({ load: (...keys) => this.#loadOwnWitnesses(...keys) }),
       spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys) }),
       fence: new Gatherer({ load: (_, signal) => this.#loadFence(signal) }),
-      scriptEnds: new Gatherer({ load: (...keys) => this.#loadScriptEnds(...keys), mostKeys: 100 }),
+      scriptEnds: new Gatherer({ load: (...keys) => this.#loadScriptEnds(...keys), maxKeys: 100 }),
     }
   }
 

@@ -8,12 +8,12 @@ import { NodeEventSchema } from '../../../proto/gen/headwater/events/v1/events_p
 const record = (position: number): LogRecord => ({ position, time: 0, value: Uint8Array.of(position) })
 
 /** A topic whose reads return fewer records than requested, as a log does if they are large. */
-function topicOf(positions: readonly number[], mostAtOnce = 3) {
+function topicOf(positions: readonly number[], maxAtOnce = 3) {
   return {
     reads: [] as [from: number, limit: number][],
     read(_: string, from: number, limit: number): Promise<LogRecord[]> {
       this.reads.push([from, limit])
-      const found = positions.filter((position) => position >= from).slice(0, Math.min(limit, mostAtOnce))
+      const found = positions.filter((position) => position >= from).slice(0, Math.min(limit, maxAtOnce))
       return Promise.resolve(found.map(record))
     },
     first: (): Promise<number> => Promise.resolve(positions[0] ?? 0),

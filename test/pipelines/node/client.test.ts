@@ -15,7 +15,7 @@ const note = (fields: object, message: string): void => {
 const logger = { debug: note, info: note, warn: note, error: note }
 
 function connect(options: NodeClientOptions = {}): NodeClient {
-  return new NodeClient(node.url, { backoff: { firstMs: 4, mostMs: 20 }, logger, ...options })
+  return new NodeClient(node.url, { backoff: { firstMs: 4, maxMs: 20 }, logger, ...options })
 }
 
 /** Fails the first requests with these errors, one after the other. */
@@ -132,7 +132,7 @@ describe('a node that sends Retry-After', () => {
 
   it('gets requests at increasing intervals', async () => {
     client.close()
-    client = connect({ backoff: { firstMs: 20, mostMs: 10_000 } })
+    client = connect({ backoff: { firstMs: 20, maxMs: 10_000 } })
     const stop = new AbortController()
     node.fault = () => ({ kind: 'status', status: 503 })
     const requested = Array.from({ length: 8 }, () => client.chainInfo(stop.signal).catch(() => undefined))

@@ -37,7 +37,7 @@ export class FakeNode {
   /** The number of bytes that the mempool reports; the sum of its entries if undefined. */
   weight: number | undefined
   /** The highest number of concurrent block requests. */
-  mostBlocksAtOnce = 0
+  maxBlocksAtOnce = 0
   /** Called for each request; its result replaces or delays the answer. */
   fault: (method: string, params: readonly unknown[]) => Fault | undefined = () => undefined
   readonly #server: Server
@@ -93,7 +93,7 @@ export class FakeNode {
     const { method, params } = first
     this.sizes.push({ method, calls: calls.length })
     this.calls.push({ method, params, at: performance.now(), auth })
-    if (method === 'getblock') this.mostBlocksAtOnce = Math.max(this.mostBlocksAtOnce, ++this.#blocksNow)
+    if (method === 'getblock') this.maxBlocksAtOnce = Math.max(this.maxBlocksAtOnce, ++this.#blocksNow)
     const fault = this.fault(method, params)
     if (fault?.kind === 'slow') await sleep(fault.ms)
     if (fault?.kind === 'after') await fault.ready

@@ -28,7 +28,7 @@ export function useNodeAndLog(timeoutMs = 10_000): void {
     dir = mkdtempSync(join(tmpdir(), 'headwater-poll-'))
     log = await openEmbeddedLog(dir)
     node = await FakeNode.start(grow([], 1))
-    client = new NodeClient(node.url, { timeoutMs, backoff: { firstMs: 5, mostMs: 40 } })
+    client = new NodeClient(node.url, { timeoutMs, backoff: { firstMs: 5, maxMs: 40 } })
   })
   afterEach(async () => {
     client.close()

@@ -12,7 +12,7 @@ import { chainEvents, chainStory, applyChain, mempoolFromLog, hex, nodeEvents } 
 
 const hashes = (chain: readonly FakeBlock[]): string[] => chain.map((block) => block.hash)
 
-const BACKOFF = { firstMs: 5, mostMs: 40 }
+const BACKOFF = { firstMs: 5, maxMs: 40 }
 
 useNodeAndLog()
 
@@ -67,7 +67,7 @@ describe('following a chain', () => {
     node.chain = grow(node.chain, 200)
     node.fault = (method) => (method === 'getblock' ? { kind: 'slow', ms: Math.random() * 6 } : undefined)
     await level(newPoller())
-    expect(node.mostBlocksAtOnce).toBe(4)
+    expect(node.maxBlocksAtOnce).toBe(4)
     expect(node.count('getblock')).toBe(201)
     expect(node.count('getblockhash')).toBeLessThan(12)
   })

@@ -5,7 +5,7 @@ import { FENCE } from '../../../pipelines/tables/writers.js'
 import { AvailableDatabase } from '../../../services/explorer/tables/availability.js'
 import { transaction } from '../../../services/explorer/reads/chain/transactions.js'
 import { NO_CHAIN, State } from '../../../services/explorer/state/state.js'
-import { MOST_UNDER_WAY } from '../../../services/explorer/answering/reader.js'
+import { MAX_IN_FLIGHT } from '../../../services/explorer/answering/reader.js'
 import { Tables } from '../../../services/explorer/tables/tables.js'
 import { Code } from '../../../services/rpc/error.js'
 import { until } from '../../harness/until.js'
@@ -99,7 +99,7 @@ describe('more clients than the database keeps up with', () => {
       return answer
     })
     await until('it is full', () => tables.isOverloaded)
-    await until('the others are refused', () => refusals >= 1_000 - MOST_UNDER_WAY)
+    await until('the others are refused', () => refusals >= 1_000 - MAX_IN_FLIGHT)
     const refused = await ask(5_000)
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).toBe('1')
@@ -117,7 +117,7 @@ describe('more clients than the database keeps up with', () => {
     expect([...counts.keys()].sort()).toEqual([404, 503])
     const begun = counts.get(404)
     expect(begun).toBeGreaterThanOrEqual(256)
-    expect(begun).toBeLessThanOrEqual(MOST_UNDER_WAY)
+    expect(begun).toBeLessThanOrEqual(MAX_IN_FLIGHT)
     expect(tables.isOverloaded).toBe(false)
     expect((await ask(6_000)).status).toBe(404)
     expect(await observed(503, 'HW_OVERLOADED')).toBe((counts.get(503) ?? 0) + 1)
@@ -129,7 +129,7 @@ describe('more clients than the database keeps up with', () => {
     // The last lookup of each answer.
     db.holds = (sql) => sql === FENCE
     let refusals = 0
-    const all = Array.from({ length: MOST_UNDER_WAY + 50 }, async (_, index) => {
+    const all = Array.from({ length: MAX_IN_FLIGHT + 50 }, async (_, index) => {
       const answer = await ask(index)
       if (answer.status === 503) refusals++
       return answer.status
@@ -137,7 +137,7 @@ describe('more clients than the database keeps up with', () => {
     await until('some are refused', () => refusals === 50)
     expect(tables.isOverloaded).toBe(false)
     db.letGo()
-    expect((await Promise.all(all)).filter((status) => status === 404)).toHaveLength(MOST_UNDER_WAY)
+    expect((await Promise.all(all)).filter((status) => status === 404)).toHaveLength(MAX_IN_FLIGHT)
   })
 
   it('that disconnect are not looked up, and make room', async () => {

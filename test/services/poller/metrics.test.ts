@@ -27,7 +27,7 @@ beforeEach(async () => {
   log = await openEmbeddedLog(dir)
   node = await FakeNode.start(grow([], 10))
   metrics = new PollerMetrics(() => poller?.state ?? NO_STATE, 1000)
-  client = new NodeClient(node.url, { backoff: { firstMs: 1, mostMs: 2 }, onAttempt: metrics.attempted })
+  client = new NodeClient(node.url, { backoff: { firstMs: 1, maxMs: 2 }, onAttempt: metrics.attempted })
   poller = new Poller({
     ...{ node: client, pollIntervalMs: 1000, logger: quiet, inFlight: 4 },
     log: observedLog(log, metrics),

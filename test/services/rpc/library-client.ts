@@ -113,7 +113,7 @@ export class ReflectionClient {
 }
 
 /** This number of requests is answered; further ones wait in the server. */
-const MOST_PINGS = 200
+const MAX_PINGS = 200
 
 /**
  * Requests the descriptor of a symbol repeatedly without reading the answers (the library's clients read them in any
@@ -139,7 +139,7 @@ export async function floodReflection(address: string, symbol: string, most: num
   const write = async (): Promise<boolean> => {
     let isTaken = false
     stream.write(frame, () => (isTaken = true))
-    for (let pings = 0; pings < MOST_PINGS && !isTaken; pings++)
+    for (let pings = 0; pings < MAX_PINGS && !isTaken; pings++)
       await new Promise<void>((resolve) => session.ping(() => resolve()))
     return isTaken
   }

@@ -12,7 +12,7 @@ import { BadArgument, declareRead, type ReadContext } from '../read.js'
 import { DifficultyItem, HashrateItem, listed, MiningPools, NetworkHashrate } from '../shapes.js'
 
 /** The maximum length of a series of difficulties: two weeks of one block a minute. */
-const MOST_DIFFICULTIES = 20_160
+const MAX_DIFFICULTIES = 20_160
 
 export const miningPools = declareRead({
   name: 'miningPools',
@@ -56,7 +56,7 @@ export const miningDifficulty = declareRead({
   path: '/mining/difficulty',
   fresh: 'head',
   args: {
-    limit: limit(2000, MOST_DIFFICULTIES),
+    limit: limit(2000, MAX_DIFFICULTIES),
     windowMinutes: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 10_080, title: 'before the time of the newest block' }),
     ),
@@ -70,7 +70,7 @@ export const miningDifficulty = declareRead({
     const { recent } = context.chain
     if (from !== undefined && to !== undefined)
       return { items: await difficultiesBetween(context, dayOfDate(from) ?? 0, dayOfDate(to) ?? 0), limit }
-    const newest = recent.slice(-MOST_DIFFICULTIES)
+    const newest = recent.slice(-MAX_DIFFICULTIES)
     if (windowMinutes === undefined) return { items: newest.slice(-limit).map(toDifficulty), limit }
     const since = (newest.at(-1)?.time ?? 0) - windowMinutes * 60
     return { items: newest.filter(({ time }) => time >= since).map(toDifficulty), limit }
@@ -86,7 +86,7 @@ async function difficultiesBetween(
   if (view === undefined || first > last) return []
   const sql = `SELECT height, time, bits FROM blocks
     WHERE time >= {first:Int64} AND time < {end:Int64} AND height <= {tip:Int64} AND ${view.sqlFilter('height', 'hash')}
-    ORDER BY height DESC LIMIT 1 BY height LIMIT ${String(MOST_DIFFICULTIES)}`
+    ORDER BY height DESC LIMIT 1 BY height LIMIT ${String(MAX_DIFFICULTIES)}`
   const params = { first: first * DAY_SECONDS, end: (last + 1) * DAY_SECONDS, tip: height }
   const rows = await tables.query<{ height: number; time: number; bits: number }>(sql, params)
   return rows.reverse().map(toDifficulty)

@@ -12,7 +12,7 @@ const logger = pino({ level: 'silent' })
 const finalityDepth = 4
 const BLOCKS = 40
 /** Two granules of every part in which a script's last rows may be. */
-const MOST_ROWS = 5_000
+const MAX_ROWS = 5_000
 
 describe("the reads of scripts' histories", () => {
   let chain: SimChain
@@ -122,7 +122,7 @@ describe("the reads of scripts' histories", () => {
     const { histories } = await requested()
     expect(histories.length).toBeGreaterThan(0)
     const rows = await Promise.all(histories.map(rowsRead))
-    for (const [index, read] of rows.entries()) expect(read, histories[index]).toBeLessThan(MOST_ROWS)
+    for (const [index, read] of rows.entries()) expect(read, histories[index]).toBeLessThan(MAX_ROWS)
     const [last] = await db.query<{ ordinal: string; received: string }>(
       `SELECT ordinal, total_received AS received FROM script_txs WHERE script_hash = ${script} AND block_hash = unhex('${chain.tip.hash}')`,
     )

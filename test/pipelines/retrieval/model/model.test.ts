@@ -82,7 +82,7 @@ describe.skipIf(MODEL === undefined)('Embedder', () => {
 describe.skipIf(MODEL === undefined)('Model', () => {
   it('is unavailable while its folder is empty, becomes available without a restart, and survives the death of its thread', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-model-'))
-    const options = { folder, cache: folder, routes: [], logger, backoff: { firstMs: 10, mostMs: 50 } }
+    const options = { folder, cache: folder, routes: [], logger, backoff: { firstMs: 10, maxMs: 50 } }
     const model = new Model(options)
     let loads = 0
     model.onLoaded = () => loads++

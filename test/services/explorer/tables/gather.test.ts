@@ -3,7 +3,7 @@ import { Gatherer } from '../../../../services/explorer/tables/gather.js'
 
 describe('gathered lookups', () => {
   /** Lookups that end when the test says so. */
-  function held(options: { inFlight?: number; mostKeys?: number } = {}) {
+  function held(options: { inFlight?: number; maxKeys?: number } = {}) {
     const batches: { keys: readonly string[]; end: (error?: Error) => void }[] = []
     const gatherer = new Gatherer<string>({
       ...options,
@@ -40,7 +40,7 @@ describe('gathered lookups', () => {
   })
 
   it('splits what is too large for one query', async () => {
-    const { gatherer, batches } = held({ inFlight: 9, mostKeys: 2 })
+    const { gatherer, batches } = held({ inFlight: 9, maxKeys: 2 })
     const all = gatherer.getAll(['a', 'b', 'c', 'd', 'e', 'a'])
     await turn()
     expect(batches.map(({ keys }) => keys.length)).toEqual([2, 2, 1])
@@ -63,7 +63,7 @@ describe('gathered lookups', () => {
 
 describe('lookups of clients that disconnect', () => {
   /** Lookups that never end by themselves. */
-  function endless(mostKeys: number) {
+  function endless(maxKeys: number) {
     const batches: { keys: readonly string[]; signal: AbortSignal }[] = []
     const load = (keys: readonly string[], signal: AbortSignal) =>
       new Promise<Map<string, string>>((_, reject) => {
@@ -72,7 +72,7 @@ describe('lookups of clients that disconnect', () => {
           reject(signal.reason as Error)
         })
       })
-    return { gatherer: new Gatherer<string>({ load, mostKeys }), batches }
+    return { gatherer: new Gatherer<string>({ load, maxKeys }), batches }
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   const left = new Error('no client waits')
