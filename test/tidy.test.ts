@@ -243,4 +243,16 @@ describe('the documents', () => {
     )
     expect(broken).toEqual([])
   })
+
+  it('name source files that exist', () => {
+    const documents = files.filter(
+      (path) => /^(content|README|ARCHITECTURE)/.test(path) && path.endsWith('.md'),
+    )
+    const unknown = documents.flatMap((path) =>
+      [...(text.get(path) ?? '').matchAll(/`([a-z/-]+\.(?:ts|mjs|sql))`/g)]
+        .filter(([, named = '']) => !files.some((file) => `/${file}`.endsWith(`/${named}`)))
+        .map(([, named = '']) => `${path} → ${named}`),
+    )
+    expect(unknown).toEqual([])
+  })
 })

@@ -1,7 +1,12 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { decodeChainEvent, encodeChainEvent } from '../../pipelines/events/chain-event.js'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
-import { ChainEventSchema, NodeEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import {
+  type ChainEvent,
+  type NodeEvent,
+  NodeEventSchema,
+} from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Random } from '../../services/simnode/random.js'
 import { until } from '../harness/until.js'
 import type { Fault } from './faults.js'
@@ -46,18 +51,30 @@ const again = (name: string, order: (values: Uint8Array[], random: Random) => Ui
   },
 })
 
-/** Appends the newest events as the second newest poller would have written them. */
-function outdated(
-  schema: typeof ChainEventSchema | typeof NodeEventSchema,
+/** Returns the newest events as the second newest poller would have written them, with valid checksums. */
+function outdated<E extends ChainEvent | NodeEvent>(
   values: readonly Uint8Array[],
+  decode: (value: Uint8Array) => E,
+  encode: (event: E) => Uint8Array,
 ): Uint8Array[] {
-  const events = values.map((value) => fromBinary(schema, value))
+  const events = values.map(decode)
   const newest = Math.max(...events.map(({ epoch }) => epoch))
   return events
     .filter(({ epoch }) => epoch === newest)
     .slice(-LATE_EVENTS)
-    .map((event) => toBinary(schema, { ...event, epoch: newest - 1, sequence: event.sequence + 1000n }))
+    .map((event) => encode(Object.assign(event, { epoch: newest - 1, sequence: event.sequence + 1000n })))
 }
+
+/** Returns the newest events of topic `chain` as a superseded poller would have written them. */
+export const outdatedChain = (values: readonly Uint8Array[]): Uint8Array[] =>
+  outdated(values, decodeChainEvent, (event) => encodeChainEvent(Object.assign(event, { checksum: 0 })))
+
+const outdatedNode = (values: readonly Uint8Array[]): Uint8Array[] =>
+  outdated(
+    values,
+    (value) => fromBinary(NodeEventSchema, value),
+    (event) => toBinary(NodeEventSchema, event),
+  )
 
 /** Appends a batch of a superseded poller: of an older epoch, and of a chain that has moved on since. */
 const latePoller: Fault = {
@@ -66,8 +83,8 @@ const latePoller: Fault = {
     for (let times = 0; times < 3; times++) {
       await sleep(random.below(200))
       await persistently(async () => {
-        const chain = outdated(ChainEventSchema, await newest(log, 'chain', LOOK_BACK))
-        const node = outdated(NodeEventSchema, await newest(log, 'node', LOOK_BACK))
+        const chain = outdatedChain(await newest(log, 'chain', LOOK_BACK))
+        const node = outdatedNode(await newest(log, 'node', LOOK_BACK))
         await log.append('chain', chain)
         await log.append('node', node)
       })

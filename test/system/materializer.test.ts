@@ -81,11 +81,11 @@ describe('events of a log:', () => {
   })
 
   async function logOf(values: readonly Uint8Array[]): Promise<EventLog> {
-    const applier = await mkdtemp(join(tmpdir(), 'headwater-log-'))
-    const log = await openEmbeddedLog(applier)
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-log-'))
+    const log = await openEmbeddedLog(folder)
     opened.push(async () => {
       await log.close()
-      await rm(applier, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true })
     })
     if (values.length > 0) await log.append('chain', values)
     return log

@@ -22,7 +22,7 @@ const ABOVE = 350
 const MAX_RECORDS = 250
 
 describe('a replay of some heights', () => {
-  let applier: string
+  let folder: string
   let log: EventLog
   let chain: SimChain
   let node: Awaited<ReturnType<typeof startSimnode>>
@@ -30,8 +30,8 @@ describe('a replay of some heights', () => {
   let clean: Pipeline
 
   beforeAll(async () => {
-    applier = await mkdtemp(join(tmpdir(), 'headwater-replay-'))
-    log = await openEmbeddedLog(join(applier, 'log'))
+    folder = await mkdtemp(join(tmpdir(), 'headwater-replay-'))
+    log = await openEmbeddedLog(join(folder, 'log'))
     chain = buildChain({ seed: 'seek', blocks: 240 })
     node = await startSimnode({ chain })
     const options = { nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth }
@@ -57,7 +57,7 @@ describe('a replay of some heights', () => {
     await Promise.all([pipeline.close(), clean.close()])
     await node.close()
     await log.close()
-    await rm(applier, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
   })
 
   /**
@@ -93,7 +93,7 @@ describe('a replay of some heights', () => {
 
   it('also finds them in a log that was created again, at other positions', async () => {
     const events = (await log.read('chain', 0, 10_000)).map(({ value }) => value)
-    const other = await openEmbeddedLog(join(applier, 'other'))
+    const other = await openEmbeddedLog(join(folder, 'other'))
     try {
       await other.append('chain', [
         ...events.slice(0, 1).flatMap((epoch) => Array<Uint8Array>(200).fill(epoch)),

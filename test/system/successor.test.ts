@@ -25,7 +25,7 @@ const withoutWriter = (head: Head): Omit<Head, 'writer'> =>
   ({ ...head, writer: undefined }) as Omit<Head, 'writer'>
 
 describe('a successor', () => {
-  let applier: string
+  let folder: string
   let log: EventLog
   let chain: SimChain
   let node: Awaited<ReturnType<typeof startSimnode>>
@@ -42,8 +42,8 @@ describe('a successor', () => {
     new Successor({ db, old: pipeline.db, log, logger, progress: quiet, ...options })
 
   beforeAll(async () => {
-    applier = await mkdtemp(join(tmpdir(), 'headwater-successor-'))
-    log = await openEmbeddedLog(join(applier, 'log'))
+    folder = await mkdtemp(join(tmpdir(), 'headwater-successor-'))
+    log = await openEmbeddedLog(join(folder, 'log'))
     chain = buildChain({ seed: 'successor', blocks: 520 })
     node = await startSimnode({ chain })
     const options = { nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth }
@@ -60,7 +60,7 @@ describe('a successor', () => {
     await db.close()
     await node.close()
     await log.close()
-    await rm(applier, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
   })
 
   function reorg(depth: number, length: number): void {

