@@ -10,6 +10,7 @@ import { chainOf, assertConnects, assertDisconnects, type PositionedEvent } from
 /** The change of the chain by an event: a block becomes its tip, or its tip is disconnected. */
 export interface Change {
   readonly kind: 'connected' | 'disconnected'
+  readonly height: number
   readonly hash: string
   readonly prevHash: string
 }
@@ -55,11 +56,11 @@ export class WorkingChain {
     if (event.case === 'blockConnected') {
       assertConnects(position, event.value, this.#tip)
       this.#tip = { height: height + 1, hash }
-      return { kind: 'connected', hash, prevHash }
+      return { kind: 'connected', height: height + 1, hash, prevHash }
     }
     assertDisconnects(position, event.value, this.#tip)
     this.#tip = { height: height - 1, hash: prevHash }
-    return { kind: 'disconnected', hash, prevHash }
+    return { kind: 'disconnected', height, hash, prevHash }
   }
 
   /** Notes that blocks are written. @param sums the sums after each of them. */

@@ -64,7 +64,7 @@ export class BlockWriter {
   constructor(
     private readonly db: Database,
     cachedScripts = CACHED_SCRIPTS,
-    /** Called with the numbers of outputs created and spent, by script hash. */
+    /** Called after each insert with the numbers of outputs created and spent, by script hash. */
     private readonly onChanges?: (changes: ReadonlyMap<string, number>) => void,
   ) {
     this.#cache = new LRUCache({ max: cachedScripts })
@@ -98,7 +98,6 @@ export class BlockWriter {
     const applied = new CumulativeRows()
     const { sums } = await this.apply(applied, scriptChanges, parent, cached)
     await this.insert(applied, own, parent)
-    this.onChanges?.(own.changes)
     return sums
   }
 
@@ -156,6 +155,7 @@ export class BlockWriter {
     const others = [...applied.tables, ...Object.values(own.tables)]
     await Promise.all(others.map((rows) => this.db.insert(rows)))
     if (isReorganising) await this.#keepWitnesses(applied.txids)
+    this.onChanges?.(own.changes)
   }
 
   /**

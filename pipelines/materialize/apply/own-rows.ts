@@ -15,11 +15,11 @@ import {
 import type { PreparedBlock, PreparedTx } from './script-book.js'
 
 /** Rows as they are sent between threads: the number and the bytes of those of each table. */
-export type MadeRows = readonly {
-  readonly name: string
-  readonly length: number
-  readonly bytes: Uint8Array
-}[]
+export interface MadeRows {
+  readonly tables: readonly { readonly name: string; readonly length: number; readonly bytes: Uint8Array }[]
+  /** The numbers of outputs created and spent, by script hash. */
+  readonly changes: ReadonlyMap<string, number>
+}
 
 /** Rows of blocks, by table, that do not depend on the chain below them. */
 export class OwnRows {
@@ -31,7 +31,7 @@ export class OwnRows {
   readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
   readonly #changes = new Map<string, number>()
 
-  /** The numbers of outputs created and spent, by script hash, without those of rows made on another thread. */
+  /** The numbers of outputs created and spent, by script hash. */
   get changes(): ReadonlyMap<string, number> {
     return this.#changes
   }
@@ -41,13 +41,15 @@ export class OwnRows {
   }
 
   get made(): MadeRows {
-    return Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
+    const tables = Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
+    return { tables, changes: this.#changes }
   }
 
   /** Adds rows made on another thread. */
   take(made: MadeRows): void {
     const { tables } = this
-    for (const { name, length, bytes } of made) tables[name]?.take(length, bytes)
+    for (const { name, length, bytes } of made.tables) tables[name]?.take(length, bytes)
+    for (const [script, changes] of made.changes) this.#count(script, changes)
   }
 
   add({ block, txs }: PreparedBlock): void {
@@ -95,7 +97,7 @@ export class OwnRows {
         block_tag,
         value: prevout.value,
       })
-      this.#changes.set(known.hash, (this.#changes.get(known.hash) ?? 0) + 1)
+      this.#count(known.hash, 1)
     }
   }
 
@@ -113,8 +115,12 @@ export class OwnRows {
         block_tag,
         value,
       })
-      this.#changes.set(known.hash, (this.#changes.get(known.hash) ?? 0) + 1)
+      this.#count(known.hash, 1)
     }
+  }
+
+  #count(script: string, more: number): void {
+    this.#changes.set(script, (this.#changes.get(script) ?? 0) + more)
   }
 }
 
