@@ -336,7 +336,7 @@ export class Materializer {
     // A block that was connected within the same batch has no rows.
     if (this.#unwritten.pop() !== undefined) return
     if (this.#pending.connected.pop() === undefined) this.#pending.disconnected.push(hash)
-    this.#writer.disconnected(this.#working.written.height)
+    this.#writer.disconnected(this.#working.written)
     this.#working.leave(prevHash)
   }
 

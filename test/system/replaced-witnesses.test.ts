@@ -42,7 +42,7 @@ describe('the witnesses of a reorganisation', () => {
     return (await pipeline.db.query<{ row: string }>(sql)).map(({ row }) => row)
   }
 
-  it('are those that it replaces and those that it writes; blocks that extend the chain add none', async () => {
+  it('are those of the blocks that it disconnects and connects; blocks that extend the chain add none', async () => {
     await follow()
     chain.mine({})
     await follow()
@@ -51,6 +51,8 @@ describe('the witnesses of a reorganisation', () => {
     expect(before.length).toBeGreaterThan(0)
 
     const forkHeight = chain.tip.height - DEPTH
+    const left = await witnesses('txs', `height > ${String(forkHeight)}`)
+    expect(left.length).toBeGreaterThanOrEqual(DEPTH)
     const fork = forkAt(chain, forkHeight)
     for (let block = 0; block <= DEPTH; block++) fork.mine({})
     fork.activate()
@@ -63,9 +65,7 @@ describe('the witnesses of a reorganisation', () => {
     ).toBe(true)
     const kept = await witnesses('replaced_witnesses')
     expect(kept).toEqual(expect.arrayContaining(own))
-    // Each row that `txs` no longer has is kept.
-    const now = await witnesses('txs')
-    expect(kept).toEqual(expect.arrayContaining(before.filter((row) => !now.includes(row))))
+    expect(kept).toEqual(expect.arrayContaining(left))
 
     chain.mine({})
     await follow()

@@ -268,7 +268,7 @@ export class Successor {
     await this.#applyAll()
     await this.#inserted()
     this.#isReorganising = true
-    this.#writer.disconnected(this.#working.written.height)
+    this.#writer.disconnected(this.#working.written)
     this.#working.leave(prevHash)
   }
 
