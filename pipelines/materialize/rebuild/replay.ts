@@ -134,6 +134,11 @@ export async function assertBuildable(
         ? 'the log is empty: it is not the log that was indexed'
         : `the log begins at position ${String(first)}: it does not reach back to the first block`,
     )
+  await assertReplacing(old, name)
+}
+
+/** Checks that a database does not exist, or was created to replace another one. @throws CannotReplay if not. */
+export async function assertReplacing(old: Database, name: string): Promise<void> {
   const tables = (
     await old.query<{ name: string }>('SELECT name FROM system.tables WHERE database = {name:String}', {
       name,

@@ -6,7 +6,7 @@ import { latestHead } from '../../tables/head.js'
 import { completeHeads, migrate, rewrittenName } from '../../tables/migrate.js'
 import { handOver } from '../../tables/writers.js'
 import { Announcer } from '../announce.js'
-import { assertBuildable } from './replay.js'
+import { assertBuildable, assertReplacing } from './replay.js'
 import { Successor } from './successor.js'
 
 const LOG_EVERY_MS = 10_000
@@ -37,6 +37,7 @@ export async function rewriteDatabase({ old, log, logger, signal }: RewritingPar
   try {
     await completeHeads(old)
     if ((await latestHead(old)) === undefined) {
+      await assertReplacing(old, name)
       await migrate(db)
       if (await handOver(old, name, undefined)) return name
     }
