@@ -60,10 +60,10 @@ describe('a database of an earlier version', () => {
       ...{ NODE_RPC_URL: node.url, EXPLORER_PORT: String(port), EXPLORER_GRPC_PORT: '0' },
       ...{ RATE_LIMIT_PER_MINUTE: '0', FINALITY_DEPTH: String(finalityDepth) },
     }
-    const process = (name: string): ServiceProcess =>
+    const service = (name: string): ServiceProcess =>
       new ServiceProcess(name, env, join(folder, `${name}.log`))
-    materializer = process('materializer')
-    explorer = process('explorer').start()
+    materializer = service('materializer')
+    explorer = service('explorer').start()
   })
   afterAll(async () => {
     await Promise.all([materializer.kill(), explorer.kill()])
