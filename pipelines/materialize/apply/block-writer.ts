@@ -35,7 +35,7 @@ export interface ParentState {
   readonly sums: Sums
   /** The writer number: nothing is written once another writer has taken over. */
   readonly writer: bigint
-  /** True if a block was disconnected since the newest head, so that readers need rows that those of these blocks replace. */
+  /** True if a block was disconnected since the newest head: a late insert of it may replace rows of these blocks. */
   readonly isReorganising: boolean
 }
 
