@@ -127,8 +127,8 @@ export const JOBS: readonly Job[] = [
     sources: [...SYSTEM, 'test/log-stress', 'test/system/log-stress.test.ts'],
   },
   {
-    name: 'upgrade: a data directory that version 4837653 wrote',
-    env: { UPGRADE_FROM: '4837653' },
+    name: 'upgrade: data directories that versions 4837653 and bbf11d6 wrote',
+    env: { UPGRADE_FROM: '4837653,bbf11d6' },
     runs: [vitest('test/system/upgrade.test.ts')],
     sources: [
       ...SYSTEM,

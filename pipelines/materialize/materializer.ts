@@ -410,7 +410,7 @@ export class Materializer {
     if (this.#pipeline.remove()) return
     await this.#pipeline.applyAll()
     await this.#pipeline.sent()
-    this.#writer.disconnected(this.#working.written.height)
+    this.#writer.disconnected(this.#working.written)
     this.#working.leave(prevHash)
   }
 

@@ -101,6 +101,23 @@ export async function hasEarlierForm(db: Database): Promise<boolean> {
   return compared?.hasEarlierForm === true
 }
 
+/**
+ * Adds what versions before the fifth migration lack in the only tables that are read of a database with rows of an earlier form.
+ * Its own version continues to work.
+ */
+export async function completeHeads(db: Database): Promise<void> {
+  const isReplicated = await hasReplicas(db, 'migrations')
+  for (const statement of HEADS_COMPLETED)
+    await db.command(isReplicated ? onAllReplicas(statement, db.name) : statement)
+}
+
+const HEADS_COMPLETED = [
+  `CREATE TABLE IF NOT EXISTS writers (writer UInt64, position Int64, claimed_at DateTime64(3, 'UTC'))
+ENGINE = ReplacingMergeTree ORDER BY writer SETTINGS fsync_after_insert = 1`,
+  'ALTER TABLE writers ADD COLUMN IF NOT EXISTS successor String, ADD COLUMN IF NOT EXISTS replaces String',
+  'ALTER TABLE heads ADD COLUMN IF NOT EXISTS writer UInt64, ADD COLUMN IF NOT EXISTS reached UInt8',
+]
+
 /** Returns how far the blocks of a database are written again. */
 async function heightsWritten(db: Database): Promise<Pick<Upgrade, 'height' | 'heightTotal'>> {
   const tip = async (database: string): Promise<number> => {

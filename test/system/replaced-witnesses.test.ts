@@ -1,15 +1,16 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { blockTag } from '../../pipelines/chain/block.js'
+import { type BlockId, blockTag } from '../../pipelines/chain/block.js'
 import { Materializer } from '../../pipelines/materialize/materializer.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/sim-chain.js'
+import type { SimTx } from '../../services/simnode/chain/sim-tx.js'
 import { Pipeline } from '../harness/pipeline.js'
+import { until } from '../harness/until.js'
 
 const logger = pino({ level: 'silent' })
 const finalityDepth = 3
-const BLOCKS = 12
-const DEPTH = 5
+const BLOCKS = 20
 
 describe('the witnesses of a reorganisation', () => {
   let chain: SimChain
@@ -18,7 +19,9 @@ describe('the witnesses of a reorganisation', () => {
   let materializer: Materializer
 
   beforeAll(async () => {
-    chain = buildChain({ seed: 'witnesses', blocks: BLOCKS })
+    chain = buildChain({ seed: 'witnesses' })
+    const owner = chain.keyring.ownerOf('p2wpkh').script
+    while (chain.tip.height < BLOCKS) chain.mine({ payTo: owner })
     node = await startSimnode({ chain })
     pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth })
     const { db, log } = pipeline
@@ -35,40 +38,74 @@ describe('the witnesses of a reorganisation', () => {
     while (await materializer.step());
   }
 
-  /** Returns the rows of `txs` or `replaced_witnesses` that have a witness, as text. */
-  async function witnesses(table: string, condition = '1'): Promise<string[]> {
-    const sql = `SELECT DISTINCT concat(hex(txid), ' ', toString(height), ' ', toString(block_tag), ' ', hex(witness)) AS row
-      FROM ${table} WHERE notEmpty(witness) AND ${condition} ORDER BY row`
+  /** Returns a transaction that spends the coinbase of a block. Its txid does not depend on the witness. */
+  function spend(height: number, witness: string): SimTx {
+    const block = chain.at(height)
+    if (block === undefined) throw new Error('no such block')
+    const [coinbase] = chain.read(block).txs
+    const vout = coinbase?.outputs.findIndex(({ value }) => value > 1000n) ?? -1
+    const { script } = chain.keyring.ownerOf('p2wpkh')
+    return chain.pay({
+      from: [{ txid: coinbase?.txid ?? '', vout }],
+      to: [{ value: 1000n, script }],
+      unlock: () => ({ scriptSig: Buffer.alloc(0), witness: [Buffer.from(witness)] }),
+    })
+  }
+
+  /** Returns the witnesses of `spend` in `txs` or `replaced_witnesses` as `txid tag witness`. */
+  async function witnesses(table: string): Promise<string[]> {
+    const item = "substring(witness, position(witness, 'witness'))"
+    const sql = `SELECT DISTINCT concat(lower(hex(txid)), ' ', toString(block_tag), ' ', ${item}) AS row FROM ${table}
+      WHERE position(witness, 'witness') > 0 ORDER BY row`
     return (await pipeline.db.query<{ row: string }>(sql)).map(({ row }) => row)
   }
 
-  it('are those that it replaces and those that it writes; blocks that extend the chain add none', async () => {
-    await follow()
-    chain.mine({})
+  const rowOf = ({ hash }: Pick<BlockId, 'hash'>, { txid }: SimTx, witness: string): string =>
+    `${txid} ${String(blockTag(hash))} ${witness}`
+
+  it('are kept for the blocks that it disconnects and connects, whichever block confirms a transaction again', async () => {
+    const [both, later] = [spend(1, 'witness 1'), spend(2, 'witness 2')]
+    const stale = chain.mine({ txs: [both, later] })
     await follow()
     expect(await witnesses('replaced_witnesses')).toEqual([])
-    const before = await witnesses('txs')
-    expect(before.length).toBeGreaterThan(0)
+    expect(await witnesses('txs')).toEqual(
+      [rowOf(stale, both, 'witness 1'), rowOf(stale, later, 'witness 2')].sort(),
+    )
 
-    const forkHeight = chain.tip.height - DEPTH
-    const fork = forkAt(chain, forkHeight)
-    for (let block = 0; block <= DEPTH; block++) fork.mine({})
+    const fork = forkAt(chain, stale.height - 1)
+    fork.mine({ txs: [spend(1, 'witness 3')] }, {})
     fork.activate()
     await follow()
-    const written = await witnesses('txs', `height > ${String(forkHeight)}`)
-    const own = written.filter((row) => !before.includes(row))
-    expect(own.length).toBeGreaterThan(0)
-    expect(
-      own.some((row) => row.includes(` ${String(chain.tip.height)} ${String(blockTag(chain.tip.hash))} `)),
-    ).toBe(true)
+    const connected = chain.at(stale.height) ?? { hash: '' }
     const kept = await witnesses('replaced_witnesses')
-    expect(kept).toEqual(expect.arrayContaining(own))
-    // Each row that `txs` no longer has is kept.
-    const now = await witnesses('txs')
-    expect(kept).toEqual(expect.arrayContaining(before.filter((row) => !now.includes(row))))
+    expect(kept).toEqual(
+      [
+        rowOf(stale, both, 'witness 1'),
+        rowOf(stale, later, 'witness 2'),
+        rowOf(connected, both, 'witness 3'),
+      ].sort(),
+    )
 
-    chain.mine({})
+    // A block that only extends the chain.
+    chain.mine({ txs: [spend(2, 'witness 4')] })
     await follow()
     expect(await witnesses('replaced_witnesses')).toEqual(kept)
+    expect(await witnesses('txs')).toEqual(
+      [rowOf(connected, both, 'witness 3'), rowOf(chain.tip, later, 'witness 4')].sort(),
+    )
+    const shown = async (block: { readonly hash: string }): Promise<string[]> => {
+      const { status, body } = await pipeline.get(`/block/${block.hash}/txs?witness=true`)
+      expect(status).toBe(200)
+      type Shown = { is_coinbase: boolean; inputs: { witness: string[] }[] }
+      const txs = (body.items as Shown[]).filter(({ is_coinbase }) => !is_coinbase)
+      return txs.map(({ inputs }) => Buffer.from(inputs[0]?.witness[0] ?? '', 'hex').toString()).sort()
+    }
+    await until(
+      'the explorer shows the tip',
+      async () => (await pipeline.get('/blocks/tip')).tip === chain.tip.hash,
+    )
+    expect(await shown(stale)).toEqual(['witness 1', 'witness 2'])
+    expect(await shown(connected)).toEqual(['witness 3'])
+    expect(await shown(chain.tip)).toEqual(['witness 4'])
   })
 })

@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { addressOf, isDilithiumScript } from '../../chain/address.js'
+import type { BlockId } from '../../chain/block.js'
 import type { Network } from '../../chain/networks.js'
+import { blocksFilter } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
 import { KEYS, KEYS20, keySlices, queryByKeys } from '../../tables/keys.js'
 import { assertOwnTags } from '../../tables/tags.js'
@@ -33,7 +35,7 @@ export interface ParentState {
   readonly sums: Sums
   /** The writer number: nothing is written once another writer has taken over. */
   readonly writer: bigint
-  /** True if a block was disconnected since the newest head, so that readers need rows that those of these blocks replace. */
+  /** True if a block was disconnected since the newest head: a late insert of it may replace rows of these blocks. */
   readonly isReorganising: boolean
 }
 
@@ -56,6 +58,8 @@ export class BlockWriter {
   readonly #hashes = new ScriptHashes()
   /** The height from which on cached totals are of blocks that have left the chain. */
   #leftFrom = Number.POSITIVE_INFINITY
+  /** The blocks that have left the chain and whose witnesses are not copied yet. */
+  #left: BlockId[] = []
   /** True to write rows of balances. */
   writesBalances = true
   /** The number of rows of balances added since it was last reset. */
@@ -73,11 +77,13 @@ export class BlockWriter {
   /** Clears the cache. Must be called after every failed write. */
   forget(): void {
     this.#cache.clear()
+    this.#left = []
   }
 
-  /** Notes that the block at a height has left the chain. Call it after the blocks below it are written. */
-  disconnected(height: number): void {
-    this.#leftFrom = Math.min(this.#leftFrom, height)
+  /** Notes that a block has left the chain. Call it after its rows and those of the blocks below it are written. */
+  disconnected(block: BlockId): void {
+    this.#leftFrom = Math.min(this.#leftFrom, block.height)
+    this.#left.push(block)
   }
 
   /** Drops cached totals of scripts that were touched by blocks that have left the chain, once for all such blocks. */
@@ -151,22 +157,33 @@ export class BlockWriter {
   ): Promise<void> {
     await this.db.insert(applied.blocks, whileNewest(writer))
     await assertOwnTags(this.db, applied.ids)
-    if (isReorganising) await this.#keepWitnesses(applied.txids)
+    await this.#keepLeft()
     const others = [...applied.tables, ...Object.values(own.tables)]
     await Promise.all(others.map((rows) => this.db.insert(rows)))
-    if (isReorganising) await this.#keepWitnesses(applied.txids)
+    // A late insert of a block that has left the chain may replace the rows in turn.
+    if (isReorganising)
+      for (const keys of keySlices(applied.txids))
+        await this.#keepWitnesses(KEYS.replace('{keys:String}', `'${keys}'`))
     this.onChanges?.(own.changes)
   }
 
-  /**
-   * Copies the witnesses that `txs` contains: before rows replace them, because readers of the newest head need them, and
-   * afterwards, because a late insert of a block that has left the chain may replace the rows in turn.
-   */
-  async #keepWitnesses(txids: readonly string[]): Promise<void> {
+  /** Copies the witnesses of blocks that have left the chain, before rows of other blocks replace them. */
+  async #keepLeft(): Promise<void> {
+    if (this.#left.length === 0) return
+    const heights = this.#left.map(({ height }) => height)
+    const left = blocksFilter(this.#left)
+    const txids = `SELECT txid FROM block_txs WHERE height BETWEEN ${String(Math.min(...heights))} AND ${String(Math.max(...heights))}
+      AND ${left} AND witness_tag != 0`
+    await this.#keepWitnesses(`(${txids}) AND ${left}`)
+    this.#left = []
+  }
+
+  /** Copies witnesses from `txs`. @param txids SQL for the right side of an IN. */
+  async #keepWitnesses(txids: string): Promise<void> {
     const copied = 'txid, height, block_tag, witness'
-    const sql = `INSERT INTO replaced_witnesses (${copied}) SELECT ${copied} FROM txs
-      WHERE txid IN ${KEYS} AND notEmpty(witness)`
-    for (const keys of keySlices(txids)) await this.db.command(sql.replace('{keys:String}', `'${keys}'`))
+    await this.db.command(
+      `INSERT INTO replaced_witnesses (${copied}) SELECT ${copied} FROM txs WHERE txid IN ${txids} AND notEmpty(witness)`,
+    )
   }
 
   /** Returns the totals of scripts before the blocks, and the scripts that have never been written. */

@@ -3,7 +3,7 @@ import type { EventLog } from '../../log/port.js'
 import { type ChainView, loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
 import { latestHead } from '../../tables/head.js'
-import { hasEarlierForm, migrate } from '../../tables/migrate.js'
+import { completeHeads, hasEarlierForm, migrate } from '../../tables/migrate.js'
 import { DATABASE_NAME } from '../../tables/serving.js'
 import { BLOCK_TABLES } from '../../tables/visible.js'
 import { newestClaim, newestWriter, SHOWN_HEADS } from '../../tables/writers.js'
@@ -124,6 +124,7 @@ export async function assertBuildable(
   if (!DATABASE_NAME.test(name))
     throw new CannotReplay(`a database name consists of letters, digits and _, at most 63, got '${name}'`)
   if (name === old.name) throw new CannotReplay(`${name} is the database that serves: choose another name`)
+  if (await hasEarlierForm(old)) await completeHeads(old)
   if ((await latestHead(old)) === undefined)
     throw new CannotReplay(`nothing is indexed in ${old.name} yet, so ${name} has nothing to replace`)
   const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
@@ -133,6 +134,11 @@ export async function assertBuildable(
         ? 'the log is empty: it is not the log that was indexed'
         : `the log begins at position ${String(first)}: it does not reach back to the first block`,
     )
+  await assertReplacing(old, name)
+}
+
+/** Checks that a database does not exist, or was created to replace another one. @throws CannotReplay if not. */
+export async function assertReplacing(old: Database, name: string): Promise<void> {
   const tables = (
     await old.query<{ name: string }>('SELECT name FROM system.tables WHERE database = {name:String}', {
       name,

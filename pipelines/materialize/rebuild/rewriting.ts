@@ -2,9 +2,11 @@ import type { EventLog } from '../../log/port.js'
 import type { Logger } from '../../logger.js'
 import { loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
-import { rewrittenName } from '../../tables/migrate.js'
+import { latestHead } from '../../tables/head.js'
+import { completeHeads, migrate, rewrittenName } from '../../tables/migrate.js'
+import { handOver } from '../../tables/writers.js'
 import { Announcer } from '../announce.js'
-import { assertBuildable } from './replay.js'
+import { assertBuildable, assertReplacing } from './replay.js'
 import { Successor } from './successor.js'
 
 const LOG_EVERY_MS = 10_000
@@ -25,7 +27,6 @@ export interface RewritingParts {
  */
 export async function rewriteDatabase({ old, log, logger, signal }: RewritingParts): Promise<string> {
   const name = rewrittenName(old.name)
-  await assertBuildable(old, log, name)
   const db = old.sibling(name)
   let loggedAt = Number.NEGATIVE_INFINITY
   const progress = (height: number, tip: number): void => {
@@ -34,6 +35,13 @@ export async function rewriteDatabase({ old, log, logger, signal }: RewritingPar
     loggedAt = performance.now()
   }
   try {
+    await completeHeads(old)
+    if ((await latestHead(old)) === undefined) {
+      await assertReplacing(old, name)
+      await migrate(db)
+      if (await handOver(old, name, undefined)) return name
+    }
+    await assertBuildable(old, log, name)
     const head = await new Successor({ db, old, log, logger, progress, signal }).run()
     // Explorers check for a successor when a head is announced.
     await new Announcer(log).head(await loadChainView(db, head))

@@ -231,7 +231,7 @@ export class Successor {
     await this.#pipeline.applyAll()
     await this.#pipeline.sent()
     this.#isReorganising = true
-    this.#writer.disconnected(this.#working.written.height)
+    this.#writer.disconnected(this.#working.written)
     this.#working.leave(prevHash)
   }
 
@@ -245,12 +245,16 @@ export class Successor {
 
   /** Builds a ranking, so that the rich list is not slower after the switch. */
   async #rank(): Promise<void> {
-    const { db } = this.#options
+    const { db, signal } = this.#options
     const head = await latestHead(db)
     if (head === undefined) return
+    const stop = (): void => void this.#rankings.pause()
+    signal?.addEventListener('abort', stop, { once: true })
     await this.#balances.consider(0, false, this.#working.written.height)
     this.#rankings.consider(await loadChainView(db, head), 0, false)
     await this.#rankings.idle()
+    signal?.removeEventListener('abort', stop)
+    signal?.throwIfAborted()
   }
 }
 

@@ -12,10 +12,11 @@ export class WrittenAnswer<T> {
   }
 }
 
-/** Returns a written list: the items, which are written already, and the other fields of the answer. */
-export function writtenList<T>(
+/** Returns a list of items that are written already, with the other fields of the answer. An empty one is an object, for `emptyFrom`. */
+export function writtenList<T, F extends Readonly<Record<string, number>>>(
   items: readonly string[],
-  fields: Readonly<Record<string, number>>,
-): WrittenAnswer<T> {
+  fields: F,
+): WrittenAnswer<T> | (F & { items: [] }) {
+  if (items.length === 0) return { items: [], ...fields }
   return new WrittenAnswer(`{"items":[${items.join(',')}],${JSON.stringify(fields).slice(1)}`)
 }
