@@ -92,7 +92,8 @@ async function restore(
   if (network === undefined) return
   const sql = 'SELECT DISTINCT lower(hex(hash)) AS id FROM blocks WHERE height >= {from:UInt32}'
   const known = new Set((await db.query<{ id: string }>(sql, { from })).map(({ id }) => id))
-  const positions = blocks.filter(({ hash }) => known.has(hash)).map(({ position }) => position)
+  const held = blocks.filter(({ hash }) => known.has(hash))
+  const positions = held.map(({ position }) => position).sort((one, other) => one - other)
   for (let at = 0; at < positions.length; at += BATCH)
     await writer.restore(await blocksAt(log, positions.slice(at, at + BATCH), network), network)
 }
@@ -213,19 +214,27 @@ function readableEvent(record: LogRecord): ChainEvent | undefined {
   }
 }
 
-/** Returns the blocks that the events at these positions connected. */
+/**
+ * Returns the blocks that the events at these positions connected.
+ * @param positions ascending; neighbours are read together, because each read of Kafka takes a request.
+ */
 async function blocksAt(
   log: EventLog,
   positions: readonly number[],
   network: Network,
 ): Promise<ConnectedBlock[]> {
   const blocks: ConnectedBlock[] = []
-  for (const position of positions) {
-    const [record] = await log.read('chain', position, 1)
-    const event = record?.position === position ? decodeEvent(record).event : undefined
-    if (event?.case !== 'blockConnected')
-      throw new LogShrank(`position ${String(position)} of topic chain changed`)
-    blocks.push(decodeBlock(position, event.value, network))
+  for (;;) {
+    const next = positions[blocks.length]
+    if (next === undefined) return blocks
+    const records = await log.read('chain', next, CHUNK)
+    if (records[0]?.position !== next) throw new LogShrank(`position ${String(next)} of topic chain changed`)
+    for (const record of records) {
+      if (record.position !== positions[blocks.length]) break
+      const { event } = decodeEvent(record)
+      if (event.case !== 'blockConnected')
+        throw new LogShrank(`position ${String(record.position)} of topic chain changed`)
+      blocks.push(decodeBlock(record.position, event.value, network))
+    }
   }
-  return blocks
 }
