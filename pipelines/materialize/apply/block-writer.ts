@@ -123,9 +123,7 @@ export class BlockWriter {
     const { network } = parent
     const { found, unknown } = await this.#totals(hashes, parent.filter, cached)
     const totals = hashes.map((hash) => found.get(hash) ?? noTotals())
-    const bytes = Buffer.from(scriptChanges.scripts.buffer)
-    const script = (scriptIndex: number): Buffer =>
-      bytes.subarray(scriptChanges.scriptEnds[scriptIndex - 1] ?? 0, scriptChanges.scriptEnds[scriptIndex])
+    const script = scriptOf(scriptChanges)
     const scripts = hashes.map((hash, scriptIndex) =>
       this.#scripts.memo(hash, { context: { script: () => script(scriptIndex), network } }),
     )
@@ -161,9 +159,7 @@ export class BlockWriter {
     const others = [...applied.tables, ...Object.values(own.tables)]
     await Promise.all(others.map((rows) => this.db.insert(rows)))
     // A late insert of a block that has left the chain may replace the rows in turn.
-    if (isReorganising)
-      for (const keys of keySlices(applied.txids))
-        await this.#keepWitnesses(KEYS.replace('{keys:String}', `'${keys}'`))
+    if (isReorganising) await this.#keepWitnessesOf(applied.txids)
     this.onChanges?.(own.changes)
   }
 
@@ -178,12 +174,31 @@ export class BlockWriter {
     this.#left = []
   }
 
+  async #keepWitnessesOf(txids: readonly string[]): Promise<void> {
+    for (const keys of keySlices(txids)) await this.#keepWitnesses(KEYS.replace('{keys:String}', `'${keys}'`))
+  }
+
   /** Copies witnesses from `txs`. @param txids SQL for the right side of an IN. */
   async #keepWitnesses(txids: string): Promise<void> {
     const copied = 'txid, height, block_tag, witness'
     await this.db.command(
       `INSERT INTO replaced_witnesses (${copied}) SELECT ${copied} FROM txs WHERE txid IN ${txids} AND notEmpty(witness)`,
     )
+  }
+
+  /**
+   * Writes the rows of blocks, of any branch, again that a power failure may have lost. Afterwards those of the chain must be
+   * written again: `txs` names the block that was written last.
+   */
+  async restore(blocks: readonly ConnectedBlock[], network: Network): Promise<void> {
+    const { own, scriptChanges } = scriptChangesOf(blocks, network, this.#hashes)
+    const { scripts } = new CumulativeRows()
+    const script = scriptOf(scriptChanges)
+    for (const [index, hash] of scriptChanges.hashes.entries())
+      scripts.add({ script_hash: hash, script: script(index) })
+    await this.#keepWitnessesOf(scriptChanges.txids)
+    await Promise.all([...own.points, scripts].map((rows) => this.db.insert(rows)))
+    await this.#keepWitnessesOf(scriptChanges.txids)
   }
 
   /** Returns the totals of scripts before the blocks, and the scripts that have never been written. */
@@ -240,6 +255,12 @@ export class BlockWriter {
     }
     return found
   }
+}
+
+/** Returns a function that returns a script by its index. */
+function scriptOf({ scripts, scriptEnds }: ScriptChanges): (scriptIndex: number) => Buffer {
+  const bytes = Buffer.from(scripts.buffer)
+  return (scriptIndex) => bytes.subarray(scriptEnds[scriptIndex - 1] ?? 0, scriptEnds[scriptIndex])
 }
 
 interface TotalsRow {

@@ -40,6 +40,11 @@ export class OwnRows {
     return Object.fromEntries(Object.entries(this))
   }
 
+  /** The rows that a power failure may lose. */
+  get points(): readonly EncodedRows[] {
+    return [this.blockHeights, this.txs]
+  }
+
   get made(): MadeRows {
     const tables = Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
     return { tables, changes: this.#changes }
