@@ -32,10 +32,9 @@ export async function rowDifferences(one: Database, other: Database, atOnce = 1)
   // Which blocks have balances depends on the history of an index.
   const floor = Math.max(...(await Promise.all([one, other].map(balanceFloor))))
   const compare = async (table: (typeof VISIBLE_TABLES)[number]): Promise<RowDifference> => {
-    const above = table === 'script_balances' ? ` WHERE height > ${String(floor)}` : ''
-    const [a, b] = [visibleRowsQuery(table, left, one.name), visibleRowsQuery(table, right, other.name)].map(
-      (rows) => `SELECT * FROM (${rows})${above}`,
-    )
+    const above = table === 'script_balances' ? `WHERE height > ${String(floor)}` : ''
+    const a = `SELECT * FROM (${visibleRowsQuery(table, left, one.name)}) ${above}`
+    const b = `SELECT * FROM (${visibleRowsQuery(table, right, other.name)}) ${above}`
     const sql = `SELECT sumIf(a, b = 0) AS only_one, sumIf(b, a = 0) AS only_other, sum(a) AS rows FROM (
       SELECT countIf(is_one) AS a, countIf(NOT is_one) AS b FROM (
         SELECT true AS is_one, sipHash128(*) AS row FROM (${a}) UNION ALL SELECT false, sipHash128(*) FROM (${b})) GROUP BY row)`
