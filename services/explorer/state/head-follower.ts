@@ -10,9 +10,10 @@ import { networkNamed } from '../../../pipelines/chain/networks.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import type { EventLog, LogRecord } from '../../../pipelines/log/port.js'
 import { batchesBack, messageIn } from '../../../pipelines/log/records.js'
-import type { Database } from '../../../pipelines/tables/clickhouse.js'
+import { type Database, TableMissing } from '../../../pipelines/tables/clickhouse.js'
 import { type ChainView, loadChainView, nextChainView } from '../../../pipelines/tables/chain-view.js'
 import { type Head, headsAfter, latestHead } from '../../../pipelines/tables/head.js'
+import { hasEarlierForm } from '../../../pipelines/tables/migrate.js'
 import { servingDatabase } from '../../../pipelines/tables/serving.js'
 import { newestClaim, newestFence } from '../../../pipelines/tables/writers.js'
 import type { FeedWriter } from '../feed/feed-writer.js'
@@ -176,6 +177,7 @@ export class HeadFollower {
     const { state, writer } = this.#parts
     this.#moveTo(this.#open(await servingDatabase(this.#parts.db)))
     const { db, tables } = this.#source
+    if (await hasEarlierForm(db)) throw new TableMissing(`the rows of ${db.name} are written again`)
     const fence = await newestFence(db)
     const head = await latestHead(db)
     const view = head === undefined ? undefined : await loadChainView(db, head)
