@@ -97,7 +97,7 @@ describe('a change while an answer is made', () => {
     },
   )
 
-  it('keeps it from being sent later if nobody asks before it is complete', async () => {
+  it('keeps it from being sent later if no client asks before it is complete', async () => {
     for (const [name, change] of Object.entries(CHANGES)) {
       const parts = slowReader('objects')
       const before = parts.ask()
