@@ -5,7 +5,7 @@ import { sourcesHash } from './job-runs.js'
 
 const FORMAT_FILE = 'format'
 
-/** What the data of a part depends on. */
+/** The inputs that determine the data of a part. */
 export interface Format {
   /** Numbers and other options. */
   readonly options: readonly (string | number)[]

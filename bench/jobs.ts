@@ -103,6 +103,21 @@ export const JOBS: readonly Job[] = [
     sources: [...BENCH, ...LOAD, 'bench/overload.ts', 'bench/bare-server.ts'],
   },
   {
+    name: 'bench feed: messages to 5,000 clients, against bare publish',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'feed']],
+    sources: [
+      ...[...BENCH, 'bench/feed.ts', 'bench/feed-clients.ts', 'bench/feed-frames.ts', 'bench/bare-feed.ts'],
+      'bench/node-control.ts',
+    ],
+  },
+  {
+    name: 'bench latency: from a block of the node to its event and to its being readable',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'latency']],
+    sources: [...BENCH, ...LOAD, 'bench/latency.ts', 'bench/node-control.ts'],
+  },
+  {
     name: 'bench soak: 30 minutes of blocks, reorganisations, reads and feed',
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'soak']],

@@ -90,10 +90,14 @@ export class Mempool implements MempoolView {
     const txids = new Set(this.#byScript.get(scriptHash))
     for (const overlay of this.#overlays)
       for (const tx of overlay.returned) if (tx.changes.has(scriptHash)) txids.add(tx.txid)
-    return [...txids]
-      .map((txid) => shown.get(txid))
-      .filter((tx) => tx !== undefined)
-      .sort(byAge)
+    return (
+      [...txids]
+        .map((txid) => shown.get(txid))
+        .filter((tx) => tx !== undefined)
+        // A transaction of a disconnected block may know more of the outputs that it spends than the entry that is shown.
+        .filter((tx) => tx.changes.has(scriptHash))
+        .sort(byAge)
+    )
   }
 
   /** Returns all transactions that the poller has reported, visible or hidden. */

@@ -5,6 +5,7 @@ import { outpointOf } from '../../../../pipelines/chain/prevout.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
 import { shownTx, type ShownTx } from '../../../../services/explorer/mempool/shown-tx.js'
 import { type Overlay, Mempool, returnable } from '../../../../services/explorer/mempool/mempool.js'
+import { Random } from '../../../../services/simnode/random.js'
 
 const SCRIPT = Buffer.from('76a914' + '11'.repeat(20) + '88ac', 'hex')
 let serial = 0
@@ -257,4 +258,77 @@ describe('the changes that the mempool reports', () => {
     mempool.change([], [b.txid], 6)
     expect(last()).toEqual(new Set())
   })
+})
+
+it('reports every transaction and script whose answer changes, over random changes', () => {
+  const random = Random.of('reported changes', 1)
+  const scriptOf = (byte: number): Buffer => Buffer.from([0x51, byte])
+  const SCRIPTS = [1, 2, 3, 4, 5, 6]
+  const anyScript = (): Buffer => scriptOf(SCRIPTS[random.below(SCRIPTS.length)] ?? 0)
+  const touched = new Set<string>()
+  const mempool = new Mempool((hashes) => {
+    for (const hash of hashes) touched.add(hash)
+  })
+  const made: ShownTx[] = []
+  /** Returns a transaction that spends an output of another one or of none, which is known or not. */
+  const enter = (): ShownTx => {
+    const parent = made[random.below(made.length + 3)]
+    const outpoint = outpointOf(parent?.txid ?? random.below(1e9).toString(16).padStart(64, '0'), 0)
+    const input = { prevTxid: outpoint.slice(0, 64), prevVout: 0, scriptSig: Buffer.alloc(0), sequence: 0 }
+    const raw = serializeTx(
+      {
+        ...{ version: 2, locktime: made.length, inputs: [{ ...input, witness: [] }] },
+        outputs: [{ value: 1n, script: anyScript() }],
+      },
+      false,
+    )
+    const coins = random.below(3) === 0 ? [] : [{ value: 2n, script: anyScript() }]
+    const tx = shownTx({ raw, fee: 1n, firstSeen: 1_700_000_000 + random.below(50), network: REGTEST }, coins)
+    made.push(tx)
+    return tx
+  }
+  const some = (from: readonly ShownTx[]): ShownTx[] => from.filter(() => random.below(4) === 0)
+  const resolved = (tx: ShownTx): ShownTx =>
+    shownTx({ ...tx }, tx.coins[0] === undefined ? [{ value: 2n, script: anyScript() }] : tx.coins)
+  let position = 1
+  const changes: readonly (() => void)[] = [
+    () => {
+      mempool.change([enter(), enter()], ids(...some([...mempool.entries()])), random.below(position + 1))
+    },
+    () => {
+      mempool.replace([...some(made), enter()], random.below(position + 1))
+    },
+    () => {
+      mempool.update(some([...mempool.entries()]).map(resolved))
+    },
+    () => {
+      const [confirmed, returned] = [some([...mempool.values()]), some(made)]
+      mempool.advance(overlay(++position, { confirmed, returned }))
+    },
+    () => {
+      mempool.restore(some(made))
+    },
+  ]
+  const answers = (): Map<string, readonly unknown[]> =>
+    new Map<string, readonly unknown[]>([
+      ...made.map(({ txid }) => [txid, [mempool.get(txid)]] as const),
+      ...SCRIPTS.map((byte) => {
+        const hash = scriptHash(scriptOf(byte))
+        return [hash, mempool.ofScript(hash)] as const
+      }),
+    ])
+  let changed = 0
+  for (let step = 0; step < 600; step++) {
+    const before = answers()
+    touched.clear()
+    changes[random.below(changes.length)]?.()
+    for (const [hash, after] of answers()) {
+      const was = before.get(hash) ?? [undefined]
+      if (was.length === after.length && was.every((each, index) => each === after[index])) continue
+      changed++
+      expect(touched.has(hash), `step ${String(step)}: ${hash}`).toBe(true)
+    }
+    if (made.length > 60) made.splice(0, 20)
+  }
+  expect(changed).toBeGreaterThan(600)
 })
