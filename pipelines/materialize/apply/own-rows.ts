@@ -43,7 +43,7 @@ export class OwnRows {
     return Object.fromEntries(Object.entries(this))
   }
 
-  /** The rows that a power failure may lose. They do not contain their block, so they can be written again at any time. */
+  /** The rows of point tables, which a power failure may lose. Each is determined by its key, so it can be written again at any time. */
   get points(): readonly EncodedRows[] {
     return [this.blockHeights, this.bodies, this.witnesses]
   }
