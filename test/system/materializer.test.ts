@@ -249,25 +249,28 @@ describe('events of a log:', () => {
     const log = await logOf(events)
     const first = new Materializer({ db, log, logger, finalityDepth: FINALITY })
     while (await first.step());
-    const keysOf = async (table: string): Promise<string[]> => {
-      const key = { scripts: 'script_hash', txs: 'txid', block_heights: 'hash' }[table]
-      const sql = `SELECT lower(hex(${String(key)})) AS id FROM ${table} ORDER BY id`
+    const keysOf = async (table: string, key: string): Promise<string[]> => {
+      const sql = `SELECT lower(hex(${key})) AS id FROM ${table} ORDER BY id`
       return (await db.query<{ id: string }>(sql)).map(({ id }) => id)
     }
     const replaced = `SELECT hash FROM blocks WHERE height BETWEEN 63 AND 80 AND hash NOT IN (
       SELECT arrayJoin(connected) FROM heads WHERE reorgs_before > 0 OR notEmpty(disconnected))`
-    const heights = await keysOf('block_heights')
+    const heights = await keysOf('block_heights', 'hash')
     await db.command(`DELETE FROM block_heights WHERE hash IN (${replaced})`)
-    expect(heights.length - (await keysOf('block_heights')).length).toBe(18)
+    expect(heights.length - (await keysOf('block_heights', 'hash')).length).toBe(18)
     await new Materializer({ db, log, logger, finalityDepth: FINALITY }).step()
-    expect(await keysOf('block_heights')).toEqual(heights)
-    for (const table of ['scripts', 'txs', 'block_heights']) {
-      const keys = await keysOf(table)
+    expect(await keysOf('block_heights', 'hash')).toEqual(heights)
+    for (const [table, key] of [
+      ['scripts', 'script_hash'],
+      ['txs', 'txid'],
+      ['block_heights', 'hash'],
+    ] as const) {
+      const keys = await keysOf(table, key)
       await db.command(`TRUNCATE TABLE ${table}`)
       const found = (await rowDifferences(db, source.db, 4)).filter(({ onlyOther }) => onlyOther > 0)
       expect(found.map((each) => each.table)).toContain(table)
       await new Materializer({ db, log, logger, finalityDepth: FINALITY }).step()
-      expect(await keysOf(table)).toEqual(keys)
+      expect(await keysOf(table, key)).toEqual(keys)
     }
     await expectSameRows(db, source.db)
   })

@@ -92,8 +92,7 @@ async function restore(
   if (network === undefined) return
   const sql = 'SELECT DISTINCT lower(hex(hash)) AS id FROM blocks WHERE height >= {from:UInt32}'
   const known = new Set((await db.query<{ id: string }>(sql, { from })).map(({ id }) => id))
-  const held = blocks.filter(({ hash }) => known.has(hash))
-  const positions = held.map(({ position }) => position).sort((one, other) => one - other)
+  const positions = blocks.filter(({ hash }) => known.has(hash)).map(({ position }) => position)
   for (let at = 0; at < positions.length; at += BATCH)
     await writer.restore(await blocksAt(log, positions.slice(at, at + BATCH), network), network)
 }
@@ -172,8 +171,9 @@ interface HeldBlock {
 }
 
 /**
- * Returns the positions for a number of the highest blocks of a chain, or for those above the first one that the log lacks, lowest
- * first; and the other blocks that the log contains above the parent of the lowest one, which are of other branches or repeated.
+ * Returns the positions for a number of the highest blocks of a chain, or for those above the first one that the log lacks; and
+ * the other blocks that the log contains above the parent of the lowest one, which are of other branches or repeated. Both are in
+ * the order of the log.
  */
 async function heldPositions(
   log: EventLog,
@@ -182,19 +182,23 @@ async function heldPositions(
 ): Promise<{ positions: number[]; others: HeldBlock[] }> {
   const positions: number[] = []
   const others: HeldBlock[] = []
+  const held = (): { positions: number[]; others: HeldBlock[] } => ({
+    positions: positions.reverse(),
+    others: others.reverse(),
+  })
   let wanted = head.tipHash
   const links = linksOf(networkNamed(head.chain))
   for await (const batch of batchesBack(log, 'chain', offsetOf(head.position), links, { atOnce: CHUNK })) {
     for (const { position, hash, prevHash } of batch.reverse()) {
       if (hash !== wanted) others.push({ position, hash })
-      else if (positions.length >= wantedCount) return { positions: positions.reverse(), others }
+      else if (positions.length >= wantedCount) return held()
       else {
         positions.push(position)
         wanted = prevHash
       }
     }
   }
-  return { positions: positions.reverse(), others }
+  return held()
 }
 
 /** Returns the hashes of the block that an event connected and of its parent; undefined for other events and invalid blocks. */
@@ -216,7 +220,7 @@ function readableEvent(record: LogRecord): ChainEvent | undefined {
 
 /**
  * Returns the blocks that the events at these positions connected.
- * @param positions ascending; neighbours are read together, because each read of Kafka takes a request.
+ * @param positions ascending: a log of Kafka keeps what follows the last read in memory, and fetches again for what precedes it.
  */
 async function blocksAt(
   log: EventLog,
@@ -224,17 +228,12 @@ async function blocksAt(
   network: Network,
 ): Promise<ConnectedBlock[]> {
   const blocks: ConnectedBlock[] = []
-  for (;;) {
-    const next = positions[blocks.length]
-    if (next === undefined) return blocks
-    const records = await log.read('chain', next, CHUNK)
-    if (records[0]?.position !== next) throw new LogShrank(`position ${String(next)} of topic chain changed`)
-    for (const record of records) {
-      if (record.position !== positions[blocks.length]) break
-      const { event } = decodeEvent(record)
-      if (event.case !== 'blockConnected')
-        throw new LogShrank(`position ${String(record.position)} of topic chain changed`)
-      blocks.push(decodeBlock(record.position, event.value, network))
-    }
+  for (const position of positions) {
+    const [record] = await log.read('chain', position, 1)
+    const event = record?.position === position ? decodeEvent(record).event : undefined
+    if (event?.case !== 'blockConnected')
+      throw new LogShrank(`position ${String(position)} of topic chain changed`)
+    blocks.push(decodeBlock(position, event.value, network))
   }
+  return blocks
 }
