@@ -1,3 +1,4 @@
+import { docsStart } from './docs-start.js'
 import { ingest } from './ingest.js'
 import { mempool } from './mempool.js'
 import { overload } from './overload.js'
@@ -10,6 +11,11 @@ import { storage } from './storage.js'
 
 /** Suites by name; each returns its figures. `--quick` is for trying a suite, never for a stored figure. */
 const SUITES: Readonly<Record<string, (quick: boolean, args: readonly string[]) => Promise<Figure[]>>> = {
+  'docs-start': (quick) =>
+    docsStart({
+      content: `node_modules/ai/docs${quick ? '/05-ai-sdk-rsc' : ''}`,
+      rounds: quick ? 1 : 3,
+    }),
   ingest: (quick) => ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4 }),
   mempool: (quick) =>
     mempool({ txs: quick ? 30_000 : 300_000, arrivalMs: quick ? 2000 : 10_000, seconds: quick ? 10 : 60 }),

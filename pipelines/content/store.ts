@@ -1,16 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../errors.js'
 import type { Logger } from '../logger.js'
-import { BoundedThread } from '../worker-thread.js'
+import { type JobProgress, Pace } from '../pace.js'
 import type { DocumentJob } from './document-thread.js'
+import { DraftCache, type Parsed, SWEEP_AFTER_MS } from './cache/draft-cache.js'
 import { listFiles, readListed, type Listed } from './files.js'
 import { ContentError, hashOf, type Draft, type FileError, type Page } from './page.js'
+import { Parser } from './cache/parser.js'
 import { placePages } from './tree.js'
 
 export interface ContentOptions {
   readonly logger: Logger
   /** Milliseconds between two scans of the folder. */
   readonly scanEveryMs?: number | undefined
+  /** The folder in which parsed files are stored, which other processes may share. If left out, each start parses all files. */
+  readonly cacheFolder?: string | undefined
 }
 
 const SCAN_EVERY_MS = 400
@@ -23,9 +27,18 @@ const SCAN_SHARE = 0.05
 const MAX_BETWEEN_SCANS_MS = 1_000
 const SETTLE_MS = 40
 const MAX_SETTLING_MS = 1_000
+/** The number of files that are looked up in the cache at once. */
+const LOOKUPS = 16
+/** The interval at which files are tried again that another process is parsing. */
+const TAKEN_MS = 25
+/** The interval at which pages become visible during the first read. Placing them takes time in proportion to their number. */
+const PUBLISH_EVERY_MS = 1_000
+const LOG_EVERY_MS = 5_000
 
 interface Known {
   readonly stamp: string
+  /** Key in the cache; undefined if the file could not be read. */
+  readonly key: string | undefined
   readonly draft: Draft | undefined
   readonly error: FileError | undefined
 }
@@ -41,11 +54,18 @@ interface Snapshot {
  * Reads a folder of Markdown and MDX, and reads files again when they change. The folder is scanned instead of watched, because
  * editors replace files, and network file systems and mounted volumes send no notifications. A folder that does not exist has no
  * pages until it does. If it disappears, its pages are kept; so is the previous page of a file with an error.
+ * @returns the content when all of its pages are read.
  */
 export async function openContent(folder: string, options: ContentOptions): Promise<Content> {
+  const content = watchContent(folder, options)
+  await content.complete
+  return content
+}
+
+/** Reads a folder as `openContent` does, but returns at once: pages appear as they are read, until `complete`. */
+export function watchContent(folder: string, options: ContentOptions): Content {
   const content = new Content(folder, options)
-  await content.scan()
-  content.scheduleScan(0)
+  content.start()
   return content
 }
 
@@ -54,19 +74,39 @@ export class Content {
   readonly #folder: string
   readonly #options: ContentOptions
   readonly #listeners = new Set<() => void>()
-  readonly #thread = new BoundedThread<DocumentJob, Draft>('pipelines/content/document-thread', [
-    ContentError,
-  ])
+  readonly #cache: DraftCache | undefined
+  readonly #parser: Parser
   #known = new Map<string, Known>()
   #snapshot: Snapshot = { pages: [], byUrl: new Map(), errors: [], version: hashOf([]) }
   /** The error if the folder as a whole cannot be read. */
   #unreadable: FileError | undefined
+  #progress: JobProgress = { done: 0, total: 0, secondsLeft: undefined }
   #timer: NodeJS.Timeout | undefined
+  #sweepTimer: NodeJS.Timeout | undefined
+  #isComplete = false
   #closed = false
+  #completed: () => void = () => undefined
+  /** Resolves when the folder was read for the first time, or could not be read. */
+  readonly complete = new Promise<void>((resolve) => {
+    this.#completed = resolve
+  })
 
   constructor(folder: string, options: ContentOptions) {
     this.#folder = folder
     this.#options = options
+    const { cacheFolder, logger } = options
+    this.#cache = cacheFolder === undefined ? undefined : new DraftCache(cacheFolder, logger)
+    this.#parser = new Parser(this.#cache)
+  }
+
+  /** False during the first read: until then any page may be missing. */
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  /** Progress of the first read, in files. */
+  get progress(): JobProgress {
+    return this.#progress
   }
 
   /** A hash of all pages: it changes whenever a page changes, and is the same for the same pages in every process. */
@@ -89,7 +129,10 @@ export class Content {
     return this.#unreadable === undefined ? errors : [this.#unreadable, ...errors]
   }
 
-  /** Calls the listener after each change of the pages. @returns a function that removes the listener. */
+  /**
+   * Calls the listener after the first read, and after each change of the pages since.
+   * @returns a function that removes the listener.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -98,26 +141,36 @@ export class Content {
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
-    this.#thread.close()
+    clearTimeout(this.#sweepTimer)
+    this.#parser.close()
     this.#listeners.clear()
+    this.#completed()
+  }
+
+  /** Starts the first read; scans follow it. */
+  start(): void {
+    void this.#scan().then(() => {
+      if (!this.#closed && !this.#isComplete) this.#complete()
+      this.#scheduleScan(0)
+    })
   }
 
   /** Schedules the next scan. @param tookMs duration of the last one. */
-  scheduleScan(tookMs: number): void {
+  #scheduleScan(tookMs: number): void {
     if (this.#closed) return
     const atLeast = Math.min(tookMs / SCAN_SHARE, MAX_BETWEEN_SCANS_MS)
     const every = Math.max(this.#options.scanEveryMs ?? SCAN_EVERY_MS, atLeast)
     this.#timer = setTimeout(() => {
       const began = performance.now()
-      void this.scan().then((read) => {
-        this.scheduleScan(read ? 0 : performance.now() - began)
+      void this.#scan().then((read) => {
+        this.#scheduleScan(read ? 0 : performance.now() - began)
       })
     }, every)
     this.#timer.unref()
   }
 
   /** Reads what has changed in the folder. Never throws. @returns whether anything was read. */
-  async scan(): Promise<boolean> {
+  async #scan(): Promise<boolean> {
     try {
       const listed = await listFiles(this.#folder)
       this.#unreadable = undefined
@@ -151,35 +204,114 @@ export class Content {
     }
   }
 
+  /** Reads the files that have changed. Their pages change in one step, except during the first read. */
   async #read(listed: readonly Listed[]): Promise<void> {
     const known = new Map<string, Known>()
+    const changed: Listed[] = []
     for (const each of listed) {
       const before = this.#known.get(each.file)
-      known.set(each.file, before?.stamp === each.stamp ? before : await this.#readFile(each, before?.draft))
+      if (before?.stamp === each.stamp) known.set(each.file, before)
+      else changed.push(each)
     }
+    await this.#parseAll(await this.#lookUp(changed, known), known, listed.length)
     if (this.#closed) return
-    this.#known = known
-    this.#publish()
+    this.#publish(known)
+    this.#complete()
+    this.#sweep()
   }
 
-  async #readFile(listed: Listed, lastGood: Draft | undefined): Promise<Known> {
+  /** Takes files from the cache. @returns the files that must be parsed. */
+  async #lookUp(listed: readonly Listed[], known: Map<string, Known>): Promise<Listed[]> {
+    const unparsed: Listed[] = []
+    const waiting = [...listed]
+    const work = async (): Promise<void> => {
+      for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
+        const found = await this.#readFile(each, (job) => this.#parser.cached(job))
+        if (found === undefined) unparsed.push(each)
+        else known.set(each.file, found)
+      }
+    }
+    await Promise.all(Array.from({ length: LOOKUPS }, work))
+    return unparsed.sort(foldersFirst)
+  }
+
+  /** Parses files. Those that another process is parsing are taken from the cache when it is done. */
+  async #parseAll(files: readonly Listed[], known: Map<string, Known>, total: number): Promise<void> {
+    const pace = new Pace()
+    const cached = known.size
+    this.#progress = { done: cached, total, secondsLeft: undefined }
+    let [publishedAt, loggedAt] = [0, performance.now()]
+    for (let waiting = files; waiting.length > 0;) {
+      const taken: Listed[] = []
+      for (const each of waiting) {
+        if (this.#closed) return
+        if (!this.#isComplete && performance.now() - publishedAt > PUBLISH_EVERY_MS) {
+          this.#publish(known)
+          publishedAt = performance.now()
+        }
+        const found = await this.#readFile(each, (job) => this.#parser.parse(job))
+        if (found === undefined) taken.push(each)
+        else known.set(each.file, found)
+        const secondsLeft = pace.secondsLeft(known.size - cached, total - cached)
+        this.#progress = { done: known.size, total, secondsLeft }
+        if (performance.now() - loggedAt < LOG_EVERY_MS) continue
+        loggedAt = performance.now()
+        this.#options.logger.info(this.#progress, 'reading pages')
+      }
+      if (taken.length === waiting.length) await sleep(TAKEN_MS)
+      waiting = taken
+    }
+  }
+
+  /** Reads and parses a file. @param parse returns undefined if it has no result now. @returns undefined then. */
+  async #readFile(
+    listed: Listed,
+    parse: (job: DocumentJob) => Promise<Parsed | undefined>,
+  ): Promise<Known | undefined> {
     const { file, stamp } = listed
     try {
-      const draft = await this.#thread.run([await readListed(listed), file])
-      return { stamp, draft, error: undefined }
+      const job: DocumentJob = [await readListed(listed), file]
+      const parsed = await parse(job)
+      if (parsed === undefined) return undefined
+      const key = this.#parser.key(job)
+      if ('draft' in parsed) return { stamp, key, draft: parsed.draft, error: undefined }
+      return this.#failed(listed, new ContentError(parsed.error.line, parsed.error.message), key)
     } catch (thrown) {
-      const message = thrown instanceof Error ? thrown.message : String(thrown)
-      const error = { file, line: thrown instanceof ContentError ? thrown.line : 1, message }
-      this.#options.logger.error(
-        { code: codeOf(thrown), file, line: error.line },
-        `${lastGood === undefined ? 'not served' : 'served in its previous version'}: ${message}`,
-      )
-      return { stamp, draft: lastGood, error }
+      return this.#closed ? undefined : this.#failed(listed, thrown)
     }
   }
 
-  #publish(): void {
-    const known = [...this.#known]
+  #failed({ file, stamp }: Listed, thrown: unknown, key?: string): Known {
+    const lastGood = this.#known.get(file)?.draft
+    const message = thrown instanceof Error ? thrown.message : String(thrown)
+    const error = { file, line: thrown instanceof ContentError ? thrown.line : 1, message }
+    this.#options.logger.error(
+      { code: codeOf(thrown), file, line: error.line },
+      `${lastGood === undefined ? 'not served' : 'served in its previous version'}: ${message}`,
+    )
+    return { stamp, key, draft: lastGood, error }
+  }
+
+  /** Ends the first read. */
+  #complete(): void {
+    if (this.#isComplete) return
+    this.#isComplete = true
+    this.#logLoaded()
+    this.#completed()
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Removes what is no longer needed from the cache: now, and again when what is too young now has the age for it. */
+  #sweep(): void {
+    const keys = [...this.#known.values()].flatMap(({ key }) => key ?? [])
+    void this.#cache?.sweep(new Set(keys))
+    clearTimeout(this.#sweepTimer)
+    this.#sweepTimer = setTimeout(() => void this.#cache?.sweep(new Set(keys)), SWEEP_AFTER_MS).unref()
+  }
+
+  #publish(files: ReadonlyMap<string, Known>): void {
+    const known = [...files].sort(([a], [b]) => (a < b ? -1 : 1))
+    this.#known = new Map(known)
     const drafted = known.flatMap(([file, { draft }]) => (draft === undefined ? [] : [{ file, draft }]))
     const { pages, errors } = placePages(drafted)
     for (const { file, message } of errors)
@@ -195,11 +327,22 @@ export class Content {
       errors: all,
       version,
     }
-    if (!changed) return
-    this.#options.logger.info({ pages: pages.length, errors: all.length }, 'content loaded')
+    if (!changed || !this.#isComplete) return
+    this.#logLoaded()
     for (const listener of this.#listeners) listener()
   }
+
+  #logLoaded(): void {
+    const { pages, errors } = this.#snapshot
+    this.#options.logger.info({ pages: pages.length, errors: errors.length }, 'content loaded')
+  }
 }
+
+/** Sorts the page of a folder before the folder's other pages, whose breadcrumbs contain its title. */
+const foldersFirst = ({ file: a }: Listed, { file: b }: Listed): number =>
+  depthOf(a) - depthOf(b) || (a < b ? -1 : 1)
+
+const depthOf = (file: string): number => file.replace(/(^|\/)index\.mdx?$/, '').split('/').length
 
 const stampsOf = (listed: readonly Listed[]): string =>
   listed.map(({ file, stamp }) => `${file} ${stamp}`).join('\n')

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Page } from '../content/page.js'
 import { codeOf } from '../errors.js'
 import type { Logger } from '../logger.js'
+import { type JobProgress, Pace } from '../pace.js'
 import {
   type Artefact,
   ArtefactUnusable,
@@ -9,10 +10,13 @@ import {
   readArtefact,
   writeArtefact,
 } from './index/artefact.js'
+import type { Chunk } from './index/chunk.js'
+import { Journal, readJournals } from './index/journal.js'
 import { ModelLost } from './model/embedder.js'
 import type { Embeds, LoadedModel, ModelSource } from './model/model.js'
 import { questionOf } from './words/question.js'
 import { type ParsedQuery, NEAR_DEPTH } from './search.js'
+import { Neighbours } from './meaning/neighbours.js'
 import { SemanticIndex, type SemanticView } from './meaning/semantic.js'
 import { PageIndexer, Snapshot } from './index/snapshot.js'
 
@@ -46,7 +50,7 @@ export interface RetrievalStatus {
   /** True if the content has changed since. */
   readonly indexStale: boolean
   /** Progress of the passages that are being embedded; 0 of 0 if there are none. */
-  readonly embedding: { readonly done: number; readonly total: number }
+  readonly embedding: JobProgress
 }
 
 /** A question with the data to rank it, all from one state of the index. */
@@ -69,7 +73,9 @@ interface Current {
 /** The maximum time to embed a question. After it, the question is answered by words only. */
 const QUESTION_MS = 2_000
 const LOG_EVERY_MS = 5_000
-const EMBEDDED_AT_ONCE = 64
+/** The number of characters that are embedded between two checks whether they are still needed: about a second. */
+const EMBEDDED_CHARACTERS = 15_000
+const NO_EMBEDDING: JobProgress = { done: 0, total: 0, secondsLeft: undefined }
 
 /**
  * The index of a library, kept up to date. Searches use the current state while the next one is built, and then switch over in one
@@ -77,10 +83,11 @@ const EMBEDDED_AT_ONCE = 64
  */
 export class Retrieval {
   readonly #options: RetrievalOptions
-  readonly #indexer = new PageIndexer()
+  readonly #indexer: PageIndexer
+  #journal: Journal | undefined
   #current: Current
   #semantic: { readonly index: SemanticIndex; readonly model: string } | undefined
-  #embedding = { done: 0, total: 0 }
+  #embedding: JobProgress = NO_EMBEDDING
   #builtAtMs = 0
   #work: Promise<void> = Promise.resolve()
   #isOutdated = false
@@ -88,8 +95,9 @@ export class Retrieval {
   #closed = false
   readonly #unsubscribe: () => void
 
-  private constructor(options: RetrievalOptions) {
+  private constructor(options: RetrievalOptions, indexer: PageIndexer) {
     this.#options = options
+    this.#indexer = indexer
     this.#current = { snapshot: this.#snapshotOf(options.library) }
     this.#unsubscribe = options.library.onChange(() => {
       this.#requestUpdate()
@@ -101,7 +109,9 @@ export class Retrieval {
 
   /** Opens the index. It is searched by words at once, and by meaning as soon as a model is loaded and every chunk has a vector. */
   static async open(options: RetrievalOptions): Promise<Retrieval> {
-    const retrieval = new Retrieval(options)
+    const indexer = new PageIndexer()
+    await indexer.prepare(options.library.pages())
+    const retrieval = new Retrieval(options, indexer)
     const kept = await describeArtefact(options.folder)
     const { version } = retrieval.#current.snapshot
     retrieval.#builtAtMs = kept?.content === version ? kept.builtAtMs : Date.now()
@@ -207,6 +217,7 @@ export class Retrieval {
     const { loaded } = model
     const isNew = this.#current.snapshot.version !== library.version
     if (!isNew && (loaded === undefined || this.#view() !== undefined)) return
+    if (isNew) await this.#indexer.prepare(library.pages())
     const snapshot = isNew ? this.#snapshotOf(library) : this.#current.snapshot
     // Without vectors in use, the new words need not wait for theirs.
     if (isNew && this.#view() === undefined) this.#switch({ snapshot })
@@ -232,9 +243,12 @@ export class Retrieval {
   }: LoadedModel): Promise<{ index: SemanticIndex; artefact?: Artefact | undefined }> {
     if (this.#semantic?.model === checksum) return { index: this.#semantic.index }
     const artefact = await this.#read(checksum)
-    const labels = new Map(artefact?.chunks.map(({ id, label }) => [id, label]))
-    const index = new SemanticIndex(artefact === undefined ? undefined : { ...artefact, labels })
+    const { vectors = [], graph = new Neighbours(), chunks = [] } = artefact ?? {}
+    const labels = new Map(chunks.map(({ id, label }) => [id, label]))
+    const journal = await readJournals(this.#options.folder, checksum)
+    const index = new SemanticIndex({ vectors: new Map([...vectors, ...journal]), graph, labels })
     this.#semantic = { index, model: checksum }
+    this.#journal = new Journal(this.#options.folder, checksum)
     return { index, artefact }
   }
 
@@ -258,19 +272,24 @@ export class Retrieval {
     index: SemanticIndex,
     snapshot: Snapshot,
   ): Promise<'complete' | 'lost' | 'outdated'> {
-    const chunks = index.missing(snapshot.chunks)
-    let loggedAt = Date.now()
+    const chunks = index.missing(snapshot.chunks).sort(longestFirst)
+    const characters = charactersOf(chunks)
+    const pace = new Pace()
+    let [done, charactersDone, loggedAt] = [0, 0, Date.now()]
     try {
-      for (let from = 0; from < chunks.length; from += EMBEDDED_AT_ONCE) {
+      for (const batch of batches(chunks)) {
         if (this.#closed || this.#options.library.version !== snapshot.version) return 'outdated'
-        this.#embedding = { done: from, total: chunks.length }
-        const embedded = chunks.slice(from, from + EMBEDDED_AT_ONCE).map(async (chunk) => {
-          index.keep(chunk, await embedder.passage(chunk.text))
-        })
-        await Promise.all(embedded)
+        const secondsLeft = pace.secondsLeft(charactersDone, characters)
+        this.#embedding = { done, total: chunks.length, secondsLeft }
+        const vectors = await Promise.all(batch.map(({ text }) => embedder.passage(text)))
+        const made = batch.map((chunk, at) => [chunk, vectors[at] ?? new Float32Array()] as const)
+        for (const [chunk, vector] of made) index.keep(chunk, vector)
+        await this.#note(made.map(([{ hash }, vector]) => [hash, vector]))
+        done += batch.length
+        charactersDone += charactersOf(batch)
         if (Date.now() - loggedAt < LOG_EVERY_MS) continue
         loggedAt = Date.now()
-        this.#options.logger.info({ done: from, of: chunks.length }, 'embedding passages')
+        this.#options.logger.info({ done, of: chunks.length, secondsLeft }, 'embedding passages')
       }
       return 'complete'
     } catch (error) {
@@ -281,7 +300,18 @@ export class Retrieval {
       )
       return 'lost'
     } finally {
-      this.#embedding = { done: 0, total: 0 }
+      this.#embedding = NO_EMBEDDING
+    }
+  }
+
+  /** Appends vectors to the journal. Without it, only a killed process has to embed more than once. */
+  async #note(vectors: readonly (readonly [string, Float32Array])[]): Promise<void> {
+    try {
+      await this.#journal?.append(vectors)
+    } catch (error) {
+      this.#journal = undefined
+      const { folder, logger } = this.#options
+      logger.warn({ folder, reason: String(error) }, 'vectors cannot be stored while passages are embedded')
     }
   }
 
@@ -311,6 +341,21 @@ export class Retrieval {
   #snapshotOf(library: Library): Snapshot {
     const { version } = library
     return new Snapshot(version, this.#indexer.index(library.pages()), this.#indexer.lexicon)
+  }
+}
+
+/** Sorts texts of similar length together: padding takes as much time as words. Long ones first, so that estimates are not too low. */
+const longestFirst = (a: Chunk, b: Chunk): number => b.text.length - a.text.length
+
+const charactersOf = (chunks: readonly Chunk[]): number =>
+  chunks.reduce((sum, { text }) => sum + text.length, 0)
+
+/** Splits chunks so that each part is embedded within about a second. */
+function* batches(chunks: readonly Chunk[]): Generator<readonly Chunk[]> {
+  for (let from = 0, to = 0; from < chunks.length; from = to) {
+    for (let characters = 0; to < chunks.length && characters < EMBEDDED_CHARACTERS; to++)
+      characters += chunks[to]?.text.length ?? 0
+    yield chunks.slice(from, to)
   }
 }
 

@@ -1,3 +1,4 @@
+import { draftsFolder } from '../../pipelines/content/cache/draft-cache.js'
 import { type Config } from '../config.js'
 import { runService, untilAborted } from '../lifecycle.js'
 import type { Logger } from '../logger.js'
@@ -13,6 +14,7 @@ await runService('docs', async ({ config, logger, signal }) => {
     host: config.host,
     port: config.docsPort,
     contentDir: config.contentDir,
+    cacheFolder: draftsFolder(config.dataDir),
     retrievalAddress: `${retrievalHost}:${String(config.retrievalGrpcPort)}`,
     logger,
     answerer: await answererOf(config, logger),

@@ -9,6 +9,9 @@ import { checksumOf } from '../model/files.js'
 import { Neighbours } from '../meaning/neighbours.js'
 import { isUnit } from '../meaning/vector.js'
 
+/** Names the files that this process writes. In containers, processes on one folder may have the same process id. */
+export const PROCESS_ID = randomBytes(6).toString('hex')
+
 /** The format of the folder. Folders of other formats are not read. */
 const FORMAT = 1
 const POINTER = 'current'
@@ -58,11 +61,28 @@ export class ArtefactUnusable extends coded('HW_RETRIEVAL_INDEX_INVALID') {}
 
 /**
  * Writes an index into a new folder and then names it in the pointer, each synced, so that a crash leaves the previous index.
- * Afterwards removes folders that are no longer needed.
+ * Afterwards removes what is no longer needed: earlier indexes, and the journals of this process.
  */
 export async function writeArtefact(folder: string, artefact: Written): Promise<void> {
-  const name = `${String(artefact.builtAtMs)}-${String(process.pid)}-${randomBytes(4).toString('hex')}`
+  const name = `${String(artefact.builtAtMs)}-${PROCESS_ID}-${randomBytes(4).toString('hex')}`
   const target = join(folder, name)
+  try {
+    await writeNamed(target, artefact)
+    const draft = join(folder, `${POINTER}.${name}`)
+    await writeFile(draft, name)
+    await sync(draft)
+    await rename(draft, join(folder, POINTER))
+  } catch (error) {
+    // A full disk is not to be filled further by indexes that nothing names.
+    for (const path of [target, join(folder, `${POINTER}.${name}`)])
+      await rm(path, { recursive: true, force: true }).catch(() => undefined)
+    throw error
+  }
+  await sync(folder)
+  await sweep(folder, name)
+}
+
+async function writeNamed(target: string, artefact: Written): Promise<void> {
   await mkdir(target, { recursive: true })
   await artefact.graph.write(join(target, GRAPH))
   await sync(join(target, GRAPH))
@@ -70,12 +90,6 @@ export async function writeArtefact(folder: string, artefact: Written): Promise<
   await writeFile(join(target, 'manifest.json'), JSON.stringify(manifestOf(artefact, files)))
   await sync(join(target, 'manifest.json'))
   await sync(target)
-  const draft = join(folder, `${POINTER}.${name}`)
-  await writeFile(draft, name)
-  await sync(draft)
-  await rename(draft, join(folder, POINTER))
-  await sync(folder)
-  await sweep(folder, name)
 }
 
 /**
@@ -212,4 +226,4 @@ async function sweep(folder: string, name: string): Promise<void> {
 /** The age from which a folder of another process is abandoned. Writing and reading take less time. */
 const ABANDONED_MS = 3_600_000
 
-const isOwn = (entry: string): boolean => entry.split('-')[1] === String(process.pid)
+const isOwn = (entry: string): boolean => entry.split('-')[1] === PROCESS_ID

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Page } from '../../content/page.js'
 import { Bm25 } from '../words/bm25.js'
 import { type Chunk, chunksOf } from './chunk.js'
@@ -53,10 +54,25 @@ export class Snapshot {
   }
 }
 
+/** The time for which pages are analysed in one turn of the event loop. */
+const TURN_MS = 20
+
 /** Analyses pages. Those of the previous call are not analysed again. */
 export class PageIndexer {
   readonly lexicon = new Lexicon()
   #known = new Map<string, IndexedPage>()
+
+  /** Analyses pages for a later call of `index`, in short turns: meanwhile other work of the process continues. */
+  async prepare(pages: readonly Page[]): Promise<void> {
+    let from = performance.now()
+    for (const page of pages) {
+      if (this.#known.has(key(page))) continue
+      this.#known.set(key(page), indexPage(page, this.lexicon))
+      if (performance.now() - from < TURN_MS) continue
+      await turn()
+      from = performance.now()
+    }
+  }
 
   index(pages: readonly Page[]): IndexedPage[] {
     const indexed = pages.map((page) => this.#known.get(key(page)) ?? indexPage(page, this.lexicon))

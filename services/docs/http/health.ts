@@ -1,17 +1,29 @@
 import type { Content } from '../../../pipelines/content/store.js'
+import type { JobProgress } from '../../../pipelines/pace.js'
 import {
   StatusResponse_Semantic as Semantic,
   type StatusResponse,
 } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
+
+interface ProgressJson {
+  readonly done: number
+  readonly total: number
+  /** Null until it can be estimated. */
+  readonly seconds_left: number | null
+}
 
 /** The body of /health. It has an `error` only if the service is degraded. */
 export interface Health {
   readonly status: 'ok' | 'degraded'
   readonly service: 'headwater-docs'
   readonly pages: number
+  /** Only while the pages are being read, in files. */
+  readonly reading?: ProgressJson
   readonly chunks: number
   readonly semantic: 'ready' | 'loading' | 'unavailable'
   readonly semantic_reason?: string
+  /** Only while passages are being embedded. */
+  readonly embedding?: ProgressJson
   readonly index: { readonly built_at: string | null; readonly stale: boolean }
   /** Name of the answerer of questions. */
   readonly answers: string
@@ -30,6 +42,7 @@ const SEMANTIC = {
 /** Returns the body of /health. @param status undefined if the retrieval worker is unreachable. */
 export function healthOf(content: Content, status: StatusResponse | undefined, answers: string): Health {
   const errors = content.errors()
+  const { embedding } = status ?? {}
   const reason = status?.semanticReason ?? 'the retrieval worker is unreachable'
   const error = [
     ...(status === undefined ? ['Retrieval unavailable: search and answers do not work'] : []),
@@ -39,15 +52,25 @@ export function healthOf(content: Content, status: StatusResponse | undefined, a
     status: error === '' ? 'ok' : 'degraded',
     service: 'headwater-docs',
     pages: content.pages().length,
+    ...(content.isComplete ? {} : { reading: progressJson(content.progress) }),
     chunks: status?.chunks ?? 0,
     semantic: SEMANTIC[status?.semantic ?? Semantic.UNAVAILABLE],
     ...(reason === '' ? {} : { semantic_reason: reason }),
+    ...(embedding === undefined ? {} : { embedding: progressJson(embedding) }),
     index: { built_at: builtAt(status), stale: status?.indexStale ?? true },
     answers,
     faults: errors,
     ...(error === '' ? {} : { error }),
   }
 }
+
+const progressJson = ({
+  done,
+  total,
+  secondsLeft = null,
+}: Pick<JobProgress, 'done' | 'total'> & { readonly secondsLeft?: number | undefined }): ProgressJson => ({
+  ...{ done, total, seconds_left: secondsLeft },
+})
 
 function builtAt(status: StatusResponse | undefined): string | null {
   const ms = Number(status?.indexBuiltMs ?? 0)

@@ -4,6 +4,7 @@ import { urlOf } from '../../../pipelines/content/links.js'
 import { json, MARKDOWN, PLAIN, Refusal, text } from '../ask/reply.js'
 import type { Endpoint } from '../http/server.js'
 import type { Site } from '../http/site.js'
+import { requireRead } from '../http/unread.js'
 import type { Versioned } from '../http/versioned.js'
 
 export interface PageApiParts {
@@ -18,8 +19,10 @@ export function pageEndpoints({ content, cache, site }: PageApiParts): readonly 
     pattern,
     methods: { GET: handler },
   })
-  const all = (key: string, type: string, make: () => string): ReturnType<typeof text> =>
-    text(type, ...cache.take(key, make))
+  const all = (key: string, type: string, make: () => string): ReturnType<typeof text> => {
+    requireRead(content)
+    return text(type, ...cache.take(key, make))
+  }
   const markdown = (slug: readonly string[]): ReturnType<typeof text> => {
     const page = requirePage(content, slug)
     return text(MARKDOWN, page.markdown)
@@ -58,11 +61,12 @@ export function findPage(content: Content, path: readonly string[]): Page | unde
   return own ?? (names.at(-1) === 'index' ? content.page(urlOf(names.slice(0, -1))) : undefined)
 }
 
-/** Returns the page of a path. @throws Refusal 404. */
+/** Returns the page of a path. @throws Refusal 404, or 503 if it may not be read yet. */
 function requirePage(content: Content, path: readonly string[]): Page {
   const page = findPage(content, path)
-  if (page === undefined) throw new Refusal('HW_NOT_FOUND', 'Page not found')
-  return page
+  if (page !== undefined) return page
+  requireRead(content)
+  throw new Refusal('HW_NOT_FOUND', 'Page not found')
 }
 
 export const markdownUrl = ({ url }: Page): string => `/llms.mdx${url === '/' ? '/index' : url}`
