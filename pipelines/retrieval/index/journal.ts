@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DIMENSIONS } from '../model/embedding-messages.js'
 import { isUnit } from '../meaning/vector.js'
 import { PROCESS_ID } from './artefact.js'
+import { CHUNKING_VERSION } from './chunk.js'
 
 const HASH_BYTES = 32
 const VECTOR_BYTES = 4 * DIMENSIONS
@@ -60,4 +61,6 @@ export async function readJournals(folder: string, model: string): Promise<Map<s
 const checksum = (bytes: Buffer): Buffer =>
   createHash('sha256').update(bytes).digest().subarray(0, CHECKSUM_BYTES)
 
-const nameOf = (model: string): string => createHash('sha256').update(model).digest('hex').slice(0, 16)
+/** Identifies the way in which vectors are made. */
+const nameOf = (model: string): string =>
+  createHash('sha256').update(`${model} ${String(CHUNKING_VERSION)}`).digest('hex').slice(0, 16)
