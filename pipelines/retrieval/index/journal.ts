@@ -63,4 +63,7 @@ const checksum = (bytes: Buffer): Buffer =>
 
 /** Identifies the way in which vectors are made. */
 const nameOf = (model: string): string =>
-  createHash('sha256').update(`${model} ${String(CHUNKING_VERSION)}`).digest('hex').slice(0, 16)
+  createHash('sha256')
+    .update(`${model} ${String(CHUNKING_VERSION)}`)
+    .digest('hex')
+    .slice(0, 16)
