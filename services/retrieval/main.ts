@@ -1,19 +1,19 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { draftsFolder } from '../../pipelines/content/cache/draft-cache.js'
-import { type Content, watchContent } from '../../pipelines/content/store.js'
+import { watchContent } from '../../pipelines/content/store.js'
 import { StartRefused } from '../../pipelines/errors.js'
 import type { JobProgress } from '../../pipelines/pace.js'
 import { Model } from '../../pipelines/retrieval/model/model.js'
 import { HUB, PIP } from '../../pipelines/retrieval/model/routes.js'
-import { indexFolder, Retrieval } from '../../pipelines/retrieval/retrieval.js'
+import { indexFolder } from '../../pipelines/retrieval/retrieval.js'
 import { runService, type ServiceContext, untilAborted } from '../lifecycle.js'
 import { type Health, serveObservation } from '../observation.js'
 import { Progress } from '../progress.js'
 import { startRpcServer } from '../rpc/server.js'
-import { collectGarbage } from './garbage.js'
-import { type Indexed, retrievalService, statusOf } from './handlers.js'
+import { retrievalService, statusOf } from './handlers.js'
 import { Metrics } from './metrics.js'
+import { Worker } from './worker.js'
 
 const CHECK_EVERY_MS = 100
 
@@ -27,7 +27,7 @@ await runService('retrieval', async (context) => {
     logger,
   })
   model.start()
-  const worker = new Worker(content, model, context)
+  const worker = new Worker(content, { model, folder: indexFolder(config.dataDir), logger })
   try {
     await (args.includes('--index') ? indexOnce(worker, context) : serve(worker, context))
   } finally {
@@ -36,32 +36,6 @@ await runService('retrieval', async (context) => {
     await model.close()
   }
 })
-
-/** The content, and its index as soon as all pages are read. */
-class Worker implements Indexed {
-  readonly content: Content
-  /** Resolves when searches are answered; rejects with an error of this program. */
-  readonly opened: Promise<void>
-  retrieval: Retrieval | undefined
-
-  constructor(content: Content, model: Model, context: ServiceContext) {
-    this.content = content
-    this.opened = this.#open(model, context)
-  }
-
-  async close(): Promise<void> {
-    await this.opened
-    await this.retrieval?.close()
-  }
-
-  async #open(model: Model, { config, logger }: ServiceContext): Promise<void> {
-    await this.content.complete
-    if (!this.content.isComplete) return
-    const folder = indexFolder(config.dataDir)
-    this.retrieval = await Retrieval.open({ library: this.content, model, folder, logger })
-    collectGarbage()
-  }
-}
 
 async function serve(worker: Worker, { config, logger, signal }: ServiceContext): Promise<void> {
   const { host } = config
@@ -104,9 +78,9 @@ function healthOf(worker: Worker): Health {
   }
 }
 
-const progressJson = ({ done, total, secondsLeft = null }: Partial<JobProgress>): object => ({
-  ...{ done, total, seconds_left: secondsLeft },
-})
+function progressJson({ done, total, secondsLeft = null }: Partial<JobProgress>): object {
+  return { done, total, seconds_left: secondsLeft }
+}
 
 /** Brings the index up to date and returns, for `npm run docs:index`. */
 async function indexOnce(worker: Worker, { logger, signal }: ServiceContext): Promise<void> {
