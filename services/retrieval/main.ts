@@ -78,8 +78,8 @@ function healthOf(worker: Worker): Health {
   }
 }
 
-function progressJson({ done, total, secondsLeft = null }: Partial<JobProgress>): object {
-  return { done, total, seconds_left: secondsLeft }
+function progressJson({ done, total, secondsLeft }: JobProgress): object {
+  return { done, total, seconds_left: secondsLeft ?? null }
 }
 
 /** Brings the index up to date and returns, for `npm run docs:index`. */

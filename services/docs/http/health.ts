@@ -64,12 +64,10 @@ export function healthOf(content: Content, status: StatusResponse | undefined, a
   }
 }
 
-const progressJson = ({
-  done,
-  total,
-  secondsLeft = null,
-}: Pick<JobProgress, 'done' | 'total'> & { readonly secondsLeft?: number | undefined }): ProgressJson => ({
-  ...{ done, total, seconds_left: secondsLeft },
+type SentProgress = Pick<JobProgress, 'done' | 'total'> & Partial<Pick<JobProgress, 'secondsLeft'>>
+
+const progressJson = ({ done, total, secondsLeft }: SentProgress): ProgressJson => ({
+  ...{ done, total, seconds_left: secondsLeft ?? null },
 })
 
 function builtAt(status: StatusResponse | undefined): string | null {
