@@ -10,6 +10,7 @@ import {
   readArtefact,
   writeArtefact,
 } from './index/artefact.js'
+import { readAnalysed, writeAnalysed } from './index/analysed-pages.js'
 import type { Chunk } from './index/chunk.js'
 import { Journal, readJournals } from './index/journal.js'
 import { ModelLost } from './model/embedder.js'
@@ -75,6 +76,8 @@ const QUESTION_MS = 2_000
 const LOG_EVERY_MS = 5_000
 /** The number of characters that are embedded between two checks whether they are still needed: about a second. */
 const EMBEDDED_CHARACTERS = 15_000
+/** The share of pages that must be new for the analysed pages to be stored again. */
+const MIN_UNSTORED = 0.05
 const NO_EMBEDDING: JobProgress = { done: 0, total: 0, secondsLeft: undefined }
 
 /**
@@ -109,7 +112,7 @@ export class Retrieval {
 
   /** Opens the index. It is searched by words at once, and by meaning as soon as a model is loaded and every chunk has a vector. */
   static async open(options: RetrievalOptions): Promise<Retrieval> {
-    const indexer = new PageIndexer()
+    const indexer = new PageIndexer(await readAnalysed(options.folder))
     await indexer.prepare(options.library.pages())
     const retrieval = new Retrieval(options, indexer)
     const kept = await describeArtefact(options.folder)
@@ -205,6 +208,7 @@ export class Retrieval {
       this.#isOutdated = false
       try {
         await this.#update()
+        await this.#storeWords()
       } catch (error) {
         this.#options.logger.error({ err: error }, `updating the index failed: ${String(error)}`)
       }
@@ -301,6 +305,20 @@ export class Retrieval {
       return 'lost'
     } finally {
       this.#embedding = NO_EMBEDDING
+    }
+  }
+
+  /** Stores the analysed pages, for the next start. A few changed pages are not worth it: they are analysed in milliseconds. */
+  async #storeWords(): Promise<void> {
+    if (this.#indexer.unstored < MIN_UNSTORED) return
+    const { folder, logger } = this.#options
+    try {
+      await writeAnalysed(folder, this.#indexer.toStore())
+    } catch (error) {
+      logger.warn(
+        { folder, reason: String(error) },
+        'analysed pages cannot be stored: the next start is slower',
+      )
     }
   }
 

@@ -1,13 +1,13 @@
+import { codeVersion } from '../../code-version.js'
 import { BoundedThread } from '../../worker-thread.js'
 import type { DocumentJob } from '../document-thread.js'
 import { type DraftCache, keyOf, type Parsed } from './draft-cache.js'
 import { ContentError, type Draft } from '../page.js'
-import { parserVersion } from './parser-version.js'
 
 /** Parses files in a thread of bounded memory and time. With a cache, each version of a file is parsed once by all processes that share it. */
 export class Parser {
   readonly #cache: DraftCache | undefined
-  readonly #version = parserVersion()
+  readonly #version = codeVersion('content/')
   readonly #thread = new BoundedThread<DocumentJob, Draft>('pipelines/content/document-thread', [
     ContentError,
   ])

@@ -15,6 +15,8 @@ export const PROCESS_ID = randomBytes(6).toString('hex')
 /** The format of the folder. Folders of other formats are not read. */
 const FORMAT = 1
 const POINTER = 'current'
+/** The file of the analysed pages, which belong to no index in particular. */
+export const WORDS = 'words'
 const GRAPH = 'graph.hnsw'
 
 /** The part of the index that takes long to build. The rest is built from the content within a second. */
@@ -216,7 +218,7 @@ async function sync(path: string): Promise<void> {
 /** Removes all folders and drafts except the named one, and except those that another process may be writing or reading. */
 async function sweep(folder: string, name: string): Promise<void> {
   for (const entry of await readdir(folder)) {
-    if (entry === POINTER || entry === name) continue
+    if (entry === POINTER || entry === WORDS || entry === name) continue
     const path = join(folder, entry)
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }))
     if (isOwn(entry) || Date.now() - mtimeMs > ABANDONED_MS) await rm(path, { recursive: true, force: true })

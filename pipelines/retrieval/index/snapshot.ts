@@ -18,6 +18,16 @@ export interface IndexedPage {
   readonly bag: Bag
 }
 
+/** Analysed pages by their key, and the terms of the lexicon that their numbers are from. */
+export interface AnalysedPages {
+  readonly terms: readonly string[]
+  readonly pages: ReadonlyMap<string, Omit<IndexedPage, 'page'>>
+}
+
+const NOTHING: AnalysedPages = { terms: [], pages: new Map() }
+/** The number of terms that no page has any more from which a lexicon is not stored: it would grow with every change. */
+const MAX_UNUSED_TERMS = 20_000
+
 /** All data of a lexical search. It is immutable, so an answer describes one state. */
 export class Snapshot {
   readonly chunks: readonly Chunk[]
@@ -59,25 +69,61 @@ const TURN_MS = 20
 
 /** Analyses pages. Those of the previous call are not analysed again. */
 export class PageIndexer {
-  readonly lexicon = new Lexicon()
+  readonly lexicon: Lexicon
   #known = new Map<string, IndexedPage>()
+  /** Pages that an earlier process has analysed. */
+  #stored: AnalysedPages['pages']
+  #unstored = 0
+
+  /** @param stored analysed pages of an earlier process. */
+  constructor(stored = NOTHING) {
+    this.lexicon = new Lexicon(stored.terms)
+    this.#stored = stored.pages
+  }
+
+  /** Share of the pages that were analysed since the last call of `toStore`. */
+  get unstored(): number {
+    return this.#unstored / Math.max(1, this.#known.size)
+  }
+
+  /** Returns the current pages in the form in which they are stored. */
+  toStore(): AnalysedPages {
+    this.#unstored = 0
+    const used = new Set([...this.#known.values()].flatMap(({ bag }) => [...bag.terms]))
+    if (this.lexicon.size - used.size > MAX_UNUSED_TERMS) return NOTHING
+    const pages = new Map(
+      [...this.#known].map(([name, { chunks, texts, chunkBags, bag }]) => [
+        name,
+        { chunks, texts, chunkBags, bag },
+      ]),
+    )
+    return { terms: this.lexicon.terms(), pages }
+  }
 
   /** Analyses pages for a later call of `index`, in short turns: meanwhile other work of the process continues. */
   async prepare(pages: readonly Page[]): Promise<void> {
     let from = performance.now()
     for (const page of pages) {
       if (this.#known.has(key(page))) continue
-      this.#known.set(key(page), indexPage(page, this.lexicon))
+      this.#known.set(key(page), this.#indexed(page))
       if (performance.now() - from < TURN_MS) continue
       await turn()
       from = performance.now()
     }
+    this.#stored = new Map()
   }
 
   index(pages: readonly Page[]): IndexedPage[] {
-    const indexed = pages.map((page) => this.#known.get(key(page)) ?? indexPage(page, this.lexicon))
+    const indexed = pages.map((page) => this.#known.get(key(page)) ?? this.#indexed(page))
     this.#known = new Map(indexed.map((each) => [key(each.page), each]))
     return indexed
+  }
+
+  #indexed(page: Page): IndexedPage {
+    const stored = this.#stored.get(key(page))
+    if (stored !== undefined) return { page, ...stored }
+    this.#unstored++
+    return indexPage(page, this.lexicon)
   }
 }
 
