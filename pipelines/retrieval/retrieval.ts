@@ -17,6 +17,7 @@ import { ModelLost } from './model/embedder.js'
 import type { Embeds, LoadedModel, ModelSource } from './model/model.js'
 import { questionOf } from './words/question.js'
 import { type ParsedQuery, NEAR_DEPTH } from './search.js'
+import { embedChunk } from './meaning/chunk-vector.js'
 import { Neighbours } from './meaning/neighbours.js'
 import { SemanticIndex, type SemanticView } from './meaning/semantic.js'
 import { PageIndexer, Snapshot } from './index/snapshot.js'
@@ -285,7 +286,7 @@ export class Retrieval {
         if (this.#closed || this.#options.library.version !== snapshot.version) return 'outdated'
         const secondsLeft = pace.secondsLeft(charactersDone, characters)
         this.#embedding = { done, total: chunks.length, secondsLeft }
-        const vectors = await Promise.all(batch.map(({ text }) => embedder.passage(text)))
+        const vectors = await Promise.all(batch.map((chunk) => embedChunk(embedder, chunk)))
         const made = batch.map((chunk, at) => [chunk, vectors[at] ?? new Float32Array()] as const)
         for (const [chunk, vector] of made) index.keep(chunk, vector)
         await this.#note(made.map(([{ hash }, vector]) => [hash, vector]))

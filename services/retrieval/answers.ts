@@ -1,7 +1,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { hitsOf, marks, type Hit } from '../../pipelines/retrieval/hits.js'
+import type { Snapshot } from '../../pipelines/retrieval/index/snapshot.js'
+import type { Ranked } from '../../pipelines/retrieval/ranking.js'
 import type { Lookup } from '../../pipelines/retrieval/retrieval.js'
-import { coverage, rankChunks, rankPages } from '../../pipelines/retrieval/search.js'
+import { coverage, expandedTerms, rankPages, rankSections } from '../../pipelines/retrieval/search.js'
 import {
   Hit_Kind,
   type HitSchema,
@@ -12,18 +14,19 @@ import {
 type PageHits = MessageInitShape<typeof PageHitsSchema>
 type Passage = MessageInitShape<typeof PassageSchema>
 
-/** The maximum number of chunks per page that are shown as hits. */
-const CHUNKS_SHOWN = 3
+/** The maximum number of sections per page that are shown as hits. */
+const SECTIONS_SHOWN = 3
 
 /** Returns pages, best first, each with its best hits: at most `limit` pages and hits in total. */
 export function pageHits(lookup: Lookup, limit: number): PageHits[] {
   const { snapshot, parsed } = lookup
   const { question } = parsed
-  const chunks = bestChunks(lookup)
+  const terms = expandedTerms(snapshot, parsed)
+  const chunks = chunksByPage(snapshot, rankSections(snapshot, parsed, terms))
   const ids = new Set([...question.terms].flatMap((term) => snapshot.lexicon.find(term) ?? []))
   const found: PageHits[] = []
   let left = limit
-  for (const { document, score } of rankPages(snapshot, parsed)) {
+  for (const { document, score } of rankPages(snapshot, parsed, terms)) {
     const page = snapshot.pages[document]?.page
     if (page === undefined || left === 0) break
     left--
@@ -32,7 +35,6 @@ export function pageHits(lookup: Lookup, limit: number): PageHits[] {
         const [chunk, text] = [snapshot.chunks[number], snapshot.texts[number]]
         return chunk === undefined || text === undefined ? [] : hitsOf(chunk, text, question, ids)
       })
-      .filter(isFirst)
       .slice(0, left)
     left -= hits.length
     const { url, title, breadcrumbs } = page
@@ -42,21 +44,16 @@ export function pageHits(lookup: Lookup, limit: number): PageHits[] {
   return found
 }
 
-/** Returns the best chunks of each page, best first. */
-function bestChunks({ snapshot, parsed }: Lookup): Map<number, number[]> {
+/** Returns the chunks of the best sections of each page, best first. */
+function chunksByPage(snapshot: Snapshot, ranked: readonly Ranked[]): Map<number, number[]> {
   const found = new Map<number, number[]>()
-  for (const { document } of rankChunks(snapshot, parsed)) {
+  for (const { document } of ranked) {
     const page = snapshot.pageOf(document)
     const ofPage = found.get(page)
     if (ofPage === undefined) found.set(page, [document])
-    else if (ofPage.length < CHUNKS_SHOWN) ofPage.push(document)
+    else if (ofPage.length < SECTIONS_SHOWN) ofPage.push(document)
   }
   return found
-}
-
-/** Returns whether a hit occurs for the first time: two chunks under one heading would both name it. */
-function isFirst(hit: Hit, at: number, hits: readonly Hit[]): boolean {
-  return hits.findIndex(({ headingId, text }) => headingId === hit.headingId && text === hit.text) === at
 }
 
 function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typeof HitSchema> {
@@ -65,7 +62,7 @@ function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typ
 
 /** Returns passages, best first, with measures of how well they match. */
 export function passages({ snapshot, parsed, similarity: similarityOf }: Lookup, limit: number): Passage[] {
-  return rankChunks(snapshot, parsed)
+  return rankSections(snapshot, parsed)
     .slice(0, limit)
     .flatMap(({ document, score }) => {
       const chunk = snapshot.chunks[document]

@@ -36,6 +36,7 @@ export class Snapshot {
   readonly chunkIndex: Bm25
   readonly pageIndex: Bm25
   readonly #pageOf: Uint32Array
+  readonly #sectionOf: Uint32Array
   readonly #bags: readonly Bag[]
 
   constructor(
@@ -48,6 +49,7 @@ export class Snapshot {
     this.texts = pages.flatMap(({ texts }) => texts)
     this.#bags = pages.flatMap(({ chunkBags }) => chunkBags)
     this.#pageOf = Uint32Array.from(pages.flatMap(({ chunks }, page) => chunks.map(() => page)))
+    this.#sectionOf = sectionsOf(pages)
     this.chunkIndex = new Bm25(this.#bags, lexicon.size)
     this.pageIndex = new Bm25(
       pages.map(({ bag }) => bag),
@@ -58,6 +60,14 @@ export class Snapshot {
   /** Returns the number of a chunk's page. */
   readonly pageOf = (chunk: number): number => this.#pageOf[chunk] ?? 0
 
+  /** Returns the number of a chunk's section: the chunks of a page under the same heading. */
+  readonly sectionOf = (chunk: number): number => this.#sectionOf[chunk] ?? 0
+
+  /** Returns the words of a chunk, including the titles above it. */
+  bagOf(chunk: number): Bag | undefined {
+    return this.#bags[chunk]
+  }
+
   /** Returns whether the chunk, including the titles above it, contains the term. */
   has(chunk: number, term: number | undefined): boolean {
     return term !== undefined && this.#bags[chunk]?.terms.includes(term) === true
@@ -66,6 +76,19 @@ export class Snapshot {
 
 /** The time for which pages are analysed in one turn of the event loop. */
 const TURN_MS = 20
+
+/** Returns the number of each chunk's section. A heading id occurs once per page. */
+function sectionsOf(pages: readonly IndexedPage[]): Uint32Array {
+  const numbers = new Map<string, number>()
+  const keys = pages.flatMap(({ chunks }, page) =>
+    chunks.map(({ headingId }) => `${String(page)} ${headingId}`),
+  )
+  return Uint32Array.from(keys, (key) => {
+    const number = numbers.get(key) ?? numbers.size
+    numbers.set(key, number)
+    return number
+  })
+}
 
 /** Analyses pages. Those of the previous call are not analysed again. */
 export class PageIndexer {

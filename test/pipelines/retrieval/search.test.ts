@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Page } from '../../../pipelines/content/page.js'
 import { questionOf, unknownNames } from '../../../pipelines/retrieval/words/question.js'
-import { coverage, rankChunks, rankPages } from '../../../pipelines/retrieval/search.js'
+import { coverage, rankSections, rankPages } from '../../../pipelines/retrieval/search.js'
 import { PageIndexer, Snapshot } from '../../../pipelines/retrieval/index/snapshot.js'
 import { pageOf } from './pages.js'
 
@@ -90,7 +90,7 @@ describe.each([
   it('with any model', () => {
     const requested = { question: questionOf(question), dense: misled(url) }
     expect(PAGES[rankPages(snapshot, requested)[0]!.document]?.url).toBe(url)
-    expect(PAGES[snapshot.pageOf(rankChunks(snapshot, requested)[0]!.document)]?.url).toBe(url)
+    expect(PAGES[snapshot.pageOf(rankSections(snapshot, requested)[0]!.document)]?.url).toBe(url)
   })
 })
 

@@ -105,7 +105,7 @@ export type PageHits = Message<"headwater.retrieval.v1.PageHits"> & {
   breadcrumbs: string[];
 
   /**
-   * Sum of weight / (60 + rank) over the fused rankings; meaningful only within one answer.
+   * Sum of weight / (10 + rank) over the fused rankings; meaningful only within one answer.
    *
    * @generated from field: double score = 4;
    */
