@@ -10,6 +10,7 @@ import {
   readArtefact,
   writeArtefact,
 } from './index/artefact.js'
+import { type CarryingWord, weigh, wordsOf } from './evidence.js'
 import { readAnalysed, writeAnalysed } from './index/analysed-pages.js'
 import type { Chunk } from './index/chunk.js'
 import { Journal, readJournals } from './index/journal.js'
@@ -60,8 +61,15 @@ export interface Lookup {
   readonly snapshot: Snapshot
   readonly parsed: ParsedQuery
   readonly ranking: 'lexical' | 'hybrid'
-  /** Returns the cosine of question and chunk; absent without a model. */
-  readonly similarity?: (chunk: number) => number | undefined
+  /** The vector of the question; absent without a model, like `similarity`. */
+  readonly vector?: Float32Array
+  /** Returns the cosine of a chunk with the question, or with another vector; absent without a model. */
+  readonly similarity?: (chunk: number, vector?: Float32Array) => number | undefined
+}
+
+/** A lookup with the words that a passage must cover. */
+export interface EvidenceLookup extends Lookup {
+  readonly words: readonly CarryingWord[]
 }
 
 interface Current {
@@ -155,12 +163,22 @@ export class Retrieval {
     const parsed = { question: questionOf(text), accept: wanted && ((page: number) => wanted[page] === true) }
     const embedder = this.#options.model.loaded?.embedder
     if (embedder === undefined || view === undefined) return { snapshot, parsed, ranking: 'lexical' }
-    const vector = await this.#embedQuestion(embedder, text)
+    const vector = await this.#inTime(embedder.question(text))
     if (vector === undefined) return { snapshot, parsed, ranking: 'lexical' }
     const ofChunk = wanted && ((chunk: number): boolean => wanted[snapshot.pageOf(chunk)] === true)
     const dense = view.near(vector, NEAR_DEPTH, ofChunk)
-    const similarity = (chunk: number): number | undefined => view.similarity(vector, chunk)
-    return { snapshot, parsed: { ...parsed, dense }, ranking: 'hybrid', similarity }
+    const similarity = (chunk: number, other = vector): number | undefined => view.similarity(other, chunk)
+    return { snapshot, parsed: { ...parsed, dense }, ranking: 'hybrid', vector, similarity }
+  }
+
+  /** Returns the data to rank a question and to judge whether passages answer it. */
+  async lookUpEvidence(text: string): Promise<EvidenceLookup> {
+    const lookup = await this.lookUp(text)
+    const words = wordsOf(lookup.snapshot, lookup.parsed.question)
+    const embedder = this.#options.model.loaded?.embedder
+    const { vector } = lookup
+    if (vector === undefined || embedder === undefined) return { ...lookup, words }
+    return { ...lookup, words: (await this.#inTime(weigh(words, { text, vector }, embedder))) ?? words }
   }
 
   /** Resolves when no update of the index is in progress. */
@@ -181,13 +199,14 @@ export class Retrieval {
     return model !== undefined && model === this.#options.model.loaded?.checksum ? view : undefined
   }
 
-  async #embedQuestion(embedder: Embeds, text: string): Promise<Float32Array | undefined> {
+  /** Resolves with the result of an embedding; undefined if it takes too long or the model was lost. */
+  async #inTime<T>(embedding: Promise<T>): Promise<T | undefined> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(() => resolve(undefined), QUESTION_MS)
     })
     try {
-      return await Promise.race([embedder.question(text), late])
+      return await Promise.race([embedding, late])
     } catch (error) {
       if (error instanceof ModelLost) return undefined
       throw error

@@ -101,18 +101,3 @@ function lexicalLegs({ lexicon }: Snapshot, question: Question, { terms, index, 
     { ranked: index.rank(deciding, LEG_DEPTH, accept), weight: DECIDING_WEIGHT },
   ]
 }
-
-/** Returns the share of the question's weight that a chunk contains, 0 to 1. Rare words weigh more; words that no page has, the most. */
-export function coverage(snapshot: Snapshot, { tokens }: Question, chunk: number): number {
-  const { lexicon, chunkIndex } = snapshot
-  let contained = 0
-  let total = 0
-  for (const { term, parts } of tokens) {
-    if (parts > 1) continue
-    const id = lexicon.find(term)
-    const worth = chunkIndex.idf(id)
-    total += worth
-    if (snapshot.has(chunk, id)) contained += worth
-  }
-  return total === 0 ? 0 : contained / total
-}

@@ -1,9 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import { coverage } from '../../pipelines/retrieval/evidence.js'
 import { hitsOf, marks, type Hit } from '../../pipelines/retrieval/hits.js'
 import type { Snapshot } from '../../pipelines/retrieval/index/snapshot.js'
 import type { Ranked } from '../../pipelines/retrieval/ranking.js'
-import type { Lookup } from '../../pipelines/retrieval/retrieval.js'
-import { coverage, expandedTerms, rankPages, rankSections } from '../../pipelines/retrieval/search.js'
+import type { EvidenceLookup, Lookup } from '../../pipelines/retrieval/retrieval.js'
+import { expandedTerms, rankPages, rankSections } from '../../pipelines/retrieval/search.js'
 import {
   Hit_Kind,
   type HitSchema,
@@ -60,16 +61,24 @@ function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typ
   return { kind: kind === 'heading' ? Hit_Kind.HEADING : Hit_Kind.TEXT, headingId, text, marks: [...marks] }
 }
 
-/** Returns passages, best first, with measures of how well they match. */
-export function passages({ snapshot, parsed, similarity: similarityOf }: Lookup, limit: number): Passage[] {
+/**
+ * Returns the best passage of each section, best first, with measures of how well they match. The first sections of the fused ranking
+ * are sorted by their similarity too, because ranks do not show how much nearer one is than the next.
+ */
+export function passages(
+  { snapshot, parsed, words, similarity: similarityOf }: EvidenceLookup,
+  limit: number,
+): Passage[] {
   return rankSections(snapshot, parsed)
     .slice(0, limit)
-    .flatMap(({ document, score }) => {
+    .map((ranked) => ({ ...ranked, similarity: similarityOf?.(ranked.document) }))
+    .sort((a, b) => b.score * nearness(b.similarity) - a.score * nearness(a.similarity))
+    .flatMap(({ document, score, similarity }) => {
       const chunk = snapshot.chunks[document]
       const page = snapshot.pages[snapshot.pageOf(document)]?.page
       if (chunk === undefined || page === undefined) return []
       const { id, headingId, path, markdown } = chunk
-      const similarity = similarityOf?.(document)
+      const similarityTo = similarityOf && ((rest?: Float32Array) => similarityOf(document, rest))
       return [
         {
           id,
@@ -80,8 +89,11 @@ export function passages({ snapshot, parsed, similarity: similarityOf }: Lookup,
           markdown,
           score,
           ...(similarity === undefined ? {} : { similarity }),
-          coverage: coverage(snapshot, parsed.question, document),
+          coverage: coverage(snapshot, words, document, similarityTo),
         },
       ]
     })
 }
+
+/** Returns the factor by which a passage's score counts; 1 without a model. */
+const nearness = (similarity = 1): number => Math.max(0, similarity) ** 2

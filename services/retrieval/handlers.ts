@@ -45,16 +45,15 @@ export interface Indexed {
 /** Returns the gRPC service of the worker. Until all pages are read, its searches fail with UNAVAILABLE. */
 export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService {
   /** Looks up a query, makes its answer, and records the duration. */
-  const answered = async <T>(
+  const answered = async <T, Found extends Lookup>(
     method: string,
-    query: string,
-    answer: (lookup: Lookup) => T,
-    accept?: (page: Page) => boolean,
+    lookedUp: Promise<Found>,
+    answer: (lookup: Found) => T,
   ): Promise<T & { ranking: Ranking }> => {
     const { retrieval } = indexed
     if (retrieval === undefined) throw new RpcError('HW_NOT_READY', 'pages are being read')
     const from = performance.now()
-    const lookup = await retrieval.lookUp(query.slice(0, LONGEST_QUESTION), accept)
+    const lookup = await lookedUp
     const made = { ...answer(lookup), ranking: RANKINGS[lookup.ranking] }
     metrics.observe(method, lookup.ranking, (performance.now() - from) / 1000)
     return made
@@ -63,13 +62,15 @@ export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService
     search: ({ query, limit, tag }) => {
       const most = Math.min(limit === 0 ? ITEMS : limit, MAX_ITEMS)
       const hasTag = tag === '' ? undefined : ({ tags }: Page): boolean => tags.includes(tag)
-      return answered('search', query, (lookup) => ({ pages: pageHits(lookup, most) }), hasTag)
+      const lookup = retrieval.lookUp(query.slice(0, LONGEST_QUESTION), hasTag)
+      return answered('search', lookup, (found) => ({ pages: pageHits(found, most) }))
     },
     passages: ({ query, limit }) => {
       const most = Math.min(limit === 0 ? PASSAGES : limit, MAX_PASSAGES)
-      return answered('passages', query, (lookup) => ({
-        passages: passages(lookup, most),
-        unknownNames: unknownNames(lookup.parsed.question, lookup.snapshot),
+      const lookup = retrieval.lookUpEvidence(query.slice(0, LONGEST_QUESTION))
+      return answered('passages', lookup, (found) => ({
+        passages: passages(found, most),
+        unknownNames: unknownNames(found.parsed.question, found.snapshot),
       }))
     },
     status: () => statusMessage(indexed),

@@ -41,6 +41,13 @@ export function questionOf(text: string): Question {
   return { text, tokens, terms: new Set(tokens.map(({ term }) => term)) }
 }
 
+/** Returns the words of a question, each with its parts: a compound is one word, its parts are none. */
+export function carryingWords({ tokens }: Question): { token: Token; parts: Token[] }[] {
+  return tokens
+    .filter((token) => !tokens.some((other) => other.parts > token.parts && covers(other, token)))
+    .map((token) => ({ token, parts: tokens.filter((other) => other.parts === 1 && covers(token, other)) }))
+}
+
 /** Returns the terms for BM25. A name weighs as much as its parts together, so that it outranks its parts in other places. */
 export function weightedTerms({ tokens }: Question, lexicon: Lexicon): WeightedTerm[] {
   return tokens.map((token) => ({ id: lexicon.find(token.term), weight: weight(token) }))

@@ -299,7 +299,7 @@ export const PassagesResponseSchema: GenMessage<PassagesResponse> = /*@__PURE__*
   messageDesc(file_headwater_retrieval_v1_retrieval, 6);
 
 /**
- * A part of a page under one heading.
+ * The best part of a section, which is what a page contains under one heading.
  *
  * @generated from message headwater.retrieval.v1.Passage
  */
@@ -361,7 +361,7 @@ export type Passage = Message<"headwater.retrieval.v1.Passage"> & {
   similarity?: number | undefined;
 
   /**
-   * Share of the query's weight in rare words that the passage contains, 0 to 1.
+   * Share of the query that the passage covers, 0 to 1: words that it contains, or is about in other words, by their weight.
    *
    * @generated from field: double coverage = 9;
    */
