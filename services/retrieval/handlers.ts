@@ -47,13 +47,13 @@ export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService
   /** Looks up a query, makes its answer, and records the duration. */
   const answered = async <T, Found extends Lookup>(
     method: string,
-    lookedUp: Promise<Found>,
+    lookUp: (retrieval: Retrieval) => Promise<Found>,
     answer: (lookup: Found) => T,
   ): Promise<T & { ranking: Ranking }> => {
     const { retrieval } = indexed
     if (retrieval === undefined) throw new RpcError('HW_NOT_READY', 'pages are being read')
     const from = performance.now()
-    const lookup = await lookedUp
+    const lookup = await lookUp(retrieval)
     const made = { ...answer(lookup), ranking: RANKINGS[lookup.ranking] }
     metrics.observe(method, lookup.ranking, (performance.now() - from) / 1000)
     return made
@@ -62,16 +62,22 @@ export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService
     search: ({ query, limit, tag }) => {
       const most = Math.min(limit === 0 ? ITEMS : limit, MAX_ITEMS)
       const hasTag = tag === '' ? undefined : ({ tags }: Page): boolean => tags.includes(tag)
-      const lookup = retrieval.lookUp(query.slice(0, LONGEST_QUESTION), hasTag)
-      return answered('search', lookup, (found) => ({ pages: pageHits(found, most) }))
+      return answered(
+        'search',
+        (retrieval) => retrieval.lookUp(query.slice(0, LONGEST_QUESTION), hasTag),
+        (found) => ({ pages: pageHits(found, most) }),
+      )
     },
     passages: ({ query, limit }) => {
       const most = Math.min(limit === 0 ? PASSAGES : limit, MAX_PASSAGES)
-      const lookup = retrieval.lookUpEvidence(query.slice(0, LONGEST_QUESTION))
-      return answered('passages', lookup, (found) => ({
-        passages: passages(found, most),
-        unknownNames: unknownNames(found.parsed.question, found.snapshot),
-      }))
+      return answered(
+        'passages',
+        (retrieval) => retrieval.lookUpEvidence(query.slice(0, LONGEST_QUESTION)),
+        (found) => ({
+          passages: passages(found, most),
+          unknownNames: unknownNames(found.parsed.question, found.snapshot),
+        }),
+      )
     },
     status: () => statusMessage(indexed),
   })
