@@ -15,12 +15,12 @@ const PASSAGES = 8
 const quiet = (): void => undefined
 const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet }
 
-/** What happens to a question without a language model. */
+/** The outcome of a question without a language model. */
 interface Outcome {
   readonly kind: JudgedAnswer['kind']
   readonly question: string
   readonly isAnswered: boolean
-  /** Whether the first quoted section is one that answers the question. */
+  /** True if the first quoted section is one that answers the question. */
   readonly isRight: boolean
   /** The first quoted section, as `file#heading-id`. */
   readonly quoted: string

@@ -15,7 +15,7 @@ export interface Quotable {
   /** Headings above it, outermost first, without the page's title. */
   readonly headings: readonly string[]
   readonly markdown: string
-  /** Whether it answers the question by itself. */
+  /** True if it answers the question by itself. */
   readonly answers: boolean
 }
 
