@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { coverage } from '../../pipelines/retrieval/evidence.js'
-import { hitsOf, marks, type Hit } from '../../pipelines/retrieval/hits.js'
+import { hitsOf, marks, type Hit, type TermWeights } from '../../pipelines/retrieval/hits.js'
 import type { Snapshot } from '../../pipelines/retrieval/index/snapshot.js'
 import type { Ranked } from '../../pipelines/retrieval/ranking.js'
 import type { EvidenceLookup, Lookup } from '../../pipelines/retrieval/retrieval.js'
@@ -24,17 +24,18 @@ export function pageHits(lookup: Lookup, limit: number): PageHits[] {
   const { question } = parsed
   const terms = expandedTerms(snapshot, parsed)
   const chunks = chunksByPage(snapshot, rankSections(snapshot, parsed, terms))
-  const ids = new Set([...question.terms].flatMap((term) => snapshot.lexicon.find(term) ?? []))
+  const ids = [...question.terms].flatMap((term) => snapshot.lexicon.find(term) ?? [])
+  const weights = new Map(ids.map((id) => [id, snapshot.chunkIndex.idf(id)]))
   const found: PageHits[] = []
   let left = limit
   for (const { document, score } of rankPages(snapshot, parsed, terms)) {
     const page = snapshot.pages[document]?.page
     if (page === undefined || left === 0) break
     left--
-    const hits = (chunks.get(document) ?? [])
+    const hits = withRarest(snapshot, chunks.get(document) ?? [], weights)
       .flatMap((number) => {
         const [chunk, text] = [snapshot.chunks[number], snapshot.texts[number]]
-        return chunk === undefined || text === undefined ? [] : hitsOf(chunk, text, question, ids)
+        return chunk === undefined || text === undefined ? [] : hitsOf(chunk, text, question, weights)
       })
       .slice(0, left)
     left -= hits.length
@@ -45,14 +46,30 @@ export function pageHits(lookup: Lookup, limit: number): PageHits[] {
   return found
 }
 
-/** Returns the chunks of the best sections of each page, best first. */
+/**
+ * Returns the first chunks of a page, so many as are shown. If none of them contains the rarest of the question's terms on the page,
+ * the first one that does is shown in place of the last: otherwise the page would not show why it was found.
+ */
+function withRarest(snapshot: Snapshot, chunks: readonly number[], weights: TermWeights): number[] {
+  const shown = chunks.slice(0, SECTIONS_SHOWN)
+  let rarest: { weight: number; chunk: number } | undefined
+  for (const [term, weight] of weights) {
+    const chunk = chunks.find((each) => snapshot.has(each, term))
+    if (chunk !== undefined && weight > (rarest?.weight ?? 0))
+      rarest = { weight, chunk: shown.find((each) => snapshot.has(each, term)) ?? chunk }
+  }
+  if (rarest === undefined || shown.includes(rarest.chunk)) return shown
+  return [...shown.slice(0, SECTIONS_SHOWN - 1), rarest.chunk]
+}
+
+/** Returns the chunks of the ranked sections of each page, best first. */
 function chunksByPage(snapshot: Snapshot, ranked: readonly Ranked[]): Map<number, number[]> {
   const found = new Map<number, number[]>()
   for (const { document } of ranked) {
     const page = snapshot.pageOf(document)
     const ofPage = found.get(page)
     if (ofPage === undefined) found.set(page, [document])
-    else if (ofPage.length < SECTIONS_SHOWN) ofPage.push(document)
+    else ofPage.push(document)
   }
   return found
 }
