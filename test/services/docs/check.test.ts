@@ -45,7 +45,7 @@ it('the check lists what readers do not get, with file and line, and fails', asy
 
 it('the check passes if nothing is broken, and fails for a file that cannot be served', async () => {
   expect((await check({ 'a.md': '[b](./b)', 'b.mdx': '<Chart data={load()} />' })).status).toBe(0)
-  const { status, lines } = await check({ 'b.mdx': '<Open>' })
+  const { status, lines } = await check({ 'a.md': 'x', 'b.mdx': '<Open>' })
   expect(status).toBe(1)
   expect(lines.join('\n')).toMatch(/^b\.mdx:1: .*\n.*1 files with errors/)
 })
