@@ -16,7 +16,7 @@ const SITE = join('node_modules', 'ai', 'docs')
 /** Properties that say how a component looks, or where it leads. */
 const DESIGN = /^(?:href|link|src\w*|size|width|height|shape|className|type|prompt|showTemp)$/
 /** Areas of the site that are not part of the folder. */
-const ELSEWHERE = /^\/(?:providers|cookbook|examples|playground)(?:[/?#]|$)/
+const ELSEWHERE = /^\/(?:providers|cookbook|examples|playground)(?:[/?#\s]|$)/
 /** Pages that the site has moved, and does not have in the folder either. */
 const MOVED = /^\.\/prompts$/
 
