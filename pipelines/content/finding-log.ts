@@ -14,7 +14,7 @@ export class FindingLog {
     this.#logger = logger
   }
 
-  /** @param findings of all files. */
+  /** Logs what is new. @param findings of all files. */
   report(findings: readonly Finding[]): void {
     const files = groupedByFile(findings)
     const byFile = new Map<string, string>()

@@ -84,7 +84,7 @@ export interface Included {
   /** Relative to the content folder, with forward slashes. */
   readonly path: string
   readonly text?: string
-  /** Why it cannot be included. */
+  /** The reason if it cannot be included. */
   readonly error?: string
 }
 

@@ -12,7 +12,7 @@ import { calloutOf, CODE_BLOCK, FIELD, GENERIC_CALLOUT, kindOf, LABEL, partOf, S
 import { literalOf, type Jsx, type Literal } from './literals.js'
 import { isScalar, Values } from './values.js'
 
-/** What the conversion needs to know about the rest of the page. */
+/** The rest of the page, for the conversion of a part. */
 export interface ConversionContext {
   /** Returns the converted content of a file that a line or an element names. */
   include(line: IncludeLine, at: number): RootContent[]

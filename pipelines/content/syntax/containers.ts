@@ -9,7 +9,7 @@ export type ContainerKind = 'callout' | 'details' | 'tabs' | 'tab' | 'cards' | '
 export interface Container {
   type: 'container'
   kind: ContainerKind
-  /** Of a callout: `note`, `tip`, `important`, `warning` or `caution`. */
+  /** The design of a callout: `note`, `tip`, `important`, `warning` or `caution`. */
   variant?: string | undefined
   label: PhrasingContent[]
   children: RootContent[]

@@ -13,7 +13,7 @@ declare module 'mdast' {
   }
 
   interface TextData {
-    /** Whether it is a badge, which does not belong to the id of a heading. */
+    /** True for a badge, which does not belong to the id of a heading. */
     isBadge?: boolean
   }
 }

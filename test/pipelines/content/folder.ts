@@ -33,6 +33,6 @@ export function pageOf(
   return page
 }
 
-/** What is wrong with some files, as `file:line message`. */
+/** Returns findings as `file:line message`. */
 export const linesOf = (findings: readonly Finding[]): string[] =>
   findings.map(({ file, line, message }) => `${file}:${String(line)} ${message}`)
