@@ -4,8 +4,10 @@ import type { Logger } from '../logger.js'
 import { type JobProgress, Pace } from '../pace.js'
 import type { DocumentJob } from './document-thread.js'
 import { DraftCache, type Parsed, SWEEP_AFTER_MS } from './cache/draft-cache.js'
-import { listFiles, readListed, type Listed } from './files.js'
-import { ContentError, hashOf, type Draft, type FileError, type Page } from './page.js'
+import { includedStamp, isPartial, listFiles, readSource, type Listed } from './files.js'
+import { FindingLog } from './finding-log.js'
+import { LinkTargets } from './links.js'
+import { ContentError, hashOf, type Draft, type FileError, type Finding, type Page } from './page.js'
 import { Parser } from './cache/parser.js'
 import { placePages } from './tree.js'
 
@@ -35,7 +37,7 @@ const TAKEN_MS = 25
 const PUBLISH_EVERY_MS = 1_000
 const LOG_EVERY_MS = 5_000
 
-interface Known {
+interface Known extends Includes {
   readonly stamp: string
   /** Key in the cache; undefined if the file could not be read. */
   readonly key: string | undefined
@@ -43,11 +45,26 @@ interface Known {
   readonly error: FileError | undefined
 }
 
+/** The files that a page includes: their paths, in order, and their stamp. */
+interface Includes {
+  readonly included: readonly string[]
+  readonly includedStamp: string
+}
+
+const NO_INCLUDES: Includes = { included: [], includedStamp: '' }
+
 interface Snapshot {
   readonly pages: readonly Page[]
   readonly byUrl: ReadonlyMap<string, Page>
+  readonly targets: LinkTargets
   readonly errors: readonly FileError[]
+  readonly findings: readonly Finding[]
   readonly version: string
+}
+
+const NOTHING: Snapshot = {
+  ...{ pages: [], byUrl: new Map(), targets: new LinkTargets([]), errors: [], findings: [] },
+  version: hashOf([]),
 }
 
 /**
@@ -77,7 +94,9 @@ export class Content {
   readonly #cache: DraftCache | undefined
   readonly #parser: Parser
   #known = new Map<string, Known>()
-  #snapshot: Snapshot = { pages: [], byUrl: new Map(), errors: [], version: hashOf([]) }
+  readonly #findingLog: FindingLog
+  #snapshot = NOTHING
+  #partials: readonly string[] = []
   /** The error if the folder as a whole cannot be read. */
   #unreadable: FileError | undefined
   #progress: JobProgress = { done: 0, total: 0, secondsLeft: undefined }
@@ -97,6 +116,7 @@ export class Content {
     const { cacheFolder, logger } = options
     this.#cache = cacheFolder === undefined ? undefined : new DraftCache(cacheFolder, logger)
     this.#parser = new Parser(this.#cache)
+    this.#findingLog = new FindingLog(logger)
   }
 
   /** False during the first read: until then any page may be missing. */
@@ -121,6 +141,22 @@ export class Content {
 
   page(url: string): Page | undefined {
     return this.#snapshot.byUrl.get(url)
+  }
+
+  /** Returns the page with a path as other sites would write it, such as `guide/install` for `(docs)/01-guide/02-install.mdx`. */
+  pageByAlias(path: string): Page | undefined {
+    const url = this.#snapshot.targets.find(path)?.url
+    return url === undefined ? undefined : this.page(url)
+  }
+
+  /** Returns what readers of the pages do not get. */
+  findings(): readonly Finding[] {
+    return this.#snapshot.findings
+  }
+
+  /** Returns the files that pages may include, and that are no pages themselves. */
+  partials(): readonly string[] {
+    return this.#partials
   }
 
   /** Returns the errors of files whose current version cannot be served. The page of their previous version is kept, if there is one. */
@@ -172,9 +208,9 @@ export class Content {
   /** Reads what has changed in the folder. Never throws. @returns whether anything was read. */
   async #scan(): Promise<boolean> {
     try {
-      const listed = await listFiles(this.#folder)
+      const listed = await this.#list()
       this.#unreadable = undefined
-      if (this.#isKnown(listed)) return false
+      if (await this.#isKnown(listed)) return false
       await this.#read(this.#known.size === 0 ? listed : await this.#settled(listed))
       return true
     } catch (error) {
@@ -186,11 +222,30 @@ export class Content {
     }
   }
 
-  #isKnown(listed: readonly Listed[]): boolean {
-    return (
-      listed.length === this.#known.size &&
-      listed.every(({ file, stamp }) => this.#known.get(file)?.stamp === stamp)
-    )
+  /** Returns the files of pages. */
+  async #list(): Promise<readonly Listed[]> {
+    const listed = await listFiles(this.#folder)
+    const partials = listed.map(({ file }) => file).filter(isPartial)
+    if (partials.join('\n') !== this.#partials.join('\n')) {
+      this.#partials = partials
+      if (partials.length > 0) this.#options.logger.info({ partials }, 'partials are no pages')
+    }
+    return listed.filter(({ file }) => !isPartial(file))
+  }
+
+  async #isKnown(listed: readonly Listed[]): Promise<boolean> {
+    if (listed.length !== this.#known.size) return false
+    for (const each of listed) if ((await this.#current(each)) === undefined) return false
+    return true
+  }
+
+  /** Returns what is known of a file; undefined if the file, or one that it includes, has changed since. */
+  async #current({ file, stamp }: Listed): Promise<Known | undefined> {
+    const known = this.#known.get(file)
+    if (known?.stamp !== stamp) return undefined
+    if (known.included.length === 0) return known
+    const now = await includedStamp(this.#folder, known.included)
+    return now === known.includedStamp ? known : undefined
   }
 
   /** Waits until two scans return the same: editors and checkouts write several files, and a file in several steps. */
@@ -198,7 +253,7 @@ export class Content {
     const end = performance.now() + MAX_SETTLING_MS
     for (let before = listed; ;) {
       await sleep(SETTLE_MS)
-      const now = await listFiles(this.#folder)
+      const now = await this.#list()
       if (performance.now() > end || stampsOf(now) === stampsOf(before)) return now
       before = now
     }
@@ -209,9 +264,9 @@ export class Content {
     const known = new Map<string, Known>()
     const changed: Listed[] = []
     for (const each of listed) {
-      const before = this.#known.get(each.file)
-      if (before?.stamp === each.stamp) known.set(each.file, before)
-      else changed.push(each)
+      const current = await this.#current(each)
+      if (current === undefined) changed.push(each)
+      else known.set(each.file, current)
     }
     await this.#parseAll(await this.#lookUp(changed, known), known, listed.length)
     if (this.#closed) return
@@ -269,19 +324,22 @@ export class Content {
     parse: (job: DocumentJob) => Promise<Parsed | undefined>,
   ): Promise<Known | undefined> {
     const { file, stamp } = listed
+    let includes = NO_INCLUDES
     try {
-      const job: DocumentJob = [await readListed(listed), file]
+      const source = await readSource(this.#folder, listed)
+      includes = { included: source.included.map(({ path }) => path), includedStamp: source.includedStamp }
+      const job: DocumentJob = [source.text, file, source.included]
       const parsed = await parse(job)
       if (parsed === undefined) return undefined
       const key = this.#parser.key(job)
-      if ('draft' in parsed) return { stamp, key, draft: parsed.draft, error: undefined }
-      return this.#failed(listed, new ContentError(parsed.error.line, parsed.error.message), key)
+      if ('draft' in parsed) return { stamp, key, ...includes, draft: parsed.draft, error: undefined }
+      return this.#failed(listed, includes, new ContentError(parsed.error.line, parsed.error.message), key)
     } catch (thrown) {
-      return this.#closed ? undefined : this.#failed(listed, thrown)
+      return this.#closed ? undefined : this.#failed(listed, includes, thrown)
     }
   }
 
-  #failed({ file, stamp }: Listed, thrown: unknown, key?: string): Known {
+  #failed({ file, stamp }: Listed, includes: Includes, thrown: unknown, key?: string): Known {
     const lastGood = this.#known.get(file)?.draft
     const message = thrown instanceof Error ? thrown.message : String(thrown)
     const error = { file, line: thrown instanceof ContentError ? thrown.line : 1, message }
@@ -289,13 +347,14 @@ export class Content {
       { code: codeOf(thrown), file, line: error.line },
       `${lastGood === undefined ? 'not served' : 'served in its previous version'}: ${message}`,
     )
-    return { stamp, key, draft: lastGood, error }
+    return { stamp, key, ...includes, draft: lastGood, error }
   }
 
   /** Ends the first read. */
   #complete(): void {
     if (this.#isComplete) return
     this.#isComplete = true
+    this.#findingLog.report(this.#snapshot.findings)
     this.#logLoaded()
     this.#completed()
     for (const listener of this.#listeners) listener()
@@ -313,7 +372,7 @@ export class Content {
     const known = [...files].sort(([a], [b]) => (a < b ? -1 : 1))
     this.#known = new Map(known)
     const drafted = known.flatMap(([file, { draft }]) => (draft === undefined ? [] : [{ file, draft }]))
-    const { pages, errors } = placePages(drafted)
+    const { pages, targets, errors, findings } = placePages(drafted)
     for (const { file, message } of errors)
       if (!this.#snapshot.errors.some((before) => before.message === message))
         this.#options.logger.error({ code: 'HW_CONTENT_INVALID', file }, message)
@@ -324,9 +383,13 @@ export class Content {
     this.#snapshot = {
       pages: changed ? pages : before,
       byUrl: new Map(pages.map((page) => [page.url, page])),
+      targets,
       errors: all,
+      findings,
       version,
     }
+    // Until all pages are read, links may lead to those that are missing.
+    if (this.#isComplete) this.#findingLog.report(findings)
     if (!changed || !this.#isComplete) return
     this.#logLoaded()
     for (const listener of this.#listeners) listener()

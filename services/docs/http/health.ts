@@ -29,6 +29,14 @@ export interface Health {
   readonly answers: string
   /** Files whose current version cannot be served. */
   readonly faults: readonly { readonly file: string; readonly line: number; readonly message: string }[]
+  /** Number of links that lead to no page or to no heading. `npm run docs:check` lists them. */
+  readonly broken_links: number
+  /** Number of files that pages name, but that cannot be included. */
+  readonly broken_includes: number
+  /** Components with an expression that is left out, because it would have to be evaluated. */
+  readonly left_out: readonly string[]
+  /** Files that are included by pages, and are none themselves. */
+  readonly partials: readonly string[]
   readonly error?: string
 }
 
@@ -60,6 +68,7 @@ export function healthOf(content: Content, status: StatusResponse | undefined, a
     index: { built_at: builtAt(status), stale: status?.indexStale ?? true },
     answers,
     faults: errors,
+    ...reportOf(content),
     ...(error === '' ? {} : { error }),
   }
 }
@@ -69,6 +78,19 @@ type SentProgress = Pick<JobProgress, 'done' | 'total'> & Partial<Pick<JobProgre
 const progressJson = ({ done, total, secondsLeft }: SentProgress): ProgressJson => ({
   ...{ done, total, seconds_left: secondsLeft ?? null },
 })
+
+function reportOf(
+  content: Content,
+): Pick<Health, 'broken_links' | 'broken_includes' | 'left_out' | 'partials'> {
+  const findings = content.findings()
+  const components = findings.flatMap(({ component }) => component ?? [])
+  return {
+    broken_links: findings.filter(({ kind }) => kind === 'link').length,
+    broken_includes: findings.filter(({ kind }) => kind === 'include').length,
+    left_out: [...new Set(components)].sort(),
+    partials: content.partials(),
+  }
+}
 
 function builtAt(status: StatusResponse | undefined): string | null {
   const ms = Number(status?.indexBuiltMs ?? 0)

@@ -54,11 +54,17 @@ export function markdownOf(content: Content, segments: readonly string[]): Page 
   return findPage(content, [...segments.slice(1, -1), last.replace(/\.mdx?$/, '')])
 }
 
-/** Returns the page of a path. A trailing slash and `index` name the page of the folder; the empty path names the root page. */
+/**
+ * Returns the page of a path. A trailing slash and `index` name the page of the folder; the empty path names the root page. If there
+ * is none, the path may be that of another site with the same files: without `(group)` folders and ordering prefixes.
+ */
 export function findPage(content: Content, path: readonly string[]): Page | undefined {
   const names = path.at(-1) === '' ? path.slice(0, -1) : path
   const own = content.page(urlOf(names))
-  return own ?? (names.at(-1) === 'index' ? content.page(urlOf(names.slice(0, -1))) : undefined)
+  const folder = own ?? (names.at(-1) === 'index' ? content.page(urlOf(names.slice(0, -1))) : undefined)
+  // An encoded slash does not separate segments.
+  const isPath = names.length > 0 && !names.some((name) => name.includes('/'))
+  return folder ?? (isPath ? content.pageByAlias(names.join('/')) : undefined)
 }
 
 /** Returns the page of a path. @throws Refusal 404, or 503 if it may not be read yet. */

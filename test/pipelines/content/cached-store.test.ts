@@ -103,7 +103,7 @@ describe('during the first read', () => {
   it('pages that are read are there, and a listener is called at the end', async () => {
     await writePages(5)
     const source = await readFile(join(folder, 'page-03.md'), 'utf8')
-    const job = [source, 'page-03.md'] as const
+    const job = [source, 'page-03.md', []] as const
     const other = new DraftCache(cacheFolder, logger)
     const release = await other.claim(new Parser().key(job))
     const content = watchContent(folder, options())

@@ -31,7 +31,7 @@ beforeAll(async () => {
   cacheFolder = await mkdtemp(join(tmpdir(), 'headwater-drafts-'))
   const quiet = () => undefined
   const cache = new DraftCache(cacheFolder, { debug: quiet, info: quiet, warn: quiet, error: quiet })
-  release = (await cache.claim(new Parser().key([PAGES[UNREAD]!, UNREAD])))!
+  release = (await cache.claim(new Parser().key([PAGES[UNREAD]!, UNREAD, []])))!
   docs = await startBareDocs({ cacheFolder }, PAGES, false)
   docs.worker.passages = [passage()]
   await until('the other pages are read', async () => (await docs.get('/guide')).ok)
