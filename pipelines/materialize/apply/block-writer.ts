@@ -114,9 +114,7 @@ export class BlockWriter {
     const { network } = parent
     const { found, unknown } = await this.#totals(hashes, parent.filter, cached)
     const totals = hashes.map((hash) => found.get(hash) ?? noTotals())
-    const bytes = Buffer.from(scriptChanges.scripts.buffer)
-    const script = (scriptIndex: number): Buffer =>
-      bytes.subarray(scriptChanges.scriptEnds[scriptIndex - 1] ?? 0, scriptChanges.scriptEnds[scriptIndex])
+    const script = scriptOf(scriptChanges)
     const scripts = hashes.map((hash, scriptIndex) =>
       this.#scripts.memo(hash, { context: { script: () => script(scriptIndex), network } }),
     )
@@ -142,6 +140,16 @@ export class BlockWriter {
     await this.db.insert(blocks, whileNewest(writer))
     const others: readonly EncodedRows[] = [...Object.values(applied), ...Object.values(own.tables)]
     await Promise.all(others.map((rows) => this.db.insert(rows)))
+  }
+
+  /** Writes the rows of blocks, of any branch, again that a power failure may have lost. */
+  async restore(blocks: readonly ConnectedBlock[], network: Network): Promise<void> {
+    const { own, scriptChanges } = scriptChangesOf(blocks, network, this.#hashes)
+    const { scripts } = new CumulativeRows()
+    const script = scriptOf(scriptChanges)
+    for (const [index, hash] of scriptChanges.hashes.entries())
+      scripts.add({ script_hash: hash, script: script(index) })
+    await Promise.all([...own.points, scripts].map((rows) => this.db.insert(rows)))
   }
 
   /** Returns the totals of scripts before the blocks, and the scripts that have never been written. */
@@ -198,6 +206,12 @@ export class BlockWriter {
     }
     return found
   }
+}
+
+/** Returns a function that returns a script by its index. */
+function scriptOf({ scripts, scriptEnds }: ScriptChanges): (scriptIndex: number) => Buffer {
+  const bytes = Buffer.from(scripts.buffer)
+  return (scriptIndex) => bytes.subarray(scriptEnds[scriptIndex - 1] ?? 0, scriptEnds[scriptIndex])
 }
 
 interface TotalsRow {

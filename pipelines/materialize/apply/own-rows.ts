@@ -43,6 +43,11 @@ export class OwnRows {
     return Object.fromEntries(Object.entries(this))
   }
 
+  /** The rows that a power failure may lose. They do not contain their block, so they can be written again at any time. */
+  get points(): readonly EncodedRows[] {
+    return [this.blockHeights, this.bodies, this.witnesses]
+  }
+
   get made(): MadeRows {
     return Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
   }

@@ -56,16 +56,19 @@ export interface Rewriting {
   readonly number: () => bigint | Promise<bigint>
 }
 
-/** Writes the last blocks of a head's chain again, and all blocks from the first one of which a power failure has lost rows. */
+/**
+ * Writes the last blocks of a head's chain again, and all blocks from the first one of which a power failure has lost rows; of
+ * those of other branches, which can still be read by hash, the rows that it may have lost.
+ */
 export async function repair(rewriting: Rewriting, head: Head, logger: Logger): Promise<void> {
   if (head.tipHeight < 0) return
   const { db, log } = rewriting
   const lost = await lowestLost(db, head)
   const wanted = head.tipHeight - Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, lost)) + 1
-  let positions = await heldPositions(log, head, wanted)
+  let { positions, others } = await heldPositions(log, head, wanted)
   // The log may have lost them, and may have been repaired after the head.
   if (positions.length < wanted)
-    positions = await heldPositions(log, { ...head, position: await log.last('chain') }, wanted)
+    ({ positions, others } = await heldPositions(log, { ...head, position: await log.last('chain') }, wanted))
   const from = head.tipHeight - positions.length + 1
   if (lost < from)
     throw new LogShrank(
@@ -73,7 +76,26 @@ export async function repair(rewriting: Rewriting, head: Head, logger: Logger): 
       lost - 1,
     )
   if (positions.length > ALWAYS) logger.warn({ from, to: head.tipHeight }, 'rows missing, writing them again')
+  if (Number.isFinite(lost)) await restore(rewriting, others, from)
   await rewrite(rewriting, positions, from)
+}
+
+/**
+ * Writes the rows of point tables of blocks again. Only of those that have a row in `blocks`: damage in the log may contain
+ * others.
+ */
+async function restore(
+  { db, log, writer, chain: { network } }: Rewriting,
+  blocks: readonly HeldBlock[],
+  from: number,
+): Promise<void> {
+  if (network === undefined) return
+  const sql = 'SELECT DISTINCT lower(hex(hash)) AS id FROM blocks WHERE height >= {from:UInt32}'
+  const known = new Set((await db.query<{ id: string }>(sql, { from })).map(({ id }) => id))
+  const held = blocks.filter(({ hash }) => known.has(hash))
+  const positions = held.map(({ position }) => position).sort((one, other) => one - other)
+  for (let at = 0; at < positions.length; at += BATCH)
+    await writer.restore(await blocksAt(log, positions.slice(at, at + BATCH), network), network)
 }
 
 /**
@@ -135,28 +157,44 @@ async function firstLost(
  * @throws LogShrank if the log does not contain them.
  */
 export async function positionsFrom(log: EventLog, head: ChainEnd, height: number): Promise<number[]> {
-  const found = await heldPositions(log, head, head.tipHeight - height + 1)
-  const missing = head.tipHeight - found.length
-  if (missing < height) return found
+  const { positions } = await heldPositions(log, head, head.tipHeight - height + 1)
+  const missing = head.tipHeight - positions.length
+  if (missing < height) return positions
   throw new LogShrank(`topic chain does not contain block ${String(missing)} of the head's chain`)
 }
 
 export type ChainEnd = Pick<Head, 'position' | 'chain' | 'tipHeight' | 'tipHash'>
 
-/** Returns the positions for a number of the highest blocks of a chain, or for those above the first one that the log lacks. */
-async function heldPositions(log: EventLog, head: ChainEnd, wantedCount: number): Promise<number[]> {
-  const found: number[] = []
+/** A block that the log contains. */
+interface HeldBlock {
+  readonly position: number
+  readonly hash: string
+}
+
+/**
+ * Returns the positions for a number of the highest blocks of a chain, or for those above the first one that the log lacks, lowest
+ * first; and the other blocks that the log contains above the parent of the lowest one, which are of other branches or repeated.
+ */
+async function heldPositions(
+  log: EventLog,
+  head: ChainEnd,
+  wantedCount: number,
+): Promise<{ positions: number[]; others: HeldBlock[] }> {
+  const positions: number[] = []
+  const others: HeldBlock[] = []
   let wanted = head.tipHash
   const links = linksOf(networkNamed(head.chain))
   for await (const batch of batchesBack(log, 'chain', offsetOf(head.position), links, { atOnce: CHUNK })) {
     for (const { position, hash, prevHash } of batch.reverse()) {
-      if (found.length >= wantedCount) return found.reverse()
-      if (hash !== wanted) continue
-      found.push(position)
-      wanted = prevHash
+      if (hash !== wanted) others.push({ position, hash })
+      else if (positions.length >= wantedCount) return { positions: positions.reverse(), others }
+      else {
+        positions.push(position)
+        wanted = prevHash
+      }
     }
   }
-  return found.reverse()
+  return { positions: positions.reverse(), others }
 }
 
 /** Returns the hashes of the block that an event connected and of its parent; undefined for other events and invalid blocks. */
@@ -176,19 +214,27 @@ function readableEvent(record: LogRecord): ChainEvent | undefined {
   }
 }
 
-/** Returns the blocks that the events at these positions connected. */
+/**
+ * Returns the blocks that the events at these positions connected.
+ * @param positions ascending; neighbours are read together, because each read of Kafka takes a request.
+ */
 async function blocksAt(
   log: EventLog,
   positions: readonly number[],
   network: Network,
 ): Promise<ConnectedBlock[]> {
   const blocks: ConnectedBlock[] = []
-  for (const position of positions) {
-    const [record] = await log.read('chain', position, 1)
-    const event = record?.position === position ? decodeEvent(record).event : undefined
-    if (event?.case !== 'blockConnected')
-      throw new LogShrank(`position ${String(position)} of topic chain changed`)
-    blocks.push(decodeBlock(position, event.value, network))
+  for (;;) {
+    const next = positions[blocks.length]
+    if (next === undefined) return blocks
+    const records = await log.read('chain', next, CHUNK)
+    if (records[0]?.position !== next) throw new LogShrank(`position ${String(next)} of topic chain changed`)
+    for (const record of records) {
+      if (record.position !== positions[blocks.length]) break
+      const { event } = decodeEvent(record)
+      if (event.case !== 'blockConnected')
+        throw new LogShrank(`position ${String(record.position)} of topic chain changed`)
+      blocks.push(decodeBlock(record.position, event.value, network))
+    }
   }
-  return blocks
 }
