@@ -1,4 +1,4 @@
-import type { BlockContent, PhrasingContent, Root, RootContent } from 'mdast'
+import type { BlockContent, Node, PhrasingContent, Root, RootContent } from 'mdast'
 
 /**
  * Parts of a page with a design of their own. A group (tabs, cards, steps) contains containers of the singular kind.
@@ -6,7 +6,7 @@ import type { BlockContent, PhrasingContent, Root, RootContent } from 'mdast'
 export type ContainerKind = 'callout' | 'details' | 'tabs' | 'tab' | 'cards' | 'card' | 'steps' | 'step'
 
 /** A part of a page that other sites show by a component, a container or an alert. */
-export interface Container {
+export interface Container extends Node {
   type: 'container'
   kind: ContainerKind
   /** The design of a callout: `note`, `tip`, `important`, `warning` or `caution`. */

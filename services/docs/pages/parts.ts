@@ -6,7 +6,7 @@ import type { Container } from '../../../pipelines/content/syntax/containers.js'
 export const PART =
   /^(?:label|callout (?:note|tip|important|warning|caution)|details|tabs|tab|cards|card|steps|step)$/
 
-type State = Parameters<NonNullable<NonNullable<Options['handlers']>[string]>>[0]
+type State = Parameters<NonNullable<NonNullable<Options['handlers']>['code']>>[0]
 
 const element = (tagName: string, properties: Properties, children: ElementContent[]): Element => ({
   type: 'element',
