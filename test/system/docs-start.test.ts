@@ -132,6 +132,8 @@ describe('a full disk', () => {
       process.stderr.write('SKIPPED a full disk: no file system may be mounted\n')
       return
     }
+    // A file system without a byte in use would be resized to 0, which means without a limit.
+    await writeFile(join(data, 'filler'), 'x')
     disk.fill(0)
     const { url } = await start(data)
     const pages = await everything(url)
