@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { cacheFolder } from './cache.js'
+import { docsStart } from './docs-start.js'
 import { feed } from './feed.js'
 import { ingest } from './ingest.js'
 import { commitOf } from './job-runs.js'
@@ -27,6 +28,8 @@ interface Arguments {
 
 /** Suites by name; each returns its figures. */
 const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> = {
+  'docs-start': ({ quick, repetitions }) =>
+    docsStart({ content: `node_modules/ai/docs${quick ? '/05-ai-sdk-rsc' : ''}`, repetitions }),
   feed: ({ quick, repetitions }) =>
     feed({ clients: quick ? 500 : 5_000, stalled: quick ? 50 : 500, events: 200, repetitions }),
   ingest: ({ quick, repetitions }) =>

@@ -2,6 +2,7 @@ import type { Embedder } from '../pipelines/retrieval/model/embedder.js'
 import { questionOf, weightedTerms } from '../pipelines/retrieval/words/question.js'
 import { groups, type Ranked } from '../pipelines/retrieval/ranking.js'
 import { LEG_DEPTH, NEAR_DEPTH, rankPages } from '../pipelines/retrieval/search.js'
+import { embedChunk } from '../pipelines/retrieval/meaning/chunk-vector.js'
 import { SemanticIndex } from '../pipelines/retrieval/meaning/semantic.js'
 import { PageIndexer, Snapshot } from '../pipelines/retrieval/index/snapshot.js'
 import type { Collection, Judged } from './collection.js'
@@ -20,7 +21,7 @@ export async function rankingQuality(
   const index = new SemanticIndex()
   await Promise.all(
     index.missing(snapshot.chunks).map(async (chunk) => {
-      index.keep(chunk, await embedder.passage(chunk.text))
+      index.keep(chunk, await embedChunk(embedder, chunk))
     }),
   )
   const view = await index.prepare(snapshot.chunks)

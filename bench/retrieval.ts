@@ -12,6 +12,7 @@ import { freePort } from '../services/ports.js'
 import { rpcClient, type RpcClient } from '../services/rpc/client.js'
 import { modelFolder } from '../test/harness/model.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
+import { answerFigures, askJudged } from './answers.js'
 import { exists, ownCollection, readCollection } from './collection.js'
 import { generatedPage, generatedQuestions } from './generated-text.js'
 import { settled, withProcesses } from './processes.js'
@@ -34,7 +35,7 @@ export interface RetrievalOptions {
 }
 
 /**
- * Measures quality on judged collections (the project's own, Cranfield), in process; then speed and memory of the
+ * Measures quality on judged collections (the project's own, Cranfield) and of answers without a key, in process; then speed and memory of the
  * real worker over gRPC on generated text, compared with the bare embedding call with as many callers.
  */
 export async function retrieval(options: RetrievalOptions): Promise<Figure[]> {
@@ -62,6 +63,8 @@ async function quality({ collection }: RetrievalOptions, embedder: Embedder): Pr
   if (await exists(CRANFIELD))
     figures.push(...(await rankingQuality(await readCollection(CRANFIELD), embedder)))
   else skipped(CRANFIELD)
+  figures.push(...answerFigures('answers', await askJudged('answers.jsonl', embedder)))
+  figures.push(...answerFigures('held_out_answers', await askJudged('answers-held-out.jsonl', embedder)))
   return figures
 }
 

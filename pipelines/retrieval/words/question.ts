@@ -8,6 +8,8 @@ const RARE_SHARE = 0.05
 const RARE_DOCUMENTS = 5
 /** The share of the question's weight from which a word decides. */
 const DECIDING_SHARE = 0.5
+/** The number of words, without stop words, up to which a query may be the name of a thing. In longer ones only names decide. */
+const MAX_NAME_WORDS = 2
 
 /** The share of capitalised words, not counting the first, from which capitals do not indicate names, as in titles. */
 const MAX_CAPITALS = 0.5
@@ -39,6 +41,13 @@ export function questionOf(text: string): Question {
   return { text, tokens, terms: new Set(tokens.map(({ term }) => term)) }
 }
 
+/** Returns the words of a question, each with its parts: a compound is one word, its parts are none. */
+export function carryingWords({ tokens }: Question): { token: Token; parts: Token[] }[] {
+  return tokens
+    .filter((token) => !tokens.some((other) => other.parts > token.parts && covers(other, token)))
+    .map((token) => ({ token, parts: tokens.filter((other) => other.parts === 1 && covers(token, other)) }))
+}
+
 /** Returns the terms for BM25. A name weighs as much as its parts together, so that it outranks its parts in other places. */
 export function weightedTerms({ tokens }: Question, lexicon: Lexicon): WeightedTerm[] {
   return tokens.map((token) => ({ id: lexicon.find(token.term), weight: weight(token) }))
@@ -48,10 +57,11 @@ export function weightedTerms({ tokens }: Question, lexicon: Lexicon): WeightedT
 const weight = ({ parts, identifier }: Token): number => (identifier ? parts : 1)
 
 /**
- * Returns the deciding terms, without which a document is not about the question, however near it is in meaning: names that are
- * rare in the index, and a word that outweighs all others of the question together. The words of a deciding compound are left out.
+ * Returns the deciding terms, without which a document is not about the question, however near it is in meaning. They are rare in
+ * the index: names and, in a question of up to two words, a word that outweighs the other. The words of a deciding compound are
+ * left out.
  */
-export function decidingTerms({ tokens }: Question, lexicon: Lexicon, index: Bm25): WeightedTerm[] {
+export function decidingTerms({ text, tokens }: Question, lexicon: Lexicon, index: Bm25): WeightedTerm[] {
   const words = tokens.filter(({ parts }) => parts === 1)
   const worth = ({ term }: Token): number => {
     const id = lexicon.find(term)
@@ -59,11 +69,12 @@ export function decidingTerms({ tokens }: Question, lexicon: Lexicon, index: Bm2
   }
   const half = DECIDING_SHARE * words.reduce((sum, word) => sum + worth(word), 0)
   const rare = Math.max(RARE_DOCUMENTS, index.size * RARE_SHARE)
+  const isShort = text.split(/\s+/).filter((word) => !isStopWord(word)).length <= MAX_NAME_WORDS
   const deciding = tokens.filter((token) => {
     const frequency = index.frequency(lexicon.find(token.term))
-    if (frequency === 0) return false
+    if (frequency === 0 || frequency > rare) return false
     const share = words.reduce((sum, word) => sum + (covers(token, word) ? worth(word) : 0), 0)
-    return share >= half || (token.identifier && frequency <= rare)
+    return token.identifier || (isShort && share >= half)
   })
   const compounds = deciding.filter(({ parts }) => parts > 1)
   return deciding

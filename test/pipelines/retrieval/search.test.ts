@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Page } from '../../../pipelines/content/page.js'
 import { questionOf, unknownNames } from '../../../pipelines/retrieval/words/question.js'
-import { coverage, rankChunks, rankPages } from '../../../pipelines/retrieval/search.js'
+import { rankPages, rankSections } from '../../../pipelines/retrieval/search.js'
 import { PageIndexer, Snapshot } from '../../../pipelines/retrieval/index/snapshot.js'
 import { pageOf } from './pages.js'
 
@@ -90,7 +90,7 @@ describe.each([
   it('with any model', () => {
     const requested = { question: questionOf(question), dense: misled(url) }
     expect(PAGES[rankPages(snapshot, requested)[0]!.document]?.url).toBe(url)
-    expect(PAGES[snapshot.pageOf(rankChunks(snapshot, requested)[0]!.document)]?.url).toBe(url)
+    expect(PAGES[snapshot.pageOf(rankSections(snapshot, requested)[0]!.document)]?.url).toBe(url)
   })
 })
 
@@ -117,19 +117,6 @@ describe('rankPages', () => {
   it('finds nothing in an empty index', () => {
     expect(rankPages(snapshotOf([]), { question: questionOf('anything') })).toEqual([])
     expect(rankPages(snapshot, { question: questionOf('') })).toEqual([])
-  })
-})
-
-describe('coverage', () => {
-  const settings = snapshot.chunks.findIndex(({ markdown }) => markdown.includes('RATE_LIMIT_PER_MINUTE'))
-
-  it('is 1 if a passage contains every term, and 0 if it contains none', () => {
-    expect(coverage(snapshot, questionOf('the rate limit'), settings)).toBe(1)
-    expect(coverage(snapshot, questionOf('zeppelin'), settings)).toBe(0)
-  })
-
-  it('gives the highest weight to terms that are on no page', () => {
-    expect(coverage(snapshot, questionOf('limit qwertz'), settings)).toBeLessThan(0.3)
   })
 })
 

@@ -7,7 +7,14 @@ declare module 'mdast' {
   interface HeadingData {
     /** The id, if it is not the one that github-slugger generates from the titles in order. */
     ownId?: string
+    /** The id that its author wrote. */
+    writtenId?: string
     hProperties?: { id?: string }
+  }
+
+  interface TextData {
+    /** True for a badge, which does not belong to the id of a heading. */
+    isBadge?: boolean
   }
 }
 
@@ -32,12 +39,22 @@ export function setHeadingIds(root: Root): void {
   const slugger = new GithubSlugger()
   const readers = new GithubSlugger()
   for (const { heading, written } of headings) {
-    const text = toString(heading)
+    const text = slugged(heading)
     const id = written ?? freeSlug(slugger, text, used)
-    const expected = written === undefined ? readers.slug(text) : undefined
+    const expected =
+      written === undefined ? readers.slug(toString(heading, { includeHtml: false })) : undefined
     heading.data = { ...heading.data, hProperties: { id }, ...(id === expected ? {} : { ownId: id }) }
   }
 }
+
+/** Returns the text from which the id of a heading is made. */
+const slugged = (heading: Heading): string =>
+  heading.children
+    .filter((node) => node.type !== 'text' || node.data?.isBadge !== true)
+    .map((node) => toString(node, { includeHtml: false }))
+    .join('')
+    .replace(/\s+/g, ' ')
+    .trim()
 
 export const headingId = (heading: Heading): string => heading.data?.hProperties?.id ?? ''
 
@@ -53,12 +70,13 @@ function freeSlug(slugger: GithubSlugger, text: string, used: Set<string>): stri
 /** Removes a written id from the end of a heading, and returns it. */
 function takeWritten(heading: Heading): string | undefined {
   const last = heading.children.at(-1)
-  if (last?.type !== 'text') return undefined
-  const match = CUSTOM.exec(last.value)
-  if (match === null) return undefined
+  const match = last?.type === 'text' ? CUSTOM.exec(last.value) : null
+  if (last?.type !== 'text' || match === null) return heading.data?.writtenId
   last.value = last.value.slice(0, match.index)
   if (last.value === '') heading.children.pop()
-  return match[1]
+  const [, writtenId = ''] = match
+  heading.data = { ...heading.data, writtenId }
+  return writtenId
 }
 
 /** Joins the lines of a heading, which is one line of Markdown. */
