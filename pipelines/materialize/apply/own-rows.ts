@@ -94,10 +94,11 @@ export class OwnRows {
       })
       this.scriptOutputs.add({
         script_hash: known.hash,
-        height_desc: heightDesc(prevout.height),
+        spent: true,
+        height_desc: heightDesc(height),
         txid: prevTxid,
         vout: prevVout,
-        spent: true,
+        output_height: prevout.height,
         height,
         block_tag,
         value: prevout.value,
@@ -112,10 +113,11 @@ export class OwnRows {
       if (known === undefined) continue
       this.scriptOutputs.add({
         script_hash: known.hash,
+        spent: false,
         height_desc: heightDesc(height),
         txid: tx.txid,
         vout,
-        spent: false,
+        output_height: height,
         height,
         block_tag,
         value,
