@@ -489,7 +489,6 @@ export class Materializer {
     this.#publishedFinal = Math.max(this.#publishedFinal, head.finalHeight)
     this.#planned = head
     this.#pending = fresh(head)
-    this.#working.settle(head.finalHeight)
     this.#pipeline.then(() => this.#publishHead(head))
   }
 
@@ -499,6 +498,7 @@ export class Materializer {
     await writeHead(db, head)
     hooks?.afterHead?.()
     this.#view = await nextChainView(db, this.#view, [head])
+    await this.#working.settle(db, head.finalHeight)
     await this.#announcer.head(this.#view)
     hooks?.afterAnnouncement?.()
     await log.commit('chain', 'materializer', offsetOf(head.position))
