@@ -65,10 +65,7 @@ export async function repair(rewriting: Rewriting, head: Head, logger: Logger): 
   const { db, log } = rewriting
   const lost = await lowestLost(db, head)
   const wanted = head.tipHeight - Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, lost)) + 1
-  let { positions, others } = await heldPositions(log, head, wanted)
-  // The log may have lost them, and may have been repaired after the head.
-  if (positions.length < wanted)
-    ({ positions, others } = await heldPositions(log, { ...head, position: await log.last('chain') }, wanted))
+  const { positions, others } = await heldOf(log, head, wanted)
   const from = head.tipHeight - positions.length + 1
   if (lost < from)
     throw new LogShrank(
@@ -78,6 +75,19 @@ export async function repair(rewriting: Rewriting, head: Head, logger: Logger): 
   if (positions.length > ALWAYS) logger.warn({ from, to: head.tipHeight }, 'rows missing, writing them again')
   if (Number.isFinite(lost)) await restore(rewriting, others, from)
   await rewrite(rewriting, positions, from)
+}
+
+/**
+ * Writes the blocks of a head's chain above a height again, as far as the log contains them.
+ * @param rewriting its chain must be that of the head.
+ * @returns the height above which all are written.
+ * @throws as `BlockWriter.write`.
+ */
+export async function rewriteAbove(rewriting: Rewriting, head: Head, height: number): Promise<number> {
+  const { positions } = await heldOf(rewriting.log, head, head.tipHeight - height)
+  const below = head.tipHeight - positions.length
+  await rewrite(rewriting, positions, below + 1)
+  return below
 }
 
 /**
@@ -168,6 +178,13 @@ export type ChainEnd = Pick<Head, 'position' | 'chain' | 'tipHeight' | 'tipHash'
 interface HeldBlock {
   readonly position: number
   readonly hash: string
+}
+
+/** Returns the highest blocks of a head's chain: the log may have lost them, and may have been repaired after the head. */
+async function heldOf(log: EventLog, head: Head, wantedCount: number): ReturnType<typeof heldPositions> {
+  const held = await heldPositions(log, head, wantedCount)
+  if (held.positions.length >= wantedCount) return held
+  return heldPositions(log, { ...head, position: await log.last('chain') }, wantedCount)
 }
 
 /**

@@ -62,14 +62,14 @@ export class Successor {
 
   constructor(options: SuccessorOptions) {
     this.#options = options
-    const { db, logger } = options
+    const { db, log, logger } = options
     const number = (): bigint => this.#number
     this.#writer = new BlockWriter(db, CACHED_SCRIPTS)
     const [writer, chain] = [this.#writer, () => this.#working]
     const by = () => ({ writer: this.#number, isReorganising: this.#isReorganising })
     this.#pipeline = new BlockPipeline({ db, writer, chain, by })
     this.#rankings = new RankingBuilder(db, logger, { writer: number })
-    this.#balances = new BalanceWriting({ db, number, writer: this.#writer, rankings: this.#rankings })
+    this.#balances = new BalanceWriting({ db, log, number, writer: this.#writer, rankings: this.#rankings })
   }
 
   /**
@@ -243,15 +243,16 @@ export class Successor {
     this.#pipeline.then(() => copyHeads(old, db, { after, to: head, writer: this.#number }))
   }
 
-  /** Builds a ranking, so that the rich list is not slower after the switch. */
+  /** Builds a ranking, so that the rich list does not have to wait for it after the switch. */
   async #rank(): Promise<void> {
     const { db, signal } = this.#options
     const head = await latestHead(db)
     if (head === undefined) return
     const stop = (): void => void this.#rankings.pause()
     signal?.addEventListener('abort', stop, { once: true })
-    await this.#balances.consider(0, false, this.#working.written.height)
-    this.#rankings.consider(await loadChainView(db, head), 0, false)
+    const view = await loadChainView(db, head)
+    await this.#balances.consider(0, false, view)
+    this.#rankings.consider(view, 0, false)
     await this.#rankings.idle()
     signal?.removeEventListener('abort', stop)
     signal?.throwIfAborted()
