@@ -330,7 +330,7 @@ export class Materializer {
   #newPipeline(): BlockPipeline {
     return new BlockPipeline({
       ...{ db: this.#options.db, writer: this.#writer, chain: () => this.#working },
-      by: () => ({ writer: this.#number, isReorganising: this.#pending.isReorganising }),
+      number: () => this.#number,
     })
   }
 

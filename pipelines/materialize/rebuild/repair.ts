@@ -95,7 +95,7 @@ export async function rewriteAbove(rewriting: Rewriting, head: Head, height: num
  * others.
  */
 async function restore(
-  { db, log, writer, chain: { network } }: Rewriting,
+  { db, log, writer, chain: { network }, number }: Rewriting,
   blocks: readonly HeldBlock[],
   from: number,
 ): Promise<void> {
@@ -104,7 +104,10 @@ async function restore(
   const known = new Set((await db.query<{ id: string }>(sql, { from })).map(({ id }) => id))
   const positions = blocks.filter(({ hash }) => known.has(hash)).map(({ position }) => position)
   for (let at = 0; at < positions.length; at += BATCH)
-    await writer.restore(await blocksAt(log, positions.slice(at, at + BATCH), network), network)
+    await writer.restore(await blocksAt(log, positions.slice(at, at + BATCH), network), {
+      network,
+      writer: await number(),
+    })
 }
 
 /**
@@ -123,9 +126,7 @@ export async function rewrite(
   for (let at = 0; at < positions.length; at += BATCH) {
     const blocks = await blocksAt(log, positions.slice(at, at + BATCH), network)
     const parent = { height: from + at - 1, hash: blocks[0]?.header.prevHash ?? '' }
-    // Correct rows are only repeated, so none is replaced.
-    const by = { writer: await number(), isReorganising: false }
-    await writer.write(blocks, await chain.parentState(db, by, parent), false)
+    await writer.write(blocks, await chain.parentState(db, await number(), parent), false)
     await onWritten?.(parent.height + blocks.length)
   }
 }

@@ -57,8 +57,6 @@ export class Successor {
   #ahead: Head[] = []
   /** The blocks that these heads connect. */
   #named: ReadonlySet<string> = new Set()
-  /** True from a block that leaves the chain to the rows of the first state that may be published after it. */
-  #isReorganising = false
 
   constructor(options: SuccessorOptions) {
     this.#options = options
@@ -66,8 +64,7 @@ export class Successor {
     const number = (): bigint => this.#number
     this.#writer = new BlockWriter(db, CACHED_SCRIPTS)
     const [writer, chain] = [this.#writer, () => this.#working]
-    const by = () => ({ writer: this.#number, isReorganising: this.#isReorganising })
-    this.#pipeline = new BlockPipeline({ db, writer, chain, by })
+    this.#pipeline = new BlockPipeline({ db, writer, chain, number })
     this.#rankings = new RankingBuilder(db, logger, { writer: number })
     this.#balances = new BalanceWriting({ db, log, number, writer: this.#writer, rankings: this.#rankings })
   }
@@ -218,11 +215,6 @@ export class Successor {
     if (change?.kind === 'connected')
       await this.#pipeline.add({ position, value, hash: change.hash }, this.#named.has(change.hash))
     if (change?.kind === 'disconnected') await this.#disconnect(change)
-    // Blocks that only extend the chain must not be inserted together with those of the reorganisation.
-    if (!this.#isReorganising || !positioned.event.settled) return
-    if (!this.#pipeline.unsubmitted.every(({ hash }) => this.#named.has(hash))) return
-    await this.#pipeline.applyAll()
-    this.#isReorganising = false
   }
 
   async #disconnect({ hash, prevHash }: Change): Promise<void> {
@@ -230,7 +222,6 @@ export class Successor {
     if (!this.#named.has(hash) && this.#pipeline.remove()) return
     await this.#pipeline.applyAll()
     await this.#pipeline.sent()
-    this.#isReorganising = true
     this.#writer.disconnected(this.#working.written)
     this.#working.leave(prevHash)
   }
