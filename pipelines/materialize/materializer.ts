@@ -133,9 +133,9 @@ export class Materializer {
       ...background,
       tail: options.rankingTail,
     })
-    const { db } = options
+    const { db, log } = options
     const [writer, rankings] = [this.#writer, this.#rankings]
-    this.#balances = new BalanceWriting({ db, writer, rankings, number: () => this.#number })
+    this.#balances = new BalanceWriting({ db, log, writer, rankings, number: () => this.#number })
   }
 
   get head(): Head | undefined {
@@ -330,7 +330,7 @@ export class Materializer {
   #newPipeline(): BlockPipeline {
     return new BlockPipeline({
       ...{ db: this.#options.db, writer: this.#writer, chain: () => this.#working },
-      by: () => ({ writer: this.#number, isReorganising: this.#pending.isReorganising }),
+      number: () => this.#number,
     })
   }
 
@@ -475,8 +475,8 @@ export class Materializer {
     if (this.#view === undefined) return
     const { balanceRows } = this.#writer
     this.#writer.balanceRows = 0
-    const top = Math.max(this.#view.head.tipHeight, this.#working.written.height)
-    await this.#balances.consider(balanceRows, isFilling, top)
+    const isPublished = this.#working.written.hash === this.#view.head.tipHash
+    await this.#balances.consider(balanceRows, isFilling, isPublished ? this.#view : undefined)
     this.#rankings.consider(this.#view, balanceRows, isFilling)
     this.#lister.consider(this.#view, isFilling)
   }

@@ -27,7 +27,8 @@ const OF_CHAIN = /^\/(block|txs|stats|op-returns|mining)|\/utxos$/
 const textOf = ({ status, body }: Answer): string => `${String(status)} ${JSON.stringify(body)}`
 const digestOf = (answer: Answer): string => createHash('sha256').update(textOf(answer)).digest('base64')
 
-describe('answers from memory', () => {
+// Thousands of reads for each reorganisation take ten times as long beside eight busy loops.
+describe('answers from memory', { timeout: 30 * 60_000 }, () => {
   let node: Simnode | undefined
   let pipeline: Pipeline | undefined
   let clean: Pipeline | undefined

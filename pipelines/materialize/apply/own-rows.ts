@@ -40,9 +40,9 @@ export class OwnRows {
     return Object.fromEntries(Object.entries(this))
   }
 
-  /** The rows that a power failure may lose. */
-  get points(): readonly EncodedRows[] {
-    return [this.blockHeights, this.txs]
+  /** The rows that may be inserted in any order. */
+  get others(): readonly EncodedRows[] {
+    return [this.blockHeights, this.txLocations, this.spends, this.scriptOutputs]
   }
 
   get made(): MadeRows {

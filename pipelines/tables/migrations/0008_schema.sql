@@ -116,8 +116,8 @@ CREATE TABLE tx_locations
 ENGINE = ReplacingMergeTree ORDER BY (txid_prefix, height, block_tag, tx_index)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
--- Witnesses of blocks that a reorganisation has disconnected, written before the next rows of txs, and of those that it has
--- connected: a transaction may have another witness in each block that contains it.
+-- Witnesses of blocks that a reorganisation has disconnected, written before the next rows of txs, and of transactions that blocks
+-- of other branches contain, too: a transaction may have another witness in each block that contains it.
 CREATE TABLE replaced_witnesses
 (
     txid          FixedString(32),
