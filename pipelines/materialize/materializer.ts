@@ -489,7 +489,6 @@ export class Materializer {
     this.#publishedFinal = Math.max(this.#publishedFinal, head.finalHeight)
     this.#planned = head
     this.#pending = fresh(head)
-    this.#working.settle(head.finalHeight)
     this.#pipeline.then(() => this.#publishHead(head))
   }
 
@@ -501,6 +500,7 @@ export class Materializer {
     this.#view = await nextChainView(db, this.#view, [head])
     await this.#announcer.head(this.#view)
     hooks?.afterAnnouncement?.()
+    await this.#working.settle(db, head.finalHeight)
     await log.commit('chain', 'materializer', offsetOf(head.position))
     this.counts.heads++
     if (head.disconnected.length > 0)

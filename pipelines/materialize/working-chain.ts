@@ -1,5 +1,5 @@
 import type { BlockId } from '../chain/block.js'
-import { chainTagFilter, type ChainView } from '../tables/chain-view.js'
+import { blocksBeside, chainTagFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { integerSet } from '../tables/keys.js'
 import type { ParentState } from './apply/block-writer.js'
@@ -85,8 +85,14 @@ export class WorkingChain {
     this.#sums = undefined
   }
 
-  /** Raises the final height: up to it rows are selected by height, without the hashes of stale blocks. */
-  settle(finalHeight: number): void {
+  /**
+   * Raises the final height: up to it rows are selected by height, without those of stale blocks. Call it when all blocks up to it
+   * are written, and no block leaves meanwhile.
+   */
+  async settle(db: Database, finalHeight: number): Promise<void> {
+    // Also of blocks that this process has never written: an earlier one may have, before it died.
+    const beside = await blocksBeside(db, this.#tail, this.#finalHeight, finalHeight)
+    for (const [hash, height] of beside) this.#stale.set(hash, height)
     for (let height = this.#finalHeight + 1; height <= finalHeight; height++) this.#tail.delete(height)
     this.#finalHeight = Math.max(this.#finalHeight, finalHeight)
   }

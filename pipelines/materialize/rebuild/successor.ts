@@ -230,8 +230,10 @@ export class Successor {
     const { old, db } = this.#options
     const after = this.#published
     this.#published = head
-    this.#working.settle(head.finalHeight)
-    this.#pipeline.then(() => copyHeads(old, db, { after, to: head, writer: this.#number }))
+    this.#pipeline.then(async () => {
+      await copyHeads(old, db, { after, to: head, writer: this.#number })
+      await this.#working.settle(db, head.finalHeight)
+    })
   }
 
   /** Builds a ranking, so that the rich list does not have to wait for it after the switch. */
