@@ -201,8 +201,9 @@ export class Materializer {
         this.#decodes = false
       }
       if (events !== undefined) await this.#applyBatch(events)
-      const isFilling = events !== undefined && this.#isFilling(this.counts.connected - connected)
-      if (!isFilling) await this.#finish()
+      // Also while the poller is the slower one.
+      const isFilling = this.#isFilling(this.counts.connected - connected)
+      if (events === undefined || !isFilling) await this.#finish()
       await this.#announcer.heartbeat()
       await this.#noteReached()
       await this.#considerLists(isFilling)
