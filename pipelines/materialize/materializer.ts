@@ -201,8 +201,9 @@ export class Materializer {
         this.#decodes = false
       }
       if (events !== undefined) await this.#applyBatch(events)
-      const isFilling = events !== undefined && this.#isFilling(this.counts.connected - connected)
-      if (!isFilling) await this.#finish()
+      // Also while the poller is the slower one.
+      const isFilling = this.#isFilling(this.counts.connected - connected)
+      if (events === undefined || !isFilling) await this.#finish()
       await this.#announcer.heartbeat()
       await this.#noteReached()
       await this.#considerLists(isFilling)
@@ -501,6 +502,7 @@ export class Materializer {
     await this.#working.settle(db, head.finalHeight)
     await this.#announcer.head(this.#view)
     hooks?.afterAnnouncement?.()
+    await this.#working.settle(db, head.finalHeight)
     await log.commit('chain', 'materializer', offsetOf(head.position))
     this.counts.heads++
     if (head.disconnected.length > 0)

@@ -1,5 +1,5 @@
 import type { BlockId } from '../chain/block.js'
-import { chainTagFilter, type ChainView, otherBlocks } from '../tables/chain-view.js'
+import { blocksBeside, chainTagFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { integerSet } from '../tables/keys.js'
 import type { ParentState } from './apply/block-writer.js'
@@ -86,17 +86,15 @@ export class WorkingChain {
   }
 
   /**
-   * Raises the final height: up to it rows are selected by height, except those of stale blocks. Blocks that were never applied here
-   * may have left rows too, those of another process that did not publish them. Call it when the blocks up to that height are
-   * published, and no later one is disconnected meanwhile.
+   * Raises the final height: up to it rows are selected by height, without those of stale blocks. Call it when all blocks up to it
+   * are written, and no block leaves meanwhile.
    */
   async settle(db: Database, finalHeight: number): Promise<void> {
-    const from = this.#finalHeight + 1
-    if (finalHeight < from) return
-    const stale = await otherBlocks(db, { from, to: finalHeight }, this.#tail)
-    for (const [hash, height] of stale) this.#stale.set(hash, height)
-    for (let height = from; height <= finalHeight; height++) this.#tail.delete(height)
-    this.#finalHeight = finalHeight
+    // Also of blocks that this process has never written: an earlier one may have, before it died.
+    const beside = await blocksBeside(db, this.#tail, this.#finalHeight, finalHeight)
+    for (const [hash, height] of beside) this.#stale.set(hash, height)
+    for (let height = this.#finalHeight + 1; height <= finalHeight; height++) this.#tail.delete(height)
+    this.#finalHeight = Math.max(this.#finalHeight, finalHeight)
   }
 
   /** Returns an SQL condition for the rows of this chain up to a height. */

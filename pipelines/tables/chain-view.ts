@@ -186,21 +186,6 @@ async function staleBlocks(db: Database, finalHeight: number, top: string): Prom
 }
 
 /**
- * Returns the heights of the blocks that are not on a chain, by hash, also of those that no head ever named.
- * @param chain the hashes of the chain's blocks at the heights of the range.
- */
-export async function otherBlocks(
-  db: Database,
-  { from, to }: { readonly from: number; readonly to: number },
-  chain: ReadonlyMap<number, string>,
-): Promise<Map<string, number>> {
-  const all = await links(db, `height BETWEEN ${String(from)} AND ${String(to)}`)
-  return new Map(
-    all.filter(({ height, hash }) => chain.get(height) !== hash).map((each) => [each.hash, each.height]),
-  )
-}
-
-/**
  * Returns the view of the newest of some heads. It is derived from the previous view if the heads continue it, and otherwise
  * loaded from the tables.
  * @param heads consecutive, oldest first, at least one.
@@ -226,11 +211,24 @@ export async function nextChainView(
     position = head.position
     if (tipHeight !== head.tipHeight) return loadChainView(db, newest)
   }
-  const stale = new Map(view.stale)
   const [from, to] = [view.head.finalHeight, newest.finalHeight]
-  if (to > from) {
-    for (const [hash, height] of await otherBlocks(db, { from: from + 1, to }, tail)) stale.set(hash, height)
-    for (let height = from + 1; height <= to; height++) tail.delete(height)
-  }
+  const stale = new Map([...view.stale, ...(await blocksBeside(db, tail, from, to))])
+  for (let height = from + 1; height <= to; height++) tail.delete(height)
   return new ChainView(newest, tail, stale)
+}
+
+/**
+ * Returns the blocks between two heights that are not on a chain: their heights by hash. Other processes may have written them.
+ * @param tail hashes of the chain's blocks above `from`, at least up to `to`, by height.
+ */
+export async function blocksBeside(
+  db: Database,
+  tail: ReadonlyMap<number, string>,
+  from: number,
+  to: number,
+): Promise<Map<string, number>> {
+  if (to <= from) return new Map()
+  const found = await links(db, `height > ${String(from)} AND height <= ${String(to)}`)
+  const others = found.filter(({ height, hash }) => tail.get(height) !== hash)
+  return new Map(others.map(({ height, hash }) => [hash, height]))
 }

@@ -11,9 +11,9 @@ const FINALITY = 20
 /** Every tenth reorganisation goes below the final height. */
 const depthOf = (round: number): number => (round % 10 === 9 ? FINALITY + 4 : 1 + (round % 5))
 /** The blocks below the tip whose objects are read. */
-const BLOCKS_READ = 6
-const MAX_ADDRESSES = 30
-const READERS = 4
+const BLOCKS_READ = 3
+const MAX_ADDRESSES = 10
+const READERS = 2
 
 /** Answers that depend on the tip, or on the mempool as a whole. */
 const LISTS = [

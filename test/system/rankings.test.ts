@@ -7,6 +7,7 @@ import {
   RankingBuilder,
   type RankingBuilderOptions,
 } from '../../pipelines/materialize/lists/ranking-builder.js'
+import { Announcer } from '../../pipelines/materialize/announce.js'
 import { blockTag } from '../../pipelines/chain/block.js'
 import { ChainView } from '../../pipelines/tables/chain-view.js'
 import { Database, DatabaseUnavailable, QueryRefused } from '../../pipelines/tables/clickhouse.js'
@@ -483,6 +484,24 @@ describe('a backfill', () => {
       for (const [table, count] of Object.entries(FINISHED))
         expect(await rankingParts(pipeline.db, table)).toHaveLength(count)
     } finally {
+      await pipeline.close()
+      await node.close()
+    }
+  })
+
+  it('builds none while the node has many more blocks than the log', async () => {
+    const node = await startSimnode({ chain: buildChain({ seed: 'ranking', blocks: 60 }) })
+    const pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine(), rankingTail: 20 })
+    const nodeHeight = vi.spyOn(Announcer.prototype, 'nodeHeight', 'get').mockReturnValue(1000)
+    try {
+      await pipeline.poll()
+      await pipeline.materialize()
+      expect(await announcedRankings(pipeline.db)).toEqual([])
+      nodeHeight.mockRestore()
+      await pipeline.materialize()
+      expect(await announcedRankings(pipeline.db)).toMatchObject([{ height: 60 }])
+    } finally {
+      nodeHeight.mockRestore()
       await pipeline.close()
       await node.close()
     }

@@ -65,7 +65,8 @@ export class Successor {
     this.#writer = new BlockWriter(db, CACHED_SCRIPTS)
     const [writer, chain] = [this.#writer, () => this.#working]
     this.#pipeline = new BlockPipeline({ db, writer, chain, number })
-    this.#rankings = new RankingBuilder(db, logger, { writer: number })
+    // Nothing reads this database yet, so that there is nothing to pause for.
+    this.#rankings = new RankingBuilder(db, logger, { writer: number, rest: 0 })
     this.#balances = new BalanceWriting({ db, log, number, writer: this.#writer, rankings: this.#rankings })
   }
 
