@@ -499,7 +499,6 @@ export class Materializer {
     await writeHead(db, head)
     hooks?.afterHead?.()
     this.#view = await nextChainView(db, this.#view, [head])
-    await this.#working.settle(db, head.finalHeight)
     await this.#announcer.head(this.#view)
     hooks?.afterAnnouncement?.()
     await this.#working.settle(db, head.finalHeight)
