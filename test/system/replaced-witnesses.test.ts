@@ -120,7 +120,7 @@ describe('the witnesses of a reorganisation', () => {
     const { db, log } = pipeline
     const slow = db.sibling(pipeline.name)
     const insert = slow.insert.bind(slow)
-    let resumed: Promise<void> | undefined
+    let resumed = Promise.resolve()
     let resume = (): void => undefined
     vi.spyOn(slow, 'insert').mockImplementation(async (rows, condition) => {
       if (!['blocks', 'writers'].includes(rows.table.name)) await resumed
