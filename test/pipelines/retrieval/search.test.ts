@@ -103,6 +103,14 @@ describe('rankPages', () => {
     ).toBe(wanted)
   })
 
+  it('does not find a page because it shares a stop word with the page that was found', () => {
+    const pages = ['A zeppelin is there.', 'A page is there.'].map((text, at) =>
+      pageOf(`/${String(at)}`, { text }),
+    )
+    const found = rankPages(snapshotOf(pages), { question: questionOf('zeppelin') })
+    expect(found.map(({ document }) => document)).toEqual([0])
+  })
+
   it('does not treat distant passages as near', () => {
     const dense = [{ document: 0, score: 0.1 }]
     expect(rankPages(snapshot, { question: questionOf('qwertz'), dense })).toEqual([])
