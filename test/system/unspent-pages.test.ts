@@ -93,7 +93,9 @@ describe('lists of unspent outputs', () => {
           const [coin] = unspent.splice(random(unspent.length), 1)
           if (coin === undefined) continue
           const of = `unhex('${coin.txid}'), 0, ${String(coin.height)}`
-          outputs.push(`(unhex('${SCRIPT}'), 1, ${depth}, ${of}, ${row(height, hash)}, ${String(coin.value)})`)
+          outputs.push(
+            `(unhex('${SCRIPT}'), 1, ${depth}, ${of}, ${row(height, hash)}, ${String(coin.value)})`,
+          )
         }
         totals.push(
           `(unhex('${SCRIPT}'), ${String(height + 1)}, ${row(height, hash)}, ${String(unspent.length)})`,

@@ -48,7 +48,7 @@ function joined(text: string, tokens: readonly Token[], lexicon: Lexicon): Token
   const words = tokens.filter(({ parts }) => parts === 1)
   return words.flatMap(({ start, end }, at) => {
     const next = words[at + 1]
-    if (next === undefined || next.start !== end + 1 || text[end] !== ' ') return []
+    if (next?.start !== end + 1 || text[end] !== ' ') return []
     const both = [text.slice(start, end), text.slice(next.start, next.end)]
     const [token, ...others] = both.every(isStopWord) ? [] : analyse(both.join(''))
     if (token === undefined || others.length > 0 || lexicon.find(token.term) === undefined) return []

@@ -37,7 +37,8 @@ const OF_LIST = `${SCRIPT} AND at_height = {above:Int64} AND at_tag = {tag:UInt3
 const ABOVE = `${SCRIPT} AND height_desc < {newest:UInt64}`
 /** An output of the row of a spend, as lists name outputs. */
 const SPENT_OUTPUT = '4294967295 - output_height, txid, vout'
-const spendsAbove = (filter: string): string => `FROM script_outputs WHERE ${ABOVE} AND spent = 1 AND ${filter}`
+const spendsAbove = (filter: string): string =>
+  `FROM script_outputs WHERE ${ABOVE} AND spent = 1 AND ${filter}`
 
 /** Returns SQL for the spends of a list's outputs by blocks above the list. */
 const spentAbove = (filter: string): string => `${spendsAbove(filter)} AND output_height <= {above:Int64}`
