@@ -6,8 +6,8 @@ import { carryingWords, type Question } from './words/question.js'
 /** The number of words that are checked. Each takes an embedding. */
 const MAX_WORDS = 12
 /**
- * What a passage must have of a word to cover it in other words: a share of its meaning, and a difference of cosines that is more than
- * chance. Decision 30 has the measurements.
+ * The minimum that a passage must have of a word to cover it in other words: a share of its meaning, and a difference of cosines that
+ * is more than chance. Decision 30 has the measurements.
  */
 const COVERING_SHARE = 0.5
 const LEAST_DIFFERENCE = 0.05

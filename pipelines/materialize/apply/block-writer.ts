@@ -171,8 +171,8 @@ export class BlockWriter {
   }
 
   /**
-   * Inserts `block_txs` before `txs`, of which a late insert may replace the row of another block: whoever takes over thus finds
-   * the transactions of every block whose rows can still arrive.
+   * Inserts `block_txs` before `txs`, of which a late insert may replace the row of another block: a process that takes over thus
+   * finds the transactions of every block whose rows can still arrive.
    */
   async #insertTransactions({ blockTxs, txs }: OwnRows, writer: bigint): Promise<void> {
     await this.db.insert(blockTxs)

@@ -28,7 +28,10 @@ export interface Question {
   readonly terms: ReadonlySet<string>
 }
 
-/** @param lexicon the terms of the pages, by which two words are also read as one: "back up" as "backup". */
+/**
+ * Returns the significant words of a question.
+ * @param lexicon the terms of the pages, by which two words are also read as one: "back up" as "backup".
+ */
 export function questionOf(text: string, lexicon?: Lexicon): Question {
   const all = analyse(text).filter(({ parts }) => parts > 0)
   const compounds = all.filter(({ parts }) => parts > 1)
