@@ -1,7 +1,15 @@
-import { NodeClient } from '../pipelines/node/client.js'
-import { freePort } from '../services/ports.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
-import { settled, simulatedNode, type Start, withProcesses } from './processes.js'
+import { PlainNode } from './baseline/node.js'
+import {
+  chainHeight,
+  engineOf,
+  explorerOf,
+  settled,
+  simulatedNode,
+  type Start,
+  withProcesses,
+} from './processes.js'
+import { comparison, growthInSecondHalf, repeated } from './repetitions.js'
 import type { Figure } from './report.js'
 
 /** The options of one run. */
@@ -9,12 +17,14 @@ export interface IngestOptions {
   readonly blocks: number
   readonly txsPerBlock: number
   readonly inFlight: number
+  readonly repetitions: number
 }
 
-interface Memory {
-  readonly process: ServiceProcess
-  readonly samples: number[]
-}
+/** The maximum size of the explorer, and of the other processes, MB. */
+const MAX_EXPLORER_MB = 300
+const MAX_MB = 400
+/** Memory that grows more than this in the second half of a backfill is not flat. */
+const MAX_GROWTH = 1.15
 
 /**
  * Measures the backfill of a simulated chain by the real processes, as a ratio to fetching and parsing the same
@@ -22,33 +32,31 @@ interface Memory {
  * ClickHouse. Meanwhile it samples the memory of each process and reads from the explorer all the time.
  */
 export async function ingest(options: IngestOptions): Promise<Figure[]> {
-  return withProcesses(async (start, folder) => {
-    const { url, node } = await simulatedNode(start, folder, options)
-    const idle = await fetchAndParse(url, options)
-    const run = await indexAll(start, url, node, options)
-    return figures(options, idle, run)
+  return withProcesses(async (startNode, folder) => {
+    const { url, node } = await simulatedNode(startNode, folder, options)
+    const plain = new PlainNode(url, options.inFlight)
+    try {
+      return await repeated(options.repetitions, async () => {
+        const bareSeconds = await plain.fetchAndParse(options.blocks)
+        // Processes and a folder of its own for each repetition.
+        const run = await withProcesses((start) => indexAll(start, url, node, options))
+        return figures(options, bareSeconds, run)
+      })
+    } finally {
+      plain.close()
+    }
   })
 }
 
-/** @returns seconds for the whole chain. */
-async function fetchAndParse(url: string, options: IngestOptions): Promise<number> {
-  const node = new NodeClient(url, { timeoutMs: 60_000 })
-  const from = performance.now()
-  let next = 0
-  const worker = async (): Promise<void> => {
-    while (next <= options.blocks) {
-      const hash = await node.blockHash(next++)
-      await node.block(hash)
-    }
-  }
-  await Promise.all(Array.from({ length: options.inFlight }, worker))
-  return (performance.now() - from) / 1000
+interface Memory {
+  readonly process: ServiceProcess
+  readonly samples: number[]
 }
 
 interface Run {
   readonly seconds: number
   readonly memory: readonly Memory[]
-  /** Returns the processor seconds of each process. */
+  /** Processor seconds of each process. */
   readonly cpu: readonly (readonly [name: string, seconds: number])[]
 }
 
@@ -58,41 +66,30 @@ async function indexAll(
   node: ServiceProcess,
   options: IngestOptions,
 ): Promise<Run> {
-  const [http, explorerPort] = [await freePort(), await freePort()]
-  const env = {
-    NODE_RPC_URL: nodeUrl,
-    EXPLORER_PORT: String(explorerPort),
-    EXPLORER_GRPC_PORT: '0',
-    RATE_LIMIT_PER_MINUTE: '0',
-  }
-  const engine = start('engine', {}, ['--http-port', String(http)])
-  const explorerUrl = `http://127.0.0.1:${String(explorerPort)}`
-  const explorer = start('explorer', env)
-  await settled(async () => (await fetch(`${explorerUrl}/health`)).status < 600, 60_000)
+  const env = { NODE_RPC_URL: nodeUrl }
+  const { engine } = await engineOf(start)
+  const { url, explorer } = await explorerOf(start, env)
   const from = performance.now()
   const nodeBefore = node.cpuSeconds()
-  const memory = [explorer, start('poller', env), start('materializer', env)].map((process) => ({
-    process,
-    samples: [] as number[],
-  }))
-  await settled(async () => {
-    for (const { process, samples } of memory) samples.push(process.rssMb())
-    await read(explorerUrl)
-    const answer = (await (await fetch(`${explorerUrl}/api/v1/stats/summary`)).json()) as {
-      tipHeight?: number
-    }
-    return answer.tipHeight === options.blocks
-  }, 1_800_000)
-  const cpu = [engine, ...memory.map(({ process }) => process)].map(
-    (process) => [process.name, process.cpuSeconds()] as const,
+  const processes = [explorer, start('poller', env), start('materializer', env)]
+  const memory = processes.map((process) => ({ process, samples: [] as number[] }))
+  await settled(
+    async () => {
+      for (const { process, samples } of memory) samples.push(process.rssMb())
+      await read(url)
+      return (await chainHeight(url)) === options.blocks
+    },
+    1_800_000,
+    [engine, ...processes],
   )
-  cpu.push([node.name, node.cpuSeconds() - nodeBefore])
-  return { seconds: (performance.now() - from) / 1000, memory, cpu }
+  const seconds = (performance.now() - from) / 1000
+  const cpu = [engine, ...processes].map((process) => [process.name, process.cpuSeconds()] as const)
+  return { seconds, memory, cpu: [...cpu, [node.name, node.cpuSeconds() - nodeBefore]] }
 }
 
 /** The requests of a visitor: the newest blocks, their transactions, and an address among them. */
 async function read(url: string): Promise<void> {
-  const get = async (path: string): Promise<unknown> => (await fetch(`${url}/api/v1${path}`)).json()
+  const get = async (path: string): Promise<unknown> => (await fetch(`${url}${path}`)).json()
   const recent = (await get('/txs/recent')) as {
     items?: { outputs: { addresses: { address: string }[] }[] }[]
   }
@@ -101,38 +98,28 @@ async function read(url: string): Promise<void> {
   if (address !== undefined) await Promise.all([get(`/address/${address}`), get(`/address/${address}/txs`)])
 }
 
-function figures(options: IngestOptions, idleSeconds: number, run: Run): Figure[] {
-  const rate = options.blocks / run.seconds
-  const idleRate = options.blocks / idleSeconds
-  const list: Figure[] = [
-    { name: 'blocks_per_second', value: rate, unit: 'blocks/s', baseline: idleRate, ratio: rate / idleRate },
-    {
-      name: 'transactions_per_second',
-      value: rate * options.txsPerBlock,
-      unit: 'transactions/s',
-      baseline: idleRate * options.txsPerBlock,
-      ratio: rate / idleRate,
-    },
+function figures(options: IngestOptions, bareSeconds: number, run: Run): Figure[] {
+  const [rate, bareRate] = [options.blocks / run.seconds, options.blocks / bareSeconds]
+  const { txsPerBlock } = options
+  return [
+    comparison('blocks_per_second', 'blocks/s', rate, bareRate),
+    comparison('transactions_per_second', 'transactions/s', rate * txsPerBlock, bareRate * txsPerBlock),
+    ...run.memory.flatMap(({ process, samples }) => [
+      {
+        ...{ name: `${process.name}_peak_rss`, value: process.peakMb, unit: 'MB' },
+        most: process.name === 'explorer' ? MAX_EXPLORER_MB : MAX_MB,
+      },
+      {
+        ...{
+          name: `${process.name}_growth_in_second_half`,
+          value: growthInSecondHalf(samples),
+          unit: 'ratio',
+        },
+        most: MAX_GROWTH,
+      },
+    ]),
+    ...run.cpu.map(([name, seconds]) => ({
+      ...{ name: `${name}_cpu_per_block`, value: (seconds * 1000) / options.blocks, unit: 'ms' },
+    })),
   ]
-  for (const { process, samples } of run.memory) {
-    const half = samples.slice(samples.length >> 1)
-    const quarter = Math.max(1, half.length >> 1)
-    const [early, late] = [Math.max(...half.slice(0, quarter)), Math.max(...half.slice(quarter))]
-    list.push({
-      name: `${process.name}_peak_rss`,
-      value: process.peakMb,
-      unit: 'MB',
-      most: process.name === 'explorer' ? 300 : 400,
-    })
-    list.push({
-      name: `${process.name}_growth_in_second_half`,
-      value: late / early,
-      unit: 'ratio',
-      most: 1.15,
-    })
-  }
-  for (const [name, seconds] of run.cpu) {
-    list.push({ name: `${name}_cpu_per_block`, value: (seconds * 1000) / options.blocks, unit: 'ms' })
-  }
-  return list
 }

@@ -156,7 +156,8 @@ async function runJob(
   return true
 }
 
-function commitOf(root: string): string {
+/** Returns the commit that is checked out. */
+export function commitOf(root: string): string {
   return spawnSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).stdout.trim()
 }
 

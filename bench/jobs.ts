@@ -5,7 +5,12 @@ const EXPLORER = [
   ...['services', 'pipelines', 'proto', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
   ...[':!services/docs', ':!services/retrieval', ':!pipelines/content', ':!pipelines/retrieval'],
 ]
-const BENCH = [...EXPLORER, 'bench/processes.ts', 'bench/report.ts', 'bench/baseline.json', 'test/harness']
+const BENCH = [
+  ...[...EXPLORER, 'bench/processes.ts', 'bench/report.ts', 'bench/repetitions.ts', 'bench/baseline.json'],
+  'test/harness',
+]
+const LOAD = ['bench/load-generator.ts', 'bench/load-connection.ts']
+const READS = [...BENCH, ...LOAD, 'bench/load-tool.ts', 'bench/bare-server.ts']
 const SYSTEM = [...EXPLORER, 'vitest.config.ts', 'test/harness']
 const CHAOS = [...EXPLORER, 'test/harness', 'test/chaos', ':!test/chaos/*.test.ts']
 
@@ -60,25 +65,63 @@ export const JOBS: readonly Job[] = [
     name: 'bench ingest: speed and memory over 20,000 blocks',
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'ingest']],
-    sources: [...BENCH, 'bench/ingest.ts'],
+    sources: [...BENCH, 'bench/ingest.ts', 'bench/baseline'],
   },
   {
-    name: 'bench rest: reads against a bare handler',
+    name: 'bench replay: databases built from the log',
     env: {},
-    runs: [['deploy/bootstrap.mjs', 'bench', 'rest']],
-    sources: [...BENCH, 'bench/rest.ts', 'bench/bare-server.ts'],
+    runs: [['deploy/bootstrap.mjs', 'bench', 'replay']],
+    sources: [...BENCH, 'bench/replay.ts', 'bench/baseline'],
+  },
+  {
+    name: 'bench rest-hot: frequent reads while blocks arrive, against a bare handler',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'rest-hot']],
+    sources: [...READS, 'bench/rest-hot.ts'],
+  },
+  {
+    name: 'bench rest-cold: reads among a million transactions, against the frozen baseline',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'rest-cold']],
+    sources: [
+      ...[...READS, 'bench/rest-cold.ts', 'bench/large-chain.ts', 'bench/cache.ts', 'bench/job-runs.ts'],
+      ...['bench/job-report.ts', 'bench/baseline'],
+    ],
+  },
+  {
+    name: 'bench storage: bytes per transaction',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'storage']],
+    sources: [
+      ...[...BENCH, 'bench/storage.ts', 'bench/table-size.ts', 'bench/log-size.ts', 'bench/memory-size.ts'],
+    ],
   },
   {
     name: 'bench overload: five times as many cold reads as can be answered',
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'overload']],
+    sources: [...BENCH, ...LOAD, 'bench/overload.ts', 'bench/bare-server.ts'],
+  },
+  {
+    name: 'bench feed: messages to 5,000 clients, against bare publish',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'feed']],
     sources: [
-      ...BENCH,
-      'bench/overload.ts',
-      'bench/bare-server.ts',
-      'bench/load-generator.ts',
-      'bench/load-connection.ts',
+      ...[...BENCH, 'bench/feed.ts', 'bench/feed-clients.ts', 'bench/feed-frames.ts', 'bench/bare-feed.ts'],
+      'bench/node-control.ts',
     ],
+  },
+  {
+    name: 'bench latency: from a block of the node to its event and to its being readable',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'latency']],
+    sources: [...BENCH, ...LOAD, 'bench/latency.ts', 'bench/node-control.ts'],
+  },
+  {
+    name: 'bench soak: 30 minutes of blocks, reorganisations, reads and feed',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'soak']],
+    sources: [...BENCH, ...LOAD, 'bench/soak.ts'],
   },
   {
     name: 'ClickHouse frozen for a minute under load',
@@ -99,8 +142,8 @@ export const JOBS: readonly Job[] = [
     sources: [...SYSTEM, 'test/log-stress', 'test/system/log-stress.test.ts'],
   },
   {
-    name: 'upgrade: a data directory that version 4837653 wrote',
-    env: { UPGRADE_FROM: '4837653' },
+    name: 'upgrade: data directories that versions 4837653 and bbf11d6 wrote',
+    env: { UPGRADE_FROM: '4837653,bbf11d6' },
     runs: [vitest('test/system/upgrade.test.ts')],
     sources: [
       ...SYSTEM,

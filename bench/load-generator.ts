@@ -46,8 +46,10 @@ export interface LoadResult {
 
 export interface Target {
   readonly port: number
-  /** The paths, each requested once unless it was refused. */
+  /** The paths, from the last to the first, each requested once unless it was refused. */
   readonly paths: readonly string[]
+  /** True to start over after the first path. */
+  readonly repeats?: boolean
 }
 
 /**
@@ -117,13 +119,15 @@ export class LoadClient {
   readonly #port: number
   #paths: string[]
   #refused: string[] = []
+  readonly #repeated: readonly string[]
   /** The connection that has been idle for longest first, so that none is idle until the server closes it. */
   readonly #idle = new Set<Connection>()
   #connections = 0
 
-  constructor({ port, paths }: Target) {
+  constructor({ port, paths, repeats = false }: Target) {
     this.#port = port
     this.#paths = [...paths]
+    this.#repeated = repeats ? paths : []
   }
 
   async make(load: ClosedLoad | OpenLoad): Promise<LoadResult> {
@@ -207,7 +211,7 @@ export class LoadClient {
 
   /** @throws Error if every path was requested: a second request might be answered from memory. */
   #path(): string {
-    if (this.#paths.length === 0) [this.#paths, this.#refused] = [this.#refused, []]
+    if (this.#paths.length === 0) [this.#paths, this.#refused] = [[...this.#refused, ...this.#repeated], []]
     const path = this.#paths.pop()
     if (path === undefined) throw new Error('the chain has too few transactions for this machine')
     return path

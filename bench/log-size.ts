@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { REGTEST } from '../pipelines/chain/networks.js'
+import { encodePrevouts } from '../pipelines/chain/prevout.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent } from '../pipelines/materialize/apply/decode.js'
 import { openEmbeddedLog } from '../pipelines/log/embedded/embedded.js'
 
@@ -14,18 +15,22 @@ export interface LogSize {
   /** The number of transactions, without coinbases. */
   readonly inputs: number
   readonly outputs: number
+  /** Bytes of the transactions, and of value and script of the outputs that they spend. */
+  readonly payloadBytes: number
   /** Bytes of the embedded log on disk. */
   readonly fileBytes: number
 }
 
 /** Measures the blocks of topic `chain`. */
 export async function measureLog(folder: string): Promise<LogSize> {
-  const size = { events: 0, eventBytes: 0, rawBytes: 0, txs: 0, inputs: 0, outputs: 0 }
+  const size = { events: 0, eventBytes: 0, rawBytes: 0, txs: 0, inputs: 0, outputs: 0, payloadBytes: 0 }
   for await (const { block, bytes } of blocksOf(folder)) {
     size.events++
     size.eventBytes += bytes
     size.rawBytes += block.size
     size.txs += block.txs.length
+    size.payloadBytes += block.txs.reduce((sum, tx) => sum + tx.body.length + tx.witness.length, 0)
+    size.payloadBytes += encodePrevouts(block.prevouts).length
     size.inputs += block.prevouts.length
     size.outputs += block.txs.reduce((sum, tx) => sum + tx.outputs.length, 0)
   }

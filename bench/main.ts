@@ -1,49 +1,107 @@
+import { parseArgs } from 'node:util'
+import { cacheFolder } from './cache.js'
+import { docsStart } from './docs-start.js'
+import { feed } from './feed.js'
 import { ingest } from './ingest.js'
+import { commitOf } from './job-runs.js'
+import { latency } from './latency.js'
 import { mempool } from './mempool.js'
 import { overload } from './overload.js'
+import { REPETITIONS } from './repetitions.js'
 import { replay } from './replay.js'
-import { rest } from './rest.js'
-import { richList } from './rich-list.js'
-import { retrieval } from './retrieval.js'
 import { asText, type Figure, report } from './report.js'
+import { restCold } from './rest-cold.js'
+import { restHot } from './rest-hot.js'
+import { retrieval } from './retrieval.js'
+import { richList } from './rich-list.js'
+import { soak } from './soak.js'
 import { storage } from './storage.js'
+import { readStored, withEarlier, withMeasured, writeStored } from './stored-figures.js'
 
-/** Suites by name; each returns its figures. `--quick` is for trying a suite, never for a stored figure. */
-const SUITES: Readonly<Record<string, (quick: boolean, args: readonly string[]) => Promise<Figure[]>>> = {
-  ingest: (quick) => ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4 }),
-  mempool: (quick) =>
+interface Arguments {
+  /** For trying a suite, never for a stored figure. */
+  readonly quick: boolean
+  readonly repetitions: number
+  /** The value of `--collection`. */
+  readonly collection: string | undefined
+}
+
+/** Suites by name; each returns its figures. */
+const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> = {
+  'docs-start': ({ quick, repetitions }) =>
+    docsStart({ content: `node_modules/ai/docs${quick ? '/05-ai-sdk-rsc' : ''}`, repetitions }),
+  feed: ({ quick, repetitions }) =>
+    feed({ clients: quick ? 500 : 5_000, stalled: quick ? 50 : 500, events: 200, repetitions }),
+  ingest: ({ quick, repetitions }) =>
+    ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4, repetitions }),
+  latency: ({ quick }) => latency({ blocks: quick ? 10 : 200 }),
+  mempool: ({ quick }) =>
     mempool({ txs: quick ? 30_000 : 300_000, arrivalMs: quick ? 2000 : 10_000, seconds: quick ? 10 : 60 }),
-  overload: (quick) =>
+  overload: ({ quick }) =>
     overload({ blocks: quick ? 500 : 1200, txsPerBlock: 200, rounds: quick ? 1 : 3, seconds: 6 }),
-  replay: (quick) => replay({ blocks: quick ? 3000 : 20_000, txsPerBlock: 20, blockMs: 5 }),
-  rest: (quick) => rest({ blocks: quick ? 300 : 3000, txsPerBlock: 20, seconds: quick ? 2 : 10 }),
-  'rich-list': (quick) => richList({ addresses: quick ? 50_000 : 5_000_000, changes: quick ? 100 : 3000 }),
-  // This many transactions, because the simulated node omits most of the large Dilithium ones.
-  storage: (quick) => storage({ blocks: quick ? 200 : 4500, txsPerBlock: quick ? 20 : 50 }),
-  retrieval: (quick, args) => {
-    const at = args.indexOf('--collection')
-    const collection = at < 0 ? undefined : args[at + 1]
-    return retrieval({ chunks: quick ? 500 : 10_000, seconds: quick ? 2 : 10, collection })
+  replay: ({ quick, repetitions }) =>
+    replay({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4, repetitions }),
+  'rest-cold': ({ quick, repetitions }) => {
+    const cacheDir = cacheFolder(process.env, process.cwd(), quick)
+    const size = { blocks: quick ? 1000 : 20_000, txsPerBlock: 50 }
+    return restCold({ ...size, cacheDir, repetitions, seconds: quick ? 2 : 10 })
   },
+  'rest-hot': ({ quick, repetitions }) =>
+    restHot({ blocks: quick ? 300 : 3000, txsPerBlock: 20, repetitions, seconds: quick ? 6 : 10 }),
+  'rich-list': ({ quick }) =>
+    richList({ addresses: quick ? 50_000 : 5_000_000, changes: quick ? 100 : 3000 }),
+  retrieval: ({ quick, repetitions, collection }) =>
+    retrieval({ chunks: quick ? 500 : 10_000, seconds: quick ? 2 : 10, repetitions, collection }),
+  soak: ({ quick }) =>
+    soak({ blocks: 300, txsPerBlock: 20, minutes: quick ? 1 : 30, rate: 200, feedClients: 200 }),
+  // This many transactions, because the simulated node omits most of the large Dilithium ones.
+  storage: ({ quick, repetitions }) =>
+    storage({ blocks: quick ? 200 : 4500, txsPerBlock: quick ? 20 : 50, repetitions }),
 }
 
-const args = process.argv.slice(2)
-const name = args.find((arg) => !arg.startsWith('--'))
-const suite = name === undefined ? undefined : SUITES[name]
-if (name === undefined || suite === undefined) {
-  process.stderr.write(
-    `usage: npm run bench -- SUITE [--json] [--quick] [--collection DIR]\nsuites: ${Object.keys(SUITES).join(', ')}\n`,
-  )
-  process.exit(2)
-}
+const USAGE = `npm run bench -- SUITE [options]
+  --json            prints figures as JSON
+  --quick           tries the suite with little data; figures of such a run mean nothing
+  --collection DIR  ranks only the documents and questions in this folder (retrieval)
+  --store           writes the figures into bench/baseline.json as the last measurement
+  --store-earlier   writes the ratios there as those of an earlier version, before a change that must improve them
+suites: ${Object.keys(SUITES).join(', ')}
+Exit status: 0 all bars were reached, 1 one was missed, 2 the suite could not be run.`
+
+const { name, suite, values } = readCommandLine()
+const { quick } = values
 let figures: Figure[]
 try {
-  figures = await suite(args.includes('--quick'), args)
+  const { collection } = values
+  figures = await suite({ quick, repetitions: quick ? 1 : REPETITIONS, collection })
 } catch (error) {
   // Not a missed bar: the suite could not be run.
   process.stderr.write(`bench ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(2)
 }
-const result = await report(name, figures)
-process.stdout.write(`${args.includes('--json') ? JSON.stringify(result) : asText(result)}\n`)
+const stored = await readStored()
+const result = report(name, figures, stored[name] ?? {}, quick)
+process.stdout.write(`${values.json ? JSON.stringify(result) : asText(result)}\n`)
+if (values.store) await writeStored(withMeasured(stored, result, new Date().toISOString().slice(0, 10)))
+if (values['store-earlier']) await writeStored(withEarlier(stored, result, commitOf(process.cwd())))
 process.exit(result.figures.every((figure) => figure.ok) ? 0 : 1)
+
+function readCommandLine() {
+  try {
+    const flag = { type: 'boolean', default: false } as const
+    const options = {
+      ...{ json: flag, quick: flag, store: flag, 'store-earlier': flag },
+      collection: { type: 'string' },
+    } as const
+    const { values, positionals } = parseArgs({ options, allowPositionals: true })
+    const [name = ''] = positionals
+    const suite = SUITES[name]
+    if (suite === undefined || positionals.length > 1) throw new Error(`expected a suite, got '${name}'`)
+    if (values.quick && (values.store || values['store-earlier']))
+      throw new Error('figures of a quick run are not stored')
+    return { name, suite, values: { ...values, collection: values.collection } }
+  } catch (error) {
+    process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`)
+    process.exit(2)
+  }
+}

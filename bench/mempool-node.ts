@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NOT_FOUND, JsonRpcError } from '../services/json-rpc.js'
+import { NOT_FOUND, JsonRpcError, TipWaits } from '../services/json-rpc.js'
 import { Faults } from '../services/simnode/faults.js'
 import { Rpc } from '../services/simnode/rpc/methods.js'
 import { serveMethods } from '../services/simnode/rpc/server.js'
@@ -59,7 +59,7 @@ function rawOf(txid: unknown): Buffer {
 for (let i = 0; i < count; i++) arrive()
 const rpc = new Rpc(new Simulation(buildChain({ seed: 'mempool', blocks: 1 })))
 await serveMethods({
-  ...{ port, faults: new Faults(), control: () => undefined },
+  ...{ port, faults: new Faults(), tipWaits: new TipWaits(), control: () => undefined },
   callMethod(method, params) {
     switch (method) {
       case 'getmempoolinfo':

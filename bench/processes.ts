@@ -27,72 +27,141 @@ export async function withProcesses<T>(suite: (start: Start, folder: string) => 
   }
 }
 
-/** Starts a simulated node and waits until its history is made. */
+export interface NodeOptions {
+  readonly blocks: number
+  readonly txsPerBlock: number
+  readonly blockMs?: number
+  readonly mix?: 'rich' | 'cheap'
+  /** The time between blocks after the history; 0 by default: none. The mempool changes five times as often. */
+  readonly blockIntervalMs?: number
+  /** The share of blocks that are reorganisations; none by default. */
+  readonly reorgRate?: number
+}
+
+/** Longer than a simulated node takes to make a million transactions. */
+const HISTORY_MS = 3_600_000
+
+/** Starts a simulated node and waits until its history is made. The chain is stored below the folder. */
 export async function simulatedNode(
   start: Start,
   folder: string,
-  options: {
-    readonly blocks: number
-    readonly txsPerBlock: number
-    readonly blockMs?: number
-    readonly mix?: 'rich' | 'cheap'
-  },
+  options: NodeOptions,
 ): Promise<{ url: string; node: ServiceProcess }> {
   const port = await freePort()
+  const { blocks, txsPerBlock, blockMs = 0, blockIntervalMs = 0, reorgRate = 0, mix } = options
+  const numbers = {
+    ...{ port, blocks, 'txs-per-block': txsPerBlock, 'block-interval-ms': blockIntervalMs },
+    ...{ 'block-ms': blockMs, 'reorg-rate': reorgRate, seed: 7 },
+  }
   const node = start('simnode', {}, [
-    ...[
-      '--port',
-      String(port),
-      '--blocks',
-      String(options.blocks),
-      '--txs-per-block',
-      String(options.txsPerBlock),
-    ],
-    ...['--block-interval-ms', '0', '--data-dir', join(folder, 'simnode'), '--seed', '7'],
-    ...['--block-ms', String(options.blockMs ?? 0)],
-    ...(options.mix === undefined ? [] : ['--mix', options.mix]),
+    ...Object.entries(numbers).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    ...['--data-dir', join(folder, 'simnode')],
+    ...(mix === undefined ? [] : ['--mix', mix]),
   ])
   const url = `http://bench:bench@127.0.0.1:${String(port)}`
-  await settled(async () => (await rpc(url, 'getblockcount')) === options.blocks, 600_000)
+  await settled(async () => Number(await rpc(url, 'getblockcount')) >= blocks, HISTORY_MS, [node])
   return { url, node }
 }
 
-/** Starts an explorer of a simulated chain, and returns when it shows all of it and no work is left. */
-export async function indexedExplorer(
+/** Starts an engine and waits until it responds. */
+export async function engineOf(
   start: Start,
-  folder: string,
-  options: Parameters<typeof simulatedNode>[2],
-): Promise<{ url: string; port: number; nodeUrl: string; explorer: ServiceProcess }> {
-  const { url: nodeUrl } = await simulatedNode(start, folder, options)
-  const [http, port] = [await freePort(), await freePort()]
-  start('engine', {}, ['--http-port', String(http)])
-  const env = {
-    NODE_RPC_URL: nodeUrl,
-    EXPLORER_PORT: String(port),
-    EXPLORER_GRPC_PORT: '0',
-    RATE_LIMIT_PER_MINUTE: '0',
-  }
+  env: Record<string, string> = {},
+): Promise<{ url: string; engine: ServiceProcess }> {
+  const port = await freePort()
+  const engine = start('engine', env, ['--http-port', String(port)])
+  const url = `http://127.0.0.1:${String(port)}`
+  await settled(async () => (await fetch(`${url}/ping`)).ok, 120_000, [engine])
+  return { url, engine }
+}
+
+/** Starts an explorer without a rate limit, and waits until it responds. */
+export async function explorerOf(
+  start: Start,
+  env: Record<string, string>,
+): Promise<{ url: string; port: number; explorer: ServiceProcess }> {
+  const port = await freePort()
+  const own = { EXPLORER_PORT: String(port), EXPLORER_GRPC_PORT: '0', RATE_LIMIT_PER_MINUTE: '0' }
+  const explorer = start('explorer', { ...env, ...own })
+  const origin = `http://127.0.0.1:${String(port)}`
+  await settled(async () => (await fetch(`${origin}/health`)).status < 600, 60_000, [explorer])
+  return { url: `${origin}/api/v1`, port, explorer }
+}
+
+/** Returns the height of the chain that an explorer shows, undefined before it shows one. @param url of its API. */
+export async function chainHeight(url: string): Promise<number | undefined> {
+  const answer = await fetch(`${url}/stats/summary`)
+  return ((await answer.json()) as { tipHeight?: number }).tipHeight
+}
+
+/** All processes of an index of a simulated chain. */
+export interface Stack {
+  /** The URL of the API. */
+  readonly url: string
+  readonly port: number
+  readonly nodeUrl: string
+  readonly node: ServiceProcess
+  readonly engine: ServiceProcess
+  readonly poller: ServiceProcess
+  readonly materializer: ServiceProcess
+  readonly explorer: ServiceProcess
+}
+
+/** Indexes a simulated chain, and returns when the explorer shows its history. All processes continue. */
+export async function startStack(start: Start, folder: string, options: NodeOptions): Promise<Stack> {
+  const { url: nodeUrl, node } = await simulatedNode(start, folder, options)
+  const { engine } = await engineOf(start)
+  const env = { NODE_RPC_URL: nodeUrl }
   const [poller, materializer] = [start('poller', env), start('materializer', env)]
-  const explorer = start('explorer', env)
-  const url = `http://127.0.0.1:${String(port)}/api/v1`
-  await settled(async () => {
-    const summary = (await (await fetch(`${url}/stats/summary`)).json()) as { tipHeight?: number }
-    return summary.tipHeight === options.blocks
-  }, 600_000)
-  await Promise.all([poller.kill('SIGTERM'), materializer.kill('SIGTERM')])
-  return { url, port, nodeUrl, explorer }
+  const { url, port, explorer } = await explorerOf(start, env)
+  const processes = [engine, poller, materializer, explorer]
+  await settled(async () => ((await chainHeight(url)) ?? -1) >= options.blocks, 1_800_000, processes)
+  return { url, port, nodeUrl, node, engine, poller, materializer, explorer }
+}
+
+/** Starts an explorer of a simulated chain, and returns when it shows all of it and no work is left. */
+export async function indexedExplorer(start: Start, folder: string, options: NodeOptions): Promise<Stack> {
+  const stack = await startStack(start, folder, options)
+  await Promise.all([stack.poller.kill('SIGTERM'), stack.materializer.kill('SIGTERM')])
+  return stack
 }
 
 /**
  * Polls until the condition holds.
- * @throws Error after the time.
+ * @param needed processes without which it will not.
+ * @throws Error after the time, or if one of the processes has exited.
  */
-export async function settled(look: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+export async function settled(
+  look: () => Promise<boolean>,
+  timeoutMs: number,
+  needed: readonly ServiceProcess[] = [],
+): Promise<void> {
   const end = Date.now() + timeoutMs
   while (!(await look().catch(() => false))) {
+    const exited = needed.find(({ alive }) => !alive)
+    if (exited !== undefined) throw new Error(exited.report())
     if (Date.now() > end) throw new Error('the benchmark timed out')
     await sleep(200)
   }
+}
+
+/** Processes are idle if they use less than this share of a core in this time. */
+const IDLE_SHARE = 0.2
+const IDLE_LOOK_MS = 5_000
+const MAX_IDLE_WAIT_MS = 900_000
+
+/**
+ * Waits until processes have nothing more to do: merges, rankings and lists that follow an import.
+ * @throws Error if they are not idle after a quarter of an hour.
+ */
+export async function becomeIdle(processes: readonly ServiceProcess[]): Promise<void> {
+  const used = (): number => processes.reduce((sum, each) => sum + each.cpuSeconds(), 0)
+  const isIdle = async (): Promise<boolean> => {
+    const before = used()
+    await sleep(IDLE_LOOK_MS)
+    return processes.every(({ alive }) => alive) && used() - before < (IDLE_SHARE * IDLE_LOOK_MS) / 1000
+  }
+  await settled(isIdle, MAX_IDLE_WAIT_MS, processes)
 }
 
 async function rpc(url: string, method: string): Promise<unknown> {

@@ -2,6 +2,7 @@ import type { Embedder } from '../pipelines/retrieval/model/embedder.js'
 import { questionOf, weightedTerms } from '../pipelines/retrieval/words/question.js'
 import { groups, type Ranked } from '../pipelines/retrieval/ranking.js'
 import { LEG_DEPTH, NEAR_DEPTH, rankPages } from '../pipelines/retrieval/search.js'
+import { embedChunk } from '../pipelines/retrieval/meaning/chunk-vector.js'
 import { SemanticIndex } from '../pipelines/retrieval/meaning/semantic.js'
 import { PageIndexer, Snapshot } from '../pipelines/retrieval/index/snapshot.js'
 import type { Collection, Judged } from './collection.js'
@@ -20,7 +21,7 @@ export async function rankingQuality(
   const index = new SemanticIndex()
   await Promise.all(
     index.missing(snapshot.chunks).map(async (chunk) => {
-      index.keep(chunk, await embedder.passage(chunk.text))
+      index.keep(chunk, await embedChunk(embedder, chunk))
     }),
   )
   const view = await index.prepare(snapshot.chunks)
@@ -28,7 +29,7 @@ export async function rankingQuality(
   const rankings: Record<'bm25' | 'dense' | 'hybrid', Ranked[][]> = { bm25: [], dense: [], hybrid: [] }
   let found = 0
   for (const { text } of questions) {
-    const question = questionOf(text)
+    const question = questionOf(text, indexer.lexicon)
     const vector = await embedder.question(text)
     const dense = view.near(vector, NEAR_DEPTH)
     rankings.bm25.push(snapshot.pageIndex.rank(weightedTerms(question, snapshot.lexicon), LEG_DEPTH))

@@ -1,26 +1,31 @@
 import { Database } from '../pipelines/tables/clickhouse.js'
 import { latestHead } from '../pipelines/tables/head.js'
-import { freePort } from '../services/ports.js'
 import { KafkaCluster } from '../test/harness/kafka.js'
 import { rowDifferences } from '../test/harness/row-differences.js'
 import { WITHOUT_KAFKA } from '../test/harness/without-kafka.js'
-import { settled, simulatedNode, type Start, withProcesses } from './processes.js'
+import { PlainNode } from './baseline/node.js'
+import { engineOf, settled, simulatedNode, type Start, withProcesses } from './processes.js'
+import { comparison, repeated } from './repetitions.js'
 import type { Figure } from './report.js'
 
 export interface ReplayOptions {
   readonly blocks: number
   readonly txsPerBlock: number
-  /** The node's time for a read of a block, milliseconds; the poller has four requests in flight. */
-  readonly blockMs: number
+  /** Requests in flight of the baseline. */
+  readonly inFlight: number
+  readonly repetitions: number
 }
 
+/** The database that is indexed from the node; each replay builds the one that replaces the one before. */
 const FIRST = 'headwater'
-const SECOND = 'replayed'
+const REPLAYED = 'replayed_'
+/** The maximum size of the replay, MB. */
+const MAX_MB = 600
 
 /**
- * Measures a second database built from the log (`replay --into`), as a ratio to indexing the same blocks from a node
- * by poller and materializer. Both by the real processes, from their start until the last block is shown. Then every
- * visible row of the one must be visible in the other. From the embedded log, and from Kafka if it is available.
+ * Measures databases built from the log (`replay --into`), as a ratio to fetching and parsing the same blocks from a node
+ * without indexing them. By the real processes, from their start until the last block is shown. Every visible row of such a
+ * database must be visible in the one that was indexed from the node. From the embedded log, and from Kafka if it is available.
  */
 export async function replay(options: ReplayOptions): Promise<Figure[]> {
   const embedded = await replayFrom(undefined, options)
@@ -39,38 +44,42 @@ async function replayFrom(log: string | undefined, options: ReplayOptions): Prom
   return withProcesses(async (startPlainly, folder) => {
     const start: Start = (name, env, args) =>
       startPlainly(name, log === undefined ? env : { ...env, LOG_URL: log }, args)
-    const { url, node } = await simulatedNode(start, folder, { ...options, mix: 'cheap' })
-    const http = await freePort()
-    const engine = start('engine', {}, ['--http-port', String(http)])
-    const clickhouse = `http://127.0.0.1:${String(http)}`
-    await settled(async () => (await fetch(`${clickhouse}/ping`)).ok, 60_000)
+    const { url } = await simulatedNode(start, folder, { ...options, mix: 'cheap' })
+    const { url: clickhouse, engine } = await engineOf(start)
     const first = new Database({ url: clickhouse, database: FIRST, timeoutMs: 600_000 })
-    const indexing = await indexFrom(start, url, first, options)
-    await node.kill('SIGTERM')
-    const before = engine.cpuSeconds()
-    const replaying = await replayInto(start)
-    const engineSeconds = engine.cpuSeconds() - before
-    const second = first.sibling(SECOND)
-    const differing = (await rowDifferences(first, second)).reduce(
-      (sum, { onlyOne, onlyOther }) => sum + onlyOne + onlyOther,
-      0,
-    )
-    await Promise.all([first.close(), second.close()])
-    const [rate, indexRate] = [options.blocks / replaying.seconds, options.blocks / indexing]
-    const perBlock = (seconds: number): number => (seconds * 1000) / options.blocks
-    return [
-      {
-        name: 'blocks_per_second',
-        value: rate,
-        unit: 'blocks/s',
-        baseline: indexRate,
-        ratio: rate / indexRate,
-      },
-      { name: 'rows_that_differ', value: differing, unit: 'rows', most: 0 },
-      { name: 'replay_peak_rss', value: replaying.peakMb, unit: 'MB', most: 600 },
-      { name: 'replay_cpu_per_block', value: perBlock(replaying.cpuSeconds), unit: 'ms' },
-      { name: 'engine_cpu_per_block', value: perBlock(engineSeconds), unit: 'ms' },
-    ]
+    const plain = new PlainNode(url, options.inFlight)
+    try {
+      const indexing = await indexFrom(start, url, first, options)
+      const figures = await repeated(options.repetitions, async (repetition) => {
+        const bareSeconds = await plain.fetchAndParse(options.blocks)
+        const before = engine.cpuSeconds()
+        const replaying = await replayInto(start, `${REPLAYED}${String(repetition)}`)
+        const engineSeconds = engine.cpuSeconds() - before
+        const perBlock = (seconds: number): number => (seconds * 1000) / options.blocks
+        return [
+          comparison(
+            'blocks_per_second',
+            'blocks/s',
+            options.blocks / replaying.seconds,
+            options.blocks / bareSeconds,
+          ),
+          { name: 'replay_peak_rss', value: replaying.peakMb, unit: 'MB', most: MAX_MB },
+          { name: 'replay_cpu_per_block', value: perBlock(replaying.cpuSeconds), unit: 'ms' },
+          { name: 'engine_cpu_per_block', value: perBlock(engineSeconds), unit: 'ms' },
+        ]
+      })
+      const last = first.sibling(`${REPLAYED}${String(options.repetitions - 1)}`)
+      const differences = await rowDifferences(first, last).finally(() => last.close())
+      const differing = differences.reduce((sum, { onlyOne, onlyOther }) => sum + onlyOne + onlyOther, 0)
+      return [
+        ...figures,
+        { name: 'indexing_blocks_per_second', value: options.blocks / indexing, unit: 'blocks/s' },
+        { name: 'rows_that_differ', value: differing, unit: 'rows', most: 0 },
+      ]
+    } finally {
+      plain.close()
+      await first.close()
+    }
   })
 }
 
@@ -91,9 +100,10 @@ async function indexFrom(
 
 async function replayInto(
   start: Start,
+  database: string,
 ): Promise<{ readonly seconds: number; readonly cpuSeconds: number; readonly peakMb: number }> {
   const from = performance.now()
-  const process = start('replay', {}, ['--into', SECOND])
+  const process = start('replay', {}, ['--into', database])
   let cpuSeconds = 0
   const sampling = setInterval(() => {
     cpuSeconds = Math.max(cpuSeconds, process.cpuSeconds())

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 
-/** A figure that a suite measures. A ratio is compared with its stored minimum, a size with `most`. */
+/** A figure that a suite measures. Higher values are better, except for figures with an upper limit. */
 export interface Figure {
   readonly name: string
   readonly value: number
@@ -9,55 +8,94 @@ export interface Figure {
   /** The named baseline's own value, measured in the same run. */
   readonly baseline?: number
   readonly ratio?: number
-  /** An upper limit that the issue or the design sets. */
+  /** An upper limit of the value that the issue or the design sets. */
   readonly most?: number
+  /** The same of the ratio. */
+  readonly maxRatio?: number
 }
 
 export interface Report {
   readonly suite: string
   readonly machine: string
-  readonly figures: readonly {
-    readonly name: string
-    readonly value: number
-    readonly unit: string
-    readonly baseline: number | null
-    readonly ratio: number | null
-    readonly bar: number | null
-    readonly ok: boolean
-  }[]
+  readonly figures: readonly Judged[]
 }
 
-/** A figure as `bench/baseline.json` stores it: its bar, and the value of its last measurement. */
-interface Kept {
-  /** The minimum ratio; without it the figure is only printed. */
+interface Judged {
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+  readonly baseline: number | null
+  readonly ratio: number | null
+  /** The strictest of the limits; null if there is none. */
+  readonly bar: number | null
+  readonly ok: boolean
+}
+
+/** A figure as `bench/baseline.json` stores it. Without limits it is only printed. */
+export interface Stored {
+  /** The minimum ratio, or the minimum value of a figure without a ratio. */
   readonly bar?: number
-  readonly measured?: { readonly value: number; readonly ratio: number; readonly date: string }
+  /** The minimum value, beside the minimum ratio. */
+  readonly least?: number
+  /** The minimum as a multiple of the ratio of an earlier version; missed until `earlier` has that ratio. */
+  readonly timesEarlier?: number
+  readonly earlier?: { readonly ratio: number; readonly commit: string }
+  /** The last measurement. */
+  readonly measured?: { readonly value: number; readonly ratio?: number; readonly date: string }
 }
 
-/** Compares figures with `bench/baseline.json`, {suite: {figure: Kept}}. */
-export async function report(suite: string, figures: readonly Figure[]): Promise<Report> {
-  const stored = JSON.parse(await readFile('bench/baseline.json', 'utf8')) as Record<
-    string,
-    Record<string, Kept>
-  >
+/** The share of the last measured ratio below which a figure fails. */
+const LEAST_OF_LAST = 0.85
+
+/**
+ * Compares the figures of a suite with the stored ones.
+ * @param isQuick omits the comparison with the last measurement, which was of a full run.
+ */
+export function report(
+  suite: string,
+  figures: readonly Figure[],
+  stored: Readonly<Record<string, Stored>>,
+  isQuick: boolean,
+): Report {
   const machine = `${String(cpus().length)} × ${cpus()[0]?.model ?? 'unknown'}, ${String(Math.round(totalmem() / 2 ** 30))} GiB, Node ${process.version}`
   return {
     suite,
     machine,
-    figures: figures.map(({ name, value, unit, baseline, ratio, most }) => {
-      const bar = most ?? stored[suite]?.[name]?.bar ?? null
-      const held = most === undefined ? (bar === null ? true : (ratio ?? value) >= bar) : value <= most
-      return {
-        name,
-        value: round(value),
-        unit,
-        baseline: baseline === undefined ? null : round(baseline),
-        ratio: ratio === undefined ? null : round(ratio),
-        bar,
-        ok: held,
-      }
-    }),
+    figures: figures.map((figure) => judge(figure, stored[figure.name] ?? {}, isQuick)),
   }
+}
+
+/** Compares a figure with its limits. */
+export function judge(figure: Figure, stored: Stored, isQuick = false): Judged {
+  const { name, value, unit, baseline, ratio } = figure
+  return {
+    ...{ name, value: round(value), unit },
+    baseline: baseline === undefined ? null : round(baseline),
+    ratio: ratio === undefined ? null : round(ratio),
+    ...compare(figure, stored, isQuick),
+  }
+}
+
+function compare(
+  { value, ratio, most, maxRatio }: Figure,
+  { bar, least = Number.NEGATIVE_INFINITY, timesEarlier, earlier, measured }: Stored,
+  isQuick: boolean,
+): Pick<Judged, 'bar' | 'ok'> {
+  const last = isQuick ? undefined : measured?.ratio
+  if (most !== undefined) return { bar: round(most), ok: value <= most }
+  if (maxRatio !== undefined) {
+    const limit = Math.min(maxRatio, (last ?? Number.POSITIVE_INFINITY) / LEAST_OF_LAST)
+    return { bar: round(limit), ok: (ratio ?? value) <= limit }
+  }
+  if (timesEarlier !== undefined && earlier === undefined) return { bar: null, ok: false }
+  const limits = [
+    ...(bar === undefined ? [] : [bar]),
+    ...(timesEarlier === undefined || earlier === undefined ? [] : [timesEarlier * earlier.ratio]),
+    ...(last === undefined || ratio === undefined ? [] : [LEAST_OF_LAST * last]),
+  ]
+  if (limits.length === 0) return { bar: null, ok: true }
+  const limit = Math.max(...limits)
+  return { bar: round(limit), ok: (ratio ?? value) >= limit && value >= least }
 }
 
 /** Returns lines for a person; the JSON is for machines. */

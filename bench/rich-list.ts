@@ -42,7 +42,7 @@ export async function richList({ addresses, changes }: RichListOptions): Promise
       await generate(db, addresses)
       const idleMb = await memoryMb(db)
       const first = await timed(db, () => built(builder, db, BLOCKS - 1))
-      const filter = viewAt(BLOCKS + 99).sqlFilter('height', 'block_hash')
+      const filter = viewAt(BLOCKS + 99).tagFilter()
       const reads = { first: [] as number[], deep: [] as number[] }
       for (let height = BLOCKS; height < BLOCKS + 100; height++) {
         await change(db, height, addresses, changes)
@@ -78,11 +78,11 @@ export async function richList({ addresses, changes }: RichListOptions): Promise
 const hashOf = (height: number): string => height.toString(16).padStart(64, '0')
 
 function viewAt(height: number): ChainView {
-  const head = { tipHeight: height, tipHash: hashOf(height), finalHeight: height } as Head
-  return new ChainView(head, new Map(), new Set())
+  const head = { chain: 'main', tipHeight: height, tipHash: hashOf(height), finalHeight: height } as Head
+  return new ChainView(head, new Map(), new Map())
 }
 
-const COLUMNS = 'height, block_hash, script_hash, address, before, balance, tx_count, is_dilithium'
+const COLUMNS = 'height, block_tag, script_hash, address, before, balance, tx_count, is_dilithium'
 const HASH = "unhex(leftPad(lower(hex(toUInt32(height))), 64, '0'))"
 
 /** Each address twice: in a block of the first half, and with its last balance in one of the second. */
@@ -90,14 +90,14 @@ async function generate(db: Database, addresses: number): Promise<void> {
   for (const half of [0, 1]) {
     await db.command(
       `INSERT INTO script_balances (${COLUMNS})
-       SELECT toUInt32(intDiv(number * ${String(BLOCKS / 2)}, ${String(addresses)}) + ${String((half * BLOCKS) / 2)}) AS height, ${HASH},
-         SHA256(toString(number)), concat('bc1q', lower(hex(MD5(toString(number))))), 0,
+       SELECT toUInt32(intDiv(number * ${String(BLOCKS / 2)}, ${String(addresses)}) + ${String((half * BLOCKS) / 2)}) AS height, height,
+         substring(SHA256(toString(number)), 1, 20), concat('bc1q', lower(hex(MD5(toString(number))))), 0,
          1 + cityHash64(number, ${String(half)}) % pow(10, 1 + cityHash64(number) % 12)::UInt64, ${String(half + 1)}, 0
        FROM numbers(${String(addresses)})`,
     )
   }
   await db.command(
-    `INSERT INTO blocks (height, hash, funded_addresses) SELECT toUInt32(number) AS height, ${HASH}, ${String(addresses)}
+    `INSERT INTO blocks (height, hash, block_tag, funded_addresses) SELECT toUInt32(number) AS height, ${HASH}, height, ${String(addresses)}
      FROM numbers(${String(BLOCKS + 100)})`,
   )
 }
@@ -105,7 +105,7 @@ async function generate(db: Database, addresses: number): Promise<void> {
 async function change(db: Database, height: number, addresses: number, changes: number): Promise<void> {
   await db.command(
     `INSERT INTO script_balances (${COLUMNS})
-     SELECT ${String(height)} AS height, ${HASH}, SHA256(toString(number)), concat('bc1q', lower(hex(MD5(toString(number))))),
+     SELECT ${String(height)} AS height, height, substring(SHA256(toString(number)), 1, 20), concat('bc1q', lower(hex(MD5(toString(number))))),
        1 + cityHash64(number, 1) % pow(10, 1 + cityHash64(number) % 12)::UInt64, 1 + cityHash64(number, ${String(height)}) % 1000000, 3, 0
      FROM (SELECT DISTINCT ${String(height - BLOCKS)} * ${String(changes)} + number * 7 % ${String(changes)} AS number
        FROM numbers(${String(changes)})) WHERE number < ${String(addresses)}`,
@@ -116,8 +116,8 @@ async function built(builder: RankingBuilder, db: Database, height: number): Pro
   const view = viewAt(height)
   builder.consider(view, Number.MAX_SAFE_INTEGER, false)
   await builder.idle()
-  const { hash } = await newestRanking(db, view.sqlFilter('height', 'block_hash'))
-  if (hash !== hashOf(height)) throw new Error(`the ranking of block ${String(height)} was not built`)
+  const newest = await newestRanking(db, view.tagFilter())
+  if (newest?.hash !== hashOf(height)) throw new Error(`the ranking of block ${String(height)} was not built`)
 }
 
 /** Returns the memory that the engine itself reports. */

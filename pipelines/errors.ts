@@ -30,6 +30,7 @@ export const HTTP_STATUS = {
 const INTERNAL = [
   'HW_BLOCK_INVALID',
   'HW_BLOCK_MISSING',
+  'HW_BLOCK_TAG_REPEATED',
   'HW_CANNOT_REPLAY',
   'HW_CONFIG_INVALID',
   'HW_CONTENT_INVALID',
@@ -66,6 +67,7 @@ const INTERNAL = [
   'HW_UNCLASSIFIED',
   'HW_USAGE',
   'HW_WRONG_CHAIN',
+  'HW_ZMQ_MISSING',
 ] as const
 
 export type ClientError = keyof typeof HTTP_STATUS

@@ -138,6 +138,11 @@ const SETTINGS = {
   explorerPort: port('EXPLORER_PORT', 8080, "The explorer's HTTP and WebSocket port; 0 picks a free port."),
   docsPort: port('DOCS_PORT', 8081, "The documentation service's HTTP port; 0 picks a free port."),
   explorerGrpcPort: port('EXPLORER_GRPC_PORT', 50_051, "The explorer's gRPC port; 0 picks a free port."),
+  explorerProcesses: integer(
+    'EXPLORER_PROCESSES',
+    { least: 1, most: 64, fallback: 1 },
+    'The number of processes of the explorer, which share its ports, one rate limit, one feed and one `/metrics`. More than 1 needs Linux.',
+  ),
   retrievalGrpcPort: port(
     'RETRIEVAL_GRPC_PORT',
     50_052,
@@ -167,6 +172,17 @@ const SETTINGS = {
     'NODE_RPC_URL',
     ['http', 'https'],
     'The JSON-RPC endpoint of the node, `http://user:password@host:port`. Not set: a simulated node is started.',
+  ),
+  nodeWaitForBlocks: choice(
+    'NODE_WAIT_FOR_BLOCKS',
+    ['true', 'false'],
+    "Whether to learn of new blocks at once by `waitfornewblock`, which occupies one of the node's RPC threads. A node without it is only polled.",
+    'true',
+  ),
+  nodeZmqUrl: url(
+    'NODE_ZMQ_URL',
+    ['tcp', 'ipc'],
+    'The endpoint at which the node publishes `hashblock`, and `hashtx` or `sequence`, over ZMQ, such as `tcp://127.0.0.1:28332`. Needs the optional package `zeromq`. Not set: new transactions are found by polling.',
   ),
   nodeDataDir: optionalPath(
     'NODE_DATA_DIR',

@@ -118,6 +118,38 @@ function callOf(given: unknown): Call {
   return { method, params, id }
 }
 
+/** Requests of `waitfornewblock`, which are answered when the tip of a node changes. */
+export class TipWaits {
+  readonly #waiting = new Set<() => void>()
+
+  /** The number of requests that wait. */
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  /** Answers all requests that wait, because the tip has changed. */
+  changed(): void {
+    for (const resume of this.#waiting) resume()
+  }
+
+  /** Waits until a request may be answered: at once, unless it contains a call of `waitfornewblock`. */
+  async before({ calls }: RpcRequest): Promise<void> {
+    const call = calls.find(({ method }) => method === 'waitfornewblock')
+    if (call === undefined) return
+    const [ms = 0] = Array.isArray(call.params) ? (call.params as unknown[]) : []
+    await new Promise<void>((resolve) => {
+      const resume = (): void => {
+        clearTimeout(timer)
+        this.#waiting.delete(resume)
+        resolve()
+      }
+      // 0 is no limit. The timer must not keep a stopped node alive.
+      const timer = Number(ms) > 0 ? setTimeout(resume, Number(ms)).unref() : undefined
+      this.#waiting.add(resume)
+    })
+  }
+}
+
 /** Answers each call of a request. The status of a batch is 200 even if its calls fail. */
 export function answerCalls({ calls, isBatch }: RpcRequest, callMethod: CallMethod): Answer {
   const answers = calls.map(({ method, params, id }): Answer => {

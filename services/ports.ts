@@ -2,6 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { coded, StartRefused } from '../pipelines/errors.js'
 
+/** The uses of the explorer's ports, for the error if one is in use. */
+export const EXPLORER_HTTP = 'the explorer (EXPLORER_PORT)'
+export const EXPLORER_GRPC = 'gRPC of the explorer (EXPLORER_GRPC_PORT)'
+
 /** The port is in use by another process. */
 export class PortTaken extends coded('HW_PORT_IN_USE', StartRefused) {
   constructor(port: number, host: string, what: string) {
@@ -14,6 +18,13 @@ export class PortTaken extends coded('HW_PORT_IN_USE', StartRefused) {
 /** Returns a port that is free now; another process may take it before the caller does. */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   return listenOnce(0, host)
+}
+
+/** Returns a port after checking that it is free; for port 0 one that is free now. @throws PortTaken, StartRefused. */
+export async function availablePort(port: number, host: string, what: string): Promise<number> {
+  if (port === 0) return freePort(host)
+  await assertPortFree(port, host, what)
+  return port
 }
 
 /** Checks that a port is free. @throws PortTaken if it is in use, StartRefused if this machine cannot listen on it. */

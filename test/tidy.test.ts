@@ -114,7 +114,7 @@ function mayImport(from: string, to: string): boolean {
     return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
   }
   if (toTop === 'services')
-    return toFolder === folder || toFolder === 'rpc' || /^services\/[a-z-]+\.ts$/.test(to)
+    return toFolder === folder || ['rpc', 'limits'].includes(toFolder) || /^services\/[a-z-]+\.ts$/.test(to)
   return toTop === 'pipelines' || toTop === 'proto'
 }
 
@@ -216,7 +216,8 @@ describe('the documents', () => {
   it('include migrations with consecutive numbers', () => {
     const names = readdirSync(join(ROOT, 'pipelines/tables/migrations')).sort()
     names.forEach((name, index) => {
-      expect(name).toMatch(new RegExp(`^${String(index + 1).padStart(4, '0')}_[a-z_]+\\.sql$`))
+      // The eighth creates all tables; databases of those before it are written again.
+      expect(name).toMatch(new RegExp(`^${String(index + 8).padStart(4, '0')}_[a-z_]+\\.sql$`))
     })
   })
 

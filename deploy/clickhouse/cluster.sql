@@ -5,6 +5,16 @@
 
 CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';
 
+CREATE TABLE IF NOT EXISTS headwater.balance_floors ON CLUSTER '{cluster}'
+(
+    `writer` UInt64,
+    `noted_at` DateTime64(6, 'UTC'),
+    `above` Int64
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (writer, noted_at)
+SETTINGS fsync_after_insert = 1, index_granularity = 8192;
+
 CREATE TABLE IF NOT EXISTS headwater.block_heights ON CLUSTER '{cluster}'
 (
     `hash` FixedString(32),
@@ -17,25 +27,23 @@ SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_bl
 CREATE TABLE IF NOT EXISTS headwater.block_txs ON CLUSTER '{cluster}'
 (
     `height` UInt32,
-    `block_hash` FixedString(32),
-    `tx_index` UInt32,
+    `block_tag` UInt32,
+    `tx_index` UInt32 CODEC(T64, LZ4),
     `txid` FixedString(32),
-    `wtxid` FixedString(32),
-    `time` UInt32,
-    `size` UInt32,
-    `weight` UInt32,
+    `witness_tag` UInt32,
+    `moved` UInt64 CODEC(T64, LZ4),
     `is_dilithium` UInt8,
-    `moved` UInt64,
     INDEX by_moved moved TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (height, block_hash, tx_index)
-SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+ORDER BY (height, block_tag, tx_index)
+SETTINGS index_granularity = 512, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.blocks ON CLUSTER '{cluster}'
 (
     `height` UInt32,
     `hash` FixedString(32),
+    `block_tag` UInt32,
     `prev_hash` FixedString(32),
     `merkle_root` FixedString(32),
     `time` UInt32,
@@ -56,6 +64,10 @@ CREATE TABLE IF NOT EXISTS headwater.blocks ON CLUSTER '{cluster}'
     `coinbase_script` String,
     `chainwork` FixedString(32),
     `dilithium_tx_count` UInt32,
+    `work` UInt256,
+    `difficulty` Float64,
+    `active_addresses` UInt32,
+    `new_addresses` UInt32,
     `sum_txs` UInt64,
     `sum_dilithium_txs` UInt64,
     `supply` UInt64,
@@ -64,10 +76,6 @@ CREATE TABLE IF NOT EXISTS headwater.blocks ON CLUSTER '{cluster}'
     `funded_addresses` UInt64,
     `dilithium_addresses` UInt64,
     `dilithium_funded_addresses` UInt64,
-    `work` UInt256,
-    `difficulty` Float64,
-    `active_addresses` UInt32,
-    `new_addresses` UInt32,
     `sum_op_returns` UInt64,
     INDEX by_time time TYPE minmax GRANULARITY 1
 )
@@ -94,7 +102,6 @@ CREATE TABLE IF NOT EXISTS headwater.heads ON CLUSTER '{cluster}'
     `reached` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-PRIMARY KEY (position, written_at)
 ORDER BY (position, written_at, writer)
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
@@ -113,15 +120,14 @@ CREATE TABLE IF NOT EXISTS headwater.op_returns ON CLUSTER '{cluster}'
 (
     `ordinal` UInt64,
     `height` UInt32,
-    `block_hash` FixedString(32),
+    `block_tag` UInt32,
     `tx_index` UInt32,
     `txid` FixedString(32),
     `vout` UInt32,
-    `time` UInt32,
     `data` String
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (ordinal, height, block_hash)
+ORDER BY (ordinal, height, block_tag)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.ranked_balances ON CLUSTER '{cluster}'
@@ -129,10 +135,10 @@ CREATE TABLE IF NOT EXISTS headwater.ranked_balances ON CLUSTER '{cluster}'
     `at_height` UInt32,
     `at_hash` FixedString(32),
     `rank` UInt64,
-    `script_hash` FixedString(32),
+    `script_hash` FixedString(20),
     `address` String,
     `balance` UInt64,
-    `tx_count` UInt64,
+    `tx_count` UInt32,
     `is_dilithium` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
@@ -144,11 +150,11 @@ CREATE TABLE IF NOT EXISTS headwater.ranking_changes ON CLUSTER '{cluster}'
 (
     `at_height` UInt32,
     `at_hash` FixedString(32),
-    `script_hash` FixedString(32),
+    `script_hash` FixedString(20),
     `height` Int64,
     `address` String,
     `balance` UInt64,
-    `tx_count` UInt64,
+    `tx_count` UInt32,
     `is_dilithium` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
@@ -162,8 +168,8 @@ CREATE TABLE IF NOT EXISTS headwater.ranking_order ON CLUSTER '{cluster}'
     `at_hash` FixedString(32),
     `below` UInt64,
     `address` String,
-    `script_hash` FixedString(32),
-    `tx_count` UInt64,
+    `script_hash` FixedString(20),
+    `tx_count` UInt32,
     `is_dilithium` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
@@ -192,6 +198,7 @@ CREATE TABLE IF NOT EXISTS headwater.rankings ON CLUSTER '{cluster}'
 (
     `height` UInt32,
     `block_hash` FixedString(32),
+    `block_tag` UInt32,
     `size` UInt64,
     `built_at` DateTime64(3, 'UTC')
 )
@@ -199,75 +206,70 @@ ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/
 ORDER BY (height, block_hash)
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
+CREATE TABLE IF NOT EXISTS headwater.replaced_witnesses ON CLUSTER '{cluster}'
+(
+    `txid` FixedString(32),
+    `height` UInt32,
+    `block_tag` UInt32,
+    `witness` String
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (txid, height, block_tag)
+SETTINGS index_granularity = 64, fsync_after_insert = 1;
+
 CREATE TABLE IF NOT EXISTS headwater.script_balances ON CLUSTER '{cluster}'
 (
     `height` UInt32,
-    `block_hash` FixedString(32),
-    `script_hash` FixedString(32),
+    `block_tag` UInt32,
+    `script_hash` FixedString(20),
     `address` String,
     `before` UInt64,
     `balance` UInt64,
-    `tx_count` UInt64,
+    `tx_count` UInt32,
     `is_dilithium` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (height, block_hash, script_hash)
+PARTITION BY intDiv(height, 1000)
+ORDER BY (height, block_tag, script_hash)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.script_outputs ON CLUSTER '{cluster}'
 (
-    `script_hash` FixedString(32),
-    `depth` UInt32,
-    `txid` FixedString(32),
-    `vout` UInt32,
+    `script_hash` FixedString(20),
     `spent` UInt8,
-    `height` UInt32,
-    `block_hash` FixedString(32),
-    `value` UInt64
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (script_hash, depth, txid, vout, spent, height, block_hash)
-SETTINGS index_granularity = 512, fsync_after_insert = 1;
-
-CREATE TABLE IF NOT EXISTS headwater.script_spends ON CLUSTER '{cluster}'
-(
-    `script_hash` FixedString(32),
-    `height` UInt32,
-    `block_hash` FixedString(32),
-    `depth` UInt32,
+    `height_desc` UInt32 CODEC(T64, LZ4),
     `txid` FixedString(32),
-    `vout` UInt32
+    `vout` UInt32 CODEC(T64, LZ4),
+    `output_height` UInt32 CODEC(T64, LZ4),
+    `height` UInt32 CODEC(T64, LZ4),
+    `block_tag` UInt32,
+    `value` UInt64 CODEC(T64, LZ4)
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (script_hash, height, block_hash, depth, txid, vout)
-SETTINGS index_granularity = 256, fsync_after_insert = 1;
+ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
+SETTINGS index_granularity = 512, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.script_txs ON CLUSTER '{cluster}'
 (
-    `script_hash` FixedString(32),
-    `ordinal` UInt64,
-    `height` UInt32,
-    `block_hash` FixedString(32),
-    `tx_index` UInt32,
-    `txid` FixedString(32),
-    `time` UInt32,
-    `received` UInt64,
-    `sent` UInt64,
-    `total_received` UInt64,
-    `total_sent` UInt64,
-    `unspent_count` UInt64,
-    `first_height` UInt32,
-    `first_time` UInt32,
-    `shows_dilithium` UInt8,
+    `script_hash` FixedString(20),
+    `ordinal` UInt32 CODEC(T64, LZ4),
+    `height` UInt32 CODEC(T64, LZ4),
+    `block_tag` UInt32,
+    `tx_index` UInt32 CODEC(T64, LZ4),
+    `total_received` UInt64 CODEC(T64, LZ4),
+    `total_sent` UInt64 CODEC(T64, LZ4),
+    `unspent_count` UInt32 CODEC(T64, LZ4),
+    `has_address` UInt8,
+    `has_dilithium_spend` UInt8,
     `open_days` Array(UInt16)
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (script_hash, ordinal, height, block_hash)
+ORDER BY (script_hash, ordinal, height, block_tag)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.scripts ON CLUSTER '{cluster}'
 (
-    `script_hash` FixedString(32),
+    `script_hash` FixedString(20),
     `script` String
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
@@ -276,77 +278,68 @@ SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_bl
 
 CREATE TABLE IF NOT EXISTS headwater.spends ON CLUSTER '{cluster}'
 (
-    `prev_txid` FixedString(32),
-    `prev_vout` UInt32,
-    `height` UInt32,
-    `block_hash` FixedString(32),
+    `prev_txid` FixedString(20),
+    `prev_vout` UInt32 CODEC(T64, LZ4),
+    `height` UInt32 CODEC(T64, LZ4),
+    `block_tag` UInt32,
     `txid` FixedString(32),
-    `vin` UInt32
+    `vin` UInt32 CODEC(T64, LZ4)
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (prev_txid, prev_vout, height, block_hash)
+ORDER BY (prev_txid, prev_vout, height, block_tag)
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
 
-CREATE TABLE IF NOT EXISTS headwater.tx_bodies ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.tx_locations ON CLUSTER '{cluster}'
+(
+    `txid_prefix` FixedString(8),
+    `height` UInt32 CODEC(T64, LZ4),
+    `block_tag` UInt32,
+    `tx_index` UInt32 CODEC(T64, LZ4)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (txid_prefix, height, block_tag, tx_index)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.txs ON CLUSTER '{cluster}'
 (
     `txid` FixedString(32),
+    `height` UInt32,
+    `block_tag` UInt32,
+    `tx_index` UInt32,
+    `is_dilithium` UInt8,
     `body` String,
-    `prevouts` String
+    `prevouts` String,
+    `witness` String
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY txid
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
 
-CREATE TABLE IF NOT EXISTS headwater.tx_places ON CLUSTER '{cluster}'
-(
-    `txid` FixedString(32),
-    `height` UInt32,
-    `block_hash` FixedString(32),
-    `tx_index` UInt32,
-    `wtxid` FixedString(32),
-    `time` UInt32,
-    `size` UInt32,
-    `weight` UInt32,
-    `is_dilithium` UInt8
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (txid, height, block_hash)
-SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
-
-CREATE TABLE IF NOT EXISTS headwater.tx_witnesses ON CLUSTER '{cluster}'
-(
-    `wtxid` FixedString(32),
-    `witness` String
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY wtxid
-SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
-
 CREATE TABLE IF NOT EXISTS headwater.unspent_lists ON CLUSTER '{cluster}'
 (
-    `script_hash` FixedString(32),
+    `script_hash` FixedString(20),
     `height` UInt32,
-    `block_hash` FixedString(32),
+    `block_tag` UInt32,
     `size` UInt64,
     `built_at` DateTime64(3, 'UTC')
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (script_hash, height, block_hash)
+ORDER BY (script_hash, height, block_tag)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.unspent_outputs ON CLUSTER '{cluster}'
 (
-    `script_hash` FixedString(32),
+    `script_hash` FixedString(20),
     `at_height` UInt32,
-    `at_hash` FixedString(32),
-    `place` UInt64,
-    `depth` UInt32,
+    `at_tag` UInt32,
+    `ordinal` UInt64,
+    `height_desc` UInt32,
     `txid` FixedString(32),
     `vout` UInt32,
     `value` UInt64
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (script_hash, at_height, at_hash, place)
+ORDER BY (script_hash, at_height, at_tag, ordinal)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.writers ON CLUSTER '{cluster}'
@@ -362,11 +355,5 @@ ORDER BY writer
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
 INSERT INTO headwater.migrations (id, name, checksum) VALUES
-    (1, '0001_chain.sql', '8ef583b5399e979bf7b88fd8d7dcc6a6ad4fdd3890b01394f689338d5cb26ea1'),
-    (2, '0002_statistics.sql', '74bfdfaedefd3f42acd85556d9c7e25c3c733ff98abaa712b32adc07c3236ed0'),
-    (3, '0003_writers.sql', '67276753268171f47f5eb9058cb4a31dc8ba58ae32de283ef7c7e806fd71a3f4'),
-    (4, '0004_successors.sql', '327d4d54a674f441ff602b0ebc2b0d3838f8f914c76a8df1d4e5e5c27bde93fb'),
-    (5, '0005_reached.sql', '990eac6611b471c4274b578afaf48db90c6b0bf89348bb98f8222bf0634dba02'),
-    (6, '0006_ranking_steps.sql', 'cabc8a9694d0580142878f2f6d7fcdb2ae5aabbeed7eba43a3543c2a06ee3281'),
-    (7, '0007_unspent.sql', '885cce9e117baa66d07504cee28e58a0d84b7645881c9292ae84484208ab2c3d');
+    (8, '0008_schema.sql', '9834fc3dfa1f5777862c59ac773c2e91325b4e18708897046f76f0d32d673817');
 

@@ -1,7 +1,7 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
 import { outpointOf } from '../chain/prevout.js'
 import { type NodeScannedSet, scannedSetReply } from '../node/replies.js'
-import { KEYS, queryByKeys } from '../tables/keys.js'
+import { KEYS20, queryByKeys } from '../tables/keys.js'
 import { type AuditContext, filterUpTo, type Findings, persisting, shownWith } from './audit.js'
 
 /** The number of scripts per scan: the node reads all outputs for each request. */
@@ -32,7 +32,7 @@ interface Sampled {
 }
 
 async function sampleOf({ db, view, sample, seed }: AuditContext): Promise<Sampled[]> {
-  const filter = view.sqlFilter('height', 'block_hash')
+  const filter = view.tagFilter()
   const drawn = `SELECT script_hash FROM script_txs WHERE ${filter} GROUP BY script_hash
     ORDER BY sipHash64(script_hash, {seed:String}) LIMIT {sample:UInt32}`
   const richest = `SELECT script_hash FROM script_balances WHERE ${filter} GROUP BY script_hash
@@ -43,7 +43,7 @@ async function sampleOf({ db, view, sample, seed }: AuditContext): Promise<Sampl
   )
   return queryByKeys<Sampled>(
     db,
-    `SELECT lower(hex(script_hash)) AS hash, lower(hex(script)) AS script FROM scripts WHERE script_hash IN ${KEYS}`,
+    `SELECT lower(hex(script_hash)) AS hash, lower(hex(script)) AS script FROM scripts WHERE script_hash IN ${KEYS20}`,
     hashes.map(({ hash }) => hash),
   )
 }
@@ -66,7 +66,7 @@ async function compare(
   const outputs = await queryByKeys<{ hash: string; outpoint: string; amount: string }>(
     db,
     `SELECT lower(hex(script_hash)) AS hash, concat(lower(hex(txid)), ':', toString(vout)) AS outpoint, toString(any(value)) AS amount
-     FROM script_outputs WHERE script_hash IN ${KEYS} AND ${filter}
+     FROM script_outputs WHERE script_hash IN ${KEYS20} AND ${filter}
      GROUP BY script_hash, txid, vout HAVING max(spent) = 0`,
     hashes,
   )
@@ -74,7 +74,7 @@ async function compare(
     db,
     `SELECT lower(hex(script_hash)) AS hash, toString(argMax(total_received - total_sent, script_txs.ordinal)) AS balance,
        toString(argMax(unspent_count, script_txs.ordinal)) AS unspent
-     FROM script_txs WHERE script_hash IN ${KEYS} AND ${filter} GROUP BY script_hash`,
+     FROM script_txs WHERE script_hash IN ${KEYS20} AND ${filter} GROUP BY script_hash`,
     hashes,
   )
   const last = new Map(totals.map((row) => [row.hash, row]))

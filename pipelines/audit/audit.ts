@@ -4,7 +4,7 @@ import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
-import { chainFilter, ChainView, loadChainView, MissingBlock } from '../tables/chain-view.js'
+import { chainTagFilter, ChainView, loadChainView, MissingBlock } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead } from '../tables/head.js'
 import { newestFence } from '../tables/writers.js'
@@ -156,7 +156,7 @@ async function viewOf({ db, node, signal }: AuditParts, head: Head): Promise<Cha
     if (!(error instanceof MissingBlock)) throw error
     const from = head.finalHeight + 1
     const hashes = await node.blockHashes(from, head.tipHeight - head.finalHeight, signal)
-    return new ChainView(head, new Map(hashes.map((hash, at) => [from + at, hash])), new Set())
+    return new ChainView(head, new Map(hashes.map((hash, at) => [from + at, hash])), new Map())
   }
 }
 
@@ -206,10 +206,10 @@ async function patiently(
   }
 }
 
-/** Returns an SQL condition for the rows of a view up to a height. @param column the block hash. */
-export function filterUpTo({ head, tail, stale }: ChainView, height: number, column = 'block_hash'): string {
-  const hashes = [...tail].filter(([at]) => at <= height).map(([, hash]) => hash)
-  return chainFilter(Math.min(head.finalHeight, height), hashes, stale, 'height', column)
+/** Returns an SQL condition for the rows of a view up to a height. */
+export function filterUpTo({ head, tail, stale }: ChainView, height: number): string {
+  const above = [...tail].filter(([at]) => at <= height)
+  return chainTagFilter(Math.min(head.finalHeight, height), above, stale)
 }
 
 /**

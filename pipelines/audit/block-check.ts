@@ -1,11 +1,11 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
 import { decodePrevouts } from '../chain/prevout.js'
-import { type Block, type BlockId, parseBlock } from '../chain/block.js'
+import { type Block, type BlockId, blockTag, parseBlock } from '../chain/block.js'
 import { networkNamed } from '../chain/networks.js'
-import { parseBody } from '../chain/transaction.js'
+import { parseBody, witnessTag } from '../chain/transaction.js'
 import type { NodeBlock } from '../node/replies.js'
 import { readBodies } from '../tables/bodies.js'
-import { KEYS, queryByKeys } from '../tables/keys.js'
+import { KEYS20, queryByKeys } from '../tables/keys.js'
 import type { AuditContext, Findings } from './audit.js'
 import { sampleHeights } from './chain-checks.js'
 
@@ -99,16 +99,17 @@ async function compareTransactions(
   parsed: Block,
   found: Findings,
 ): Promise<void> {
-  const locations = await db.query<{ txid: string; wtxid: string }>(
-    `SELECT lower(hex(block_txs.txid)) AS txid, lower(hex(block_txs.wtxid)) AS wtxid FROM block_txs
-     WHERE height = {height:UInt32} AND block_hash = unhex({hash:String}) ORDER BY tx_index LIMIT 1 BY tx_index`,
-    { ...at },
+  const of = { height: at.height, tag: blockTag(at.hash) }
+  const locations = await db.query<{ txid: string; witness: number }>(
+    `SELECT lower(hex(block_txs.txid)) AS txid, witness_tag AS witness FROM block_txs
+     WHERE height = {height:UInt32} AND block_tag = {tag:UInt32} ORDER BY tx_index LIMIT 1 BY tx_index`,
+    of,
   )
-  const ids = locations.map(({ txid, wtxid }) => `${txid}/${wtxid}`).join(' ')
+  const ids = locations.map(({ txid, witness }) => `${txid}/${String(witness)}`).join(' ')
   found.expect(
     `transactions of block ${String(at.height)}`,
     ids,
-    parsed.txs.map(({ txid, wtxid }) => `${txid}/${wtxid}`).join(' '),
+    parsed.txs.map((tx) => `${tx.txid}/${String(witnessTag(tx))}`).join(' '),
   )
   const bodies = await readBodies(
     db,
@@ -131,14 +132,16 @@ async function compareTransactions(
         .join(', '),
     )
   }
-  const spent = parsed.txs.slice(1).flatMap(({ inputs }) => inputs.map(({ prevTxid }) => prevTxid))
+  const spent = parsed.txs
+    .slice(1)
+    .flatMap(({ inputs }) => inputs.map(({ prevTxid }) => prevTxid.slice(0, 40)))
   // Each transaction is a key of only one of the queries, so the counts of its outputs can be summed.
   const counts = await queryByKeys<{ rows: string }>(
     db,
-    `SELECT uniqExact(prev_txid, prev_vout) AS rows FROM spends WHERE prev_txid IN ${KEYS}
-     AND height = {height:UInt32} AND block_hash = unhex({hash:String})`,
+    `SELECT uniqExact(prev_txid, prev_vout) AS rows FROM spends WHERE prev_txid IN ${KEYS20}
+     AND height = {height:UInt32} AND block_tag = {tag:UInt32}`,
     spent,
-    { ...at },
+    of,
   )
   found.expect(
     `spends of block ${String(at.height)}`,

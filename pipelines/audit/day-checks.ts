@@ -2,6 +2,7 @@ import { dateOf, DAY_SECONDS } from '../chain/day.js'
 import { decodePrevouts } from '../chain/prevout.js'
 import { parseBody } from '../chain/transaction.js'
 import { readBodies } from '../tables/bodies.js'
+import { balanceFloor } from '../tables/lists/balance-floor.js'
 import type { AuditContext, Findings } from './audit.js'
 import { type BlockSums, nodeBlock, sumsOf } from './block-check.js'
 import { sampleHeights } from './chain-checks.js'
@@ -29,7 +30,7 @@ export async function dayCheck(context: AuditContext, found: Findings): Promise<
 
 /** Computes the counts of all days again. @returns the days. */
 async function countDays({ db, view, head }: Parts, found: Findings): Promise<number[]> {
-  const filter = view.sqlFilter('height', 'block_hash')
+  const filter = view.tagFilter()
   type Row = Record<'txs' | 'active' | 'fresh', string> & { day: number }
   const indexed = await db.query<Row>(
     `SELECT intDiv(time, ${String(DAY_SECONDS)}) AS day, toString(sum(tx_count)) AS txs, toString(sum(active_addresses)) AS active,
@@ -39,16 +40,16 @@ async function countDays({ db, view, head }: Parts, found: Findings): Promise<nu
      GROUP BY day ORDER BY day`,
     { tip: head.tipHeight },
   )
-  // script_balances contains the scripts with an address.
-  const named = `script_hash IN (SELECT script_hash FROM script_balances WHERE ${filter})`
+  const ofDays = `INNER JOIN (SELECT height, intDiv(time, ${String(DAY_SECONDS)}) AS day FROM blocks WHERE ${filter}
+    LIMIT 1 BY height) AS days USING (height) GROUP BY day`
   const touched = await db.query<{ day: number; active: string; fresh: string }>(
-    `SELECT intDiv(time, ${String(DAY_SECONDS)}) AS day, toString(uniqExact(script_hash)) AS active,
-       toString(uniqExactIf(script_hash, script_txs.ordinal = 1)) AS fresh
-     FROM script_txs WHERE ${filter} AND ${named} GROUP BY day`,
+    `SELECT day, toString(uniqExact(script_hash)) AS active, toString(uniqExactIf(script_hash, number = 1)) AS fresh
+     FROM (SELECT script_hash, script_txs.ordinal AS number, height FROM script_txs WHERE ${filter} AND has_address = 1) AS touches
+     ${ofDays}`,
   )
   const counted = await db.query<{ day: number; txs: string }>(
-    `SELECT intDiv(time, ${String(DAY_SECONDS)}) AS day, toString(uniqExact(block_hash, tx_index)) AS txs
-     FROM block_txs WHERE ${filter} GROUP BY day`,
+    `SELECT day, toString(uniqExact(height, tx_index)) AS txs
+     FROM (SELECT height, tx_index FROM block_txs WHERE ${filter}) AS counted ${ofDays}`,
   )
   const [byTouch, byCount] = [
     new Map(touched.map((row) => [row.day, row])),
@@ -77,14 +78,16 @@ export async function countDay({ db, view, head }: Parts, day: number, found: Fi
     span,
   )
   if (row === undefined || row.blocks === '0') return
-  const ofItsBlocks = `height BETWEEN {lowest:UInt32} AND {highest:UInt32} AND block_hash IN (SELECT hash ${ofTheDay})`
+  const ofItsBlocks = `height BETWEEN {lowest:UInt32} AND {highest:UInt32} AND (height, block_tag) IN (SELECT height, block_tag ${ofTheDay})`
   const [again] = await db.query<{ txs: string; active: string }>(
-    `SELECT (SELECT toString(uniqExact(block_hash, tx_index)) FROM block_txs WHERE ${ofItsBlocks}) AS txs,
+    `SELECT (SELECT toString(uniqExact(height, tx_index)) FROM block_txs WHERE ${ofItsBlocks}) AS txs,
        (SELECT toString(uniqExact(script_hash)) FROM script_balances WHERE ${ofItsBlocks}) AS active`,
     { ...span, lowest: row.lowest, highest: row.highest },
   )
   found.expect(`transactions of ${dateOf(day)}`, row.txs, again?.txs ?? 0)
-  found.expect(`active addresses of ${dateOf(day)}`, row.active, again?.active ?? 0)
+  // Balances below the rankings in use are dropped.
+  if ((await balanceFloor(db)) < row.lowest)
+    found.expect(`active addresses of ${dateOf(day)}`, row.active, again?.active ?? 0)
 }
 
 /** Computes fees, output and number of transactions of each block again from the bodies of its transactions. */
@@ -107,7 +110,7 @@ async function sumSomeBlocks({ db, view }: Parts, from: number, to: number, foun
   )
   const locations = await db.query<{ height: number; id: string }>(
     `SELECT height, lower(hex(txid)) AS id FROM block_txs WHERE height BETWEEN {from:UInt32} AND {to:UInt32}
-     AND ${view.sqlFilter('height', 'block_hash')} LIMIT 1 BY height, tx_index`,
+     AND ${view.tagFilter()} LIMIT 1 BY height, tx_index`,
     span,
   )
   const bodies = await readBodies(

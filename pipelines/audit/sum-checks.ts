@@ -1,4 +1,5 @@
 import type { AuditContext, Findings } from './audit.js'
+import { BALANCE_FLOOR } from '../tables/lists/balance-floor.js'
 import { supplyAfter } from './chain-checks.js'
 
 /** Selects the scripts whose last row of the history, sum of outputs and balance in the rich list differ. */
@@ -15,7 +16,7 @@ const SCRIPTS_THAT_DIFFER = (filter: string): string => `
     GROUP BY script_hash),
   balances AS (
     SELECT script_hash, argMax(script_balances.balance, height) AS listed, argMax(tx_count, height) AS txs
-    FROM script_balances WHERE ${filter} GROUP BY script_hash)
+    FROM script_balances WHERE ${filter} AND height > ${BALANCE_FLOOR} GROUP BY script_hash)
   SELECT lower(hex(script_hash)) AS script, toInt64(got) - toInt64(gave) AS balance, left, unspent, count, unmade, unequal, rows, last,
     if(listed_is, toInt64(listed), balance) AS ranked, if(listed_is, txs, last) AS ranked_txs
   FROM histories FULL OUTER JOIN outputs USING (script_hash)
@@ -28,7 +29,7 @@ export async function balanceCheck(
   { db, view, head, progress }: AuditContext,
   found: Findings,
 ): Promise<void> {
-  const filter = view.sqlFilter('height', 'block_hash')
+  const filter = view.tagFilter()
   const [sums] = await db.query<{ scripts: string; total: string; outputs: string }>(
     `SELECT count() AS scripts, toString(sum(toInt128(got) - toInt128(gave))) AS total, toString(sum(unspent)) AS outputs FROM (
        SELECT argMax(script_txs.total_received, script_txs.ordinal) AS got, argMax(script_txs.total_sent, script_txs.ordinal) AS gave,
@@ -77,23 +78,24 @@ export async function balanceCheck(
 
 type Db = Pick<AuditContext, 'db'> & { readonly filter: string }
 
-/** Checks that each row of a history contains the sums of all rows up to it. */
+/** Checks that the totals of each script change in each block by what its outputs and their spends amount to. */
 async function runningTotals(found: Findings, { db, filter }: Db): Promise<void> {
-  const rows = await db.query<Record<'script' | 'number' | 'is' | 'must', string>>(
-    `SELECT lower(hex(script_hash)) AS script, toString(n) AS number, toString((got, gave, n)) AS is, toString((got_must, gave_must, n_must)) AS must FROM (
-       SELECT script_hash, script_txs.ordinal AS n, total_received AS got, total_sent AS gave,
-         sum(received) OVER w AS got_must, sum(sent) OVER w AS gave_must, row_number() OVER w AS n_must
-       FROM (SELECT script_hash, ordinal, received, sent, total_received, total_sent FROM script_txs WHERE ${filter}
-         LIMIT 1 BY script_hash, ordinal) AS script_txs
-       WINDOW w AS (PARTITION BY script_hash ORDER BY script_txs.ordinal ROWS UNBOUNDED PRECEDING))
-     WHERE got != got_must OR gave != gave_must OR n != n_must ORDER BY script, n LIMIT 100`,
+  const rows = await db.query<Record<'script' | 'at' | 'is' | 'must', string>>(
+    `SELECT lower(hex(script_hash)) AS script, toString(height) AS at, toString((got_more, gave_more, n)) AS is,
+       toString((made, gone, n_must)) AS must
+     FROM (SELECT script_hash, height, got - lagInFrame(got, 1, toInt64(0)) OVER w AS got_more,
+         gave - lagInFrame(gave, 1, toInt64(0)) OVER w AS gave_more, n, sum(rows) OVER w AS n_must
+       FROM (SELECT script_hash, height, toInt64(max(total_received)) AS got, toInt64(max(total_sent)) AS gave,
+           max(script_txs.ordinal) AS n, uniqExact(script_txs.ordinal) AS rows
+         FROM script_txs WHERE ${filter} GROUP BY script_hash, height)
+       WINDOW w AS (PARTITION BY script_hash ORDER BY height ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)) AS histories
+     FULL OUTER JOIN (SELECT script_hash, height, toInt64(sumIf(amount, spent = 0)) AS made, toInt64(sumIf(amount, spent = 1)) AS gone
+       FROM (SELECT DISTINCT script_hash, txid, vout, spent, height, value AS amount FROM script_outputs WHERE ${filter})
+       GROUP BY script_hash, height) AS outputs USING (script_hash, height)
+     WHERE got_more != made OR gave_more != gone OR n != n_must ORDER BY script, height LIMIT 100`,
   )
-  for (const { script, number, is, must } of rows)
-    found.expect(
-      `totals of script ${script} after its transaction ${number} (received, sent, number)`,
-      is,
-      must,
-    )
+  for (const { script, at, is, must } of rows)
+    found.expect(`changes of script ${script} by block ${at} (received, sent, number)`, is, must)
 }
 
 /** Checks that supply and number of outputs after each block equal those of its parent plus the changes of the block. */

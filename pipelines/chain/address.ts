@@ -1,5 +1,5 @@
 import { bech32, bech32m, createBase58check } from '@scure/base'
-import { sha256 } from './hash.js'
+import { sha256, sha256d } from './hash.js'
 import type { Network } from './networks.js'
 import { OP, scriptType, witnessProgram } from './script.js'
 
@@ -19,11 +19,14 @@ export function addressOf(script: Buffer, network: Network): string | undefined 
   const { dilithium } = network
   switch (scriptType(script, network)) {
     case 'pubkeyhash':
-      return base58(network.p2pkh, script.subarray(3, 23))
+      return encodeBase58check(network.p2pkh, script.subarray(3, 23))
     case 'dilithium_pubkeyhash':
-      return dilithium && base58(dilithium.p2pkh, script.subarray(3, 23))
+      return dilithium && encodeBase58check(dilithium.p2pkh, script.subarray(3, 23))
     case 'scripthash':
-      return base58((dilithium?.claimsP2sh === true ? dilithium : network).p2sh, script.subarray(2, 22))
+      return encodeBase58check(
+        (dilithium?.claimsP2sh === true ? dilithium : network).p2sh,
+        script.subarray(2, 22),
+      )
     case 'witness_v0_keyhash':
     case 'witness_v0_scripthash':
     case 'witness_v1_taproot':
@@ -52,15 +55,10 @@ export function isDilithiumScript(script: Buffer, network: Network): boolean {
   return type.startsWith('dilithium_') || type === 'witness_v2_p2mr'
 }
 
-function base58(version: number, hash: Buffer): string {
-  return base58check.encode(Uint8Array.from([version, ...hash]))
-}
-
 function segwit(script: Buffer, hrp: string): string | undefined {
   const parts = witnessProgram(script)
   if (parts === undefined) return undefined
-  const coder = parts.version === 0 ? bech32 : bech32m
-  return coder.encode(hrp, [parts.version, ...coder.toWords(Uint8Array.from(parts.program))], BECH32_LIMIT)
+  return encodeWitnessProgram(hrp, parts.version, parts.program)
 }
 
 function decodeSegwit(address: string, { hrp, dilithium }: Network): DecodedAddress | undefined {
@@ -102,4 +100,89 @@ function decodeBase58(address: string, network: Network): DecodedAddress | undef
     return { script: key(dilithium.opcodes.checkSig), isDilithiumSpelling: false }
   if (version === dilithium.p2sh) return { script: scriptHash(), isDilithiumSpelling: false }
   return undefined
+}
+
+// Addresses are encoded here, because an answer contains several for each transaction, and the encoders of @scure/base take several
+// times as long.
+
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+const CHECKSUM_BYTES = 4
+/** Base58 digits per byte: log(256) / log(58), rounded up. */
+const DIGITS_PER_BYTE = 1.37
+
+/** Returns a version byte and a hash in base58 with a checksum. */
+function encodeBase58check(version: number, hash: Uint8Array): string {
+  const length = 1 + hash.length
+  const bytes = Buffer.allocUnsafe(length + CHECKSUM_BYTES)
+  bytes.writeUInt8(version)
+  bytes.set(hash, 1)
+  bytes.set(sha256d(bytes.subarray(0, length)).subarray(0, CHECKSUM_BYTES), length)
+  return encodeBase58(bytes)
+}
+
+function encodeBase58(bytes: Buffer): string {
+  /** The number in base 58, lowest digit first. */
+  const digits = Buffer.alloc(Math.ceil(bytes.length * DIGITS_PER_BYTE) + 1)
+  let length = 0
+  let zeros = 0
+  for (const byte of bytes) {
+    if (length === 0 && byte === 0) {
+      zeros++
+      continue
+    }
+    let carry = byte
+    let at = 0
+    for (; at < length || carry > 0; at++) {
+      carry += (digits[at] as number) * 256
+      digits[at] = carry % 58
+      carry = Math.floor(carry / 58)
+    }
+    length = at
+  }
+  // Each leading zero byte is a digit of its own.
+  let text = '1'.repeat(zeros)
+  for (let at = length - 1; at >= 0; at--) text += BASE58.charAt(digits[at] as number)
+  return text
+}
+
+const BECH32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
+const GENERATORS = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
+/** The bits that the checksum changes for each value of the five bits that leave it. */
+const FEEDBACK = Int32Array.from({ length: 32 }, (_, top) =>
+  GENERATORS.reduce((sum, generator, bit) => ((top >> bit) & 1 ? sum ^ generator : sum), 0),
+)
+/** The final values of the checksum in BIP 173 and BIP 350. */
+const BECH32_FINAL = 1
+const BECH32M_FINAL = 0x2bc830a3
+
+const step = (checksum: number, value: number): number =>
+  ((checksum & 0x1ff_ffff) << 5) ^ value ^ (FEEDBACK[checksum >>> 25] as number)
+
+/** Returns a witness program as an address: in bech32 for version 0, in bech32m for the others. */
+function encodeWitnessProgram(hrp: string, version: number, program: Uint8Array): string {
+  let checksum = 1
+  for (let at = 0; at < hrp.length; at++) checksum = step(checksum, hrp.charCodeAt(at) >> 5)
+  checksum = step(checksum, 0)
+  for (let at = 0; at < hrp.length; at++) checksum = step(checksum, hrp.charCodeAt(at) & 31)
+  let text = `${hrp}1`
+  const add = (word: number): void => {
+    checksum = step(checksum, word)
+    text += BECH32.charAt(word)
+  }
+  add(version)
+  let bits = 0
+  let rest = 0
+  for (const byte of program) {
+    rest = ((rest << 8) | byte) & 0xfff
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      add((rest >> bits) & 31)
+    }
+  }
+  if (bits > 0) add((rest << (5 - bits)) & 31)
+  for (let word = 0; word < 6; word++) checksum = step(checksum, 0)
+  checksum ^= version === 0 ? BECH32_FINAL : BECH32M_FINAL
+  for (let word = 5; word >= 0; word--) text += BECH32.charAt((checksum >> (5 * word)) & 31)
+  return text
 }

@@ -21,6 +21,14 @@ export interface BlockId {
   readonly hash: string
 }
 
+/**
+ * Returns the tag of a block: the last four bytes of its hash in display order. Rows of the tables name their block by height and
+ * tag. The other end of a hash is no choice, because proof of work makes it zero.
+ */
+export function blockTag(hash: string): number {
+  return Number.parseInt(hash.slice(56), 16)
+}
+
 export interface Block {
   readonly header: BlockHeader
   readonly hash: string

@@ -20,14 +20,14 @@ export function outpointsOf({ isCoinbase, inputs }: Pick<Tx, 'isCoinbase' | 'inp
   return isCoinbase ? [] : inputs.map(({ prevTxid, prevVout }) => outpointOf(prevTxid, prevVout))
 }
 
-/** Encodes `tx_bodies.prevouts`: value and script per input. The height is omitted, because it may differ between branches. */
+/** Encodes `txs.prevouts`: value and script per input. The height is omitted, because it may differ between branches. */
 export function encodePrevouts(prevouts: readonly Pick<Prevout, 'value' | 'script'>[]): Buffer {
   const writer = new ByteWriter(prevouts.length * 40 + 16)
   for (const { value, script } of prevouts) writer.u64(value).sized(script)
   return writer.finish()
 }
 
-/** Decodes `tx_bodies.prevouts`. @throws RangeError for invalid bytes. */
+/** Decodes `txs.prevouts`. @throws RangeError for invalid bytes. */
 export function decodePrevouts(bytes: Uint8Array): { readonly value: bigint; readonly script: Buffer }[] {
   const reader = new ByteReader(bytes)
   const prevouts = []

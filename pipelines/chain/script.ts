@@ -185,7 +185,7 @@ export function isWitnessCommitment(script: Buffer): boolean {
   return script.length >= 38 && script.subarray(0, 6).equals(COMMITMENT_HEADER)
 }
 
-/** Returns the key of a script in the tables: its SHA-256 as hex. */
+/** Returns the key of a script in the tables: the first 20 bytes of its SHA-256 as hex. */
 export function scriptHash(script: Uint8Array): string {
-  return sha256(script).toString('hex')
+  return sha256(script).toString('hex', 0, 20)
 }

@@ -28,6 +28,14 @@ export interface Tx {
   readonly strippedSize: number
 }
 
+/**
+ * Returns the tag of a transaction's witnesses: the first four bytes of its wtxid, 0 if it has none. The body and the tag identify
+ * one of the witnesses that branches may have.
+ */
+export function witnessTag({ hasWitness, wtxid }: Pick<Tx, 'hasWitness' | 'wtxid'>): number {
+  return hasWitness ? Math.max(1, Number.parseInt(wtxid.slice(0, 8), 16)) : 0
+}
+
 export type TxParts = Pick<Tx, 'version' | 'locktime' | 'inputs' | 'outputs'>
 
 const NO_TXID = '00'.repeat(32)
@@ -166,12 +174,14 @@ function serializeWitness(tx: Pick<Tx, 'inputs'>): Buffer {
   return writer.finish()
 }
 
+/** The marker and the flag of a serialisation with witnesses. */
+const SEGWIT = Buffer.from([0, 1])
+
 /** Parses a transaction from its serialisation without witnesses and its witnesses. @throws RangeError for invalid bytes. */
 export function parseBody(body: Uint8Array, witness?: Uint8Array): Tx {
-  const bare = parseTx(body)
-  if (witness === undefined || witness.length === 0) return bare
-  const reader = new ByteReader(witness)
-  const inputs = bare.inputs.map((input) => ({ ...input, witness: readWitness(reader) }))
-  if (reader.remaining > 0) throw new RangeError('more witnesses than inputs')
-  return parseTx(serializeTx({ ...bare, inputs }, true))
+  if (witness === undefined || witness.length === 0) return parseTx(body)
+  const end = body.length - 4
+  return parseTx(
+    Buffer.concat([body.subarray(0, 4), SEGWIT, body.subarray(4, end), witness, body.subarray(end)]),
+  )
 }

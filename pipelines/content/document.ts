@@ -4,19 +4,14 @@ import type { Heading, Root, RootContent, Text } from 'mdast'
 import { defaultHandlers, type Handle, type Options } from 'mdast-util-to-markdown'
 import { toString } from 'mdast-util-to-string'
 import remarkGfm from 'remark-gfm'
-import remarkMdx from 'remark-mdx'
-import remarkParse from 'remark-parse'
 import remarkStringify from 'remark-stringify'
 import { unified } from 'unified'
+import { visit } from 'unist-util-visit'
 import { VFile } from 'vfile'
-import { degradeComponents } from './components.js'
-import { splitFrontmatter } from './frontmatter.js'
-import { parseMarkdown } from './markdown.js'
-import { headingId, setHeadingIds } from './headings.js'
-import { resolveLinks } from './links.js'
-import { ContentError, type Draft, type Section, type StructuredData, type TocEntry } from './page.js'
-
-type Format = 'md' | 'mdx'
+import { Assembly } from './assembly.js'
+import type { Draft, Included, Section, StructuredData, TocEntry } from './page.js'
+import { hasContainers, markedBlocks, plainBlocks } from './syntax/containers.js'
+import { headingId, setHeadingIds } from './syntax/headings.js'
 
 /** Writes text without escaping underscores between letters, which cannot begin an emphasis: names_like_this stay unchanged. */
 const text: Handle = (node: Text, parent, state, info) =>
@@ -31,7 +26,6 @@ const heading: Handle = (node: Heading, parent, state, info) => {
 const STYLE: Options = { bullet: '-', rule: '-', fences: true, listItemIndent: 'one' }
 const GFM = { tablePipeAlign: false }
 
-const mdx = unified().use(remarkParse).use(remarkMdx).use(remarkGfm, GFM).freeze()
 const writer = unified()
   .use(remarkGfm, GFM)
   .use(remarkStringify, { ...STYLE, handlers: { text, heading } })
@@ -45,55 +39,47 @@ const reader = unified()
 /**
  * Parses the text of a file into the draft of its page.
  * @param file path relative to the content folder; its extension selects the format.
+ * @param included the files that it may include.
  * @throws ContentError with the line that is malformed.
  */
-export function parseDocument(source: string, file: string): Draft {
-  const { frontmatter, body } = splitFrontmatter(source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n'))
-  const root = parseBody(body, file.endsWith('.mdx') ? 'mdx' : 'md')
-  degradeComponents(root)
-  resolveLinks(root, file)
+export function parseDocument(source: string, file: string, included: readonly Included[] = []): Draft {
+  const assembly = new Assembly(included)
+  const { frontmatter, root } = assembly.page(source, file)
   setHeadingIds(root)
+  const marked = hasContainers(root.children) ? write(markedBlocks(root.children)) : undefined
+  root.children = plainBlocks(root.children)
   const vfile = new VFile()
   reader.runSync(root, vfile)
   const { toc, structuredData } = vfile.data as { toc: TocEntry[]; structuredData: StructuredData }
-  const title = frontmatter.title ?? firstTitle(root)
+  const titles = headingTitles(root)
+  const entries = toc.map(({ url, depth }) => ({ title: titles.get(url) ?? '', url, depth }))
+  const titled = frontmatter.title === undefined ? firstHeading(root) : undefined
+  const title = frontmatter.title ?? (titled && headingTitle(titled))
+  const { links, ids, findings } = assembly
   return {
     ...frontmatter,
-    title,
-    toc: toc.map(({ title, url, depth }) => ({ title: title.trim(), url, depth })),
+    ...{ title, toc: entries, links, ids, findings, marked },
     markdown: write(root.children),
-    structuredData: withoutGaps(structuredData, toc),
-    sections: sectionsOf(root, title),
+    structuredData: withoutGaps(structuredData, entries),
+    sections: sectionsOf(root, title, titled),
   }
-}
-
-function parseBody(body: string, format: Format): Root {
-  try {
-    return format === 'mdx' ? mdx.parse(body) : parseMarkdown(body)
-  } catch (error) {
-    throw malformed(error as MdxFailure)
-  }
-}
-
-interface MdxFailure {
-  readonly line?: number
-  readonly reason?: string
-  readonly cause?: unknown
-}
-
-/** Converts an error of the parser. Without a line number, it uses the position in the message, such as `(3:14-3:15)`. */
-function malformed({ line, reason = '', cause }: MdxFailure): ContentError {
-  const named = /\((\d+):\d+/.exec(reason)?.[1]
-  const detail = cause instanceof Error ? `: ${cause.message.replace(/ \(\d+:\d+\)$/, '')}` : ''
-  return new ContentError(line ?? Number(named ?? 1), reason + detail)
 }
 
 const write = (children: RootContent[]): string => writer.stringify({ type: 'root', children }).trim()
 
-function firstTitle(root: Root): string | undefined {
-  const found = root.children.find((node) => node.type === 'heading' && node.depth === 1)
-  return found === undefined ? undefined : toString(found).trim() || undefined
+/** Returns the titles of all headings by their anchors. */
+function headingTitles(root: Root): Map<string, string> {
+  const titles = new Map<string, string>()
+  visit(root, 'heading', (node) => void titles.set(`#${headingId(node)}`, headingTitle(node)))
+  return titles
 }
+
+const headingTitle = (heading: Heading): string =>
+  toString(heading, { includeHtml: false }).replace(/\s+/g, ' ').trim()
+
+/** Returns the first heading that has a text. */
+const firstHeading = (root: Root): Heading | undefined =>
+  root.children.find((node): node is Heading => node.type === 'heading' && headingTitle(node) !== '')
 
 /**
  * Completes structured data. Fumadocs leaves `heading` undefined for content above the first heading, and omits empty headings and
@@ -111,8 +97,11 @@ function withoutGaps({ headings, contents }: StructuredData, toc: readonly TocEn
   }
 }
 
-/** Splits a page into sections at its headings. Headings inside quotes and lists belong to the surrounding section. */
-function sectionsOf(root: Root, title: string | undefined): Section[] {
+/**
+ * Splits a page into sections at its headings. Headings inside quotes and lists belong to the surrounding section.
+ * @param titled the heading from which the page has its title.
+ */
+function sectionsOf(root: Root, title: string | undefined, titled: Heading | undefined): Section[] {
   const sections: Section[] = []
   let above: { depth: number; text: string }[] = []
   let id = ''
@@ -129,10 +118,10 @@ function sectionsOf(root: Root, title: string | undefined): Section[] {
     end()
     id = headingId(node)
     body = []
-    const text = toString(node).trim()
+    const text = headingTitle(node)
     above = above.filter(({ depth }) => depth < node.depth)
     // The page's own title does not say where on the page a section is.
-    if (node.depth !== 1 || text !== title) above.push({ depth: node.depth, text })
+    if (node !== titled && (node.depth !== 1 || text !== title)) above.push({ depth: node.depth, text })
   }
   end()
   return sections

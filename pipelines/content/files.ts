@@ -1,7 +1,8 @@
 import { constants } from 'node:fs'
 import { lstat, open, readdir, realpath } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { ContentError } from './page.js'
+import { includePaths } from './includes.js'
+import { ContentError, type Included } from './page.js'
 
 /** A file of the content, with a stamp that detects changes. */
 export interface Listed {
@@ -56,11 +57,81 @@ function vanished(error: unknown): undefined {
   if (!(error instanceof Error && 'code' in error)) throw error
 }
 
+/** Returns whether a file is a partial: it is included by pages, and is none itself (`_x.mdx`, `_parts/x.md`, `x.shared.mdx`). */
+export const isPartial = (file: string): boolean => /(^|\/)_|\.shared\.mdx?$/.test(file)
+
+/** Everything that determines the draft of a page. */
+export interface Source {
+  readonly text: string
+  /** The files that it may include, directly or through others, in the order in which they are named. */
+  readonly included: readonly Included[]
+  /** Stamp of the included files, as `includedStamp` returns it. */
+  readonly includedStamp: string
+}
+
+/** The maximum number of files that a page includes. */
+const MAX_INCLUDED = 100
+
+/**
+ * Reads a listed file and all files that it includes.
+ * @throws ContentError if the file itself is not UTF-8 text or too large; a system error if it no longer exists.
+ */
+export async function readSource(folder: string, listed: Listed): Promise<Source> {
+  const text = await readListed(listed)
+  const included = new Map<string, Included>()
+  const waiting = includePaths(text, listed.file)
+  // Before they are read: a change in between is then noticed by the next scan.
+  const stamps: string[] = []
+  for (
+    let path = waiting.shift();
+    path !== undefined && included.size < MAX_INCLUDED;
+    path = waiting.shift()
+  ) {
+    if (included.has(path)) continue
+    stamps.push(await stampOf(folder, path))
+    const read = await readIncluded(folder, path)
+    included.set(path, read)
+    if (read.text !== undefined && PAGE.test(path)) waiting.push(...includePaths(read.text, path))
+  }
+  return { text, included: [...included.values()], includedStamp: stamps.join('\n') }
+}
+
+/** Returns a stamp of included files, which changes when any of them does. @param paths in the order of `Source.included`. */
+export async function includedStamp(folder: string, paths: readonly string[]): Promise<string> {
+  const stamps: string[] = []
+  for (const path of paths) stamps.push(await stampOf(folder, path))
+  return stamps.join('\n')
+}
+
+async function stampOf(folder: string, path: string): Promise<string> {
+  const listed = await find(folder, path).catch(() => undefined)
+  return `${path} ${listed?.stamp ?? ''}`
+}
+
+/** Returns an includable file: inside the folder, also after symbolic links, and not hidden. */
+async function find(folder: string, path: string): Promise<Listed | undefined> {
+  if (path.split('/').some((name) => name.startsWith('.') || name === 'node_modules')) return undefined
+  const root = await realpath(folder)
+  return inspect(root, join(root, path))
+}
+
+async function readIncluded(folder: string, path: string): Promise<Included> {
+  try {
+    const listed = await find(folder, path)
+    if (listed === undefined) return { path, error: 'only files of the content folder can be included' }
+    return { path, text: await readListed(listed) }
+  } catch (error) {
+    if (error instanceof ContentError) return { path, error: error.message }
+    vanished(error)
+    return { path, error: 'it does not exist' }
+  }
+}
+
 /**
  * Reads the text of a listed file.
  * @throws ContentError if it is not UTF-8 text or too large; a system error if it no longer exists.
  */
-export async function readListed({ path }: Listed): Promise<string> {
+async function readListed({ path }: Listed): Promise<string> {
   // Since it was listed, it may have been replaced by a link or a pipe: do not follow the one or wait for the other.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {

@@ -67,7 +67,7 @@ function parseFrontmatter(yaml: string): Frontmatter {
     title: take('title', asText, 'a string'),
     description: take('description', asText, 'a string') ?? null,
     tags: take('tags', asTags, 'a string or an array of strings') ?? [],
-    order: take('order', (given) => (typeof given === 'number' ? given : undefined), 'a number'),
+    order: take('order', (given) => (Number.isFinite(given) ? Number(given) : undefined), 'a number'),
   }
 }
 

@@ -20,6 +20,11 @@ export interface Page {
    * github-slugger ends in `[#id]`.
    */
   readonly markdown: string
+  /**
+   * The Markdown with the marks of callouts, tabs, cards and steps, from which HTML is made; undefined if there are none. Only the
+   * renderer reads it.
+   */
+  readonly marked?: string | undefined
   readonly structuredData: StructuredData
   readonly sections: readonly Section[]
   /** Hash of all other fields. */
@@ -53,12 +58,48 @@ export interface Section {
 /** The part of a page that its file determines. The rest depends on the other files of the folder. */
 export interface Draft extends Pick<
   Page,
-  'description' | 'tags' | 'toc' | 'markdown' | 'structuredData' | 'sections'
+  'description' | 'tags' | 'toc' | 'markdown' | 'marked' | 'structuredData' | 'sections'
 > {
-  /** Title from the frontmatter or a heading of level 1; undefined if there is neither. */
+  /** Title from the frontmatter or the first heading; undefined if there is neither. */
   readonly title: string | undefined
+  /** Links to other pages. The texts contain `linkToken(index)` in place of each, because its page depends on the other files. */
+  readonly links: readonly WrittenLink[]
+  /** Ids of HTML elements in the Markdown, which links may name beside those of headings. */
+  readonly ids: readonly string[]
+  readonly findings: readonly Finding[]
   /** Position among its siblings; pages without a position come last. */
   readonly order: number | undefined
+}
+
+/** A link without a host, as it is written. */
+export interface WrittenLink {
+  readonly url: string
+  /** The file that contains it: the page's own, or one that it includes. Relative to the content folder. */
+  readonly file: string
+  readonly line: number
+}
+
+/** A file that a page includes. */
+export interface Included {
+  /** Relative to the content folder, with forward slashes. */
+  readonly path: string
+  readonly text?: string
+  /** The reason if it cannot be included. */
+  readonly error?: string
+}
+
+/**
+ * Something that readers of a page do not get: a link that leads nowhere, a file that cannot be included, or an expression that
+ * would have to be evaluated.
+ */
+export interface Finding {
+  readonly kind: 'link' | 'include' | 'expression'
+  /** Relative to the content folder. */
+  readonly file: string
+  readonly line: number
+  readonly message: string
+  /** Name of the component that has the expression. */
+  readonly component?: string
 }
 
 /** An error in a file of the content. */

@@ -1,16 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../errors.js'
 import type { Logger } from '../logger.js'
-import { BoundedThread } from '../worker-thread.js'
+import { type JobProgress, Pace } from '../pace.js'
 import type { DocumentJob } from './document-thread.js'
-import { listFiles, readListed, type Listed } from './files.js'
-import { ContentError, hashOf, type Draft, type FileError, type Page } from './page.js'
+import { DraftCache, type Parsed, SWEEP_AFTER_MS } from './cache/draft-cache.js'
+import { includedStamp, isPartial, listFiles, readSource, type Listed } from './files.js'
+import { FindingLog } from './finding-log.js'
+import { LinkTargets } from './links.js'
+import { ContentError, hashOf, type Draft, type FileError, type Finding, type Page } from './page.js'
+import { Parser } from './cache/parser.js'
 import { placePages } from './tree.js'
 
 export interface ContentOptions {
   readonly logger: Logger
   /** Milliseconds between two scans of the folder. */
   readonly scanEveryMs?: number | undefined
+  /** The folder in which parsed files are stored, which other processes may share. If left out, each start parses all files. */
+  readonly cacheFolder?: string | undefined
 }
 
 const SCAN_EVERY_MS = 400
@@ -23,29 +29,60 @@ const SCAN_SHARE = 0.05
 const MAX_BETWEEN_SCANS_MS = 1_000
 const SETTLE_MS = 40
 const MAX_SETTLING_MS = 1_000
+/** The number of files that are looked up in the cache at once. */
+const LOOKUPS = 16
+/** The interval at which files are tried again that another process is parsing. */
+const TAKEN_MS = 25
+/** The interval at which pages become visible during the first read. Placing them takes time in proportion to their number. */
+const PUBLISH_EVERY_MS = 1_000
+const LOG_EVERY_MS = 5_000
 
-interface Known {
+interface Known extends Includes {
   readonly stamp: string
+  /** Key in the cache; undefined if the file could not be read. */
+  readonly key: string | undefined
   readonly draft: Draft | undefined
   readonly error: FileError | undefined
 }
 
+/** The files that a page includes: their paths, in order, and their stamp. */
+interface Includes {
+  readonly included: readonly string[]
+  readonly includedStamp: string
+}
+
+const NO_INCLUDES: Includes = { included: [], includedStamp: '' }
+
 interface Snapshot {
   readonly pages: readonly Page[]
   readonly byUrl: ReadonlyMap<string, Page>
+  readonly targets: LinkTargets
   readonly errors: readonly FileError[]
+  readonly findings: readonly Finding[]
   readonly version: string
+}
+
+const NOTHING: Snapshot = {
+  ...{ pages: [], byUrl: new Map(), targets: new LinkTargets([]), errors: [], findings: [] },
+  version: hashOf([]),
 }
 
 /**
  * Reads a folder of Markdown and MDX, and reads files again when they change. The folder is scanned instead of watched, because
  * editors replace files, and network file systems and mounted volumes send no notifications. A folder that does not exist has no
  * pages until it does. If it disappears, its pages are kept; so is the previous page of a file with an error.
+ * @returns the content when all of its pages are read.
  */
 export async function openContent(folder: string, options: ContentOptions): Promise<Content> {
+  const content = watchContent(folder, options)
+  await content.complete
+  return content
+}
+
+/** Reads a folder as `openContent` does, but returns at once: pages appear as they are read, until `complete`. */
+export function watchContent(folder: string, options: ContentOptions): Content {
   const content = new Content(folder, options)
-  await content.scan()
-  content.scheduleScan(0)
+  content.start()
   return content
 }
 
@@ -54,19 +91,42 @@ export class Content {
   readonly #folder: string
   readonly #options: ContentOptions
   readonly #listeners = new Set<() => void>()
-  readonly #thread = new BoundedThread<DocumentJob, Draft>('pipelines/content/document-thread', [
-    ContentError,
-  ])
+  readonly #cache: DraftCache | undefined
+  readonly #parser: Parser
   #known = new Map<string, Known>()
-  #snapshot: Snapshot = { pages: [], byUrl: new Map(), errors: [], version: hashOf([]) }
+  readonly #findingLog: FindingLog
+  #snapshot = NOTHING
+  #partials: readonly string[] = []
   /** The error if the folder as a whole cannot be read. */
   #unreadable: FileError | undefined
+  #progress: JobProgress = { done: 0, total: 0, secondsLeft: undefined }
   #timer: NodeJS.Timeout | undefined
+  #sweepTimer: NodeJS.Timeout | undefined
+  #isComplete = false
   #closed = false
+  #completed: () => void = () => undefined
+  /** Resolves when the folder was read for the first time, or could not be read. */
+  readonly complete = new Promise<void>((resolve) => {
+    this.#completed = resolve
+  })
 
   constructor(folder: string, options: ContentOptions) {
     this.#folder = folder
     this.#options = options
+    const { cacheFolder, logger } = options
+    this.#cache = cacheFolder === undefined ? undefined : new DraftCache(cacheFolder, logger)
+    this.#parser = new Parser(this.#cache)
+    this.#findingLog = new FindingLog(logger)
+  }
+
+  /** False during the first read: until then any page may be missing. */
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  /** Progress of the first read, in files. */
+  get progress(): JobProgress {
+    return this.#progress
   }
 
   /** A hash of all pages: it changes whenever a page changes, and is the same for the same pages in every process. */
@@ -83,13 +143,32 @@ export class Content {
     return this.#snapshot.byUrl.get(url)
   }
 
+  /** Returns the page with a path as other sites would write it, such as `guide/install` for `(docs)/01-guide/02-install.mdx`. */
+  pageByAlias(path: string): Page | undefined {
+    const url = this.#snapshot.targets.find(path)?.url
+    return url === undefined ? undefined : this.page(url)
+  }
+
+  /** Returns what readers of the pages do not get. */
+  findings(): readonly Finding[] {
+    return this.#snapshot.findings
+  }
+
+  /** Returns the files that pages may include, and that are no pages themselves. */
+  partials(): readonly string[] {
+    return this.#partials
+  }
+
   /** Returns the errors of files whose current version cannot be served. The page of their previous version is kept, if there is one. */
   errors(): readonly FileError[] {
     const { errors } = this.#snapshot
     return this.#unreadable === undefined ? errors : [this.#unreadable, ...errors]
   }
 
-  /** Calls the listener after each change of the pages. @returns a function that removes the listener. */
+  /**
+   * Calls the listener after the first read, and after each change of the pages since.
+   * @returns a function that removes the listener.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -98,30 +177,40 @@ export class Content {
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
-    this.#thread.close()
+    clearTimeout(this.#sweepTimer)
+    this.#parser.close()
     this.#listeners.clear()
+    this.#completed()
+  }
+
+  /** Starts the first read; scans follow it. */
+  start(): void {
+    void this.#scan().then(() => {
+      if (!this.#closed && !this.#isComplete) this.#complete()
+      this.#scheduleScan(0)
+    })
   }
 
   /** Schedules the next scan. @param tookMs duration of the last one. */
-  scheduleScan(tookMs: number): void {
+  #scheduleScan(tookMs: number): void {
     if (this.#closed) return
     const atLeast = Math.min(tookMs / SCAN_SHARE, MAX_BETWEEN_SCANS_MS)
     const every = Math.max(this.#options.scanEveryMs ?? SCAN_EVERY_MS, atLeast)
     this.#timer = setTimeout(() => {
       const began = performance.now()
-      void this.scan().then((read) => {
-        this.scheduleScan(read ? 0 : performance.now() - began)
+      void this.#scan().then((read) => {
+        this.#scheduleScan(read ? 0 : performance.now() - began)
       })
     }, every)
     this.#timer.unref()
   }
 
   /** Reads what has changed in the folder. Never throws. @returns whether anything was read. */
-  async scan(): Promise<boolean> {
+  async #scan(): Promise<boolean> {
     try {
-      const listed = await listFiles(this.#folder)
+      const listed = await this.#list()
       this.#unreadable = undefined
-      if (this.#isKnown(listed)) return false
+      if (await this.#isKnown(listed)) return false
       await this.#read(this.#known.size === 0 ? listed : await this.#settled(listed))
       return true
     } catch (error) {
@@ -133,11 +222,30 @@ export class Content {
     }
   }
 
-  #isKnown(listed: readonly Listed[]): boolean {
-    return (
-      listed.length === this.#known.size &&
-      listed.every(({ file, stamp }) => this.#known.get(file)?.stamp === stamp)
-    )
+  /** Returns the files of pages. */
+  async #list(): Promise<readonly Listed[]> {
+    const listed = await listFiles(this.#folder)
+    const partials = listed.map(({ file }) => file).filter(isPartial)
+    if (partials.join('\n') !== this.#partials.join('\n')) {
+      this.#partials = partials
+      if (partials.length > 0) this.#options.logger.info({ partials }, 'partials are no pages')
+    }
+    return listed.filter(({ file }) => !isPartial(file))
+  }
+
+  async #isKnown(listed: readonly Listed[]): Promise<boolean> {
+    if (listed.length !== this.#known.size) return false
+    for (const each of listed) if ((await this.#current(each)) === undefined) return false
+    return true
+  }
+
+  /** Returns what is known of a file; undefined if the file, or one that it includes, has changed since. */
+  async #current({ file, stamp }: Listed): Promise<Known | undefined> {
+    const known = this.#known.get(file)
+    if (known?.stamp !== stamp) return undefined
+    if (known.included.length === 0) return known
+    const now = await includedStamp(this.#folder, known.included)
+    return now === known.includedStamp ? known : undefined
   }
 
   /** Waits until two scans return the same: editors and checkouts write several files, and a file in several steps. */
@@ -145,43 +253,126 @@ export class Content {
     const end = performance.now() + MAX_SETTLING_MS
     for (let before = listed; ;) {
       await sleep(SETTLE_MS)
-      const now = await listFiles(this.#folder)
+      const now = await this.#list()
       if (performance.now() > end || stampsOf(now) === stampsOf(before)) return now
       before = now
     }
   }
 
+  /** Reads the files that have changed. Their pages change in one step, except during the first read. */
   async #read(listed: readonly Listed[]): Promise<void> {
     const known = new Map<string, Known>()
+    const changed: Listed[] = []
     for (const each of listed) {
-      const before = this.#known.get(each.file)
-      known.set(each.file, before?.stamp === each.stamp ? before : await this.#readFile(each, before?.draft))
+      const current = await this.#current(each)
+      if (current === undefined) changed.push(each)
+      else known.set(each.file, current)
     }
+    await this.#parseAll(await this.#lookUp(changed, known), known, listed.length)
     if (this.#closed) return
-    this.#known = known
-    this.#publish()
+    this.#publish(known)
+    this.#complete()
+    this.#sweep()
   }
 
-  async #readFile(listed: Listed, lastGood: Draft | undefined): Promise<Known> {
-    const { file, stamp } = listed
-    try {
-      const draft = await this.#thread.run([await readListed(listed), file])
-      return { stamp, draft, error: undefined }
-    } catch (thrown) {
-      const message = thrown instanceof Error ? thrown.message : String(thrown)
-      const error = { file, line: thrown instanceof ContentError ? thrown.line : 1, message }
-      this.#options.logger.error(
-        { code: codeOf(thrown), file, line: error.line },
-        `${lastGood === undefined ? 'not served' : 'served in its previous version'}: ${message}`,
-      )
-      return { stamp, draft: lastGood, error }
+  /** Takes files from the cache. @returns the files that must be parsed. */
+  async #lookUp(listed: readonly Listed[], known: Map<string, Known>): Promise<Listed[]> {
+    const unparsed: Listed[] = []
+    const waiting = [...listed]
+    const work = async (): Promise<void> => {
+      for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
+        const found = await this.#readFile(each, (job) => this.#parser.cached(job))
+        if (found === undefined) unparsed.push(each)
+        else known.set(each.file, found)
+      }
+    }
+    await Promise.all(Array.from({ length: LOOKUPS }, work))
+    return unparsed.sort(foldersFirst)
+  }
+
+  /** Parses files. Those that another process is parsing are taken from the cache when it is done. */
+  async #parseAll(files: readonly Listed[], known: Map<string, Known>, total: number): Promise<void> {
+    const pace = new Pace()
+    const cached = known.size
+    this.#progress = { done: cached, total, secondsLeft: undefined }
+    let [publishedAt, loggedAt] = [0, performance.now()]
+    for (let waiting = files; waiting.length > 0;) {
+      const taken: Listed[] = []
+      for (const each of waiting) {
+        if (this.#closed) return
+        if (!this.#isComplete && performance.now() - publishedAt > PUBLISH_EVERY_MS) {
+          this.#publish(known)
+          publishedAt = performance.now()
+        }
+        const found = await this.#readFile(each, (job) => this.#parser.parse(job))
+        if (found === undefined) taken.push(each)
+        else known.set(each.file, found)
+        const secondsLeft = pace.secondsLeft(known.size - cached, total - cached)
+        this.#progress = { done: known.size, total, secondsLeft }
+        if (performance.now() - loggedAt < LOG_EVERY_MS) continue
+        loggedAt = performance.now()
+        this.#options.logger.info(this.#progress, 'reading pages')
+      }
+      if (taken.length === waiting.length) await sleep(TAKEN_MS)
+      waiting = taken
     }
   }
 
-  #publish(): void {
-    const known = [...this.#known]
+  /** Reads and parses a file. @param parse returns undefined if it has no result now. @returns undefined then. */
+  async #readFile(
+    listed: Listed,
+    parse: (job: DocumentJob) => Promise<Parsed | undefined>,
+  ): Promise<Known | undefined> {
+    const { file, stamp } = listed
+    let includes = NO_INCLUDES
+    try {
+      const source = await readSource(this.#folder, listed)
+      includes = { included: source.included.map(({ path }) => path), includedStamp: source.includedStamp }
+      const job: DocumentJob = [source.text, file, source.included]
+      const parsed = await parse(job)
+      if (parsed === undefined) return undefined
+      const key = this.#parser.key(job)
+      if ('draft' in parsed) return { stamp, key, ...includes, draft: parsed.draft, error: undefined }
+      return this.#failed(listed, includes, new ContentError(parsed.error.line, parsed.error.message), key)
+    } catch (thrown) {
+      return this.#closed ? undefined : this.#failed(listed, includes, thrown)
+    }
+  }
+
+  #failed({ file, stamp }: Listed, includes: Includes, thrown: unknown, key?: string): Known {
+    const lastGood = this.#known.get(file)?.draft
+    const message = thrown instanceof Error ? thrown.message : String(thrown)
+    const error = { file, line: thrown instanceof ContentError ? thrown.line : 1, message }
+    this.#options.logger.error(
+      { code: codeOf(thrown), file, line: error.line },
+      `${lastGood === undefined ? 'not served' : 'served in its previous version'}: ${message}`,
+    )
+    return { stamp, key, ...includes, draft: lastGood, error }
+  }
+
+  /** Ends the first read. */
+  #complete(): void {
+    if (this.#isComplete) return
+    this.#isComplete = true
+    this.#findingLog.report(this.#snapshot.findings)
+    this.#logLoaded()
+    this.#completed()
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Removes what is no longer needed from the cache: now, and again when what is too young now has the age for it. */
+  #sweep(): void {
+    const keys = [...this.#known.values()].flatMap(({ key }) => key ?? [])
+    void this.#cache?.sweep(new Set(keys))
+    clearTimeout(this.#sweepTimer)
+    this.#sweepTimer = setTimeout(() => void this.#cache?.sweep(new Set(keys)), SWEEP_AFTER_MS).unref()
+  }
+
+  #publish(files: ReadonlyMap<string, Known>): void {
+    const known = [...files].sort(([a], [b]) => (a < b ? -1 : 1))
+    this.#known = new Map(known)
     const drafted = known.flatMap(([file, { draft }]) => (draft === undefined ? [] : [{ file, draft }]))
-    const { pages, errors } = placePages(drafted)
+    const { pages, targets, errors, findings } = placePages(drafted)
     for (const { file, message } of errors)
       if (!this.#snapshot.errors.some((before) => before.message === message))
         this.#options.logger.error({ code: 'HW_CONTENT_INVALID', file }, message)
@@ -192,14 +383,29 @@ export class Content {
     this.#snapshot = {
       pages: changed ? pages : before,
       byUrl: new Map(pages.map((page) => [page.url, page])),
+      targets,
       errors: all,
+      findings,
       version,
     }
-    if (!changed) return
-    this.#options.logger.info({ pages: pages.length, errors: all.length }, 'content loaded')
+    // Until all pages are read, links may lead to those that are missing.
+    if (this.#isComplete) this.#findingLog.report(findings)
+    if (!changed || !this.#isComplete) return
+    this.#logLoaded()
     for (const listener of this.#listeners) listener()
   }
+
+  #logLoaded(): void {
+    const { pages, errors } = this.#snapshot
+    this.#options.logger.info({ pages: pages.length, errors: errors.length }, 'content loaded')
+  }
 }
+
+/** Sorts the page of a folder before the folder's other pages, whose breadcrumbs contain its title. */
+const foldersFirst = ({ file: a }: Listed, { file: b }: Listed): number =>
+  depthOf(a) - depthOf(b) || (a < b ? -1 : 1)
+
+const depthOf = (file: string): number => file.replace(/(^|\/)index\.mdx?$/, '').split('/').length
 
 const stampsOf = (listed: readonly Listed[]): string =>
   listed.map(({ file, stamp }) => `${file} ${stamp}`).join('\n')

@@ -1,5 +1,5 @@
-import { segmentsOf, urlOf } from './links.js'
-import { hashOf, type Draft, type FileError, type Page } from './page.js'
+import { LinkTargets, orderOf, segmentsOf, urlOf, withLinks, type Target } from './links.js'
+import { hashOf, type Draft, type FileError, type Finding, type Page } from './page.js'
 
 /** A file and the draft of its page. */
 export interface Drafted {
@@ -12,11 +12,20 @@ interface Placed extends Drafted {
   readonly title: string
 }
 
+/** The pages of a folder. */
+export interface PlacedPages {
+  readonly pages: readonly Page[]
+  readonly targets: LinkTargets
+  readonly errors: readonly FileError[]
+  readonly findings: readonly Finding[]
+}
+
 /**
- * Returns the pages of all drafts with their URLs and breadcrumbs, in the order of a table of contents: the page of a folder, then
- * its contents by `order` and by name. If two files have the same URL, the first is served and the other one is an error.
+ * Returns the pages of all drafts with their URLs, breadcrumbs and links, in the order of a table of contents: the page of a folder,
+ * then its contents by `order` or the number in front of the name, and by name. If two files have the same URL, the first is served
+ * and the other one is an error.
  */
-export function placePages(drafted: readonly Drafted[]): { pages: Page[]; errors: FileError[] } {
+export function placePages(drafted: readonly Drafted[]): PlacedPages {
   const errors: FileError[] = []
   const byUrl = new Map<string, Placed>()
   for (const each of drafted.map(place).sort(indexFirst)) {
@@ -27,8 +36,17 @@ export function placePages(drafted: readonly Drafted[]): { pages: Page[]; errors
   }
   const keys = new Map([...byUrl].map(([url, page]) => [url, sortKey(page, byUrl)]))
   const ordered = [...byUrl].sort(([a], [b]) => compareKeys(keys.get(a) ?? [], keys.get(b) ?? []))
-  return { pages: ordered.map(([url, placed]) => pageOf(url, placed, byUrl)), errors }
+  const targets = new LinkTargets(ordered.map(([url, placed]) => targetOf(url, placed)))
+  const made = ordered.map(([url, placed]) => pageOf(url, placed, byUrl, targets))
+  return {
+    pages: made.map(({ page }) => page),
+    targets,
+    errors,
+    findings: made.flatMap(({ findings }) => findings),
+  }
 }
+
+const targetOf = (url: string, { file, draft: { toc, ids } }: Placed): Target => ({ url, file, toc, ids })
 
 function place({ file, draft }: Drafted): Placed {
   const segments = segmentsOf(file)
@@ -46,45 +64,89 @@ const isIndex = ({ file }: Placed): boolean => /(^|\/)index\.mdx?$/.test(file)
 const indexFirst = (a: Placed, b: Placed): number =>
   Number(isIndex(b)) - Number(isIndex(a)) || (a.file < b.file ? -1 : 1)
 
-/** Returns a title for a file name: `getting-started` → `Getting started`. A leading number, as in decisions, is left out. */
+/**
+ * Returns a title for a file name: `getting-started` → `Getting started`. A leading number, as in decisions, and the parentheses of a
+ * group are left out.
+ */
 export function readable(name: string): string {
   const words = name
+    .replace(/^\((.*)\)$/, '$1')
     .replace(/^\d+[-_. ]+(?=\D)/, '')
     .replace(/[-_]+/g, ' ')
     .trim()
   return words === '' ? name : words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-function pageOf(url: string, placed: Placed, byUrl: ReadonlyMap<string, Placed>): Page {
+interface PlacedPage {
+  readonly key: string
+  readonly page: Page
+  readonly findings: readonly Finding[]
+}
+
+/** The last page of each draft: most drafts stay the same when another file changes, and so do their pages. */
+const lastOf = new WeakMap<Draft, PlacedPage>()
+
+function pageOf(
+  url: string,
+  placed: Placed,
+  byUrl: ReadonlyMap<string, Placed>,
+  targets: LinkTargets,
+): PlacedPage {
   const { file, segments, title, draft } = placed
-  const { description, tags, toc, markdown, structuredData, sections } = draft
   const breadcrumbs = segments.slice(0, -1).map((name, depth) => {
     return byUrl.get(urlOf(segments.slice(0, depth + 1)))?.title ?? readable(name)
   })
+  const target = targetOf(url, placed)
+  const resolved = draft.links.map((link) => targets.resolve(link, target))
+  const urls = resolved.map((link) => link.url)
+  const key = JSON.stringify([file, title, breadcrumbs, urls])
+  const last = lastOf.get(draft)
+  const page = last?.key === key ? last.page : linkedPage({ url, file, title, breadcrumbs, draft, urls })
+  const findings = [...draft.findings, ...resolved.flatMap(({ finding }) => finding ?? [])]
+  const made = { key, page, findings }
+  lastOf.set(draft, made)
+  return made
+}
+
+interface Parts extends Pick<Page, 'url' | 'file' | 'title' | 'breadcrumbs'> {
+  readonly draft: Draft
+  readonly urls: readonly string[]
+}
+
+function linkedPage({ url, file, title, breadcrumbs, draft, urls }: Parts): Page {
+  const { description, tags, toc, markdown, marked, structuredData, sections } = draft
+  const linked = (text: string): string => withLinks(text, urls)
   const page = {
     url,
-    slug: segments.join('/'),
+    slug: segmentsOf(file).join('/'),
     file,
     title,
     description,
     tags,
     breadcrumbs,
     toc,
-    markdown,
-    structuredData,
-    sections,
+    markdown: linked(markdown),
+    marked: marked === undefined ? undefined : linked(marked),
+    structuredData: {
+      headings: structuredData.headings,
+      contents: structuredData.contents.map(({ heading, content }) => ({
+        heading,
+        content: linked(content),
+      })),
+    },
+    sections: sections.map((section) => ({ ...section, markdown: linked(section.markdown) })),
   }
   return { ...page, hash: hashOf(page) }
 }
 
-/** Returns `order` and name of each parent folder, outermost first, and of the page. */
+/** Returns the order and name of each parent folder, outermost first, and of the page. */
 function sortKey(
   { segments }: Placed,
   byUrl: ReadonlyMap<string, Placed>,
 ): readonly (readonly [number, string])[] {
   return segments.map((name, depth) => {
     const page = byUrl.get(urlOf(segments.slice(0, depth + 1)))
-    return [page?.draft.order ?? Infinity, name]
+    return [page?.draft.order ?? orderOf(name) ?? Infinity, name]
   })
 }
 

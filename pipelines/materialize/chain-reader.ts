@@ -27,7 +27,7 @@ export interface ReaderStart {
   readonly deadLettered: ReadonlySet<number>
   /** Returns the hash of a block of the chain, from the tables; `most` is the highest height that may be needed soon. */
   readonly hashAt: (height: number, most: number) => Promise<string | undefined>
-  /** True to decode all blocks. Those of events without a checksum are always decoded. */
+  /** True to decode all blocks, to find invalid ones before later events are returned. Those of events without a checksum are always decoded. */
   readonly decodes: boolean
   /** Set if the log does not contain the event that was applied last. */
   readonly lost?: LogShrank | undefined
@@ -219,11 +219,10 @@ export class ChainReader {
       if (this.#repeated !== undefined && hexOf(block.chainwork) > this.#settledWork) return []
       return this.#unrepeat(positioned, true)
     }
-    const decodes = this.#start.decodes || !isChecked(positioned.event)
-    const decoded = decodes ? { ...positioned, block: decodeBlock(position, block, network) } : positioned
+    if (this.#start.decodes || !isChecked(positioned.event)) decodeBlock(position, block, network)
     const gone = await this.#unrepeat(positioned, false)
     this.#raise(block.height, hash)
-    return [...gone, decoded]
+    return [...gone, positioned]
   }
 
   async #disconnect(positioned: PositionedEvent, block: BlockDisconnected): Promise<PositionedEvent[]> {

@@ -7,14 +7,11 @@ import type { BlockId } from '../chain/block.js'
 import { hexOf } from '../chain/hash.js'
 import { type Network, NETWORKS } from '../chain/networks.js'
 import type { LogRecord } from '../log/port.js'
-import type { ConnectedBlock } from './apply/decode.js'
 import { PoisonEvent } from './poison.js'
 
 export interface PositionedEvent extends LogRecord {
   /** The event. One without a case only marks a state that may be published. */
   readonly event: ChainEvent
-  /** The block that the event connects, if the reader decodes blocks. */
-  readonly block?: ConnectedBlock
 }
 
 /**

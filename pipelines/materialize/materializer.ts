@@ -9,23 +9,23 @@ import { type Head, latestHead, writeHead } from '../tables/head.js'
 import { migrate } from '../tables/migrate.js'
 import { claimAgain, claimWriting, assertNewestWriter, newestWriter, numberAfter } from '../tables/writers.js'
 import { Announcer } from './announce.js'
+import { BATCH_BYTES, BATCH_EVENTS, BlockPipeline, CACHED_SCRIPTS } from './apply/block-pipeline.js'
 import { BlockWriter } from './apply/block-writer.js'
 import { ChainReader } from './chain-reader.js'
 import { DamageReporter } from './damage.js'
 import { readDeadLetters, writeDeadLetter } from './dead-letters.js'
-import type { ConnectedBlock } from './apply/decode.js'
 import { headsOf, type PositionedEvent } from './events.js'
 import { LogShrank, PoisonEvent } from './poison.js'
+import { BalanceWriting } from './lists/balance-writing.js'
 import { RankingBuilder } from './lists/ranking-builder.js'
 import { lostHead, repair } from './rebuild/repair.js'
 import { UnspentLister } from './lists/unspent-lister.js'
 import { type Change, hashesOf, WorkingChain } from './working-chain.js'
 
-/** The maximum size of a batch of events: large enough for large inserts, small enough for memory. */
-const BATCH_EVENTS = 100
-const BATCH_BYTES = 4 << 20
 /** The number of blocks in one batch, or below the node's tip, above which the chain counts as being backfilled. */
 const FILLING_BLOCKS = 10
+/** The time for which a batch waits for more blocks while the node has many more: large inserts cost less. */
+const GATHER_MS = 500
 const IDLE_WAIT_MS = 250
 const CHECK_MS = 1000
 const MAX_BACKOFF_MS = 2000
@@ -93,11 +93,16 @@ export class Materializer {
   readonly #writer: BlockWriter
   readonly #announcer: Announcer
   readonly #rankings: RankingBuilder
+  readonly #balances: BalanceWriting
   readonly #lister: UnspentLister
   #view: ChainView | undefined
   #working = new WorkingChain()
   #pending: Pending = fresh(undefined)
-  #unwritten: ConnectedBlock[] = []
+  #pipeline: BlockPipeline
+  /** The newest head that is published, or will be after the running inserts. */
+  #planned: Head | undefined
+  /** True if the reader decodes all blocks: after one was found invalid, to apply those before it and to report its position. */
+  #decodes = false
   readonly #damage: DamageReporter
   #reader: ChainReader | undefined
   /** Its writer number; undefined before the first start. */
@@ -118,15 +123,19 @@ export class Materializer {
       onFailure: (error: unknown) => options.observer?.failed(error),
     }
     this.#lister = new UnspentLister(options.db, options.logger, { ...background, tail: options.listTail })
-    this.#writer = new BlockWriter(options.db, undefined, (changes) => {
+    this.#writer = new BlockWriter(options.db, CACHED_SCRIPTS, (changes) => {
       this.#lister.count(changes)
     })
+    this.#pipeline = this.#newPipeline()
     this.#announcer = new Announcer(options.log)
     this.#damage = new DamageReporter({ ...options, announcer: this.#announcer })
     this.#rankings = new RankingBuilder(options.db, options.logger, {
       ...background,
       tail: options.rankingTail,
     })
+    const { db, log } = options
+    const [writer, rankings] = [this.#writer, this.#rankings]
+    this.#balances = new BalanceWriting({ db, log, writer, rankings, number: () => this.#number })
   }
 
   get head(): Head | undefined {
@@ -168,9 +177,13 @@ export class Materializer {
     await Promise.all([this.#rankings.idle(), this.#lister.idle()])
   }
 
-  /** Stops the background builds after their current steps; a later start continues them. */
+  /**
+   * Waits for the running inserts, and stops the background builds after their current steps; a later start continues them. Call
+   * it after `run`.
+   */
   async close(): Promise<void> {
-    await Promise.all([this.#rankings.close(), this.#lister.close()])
+    await this.#pipeline.settled()
+    await Promise.all([this.#pipeline.rest(), this.#rankings.close(), this.#lister.close()])
   }
 
   /**
@@ -182,20 +195,32 @@ export class Materializer {
     const { connected, disconnected } = this.counts
     try {
       this.#reader ??= await this.#start()
-      const events = await this.#reader.take(BATCH_EVENTS, BATCH_BYTES)
-      if (this.#damage.repaired(this.#reader.damage)) this.counts.healed++
+      const events = await this.#take(this.#reader)
+      if (this.#damage.repaired(this.#reader.damage)) {
+        this.counts.healed++
+        this.#decodes = false
+      }
       if (events !== undefined) await this.#applyBatch(events)
+      // Also while the poller is the slower one.
+      const isFilling = this.#isFilling(this.counts.connected - connected)
+      if (events === undefined || !isFilling) await this.#finish()
       await this.#announcer.heartbeat()
       await this.#noteReached()
-      this.#considerRanking(this.counts.connected - connected)
+      await this.#considerLists(isFilling)
       this.#options.observer?.worked(events?.length ?? 0, {
         connected: this.counts.connected - connected,
         disconnected: this.counts.disconnected - disconnected,
       })
       return events !== undefined
     } catch (error) {
-      if (error instanceof LogShrank || (error instanceof PoisonEvent && error.topic === 'chain'))
-        return await this.#standAt(error)
+      if (error instanceof LogShrank || (error instanceof PoisonEvent && error.topic === 'chain')) {
+        if (this.#decodes || this.#reader === undefined || this.#reader.damage !== undefined)
+          return await this.#standAt(error)
+        // The reader is already ahead of the invalid block.
+        this.#decodes = true
+        this.#reader = undefined
+        return true
+      }
       this.#reader = undefined
       if (this.#options.deadLetterPoison !== true || !(error instanceof PoisonEvent)) throw error
       return await this.#deadLetter(error)
@@ -204,6 +229,7 @@ export class Materializer {
 
   /** Reports damage in the log, for the poller to repair it. @returns whether to continue at once. */
   async #standAt(damage: PoisonEvent | LogShrank): Promise<boolean> {
+    await this.#pipeline.sent()
     const { head } = this
     const shrank = damage instanceof LogShrank ? damage : undefined
     const common = (head?.tipHeight ?? -1) - this.#pending.disconnected.length
@@ -220,6 +246,7 @@ export class Materializer {
     await writeDeadLetter(this.#options.log, poison)
     this.#damage.forget()
     this.#reader = undefined
+    this.#decodes = false
     return true
   }
 
@@ -235,6 +262,9 @@ export class Materializer {
 
   async #start(): Promise<ChainReader> {
     const { db, log, logger } = this.#options
+    // What is still running may publish heads.
+    await this.#pipeline.settled()
+    await this.#pipeline.rest()
     // Only at the first start: a database that was dropped after another replaced it must not be created again.
     if (this.#writing === undefined) await migrate(db)
     await db.pinEngineRun()
@@ -250,6 +280,7 @@ export class Materializer {
     this.#view = head === undefined ? undefined : await loadChainView(db, head)
     this.#reset()
     this.#writer.forget()
+    await this.#balances.start()
     const deadLettered = await readDeadLetters(log)
     const lost = head && (await lostHead(log, head))
     if (head !== undefined && this.#view !== undefined) {
@@ -271,7 +302,7 @@ export class Materializer {
   #readerAt(lost: LogShrank | undefined, deadLettered: ReadonlySet<number> = new Set()): ChainReader {
     const { db, log } = this.#options
     const hashAt = hashesOf(db, () => this.#working)
-    return new ChainReader({ log, deadLettered, lost, head: this.head, decodes: true, hashAt })
+    return new ChainReader({ log, deadLettered, lost, head: this.head, decodes: this.#decodes, hashAt })
   }
 
   /** Checks every second whether another materializer has taken over, or rows were lost: without writes nothing else shows it. */
@@ -293,7 +324,54 @@ export class Materializer {
   #reset(): void {
     this.#working = new WorkingChain(this.#view)
     this.#pending = fresh(this.#view?.head)
-    this.#unwritten = []
+    this.#planned = this.#view?.head
+    this.#pipeline = this.#newPipeline()
+  }
+
+  #newPipeline(): BlockPipeline {
+    return new BlockPipeline({
+      ...{ db: this.#options.db, writer: this.#writer, chain: () => this.#working },
+      number: () => this.#number,
+    })
+  }
+
+  /** Reads the next events; while the node has many more blocks, waits a little for a larger batch. */
+  async #take(reader: ChainReader): Promise<PositionedEvent[] | undefined> {
+    const events = await reader.take(BATCH_EVENTS, BATCH_BYTES)
+    const until = performance.now() + GATHER_MS
+    let bytes = 0
+    for (let counted = 0; events !== undefined;) {
+      for (; counted < events.length; counted++) bytes += events[counted]?.value.length ?? 0
+      const leftMs = until - performance.now()
+      const isFull = events.length >= BATCH_EVENTS || bytes >= BATCH_BYTES
+      // Nothing is read beyond damage, so that the events before it are applied first.
+      if (
+        isFull ||
+        leftMs <= 0 ||
+        reader.damage !== undefined ||
+        this.#behind(events.length) <= FILLING_BLOCKS
+      )
+        break
+      await this.#options.log.wait('chain', reader.next, leftMs)
+      events.push(...((await reader.take(BATCH_EVENTS - events.length, BATCH_BYTES - bytes)) ?? []))
+    }
+    return events
+  }
+
+  /** Returns how many blocks the node has above the newest head and `more` blocks. */
+  #behind(more: number): number {
+    return (this.#announcer.nodeHeight ?? -1) - (this.#planned?.tipHeight ?? -1) - more
+  }
+
+  /** Returns whether the chain is being backfilled. @param connected the number of blocks of the last batch. */
+  #isFilling(connected: number): boolean {
+    return Math.max(connected, this.#behind(0)) > FILLING_BLOCKS
+  }
+
+  /** Waits until all applied blocks are published. */
+  async #finish(): Promise<void> {
+    await this.#pipeline.sent()
+    await this.#pipeline.rest()
   }
 
   /** Applies events, and publishes each state that may be published, with a separate head for each reorganisation. */
@@ -301,48 +379,40 @@ export class Materializer {
     const heads = headsOf(events, this.#pending.isReorganising)
     for (const head of heads) {
       await this.#apply(head)
-      await this.#publish()
+      this.#publish()
     }
     await this.#apply(events.slice(heads.reduce((sum, head) => sum + head.length, 0)))
   }
 
   async #apply(events: readonly PositionedEvent[]): Promise<void> {
-    for (const event of events) this.#applyEvent(event)
-    await this.#writeBlocks()
+    for (const event of events) await this.#applyEvent(event)
+    await this.#pipeline.applyAll()
   }
 
-  #applyEvent(positioned: PositionedEvent): void {
-    const { position, block, event } = positioned
+  async #applyEvent(positioned: PositionedEvent): Promise<void> {
+    const { position, value, event } = positioned
     this.#pending.position = positionOf(event.generation, position)
     this.#pending.epoch = event.epoch
     this.#pending.sequence = event.sequence
     const change = this.#working.apply(positioned)
-    if (change?.kind === 'disconnected') this.#disconnect(change)
+    if (change?.kind === 'disconnected') await this.#disconnect(change)
     if (change?.kind !== 'connected') return
-    if (block === undefined) throw new Error('the reader did not decode a block')
-    this.#unwritten.push(block)
     this.counts.connected++
+    await this.#lowerFinality(change.height - 1)
+    this.#pending.connected.push(change.hash)
+    await this.#pipeline.add({ position, value, hash: change.hash })
   }
 
-  #disconnect({ hash, prevHash }: Change): void {
+  async #disconnect({ hash, prevHash }: Change): Promise<void> {
     this.counts.disconnected++
     this.#pending.isReorganising = true
-    // A block that was connected within the same batch has no rows.
-    if (this.#unwritten.pop() !== undefined) return
     if (this.#pending.connected.pop() === undefined) this.#pending.disconnected.push(hash)
-    this.#writer.disconnected(this.#working.written.height)
+    // Such a block has left no rows.
+    if (this.#pipeline.remove()) return
+    await this.#pipeline.applyAll()
+    await this.#pipeline.sent()
+    this.#writer.disconnected(this.#working.written)
     this.#working.leave(prevHash)
-  }
-
-  async #writeBlocks(): Promise<void> {
-    const blocks = this.#unwritten
-    const [first] = blocks
-    if (first === undefined) return
-    await this.#lowerFinality(first.height - 1)
-    const parent = await this.#working.parentState(this.#options.db, this.#number)
-    this.#working.write(blocks, await this.#writer.write(blocks, parent, true))
-    this.#pending.connected.push(...blocks.map(({ hash }) => hash))
-    this.#unwritten = []
   }
 
   /**
@@ -351,8 +421,10 @@ export class Materializer {
    * under the previous number notice that afterwards, and read again under the new head.
    */
   async #lowerFinality(fork: number): Promise<void> {
+    if (this.#planned === undefined || fork >= this.#publishedFinal) return
+    await this.#pipeline.sent()
     const { head } = this
-    if (head === undefined || fork >= this.#publishedFinal) return
+    if (head === undefined) return
     const { db, logger } = this.#options
     logger.warn({ from: this.#publishedFinal, to: fork }, 'reorganisation below the final height')
     // The steps of a ranking, and lists, rely on the old final height.
@@ -363,6 +435,7 @@ export class Materializer {
     await claimAgain(db, { last: this.#number, next: this.#claiming }, lowered.position)
     this.#writing = this.#claiming
     this.#publishedFinal = lowered.finalHeight
+    this.#planned = lowered
     this.#view = await loadChainView(db, lowered)
     await this.#announcer.head(this.#view)
   }
@@ -371,10 +444,12 @@ export class Materializer {
   async #noteReached(): Promise<void> {
     const { head } = this
     const { nodeHeight } = this.#announcer
-    if (head === undefined || head.reached || nodeHeight === undefined || head.tipHeight < nodeHeight) return
+    if (head === undefined || head !== this.#planned) return
+    if (head.reached || nodeHeight === undefined || head.tipHeight < nodeHeight) return
     const { db, logger } = this.#options
     const revised = this.#revised(head, { reached: true })
     await writeHead(db, revised)
+    this.#planned = revised
     this.#view = await loadChainView(db, revised)
     await this.#announcer.head(this.#view)
     logger.info({ height: head.tipHeight }, 'index level with the node')
@@ -397,33 +472,40 @@ export class Materializer {
     }
   }
 
-  #considerRanking(connected: number): void {
+  async #considerLists(isFilling: boolean): Promise<void> {
     if (this.#view === undefined) return
-    const behind = (this.#announcer.nodeHeight ?? -1) - this.#view.head.tipHeight
-    const isFilling = Math.max(connected, behind) > FILLING_BLOCKS
-    this.#rankings.consider(this.#view, this.#writer.balanceRows, isFilling)
-    this.#lister.consider(this.#view, isFilling)
+    const { balanceRows } = this.#writer
     this.#writer.balanceRows = 0
+    const isPublished = this.#working.written.hash === this.#view.head.tipHash
+    await this.#balances.consider(balanceRows, isFilling, isPublished ? this.#view : undefined)
+    this.#rankings.consider(this.#view, balanceRows, isFilling)
+    this.#lister.consider(this.#view, isFilling)
   }
 
-  /** Publishes the applied state. */
-  async #publish(): Promise<void> {
-    const { db, log, logger, finalityDepth, hooks } = this.#options
-    const head = this.#nextHead(finalityDepth)
+  /** Publishes the applied state, after the rows of its blocks are inserted. */
+  #publish(): void {
+    const head = this.#nextHead(this.#options.finalityDepth)
     if (head === undefined) return
-    await hooks?.beforeHead?.(head)
     // Noted before the write, which may succeed even if it returns an error.
     this.#publishedFinal = Math.max(this.#publishedFinal, head.finalHeight)
+    this.#planned = head
+    this.#pending = fresh(head)
+    this.#pipeline.then(() => this.#publishHead(head))
+  }
+
+  async #publishHead(head: Head): Promise<void> {
+    const { db, log, logger, hooks } = this.#options
+    await hooks?.beforeHead?.(head)
     await writeHead(db, head)
     hooks?.afterHead?.()
     this.#view = await nextChainView(db, this.#view, [head])
     await this.#announcer.head(this.#view)
     hooks?.afterAnnouncement?.()
+    await this.#working.settle(db, head.finalHeight)
     await log.commit('chain', 'materializer', offsetOf(head.position))
     this.counts.heads++
     if (head.disconnected.length > 0)
       logger.info({ depth: head.disconnected.length, tip: head.tipHash }, 'reorganised')
-    this.#reset()
   }
 
   #nextHead(finalityDepth: number): Head | undefined {
@@ -439,7 +521,7 @@ export class Materializer {
       ...{ position, chain: network.name, tipHeight: written.height, tipHash: written.hash },
       finalHeight: Math.max(-1, written.height - finalityDepth),
       ...{ epoch, sequence, disconnected, connected },
-      ...this.#after(this.head),
+      ...this.#after(this.#planned),
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { BlockId } from '../chain/block.js'
-import { chainFilter, type ChainView } from '../tables/chain-view.js'
+import { blocksBeside, chainTagFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
+import { integerSet } from '../tables/keys.js'
 import type { ParentState } from './apply/block-writer.js'
 import { hexOf } from '../chain/hash.js'
 import { type Network, networkNamed } from '../chain/networks.js'
@@ -10,6 +11,7 @@ import { chainOf, assertConnects, assertDisconnects, type PositionedEvent } from
 /** The change of the chain by an event: a block becomes its tip, or its tip is disconnected. */
 export interface Change {
   readonly kind: 'connected' | 'disconnected'
+  readonly height: number
   readonly hash: string
   readonly prevHash: string
 }
@@ -26,7 +28,8 @@ export class WorkingChain {
   #written: BlockId
   #finalHeight: number
   readonly #tail: Map<number, string>
-  readonly #stale: Set<string>
+  /** Heights of the stale blocks, by hash. */
+  readonly #stale: Map<string, number>
   /** The sums after the last block that is written; undefined if they must be read. */
   #sums: Sums | undefined
 
@@ -37,7 +40,7 @@ export class WorkingChain {
     this.#written = this.#tip
     this.#finalHeight = finalHeight
     this.#tail = new Map(view?.tail ?? [])
-    this.#stale = new Set(view?.stale ?? [])
+    this.#stale = new Map(view?.stale ?? [])
   }
 
   /** The highest block that is written. */
@@ -54,11 +57,11 @@ export class WorkingChain {
     if (event.case === 'blockConnected') {
       assertConnects(position, event.value, this.#tip)
       this.#tip = { height: height + 1, hash }
-      return { kind: 'connected', hash, prevHash }
+      return { kind: 'connected', height: height + 1, hash, prevHash }
     }
     assertDisconnects(position, event.value, this.#tip)
     this.#tip = { height: height - 1, hash: prevHash }
-    return { kind: 'disconnected', hash, prevHash }
+    return { kind: 'disconnected', height, hash, prevHash }
   }
 
   /** Notes that blocks are written. @param sums the sums after each of them. */
@@ -76,22 +79,35 @@ export class WorkingChain {
   leave(prevHash: string): void {
     const { height, hash } = this.#written
     this.#tail.delete(height)
-    this.#stale.add(hash)
+    this.#stale.set(hash, height)
     this.#written = { height: height - 1, hash: prevHash }
     this.#finalHeight = Math.min(this.#finalHeight, height - 1)
     this.#sums = undefined
   }
 
-  /** Raises the final height: up to it rows are selected by height, without the hashes of stale blocks. */
-  settle(finalHeight: number): void {
+  /**
+   * Raises the final height: up to it rows are selected by height, without those of stale blocks. Call it when all blocks up to it
+   * are written, and no block leaves meanwhile.
+   */
+  async settle(db: Database, finalHeight: number): Promise<void> {
+    // Also of blocks that this process has never written: an earlier one may have, before it died.
+    const beside = await blocksBeside(db, this.#tail, this.#finalHeight, finalHeight)
+    for (const [hash, height] of beside) this.#stale.set(hash, height)
     for (let height = this.#finalHeight + 1; height <= finalHeight; height++) this.#tail.delete(height)
     this.#finalHeight = Math.max(this.#finalHeight, finalHeight)
   }
 
   /** Returns an SQL condition for the rows of this chain up to a height. */
-  filter(upTo: number, hashColumn = 'block_hash'): string {
-    const tail = [...this.#tail].filter(([height]) => height <= upTo).map(([, hash]) => hash)
-    return chainFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale, 'height', hashColumn)
+  filter(upTo: number): string {
+    const tail = [...this.#tail].filter(([height]) => height <= upTo)
+    return chainTagFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale)
+  }
+
+  /** SQL condition for the rows of blocks that are not on this chain, in a table that is ordered by height. */
+  get beside(): string {
+    const heights = [...new Set(this.#stale.values())]
+    const stale = heights.length === 0 ? '' : ` OR height IN ${integerSet(heights)}`
+    return `(height > ${String(this.#finalHeight)}${stale}) AND NOT ${this.filter(this.#written.height)}`
   }
 
   /**
@@ -100,10 +116,11 @@ export class WorkingChain {
    * @param parent the block below them.
    */
   async parentState(db: Database, writer: bigint, parent = this.#written): Promise<ParentState> {
-    const { network } = this
+    const { network, beside } = this
     if (network === undefined) throw new Error('a block before any epoch')
     const known = parent === this.#written ? this.#sums : undefined
-    return { network, filter: this.filter(parent.height), sums: known ?? (await sumsOf(db, parent)), writer }
+    const sums = known ?? (await sumsOf(db, parent))
+    return { network, writer, beside, filter: this.filter(parent.height), sums }
   }
 }
 
@@ -124,7 +141,7 @@ export function hashesOf(
     knownTip = chain.written.hash
     const to = Math.min(most, height + HASHES_AT_ONCE - 1)
     const sql = `SELECT height, lower(hex(hash)) AS id FROM blocks
-      WHERE height >= {height:UInt32} AND height <= {to:UInt32} AND ${chain.filter(chain.written.height, 'hash')}`
+      WHERE height >= {height:UInt32} AND height <= {to:UInt32} AND ${chain.filter(chain.written.height)}`
     const rows = await db.query<{ height: number; id: string }>(sql, { height, to })
     known = new Map(rows.map(({ height: at, id }) => [at, id]))
     return known.get(height)

@@ -73,6 +73,11 @@ export class NodeClient {
     return this.call('getblockchaininfo', [], replies.chainInfoReply, signal)
   }
 
+  /** Waits for a new tip, at most `waitMs`, in one of the node's RPC threads. @returns the tip then. */
+  newBlock(waitMs: number, signal?: AbortSignal): Promise<replies.NodeTip> {
+    return this.call('waitfornewblock', [waitMs], replies.newBlockReply, signal)
+  }
+
   /** Returns the hash at a height. @throws NodeRpcError -8 above the node's tip. */
   blockHash(height: number, signal?: AbortSignal): Promise<string> {
     return this.call('getblockhash', [height], replies.blockHashReply, signal)

@@ -38,6 +38,8 @@ const ChainInfo = Type.Object({
   pruneheight: Type.Optional(Height),
 })
 
+const Tip = Type.Object({ hash: Hash, height: Height })
+
 const ChainSize = Type.Object({ size_on_disk: Count })
 
 const MempoolInfo = Type.Object({
@@ -101,6 +103,7 @@ const ScannedSet = Type.Object({
 /** Reply of getmempoolinfo: sizes in bytes, `mempoolminfee` in coins per kvB. */
 export type NodeMempoolInfo = Static<typeof MempoolInfo>
 export type NodeNetworkInfo = Static<typeof NetworkInfo>
+export type NodeTip = Static<typeof Tip>
 export type NodeChainInfo = Static<typeof ChainInfo>
 /** Reply of getblock with verbosity 3. */
 export type NodeBlock = Static<typeof Block>
@@ -109,6 +112,8 @@ export type NodeScannedSet = Static<typeof ScannedSet>
 export type NodeMempoolEntry = Static<typeof MempoolEntry>
 
 export const chainInfoReply = new Reply(ChainInfo)
+/** Schema of waitfornewblock. */
+export const newBlockReply = new Reply(Tip)
 /** Schema of gettxoutsetinfo. */
 export const txOutSetReply = new Reply(TxOutSet)
 /** Schema of scantxoutset start. */

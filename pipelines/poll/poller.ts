@@ -7,6 +7,7 @@ import { backoffMs } from '../node/backoff.js'
 import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
 import type { NodeChainInfo } from '../node/replies.js'
+import { Alarm, type AnnouncementSource } from './announce/alarm.js'
 import { BlockSource } from './chain/block-source.js'
 import { ChainWriter, type Identity } from './chain/chain-writer.js'
 import { DamageReports } from './heal/damage-reports.js'
@@ -35,6 +36,8 @@ export interface PollerOptions {
   readonly logger: Logger
   /** The maximum number of concurrent block requests; by default a node has four threads for them. */
   readonly inFlight: number
+  /** Sources that announce changes of the node before the next poll is due. */
+  readonly announcements?: readonly AnnouncementSource[]
   readonly observer?: PollerObserver | undefined
   /** Returns milliseconds of a monotonic clock; for tests. */
   readonly now?: () => number
@@ -72,7 +75,7 @@ interface Session {
   readonly chain: ChainWriter
   readonly writer: NodeWriter
   readonly mempool: MempoolFollower
-  /** The time of the last heartbeat in Unix milliseconds, and the node's tip in it, empty before the first of a poll. */
+  /** The time of the last heartbeat in Unix milliseconds, and the node's tip in it, empty before the first of a regular poll. */
   beatAt: number
   beatHash: string
   /** Damage of the log that was reported during the epoch. */
@@ -96,6 +99,7 @@ const MAX_STUCK = 8
 export class Poller {
   readonly #options: PollerOptions
   readonly #reports: DamageReports
+  readonly #alarm = new Alarm()
   #session: Session | undefined
   #nodeHeight = -1
   /** True if the log has lost blocks that its end builds on, so that the chain is written again from block 0. */
@@ -120,33 +124,59 @@ export class Poller {
   }
 
   /**
-   * Polls until the signal aborts.
+   * Polls until the signal aborts: after each interval, and earlier when the node announces a change.
    * @throws WrongChainError, SupersededError, PrunedNodeError and defects, which retrying cannot fix. Retries after other
    * errors, with backoff.
    */
   async run(signal: AbortSignal): Promise<void> {
-    let failures = 0
-    while (!signal.aborted) {
-      let pause = this.#options.pollIntervalMs
-      try {
-        await this.pollOnce(signal)
-        failures = 0
-      } catch (error) {
-        if (signal.aborted) return
-        if (isFatal(error)) throw await this.#refused(error)
-        this.#options.observer?.failed(error)
-        pause = backoffMs(POLL_BACKOFF, ++failures)
-        const message = error instanceof Error ? error.message : String(error)
-        this.#options.logger.error({ err: error, failures }, `poll failed, retrying: ${message}`)
-      }
-      await sleep(pause, undefined, { signal }).catch(() => undefined)
+    const stop = new AbortController()
+    const stopped = AbortSignal.any([signal, stop.signal])
+    const { announcements = [] } = this.#options
+    const running = [this.#pollUntil(stopped), ...announcements.map((each) => each.run(this.#alarm, stopped))]
+    try {
+      // A source may end while the poller continues without it.
+      await Promise.race([running[0], Promise.all(running)])
+    } finally {
+      stop.abort()
+      await Promise.allSettled(running)
     }
   }
 
-  /** Brings the log level with the node: first with its chain, then with its mempool. @throws errors that `run` would retry. */
-  async pollOnce(signal: AbortSignal = new AbortController().signal): Promise<void> {
+  async #pollUntil(signal: AbortSignal): Promise<void> {
+    const { pollIntervalMs, logger, observer } = this.#options
+    let failures = 0
+    let isEarly = false
+    while (!signal.aborted) {
+      try {
+        this.#alarm.polling()
+        await this.pollOnce(signal, isEarly)
+        failures = 0
+        this.#alarm.level()
+        isEarly = await this.#alarm.pause(pollIntervalMs, signal)
+      } catch (error) {
+        if (signal.aborted) return
+        if (isFatal(error)) throw await this.#refused(error)
+        observer?.failed(error)
+        const message = error instanceof Error ? error.message : String(error)
+        logger.error({ err: error, failures: ++failures }, `poll failed, retrying: ${message}`)
+        this.#alarm.behind()
+        isEarly = false
+        const pause = backoffMs(POLL_BACKOFF, failures)
+        await sleep(pause, undefined, { signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  /**
+   * Brings the log level with the node: first with its chain, then with its mempool.
+   * @param isEarly true for a poll between two regular ones, which writes a heartbeat only if one is due.
+   * @throws errors that `run` would retry.
+   */
+  async pollOnce(signal: AbortSignal = new AbortController().signal, isEarly = false): Promise<void> {
     try {
-      await this.#poll(await this.#opened(signal), signal)
+      const session = await this.#opened(signal)
+      if (!isEarly) session.beatHash = ''
+      await this.#poll(session, signal)
     } catch (error) {
       // A failed append may have been written: read the log again, under a new epoch.
       if (!isOfNode(error)) this.#session = undefined
@@ -165,7 +195,6 @@ export class Poller {
   }
 
   async #poll(session: Session, signal: AbortSignal): Promise<void> {
-    session.beatHash = ''
     for (let stuck = 0; stuck < MAX_STUCK;) {
       const position = session.chain.position
       const info = await this.#checkNode(session, signal)
@@ -243,7 +272,7 @@ export class Poller {
     const report = await this.#reports.unanswered()
     if (report !== undefined) session.damage = new LogDamagedError(report.reason)
     const now = Date.now()
-    if (info.bestblockhash !== session.beatHash || now - session.beatAt >= pollIntervalMs / 2) {
+    if (info.bestblockhash !== session.beatHash || Math.abs(now - session.beatAt) >= pollIntervalMs / 2) {
       const seen = { height: info.blocks, hash: info.bestblockhash }
       session.beatAt = now
       session.beatHash = info.bestblockhash
@@ -255,6 +284,7 @@ export class Poller {
   /** Moves the log's chain towards a tip of the node; stops early if the node's chain changes meanwhile. */
   async #follow(session: Session, target: BlockId, signal: AbortSignal): Promise<void> {
     const fork = await this.#fork(session, target, signal)
+    if (target.height > fork + 1) this.#alarm.behind()
     const stop = new AbortController()
     const beating = this.#keepBeating(session, AbortSignal.any([signal, stop.signal]))
     try {

@@ -27,57 +27,57 @@ export function marks(text: string, { terms }: Question): Span[] {
   return merged(analyse(text).filter(({ term }) => terms.has(term)))
 }
 
-/**
- * Returns the hits of a chunk: its heading if that matches, and the block that matches best.
- * @param ids numbers of the question's terms.
- */
+/** The question's terms by number, and their weights: the rarer, the higher. */
+export type TermWeights = ReadonlyMap<number, number>
+
+/** Returns the hits of a chunk: its heading if that matches, and the block that matches best. */
 export function hitsOf(
   { headingId, path }: Chunk,
   body: IndexedText,
   question: Question,
-  ids: ReadonlySet<number>,
+  weights: TermWeights,
 ): Hit[] {
   const hits: Hit[] = []
   const heading = path.at(-1) ?? ''
   const headingMarks = marks(heading, question)
   if (headingMarks.length > 0) hits.push({ kind: 'heading', headingId, text: heading, marks: headingMarks })
-  if (body.text !== '') hits.push({ kind: 'text', headingId, ...snippet(body, ids) })
+  if (body.text !== '') hits.push({ kind: 'text', headingId, ...snippet(body, weights) })
   return hits
 }
 
-/** Returns an excerpt of the block with the most distinct terms, or of the first block if none has any. */
-function snippet(body: IndexedText, ids: ReadonlySet<number>): Pick<Hit, 'text' | 'marks'> {
-  const matches = matchesIn(body, ids)
-  let best = { count: 0, from: 0, to: (body.blockStarts[1] ?? 1) - 1 }
+/** Returns an excerpt of the block whose different terms weigh most, or of the first block if none has any. */
+function snippet(body: IndexedText, weights: TermWeights): Pick<Hit, 'text' | 'marks'> {
+  const matches = matchesIn(body, weights)
+  let best = { weight: 0, from: 0, to: (body.blockStarts[1] ?? 1) - 1 }
   for (const [block, from] of body.blockStarts.slice(0, -1).entries()) {
     const to = (body.blockStarts[block + 1] ?? 0) - 1
-    const count = new Set(matches.flatMap(({ start, term }) => (start >= from && start < to ? [term] : [])))
-      .size
-    if (count > best.count) best = { count, from, to }
+    const terms = new Set(matches.flatMap(({ start, term }) => (start >= from && start < to ? [term] : [])))
+    const weight = [...terms].reduce((sum, term) => sum + (weights.get(term) ?? 0), 0)
+    if (weight > best.weight) best = { weight, from, to }
   }
-  const block = merged(matches.filter(({ start }) => start >= best.from && start < best.to))
-  return cut(body.text, best, block)
+  const ofBlock = matches.filter(({ start }) => start >= best.from && start < best.to)
+  const rarest = ofBlock.toSorted((a, b) => (weights.get(b.term) ?? 0) - (weights.get(a.term) ?? 0))[0]
+  return cut(body.text, best, { marks: merged(ofBlock), shown: rarest?.start ?? best.from })
 }
 
-function matchesIn(
-  { terms, starts, ends }: IndexedText,
-  ids: ReadonlySet<number>,
-): (Span & { term: number })[] {
+function matchesIn({ terms, starts, ends }: IndexedText, weights: TermWeights): (Span & { term: number })[] {
   const found: (Span & { term: number })[] = []
   for (const [at, term] of terms.entries())
-    if (ids.has(term)) found.push({ term, start: starts[at] ?? 0, end: ends[at] ?? 0 })
+    if (weights.has(term)) found.push({ term, start: starts[at] ?? 0, end: ends[at] ?? 0 })
   return found
 }
 
-/** Cuts a block around its first mark, between words if there are spaces. Marks are relative to the start of the result. */
+/**
+ * Cuts a block around a position that must be shown, between words if there are spaces. Marks are relative to the start of the
+ * result.
+ */
 function cut(
   text: string,
   block: { from: number; to: number },
-  spans: readonly Span[],
+  { marks: spans, shown: first }: { marks: readonly Span[]; shown: number },
 ): Pick<Hit, 'text' | 'marks'> {
   let { from, to } = block
   if (to - from > SNIPPET) {
-    const first = spans[0]?.start ?? from
     if (first - from > SNIPPET - BEFORE) {
       const space = text.lastIndexOf(' ', first - BEFORE)
       from = space > first - 2 * BEFORE ? space + 1 : between(text, first - BEFORE)

@@ -10,11 +10,11 @@ export interface Leg {
   readonly weight: number
 }
 
-/** The constant k of Reciprocal Rank Fusion, from the paper that proposed it (Cormack, Clarke, Büttcher 2009). */
-const RRF_K = 60
+/** The constant k of Reciprocal Rank Fusion. The lower, the more the first places of a ranking count. */
+const RRF_K = 10
 
 /**
- * Combines rankings by Reciprocal Rank Fusion: Σ weight / (60 + rank), with ranks from 1. The best come first; ties are ordered by
+ * Combines rankings by Reciprocal Rank Fusion: Σ weight / (10 + rank), with ranks from 1. The best come first; ties are ordered by
  * number, so the order is deterministic.
  */
 export function fuse(legs: readonly Leg[]): Ranked[] {

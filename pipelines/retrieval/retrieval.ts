@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Page } from '../content/page.js'
 import { codeOf } from '../errors.js'
 import type { Logger } from '../logger.js'
+import { type JobProgress, Pace } from '../pace.js'
 import {
   type Artefact,
   ArtefactUnusable,
@@ -9,10 +10,16 @@ import {
   readArtefact,
   writeArtefact,
 } from './index/artefact.js'
+import { type CarryingWord, weigh, wordsOf } from './evidence.js'
+import { readAnalysed, writeAnalysed } from './index/analysed-pages.js'
+import type { Chunk } from './index/chunk.js'
+import { Journal, readJournals } from './index/journal.js'
 import { ModelLost } from './model/embedder.js'
 import type { Embeds, LoadedModel, ModelSource } from './model/model.js'
 import { questionOf } from './words/question.js'
 import { type ParsedQuery, NEAR_DEPTH } from './search.js'
+import { embedChunk } from './meaning/chunk-vector.js'
+import { Neighbours } from './meaning/neighbours.js'
 import { SemanticIndex, type SemanticView } from './meaning/semantic.js'
 import { PageIndexer, Snapshot } from './index/snapshot.js'
 
@@ -46,7 +53,7 @@ export interface RetrievalStatus {
   /** True if the content has changed since. */
   readonly indexStale: boolean
   /** Progress of the passages that are being embedded; 0 of 0 if there are none. */
-  readonly embedding: { readonly done: number; readonly total: number }
+  readonly embedding: JobProgress
 }
 
 /** A question with the data to rank it, all from one state of the index. */
@@ -54,8 +61,15 @@ export interface Lookup {
   readonly snapshot: Snapshot
   readonly parsed: ParsedQuery
   readonly ranking: 'lexical' | 'hybrid'
-  /** Returns the cosine of question and chunk; absent without a model. */
-  readonly similarity?: (chunk: number) => number | undefined
+  /** The vector of the question; absent without a model, like `similarity`. */
+  readonly vector?: Float32Array
+  /** Returns the cosine of a chunk with the question, or with another vector; absent without a model. */
+  readonly similarity?: (chunk: number, vector?: Float32Array) => number | undefined
+}
+
+/** A lookup with the words that a passage must cover. */
+export interface EvidenceLookup extends Lookup {
+  readonly words: readonly CarryingWord[]
 }
 
 interface Current {
@@ -69,7 +83,11 @@ interface Current {
 /** The maximum time to embed a question. After it, the question is answered by words only. */
 const QUESTION_MS = 2_000
 const LOG_EVERY_MS = 5_000
-const EMBEDDED_AT_ONCE = 64
+/** The number of characters that are embedded between two checks whether they are still needed: about a second. */
+const EMBEDDED_CHARACTERS = 15_000
+/** The share of pages that must be new for the analysed pages to be stored again. */
+const MIN_UNSTORED = 0.05
+const NO_EMBEDDING: JobProgress = { done: 0, total: 0, secondsLeft: undefined }
 
 /**
  * The index of a library, kept up to date. Searches use the current state while the next one is built, and then switch over in one
@@ -77,10 +95,11 @@ const EMBEDDED_AT_ONCE = 64
  */
 export class Retrieval {
   readonly #options: RetrievalOptions
-  readonly #indexer = new PageIndexer()
+  readonly #indexer: PageIndexer
+  #journal: Journal | undefined
   #current: Current
   #semantic: { readonly index: SemanticIndex; readonly model: string } | undefined
-  #embedding = { done: 0, total: 0 }
+  #embedding: JobProgress = NO_EMBEDDING
   #builtAtMs = 0
   #work: Promise<void> = Promise.resolve()
   #isOutdated = false
@@ -88,8 +107,9 @@ export class Retrieval {
   #closed = false
   readonly #unsubscribe: () => void
 
-  private constructor(options: RetrievalOptions) {
+  private constructor(options: RetrievalOptions, indexer: PageIndexer) {
     this.#options = options
+    this.#indexer = indexer
     this.#current = { snapshot: this.#snapshotOf(options.library) }
     this.#unsubscribe = options.library.onChange(() => {
       this.#requestUpdate()
@@ -101,7 +121,9 @@ export class Retrieval {
 
   /** Opens the index. It is searched by words at once, and by meaning as soon as a model is loaded and every chunk has a vector. */
   static async open(options: RetrievalOptions): Promise<Retrieval> {
-    const retrieval = new Retrieval(options)
+    const indexer = new PageIndexer(await readAnalysed(options.folder))
+    await indexer.prepare(options.library.pages())
+    const retrieval = new Retrieval(options, indexer)
     const kept = await describeArtefact(options.folder)
     const { version } = retrieval.#current.snapshot
     retrieval.#builtAtMs = kept?.content === version ? kept.builtAtMs : Date.now()
@@ -138,15 +160,28 @@ export class Retrieval {
     const { snapshot } = this.#current
     const view = this.#view()
     const wanted = accept && snapshot.pages.map(({ page }) => accept(page))
-    const parsed = { question: questionOf(text), accept: wanted && ((page: number) => wanted[page] === true) }
+    const parsed = {
+      question: questionOf(text, snapshot.lexicon),
+      accept: wanted && ((page: number) => wanted[page] === true),
+    }
     const embedder = this.#options.model.loaded?.embedder
     if (embedder === undefined || view === undefined) return { snapshot, parsed, ranking: 'lexical' }
-    const vector = await this.#embedQuestion(embedder, text)
+    const vector = await this.#inTime(embedder.question(text))
     if (vector === undefined) return { snapshot, parsed, ranking: 'lexical' }
     const ofChunk = wanted && ((chunk: number): boolean => wanted[snapshot.pageOf(chunk)] === true)
     const dense = view.near(vector, NEAR_DEPTH, ofChunk)
-    const similarity = (chunk: number): number | undefined => view.similarity(vector, chunk)
-    return { snapshot, parsed: { ...parsed, dense }, ranking: 'hybrid', similarity }
+    const similarity = (chunk: number, other = vector): number | undefined => view.similarity(other, chunk)
+    return { snapshot, parsed: { ...parsed, dense }, ranking: 'hybrid', vector, similarity }
+  }
+
+  /** Returns the data to rank a question and to judge whether passages answer it. */
+  async lookUpEvidence(text: string): Promise<EvidenceLookup> {
+    const lookup = await this.lookUp(text)
+    const words = wordsOf(lookup.snapshot, lookup.parsed.question)
+    const embedder = this.#options.model.loaded?.embedder
+    const { vector } = lookup
+    if (vector === undefined || embedder === undefined) return { ...lookup, words }
+    return { ...lookup, words: (await this.#inTime(weigh(words, { text, vector }, embedder))) ?? words }
   }
 
   /** Resolves when no update of the index is in progress. */
@@ -167,13 +202,14 @@ export class Retrieval {
     return model !== undefined && model === this.#options.model.loaded?.checksum ? view : undefined
   }
 
-  async #embedQuestion(embedder: Embeds, text: string): Promise<Float32Array | undefined> {
+  /** Resolves with the result of an embedding; undefined if it takes too long or the model was lost. */
+  async #inTime<T>(embedding: Promise<T>): Promise<T | undefined> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(() => resolve(undefined), QUESTION_MS)
     })
     try {
-      return await Promise.race([embedder.question(text), late])
+      return await Promise.race([embedding, late])
     } catch (error) {
       if (error instanceof ModelLost) return undefined
       throw error
@@ -195,6 +231,7 @@ export class Retrieval {
       this.#isOutdated = false
       try {
         await this.#update()
+        await this.#storeWords()
       } catch (error) {
         this.#options.logger.error({ err: error }, `updating the index failed: ${String(error)}`)
       }
@@ -207,6 +244,7 @@ export class Retrieval {
     const { loaded } = model
     const isNew = this.#current.snapshot.version !== library.version
     if (!isNew && (loaded === undefined || this.#view() !== undefined)) return
+    if (isNew) await this.#indexer.prepare(library.pages())
     const snapshot = isNew ? this.#snapshotOf(library) : this.#current.snapshot
     // Without vectors in use, the new words need not wait for theirs.
     if (isNew && this.#view() === undefined) this.#switch({ snapshot })
@@ -232,9 +270,12 @@ export class Retrieval {
   }: LoadedModel): Promise<{ index: SemanticIndex; artefact?: Artefact | undefined }> {
     if (this.#semantic?.model === checksum) return { index: this.#semantic.index }
     const artefact = await this.#read(checksum)
-    const labels = new Map(artefact?.chunks.map(({ id, label }) => [id, label]))
-    const index = new SemanticIndex(artefact === undefined ? undefined : { ...artefact, labels })
+    const { vectors = [], graph = new Neighbours(), chunks = [] } = artefact ?? {}
+    const labels = new Map(chunks.map(({ id, label }) => [id, label]))
+    const journal = await readJournals(this.#options.folder, checksum)
+    const index = new SemanticIndex({ vectors: new Map([...vectors, ...journal]), graph, labels })
     this.#semantic = { index, model: checksum }
+    this.#journal = new Journal(this.#options.folder, checksum)
     return { index, artefact }
   }
 
@@ -258,19 +299,24 @@ export class Retrieval {
     index: SemanticIndex,
     snapshot: Snapshot,
   ): Promise<'complete' | 'lost' | 'outdated'> {
-    const chunks = index.missing(snapshot.chunks)
-    let loggedAt = Date.now()
+    const chunks = index.missing(snapshot.chunks).sort(longestFirst)
+    const characters = charactersOf(chunks)
+    const pace = new Pace()
+    let [done, charactersDone, loggedAt] = [0, 0, Date.now()]
     try {
-      for (let from = 0; from < chunks.length; from += EMBEDDED_AT_ONCE) {
+      for (const batch of batches(chunks)) {
         if (this.#closed || this.#options.library.version !== snapshot.version) return 'outdated'
-        this.#embedding = { done: from, total: chunks.length }
-        const embedded = chunks.slice(from, from + EMBEDDED_AT_ONCE).map(async (chunk) => {
-          index.keep(chunk, await embedder.passage(chunk.text))
-        })
-        await Promise.all(embedded)
+        const secondsLeft = pace.secondsLeft(charactersDone, characters)
+        this.#embedding = { done, total: chunks.length, secondsLeft }
+        const vectors = await Promise.all(batch.map((chunk) => embedChunk(embedder, chunk)))
+        const made = batch.map((chunk, at) => [chunk, vectors[at] ?? new Float32Array()] as const)
+        for (const [chunk, vector] of made) index.keep(chunk, vector)
+        await this.#note(made.map(([{ hash }, vector]) => [hash, vector]))
+        done += batch.length
+        charactersDone += charactersOf(batch)
         if (Date.now() - loggedAt < LOG_EVERY_MS) continue
         loggedAt = Date.now()
-        this.#options.logger.info({ done: from, of: chunks.length }, 'embedding passages')
+        this.#options.logger.info({ done, of: chunks.length, secondsLeft }, 'embedding passages')
       }
       return 'complete'
     } catch (error) {
@@ -281,7 +327,32 @@ export class Retrieval {
       )
       return 'lost'
     } finally {
-      this.#embedding = { done: 0, total: 0 }
+      this.#embedding = NO_EMBEDDING
+    }
+  }
+
+  /** Stores the analysed pages, for the next start. A few changed pages are not worth it: they are analysed in milliseconds. */
+  async #storeWords(): Promise<void> {
+    if (this.#indexer.unstored < MIN_UNSTORED) return
+    const { folder, logger } = this.#options
+    try {
+      await writeAnalysed(folder, this.#indexer.toStore())
+    } catch (error) {
+      logger.warn(
+        { folder, reason: String(error) },
+        'analysed pages cannot be stored: the next start is slower',
+      )
+    }
+  }
+
+  /** Appends vectors to the journal. Without it, only a killed process has to embed more than once. */
+  async #note(vectors: readonly (readonly [string, Float32Array])[]): Promise<void> {
+    try {
+      await this.#journal?.append(vectors)
+    } catch (error) {
+      this.#journal = undefined
+      const { folder, logger } = this.#options
+      logger.warn({ folder, reason: String(error) }, 'vectors cannot be stored while passages are embedded')
     }
   }
 
@@ -311,6 +382,21 @@ export class Retrieval {
   #snapshotOf(library: Library): Snapshot {
     const { version } = library
     return new Snapshot(version, this.#indexer.index(library.pages()), this.#indexer.lexicon)
+  }
+}
+
+/** Sorts texts of similar length together: padding takes as much time as words. Long ones first, so that estimates are not too low. */
+const longestFirst = (a: Chunk, b: Chunk): number => b.text.length - a.text.length
+
+const charactersOf = (chunks: readonly Chunk[]): number =>
+  chunks.reduce((sum, { text }) => sum + text.length, 0)
+
+/** Splits chunks so that each part is embedded within about a second. */
+function* batches(chunks: readonly Chunk[]): Generator<readonly Chunk[]> {
+  for (let from = 0, to = 0; from < chunks.length; from = to) {
+    for (let characters = 0; to < chunks.length && characters < EMBEDDED_CHARACTERS; to++)
+      characters += chunks[to]?.text.length ?? 0
+    yield chunks.slice(from, to)
   }
 }
 

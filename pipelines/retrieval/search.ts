@@ -1,3 +1,5 @@
+import type { Bm25, WeightedTerm } from './words/bm25.js'
+import { expand } from './words/expansion.js'
 import { decidingTerms, type Question, weightedTerms } from './words/question.js'
 import { fuse, groups, type Leg, type Ranked } from './ranking.js'
 import type { Snapshot } from './index/snapshot.js'
@@ -13,6 +15,8 @@ const LEAST_SIMILARITY = 0.2
  * can add to one without them.
  */
 const DECIDING_WEIGHT = 2
+/** The number of passages whose words are added to the question. */
+const FEEDBACK_PASSAGES = 5
 
 /** A question as it is ranked. */
 export interface ParsedQuery {
@@ -23,24 +27,60 @@ export interface ParsedQuery {
   readonly accept?: ((page: number) => boolean) | undefined
 }
 
-/** Returns chunks, best first, by BM25 and embeddings combined. */
-export function rankChunks(snapshot: Snapshot, parsed: ParsedQuery): Ranked[] {
-  const { accept } = parsed
-  const ofChunk = accept && ((chunk: number): boolean => accept(snapshot.pageOf(chunk)))
-  const near = nearEnough(snapshot, parsed)
+/**
+ * Returns the best chunk of each section, best section first, by BM25 and embeddings combined.
+ * @param terms those of the question for BM25.
+ */
+export function rankSections(
+  snapshot: Snapshot,
+  parsed: ParsedQuery,
+  terms = expandedTerms(snapshot, parsed),
+): Ranked[] {
+  const { sectionOf } = snapshot
+  const legs = chunkLegs(snapshot, parsed, terms)
+  const best = new Map<number, number>()
+  for (const { document } of fuse(legs))
+    if (!best.has(sectionOf(document))) best.set(sectionOf(document), document)
+  // Sections are fused, not chunks: one that is first in both rankings by different chunks is first.
+  return fuse(legs.map(({ ranked, weight }) => ({ ranked: groups(ranked, sectionOf), weight }))).map(
+    ({ document, score }) => ({ document: best.get(document) ?? 0, score }),
+  )
+}
+
+/**
+ * Returns pages, best first. BM25 ranks whole pages; by embeddings, a page is as near as its nearest chunk.
+ * @param terms those of the question for BM25.
+ */
+export function rankPages(
+  snapshot: Snapshot,
+  parsed: ParsedQuery,
+  terms = expandedTerms(snapshot, parsed),
+): Ranked[] {
+  const near = groups(nearEnough(snapshot, parsed), snapshot.pageOf)
   return fuse([
-    ...lexicalLegs(snapshot, parsed.question, snapshot.chunkIndex, ofChunk),
+    ...lexicalLegs(snapshot, parsed.question, { terms, index: snapshot.pageIndex, accept: parsed.accept }),
     { ranked: near, weight: 1 },
   ])
 }
 
-/** Returns pages, best first. BM25 ranks whole pages; by embeddings, a page is as near as its nearest chunk. */
-export function rankPages(snapshot: Snapshot, parsed: ParsedQuery): Ranked[] {
-  const near = groups(nearEnough(snapshot, parsed), snapshot.pageOf)
-  return fuse([
-    ...lexicalLegs(snapshot, parsed.question, snapshot.pageIndex, parsed.accept),
-    { ranked: near, weight: 1 },
-  ])
+/** Returns the terms of a question for BM25, and with them the words that distinguish the passages found first. */
+export function expandedTerms(snapshot: Snapshot, parsed: ParsedQuery): readonly WeightedTerm[] {
+  const terms = weightedTerms(parsed.question, snapshot.lexicon)
+  const first = rankSections(snapshot, parsed, terms).slice(0, FEEDBACK_PASSAGES)
+  const passages = first.flatMap(({ document, score }) => {
+    const bag = snapshot.bagOf(document)
+    return bag === undefined ? [] : [{ bag, score }]
+  })
+  return expand(terms, passages, snapshot)
+}
+
+function chunkLegs(snapshot: Snapshot, parsed: ParsedQuery, terms: readonly WeightedTerm[]): Leg[] {
+  const { accept } = parsed
+  const ofChunk = accept && ((chunk: number): boolean => accept(snapshot.pageOf(chunk)))
+  return [
+    ...lexicalLegs(snapshot, parsed.question, { terms, index: snapshot.chunkIndex, accept: ofChunk }),
+    { ranked: nearEnough(snapshot, parsed), weight: 1 },
+  ]
 }
 
 /** Returns the chunks that are similar enough, of pages that may be among the results. */
@@ -48,31 +88,16 @@ function nearEnough({ pageOf }: Snapshot, { dense = [], accept = () => true }: P
   return dense.filter(({ document, score }) => score >= LEAST_SIMILARITY && accept(pageOf(document)))
 }
 
-function lexicalLegs(
-  { lexicon }: Snapshot,
-  question: Question,
-  index: Snapshot['chunkIndex'],
-  accept?: (document: number) => boolean,
-): Leg[] {
-  const ranked = index.rank(weightedTerms(question, lexicon), LEG_DEPTH, accept)
-  const deciding = index.rank(decidingTerms(question, lexicon, index), LEG_DEPTH, accept)
-  return [
-    { ranked, weight: 1 },
-    { ranked: deciding, weight: DECIDING_WEIGHT },
-  ]
+interface Lexical {
+  readonly terms: readonly WeightedTerm[]
+  readonly index: Bm25
+  readonly accept?: ((document: number) => boolean) | undefined
 }
 
-/** Returns the share of the question's weight that a chunk contains, 0 to 1. Rare words weigh more; words that no page has, the most. */
-export function coverage(snapshot: Snapshot, { tokens }: Question, chunk: number): number {
-  const { lexicon, chunkIndex } = snapshot
-  let contained = 0
-  let total = 0
-  for (const { term, parts } of tokens) {
-    if (parts > 1) continue
-    const id = lexicon.find(term)
-    const worth = chunkIndex.idf(id)
-    total += worth
-    if (snapshot.has(chunk, id)) contained += worth
-  }
-  return total === 0 ? 0 : contained / total
+function lexicalLegs({ lexicon }: Snapshot, question: Question, { terms, index, accept }: Lexical): Leg[] {
+  const deciding = decidingTerms(question, lexicon, index)
+  return [
+    { ranked: index.rank(terms, LEG_DEPTH, accept), weight: 1 },
+    { ranked: index.rank(deciding, LEG_DEPTH, accept), weight: DECIDING_WEIGHT },
+  ]
 }

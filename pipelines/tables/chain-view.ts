@@ -1,23 +1,24 @@
+import { type BlockId, blockTag } from '../chain/block.js'
 import { coded } from '../errors.js'
 import type { Database } from './clickhouse.js'
 import type { Head } from './head.js'
-import { hashSet } from './keys.js'
+import { hashSet, integerSet } from './keys.js'
 import { Selection } from './selection.js'
 
 /** The rows that belong to the chain of a head. Immutable: each head has a view of its own. */
 export class ChainView {
   readonly #tail: ReadonlyMap<number, string>
-  readonly #stale: ReadonlySet<string>
+  readonly #stale: ReadonlyMap<string, number>
   readonly #filters = new Map<string, string>()
 
   /**
    * @param tail hashes of the chain's blocks above the head's final height, by height.
-   * @param stale hashes of the blocks at or below the final height that are not on the chain.
+   * @param stale heights of the blocks at or below the final height that are not on the chain, by hash.
    */
   constructor(
     readonly head: Head,
     tail: ReadonlyMap<number, string>,
-    stale: ReadonlySet<string>,
+    stale: ReadonlyMap<string, number>,
   ) {
     this.#tail = tail
     this.#stale = stale
@@ -27,7 +28,7 @@ export class ChainView {
     return this.#tail
   }
 
-  get stale(): ReadonlySet<string> {
+  get stale(): ReadonlyMap<string, number> {
     return this.#stale
   }
 
@@ -44,12 +45,21 @@ export class ChainView {
 
   /** Returns `isCanonical` as an SQL condition over two columns. */
   sqlFilter(heightColumn: string, hashColumn: string): string {
-    const key = `${heightColumn} ${hashColumn}`
+    return this.#filter(`${heightColumn} ${hashColumn}`, () =>
+      chainFilter(this.head.finalHeight, this.#tail.values(), this.#stale.keys(), heightColumn, hashColumn),
+    )
+  }
+
+  /** Returns the same condition over the columns of a table whose rows name their block by height and tag. */
+  tagFilter(heightColumn = 'height', tagColumn = 'block_tag'): string {
+    return this.#filter(`${heightColumn} ${tagColumn} tag`, () =>
+      chainTagFilter(this.head.finalHeight, this.#tail, this.#stale, heightColumn, tagColumn),
+    )
+  }
+
+  #filter(key: string, make: () => string): string {
     let filter = this.#filters.get(key)
-    if (filter === undefined) {
-      filter = chainFilter(this.head.finalHeight, this.#tail.values(), this.#stale, heightColumn, hashColumn)
-      this.#filters.set(key, filter)
-    }
+    if (filter === undefined) this.#filters.set(key, (filter = make()))
     return filter
   }
 }
@@ -66,6 +76,40 @@ export function chainFilter(
   const notStale = below === '' ? '' : ` AND ${hashColumn} NOT IN ${hashSet(`'${below}'`)}`
   const final = `${heightColumn} <= ${String(finalHeight)}${notStale}`
   return above === '' ? `(${final})` : `((${final}) OR ${hashColumn} IN ${hashSet(`'${above}'`)})`
+}
+
+/**
+ * Returns the condition of `chainFilter` over the height and the tag of a row's block.
+ * @param tail hashes of the blocks above the final height, by height.
+ * @param stale heights of the stale blocks, by hash.
+ */
+export function chainTagFilter(
+  finalHeight: number,
+  tail: Iterable<readonly [height: number, hash: string]>,
+  stale: Iterable<readonly [hash: string, height: number]>,
+  heightColumn = 'height',
+  tagColumn = 'block_tag',
+): string {
+  const above = Array.from(tail, ([height, hash]) => tagKey(height, hash))
+  const below = Array.from(stale, ([hash, height]) => tagKey(height, hash))
+  const key = keyOf(heightColumn, tagColumn)
+  const notStale = below.length === 0 ? '' : ` AND ${key} NOT IN ${integerSet(below)}`
+  const final = `${heightColumn} <= ${String(finalHeight)}${notStale}`
+  return above.length === 0 ? `(${final})` : `((${final}) OR ${key} IN ${integerSet(above)})`
+}
+
+/** Returns an SQL condition that holds for the rows of some blocks, at least one, that name their block by height and tag. */
+export function blocksFilter(blocks: readonly BlockId[]): string {
+  const keys = blocks.map(({ height, hash }) => tagKey(height, hash))
+  return `${keyOf('height', 'block_tag')} IN ${integerSet(keys)}`
+}
+
+const keyOf = (heightColumn: string, tagColumn: string): string =>
+  `(toUInt64(${heightColumn}) * 4294967296 + ${tagColumn})`
+
+/** Returns height and tag as one number. Tags alone would not do: blocks of different heights may have the same one. */
+export function tagKey(height: number, hash: string): bigint {
+  return BigInt(height) * 2n ** 32n + BigInt(blockTag(hash))
 }
 
 /** A block of the head's chain has no row, so the chain cannot be built from the tables. */
@@ -109,13 +153,13 @@ function ascending(tail: Map<number, string>): Map<number, string> {
 }
 
 /**
- * Returns the hashes of the blocks at or below a height that are not on the chain. If a height has only one block, it is on the
- * chain: the row of a block in `blocks` is written before all its other rows and before the head that names it. A block that was
- * never connected, but left rows, is therefore listed at its height next to the block that was connected.
+ * Returns the heights of the blocks at or below a height that are not on the chain, by hash. If a height has only one block, it
+ * is on the chain: the row of a block in `blocks` is written before all its other rows and before the head that names it. A block
+ * that was never connected, but left rows, is therefore listed at its height next to the block that was connected.
  * @param top hash of the chain's block at `finalHeight`.
  */
-async function staleBlocks(db: Database, finalHeight: number, top: string): Promise<Set<string>> {
-  const stale = new Set<string>()
+async function staleBlocks(db: Database, finalHeight: number, top: string): Promise<Map<string, number>> {
+  const stale = new Map<string, number>()
   if (finalHeight < 0) return stale
   const contested = `SELECT height FROM blocks WHERE height <= ${String(finalHeight)} GROUP BY height HAVING uniqExact(hash) > 1`
   const rows = await links(
@@ -133,7 +177,7 @@ async function staleBlocks(db: Database, finalHeight: number, top: string): Prom
     if (height !== last && here.length === 1) expected = here[0]?.hash ?? ''
     for (const link of here) {
       if (link.hash === expected) continue
-      stale.add(link.hash)
+      stale.set(link.hash, height)
     }
     expected = here.find((link) => link.hash === expected)?.prevHash ?? ''
     last = height - 1
@@ -167,13 +211,24 @@ export async function nextChainView(
     position = head.position
     if (tipHeight !== head.tipHeight) return loadChainView(db, newest)
   }
-  const stale = new Set(view.stale)
   const [from, to] = [view.head.finalHeight, newest.finalHeight]
-  if (to > from) {
-    for (const { height, hash } of await links(db, `height > ${String(from)} AND height <= ${String(to)}`)) {
-      if (tail.get(height) !== hash) stale.add(hash)
-    }
-    for (let height = from + 1; height <= to; height++) tail.delete(height)
-  }
+  const stale = new Map([...view.stale, ...(await blocksBeside(db, tail, from, to))])
+  for (let height = from + 1; height <= to; height++) tail.delete(height)
   return new ChainView(newest, tail, stale)
+}
+
+/**
+ * Returns the blocks between two heights that are not on a chain: their heights by hash. Other processes may have written them.
+ * @param tail hashes of the chain's blocks above `from`, at least up to `to`, by height.
+ */
+export async function blocksBeside(
+  db: Database,
+  tail: ReadonlyMap<number, string>,
+  from: number,
+  to: number,
+): Promise<Map<string, number>> {
+  if (to <= from) return new Map()
+  const found = await links(db, `height > ${String(from)} AND height <= ${String(to)}`)
+  const others = found.filter(({ height, hash }) => tail.get(height) !== hash)
+  return new Map(others.map(({ height, hash }) => [hash, height]))
 }

@@ -43,6 +43,9 @@ const MAX_PARAMS = 120_000
 /** The maximum length of a query. A filter lists the hash of every block above the final height. */
 const MAX_QUERY_BYTES = 64 * 2 ** 20
 
+/** The size up to which the server keeps a response of `bytes` in memory before it sends it; it writes the rest to disk. */
+const RESPONSE_BYTES = String(8 * 2 ** 20)
+
 export interface DatabaseOptions {
   readonly url: string
   readonly database: string
@@ -102,6 +105,38 @@ export class Database {
         result.close()
       }
       return untilAborted(rows, close, signal)
+    })
+  }
+
+  /**
+   * Returns rows in the format RowBinary, for `Selection.bytesByKeys`: neither side converts them to text and back. For results that
+   * fit into memory.
+   * @throws DatabaseUnavailable, QueryRefused; the reason of the signal if it aborts.
+   */
+  async bytes(
+    sql: string,
+    params: Readonly<Record<string, unknown>> = {},
+    { signal }: QueryOptions = {},
+  ): Promise<Buffer> {
+    assertQuerySize(sql, params)
+    return withKnownErrors(async () => {
+      const { stream } = await this.#client.exec({
+        query: `${sql} FORMAT RowBinary`,
+        query_params: params,
+        clickhouse_settings: {
+          // An error must not follow the first rows, because it would be read as rows.
+          wait_end_of_query: 1,
+          http_response_buffer_size: RESPONSE_BYTES,
+          ...(signal === undefined ? {} : { readonly: '2' }),
+        },
+        ...(signal === undefined ? {} : { abort_signal: signal }),
+      })
+      const bytes = collect(stream)
+      if (signal === undefined) return bytes
+      const close = (): void => {
+        stream.destroy()
+      }
+      return untilAborted(bytes, close, signal)
     })
   }
 
@@ -196,6 +231,12 @@ export class Database {
   async close(): Promise<void> {
     await this.#client.close()
   }
+}
+
+async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
 }
 
 /** Waits for a result whose first bytes have arrived: from then on the driver ignores the signal that was passed to it. */

@@ -1,6 +1,5 @@
-import { table } from './chain-tables.js'
 import type { Database } from './clickhouse.js'
-import { EncodedRows } from './rowbinary.js'
+import { EncodedRows, table } from './rowbinary.js'
 import { Selection } from './selection.js'
 import { SHOWN_HEADS, whileNewest } from './writers.js'
 

@@ -3,7 +3,6 @@ import { readdir, readFile } from 'node:fs/promises'
 import { coded, StartRefused } from '../errors.js'
 import { type Database, TableMissing, QueryRefused } from './clickhouse.js'
 import { hasReplicas, onAllReplicas } from './replicas.js'
-import { POINT_TABLES } from './visible.js'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 
@@ -16,8 +15,14 @@ interface Migration {
   readonly formerly: readonly string[]
 }
 
+/** The number of the migration that creates all tables. A database with lower ones has tables of another form. */
+const SCHEMA = 8
+
 /** Thrown if the database has other migrations than this version: only a matching version may use it. */
 export class MigrationMismatch extends coded('HW_SCHEMA_MISMATCH', StartRefused) {}
+
+/** Thrown if the rows of the database have an earlier form: they must be written again, into a database that replaces it. */
+export class EarlierForm extends coded('HW_SCHEMA_MISMATCH', StartRefused) {}
 
 /** Progress of the upgrade of a database to the schema of this version. */
 export interface Upgrade {
@@ -29,13 +34,21 @@ export interface Upgrade {
   readonly migration: string
   /** Number of parts of tables that it still has to rewrite; 0 if it rewrites none. */
   readonly partsLeft: number
+  /** Height up to which the blocks are written again, and the height to reach; only if the migration writes all of them again. */
+  readonly height?: number
+  readonly heightTotal?: number
+}
+
+/** Returns the name of the database that replaces one with rows of an earlier form. */
+export function rewrittenName(name: string): string {
+  return `${name}_${String(SCHEMA)}`
 }
 
 /**
  * Upgrades a database to the newest schema, and creates it if it does not exist. There is no lock, so no lock holder can die: each
- * statement may run any number of times, even after another process has completed the migration and writes rows (see
- * `runStatement`). On a cluster, whose tables `cluster.sql` has created, all replicas are upgraded.
- * @throws MigrationMismatch if a migration was changed after it ran, or one ran that this version does not know.
+ * statement may run any number of times, even after another process has completed the migration and writes rows. On a cluster,
+ * whose tables `cluster.sql` has created, all replicas are upgraded.
+ * @throws EarlierForm; MigrationMismatch if a migration was changed after it ran, or one ran that this version does not know.
  */
 export async function migrate(db: Database, known?: readonly Migration[]): Promise<void> {
   await db.createIfAbsent()
@@ -43,11 +56,15 @@ export async function migrate(db: Database, known?: readonly Migration[]): Promi
     `CREATE TABLE IF NOT EXISTS migrations (id UInt32, name String, checksum String, applied_at DateTime DEFAULT now())
      ENGINE = ReplacingMergeTree ORDER BY id`,
   )
-  const left = await missing(db, known ?? (await readMigrations()))
+  const { left, hasEarlierForm } = await compare(db, known ?? (await readMigrations()))
+  if (hasEarlierForm)
+    throw new EarlierForm(
+      `the rows of database ${db.name} have an earlier form: the materializer writes them again, into ${rewrittenName(db.name)}`,
+    )
   const isReplicated = left.length > 0 && (await hasReplicas(db, 'migrations'))
   for (const { id, name, statements, checksum } of left) {
     for (const statement of statements)
-      await runStatement(db, isReplicated ? onAllReplicas(statement, db.name) : statement, id)
+      await db.command(isReplicated ? onAllReplicas(statement, db.name) : statement)
     await db.command(
       `INSERT INTO migrations (id, name, checksum) VALUES (${String(id)}, '${name}', '${checksum}')`,
     )
@@ -60,8 +77,8 @@ export async function migrate(db: Database, known?: readonly Migration[]): Promi
  */
 export async function upgradeOf(db: Database): Promise<Upgrade | undefined> {
   const known = await readMigrations()
-  const left = await missing(db, known).catch((error: unknown) => {
-    if (error instanceof TableMissing) return []
+  const { left, hasEarlierForm } = await compare(db, known).catch((error: unknown) => {
+    if (error instanceof TableMissing) return { left: [], hasEarlierForm: false }
     throw error
   })
   const [next] = left
@@ -71,14 +88,62 @@ export async function upgradeOf(db: Database): Promise<Upgrade | undefined> {
     migrationsTotal: known.length,
     migration: next.name,
     partsLeft: await partsToRewrite(db),
+    ...(hasEarlierForm ? await heightsWritten(db) : {}),
   }
 }
 
-/** Returns the migrations that have not run. @throws MigrationMismatch. */
-async function missing(db: Database, known: readonly Migration[]): Promise<Migration[]> {
+/** Returns whether the rows of a database have an earlier form. @throws MigrationMismatch. */
+export async function hasEarlierForm(db: Database): Promise<boolean> {
+  const compared = await compare(db, await readMigrations()).catch((error: unknown) => {
+    if (error instanceof TableMissing) return undefined
+    throw error
+  })
+  return compared?.hasEarlierForm === true
+}
+
+/**
+ * Adds what versions before the fifth migration lack in the only tables that are read of a database with rows of an earlier form.
+ * Its own version continues to work.
+ */
+export async function completeHeads(db: Database): Promise<void> {
+  const isReplicated = await hasReplicas(db, 'migrations')
+  for (const statement of HEADS_COMPLETED)
+    await db.command(isReplicated ? onAllReplicas(statement, db.name) : statement)
+}
+
+const HEADS_COMPLETED = [
+  `CREATE TABLE IF NOT EXISTS writers (writer UInt64, position Int64, claimed_at DateTime64(3, 'UTC'))
+ENGINE = ReplacingMergeTree ORDER BY writer SETTINGS fsync_after_insert = 1`,
+  'ALTER TABLE writers ADD COLUMN IF NOT EXISTS successor String, ADD COLUMN IF NOT EXISTS replaces String',
+  'ALTER TABLE heads ADD COLUMN IF NOT EXISTS writer UInt64, ADD COLUMN IF NOT EXISTS reached UInt8',
+]
+
+/** Returns how far the blocks of a database are written again. */
+async function heightsWritten(db: Database): Promise<Pick<Upgrade, 'height' | 'heightTotal'>> {
+  const tip = async (database: string): Promise<number> => {
+    const sql = `SELECT argMax(tip_height, position) AS tip, count() AS heads FROM ${database}.heads`
+    const [row] = await db.query<{ tip: string; heads: string }>(sql).catch((error: unknown) => {
+      if (error instanceof TableMissing) return []
+      throw error
+    })
+    return row === undefined || row.heads === '0' ? -1 : Number(row.tip)
+  }
+  const [height, heightTotal] = await Promise.all([tip(rewrittenName(db.name)), tip(db.name)])
+  return { height, heightTotal }
+}
+
+interface Compared {
+  /** The migrations that have not run. */
+  readonly left: readonly Migration[]
+  readonly hasEarlierForm: boolean
+}
+
+/** Compares the migrations that have run with those of this version. @throws MigrationMismatch. */
+async function compare(db: Database, known: readonly Migration[]): Promise<Compared> {
   type Row = { id: number; name: string; checksum: string }
   const done = await db.query<Row>('SELECT DISTINCT id, name, checksum FROM migrations ORDER BY id')
-  for (const { id, name, checksum } of done) {
+  const hasEarlierForm = done.some(({ id }) => id < SCHEMA)
+  for (const { id, name, checksum } of done.filter((row) => row.id >= SCHEMA)) {
     const own = known.find((each) => each.id === id)
     if (own === undefined)
       throw new MigrationMismatch(
@@ -89,7 +154,7 @@ async function missing(db: Database, known: readonly Migration[]): Promise<Migra
         `migration ${name} of database ${db.name} is not the ${own.name} of this version: start the version that made the database, or a newer one`,
       )
   }
-  return known.filter(({ id }) => !done.some((row) => row.id === id))
+  return { left: known.filter(({ id }) => !done.some((row) => row.id === id)), hasEarlierForm }
 }
 
 /** Returns the number of parts that mutations still have to rewrite; 0 if the user may not read the system tables. */
@@ -100,23 +165,6 @@ async function partsToRewrite(db: Database): Promise<number> {
     throw error
   })
   return Number(rows[0]?.parts ?? 0)
-}
-
-/**
- * Runs a statement of a migration such that it may run again at any time. `readMigrations` adds `IF NOT EXISTS` to
- * `CREATE TABLE`. `TRUNCATE TABLE` becomes a deletion with the condition that the migration is not recorded as done. The server
- * evaluates it when it deletes, and deletes only rows that existed when the deletion was submitted. These are rows of an earlier
- * version; rows of this version are written after the migration was recorded, and then the condition is false. Point tables do
- * not support such a deletion and do not need it: their rows are the same for every block, and so for every version.
- */
-async function runStatement(db: Database, statement: string, id: number): Promise<void> {
-  const table = /^TRUNCATE TABLE (\w+)$/.exec(statement)?.[1]
-  if (table === undefined) return db.command(statement)
-  if (table in POINT_TABLES) return
-  await db.command(
-    `ALTER TABLE ${table} DELETE WHERE (SELECT count() FROM ${db.name}.migrations WHERE id = ${String(id)}) = 0
-     SETTINGS mutations_sync = 1, mutations_execute_subqueries_on_initiator = 0`,
-  )
 }
 
 /**

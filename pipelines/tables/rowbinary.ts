@@ -1,4 +1,4 @@
-// Encodes rows in ClickHouse's RowBinary format by their declared columns: hashes, scripts and bodies are sent as bytes.
+// Encodes and decodes rows in ClickHouse's RowBinary format by their declared columns: hashes, scripts and bodies are sent as bytes.
 
 /** The TypeScript type of each column type. */
 export interface ColumnTypes {
@@ -19,6 +19,10 @@ export interface ColumnTypes {
   readonly i64: number
   /** 64 hex digits; stored as FixedString(32). */
   readonly hash: string
+  /** The first 20 bytes of a hash: 40 hex digits; stored as FixedString(20). */
+  readonly hash20: string
+  /** The first 8 bytes of a hash: 16 hex digits; stored as FixedString(8). */
+  readonly hash8: string
   readonly hashes: readonly string[]
   /** Array(UInt16). */
   readonly u16s: readonly number[]
@@ -41,6 +45,8 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   u256: 'UInt256',
   f64: 'Float64',
   hash: 'FixedString(32)',
+  hash20: 'FixedString(20)',
+  hash8: 'FixedString(8)',
   hashes: 'Array(FixedString(32))',
   u16s: 'Array(UInt16)',
   bytes: 'String',
@@ -61,6 +67,11 @@ export type Row<C extends Columns> = { readonly [K in keyof C]: ColumnTypes[C[K]
 export interface Table<C extends Columns = Columns> {
   readonly name: string
   readonly columns: C
+}
+
+/** Declares a table. */
+export function table<const C extends Columns>(name: string, columns: C): Table<C> {
+  return { name, columns }
 }
 
 const FIRST_BYTES = 1024
@@ -108,7 +119,11 @@ class RowWriter {
       case 'u16s':
         return this.#u16s(value as readonly number[])
       case 'hash':
-        return this.#hashOf(column, value as string)
+        return this.#hashOf(column, value as string, 32)
+      case 'hash20':
+        return this.#hashOf(column, value as string, 20)
+      case 'hash8':
+        return this.#hash(value as string, 8)
       case 'hashes':
         return this.#hashes(value as readonly string[])
       case 'bytes':
@@ -133,20 +148,21 @@ class RowWriter {
     this.#view.setUint32(at + 4, value / BEYOND_WORD, true)
   }
 
-  #hashOf(column: number, value: string): void {
+  #hashOf(column: number, value: string, length: number): void {
     const before = this.#lastAt[column]
     this.#lastAt[column] = this.#length
     if (before !== undefined && this.#lastHash[column] === value) {
-      this.#room(32).copyWithin(this.#took(32), before, before + 32)
+      this.#room(length).copyWithin(this.#took(length), before, before + length)
       return
     }
     this.#lastHash[column] = value
-    this.#hash(value)
+    this.#hash(value, length)
   }
 
-  #hash(value: string): void {
-    const written = this.#room(32).write(value, this.#took(32), 32, 'hex')
-    if (written !== 32 || value.length !== 64) throw new RangeError(`not a hash: ${value}`)
+  #hash(value: string, length = 32): void {
+    const written = this.#room(length).write(value, this.#took(length), length, 'hex')
+    if (written !== length || value.length !== 2 * length)
+      throw new RangeError(`not a hash of ${String(length)} bytes: ${value}`)
   }
 
   #u256(value: bigint): void {
@@ -239,5 +255,95 @@ export class EncodedRows<C extends Columns = Columns> {
   take(length: number, bytes: Uint8Array): void {
     this.#taken.push(bytes)
     this.#length += length
+  }
+}
+
+/** Reads values of each column type, in the order in which they were written. Bytes are views of the response. */
+export class RowReader {
+  readonly #bytes: Buffer
+  #at = 0
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  get hasMore(): boolean {
+    return this.#at < this.#bytes.length
+  }
+
+  /** Reads a value. @throws RangeError if the response ends within it. */
+  read(type: keyof ColumnTypes): unknown {
+    switch (type) {
+      case 'u8':
+        return this.#bytes.readUInt8(this.#skip(1))
+      case 'bool':
+        return this.#bytes.readUInt8(this.#skip(1)) === 1
+      case 'u32':
+        return this.#bytes.readUInt32LE(this.#skip(4))
+      case 'i32':
+        return this.#bytes.readInt32LE(this.#skip(4))
+      case 'u64':
+      case 'sum':
+        return this.#bytes.readBigUInt64LE(this.#skip(8))
+      case 'count':
+        return this.#bytes.readUInt32LE(this.#skip(4)) + this.#bytes.readUInt32LE(this.#skip(4)) * BEYOND_WORD
+      case 'i64':
+      case 'ms':
+        return Number(this.#bytes.readBigInt64LE(this.#skip(8)))
+      case 'u256':
+        return this.#u256()
+      case 'f64':
+        return this.#bytes.readDoubleLE(this.#skip(8))
+      case 'u16s':
+        return this.#list(() => this.#bytes.readUInt16LE(this.#skip(2)))
+      case 'hash':
+        return this.#hash()
+      case 'hash20':
+        return this.#hash(20)
+      case 'hash8':
+        return this.#hash(8)
+      case 'hashes':
+        return this.#list(() => this.#hash())
+      case 'bytes':
+        return this.#slice(this.#varint())
+      case 'text':
+        return this.#slice(this.#varint()).toString()
+    }
+  }
+
+  #u256(): bigint {
+    let value = 0n
+    for (let word = 0n; word < 4n; word++) value |= this.#bytes.readBigUInt64LE(this.#skip(8)) << (64n * word)
+    return value
+  }
+
+  #hash(length = 32): string {
+    return this.#slice(length).toString('hex')
+  }
+
+  #list<T>(read: () => T): T[] {
+    return Array.from({ length: this.#varint() }, read)
+  }
+
+  #varint(): number {
+    let value = 0
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.#bytes.readUInt8(this.#skip(1))
+      value += (byte & 0x7f) * scale
+      if (byte < 0x80) return value
+    }
+  }
+
+  #slice(length: number): Buffer {
+    const at = this.#skip(length)
+    return this.#bytes.subarray(at, at + length)
+  }
+
+  #skip(length: number): number {
+    const at = this.#at
+    if (length > this.#bytes.length - at)
+      throw new RangeError(`the response ends within a value, at byte ${String(this.#bytes.length)}`)
+    this.#at = at + length
+    return at
   }
 }

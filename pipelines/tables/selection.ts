@@ -1,5 +1,6 @@
-import { type Querier, queryByKeys } from './keys.js'
-import type { Columns, ColumnTypes, Row } from './rowbinary.js'
+import { DatabaseUnavailable } from './clickhouse.js'
+import { type ByteQuerier, keySlices, type Querier, queryByKeys } from './keys.js'
+import { type Columns, type ColumnTypes, type EncodedRows, type Row, RowReader } from './rowbinary.js'
 
 type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name
 
@@ -13,6 +14,8 @@ type RawRow = Readonly<Record<string, unknown>>
 /** SQL expressions for columns of types that JSON does not have. */
 const EXPRESSIONS: Partial<Record<keyof ColumnTypes, (column: string) => string>> = {
   hash: (column) => `lower(hex(${column}))`,
+  hash20: (column) => `lower(hex(${column}))`,
+  hash8: (column) => `lower(hex(${column}))`,
   hashes: (column) => `arrayMap(each -> lower(hex(each)), ${column})`,
   bytes: (column) => `base64Encode(${column})`,
   ms: (column) => `toUnixTimestamp64Milli(${column})`,
@@ -30,20 +33,23 @@ const READERS: Partial<Record<keyof ColumnTypes, (value: never) => unknown>> = {
   bytes: (value: string) => Buffer.from(value, 'base64'),
 }
 
-/** The columns that a query selects. Its SQL and the type of its rows follow from their declaration in `chain-tables.ts`. */
+/** The columns that a query selects. Its SQL and the type of its rows follow from their declaration in `schema.ts`. */
 export class Selection<const C extends Columns> {
   readonly #fields: readonly {
     readonly column: string
     readonly name: string
+    readonly type: keyof ColumnTypes
     /** Name in the server's response. It differs from the column's name if the value differs, because conditions use the column. */
     readonly alias: string
     readonly read: ((value: never) => unknown) | undefined
   }[]
   readonly #sql: string
+  readonly #names: string
 
   constructor(columns: C) {
     this.#fields = Object.entries(columns).map(([column, type]) => ({
       column,
+      type,
       name: column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
       alias: EXPRESSIONS[type] === undefined ? column : `${column}_read`,
       read: READERS[type],
@@ -53,6 +59,7 @@ export class Selection<const C extends Columns> {
       return expression === undefined ? column : `${expression} AS ${column}_read`
     })
     this.#sql = `SELECT ${selected.join(', ')}`
+    this.#names = Object.keys(columns).join(', ')
   }
 
   /** Returns rows. @param rest of the statement, from FROM on. @throws as `db.query`. */
@@ -73,6 +80,57 @@ export class Selection<const C extends Columns> {
   ): Promise<SelectedRow<C>[]> {
     const rows = await queryByKeys<RawRow>(db, `${this.#sql} ${rest}`, keys, params)
     return rows.map((row) => this.#read(row))
+  }
+
+  /** Returns rows like `bytesByKeys`, without keys. */
+  async bytes(
+    db: ByteQuerier,
+    rest: string,
+    params?: Readonly<Record<string, unknown>>,
+  ): Promise<SelectedRow<C>[]> {
+    const rows: SelectedRow<C>[] = []
+    this.#decode(await db.bytes(`SELECT ${this.#names} ${rest}`, params), rows)
+    return rows
+  }
+
+  /**
+   * Returns rows by any number of keys, each of them in the bytes in which the table has it. Much cheaper than `queryByKeys` for
+   * both sides, but byte columns of the rows keep the whole response in memory: copy what is kept.
+   * @param rest of the statement, from FROM on. It must select from a table, whose columns have the declared types.
+   * @throws as `db.bytes`.
+   */
+  async bytesByKeys(
+    db: ByteQuerier,
+    rest: string,
+    keys: Iterable<string>,
+    params?: Readonly<Record<string, unknown>>,
+  ): Promise<SelectedRow<C>[]> {
+    const rows: SelectedRow<C>[] = []
+    for (const slice of keySlices(keys)) {
+      const sql = `SELECT ${this.#names} ${rest.replaceAll('{keys:String}', `'${slice}'`)}`
+      this.#decode(await db.bytes(sql, params), rows)
+    }
+    return rows
+  }
+
+  /** Returns rows that are to be inserted into a table of these columns. */
+  decoded({ parts }: EncodedRows<C>): SelectedRow<C>[] {
+    const rows: SelectedRow<C>[] = []
+    for (const part of parts) this.#decode(Buffer.from(part.buffer, part.byteOffset, part.length), rows)
+    return rows
+  }
+
+  #decode(bytes: Buffer, rows: SelectedRow<C>[]): void {
+    const reader = new RowReader(bytes)
+    try {
+      while (reader.hasMore) {
+        const row: Record<string, unknown> = {}
+        for (const { name, type } of this.#fields) row[name] = reader.read(type)
+        rows.push(row as SelectedRow<C>)
+      }
+    } catch (error) {
+      throw new DatabaseUnavailable('the response ends within a row', { cause: error })
+    }
   }
 
   /** Converts a row that was read into a row of the table. */

@@ -1,28 +1,27 @@
 import type { ChainView } from './chain-view.js'
 
-/** The columns that name the block of a row. Point tables have none: their rows are the same for every block. */
-const BLOCK_COLUMNS = {
-  blocks: ['height', 'hash'],
-  block_txs: ['height', 'block_hash'],
-  tx_places: ['height', 'block_hash'],
-  spends: ['height', 'block_hash'],
-  script_txs: ['height', 'block_hash'],
-  script_outputs: ['height', 'block_hash'],
-  script_spends: ['height', 'block_hash'],
-  script_balances: ['height', 'block_hash'],
-  op_returns: ['height', 'block_hash'],
-} as const
+/**
+ * The tables whose rows name their block by height and tag. `replaced_witnesses` is not one of them: which rows it has depends on
+ * the history of the index, and not on the chain alone.
+ */
+export const BLOCK_TABLES = [
+  'blocks',
+  'block_txs',
+  'tx_locations',
+  'spends',
+  'script_txs',
+  'script_outputs',
+  'script_balances',
+  'op_returns',
+] as const
 
-export type BlockTable = keyof typeof BLOCK_COLUMNS
-
-export const BLOCK_TABLES = Object.keys(BLOCK_COLUMNS) as readonly BlockTable[]
+export type BlockTable = (typeof BLOCK_TABLES)[number]
 
 /** Point tables: the key of each, and the table and column that contain the keys of its visible rows. */
-export const POINT_TABLES = {
+const POINT_TABLES = {
   block_heights: ['hash', 'blocks', 'hash'],
-  tx_bodies: ['txid', 'block_txs', 'txid'],
+  txs: ['txid', 'block_txs', 'txid'],
   scripts: ['script_hash', 'script_txs', 'script_hash'],
-  tx_witnesses: ['wtxid', 'block_txs', 'wtxid'],
 } as const
 
 export type PointTable = keyof typeof POINT_TABLES
@@ -34,12 +33,27 @@ export const VISIBLE_TABLES = [...BLOCK_TABLES, ...(Object.keys(POINT_TABLES) as
  * @param database qualifies the table, so that one query can compare two databases.
  */
 export function visibleRowsQuery(table: BlockTable | PointTable, view: ChainView, database: string): string {
-  if (table in BLOCK_COLUMNS) {
-    const [height, hash] = BLOCK_COLUMNS[table as BlockTable]
-    return `SELECT DISTINCT * FROM ${database}.${table} WHERE ${view.sqlFilter(height, hash)}`
-  }
+  const visible = view.tagFilter()
+  if (!(table in POINT_TABLES)) return `SELECT DISTINCT * FROM ${database}.${table} WHERE ${visible}`
   const [key, source, column] = POINT_TABLES[table as PointTable]
-  const [height, hash] = BLOCK_COLUMNS[source]
-  const keys = `SELECT ${column} FROM ${database}.${source} WHERE ${view.sqlFilter(height, hash)}`
-  return `SELECT DISTINCT * FROM ${database}.${table} WHERE ${key} IN (${keys})`
+  const keys = `SELECT ${column} FROM ${database}.${source} WHERE ${visible}`
+  const found = `SELECT * FROM ${database}.${table} WHERE ${key} IN (${keys})`
+  return table === 'txs' ? transactionsQuery(found, visible, database) : `SELECT DISTINCT * FROM (${found})`
+}
+
+/** The columns of `txs` that belong to a block. */
+const OF_BLOCK = 'height, block_tag, tx_index, is_dilithium'
+
+/**
+ * Returns SQL for transactions as readers see them: the last written row may be of a block that is not on the chain.
+ * @param rows SQL for rows of `txs`. @param visible condition for the rows of the chain.
+ */
+function transactionsQuery(rows: string, visible: string, database: string): string {
+  return `SELECT DISTINCT txid, body, prevouts, if(is_own, of_own, of_chain) AS of_block,
+      if(is_own OR empty(kept), witness, kept) AS shown_witness
+    FROM (SELECT txid, body, prevouts, witness, ${visible} AS is_own, (${OF_BLOCK}) AS of_own FROM (${rows})) AS written
+    LEFT JOIN (SELECT txid, any((${OF_BLOCK})) AS of_chain FROM ${database}.block_txs WHERE ${visible} GROUP BY txid) AS located
+      USING (txid)
+    LEFT JOIN (SELECT txid, any(witness) AS kept FROM ${database}.replaced_witnesses WHERE ${visible} GROUP BY txid) AS copied
+      USING (txid)`
 }

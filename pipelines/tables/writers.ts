@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { coded, StartRefused } from '../errors.js'
-import { WRITERS } from './chain-tables.js'
 import { type Database, DatabaseUnavailable } from './clickhouse.js'
 import { EncodedRows } from './rowbinary.js'
+import { WRITERS } from './schema.js'
 
 /** Thrown if another materializer has taken over: this one must stop. */
 export class Superseded extends coded('HW_SUPERSEDED', StartRefused) {
@@ -46,7 +46,7 @@ export async function claimWriting(db: Database, position: number, replaces = ''
 /**
  * Hands over from a database to another one, atomically: from this position on no head of the first database is valid, its writer
  * is superseded, and its readers find the successor.
- * @param head the newest head of the first database. If a newer one exists by then, nothing happens.
+ * @param head the newest head of the first database, undefined if it has none. If a newer one exists by then, nothing happens.
  * @returns whether it was handed over.
  * @throws Superseded if it has another successor already; DatabaseUnavailable if the result is unknown, because the engine lost
  *   writes.
@@ -54,16 +54,21 @@ export async function claimWriting(db: Database, position: number, replaces = ''
 export async function handOver(
   db: Database,
   successor: string,
-  head: { readonly position: number; readonly writtenAt: number },
+  head: { readonly position: number; readonly writtenAt: number } | undefined,
 ): Promise<boolean> {
   await db.pinEngineRun()
   const { newest: last, successor: other } = await newestClaim(db)
   if (other !== '') throw replacedBy(db, other)
-  const isNewest = `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
-    = (${String(head.position)}, ${String(head.writtenAt)}) AND ${whileNewest(last)} AND ${db.whileNothingLost}`
+  const heads =
+    head === undefined
+      ? `(SELECT count() FROM heads) = 0`
+      : `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
+    = (${String(head.position)}, ${String(head.writtenAt)})`
+  const isNewest = `${heads} AND ${whileNewest(last)} AND ${db.whileNothingLost}`
+  const position = head?.position ?? -1
   // The table shows whether the row was written: the response may have been lost.
   const refused = await db
-    .insert(claim(numberAfter(last) | HAND_OVER_BIT, head.position, { successor }), isNewest)
+    .insert(claim(numberAfter(last) | HAND_OVER_BIT, position, { successor }), isNewest)
     .catch((error: unknown) => error)
   const now = await newestClaim(db)
   if (now.successor === '') {

@@ -1,7 +1,7 @@
-import { type Content, openContent } from '../../pipelines/content/store.js'
+import { type Content, watchContent } from '../../pipelines/content/store.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { hostInUrl } from '../ports.js'
-import { RateLimit } from '../rate-limit.js'
+import { RateLimit } from '../limits/rate-limit.js'
 import { Token } from '../token.js'
 import type { Answerer } from './ask/answerer.js'
 import { Assistant } from './ask/assistant.js'
@@ -17,6 +17,7 @@ import { json, NO_STORE, text } from './ask/reply.js'
 import { Retrieval } from './search/retrieval.js'
 import { search } from './search/search.js'
 import { isAt, Server, type Endpoint } from './http/server.js'
+import { whenRead } from './http/unread.js'
 import { Site } from './http/site.js'
 import { Versioned } from './http/versioned.js'
 
@@ -25,6 +26,8 @@ export interface DocsOptions {
   /** 0 selects a free port. */
   readonly port: number
   readonly contentDir: string
+  /** The folder in which parsed pages are stored. If left out, each start parses all files. */
+  readonly cacheFolder?: string
   /** `host:port` of the retrieval worker. */
   readonly retrievalAddress: string
   readonly logger: Logger
@@ -53,13 +56,14 @@ export interface Docs {
   close(): Promise<void>
 }
 
-/** Reads the content and serves it. @throws PortTaken if another process listens on the port. */
+/** Serves the content, whose pages appear as they are read. @throws PortTaken if another process listens on the port. */
 export async function startDocs(options: DocsOptions): Promise<Docs> {
-  const { host, logger, contentDir, scanEveryMs, trustedProxyHops: trustedHops = 0 } = options
-  const content = await openContent(contentDir, { logger, scanEveryMs })
+  const { host, logger, contentDir, cacheFolder, scanEveryMs, trustedProxyHops: trustedHops = 0 } = options
+  const content = watchContent(contentDir, { logger, scanEveryMs, cacheFolder })
   const retrieval = new Retrieval(options.retrievalAddress, logger)
   const metrics = new DocsMetrics({
     pages: () => content.pages().length,
+    unread: () => (content.isComplete ? 0 : content.progress.total - content.progress.done),
     faults: () => content.errors().length,
     retrieval: () => retrieval.status(),
   })
@@ -84,9 +88,12 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
   const assets = await loadAssets()
   const bodies = new Bodies(logger)
   const endpoints: readonly Endpoint[] = [
-    { pattern: '/api/ask', methods: { POST: (incoming) => ask(questions, incoming) } },
-    { pattern: '/api/chat', methods: { POST: (incoming) => chat(questions, incoming) } },
-    { pattern: '/api/search', methods: { GET: (incoming) => search(retrieval, incoming) } },
+    { pattern: '/api/ask', methods: { POST: whenRead(content, (incoming) => ask(questions, incoming)) } },
+    { pattern: '/api/chat', methods: { POST: whenRead(content, (incoming) => chat(questions, incoming)) } },
+    {
+      pattern: '/api/search',
+      methods: { GET: whenRead(content, (incoming) => search(retrieval, incoming)) },
+    },
     ...pageEndpoints(pages),
     {
       pattern: '/mcp',
@@ -113,7 +120,7 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
     assetEndpoint(assets),
     readerEndpoint({ ...pages, assets, bodies }),
   ]
-  warnOfHidden(content, endpoints, logger)
+  if (content.isComplete) warnOfHidden(content, endpoints, logger)
   content.onChange(() => {
     warnOfHidden(content, endpoints, logger)
   })

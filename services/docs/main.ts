@@ -1,9 +1,13 @@
-import { type Config } from '../config.js'
-import { runService, untilAborted } from '../lifecycle.js'
+import { draftsFolder } from '../../pipelines/content/cache/draft-cache.js'
+import { loadConfig, type Config } from '../config.js'
+import { runCommand, runService, untilAborted } from '../lifecycle.js'
 import type { Logger } from '../logger.js'
 import { reachable } from '../ports.js'
 import type { Answerer } from './ask/answerer.js'
+import { checkContent } from './check.js'
 import { startDocs } from './docs.js'
+
+if (process.argv.includes('--check')) await runCommand('docs', check, () => 2)
 
 await runService('docs', async ({ config, logger, signal }) => {
   const isLimited = config.rateLimitPerMinute > 0
@@ -13,6 +17,7 @@ await runService('docs', async ({ config, logger, signal }) => {
     host: config.host,
     port: config.docsPort,
     contentDir: config.contentDir,
+    cacheFolder: draftsFolder(config.dataDir),
     retrievalAddress: `${retrievalHost}:${String(config.retrievalGrpcPort)}`,
     logger,
     answerer: await answererOf(config, logger),
@@ -27,6 +32,12 @@ await runService('docs', async ({ config, logger, signal }) => {
   await untilAborted(signal)
   await docs.close()
 })
+
+function check(): Promise<number> {
+  return checkContent(loadConfig(), (line) => {
+    process.stdout.write(`${line}\n`)
+  })
+}
 
 async function answererOf(config: Config, logger: Logger): Promise<Answerer | undefined> {
   const { geminiApiKey: apiKey, geminiBaseUrl: baseUrl, geminiModel: model } = config

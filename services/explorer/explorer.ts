@@ -14,8 +14,10 @@ import { HeadFollower } from './state/head-follower.js'
 import { type Health, healthOf } from './health/health.js'
 import { Metrics } from './health/metrics.js'
 import { NodeWatch } from './health/node-health.js'
+import type { Member } from './processes/member.js'
 import { MempoolFollower } from './mempool/follower.js'
-import { RateLimit } from '../rate-limit.js'
+import { EXPLORER_GRPC } from '../ports.js'
+import { RateLimit } from '../limits/rate-limit.js'
 import { READS } from './reads/index.js'
 import { WHALE_VALUE } from './reads/mempool/whales.js'
 import { Server } from './http/server.js'
@@ -52,6 +54,8 @@ export interface ExplorerOptions {
   readonly definitions?: DefinitionPaths
   /** Base units: the channel `whale-alerts` publishes transactions that move more. */
   readonly whaleMinValue?: bigint
+  /** Set if this is one of several processes that share the ports. */
+  readonly member?: Member | undefined
 }
 
 export interface Explorer {
@@ -72,18 +76,21 @@ const AUDIT_EVERY_MS = 30_000
 
 /** Starts an explorer: follows the log, serves HTTP, WebSocket and gRPC. @throws PortTaken, StartRefused if it cannot listen. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
-  const { host = '127.0.0.1', port, db, log, logger } = options
+  const { host = '127.0.0.1', port, db, log, logger, member } = options
   const stop = new AbortController()
   const database = new AvailableDatabase(db, logger)
   const tables = new ServingTables(new Tables(database))
   const state = new State()
-  const feed = new Feed((channel, message) => server.publish(channel, message))
+  const feed = new Feed((channel, message) => server.publish(channel, message), member?.offer)
   const definitions = new Definitions(options.definitions ?? {}, logger)
   const threshold = options.whaleMinValue ?? WHALE_VALUE
   const whales = new WhaleWatch({ feed, state, tables, definitions, threshold })
   const writer = new FeedWriter(feed, state, tables, whales)
   const onDefect = (): void => metrics.defect('follower')
-  const onIndexerDefect = (): void => metrics.defect('materializer')
+  const onIndexerDefect = (): void => {
+    // All processes receive the same report.
+    if (member?.isFirst !== false) metrics.defect('materializer')
+  }
   const mempool = new MempoolFollower({ state, feed, log, tables, whales, logger, onDefect })
   const tablesOf = (other: Database): Tables => new Tables(database.on(other))
   const heads = new HeadFollower({
@@ -91,7 +98,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     ...{ onDefect, onIndexerDefect },
   })
   const { locateNode: locate = () => Promise.resolve(undefined), nodeDataDir: dataDir, healthToken } = options
-  const { auditEveryMs: everyMs = AUDIT_EVERY_MS } = options
+  const { auditEveryMs: everyMs = AUDIT_EVERY_MS * (member?.size ?? 1) } = options
   const audit = new AuditWatch({
     ...{ state, database, locate, logger, everyMs },
     // A getter, because the database may be replaced: it must be read in the same turn as the state.
@@ -105,21 +112,27 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     wsClients: () => server.clients,
     grpcStreams: () => rpc?.streams ?? 0,
     answersUnderWay: () => dispatcher.reader.answersUnderWay,
+    answerCache: () => dispatcher.reader.cache,
     consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 }),
   })
-  const health = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
+  const ownHealth = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
+  const health = (): Health => member?.healthOf(ownHealth()) ?? ownHealth()
   const { rateLimitPerMinute: most = 0, trustedProxyHops: trustedHops = 0 } = options
-  const limit = most === 0 ? undefined : new RateLimit({ most, trustedHops })
+  const limit =
+    most === 0 ? undefined : (member?.limit(most, trustedHops) ?? new RateLimit({ most, trustedHops }))
   const node = new NodeWatch({ locate, dataDir, logger })
   const token = healthToken === undefined ? undefined : new Token(healthToken)
   const dispatcher: Dispatcher = new Dispatcher({
     ...{ reads: READS, state, tables, node, definitions, health, metrics, logger, limit, token },
+    metricsText: member?.metricsText,
     refreshHeads: () => heads.refresh(),
   })
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
+    ready: (url, head) => dispatcher.ready(url, head),
     refusal: (request) => dispatcher.socketRefusal(request),
-    observe: (path, answer, seconds) => metrics.observe(dispatcher.patternOf(path), answer, seconds),
+    observe: (path, answer, seconds) =>
+      metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds),
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
   })
 
@@ -130,10 +143,14 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const following = [heads.run(stop.signal), mempool.run(stop.signal)]
   for (const each of following) each.catch(ended(logger))
   audit.start()
+  let isListening = false
   const timer = setInterval(() => {
     if (state.ready) writer.mempoolChanged()
-    rpc?.setServing(rpcService.descriptor.typeName, health().status === 'ok')
+    const own = ownHealth()
+    rpc?.setServing(rpcService.descriptor.typeName, own.status === 'ok')
+    member?.report(own, isListening)
   }, TICK_MS)
+  const isShared = member !== undefined
   const close = async (): Promise<void> => {
     clearInterval(timer)
     server.close()
@@ -148,18 +165,25 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     metrics.close()
   }
   try {
+    await member?.join({ feed, metrics })
     if (database.connected) await state.until(() => state.ready || state.upgrade !== undefined, READY_WAIT_MS)
+    // The other processes answer meanwhile: requests that reached this one would get 503.
+    while (!state.ready && member?.isServedByOthers === true && !member.signal.aborted)
+      await state.until(() => state.ready, TICK_MS, member.signal)
     if (options.grpcPort !== undefined) {
-      const what = 'gRPC of the explorer (EXPLORER_GRPC_PORT)'
+      const what = EXPLORER_GRPC
       const observe = (method: string, code: Code, seconds: number): void => {
         metrics.observeCall(method, Code[code], seconds)
         if (code === Code.INTERNAL) metrics.defect('grpc')
       }
       const services = [rpcService]
-      rpc = await startRpcServer({ host, port: options.grpcPort, services, logger, what, observe })
-      rpc.setServing(rpcService.descriptor.typeName, health().status === 'ok')
+      const { grpcPort } = options
+      rpc = await startRpcServer({ host, port: grpcPort, services, logger, what, observe, isShared })
+      rpc.setServing(rpcService.descriptor.typeName, ownHealth().status === 'ok')
     }
-    const taken = await server.listen(host, port)
+    const taken = await server.listen(host, port, isShared)
+    isListening = true
+    member?.report(ownHealth(), isListening)
     const grpcAddress = rpc === undefined ? undefined : `${host}:${String(rpc.port)}`
     return { url: `http://${host}:${String(taken)}`, grpcAddress, upgraded, close }
   } catch (error) {

@@ -4,6 +4,8 @@ import { UsageError } from '../../pipelines/errors.js'
 import { observedLog } from '../../pipelines/log/observed.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { NodeClient } from '../../pipelines/node/client.js'
+import { BlockWait } from '../../pipelines/poll/announce/block-wait.js'
+import { ZmqAnnouncements } from '../../pipelines/poll/announce/zmq-announcements.js'
 import { NO_STATE, Poller } from '../../pipelines/poll/poller.js'
 import { nodeUrl, readEndpoint } from '../discovery.js'
 import { openEventLog } from '../event-log.js'
@@ -64,6 +66,10 @@ async function follow(
   const { chain, pollIntervalMs } = config
   const poller = new Poller({
     ...{ node, log, chain, pollIntervalMs, inFlight, logger },
+    announcements: [
+      ...(config.nodeWaitForBlocks === 'true' ? [new BlockWait({ url, logger })] : []),
+      ...(config.nodeZmqUrl === undefined ? [] : [new ZmqAnnouncements({ url: config.nodeZmqUrl, logger })]),
+    ],
     observer: metrics,
   })
   onStart(poller)

@@ -20,6 +20,8 @@ const METHODS: Readonly<Record<string, Method>> = {
   getblockchaininfo: (node) => node.state.chaininfo,
   getblockcount: (node) => node.tip,
   getbestblockhash: (node) => node.hashAt(node.tip),
+  // The server has waited for the tip to change.
+  waitfornewblock: (node) => ({ hash: node.hashAt(node.tip), height: node.tip }),
   getblockhash: (node, [height]) => {
     const hash = node.hashAt(integer(height))
     if (hash === undefined) throw new JsonRpcError(INVALID_PARAMETER, 'Block height out of range')

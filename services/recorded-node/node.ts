@@ -1,4 +1,4 @@
-import { type Answer, answerCalls, serveNode } from '../json-rpc.js'
+import { type Answer, answerCalls, serveNode, TipWaits } from '../json-rpc.js'
 import { callMethod } from './methods.js'
 import { Playback } from './playback.js'
 import { Timeline } from './timeline.js'
@@ -25,27 +25,40 @@ export interface RecordedNode {
 /** Serves a recording as the node that it was taken from. Rejects if the recording cannot be read or the port is in use. */
 export async function startRecordedNode(options: RecordedNodeOptions): Promise<RecordedNode> {
   const node = new Playback(Timeline.open(options.timeline), options.frame ?? 0)
+  const tipWaits = new TipWaits()
+  const step = (frames: number): void => {
+    const before = node.hashAt(node.tip)
+    node.step(frames)
+    if (node.hashAt(node.tip) !== before) tipWaits.changed()
+  }
   const server = await serveNode({
     port: options.port,
-    answer: (request) =>
-      answerCalls(request, (method, params) => JSON.stringify(callMethod(node, method, params))),
-    control: (method, url) => control(node, method, url),
+    answer: async (request) => {
+      await tipWaits.before(request)
+      return answerCalls(request, (method, params) => JSON.stringify(callMethod(node, method, params)))
+    },
+    control: (method, url) => control(node, step, method, url),
   })
   return {
     url: `http://127.0.0.1:${String(server.port)}`,
     frames: node.frames,
     frame: () => node.frame,
     step: (n) => {
-      node.step(n)
+      step(n)
       return node.frame
     },
     close: () => server.close(),
   }
 }
 
-function control(node: Playback, method: string, { pathname, searchParams }: URL): Answer {
+function control(
+  node: Playback,
+  step: (frames: number) => void,
+  method: string,
+  { pathname, searchParams }: URL,
+): Answer {
   const frames = searchParams.get('frames') ?? '1'
-  if (method === 'POST' && pathname === '/control/step' && /^\d{1,9}$/.test(frames)) node.step(Number(frames))
+  if (method === 'POST' && pathname === '/control/step' && /^\d{1,9}$/.test(frames)) step(Number(frames))
   else if (method !== 'GET' || pathname !== '/control')
     return {
       status: 400,

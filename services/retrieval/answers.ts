@@ -1,7 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { hitsOf, marks, type Hit } from '../../pipelines/retrieval/hits.js'
-import type { Lookup } from '../../pipelines/retrieval/retrieval.js'
-import { coverage, rankChunks, rankPages } from '../../pipelines/retrieval/search.js'
+import { coverage } from '../../pipelines/retrieval/evidence.js'
+import { hitsOf, marks, type Hit, type TermWeights } from '../../pipelines/retrieval/hits.js'
+import type { Snapshot } from '../../pipelines/retrieval/index/snapshot.js'
+import type { Ranked } from '../../pipelines/retrieval/ranking.js'
+import type { EvidenceLookup, Lookup } from '../../pipelines/retrieval/retrieval.js'
+import { expandedTerms, rankPages, rankSections } from '../../pipelines/retrieval/search.js'
 import {
   Hit_Kind,
   type HitSchema,
@@ -12,27 +15,28 @@ import {
 type PageHits = MessageInitShape<typeof PageHitsSchema>
 type Passage = MessageInitShape<typeof PassageSchema>
 
-/** The maximum number of chunks per page that are shown as hits. */
-const CHUNKS_SHOWN = 3
+/** The maximum number of sections per page that are shown as hits. */
+const SECTIONS_SHOWN = 3
 
 /** Returns pages, best first, each with its best hits: at most `limit` pages and hits in total. */
 export function pageHits(lookup: Lookup, limit: number): PageHits[] {
   const { snapshot, parsed } = lookup
   const { question } = parsed
-  const chunks = bestChunks(lookup)
-  const ids = new Set([...question.terms].flatMap((term) => snapshot.lexicon.find(term) ?? []))
+  const terms = expandedTerms(snapshot, parsed)
+  const chunks = chunksByPage(snapshot, rankSections(snapshot, parsed, terms))
+  const ids = [...question.terms].flatMap((term) => snapshot.lexicon.find(term) ?? [])
+  const weights = new Map(ids.map((id) => [id, snapshot.chunkIndex.idf(id)]))
   const found: PageHits[] = []
   let left = limit
-  for (const { document, score } of rankPages(snapshot, parsed)) {
+  for (const { document, score } of rankPages(snapshot, parsed, terms)) {
     const page = snapshot.pages[document]?.page
     if (page === undefined || left === 0) break
     left--
-    const hits = (chunks.get(document) ?? [])
+    const hits = withRarest(snapshot, chunks.get(document) ?? [], weights)
       .flatMap((number) => {
         const [chunk, text] = [snapshot.chunks[number], snapshot.texts[number]]
-        return chunk === undefined || text === undefined ? [] : hitsOf(chunk, text, question, ids)
+        return chunk === undefined || text === undefined ? [] : hitsOf(chunk, text, question, weights)
       })
-      .filter(isFirst)
       .slice(0, left)
     left -= hits.length
     const { url, title, breadcrumbs } = page
@@ -42,49 +46,104 @@ export function pageHits(lookup: Lookup, limit: number): PageHits[] {
   return found
 }
 
-/** Returns the best chunks of each page, best first. */
-function bestChunks({ snapshot, parsed }: Lookup): Map<number, number[]> {
+/**
+ * Returns the first chunks of a page, so many as are shown. If none of them contains the rarest of the question's terms on the page,
+ * the first one that does is shown in place of the last: otherwise the page would not show why it was found.
+ */
+function withRarest(snapshot: Snapshot, chunks: readonly number[], weights: TermWeights): number[] {
+  const shown = chunks.slice(0, SECTIONS_SHOWN)
+  let rarest: { weight: number; chunk: number } | undefined
+  for (const [term, weight] of weights) {
+    const chunk = chunks.find((each) => snapshot.has(each, term))
+    if (chunk !== undefined && weight > (rarest?.weight ?? 0))
+      rarest = { weight, chunk: shown.find((each) => snapshot.has(each, term)) ?? chunk }
+  }
+  if (rarest === undefined || shown.includes(rarest.chunk)) return shown
+  return [...shown.slice(0, SECTIONS_SHOWN - 1), rarest.chunk]
+}
+
+/** Returns the chunks of the ranked sections of each page, best first. */
+function chunksByPage(snapshot: Snapshot, ranked: readonly Ranked[]): Map<number, number[]> {
   const found = new Map<number, number[]>()
-  for (const { document } of rankChunks(snapshot, parsed)) {
+  for (const { document } of ranked) {
     const page = snapshot.pageOf(document)
     const ofPage = found.get(page)
     if (ofPage === undefined) found.set(page, [document])
-    else if (ofPage.length < CHUNKS_SHOWN) ofPage.push(document)
+    else ofPage.push(document)
   }
   return found
-}
-
-/** Returns whether a hit occurs for the first time: two chunks under one heading would both name it. */
-function isFirst(hit: Hit, at: number, hits: readonly Hit[]): boolean {
-  return hits.findIndex(({ headingId, text }) => headingId === hit.headingId && text === hit.text) === at
 }
 
 function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typeof HitSchema> {
   return { kind: kind === 'heading' ? Hit_Kind.HEADING : Hit_Kind.TEXT, headingId, text, marks: [...marks] }
 }
 
-/** Returns passages, best first, with measures of how well they match. */
-export function passages({ snapshot, parsed, similarity: similarityOf }: Lookup, limit: number): Passage[] {
-  return rankChunks(snapshot, parsed)
+/** Headings of a section that states a problem, and of the one beside it that solves it, as pages about errors have them. */
+const PROBLEM = /^(?:issue|problem|symptom|error)s?$/i
+const SOLUTION = /^(?:solution|fix|resolution|workaround)(?:e?s)?$/i
+/** Keeps sections apart that contain none of the words. */
+const LEAST_COVERAGE = 0.1
+
+/**
+ * Returns the best passage of each section that has text, best first, with measures of how well they match. The first sections of the
+ * fused ranking are sorted by their similarity, their words and the score of their page too, because ranks do not show how much better
+ * one is than the next. Decision 30 has the measurements.
+ */
+export function passages(lookup: EvidenceLookup, limit: number): Passage[] {
+  const { snapshot, parsed } = lookup
+  const terms = expandedTerms(snapshot, parsed)
+  const pages = new Map(rankPages(snapshot, parsed, terms).map(({ document, score }) => [document, score]))
+  const found = rankSections(snapshot, parsed, terms)
+    .filter(({ document }) => snapshot.chunks[document]?.markdown.trim() !== '')
     .slice(0, limit)
-    .flatMap(({ document, score }) => {
-      const chunk = snapshot.chunks[document]
-      const page = snapshot.pages[snapshot.pageOf(document)]?.page
+    .map((ranked) => measured(lookup, ranked, pages.get(snapshot.pageOf(ranked.document)) ?? 0))
+    .sort((a, b) => b.order - a.order)
+    .flatMap(({ document, measures }) => {
+      const shown = solutionOf(snapshot, document) ?? document
+      const chunk = snapshot.chunks[shown]
+      const page = snapshot.pages[snapshot.pageOf(shown)]?.page
       if (chunk === undefined || page === undefined) return []
       const { id, headingId, path, markdown } = chunk
-      const similarity = similarityOf?.(document)
-      return [
-        {
-          id,
-          pageUrl: page.url,
-          pageTitle: page.title,
-          headingId,
-          headingPath: [...path],
-          markdown,
-          score,
-          ...(similarity === undefined ? {} : { similarity }),
-          coverage: coverage(snapshot, parsed.question, document),
-        },
-      ]
+      const { url: pageUrl, title: pageTitle } = page
+      return [{ id, pageUrl, pageTitle, headingId, headingPath: [...path], markdown, ...measures }]
     })
+  return found.filter(({ id }, at) => found.findIndex((other) => other.id === id) === at)
+}
+
+function measured(
+  { snapshot, words, similarity: similarityOf }: EvidenceLookup,
+  { document, score }: Ranked,
+  pageScore: number,
+): { document: number; order: number; measures: Pick<Passage, 'score' | 'similarity' | 'coverage'> } {
+  const similarity = similarityOf?.(document)
+  const similarityTo = similarityOf && ((rest?: Float32Array) => similarityOf(document, rest))
+  const near = Math.max(0, similarity ?? 1) ** 2
+  const contained = LEAST_COVERAGE + coverage(snapshot, words, document)
+  return {
+    document,
+    order: score * near * Math.sqrt(contained * pageScore),
+    measures: {
+      score,
+      ...(similarity === undefined ? {} : { similarity }),
+      coverage: coverage(snapshot, words, document, similarityTo),
+    },
+  }
+}
+
+/**
+ * Returns the first passage under the heading of a solution, if a passage is under the heading of a problem beside it: a question is
+ * nearest to the statement of its problem. Both belong together, so the measures are those of the problem.
+ */
+function solutionOf({ chunks, pageOf }: Snapshot, problem: number): number | undefined {
+  const { path } = chunks[problem] ?? { path: [] }
+  const [above, page] = [path.slice(0, -1), pageOf(problem)]
+  if (!PROBLEM.test(path.at(-1) ?? '')) return undefined
+  const at = chunks.findIndex(
+    (chunk, number) =>
+      pageOf(number) === page &&
+      SOLUTION.test(chunk.path[above.length] ?? '') &&
+      above.every((heading, level) => chunk.path[level] === heading) &&
+      chunk.markdown.trim() !== '',
+  )
+  return at < 0 ? undefined : at
 }

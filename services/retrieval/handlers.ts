@@ -1,13 +1,22 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { Content } from '../../pipelines/content/store.js'
 import type { Page } from '../../pipelines/content/page.js'
+import type { JobProgress } from '../../pipelines/pace.js'
 import { unknownNames } from '../../pipelines/retrieval/words/question.js'
-import type { Lookup, Retrieval, SemanticState } from '../../pipelines/retrieval/retrieval.js'
+import type {
+  Lookup,
+  Retrieval,
+  RetrievalStatus,
+  SemanticState,
+} from '../../pipelines/retrieval/retrieval.js'
 import {
   Ranking,
   RetrievalService,
   StatusResponse_Semantic,
+  type ProgressSchema,
   type StatusResponseSchema,
 } from '../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
+import { RpcError } from '../rpc/error.js'
 import { rpcService, type RpcService } from '../rpc/handlers.js'
 import { pageHits, passages } from './answers.js'
 import type { Metrics } from './metrics.js'
@@ -26,17 +35,25 @@ const SEMANTIC: Readonly<Record<SemanticState, StatusResponse_Semantic>> = {
   unavailable: StatusResponse_Semantic.UNAVAILABLE,
 }
 
-/** Returns the gRPC service of the worker. */
-export function retrievalService(retrieval: Retrieval, metrics: Metrics): RpcService {
+/** The index, and the content from which it is made. */
+export interface Indexed {
+  readonly content: Pick<Content, 'progress'>
+  /** Undefined until all pages are read. */
+  readonly retrieval: Retrieval | undefined
+}
+
+/** Returns the gRPC service of the worker. Until all pages are read, its searches fail with UNAVAILABLE. */
+export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService {
   /** Looks up a query, makes its answer, and records the duration. */
-  const answered = async <T>(
+  const answered = async <T, Found extends Lookup>(
     method: string,
-    query: string,
-    answer: (lookup: Lookup) => T,
-    accept?: (page: Page) => boolean,
+    lookUp: (retrieval: Retrieval) => Promise<Found>,
+    answer: (lookup: Found) => T,
   ): Promise<T & { ranking: Ranking }> => {
+    const { retrieval } = indexed
+    if (retrieval === undefined) throw new RpcError('HW_NOT_READY', 'pages are being read')
     const from = performance.now()
-    const lookup = await retrieval.lookUp(query.slice(0, LONGEST_QUESTION), accept)
+    const lookup = await lookUp(retrieval)
     const made = { ...answer(lookup), ranking: RANKINGS[lookup.ranking] }
     metrics.observe(method, lookup.ranking, (performance.now() - from) / 1000)
     return made
@@ -45,21 +62,44 @@ export function retrievalService(retrieval: Retrieval, metrics: Metrics): RpcSer
     search: ({ query, limit, tag }) => {
       const most = Math.min(limit === 0 ? ITEMS : limit, MAX_ITEMS)
       const hasTag = tag === '' ? undefined : ({ tags }: Page): boolean => tags.includes(tag)
-      return answered('search', query, (lookup) => ({ pages: pageHits(lookup, most) }), hasTag)
+      return answered(
+        'search',
+        (retrieval) => retrieval.lookUp(query.slice(0, LONGEST_QUESTION), hasTag),
+        (found) => ({ pages: pageHits(found, most) }),
+      )
     },
     passages: ({ query, limit }) => {
       const most = Math.min(limit === 0 ? PASSAGES : limit, MAX_PASSAGES)
-      return answered('passages', query, (lookup) => ({
-        passages: passages(lookup, most),
-        unknownNames: unknownNames(lookup.parsed.question, lookup.snapshot),
-      }))
+      return answered(
+        'passages',
+        (retrieval) => retrieval.lookUpEvidence(query.slice(0, LONGEST_QUESTION)),
+        (found) => ({
+          passages: passages(found, most),
+          unknownNames: unknownNames(found.parsed.question, found.snapshot),
+        }),
+      )
     },
-    status: () => statusMessage(retrieval),
+    status: () => statusMessage(indexed),
   })
 }
 
-function statusMessage(retrieval: Retrieval): MessageInitShape<typeof StatusResponseSchema> {
-  const { pages, chunks, semantic, reason, indexBuiltMs, indexStale } = retrieval.status()
+/** Returns the status of the index; while the pages are being read, that of an empty one. */
+export function statusOf({ content, retrieval }: Indexed): RetrievalStatus & { reading?: JobProgress } {
+  if (retrieval !== undefined) return retrieval.status()
+  return {
+    pages: 0,
+    chunks: 0,
+    semantic: 'loading',
+    reason: 'the pages are being read',
+    indexBuiltMs: 0,
+    indexStale: true,
+    embedding: { done: 0, total: 0, secondsLeft: undefined },
+    reading: content.progress,
+  }
+}
+
+function statusMessage(indexed: Indexed): MessageInitShape<typeof StatusResponseSchema> {
+  const { pages, chunks, semantic, reason, indexBuiltMs, indexStale, reading, embedding } = statusOf(indexed)
   return {
     pages,
     chunks,
@@ -67,5 +107,17 @@ function statusMessage(retrieval: Retrieval): MessageInitShape<typeof StatusResp
     semanticReason: reason,
     indexBuiltMs: BigInt(indexBuiltMs),
     indexStale,
+    ...(reading === undefined ? {} : { reading: progressMessage(reading) }),
+    ...(embedding.total === 0 ? {} : { embedding: progressMessage(embedding) }),
   }
 }
+
+const progressMessage = ({
+  done,
+  total,
+  secondsLeft,
+}: JobProgress): MessageInitShape<typeof ProgressSchema> => ({
+  done,
+  total,
+  ...(secondsLeft === undefined ? {} : { secondsLeft }),
+})

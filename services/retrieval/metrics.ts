@@ -1,4 +1,5 @@
 import type { RetrievalStatus } from '../../pipelines/retrieval/retrieval.js'
+import type { JobProgress } from '../../pipelines/pace.js'
 import { MetricSet } from '../prometheus.js'
 
 /** The metrics of the retrieval worker. */
@@ -11,7 +12,7 @@ export class Metrics extends MetricSet {
   )
   readonly #lexical = this.count('lexical_total', 'Questions answered by words only.')
 
-  constructor(status: () => RetrievalStatus) {
+  constructor(status: () => RetrievalStatus & { readonly reading?: JobProgress }) {
     super('headwater_retrieval_')
     const builtSeconds = (): number => Math.floor(status().indexBuiltMs / 1000)
     this.gauge('pages', 'Pages in the index.', () => status().pages)
@@ -26,6 +27,13 @@ export class Metrics extends MetricSet {
     )
     this.gauge('passages_to_embed', 'Passages that have no embedding yet.', () => {
       const { total, done } = status().embedding
+      return total - done
+    })
+    this.gauge('embedding_seconds_left', 'Estimate of the time until all passages are embedded.', () => {
+      return status().embedding.secondsLeft ?? 0
+    })
+    this.gauge('pages_to_read', 'Files that are not read yet since the start.', () => {
+      const { total = 0, done = 0 } = status().reading ?? {}
       return total - done
     })
   }

@@ -71,9 +71,9 @@ export function implementation(
 }
 
 type Init = Record<string, unknown>
-/** A handler may return a serialised message. */
+/** A handler may return serialised messages. */
 type UnaryHandler = (request: Message, call: Call) => Init | Buffer | Promise<Init | Buffer>
-type StreamHandler = (request: Message, call: Call) => AsyncIterable<Init>
+type StreamHandler = (request: Message, call: Call) => AsyncIterable<Init | Buffer>
 
 function unary(
   method: DescMethod,
@@ -110,14 +110,15 @@ function streaming(
   method: DescMethod,
   handler: StreamHandler,
   { streams, logger }: Calls,
-): handleServerStreamingCall<Message, Message> {
+): handleServerStreamingCall<Message, Message | Buffer> {
   return (call) => {
     const opened = new Call(call)
     streams.add(opened.abort)
     const send = async (): Promise<void> => {
       for await (const message of handler(call.request, opened)) {
         opened.sendHeaders()
-        if (!call.write(create(method.output, message))) await drained(call, opened.signal)
+        const written = Buffer.isBuffer(message) ? message : create(method.output, message)
+        if (!call.write(written)) await drained(call, opened.signal)
         if (opened.signal.aborted) break
       }
       opened.signal.throwIfAborted()
@@ -134,17 +135,19 @@ function streaming(
   }
 }
 
+type OpenCall = ServerUnaryCall<Message, Message | Buffer> | ServerWritableStream<Message, Message | Buffer>
+
 /** A call, without its request. */
 export class Call {
   /** Aborted when the client has disconnected, its deadline has passed, or (streams only) the server stops. */
   readonly abort = new AbortController()
   /** The signal of `abort`. */
   readonly signal = this.abort.signal
-  readonly #call: ServerUnaryCall<Message, Message> | ServerWritableStream<Message, Message>
+  readonly #call: OpenCall
   #headers: Metadata | undefined = new Metadata()
   #isOver = false
 
-  constructor(call: ServerUnaryCall<Message, Message> | ServerWritableStream<Message, Message>) {
+  constructor(call: OpenCall) {
     this.#call = call
     call.on('cancelled', () => {
       if (!this.#isOver)
@@ -181,7 +184,7 @@ export class Call {
 }
 
 /** Resolves when the client has read enough to write more, or at the end of the call, after which grpc-js emits no `drain`. */
-function drained(call: ServerWritableStream<Message, Message>, signal: AbortSignal): Promise<void> {
+function drained(call: ServerWritableStream<Message, Message | Buffer>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const done = (): void => {

@@ -17,6 +17,8 @@ export interface RpcServerOptions {
   readonly logger: Logger
   /** The use of the port and its setting, for the error message if it is in use. */
   readonly what?: string
+  /** True in one of several processes of `node:cluster` that share the port, which the primary has checked. */
+  readonly isShared?: boolean
   /** Called at the end of each unary call, with the name of its method. */
   readonly observe?: Calls['observe']
 }
@@ -47,7 +49,7 @@ const OPTIONS: ServerOptions = {
 
 /** Serves gRPC without TLS, with health (`grpc.health.v1`) and reflection. @throws PortTaken, StartRefused. */
 export async function startRpcServer(options: RpcServerOptions): Promise<RpcServer> {
-  const { host, port, services, logger, what = 'gRPC', observe = () => undefined } = options
+  const { host, port, services, logger, what = 'gRPC', isShared = false, observe = () => undefined } = options
   const server = new Server(OPTIONS)
   const calls: Calls = { streams: new Set(), logger, observe }
   const health = new HealthService(services.map(({ descriptor }) => descriptor.typeName))
@@ -55,7 +57,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
     server.addService(serviceDefinition(service.descriptor), implementation(service, calls))
   health.addTo(server)
   addReflection(server, [...services.map(({ descriptor }) => descriptor), Health])
-  if (port !== 0) await assertPortFree(port, host, what)
+  if (port !== 0 && !isShared) await assertPortFree(port, host, what)
   const taken = await listen(server, host, port)
   return {
     port: taken,

@@ -1,5 +1,5 @@
 import { type Network, REGTEST } from '../../pipelines/chain/networks.js'
-import type { NodeServer } from '../json-rpc.js'
+import { type NodeServer, TipWaits } from '../json-rpc.js'
 import { eraseChain, openChain, writeSnapshot } from './chain/chain-files.js'
 import { type ChainOptions, SimChain } from './chain/sim-chain.js'
 import { control } from './control.js'
@@ -31,10 +31,12 @@ export interface SimnodeOptions extends SimulationOptions, Partial<LifeOptions> 
 /** A simulated node that serves JSON-RPC in this process. */
 export class Simnode {
   readonly faults = new Faults()
+  readonly tipWaits = new TipWaits()
   readonly #options: SimnodeOptions
   #rpc: Rpc
   #server: NodeServer | undefined
   #endLife: (() => void) | undefined
+  #unwatch: () => void = () => undefined
 
   constructor(options: SimnodeOptions) {
     this.#options = options
@@ -65,7 +67,7 @@ export class Simnode {
     await this.#makeHistory()
     const { port, blockMs, blockIntervalMs = 0 } = this.#options
     this.#server = await serveMethods({
-      ...{ port, blockMs, faults: this.faults },
+      ...{ port, blockMs, faults: this.faults, tipWaits: this.tipWaits },
       callMethod: (method, params) => this.#rpc.call(method, params),
       control: (method, url) => control(this, method, url),
     })
@@ -76,7 +78,9 @@ export class Simnode {
   /** Serves another chain from now on, with an empty mempool. */
   serve(chain: SimChain): void {
     this.simulation.end()
+    this.#unwatch()
     this.#rpc = this.#rpcOf(chain)
+    this.tipWaits.changed()
   }
 
   /** Starts over with genesis only, like a node that has lost its data. The seed stays the same by default. */
@@ -116,7 +120,12 @@ export class Simnode {
   }
 
   #rpcOf(chain: SimChain): Rpc {
-    return new Rpc(new Simulation(chain, this.#options))
+    const simulation = new Simulation(chain, this.#options)
+    // After the watcher of the simulation, so that the mempool is that of the new tip.
+    this.#unwatch = chain.watch(() => {
+      this.tipWaits.changed()
+    })
+    return new Rpc(simulation)
   }
 }
 

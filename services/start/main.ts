@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { StartRefused } from '../../pipelines/errors.js'
-import { childEnvironment, type Config } from '../config.js'
+import { childEnvironment } from '../config.js'
 import { runService, untilAborted, type ServiceContext } from '../lifecycle.js'
-import { assertPortFree, freePort, hostInUrl, reachable } from '../ports.js'
+import { availablePort, EXPLORER_GRPC, EXPLORER_HTTP, hostInUrl, reachable } from '../ports.js'
+import { launchScript, Supervised } from '../supervised.js'
 import { holdFolder } from './only-one.js'
-import { Supervised } from './supervised.js'
 
 const LOOK_AGAIN_MS = 100
 /** The time to wait for live data before the ready line: a real node may have a long history, or be unreachable. */
@@ -30,11 +30,13 @@ async function run(context: ServiceContext): Promise<void> {
   const { config, signal } = context
   await mkdir(config.dataDir, { recursive: true })
   const release = await holdFolder(config.dataDir)
+  // Chosen here, also a free one for port 0, so that a restarted service keeps its port.
+  const portFor = (port: number, what: string) => availablePort(port, config.host, what)
   const ports = {
-    http: await portFor(config, config.explorerPort, 'the explorer (EXPLORER_PORT)'),
-    grpc: await portFor(config, config.explorerGrpcPort, 'gRPC of the explorer (EXPLORER_GRPC_PORT)'),
-    docs: await portFor(config, config.docsPort, 'the documentation (DOCS_PORT)'),
-    retrieval: await portFor(config, config.retrievalGrpcPort, 'gRPC of retrieval (RETRIEVAL_GRPC_PORT)'),
+    http: await portFor(config.explorerPort, EXPLORER_HTTP),
+    grpc: await portFor(config.explorerGrpcPort, EXPLORER_GRPC),
+    docs: await portFor(config.docsPort, 'the documentation (DOCS_PORT)'),
+    retrieval: await portFor(config.retrievalGrpcPort, 'gRPC of retrieval (RETRIEVAL_GRPC_PORT)'),
   }
   const refused = new AbortController()
   let refusal = ''
@@ -62,13 +64,6 @@ async function run(context: ServiceContext): Promise<void> {
     release()
   }
   if (refused.signal.aborted) throw new StartRefused(refusal)
-}
-
-/** Returns a port that is free. A free one for port 0 is chosen here, so that a restarted service keeps it. @throws PortTaken, StartRefused */
-async function portFor({ host }: Config, port: number, what: string): Promise<number> {
-  if (port === 0) return freePort(host)
-  await assertPortFree(port, host, what)
-  return port
 }
 
 /** Requests a URL until it returns a success whose body is accepted. @returns false if `over` is aborted before. */
@@ -114,7 +109,8 @@ function plan(
     nodeArgs: readonly string[] = [],
   ): Supervised => {
     const script = fileURLToPath(new URL(`../${name}/main.js`, import.meta.url))
-    return new Supervised({ name, script, args, nodeArgs, env, stopDeadlineMs, logger, onRefused })
+    const launch = () => launchScript({ script, args, nodeArgs, env })
+    return new Supervised({ name, launch, stopDeadlineMs, logger, onRefused })
   }
   const state = [
     '--data-dir',

@@ -18,7 +18,11 @@ describe('a load', () => {
    * Makes a server.
    * @returns a client of it, and the requests that it received.
    */
-  async function start(paths: number, answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  async function start(
+    paths: number,
+    answer: (request: IncomingMessage, response: ServerResponse) => void,
+    repeats = false,
+  ) {
     const requested: string[] = []
     const server = createServer((request, response) => {
       requested.push(request.url ?? '')
@@ -29,7 +33,7 @@ describe('a load', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const names = Array.from({ length: paths }, (_, index) => `/${String(index)}`)
-    return { client: new LoadClient({ port, paths: names }), requested }
+    return { client: new LoadClient({ port, paths: names, repeats }), requested }
   }
   const send = (
     response: ServerResponse,
@@ -80,6 +84,18 @@ describe('a load', () => {
     await expect(client.make({ ...open, rate: 1, leaverEvery: NEVER })).rejects.toThrow(
       'too few transactions',
     )
+  })
+
+  it('starts over after the first path if paths repeat', async () => {
+    const received: string[] = []
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
+      received.push(request.url ?? '')
+      send(response, 200, {}, 1)
+    }
+    const { client } = await start(3, answer, true)
+    await client.make({ ...open, rate: 20, leaverEvery: NEVER })
+    expect(received).toHaveLength(20)
+    expect(received.slice(0, 5)).toEqual(['/2', '/1', '/0', '/2', '/1'])
   })
 
   it('disconnects after some requests', async () => {

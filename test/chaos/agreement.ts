@@ -98,15 +98,15 @@ async function blocksOf({ db }: World, view: ChainView): Promise<Values> {
 
 async function coinsOf({ db }: World, view: ChainView): Promise<Values> {
   const sql = `SELECT concat(lower(hex(txid)), ':', toString(vout)) AS name, toString(any(value)) AS value
-    FROM script_outputs WHERE ${view.sqlFilter('height', 'block_hash')}
-    GROUP BY script_hash, depth, txid, vout HAVING countIf(spent = 1) = 0`
+    FROM script_outputs WHERE ${view.tagFilter()}
+    GROUP BY script_hash, output_height, txid, vout HAVING countIf(spent = 1) = 0`
   return asValues(await db.query(sql))
 }
 
 async function balancesOf({ db }: World, view: ChainView): Promise<Values> {
   const sql = `SELECT lower(hex(script)) AS name, toString(balance) AS value FROM (
       SELECT script_hash, argMax(total_received - total_sent, script_txs.ordinal) AS balance FROM script_txs
-      WHERE ${view.sqlFilter('height', 'block_hash')} GROUP BY script_hash HAVING balance > 0) AS last
+      WHERE ${view.tagFilter()} GROUP BY script_hash HAVING balance > 0) AS last
     LEFT JOIN (SELECT DISTINCT script_hash, script FROM scripts) AS known USING script_hash`
   return asValues(await db.query(sql))
 }
@@ -129,6 +129,26 @@ function replacedBlocks({ seen, replaced }: World['node'], hashes: readonly stri
   return [...[...seen.keys()].slice(-SAMPLE), ...[...replaced].slice(-SAMPLE)].filter(
     (hash) => !now.has(hash),
   )
+}
+
+/**
+ * Transactions that a list, whose rows are selected in SQL, shows twice or in another block than a point read, whose row is
+ * checked in memory. With this minimum the list contains every transaction that moves anything.
+ */
+async function misplacedAlerts(explorerUrl: string): Promise<string[]> {
+  const found: string[] = []
+  const seen = new Set<string>()
+  const list = await answered(explorerUrl, `/whale-alerts?minValue=0&limit=${String(PAGE)}`)
+  for (const { txid, block_height: listed } of list.body.items as { txid: string; block_height: number }[]) {
+    const { status, body } = await answered(explorerUrl, `/tx/${txid}`)
+    if (status !== 200 || body.block_height !== listed)
+      found.push(
+        `/whale-alerts: transaction ${txid} is at ${String(listed)}, but /tx returns status ${String(status)} and height ${String(body?.block_height)}`,
+      )
+    if (seen.has(txid)) found.push(`/whale-alerts: transaction ${txid} is listed twice`)
+    seen.add(txid)
+  }
+  return found
 }
 
 /** The answer as a client receives it. */
@@ -154,7 +174,14 @@ async function answersOf(
     const { status, body } = await answered(explorerUrl, `/block/${each}`)
     if (status !== 404 && body.canonical !== false)
       found.push(`/block/${each}: is canonical (status ${String(status)}), but no longer on the node's chain`)
+    const [coinbase = ''] = await node.txids(each)
+    const paid = await answered(explorerUrl, `/tx/${coinbase}`)
+    if (paid.status !== 404)
+      found.push(
+        `/tx/${coinbase}: is visible (status ${String(paid.status)}), but only block ${each} contains it, which is no longer on the node's chain`,
+      )
   }
+  found.push(...(await misplacedAlerts(explorerUrl)))
   await expect('/blocks/tip', { height, hash })
   await expect('/stats/supply', { circulatingSupply: supply, utxoCount })
   await expect(`/blocks?limit=${String(PAGE)}`, { total: height + 1 })

@@ -5,9 +5,12 @@ import { ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.
 import { settled } from './agreement.js'
 import { until } from '../harness/until.js'
 import type { Fault } from './faults.js'
+import type { SourceNode } from './source-node.js'
 import { FINALITY_DEPTH, type World } from './world.js'
 
 const WAIT_MS = 60_000
+/** The number of transactions in the mempool from which the block is mined: enough for it to contain some. */
+const ENTERING = 20
 
 /** Returns the block that the newest event of topic `chain` connects; undefined if it is another event. */
 async function lastConnected(log: EventLog): Promise<string | undefined> {
@@ -19,6 +22,11 @@ async function lastConnected(log: EventLog): Promise<string | undefined> {
 async function level(world: World, when: string): Promise<void> {
   const [why] = await settled(world, WAIT_MS * world.patience)
   if (why !== undefined) throw new Error(`${when}: ${why}`)
+}
+
+async function clearMempool(node: SourceNode): Promise<void> {
+  const { pool } = await node.state()
+  await node.order(`pool?evict=${String(pool.length)}`)
 }
 
 /**
@@ -42,7 +50,8 @@ async function halfReorg(world: World): Promise<string> {
  * Freezes a materializer while the first row of a block is in flight. Before it resumes, the block is disconnected
  * without having been part of a visible state, another materializer takes over and therefore does not delete its
  * rows, and the chain passes the final height. Then the insert arrives: readers do not know that the block is stale,
- * so all that the insert writes from here on is visible.
+ * so all that the insert writes from here on is visible where rows are selected in SQL. The mempool is empty at the end
+ * and the last blocks have no payments, so that the newest transactions that readers list include those of the block.
  */
 export const lateInsert: Fault = {
   name: 'materializer frozen amid an insert',
@@ -50,6 +59,8 @@ export const lateInsert: Fault = {
   async strike(world) {
     const { links, node, log } = world
     const first = world.service('materializer')
+    await clearMempool(node)
+    await node.order(`pool?enter=${String(ENTERING)}`)
     await level(world, 'before')
     const held = links.writer.hold('INTO+blocks+')
     const block = await halfReorg(world)
@@ -63,7 +74,8 @@ export const lateInsert: Fault = {
     world.service('poller').start()
     await until('the node is followed', async () => (await lastConnected(log)) === hash)
     world.another('materializer')
-    const { height } = await node.order(`mine?blocks=${String(FINALITY_DEPTH + 2)}`)
+    const { height } = await node.order(`mine?txs=0&blocks=${String(FINALITY_DEPTH + 2)}`)
+    await clearMempool(node)
     const isFinal = async (): Promise<boolean> => ((await latestHead(world.db))?.tipHeight ?? 0) >= height
     await until('another process has taken over', isFinal)
     await level(world, 'after another has taken over')

@@ -46,7 +46,7 @@ const killedAmidRows: Fault = {
   name: 'materializer killed amid its rows',
   async strike(world, random) {
     const materializer = world.service('materializer')
-    const table = random.pick(['block_txs', 'tx_bodies', 'spends', 'script_txs', 'scripts', 'op_returns'])
+    const table = random.pick(['block_txs', 'txs', 'spends', 'script_txs', 'scripts', 'op_returns'])
     let kill: Promise<void> | undefined
     world.links.writer.whenSent(`INTO+${table}+`, () => {
       kill = materializer.kill()
@@ -99,8 +99,7 @@ const allKilled: Fault = {
 
 /** The key of each point table, and the rows that name its keys by height. */
 const POINT_KEYS = [
-  ['tx_bodies', 'txid', 'block_txs', 'txid'],
-  ['tx_witnesses', 'wtxid', 'block_txs', 'wtxid'],
+  ['txs', 'txid', 'block_txs', 'txid'],
   ['scripts', 'script_hash', 'script_txs', 'script_hash'],
   ['block_heights', 'hash', 'blocks', 'hash'],
 ] as const

@@ -64,6 +64,13 @@ export class SourceNode {
     return ((await answer.json()) as { result: string }[]).map(({ result }) => result)
   }
 
+  /** Returns the txids of a block of any branch, the coinbase first. Do not call it while requests are made to fail. */
+  async txids(hash: string): Promise<string[]> {
+    const call = { id: 1, method: 'getblock', params: [hash, 1] }
+    const answer = await fetch(this.url, { method: 'POST', body: JSON.stringify(call) })
+    return ((await answer.json()) as { result: { tx: string[] } }).result.tx
+  }
+
   #note(state: SourceState): SourceState {
     this.seen.set(state.hash, state)
     return state

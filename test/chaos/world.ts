@@ -11,7 +11,7 @@ import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 import { type Broker, KafkaBrokers } from './broker.js'
 import { type Condition, CONDITIONS, patience } from './conditions.js'
-import type { Control } from './controls.js'
+import { type Control, unprotectedService } from './controls.js'
 import { Disk } from './disk.js'
 import type { FeedWatch } from './feed-watch.js'
 import { SourceNode } from './source-node.js'
@@ -224,8 +224,8 @@ export class World {
     const file = this.#at(`${name}.log`)
     if (name === 'engine')
       return new ServiceProcess(name, env, file, ['--http-port', new URL(this.engineUrl).port])
-    if (name === 'materializer' && control !== undefined)
-      return new ServiceProcess(name, env, file, [control], 'test/chaos/unprotected.js')
+    if (control !== undefined && name === unprotectedService(control))
+      return new ServiceProcess(name, env, file, [control], `test/chaos/unprotected-${name}.js`)
     if (name === 'poller' && conditions.includes('single records'))
       return new ServiceProcess(name, env, file, ['--in-flight', '1'])
     return new ServiceProcess(name, env, file)

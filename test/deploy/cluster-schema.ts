@@ -14,20 +14,19 @@ export interface Made {
  * server.
  */
 export const SHARDED_BY: Readonly<Record<string, string>> = {
-  block_txs: 'block_hash',
-  tx_places: 'txid',
-  tx_bodies: 'txid',
-  tx_witnesses: 'wtxid',
+  block_txs: 'block_tag',
+  txs: 'txid',
+  tx_locations: 'txid_prefix',
+  replaced_witnesses: 'txid',
   spends: 'prev_txid',
   script_txs: 'script_hash',
   script_outputs: 'script_hash',
-  script_spends: 'script_hash',
   unspent_outputs: 'script_hash',
   unspent_lists: 'script_hash',
   scripts: 'script_hash',
   script_balances: 'script_hash',
   ranked_balances: 'script_hash',
-  op_returns: 'block_hash',
+  op_returns: 'block_tag',
 }
 
 /** Starts an engine that accepts replicated tables, as the only server of a cluster. The tables are read-only. */

@@ -80,7 +80,7 @@ describe('the schema of a cluster', () => {
       }
       await usual.level()
       const [copies] = await clustered.db.query<{ rows: string; keys: string }>(
-        'SELECT count() AS rows, uniqExact(txid) AS keys FROM tx_bodies',
+        'SELECT count() AS rows, uniqExact(txid) AS keys FROM txs',
       )
       expect(Number(copies?.rows)).toBeGreaterThan(Number(copies?.keys))
       const paths = await pathsOf(usual)

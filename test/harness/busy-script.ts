@@ -1,3 +1,4 @@
+import { blockTag } from '../../pipelines/chain/block.js'
 import { sha256 } from '../../pipelines/chain/hash.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { buildList } from '../../pipelines/tables/lists/unspent.js'
@@ -31,33 +32,32 @@ export const BUSY = {
   },
 }
 
+/** Returns SQL for the tag of a block. @param hash SQL of its hash. */
+export const tagOf = (hash: string): string => `reinterpretAsUInt32(reverse(substring(${hash}, 29, 4)))`
+
 /** Writes the script's rows, and the list of its unspent outputs. */
 export async function writeBusyScript(db: Database, scriptHash: string): Promise<void> {
   const script = `unhex('${scriptHash}')`
-  const block = (height: string) => `SHA256(concat('block ', toString(${height})))`
-  const all = `SELECT number AS n, intDiv(n, ${String(PER_BLOCK)}) AS made, 4294967295 - made AS depth, SHA256(toString(n)) AS txid,
+  const block = (height: string) => tagOf(`SHA256(concat('block ', toString(${height})))`)
+  const all = `SELECT number AS n, intDiv(n, ${String(PER_BLOCK)}) AS made, SHA256(toString(n)) AS txid,
     least(made + 1 + n % 100, ${String(BUSY.tip)}) AS gone FROM numbers(${String(BLOCKS * PER_BLOCK)})`
   await db.command(
-    `INSERT INTO script_outputs SELECT ${script}, depth, txid, 0, 0, made, ${block('made')}, 1000 + n FROM (${all})`,
+    `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - made, txid, 0, made, made, ${block('made')}, 1000 + n FROM (${all})`,
   )
   // One output of a hundred is unspent; the last thousand were spent above the list.
   const spent = `SELECT *, if(n % 1000 = 1, ${String(BUSY.tip - 5)}, gone) AS at FROM (${all}) WHERE n % 100 != 0`
   await db.command(
-    `INSERT INTO script_outputs SELECT ${script}, depth, txid, 0, 1, at, ${block('at')}, 1000 + n FROM (${spent})`,
+    `INSERT INTO script_outputs SELECT ${script}, 1, 4294967295 - at, txid, 0, made, at, ${block('at')}, 1000 + n FROM (${spent})`,
   )
-  // Blocks up to the list have no such rows, as in an index that an earlier version made.
-  await db.command(
-    `INSERT INTO script_spends SELECT ${script}, at, ${block('at')}, depth, txid, 0 FROM (${spent})
-     WHERE at > ${String(BUSY.listedAt)}`,
-  )
-  const columns = 'script_hash, ordinal, height, block_hash, unspent_count'
+  const columns = 'script_hash, ordinal, height, block_tag, unspent_count'
+  const later = `(SELECT count() FROM script_outputs WHERE spent = 1 AND height > ${String(BUSY.listedAt)})`
   const end = (ordinal: number, height: number, more: string): string =>
-    `SELECT ${script}, ${String(ordinal)}, ${String(height)}, unhex('${BUSY.hashAt(height)}'), ${String(UNSPENT)} + ${more}`
+    `SELECT ${script}, ${String(ordinal)}, ${String(height)}, ${String(blockTag(BUSY.hashAt(height)))}, ${String(UNSPENT)} + ${more}`
   await db.command(
-    `INSERT INTO script_txs (${columns}) ${end(1, BUSY.listedAt, '(SELECT count() FROM script_spends)')}
+    `INSERT INTO script_txs (${columns}) ${end(1, BUSY.listedAt, later)}
      UNION ALL ${end(2, BUSY.tip, '0')}`,
   )
-  const none = { height: -1, hash: '00'.repeat(32), size: 0 }
+  const none = { height: -1, tag: 0, size: 0 }
   const at = { height: BUSY.listedAt, hash: BUSY.hashAt(BUSY.listedAt) }
   await buildList(db, { scriptHash, filter: `height <= ${String(BUSY.listedAt)}` }, none, at, 0n)
 }

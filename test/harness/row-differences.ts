@@ -1,6 +1,7 @@
 import { loadChainView } from '../../pipelines/tables/chain-view.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
+import { balanceFloor } from '../../pipelines/tables/lists/balance-floor.js'
 import { VISIBLE_TABLES, visibleRowsQuery } from '../../pipelines/tables/visible.js'
 
 /** Differences between the visible rows of a table in two indexes. */
@@ -28,9 +29,12 @@ export async function rowDifferences(one: Database, other: Database, atOnce = 1)
   if (left === undefined || right === undefined) throw new Error('two indexes are compared')
   if (left.head.tipHash !== right.head.tipHash)
     throw new Error(`the tips are ${left.head.tipHash} and ${right.head.tipHash}`)
+  // Which blocks have balances depends on the history of an index.
+  const floor = Math.max(...(await Promise.all([one, other].map(balanceFloor))))
   const compare = async (table: (typeof VISIBLE_TABLES)[number]): Promise<RowDifference> => {
-    const a = visibleRowsQuery(table, left, one.name)
-    const b = visibleRowsQuery(table, right, other.name)
+    const above = table === 'script_balances' ? `WHERE height > ${String(floor)}` : ''
+    const a = `SELECT * FROM (${visibleRowsQuery(table, left, one.name)}) ${above}`
+    const b = `SELECT * FROM (${visibleRowsQuery(table, right, other.name)}) ${above}`
     const sql = `SELECT sumIf(a, b = 0) AS only_one, sumIf(b, a = 0) AS only_other, sum(a) AS rows FROM (
       SELECT countIf(is_one) AS a, countIf(NOT is_one) AS b FROM (
         SELECT true AS is_one, sipHash128(*) AS row FROM (${a}) UNION ALL SELECT false, sipHash128(*) FROM (${b})) GROUP BY row)`

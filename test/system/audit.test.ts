@@ -117,14 +117,14 @@ describe('an audit of the recording', () => {
       table: 'script_outputs',
       where:
         'spent = 0 AND height = 1550 AND (txid, vout) NOT IN (SELECT txid, vout FROM script_outputs WHERE spent = 1)',
-      found: /^balances: balance of script \w{64} by its history/m,
+      found: /^balances: balance of script \w{40} by its history/m,
     },
     {
       title: 'a deleted row of a spent output',
       table: 'script_outputs',
       where:
         'spent = 0 AND height = 110 AND (txid, vout) IN (SELECT txid, vout FROM script_outputs WHERE spent = 1)',
-      found: /^balances: spent outputs of script \w{64} that nothing created/m,
+      found: /^balances: spent outputs of script \w{40} that nothing created/m,
     },
     {
       title: 'a changed amount of an output',
@@ -137,8 +137,8 @@ describe('an audit of the recording', () => {
       title: 'a changed amount of a history',
       table: 'script_txs',
       where: 'height = 900',
-      set: 'received = received + 1',
-      found: /^balances: totals of script \w{64} after its transaction/m,
+      set: 'total_received = total_received + 1',
+      found: /^balances: changes of script \w{40} by block 900/m,
     },
     {
       title: 'a changed supply',

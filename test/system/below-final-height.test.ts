@@ -213,8 +213,8 @@ describe('reorganisation below the final height', () => {
     beforeHead.close()
     const step = materializer.step()
     await until('its rows are there and their head is not', () => beforeHead.waiting === 1)
-    // It did not read this in the log, but in the tables when it found that its state was invalid.
-    await pipeline.get('/blocks?limit=100')
+    // It did not read this in the log, but in the tables when it found that its state was invalid, after rows were selected in SQL.
+    await pipeline.get('/txs/recent')
     expect(await answersOf(pipeline, shorter)).toEqual(before)
     beforeHead.open()
     await step
@@ -229,7 +229,7 @@ describe('reorganisation below the final height', () => {
     // Again from a lower block, for which the answer's own deadline had passed before the rows arrived.
     for (let from = BLOCKS - 8; from > 5; from -= 4) {
       const before = { ...((await cleanAnswers()).get(path) as object), tip: chain.tip.hash }
-      explorerDb.slow = /FROM script_txs WHERE/
+      explorerDb.slow = /FROM unspent_lists/
       explorerDb.gate.close()
       const underWay = requested()
       await until('it has read something', () => explorerDb.gate.waiting === 1)

@@ -17,6 +17,35 @@ if (CHROMIUM === undefined)
     '\n!!! No Chromium here: the pages are NOT tested in a browser. Install it, or name it by CHROMIUM.\n',
   )
 
+const LONG_WORD = 'experimental_createProviderRegistryWithDefaultSettingsAndMore'
+
+const PARTS = `---
+title: ${LONG_WORD}
+---
+
+<Callout type="warning" title="Mind this">Careful.</Callout>
+
+<Tabs items={["npm", "pnpm"]}>
+  <Tab>First words.</Tab>
+  <Tab>
+  ### In the second
+
+  Second words.
+  </Tab>
+</Tabs>
+
+<Accordion title="More of it">Hidden words.</Accordion>
+
+<CardGroup><Card title="Start" href="/guide/start">Begin.</Card><Card title="Home" href="/">All.</Card></CardGroup>
+
+<Steps><Step title="One">Do.</Step><Step title="Two">End.</Step></Steps>
+
+\`\`\`ts title="a.ts" {2}
+let one
+let two
+\`\`\`
+`
+
 describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
   let docs: BareDocs
   let browser: Browser
@@ -31,6 +60,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
       { sourceUrl: 'https://example.org/content/' },
       {
         'index.md': '---\ntitle: Home\n---\n\nWelcome.\n\n![far](https://evil.example/x.png)\n',
+        'parts.mdx': PARTS,
         'guide/start.md': `---\ntitle: Getting started\n---\n\n${long}`,
       },
     )
@@ -149,6 +179,51 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
     expect(await page.locator('.theirs code').textContent()).toBe('npm start')
     await page.click('.sources a')
     await page.waitForURL(`${docs.url}/guide/start`)
+    await done(page)
+  })
+
+  it('show tabs, details and titles of code without a script', async () => {
+    const page = await open('/parts', { ...DESK, javaScriptEnabled: false })
+    const panel = page.locator('.panel')
+    expect(await panel.nth(0).isVisible()).toBe(true)
+    expect(await panel.nth(1).isVisible()).toBe(false)
+    await page.getByText('pnpm', { exact: true }).click()
+    expect(await panel.nth(0).isVisible()).toBe(false)
+    expect(await panel.nth(1).isVisible()).toBe(true)
+    await page.getByText('More of it').click()
+    expect(await page.getByText('Hidden words').isVisible()).toBe(true)
+    expect(await page.locator('figcaption').textContent()).toBe('a.ts')
+    expect(await page.locator('.copies').count()).toBe(0)
+    await done(page)
+  })
+
+  it('copy code by a button, and open the tab of the address', async () => {
+    const page = await open('/parts#in-the-second', {
+      ...DESK,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    expect(await page.locator('#in-the-second').isVisible()).toBe(true)
+    await page.locator('.code').hover()
+    await page.locator('.code button').click()
+    await page.locator('.code button[aria-label=Copied]').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('let one\nlet two')
+    await done(page)
+  })
+
+  it('never break a word of the navigation in the middle, and fit a phone with all parts', async () => {
+    const page = await open('/parts', {
+      viewport: { width: 390, height: 844 },
+      isMobile: true,
+      hasTouch: true,
+    })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    await page.tap('.bar .menu')
+    const link = page.locator('nav.pages a', { hasText: LONG_WORD })
+    const lines = await link.evaluate((element) => element.clientHeight)
+    const one = await page
+      .locator('nav.pages a', { hasText: 'Home' })
+      .evaluate((element) => element.clientHeight)
+    expect(lines).toBe(one)
     await done(page)
   })
 

@@ -20,10 +20,10 @@ const SOCKETS = 600
 const CLIENTS = 20
 const FRAME = 728
 /**
- * MB that an explorer keeps after many requests: answers, 24 MB of them, and memory that the runtime does not return
+ * MB that an explorer keeps after many requests: answers, 48 MB of them, and memory that the runtime does not return
  * at once.
  */
-const MAX_KEPT = 64 * 2 ** 20
+const MAX_KEPT = 88 * 2 ** 20
 
 /** Words that come from the inside: no request here contains SQL, and no path contains these. */
 const INSIDE = /SELECT|FROM |DB::|ClickHouse|Exception|node_modules|\.[jt]s:\d+|\bat \S+ \(|undefined/

@@ -11,7 +11,7 @@ import type { EventLog } from '../../pipelines/log/port.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { writeHead } from '../../pipelines/tables/head.js'
 import { type Explorer, startExplorer } from '../../services/explorer/explorer.js'
-import { whaleLocations } from '../../services/explorer/tables/tables.js'
+import { newestWhales } from '../../services/explorer/tables/transactions.js'
 import { BUSY, writeBusyScript } from '../harness/busy-script.js'
 import { Counting } from '../harness/counting.js'
 import { useDatabase } from '../harness/engine.js'
@@ -45,17 +45,22 @@ describe('an address with 200,000 transactions', () => {
     const db = database()
     const script = `unhex('${scriptHash(SCRIPT)}')`
     const block = (height: string) => `SHA256(concat('block ', toString(${height})))`
-    await db.command(`INSERT INTO blocks (height, hash, prev_hash, tx_count, bits)
-      SELECT number, ${block('number')}, ${block('number - 1')}, 4, 545259519 FROM numbers(${String(TIP + 1)})`)
-    await db.command(`INSERT INTO script_txs SELECT ${script}, number + 1, intDiv(number, 4), ${block('intDiv(number, 4)')},
-      number % 4, SHA256(toString(number)), 1771804800 + number, 1000, 0, (number + 1) * 1000, 0, number + 1, 0, 1771804800, 0, []
-      FROM numbers(${String(TXS)})`)
-    await db.command(`INSERT INTO script_outputs SELECT ${script}, 4294967295 - intDiv(number, 4), SHA256(toString(number)), 0, 0,
-      intDiv(number, 4), ${block('intDiv(number, 4)')}, 1000 FROM numbers(${String(TXS)})`)
+    const tag = (height: string) => `reinterpretAsUInt32(reverse(substring(${block(height)}, 29, 4)))`
+    const at = `intDiv(number, 4) AS height, ${tag('intDiv(number, 4)')} AS block_tag`
+    await db.command(`INSERT INTO blocks (height, hash, block_tag, prev_hash, tx_count, bits, time) SELECT number,
+      ${block('number')}, ${tag('number')}, ${block('number - 1')}, 4, 545259519, 1771804800 + number
+      FROM numbers(${String(TIP + 1)})`)
+    const totals = 'total_received, unspent_count'
+    await db.command(`INSERT INTO script_txs (script_hash, ordinal, height, block_tag, tx_index, ${totals}) SELECT ${script},
+      number + 1, ${at}, number % 4, (number + 1) * 1000, number + 1 FROM numbers(${String(TXS)})`)
+    await db.command(`INSERT INTO block_txs (height, block_tag, tx_index, txid) SELECT ${at}, number % 4,
+      SHA256(toString(number)) FROM numbers(${String(TXS)})`)
+    await db.command(`INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - intDiv(number, 4), SHA256(toString(number)), 0, intDiv(number, 4),
+      ${at}, 1000 FROM numbers(${String(TXS)})`)
     await writeBusyScript(db, scriptHash(BUSY_SCRIPT))
     // Rows of a branch that is being written: more of them than are read first, and none of them visible.
-    await db.command(`INSERT INTO script_txs SELECT ${script}, ${String(TXS)} + number, ${String(TIP)}, SHA256('elsewhere'),
-      number, SHA256(toString(number)), 0, 1, 0, 1, 0, 1, 0, 0, 0, [] FROM numbers(100)`)
+    await db.command(`INSERT INTO script_txs (script_hash, ordinal, height, block_tag, tx_index, ${totals}) SELECT ${script},
+      ${String(TXS)} + number, ${String(TIP)}, 1, number, 1, 1 FROM numbers(100)`)
     await writeHead(db, {
       ...{
         position: 7,
@@ -88,10 +93,11 @@ describe('an address with 200,000 transactions', () => {
    * parameters.
    */
   async function rowsRead(path: string): Promise<number> {
-    const query = vi.spyOn(Database.prototype, 'query')
+    const spies = [vi.spyOn(Database.prototype, 'query'), vi.spyOn(Database.prototype, 'bytes')] as const
     expect((await get(path)).status).toBe(200)
-    const requested = query.mock.calls.filter(([sql]) => /FROM (script_|unspent_)/.test(sql))
-    query.mockRestore()
+    const calls = spies.flatMap(({ mock }) => mock.calls.map(([sql, params]) => [sql, params] as const))
+    const requested = calls.filter(([sql]) => /FROM (script_|unspent_|block_txs)/.test(sql))
+    for (const spy of spies) spy.mockRestore()
     expect(requested.length).toBeGreaterThan(0)
     const counting = new Counting(database())
     for (const [sql, params = {}] of requested) await counting.query(sql, params)
@@ -156,8 +162,8 @@ describe('a million transactions of which twenty move large amounts', () => {
   beforeAll(async () => {
     // Between two large ones there are more transactions than fit into one granule.
     await database().command(
-      `INSERT INTO block_txs (height, block_hash, tx_index, txid, moved) SELECT intDiv(number, 10) AS height,
-       SHA256(toString(height)), number % 10, SHA256(toString(number)), if(number % 50000 = 77, 2 * ${String(RARE)}, number % 1000)
+      `INSERT INTO block_txs (height, block_tag, tx_index, txid, moved) SELECT intDiv(number, 10) AS height,
+       intHash32(height), number % 10, SHA256(toString(number)), if(number % 50000 = 77, 2 * ${String(RARE)}, number % 1000)
        FROM numbers(1000000)`,
     )
   })
@@ -168,8 +174,8 @@ describe('a million transactions of which twenty move large amounts', () => {
     [5, 5],
   ])('%i whale alerts are found in the rows around the existing ones', async (limit, count) => {
     const counting = new Counting(database())
-    const places = await whaleLocations(counting, RARE, filter, limit)
-    expect(places.map(({ height }) => height)).toEqual(
+    const found = await newestWhales(counting, RARE, filter, limit)
+    expect(found.map(({ height }) => height)).toEqual(
       Array.from({ length: count }, (_, index) => 5000 * (19 - index) + 7),
     )
     expect(counting.rows).toBeLessThanOrEqual(count * 1024 + 1024)

@@ -262,8 +262,7 @@ describe('events of a log:', () => {
     expect(await keysOf('block_heights', 'hash')).toEqual(heights)
     for (const [table, key] of [
       ['scripts', 'script_hash'],
-      ['tx_bodies', 'txid'],
-      ['tx_witnesses', 'wtxid'],
+      ['txs', 'txid'],
       ['block_heights', 'hash'],
     ] as const) {
       const keys = await keysOf(table, key)

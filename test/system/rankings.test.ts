@@ -7,13 +7,17 @@ import {
   RankingBuilder,
   type RankingBuilderOptions,
 } from '../../pipelines/materialize/lists/ranking-builder.js'
+import { Announcer } from '../../pipelines/materialize/announce.js'
+import { blockTag } from '../../pipelines/chain/block.js'
 import { ChainView } from '../../pipelines/tables/chain-view.js'
 import { Database, DatabaseUnavailable, QueryRefused } from '../../pipelines/tables/clickhouse.js'
 import { type Head, writeHead } from '../../pipelines/tables/head.js'
 import { sha256 } from '../../pipelines/chain/hash.js'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
-import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
+import { balanceFloor, NO_BALANCES, setBalanceFloor } from '../../pipelines/tables/lists/balance-floor.js'
+import { claimWriting, newestWriter, Superseded } from '../../pipelines/tables/writers.js'
 import { startExplorer } from '../../services/explorer/explorer.js'
+import { tagOf } from '../harness/busy-script.js'
 import { Counting } from '../harness/counting.js'
 import {
   announcedRankings,
@@ -24,8 +28,9 @@ import {
 } from '../../pipelines/tables/lists/ranking.js'
 import { STEP_TABLES } from '../../pipelines/tables/lists/ranking-steps.js'
 import { startSimnode } from '../../services/simnode/node.js'
-import { buildChain } from '../../services/simnode/chain/sim-chain.js'
+import { buildChain, forkAt } from '../../services/simnode/chain/sim-chain.js'
 import { dropDatabase, newMigrated, useEngine } from '../harness/engine.js'
+import { expectSameRows } from '../harness/clean-index.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { text } from '../deploy/tools.js'
 import { startReplica, statementsOf } from '../deploy/cluster-schema.js'
@@ -59,13 +64,13 @@ class Balances {
         balances.set(script, balance)
         touched.set(
           script,
-          `${String(height)}, unhex('${hash}'), unhex('${scriptHash(script)}'), 'a${String(script)}', ${String(before)}, ${String(balance)}, ${String(height + 1)}, 0`,
+          `${String(height)}, ${String(blockTag(hash))}, unhex('${scriptHash(script)}'), 'a${String(script)}', ${String(before)}, ${String(balance)}, ${String(height + 1)}, 0`,
         )
       }
       rows.push(...touched.values())
       this.#blocks.push({ hash, balances })
       await this.db.command(
-        `INSERT INTO blocks (height, hash, prev_hash, funded_addresses) VALUES (${String(height)}, unhex('${hash}'),
+        `INSERT INTO blocks (height, hash, block_tag, prev_hash, funded_addresses) VALUES (${String(height)}, unhex('${hash}'), ${String(blockTag(hash))},
          unhex('${this.#blocks.at(-2)?.hash ?? '00'.repeat(32)}'), ${String([...balances.values()].filter((each) => each > 0n).length)})`,
       )
     }
@@ -80,8 +85,13 @@ class Balances {
     const { height: tipHeight } = this
     const finalHeight = Math.max(-1, tipHeight - FINALITY)
     const hashes = this.#blocks.map(({ hash }, height): [number, string] => [height, hash])
-    const head = { tipHeight, tipHash: this.#blocks.at(-1)?.hash ?? '', finalHeight } as Head
-    return new ChainView(head, new Map(hashes.slice(finalHeight + 1)), new Set())
+    const head = {
+      chain: 'regtest',
+      tipHeight,
+      tipHash: this.#blocks.at(-1)?.hash ?? '',
+      finalHeight,
+    } as Head
+    return new ChainView(head, new Map(hashes.slice(finalHeight + 1)), new Map())
   }
 
   /** The expected rich list. */
@@ -97,8 +107,8 @@ class Balances {
 const scriptHash = (script: number): string =>
   (BigInt(script + 1) * 0x9e3779b97f4a7c15f39cc0605cedc8341082276bf3a27251f86c6a11d0c18e95n)
     .toString(16)
-    .slice(-64)
-    .padStart(64, '0')
+    .slice(-40)
+    .padStart(40, '0')
 
 let db: Database
 let chain: Balances
@@ -128,7 +138,7 @@ async function considered(builder: RankingBuilder, written = 0, isFilling = fals
 }
 
 async function expectRichList(): Promise<void> {
-  const filter = chain.view().sqlFilter('height', 'block_hash')
+  const filter = chain.view().tagFilter()
   const expected = chain.ranked()
   const shown: string[] = []
   for (let offset = 0; offset < expected.length; offset += 70) {
@@ -371,7 +381,7 @@ describe('a writer that was superseded', () => {
 describe('a chain without a ranking', () => {
   it('has no rich list while more balances are above it than a page may add up; a ranking makes it available', async () => {
     await chain.grow(10, 100)
-    const filter = chain.view().sqlFilter('height', 'block_hash')
+    const filter = chain.view().tagFilter()
     const counting = new Counting(db)
     const page = { offset: 0, limit: 10 }
     expect(await richest(counting, filter, page, 999)).toBeUndefined()
@@ -384,12 +394,12 @@ describe('a chain without a ranking', () => {
   it('leads to 503 from an explorer, which reads no more rows than that', async () => {
     const addresses = 2_000_000
     await db.command(
-      `INSERT INTO script_balances SELECT intDiv(number, 1000) AS height, SHA256(toString(height)), SHA256(toString(number)),
+      `INSERT INTO script_balances SELECT intDiv(number, 1000) AS height, ${tagOf('SHA256(toString(height))')}, substring(SHA256(toString(number)), 1, 20),
        concat('a', toString(number)), 0, number + 1, 1, 0 FROM numbers(${String(addresses)})`,
     )
     await db.command(
-      `INSERT INTO blocks (height, hash, prev_hash, bits, tx_count, supply, funded_addresses)
-       SELECT number AS height, SHA256(toString(height)), SHA256(toString(toInt64(height) - 1)), 545259519, 1, 1000000, ${String(addresses)}
+      `INSERT INTO blocks (height, hash, block_tag, prev_hash, bits, tx_count, supply, funded_addresses)
+       SELECT number AS height, SHA256(toString(height)), ${tagOf('SHA256(toString(height))')}, SHA256(toString(toInt64(height) - 1)), 545259519, 1, 1000000, ${String(addresses)}
        FROM numbers(${String(addresses / 1000)})`,
     )
     const tipHeight = addresses / 1000 - 1
@@ -475,6 +485,61 @@ describe('a backfill', () => {
         expect(await rankingParts(pipeline.db, table)).toHaveLength(count)
     } finally {
       await pipeline.close()
+      await node.close()
+    }
+  })
+
+  it('builds none while the node has many more blocks than the log', async () => {
+    const node = await startSimnode({ chain: buildChain({ seed: 'ranking', blocks: 60 }) })
+    const pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine(), rankingTail: 20 })
+    const nodeHeight = vi.spyOn(Announcer.prototype, 'nodeHeight', 'get').mockReturnValue(1000)
+    try {
+      await pipeline.poll()
+      await pipeline.materialize()
+      expect(await announcedRankings(pipeline.db)).toEqual([])
+      nodeHeight.mockRestore()
+      await pipeline.materialize()
+      expect(await announcedRankings(pipeline.db)).toMatchObject([{ height: 60 }])
+    } finally {
+      nodeHeight.mockRestore()
+      await pipeline.close()
+      await node.close()
+    }
+  })
+
+  it('that wrote no balances ends with those of the blocks that are not final, and with the ranking of the final block', async () => {
+    const chain = buildChain({ seed: 'balances', blocks: 40 })
+    const node = await startSimnode({ chain })
+    const options = { nodeUrl: node.url, engineUrl: useEngine(), finalityDepth: FINALITY }
+    const [pipeline, clean] = [await Pipeline.start(options), await Pipeline.start(options)]
+    const { db } = pipeline
+    const expectSame = async (): Promise<void> => {
+      await Promise.all([pipeline, clean].map((each) => each.level({ tip: chain.tip.hash })))
+      const [ours, theirs] = await Promise.all([pipeline, clean].map((each) => each.get('/stats/richlist')))
+      expect(ours).toMatchObject({ status: 200, body: theirs?.body as unknown })
+    }
+    try {
+      await pipeline.level()
+      // As if a backfill had been interrupted.
+      await pipeline.fold.close()
+      for (const table of ['script_balances', 'rankings', 'ranked_balances'])
+        await db.command(`TRUNCATE TABLE ${table}`)
+      await db.pinEngineRun()
+      await setBalanceFloor(db, NO_BALANCES, await newestWriter(db))
+      chain.mine({})
+      pipeline.restartMaterializer()
+      await expectSame()
+      const final = chain.tip.height - FINALITY
+      expect(await announcedRankings(db)).toMatchObject([{ height: final }])
+      expect(await balanceFloor(db)).toBe(final)
+      await expectSameRows(db, clean.db)
+      const fork = forkAt(chain, final)
+      for (let block = 0; block <= FINALITY; block++) fork.mine({})
+      fork.activate()
+      await expectSame()
+      expect(await announcedRankings(db)).toMatchObject([{ height: final }])
+    } finally {
+      await Promise.all([pipeline.close(), clean.close()])
       await node.close()
     }
   })

@@ -64,7 +64,7 @@ describe('replay', () => {
     const { db } = pipeline
     for (const table of ['script_outputs', 'script_txs', 'block_txs', 'spends', 'op_returns'])
       await db.command(`DELETE FROM ${table} WHERE height BETWEEN 200 AND 260`)
-    await db.command('TRUNCATE TABLE tx_bodies')
+    await db.command('TRUNCATE TABLE txs')
     await db.command('TRUNCATE TABLE scripts')
     await db.command(
       'ALTER TABLE blocks UPDATE total_fees = 5, supply = 7 WHERE height = 230 SETTINGS mutations_sync = 1',

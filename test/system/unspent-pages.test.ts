@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { blockTag } from '../../pipelines/chain/block.js'
 import { sha256 } from '../../pipelines/chain/hash.js'
-import { chainFilter } from '../../pipelines/tables/chain-view.js'
+import { chainTagFilter } from '../../pipelines/tables/chain-view.js'
 import {
   buildList,
   changesAbove,
@@ -10,12 +11,12 @@ import {
   unspentPage,
 } from '../../pipelines/tables/lists/unspent.js'
 import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
-import { BUSY, writeBusyScript } from '../harness/busy-script.js'
+import { BUSY, tagOf, writeBusyScript } from '../harness/busy-script.js'
 import { Counting } from '../harness/counting.js'
 import { useDatabase } from '../harness/engine.js'
 
 const hex = (text: string): string => sha256(Buffer.from(text)).toString('hex')
-const SCRIPT = hex('script')
+const SCRIPT = hex('script').slice(0, 40)
 
 describe('the unspent outputs of a script with a million of them, of which 990,000 are spent', () => {
   const database = useDatabase()
@@ -55,8 +56,11 @@ describe('lists of unspent outputs', () => {
   const hashOf = (height: number, branch: string): string =>
     hex(`${height > FORK ? branch : ''} ${String(height)}`)
   const filterOf = (tip: number, branch: string): string => {
-    const tail = Array.from({ length: tip - 30 }, (_, index) => hashOf(31 + index, branch))
-    return chainFilter(30, tail, [], 'height', 'block_hash')
+    const tail = Array.from(
+      { length: tip - 30 },
+      (_, index) => [31 + index, hashOf(31 + index, branch)] as const,
+    )
+    return chainTagFilter(30, tail, [])
   }
 
   interface Coin {
@@ -67,8 +71,8 @@ describe('lists of unspent outputs', () => {
 
   /** Outputs of an invented chain: some are spent, different ones on each of two branches. */
   beforeAll(async () => {
-    const [outputs, spends, totals]: [string[], string[], string[]] = [[], [], []]
-    const row = (height: number, hash: string): string => `${String(height)}, unhex('${hash}')`
+    const [outputs, totals]: [string[], string[]] = [[], []]
+    const row = (height: number, hash: string): string => `${String(height)}, ${String(blockTag(hash))}`
     let seed = 7
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below
     for (const branch of ['a', 'b']) {
@@ -77,21 +81,21 @@ describe('lists of unspent outputs', () => {
       for (let height = 0; height <= 70; height++) {
         if (height === FORK + 1 && branch === 'b') seed = 11
         const hash = hashOf(height, branch)
+        const depth = String(4_294_967_295 - height)
         for (let index = 0; index < 6; index++) {
           const coin = { txid: hex(`${hash} ${String(index)}`), height, value: random(1_000) }
           unspent.push(coin)
-          const depth = 4_294_967_295 - height
           outputs.push(
-            `(unhex('${SCRIPT}'), ${String(depth)}, unhex('${coin.txid}'), 0, 0, ${row(height, hash)}, ${String(coin.value)})`,
+            `(unhex('${SCRIPT}'), 0, ${depth}, unhex('${coin.txid}'), 0, ${String(height)}, ${row(height, hash)}, ${String(coin.value)})`,
           )
         }
         for (let index = 0; index < 5; index++) {
           const [coin] = unspent.splice(random(unspent.length), 1)
           if (coin === undefined) continue
-          const key = `${String(4_294_967_295 - coin.height)}, unhex('${coin.txid}'), 0`
-          outputs.push(`(unhex('${SCRIPT}'), ${key}, 1, ${row(height, hash)}, ${String(coin.value)})`)
-          // Blocks below the first list have none, as in an index that an earlier version made.
-          if (height > FIRST_LIST) spends.push(`(unhex('${SCRIPT}'), ${row(height, hash)}, ${key})`)
+          const of = `unhex('${coin.txid}'), 0, ${String(coin.height)}`
+          outputs.push(
+            `(unhex('${SCRIPT}'), 1, ${depth}, ${of}, ${row(height, hash)}, ${String(coin.value)})`,
+          )
         }
         totals.push(
           `(unhex('${SCRIPT}'), ${String(height + 1)}, ${row(height, hash)}, ${String(unspent.length)})`,
@@ -99,16 +103,15 @@ describe('lists of unspent outputs', () => {
       }
     }
     await database().command(`INSERT INTO script_outputs VALUES ${outputs.join(', ')}`)
-    await database().command(`INSERT INTO script_spends VALUES ${spends.join(', ')}`)
-    const columns = 'script_hash, ordinal, height, block_hash, unspent_count'
+    const columns = 'script_hash, ordinal, height, block_tag, unspent_count'
     await database().command(`INSERT INTO script_txs (${columns}) VALUES ${totals.join(', ')}`)
   })
 
   /** From all rows, as if there were no list. */
   const plain = async (filter: string) => {
     const rows = await database().query<{ txid: string; made: number; value: string }>(
-      `SELECT lower(hex(txid)) AS txid, any(toUInt32(4294967295 - depth)) AS made, toString(any(script_outputs.value)) AS value FROM script_outputs
-       WHERE ${filter} GROUP BY script_outputs.txid HAVING max(spent) = 0 ORDER BY any(depth), txid`,
+      `SELECT lower(hex(txid)) AS txid, any(output_height) AS made, toString(any(script_outputs.value)) AS value FROM script_outputs
+       WHERE ${filter} GROUP BY script_outputs.txid HAVING max(spent) = 0 ORDER BY any(output_height) DESC, txid`,
     )
     return rows.map(({ txid, made, value }) => ({ txid, vout: 0, height: made, value }))
   }
@@ -184,18 +187,18 @@ describe('lists of unspent outputs', () => {
 describe('a list of unspent outputs', () => {
   const database = useDatabase()
   const of = { scriptHash: SCRIPT, filter: 'height <= 3' }
-  const none = { height: -1, hash: '00'.repeat(32), size: 0 }
+  const none = { height: -1, tag: 0, size: 0 }
   const at = { height: 3, hash: hex('3') }
 
   beforeAll(async () => {
     const script = `unhex('${SCRIPT}')`
     await database().command(
-      `INSERT INTO script_outputs SELECT ${script}, 4294967295 - number, SHA256(toString(number)), 0, 0, number, SHA256(toString(number)), 7
+      `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - number, SHA256(toString(number)), 0, number, number, ${tagOf('SHA256(toString(number))')}, 7
        FROM numbers(3)`,
     )
     await database().command(
-      `INSERT INTO script_txs (script_hash, ordinal, height, block_hash, unspent_count)
-       SELECT ${script}, number + 1, number, SHA256(toString(number)), number + 1 FROM numbers(4)`,
+      `INSERT INTO script_txs (script_hash, ordinal, height, block_tag, unspent_count)
+       SELECT ${script}, number + 1, number, ${tagOf('SHA256(toString(number))')}, number + 1 FROM numbers(4)`,
     )
   })
 
@@ -206,7 +209,7 @@ describe('a list of unspent outputs', () => {
     await expect(build).rejects.toThrow(/has 3, but the script has 4/)
     expect(await listed()).toBe(-1)
     await dropUnfinishedLists(database())
-    expect(await database().query('SELECT place FROM unspent_outputs')).toEqual([])
+    expect(await database().query('SELECT ordinal FROM unspent_outputs')).toEqual([])
   })
 
   it('is not published by a writer that was superseded', async () => {

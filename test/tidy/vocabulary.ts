@@ -70,10 +70,8 @@ export const TERMS: readonly Term[] = [
     names: {
       pattern: /\bplaces of\b|\b(read|tx|whale|unique) places?\b/,
       found: 'readPlaces',
-      passed: 'decimalPlaces, readLocations, tx_places',
+      passed: 'decimalPlaces, readLocations',
     },
-    // The table.
-    allowed: [/^tx places$/g],
   },
   {
     instead: 'script changes, balance changes',

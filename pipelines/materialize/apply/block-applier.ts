@@ -1,6 +1,7 @@
+import type { BlockId } from '../../chain/block.js'
 import { dayOf } from '../../chain/day.js'
-import { BLOCKS, OP_RETURNS, SCRIPT_BALANCES, SCRIPT_TXS, SCRIPTS } from '../../tables/chain-tables.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
+import { BLOCKS, OP_RETURNS, SCRIPT_BALANCES, SCRIPT_TXS, SCRIPTS } from '../../tables/schema.js'
 import type { ChangedBlock, ScriptChanges } from './script-changes.js'
 import type { Sums } from './sums.js'
 import { addTouch, columnsOf, type Totals } from './totals.js'
@@ -12,6 +13,13 @@ export class CumulativeRows {
   readonly scripts = new EncodedRows(SCRIPTS)
   readonly scriptBalances = new EncodedRows(SCRIPT_BALANCES)
   readonly opReturns = new EncodedRows(OP_RETURNS)
+  /** The blocks and the ids of their transactions. */
+  readonly ids: BlockId[] = []
+  readonly txids: string[] = []
+
+  get tables(): readonly EncodedRows[] {
+    return [this.scriptTxs, this.scripts, this.scriptBalances, this.opReturns]
+  }
 }
 
 /** The constant properties of a script. */
@@ -53,6 +61,8 @@ export class BlockApplier {
     /** The totals of the same scripts before the next block; updated by `apply`. */
     private readonly totals: readonly Totals[],
     sumsBefore: Sums,
+    /** True to add rows of balances. */
+    private readonly withBalances: boolean,
   ) {
     this.#sums = sumsBefore
   }
@@ -72,7 +82,8 @@ export class BlockApplier {
     const ordinal = this.#sums.sum_op_returns
     this.#sums = sumsAfter(this.#sums, block, changes)
     this.#opReturnRows(block, first, ordinal)
-    this.#balanceRows(block, changes.before)
+    if (this.withBalances) this.#balanceRows(block, changes.before)
+    this.rows.ids.push({ height: block.row.height, hash: block.row.hash })
     this.rows.blocks.add({
       ...block.row,
       active_addresses: changes.activeAddresses,
@@ -84,8 +95,8 @@ export class BlockApplier {
   /** Adds the rows of the scripts that a transaction touches, and their part of the sums. */
   #applyTx(block: ChangedBlock, index: number, changes: Changes): void {
     const { scriptChanges, scripts, totals: all } = this
-    const { height, hash, time } = block.row
-    const txid = scriptChanges.txids[this.#tx] ?? ''
+    const { height, block_tag, time } = block.row
+    this.rows.txids.push(scriptChanges.txids[this.#tx] ?? '')
     const end = scriptChanges.touchEnds[this.#tx++] ?? 0
     const day = dayOf(time)
     for (let at = this.#touch; at < end; at++) {
@@ -99,11 +110,12 @@ export class BlockApplier {
         isFunded: totals.received > totals.sent,
         isDilithium: known.isDilithium || totals.hasSpentDilithium,
       }
-      if (!changes.before.has(scriptIndex)) changes.before.set(scriptIndex, totals.received - totals.sent)
+      if (this.withBalances && !changes.before.has(scriptIndex))
+        changes.before.set(scriptIndex, totals.received - totals.sent)
       const isActive = !totals.openDays.includes(day)
       const openDays = openDaysAfter(totals.openDays, block)
       const hasSpentDilithium = scriptChanges.hasSpentDilithium[at] === 1
-      addTouch(totals, { height, time, received, sent, unspent, hasSpentDilithium, openDays })
+      addTouch(totals, { height, received, sent, unspent, hasSpentDilithium, openDays })
       changes.supply += received - sent
       changes.unspent += unspent
       if (known.address !== undefined) {
@@ -113,12 +125,9 @@ export class BlockApplier {
       this.rows.scriptTxs.add({
         script_hash: known.hash,
         height,
-        block_hash: hash,
+        block_tag,
         tx_index: index,
-        txid,
-        time,
-        received,
-        sent,
+        has_address: known.address !== undefined,
         ...columnsOf(totals),
       })
     }
@@ -131,7 +140,7 @@ export class BlockApplier {
       if (known?.address === undefined || totals === undefined) continue
       this.rows.scriptBalances.add({
         height: row.height,
-        block_hash: row.hash,
+        block_tag: row.block_tag,
         script_hash: known.hash,
         address: known.address,
         before: balance,
@@ -153,11 +162,10 @@ export class BlockApplier {
       this.rows.opReturns.add({
         ordinal: ++ordinal,
         height: row.height,
-        block_hash: row.hash,
+        block_tag: row.block_tag,
         tx_index: txIndex,
         txid: this.scriptChanges.txids[first + txIndex] ?? '',
         vout,
-        time: row.time,
         data,
       })
     }

@@ -1,10 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { addressOf, isDilithiumScript } from '../../chain/address.js'
+import type { BlockId } from '../../chain/block.js'
 import type { Network } from '../../chain/networks.js'
+import { blocksFilter } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
-import { KEYS, queryByKeys } from '../../tables/keys.js'
-import type { EncodedRows } from '../../tables/rowbinary.js'
+import { EncodedRows } from '../../tables/rowbinary.js'
+import { REPLACED_WITNESSES, TXS } from '../../tables/schema.js'
+import { Selection } from '../../tables/selection.js'
+import { KEYS, KEYS20, keySlices, queryByKeys } from '../../tables/keys.js'
+import { assertOwnTags } from '../../tables/tags.js'
 import { whileNewest } from '../../tables/writers.js'
 import { BlockApplier, CumulativeRows, type KnownScript } from './block-applier.js'
 import type { ConnectedBlock } from './decode.js'
@@ -21,6 +26,8 @@ const KNOWN_SCRIPTS = 50_000
 /** The number of blocks applied without yielding to other tasks. */
 const BLOCKS_AT_ONCE = 20
 
+const TX = new Selection(TXS.columns)
+
 /** The number of transactions from which on a script's totals are read by a separate query, from the end of its history. */
 const LONG_HISTORY = 1_000
 /** The number of such queries at once. */
@@ -33,6 +40,8 @@ export interface ParentState {
   readonly sums: Sums
   /** The writer number: nothing is written once another writer has taken over. */
   readonly writer: bigint
+  /** SQL condition for the rows of `block_txs` of blocks that are not on the chain. */
+  readonly beside: string
 }
 
 /**
@@ -54,13 +63,17 @@ export class BlockWriter {
   readonly #hashes = new ScriptHashes()
   /** The height from which on cached totals are of blocks that have left the chain. */
   #leftFrom = Number.POSITIVE_INFINITY
+  /** The blocks that have left the chain and whose witnesses are not copied yet. */
+  #left: BlockId[] = []
+  /** True to write rows of balances. */
+  writesBalances = true
   /** The number of rows of balances added since it was last reset. */
   balanceRows = 0
 
   constructor(
     private readonly db: Database,
     cachedScripts = CACHED_SCRIPTS,
-    /** Called with the numbers of outputs created and spent, by script hash. */
+    /** Called after each insert with the numbers of outputs created and spent, by script hash. */
     private readonly onChanges?: (changes: ReadonlyMap<string, number>) => void,
   ) {
     this.#cache = new LRUCache({ max: cachedScripts })
@@ -69,11 +82,13 @@ export class BlockWriter {
   /** Clears the cache. Must be called after every failed write. */
   forget(): void {
     this.#cache.clear()
+    this.#left = []
   }
 
-  /** Notes that the block at a height has left the chain. Call it after the blocks below it are written. */
-  disconnected(height: number): void {
-    this.#leftFrom = Math.min(this.#leftFrom, height)
+  /** Notes that a block has left the chain. Call it after its rows and those of the blocks below it are written. */
+  disconnected(block: BlockId): void {
+    this.#leftFrom = Math.min(this.#leftFrom, block.height)
+    this.#left.push(block)
   }
 
   /** Drops cached totals of scripts that were touched by blocks that have left the chain, once for all such blocks. */
@@ -93,8 +108,7 @@ export class BlockWriter {
     const { own, scriptChanges } = scriptChangesOf(blocks, parent.network, this.#hashes)
     const applied = new CumulativeRows()
     const { sums } = await this.apply(applied, scriptChanges, parent, cached)
-    await this.insert(applied, own, parent.writer)
-    this.onChanges?.(own.changes)
+    await this.insert(applied, own, parent)
     return sums
   }
 
@@ -118,7 +132,7 @@ export class BlockWriter {
     const scripts = hashes.map((hash, scriptIndex) =>
       this.#scripts.memo(hash, { context: { script: () => script(scriptIndex), network } }),
     )
-    const applier = new BlockApplier(rows, scriptChanges, scripts, totals, parent.sums)
+    const applier = new BlockApplier(rows, scriptChanges, scripts, totals, parent.sums, this.writesBalances)
     const balanceRows = rows.scriptBalances.length
     const sums: Sums[] = []
     for (const block of scriptChanges.blocks) {
@@ -135,21 +149,88 @@ export class BlockWriter {
     return { sums, scripts: hashes.length }
   }
 
-  /** Inserts rows, `blocks` before all others: thus every block with rows is listed there, and can be recognised as stale. */
-  async insert({ blocks, ...applied }: CumulativeRows, own: OwnRows, writer: bigint): Promise<void> {
-    await this.db.insert(blocks, whileNewest(writer))
-    const others: readonly EncodedRows[] = [...Object.values(applied), ...Object.values(own.tables)]
-    await Promise.all(others.map((rows) => this.db.insert(rows)))
+  /**
+   * Inserts rows, `blocks` before all others: thus every block with rows is listed there, and can be recognised as stale.
+   * @throws BlockTagRepeated before all other rows, if their blocks cannot be distinguished from those of another block.
+   */
+  async insert(
+    applied: CumulativeRows,
+    own: OwnRows,
+    { writer, beside }: Pick<ParentState, 'writer' | 'beside'>,
+  ): Promise<void> {
+    await this.db.insert(applied.blocks, whileNewest(writer))
+    await assertOwnTags(this.db, applied.ids)
+    await this.#keepLeft()
+    const tables = [...applied.tables, ...own.others]
+    await Promise.all([
+      ...tables.map((rows) => this.db.insert(rows)),
+      this.#insertTransactions(own, writer),
+      this.#keepShared(applied.txids, own, beside),
+    ])
+    this.onChanges?.(own.changes)
   }
 
-  /** Writes the rows of blocks, of any branch, again that a power failure may have lost. */
-  async restore(blocks: readonly ConnectedBlock[], network: Network): Promise<void> {
+  /**
+   * Inserts `block_txs` before `txs`, of which a late insert may replace the row of another block: a process that takes over thus
+   * finds the transactions of every block whose rows can still arrive.
+   */
+  async #insertTransactions({ blockTxs, txs }: OwnRows, writer: bigint): Promise<void> {
+    await this.db.insert(blockTxs)
+    await this.db.insert(txs, whileNewest(writer))
+  }
+
+  /** Keeps the witnesses of transactions that blocks of other branches contain, too: a late insert of these may replace them. */
+  async #keepShared(txids: readonly string[], { txs }: OwnRows, beside: string): Promise<void> {
+    const sql = `SELECT DISTINCT lower(hex(txid)) AS id FROM block_txs WHERE ${beside} AND witness_tag != 0 AND txid IN ${KEYS}`
+    const found = await queryByKeys<{ id: string }>(this.db, sql, txids)
+    if (found.length === 0) return
+    const shared = new Set(found.map(({ id }) => id))
+    const kept = new EncodedRows(REPLACED_WITNESSES)
+    for (const { txid, height, blockTag, witness } of TX.decoded(txs))
+      if (shared.has(txid) && witness.length > 0) kept.add({ txid, height, block_tag: blockTag, witness })
+    await this.db.insert(kept)
+  }
+
+  /** Copies the witnesses of blocks that have left the chain, before rows of other blocks replace them. */
+  async #keepLeft(): Promise<void> {
+    if (this.#left.length === 0) return
+    const heights = this.#left.map(({ height }) => height)
+    const left = blocksFilter(this.#left)
+    const txids = `SELECT txid FROM block_txs WHERE height BETWEEN ${String(Math.min(...heights))} AND ${String(Math.max(...heights))}
+      AND ${left} AND witness_tag != 0`
+    await this.#keepWitnesses(`(${txids}) AND ${left}`)
+    this.#left = []
+  }
+
+  async #keepWitnessesOf(txids: readonly string[]): Promise<void> {
+    for (const keys of keySlices(txids)) await this.#keepWitnesses(KEYS.replace('{keys:String}', `'${keys}'`))
+  }
+
+  /** Copies witnesses from `txs`. @param txids SQL for the right side of an IN. */
+  async #keepWitnesses(txids: string): Promise<void> {
+    const copied = 'txid, height, block_tag, witness'
+    await this.db.command(
+      `INSERT INTO replaced_witnesses (${copied}) SELECT ${copied} FROM txs WHERE txid IN ${txids} AND notEmpty(witness)`,
+    )
+  }
+
+  /**
+   * Writes the rows of blocks, of any branch, again that a power failure may have lost. Afterwards those of the chain must be
+   * written again: `txs` names the block that was written last.
+   */
+  async restore(
+    blocks: readonly ConnectedBlock[],
+    { network, writer }: Pick<ParentState, 'network' | 'writer'>,
+  ): Promise<void> {
     const { own, scriptChanges } = scriptChangesOf(blocks, network, this.#hashes)
     const { scripts } = new CumulativeRows()
     const script = scriptOf(scriptChanges)
     for (const [index, hash] of scriptChanges.hashes.entries())
       scripts.add({ script_hash: hash, script: script(index) })
-    await Promise.all([...own.points, scripts].map((rows) => this.db.insert(rows)))
+    await this.#keepWitnessesOf(scriptChanges.txids)
+    await Promise.all([this.db.insert(own.blockHeights), this.db.insert(scripts)])
+    await this.#insertTransactions(own, writer)
+    await this.#keepWitnessesOf(scriptChanges.txids)
   }
 
   /** Returns the totals of scripts before the blocks, and the scripts that have never been written. */
@@ -179,7 +260,7 @@ export class BlockWriter {
    * histories.
    */
   async #written(hashes: readonly string[]): Promise<Set<string>> {
-    const sql = `SELECT lower(hex(script_hash)) AS hash FROM scripts WHERE script_hash IN ${KEYS}`
+    const sql = `SELECT lower(hex(script_hash)) AS hash FROM scripts WHERE script_hash IN ${KEYS20}`
     return new Set((await queryByKeys<{ hash: string }>(this.db, sql, hashes)).map((row) => row.hash))
   }
 
@@ -190,7 +271,7 @@ export class BlockWriter {
     const lastWhere = (condition: string): string =>
       `SELECT lower(hex(script_hash)) AS hash, argMax(${TOTALS_TUPLE}, script_txs.ordinal) AS last
       FROM script_txs ${cached ? '' : 'FINAL'} WHERE ${condition} AND ${filter} GROUP BY script_hash`
-    const within = lastWhere(`script_hash IN ${KEYS} AND script_txs.ordinal <= ${String(LONG_HISTORY)}`)
+    const within = lastWhere(`script_hash IN ${KEYS20} AND script_txs.ordinal <= ${String(LONG_HISTORY)}`)
     const found = new Map<string, Totals>()
     for (const { hash, last } of await queryByKeys<TotalsRow>(this.db, within, hashes))
       found.set(hash, toTotals(last))

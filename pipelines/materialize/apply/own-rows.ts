@@ -1,40 +1,37 @@
+import { blockTag } from '../../chain/block.js'
 import { movedBy } from '../../chain/moved.js'
 import { encodePrevouts } from '../../chain/prevout.js'
+import { witnessTag } from '../../chain/transaction.js'
+import { EncodedRows } from '../../tables/rowbinary.js'
 import {
   BLOCK_HEIGHTS,
   BLOCK_TXS,
   heightDesc,
   SCRIPT_OUTPUTS,
-  SCRIPT_SPENDS,
   SPENDS,
-  TX_BODIES,
   TX_LOCATIONS,
-  TX_WITNESSES,
-} from '../../tables/chain-tables.js'
-import { EncodedRows } from '../../tables/rowbinary.js'
-import type { ConnectedBlock } from './decode.js'
+  TXS,
+} from '../../tables/schema.js'
 import type { PreparedBlock, PreparedTx } from './script-book.js'
 
 /** Rows as they are sent between threads: the number and the bytes of those of each table. */
-export type MadeRows = readonly {
-  readonly name: string
-  readonly length: number
-  readonly bytes: Uint8Array
-}[]
+export interface MadeRows {
+  readonly tables: readonly { readonly name: string; readonly length: number; readonly bytes: Uint8Array }[]
+  /** The numbers of outputs created and spent, by script hash. */
+  readonly changes: ReadonlyMap<string, number>
+}
 
 /** Rows of blocks, by table, that do not depend on the chain below them. */
 export class OwnRows {
   readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
   readonly blockTxs = new EncodedRows(BLOCK_TXS)
   readonly txLocations = new EncodedRows(TX_LOCATIONS)
-  readonly bodies = new EncodedRows(TX_BODIES)
-  readonly witnesses = new EncodedRows(TX_WITNESSES)
+  readonly txs = new EncodedRows(TXS)
   readonly spends = new EncodedRows(SPENDS)
   readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
-  readonly scriptSpends = new EncodedRows(SCRIPT_SPENDS)
   readonly #changes = new Map<string, number>()
 
-  /** The numbers of outputs created and spent, by script hash, without those of rows made on another thread. */
+  /** The numbers of outputs created and spent, by script hash. */
   get changes(): ReadonlyMap<string, number> {
     return this.#changes
   }
@@ -43,99 +40,99 @@ export class OwnRows {
     return Object.fromEntries(Object.entries(this))
   }
 
-  /** The rows of point tables, which a power failure may lose. Each is determined by its key, so it can be written again at any time. */
-  get points(): readonly EncodedRows[] {
-    return [this.blockHeights, this.bodies, this.witnesses]
+  /** The rows that may be inserted in any order. */
+  get others(): readonly EncodedRows[] {
+    return [this.blockHeights, this.txLocations, this.spends, this.scriptOutputs]
   }
 
   get made(): MadeRows {
-    return Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
+    const tables = Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
+    return { tables, changes: this.#changes }
   }
 
   /** Adds rows made on another thread. */
   take(made: MadeRows): void {
     const { tables } = this
-    for (const { name, length, bytes } of made) tables[name]?.take(length, bytes)
+    for (const { name, length, bytes } of made.tables) tables[name]?.take(length, bytes)
+    for (const [script, changes] of made.changes) this.#count(script, changes)
   }
 
   add({ block, txs }: PreparedBlock): void {
-    this.blockHeights.add({ hash: block.hash, height: block.height })
+    const { height, hash } = block
+    this.blockHeights.add({ hash, height })
+    const at: BlockColumns = { height, block_tag: blockTag(hash) }
     for (const [index, prepared] of txs.entries()) {
-      this.#addTx(block, index, prepared)
-      if (!prepared.tx.isCoinbase) this.#addSpends(block, prepared)
-      this.#addOutputs(block, prepared)
+      this.#addTx(at, index, prepared)
+      if (!prepared.tx.isCoinbase) this.#addSpends(at, prepared)
+      this.#addOutputs(at, prepared)
     }
   }
 
-  #addTx(block: ConnectedBlock, index: number, { tx, weight, prevouts, dilithiumInputs }: PreparedTx): void {
-    const { txid, wtxid, size } = tx
-    const row = {
-      height: block.height,
-      block_hash: block.hash,
-      tx_index: index,
-      txid,
-      wtxid,
-      time: block.header.time,
-      size,
-      weight,
-      is_dilithium: dilithiumInputs.includes(true),
-      moved: movedBy(tx, prevouts),
-    }
-    this.blockTxs.add(row)
-    this.txLocations.add(row)
-    this.bodies.add({ txid, body: tx.body, prevouts: encodePrevouts(prevouts) })
-    if (tx.hasWitness) this.witnesses.add({ wtxid, witness: tx.witness })
+  #addTx(at: BlockColumns, index: number, { tx, prevouts, dilithiumInputs }: PreparedTx): void {
+    const { txid, body, witness } = tx
+    const { height, block_tag } = at
+    const is_dilithium = dilithiumInputs.includes(true)
+    const moved = movedBy(tx, prevouts)
+    const encoded = encodePrevouts(prevouts)
+    const [tx_index, witness_tag] = [index, witnessTag(tx)]
+    this.blockTxs.add({ height, block_tag, tx_index, txid, witness_tag, moved, is_dilithium })
+    this.txLocations.add({ txid_prefix: txid.slice(0, 16), height, block_tag, tx_index })
+    this.txs.add({ txid, height, block_tag, tx_index, is_dilithium, body, prevouts: encoded, witness })
   }
 
-  #addSpends(block: ConnectedBlock, { tx, prevouts, spent }: PreparedTx): void {
+  #addSpends({ height, block_tag }: BlockColumns, { tx, prevouts, spent }: PreparedTx): void {
     for (const [vin, { prevTxid, prevVout }] of tx.inputs.entries()) {
       const [known, prevout] = [spent[vin], prevouts[vin]]
       if (known === undefined || prevout === undefined) throw new RangeError('an input without its prevout')
       this.spends.add({
-        prev_txid: prevTxid,
+        prev_txid: prevTxid.slice(0, 40),
         prev_vout: prevVout,
-        height: block.height,
-        block_hash: block.hash,
+        height,
+        block_tag,
         txid: tx.txid,
         vin,
       })
       this.scriptOutputs.add({
         script_hash: known.hash,
-        depth: heightDesc(prevout.height),
+        spent: true,
+        height_desc: heightDesc(height),
         txid: prevTxid,
         vout: prevVout,
-        spent: 1,
-        height: block.height,
-        block_hash: block.hash,
+        output_height: prevout.height,
+        height,
+        block_tag,
         value: prevout.value,
       })
-      this.scriptSpends.add({
-        script_hash: known.hash,
-        height: block.height,
-        block_hash: block.hash,
-        depth: heightDesc(prevout.height),
-        txid: prevTxid,
-        vout: prevVout,
-      })
-      this.#changes.set(known.hash, (this.#changes.get(known.hash) ?? 0) + 1)
+      this.#count(known.hash, 1)
     }
   }
 
-  #addOutputs(block: ConnectedBlock, { tx, paid }: PreparedTx): void {
+  #addOutputs({ height, block_tag }: BlockColumns, { tx, paid }: PreparedTx): void {
     for (const [vout, { value }] of tx.outputs.entries()) {
       const known = paid[vout]
       if (known === undefined) continue
       this.scriptOutputs.add({
         script_hash: known.hash,
-        depth: heightDesc(block.height),
+        spent: false,
+        height_desc: heightDesc(height),
         txid: tx.txid,
         vout,
-        spent: 0,
-        height: block.height,
-        block_hash: block.hash,
+        output_height: height,
+        height,
+        block_tag,
         value,
       })
-      this.#changes.set(known.hash, (this.#changes.get(known.hash) ?? 0) + 1)
+      this.#count(known.hash, 1)
     }
   }
+
+  #count(script: string, more: number): void {
+    this.#changes.set(script, (this.#changes.get(script) ?? 0) + more)
+  }
+}
+
+/** The columns by which a row names its block. */
+interface BlockColumns {
+  readonly height: number
+  readonly block_tag: number
 }

@@ -3,7 +3,7 @@ import { hasDilithiumSignature } from '../../chain/dilithium.js'
 import type { Network } from '../../chain/networks.js'
 import type { Prevout } from '../../chain/prevout.js'
 import { isUnspendable, scriptHash } from '../../chain/script.js'
-import { type SerializedTx, type TxOutput, weightOf } from '../../chain/transaction.js'
+import type { SerializedTx, TxOutput } from '../../chain/transaction.js'
 import type { ConnectedBlock } from './decode.js'
 
 /** The number of cached script hashes: some 20 MB. */
@@ -48,7 +48,6 @@ export class ScriptBook {
 /** A transaction with the scripts that it touches. */
 export interface PreparedTx {
   readonly tx: SerializedTx
-  readonly weight: number
   /** The outputs that its inputs spend; none for the coinbase. */
   readonly prevouts: readonly Prevout[]
   /** True for each input with a Dilithium signature. */
@@ -74,7 +73,6 @@ export function prepareBlock(block: ConnectedBlock, book: ScriptBook, network: N
       block.height === 0 || isUnspendable(script) ? undefined : book.of(script)
     return {
       tx,
-      weight: weightOf(tx, network),
       prevouts,
       dilithiumInputs: tx.inputs.map((input, vin) =>
         hasDilithiumSignature(input, prevouts[vin]?.script, network),

@@ -1,8 +1,12 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import { ChainEventSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Network } from '../../chain/networks.js'
 import { WorkerThread } from '../../worker-thread.js'
 import { PoisonEvent } from '../poison.js'
+import { decodeBlock } from './decode.js'
 import type { MadeRows } from './own-rows.js'
-import type { ScriptChanges } from './script-changes.js'
+import type { ScriptHashes } from './script-book.js'
+import { type ScriptChanges, scriptChangesOf } from './script-changes.js'
 
 /** The record of an event that connects a block. */
 export interface BlockEvent {
@@ -20,6 +24,17 @@ export interface BlockEvents {
 export interface Made {
   readonly rows: MadeRows
   readonly scriptChanges: ScriptChanges
+}
+
+/** Derives the results of blocks. @throws PoisonEvent for an invalid block; TypeError for an event without a block. */
+export function madeFrom({ network, events }: BlockEvents, hashes: ScriptHashes): Made {
+  const blocks = events.map(({ position, value }) => {
+    const { event } = fromBinary(ChainEventSchema, value)
+    if (event.case !== 'blockConnected') throw new TypeError(`not a block: ${String(event.case)}`)
+    return decodeBlock(position, event.value, network)
+  })
+  const { own, scriptChanges } = scriptChangesOf(blocks, network, hashes)
+  return { rows: own.made, scriptChanges }
 }
 
 /**

@@ -1,9 +1,10 @@
 import { hasAddress } from '../../chain/address.js'
+import { blockTag } from '../../chain/block.js'
 import { redeemsDilithium } from '../../chain/dilithium.js'
 import { difficultyOf, workOf } from '../../chain/difficulty.js'
 import { type Network, subsidy } from '../../chain/networks.js'
 import { isWitnessCommitment, opReturnPayload } from '../../chain/script.js'
-import type { BlockRow } from '../../tables/chain-tables.js'
+import type { BlockRow } from '../../tables/schema.js'
 import type { ConnectedBlock } from './decode.js'
 import { OwnRows } from './own-rows.js'
 import {
@@ -151,6 +152,7 @@ function changedBlock({ block, txs }: PreparedBlock, network: Network): ChangedB
   const row: OwnBlockRow = {
     height,
     hash: block.hash,
+    block_tag: blockTag(block.hash),
     prev_hash: header.prevHash,
     merkle_root: header.merkleRoot,
     time: header.time,

@@ -1,4 +1,4 @@
-import { BLOCKS } from '../../tables/chain-tables.js'
+import { BLOCKS } from '../../tables/schema.js'
 
 type BlockColumns = typeof BLOCKS.columns
 

@@ -1,5 +1,5 @@
 import type { Row } from '../../tables/rowbinary.js'
-import type { SCRIPT_TXS } from '../../tables/chain-tables.js'
+import type { SCRIPT_TXS } from '../../tables/schema.js'
 
 /** The totals of a script after its last transaction so far. */
 export interface Totals {
@@ -10,21 +10,13 @@ export interface Totals {
   received: bigint
   sent: bigint
   unspent: number
-  firstHeight: number
-  firstTime: number
   hasSpentDilithium: boolean
   /** Days of its transactions that a later block can still have, as UTC days since 1970. */
   openDays: readonly number[]
 }
 
 /** The changes of a script's totals by a transaction. */
-interface Touch extends Pick<
-  Totals,
-  'height' | 'received' | 'sent' | 'unspent' | 'hasSpentDilithium' | 'openDays'
-> {
-  /** The time of the block in Unix seconds. */
-  readonly time: number
-}
+type Touch = Pick<Totals, 'height' | 'received' | 'sent' | 'unspent' | 'hasSpentDilithium' | 'openDays'>
 
 export function noTotals(): Totals {
   return {
@@ -33,8 +25,6 @@ export function noTotals(): Totals {
     received: 0n,
     sent: 0n,
     unspent: 0,
-    firstHeight: 0,
-    firstTime: 0,
     hasSpentDilithium: false,
     openDays: [],
   }
@@ -42,10 +32,6 @@ export function noTotals(): Totals {
 
 /** Applies a transaction to the totals of a script. */
 export function addTouch(totals: Totals, touch: Touch): void {
-  if (totals.ordinal === 0) {
-    totals.firstHeight = touch.height
-    totals.firstTime = touch.time
-  }
   totals.ordinal++
   totals.height = touch.height
   totals.received += touch.received
@@ -57,7 +43,7 @@ export function addTouch(totals: Totals, touch: Touch): void {
 
 type TotalsColumns = Omit<
   Row<typeof SCRIPT_TXS.columns>,
-  'script_hash' | 'height' | 'block_hash' | 'tx_index' | 'txid' | 'time' | 'received' | 'sent'
+  'script_hash' | 'height' | 'block_tag' | 'tx_index' | 'has_address'
 >
 
 /** Returns the columns of `script_txs` that hold the totals after a row's transaction. */
@@ -67,32 +53,28 @@ export function columnsOf(totals: Totals): TotalsColumns {
     total_received: totals.received,
     total_sent: totals.sent,
     unspent_count: totals.unspent,
-    first_height: totals.firstHeight,
-    first_time: totals.firstTime,
-    shows_dilithium: totals.hasSpentDilithium,
+    has_dilithium_spend: totals.hasSpentDilithium,
     open_days: totals.openDays,
   }
 }
 
 /** Selects the totals of a row of `script_txs` for `toTotals`. */
-export const TOTALS_TUPLE = `(script_txs.ordinal, script_txs.height, total_received, total_sent, unspent_count, first_height,
-  first_time, shows_dilithium, open_days)`
+export const TOTALS_TUPLE = `(script_txs.ordinal, script_txs.height, total_received, total_sent, unspent_count,
+  has_dilithium_spend, open_days)`
 
-type TotalsValues = [string, number, string, string, string, number, number, number, number[]]
+type TotalsValues = [number, number, string, string, number, number, number[]]
 
 /** Parses `TOTALS_TUPLE` as the server returns it; whether its elements have names depends on the server's version. */
 export function toTotals(tuple: TotalsValues | Readonly<Record<string, unknown>>): Totals {
   const values = Object.values(tuple) as TotalsValues
-  const [ordinal, height, received, sent, unspent, firstHeight, firstTime, shows, openDays] = values
+  const [ordinal, height, received, sent, unspent, hasSpentDilithium, openDays] = values
   return {
-    ordinal: Number(ordinal),
+    ordinal,
     height,
     received: BigInt(received),
     sent: BigInt(sent),
-    unspent: Number(unspent),
-    firstHeight,
-    firstTime,
-    hasSpentDilithium: shows === 1,
+    unspent,
+    hasSpentDilithium: hasSpentDilithium === 1,
     openDays,
   }
 }

@@ -1,3 +1,5 @@
+import type { BlockId } from '../../chain/block.js'
+import { networkNamed } from '../../chain/networks.js'
 import type { Logger } from '../../logger.js'
 import type { ChainView } from '../../tables/chain-view.js'
 import { type Database, DatabaseUnavailable, QueryRefused } from '../../tables/clickhouse.js'
@@ -18,6 +20,7 @@ import {
   openBuilds,
   STEP_TABLES,
 } from '../../tables/lists/ranking-steps.js'
+import { balanceFloor, dropBalances, NO_BALANCES, setBalanceFloor } from '../../tables/lists/balance-floor.js'
 import { assertNewestWriter } from '../../tables/writers.js'
 import { ListBuilder } from './list-builder.js'
 
@@ -57,8 +60,9 @@ export interface RankingBuilderOptions {
  */
 export class RankingBuilder extends ListBuilder {
   readonly #options: Required<Omit<RankingBuilderOptions, 'settings' | 'tail'>> & { readonly tail: number }
-  /** The newest ranking of the chain; undefined until it is read. */
+  /** The newest ranking of the chain on which one can be based; undefined for none, and until it is read. */
   #newest: Ranking | undefined
+  #knowsNewest = false
   /** The number of balances changed since the newest ranking. */
   #rows = 0
   /** The current build. */
@@ -92,7 +96,7 @@ export class RankingBuilder extends ListBuilder {
     this.#rows += written
     const newest = this.#newest
     if (newest !== undefined && newest.size > 0 && !view.isCanonical(newest.height, newest.hash))
-      this.#newest = undefined
+      this.#knowsNewest = false
     this.proceed(view, isFilling)
   }
 
@@ -108,12 +112,23 @@ export class RankingBuilder extends ListBuilder {
     })
   }
 
+  /** Waits for the current step, and reads again afterwards which rankings and builds can be continued. */
+  async changeFloor(change: () => Promise<void>): Promise<void> {
+    await this.pause(async () => {
+      await change()
+      this.#build = undefined
+      this.#knowsBuild = false
+      this.#knowsNewest = false
+    })
+  }
+
   protected override isDue(): boolean {
     return this.#isBuildDue() || performance.now() >= (this.#cleanAt ?? Number.POSITIVE_INFINITY)
   }
 
   #isBuildDue(): boolean {
-    if (this.#newest === undefined || !this.#knowsBuild || this.#build !== undefined) return true
+    if (!this.#knowsNewest || !this.#knowsBuild || this.#build !== undefined) return true
+    if (this.#newest === undefined) return true
     // Grows with the cost of a build, but more slowly, because each page of the rich list costs this much.
     const { tail } = this.#options
     return this.#rows >= Math.max(tail, Math.sqrt((tail / 5) * this.#newest.size))
@@ -137,38 +152,55 @@ export class RankingBuilder extends ListBuilder {
   async #prepare(): Promise<void> {
     const view = this.view
     if (!this.#knowsBuild) {
-      const builds = await openBuilds(this.db)
-      this.#build = builds.findLast(({ height, hash }) => view.isCanonical(height, hash))
+      const [floor, builds] = await Promise.all([balanceFloor(this.db), openBuilds(this.db)])
+      this.#build = builds.findLast(({ height, hash }) => height >= floor && view.isCanonical(height, hash))
       for (const each of builds) if (each !== this.#build) await this.#drop(each)
       this.#knowsBuild = true
     }
     const filter = filterOf(view)
-    if (this.#newest === undefined) {
+    if (!this.#knowsNewest) {
       const newest = await newestRanking(this.db, filter)
-      this.#rows = await rowsAbove(this.db, newest, filter)
+      this.#rows = newest === undefined ? 0 : await rowsAbove(this.db, newest, filter)
       this.#newest = newest
+      this.#knowsNewest = true
       this.#cleanAt ??= performance.now()
     }
     // The build is announced, but its steps are not dropped yet.
-    if (this.#build?.hash === this.#newest.hash) await this.#dropOpen(this.#build)
+    if (this.#build !== undefined && this.#build.hash === this.#newest?.hash)
+      await this.#dropOpen(this.#build)
     if (this.#build !== undefined || !this.#isBuildDue()) return
-    const { tipHeight: height, tipHash: hash } = view.head
-    if (hash === this.#newest.hash) return
-    this.#build = await beginBuild(this.db, filter, { height, hash }, this.#options.writer())
+    const at = this.#newest === undefined ? await this.#firstBlock() : tipOf(view)
+    if (at === undefined || at.hash === this.#newest?.hash) return
+    this.#build = await beginBuild(this.db, filter, at, this.#options.writer())
     this.#rows = 0
+  }
+
+  /**
+   * Returns the block of a ranking that is based on no other one: the highest final one, so that no reorganisation above it leaves
+   * readers without a ranking. Undefined while the changes above it are missing.
+   */
+  async #firstBlock(): Promise<BlockId | undefined> {
+    const { head } = this.view
+    const height = Math.max(head.finalHeight, await balanceFloor(this.db))
+    if (height >= head.tipHeight) return height === head.tipHeight ? tipOf(this.view) : undefined
+    const sql = `SELECT lower(hex(hash)) AS id FROM blocks WHERE height = {height:UInt32} AND ${filterOf(this.view)} LIMIT 1`
+    const [block] = await this.db.query<{ id: string }>(sql, { height })
+    return block && { height, hash: block.id }
   }
 
   async #step(build: Build): Promise<void> {
     const view = this.view
     if (!view.isCanonical(build.height, build.hash)) return this.#dropOpen(build)
     const { writer } = this.#options
-    const next = await buildStep(this.db, filterOf(view), build, this.#stepRows, writer())
+    const on = { writer: writer(), network: networkNamed(view.head.chain) }
+    const next = await buildStep(this.db, filterOf(view), build, this.#stepRows, on)
     if (!isFinished(next)) {
       this.#build = next
       return
     }
     this.logger.info(next, 'ranking built')
     this.#newest = next
+    this.#knowsNewest = true
     this.#stepRows = this.#options.stepRows
     this.#rows = await rowsAbove(this.db, next, filterOf(this.view))
     this.#cleanAt = performance.now()
@@ -223,9 +255,28 @@ export class RankingBuilder extends ListBuilder {
     const doomed = orphans.filter(({ id }) => this.#forgotten.has(id))
     for (const part of doomed) await dropRankingPart(this.db, 'ranked_balances', part)
     this.#forgotten = new Set(orphans.filter((each) => !doomed.includes(each)).map(({ id }) => id))
+    await this.#dropBalances(
+      announced.filter((each) => !over.includes(each)),
+      used[1],
+    )
     const isDone = this.#forgotten.size === 0 && unused.length === over.length
     this.#cleanAt = isDone ? undefined : now + cleaningMs
   }
+
+  /**
+   * Drops the balances that no ranking needs. Only with a final one, so that a reorganisation finds a ranking to continue from.
+   * @param kept the announced rankings.
+   */
+  async #dropBalances(kept: readonly Ranking[], final: Ranking | undefined): Promise<void> {
+    const { keptMs, writer } = this.#options
+    const lowest = Math.min(...kept.map(({ height }) => height))
+    const floor = await balanceFloor(this.db)
+    if (final !== undefined && floor < lowest && floor !== NO_BALANCES)
+      await setBalanceFloor(this.db, lowest, writer())
+    await dropBalances(this.db, Math.ceil(keptMs / 1000))
+  }
 }
 
-const filterOf = (view: ChainView): string => view.sqlFilter('height', 'block_hash')
+const tipOf = ({ head }: ChainView): BlockId => ({ height: head.tipHeight, hash: head.tipHash })
+
+const filterOf = (view: ChainView): string => view.tagFilter()

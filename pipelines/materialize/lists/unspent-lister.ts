@@ -126,7 +126,7 @@ export class UnspentLister extends ListBuilder {
   async #build(scriptHash: string): Promise<void> {
     const { view } = this
     const { writer, tail, afterList } = this.#options
-    const of = { scriptHash, filter: view.sqlFilter('height', 'block_hash') }
+    const of = { scriptHash, filter: view.tagFilter() }
     const { tipHeight: height, tipHash: hash } = view.head
     const base = await newestList(this.db, of)
     if ((await changesAbove(this.db, of, base)) < Math.max(tail, base.size / ROWS_PER_CHANGE)) return

@@ -3,7 +3,7 @@ import type { EventLog } from '../../log/port.js'
 import { type ChainView, loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
 import { latestHead } from '../../tables/head.js'
-import { migrate } from '../../tables/migrate.js'
+import { completeHeads, hasEarlierForm, migrate } from '../../tables/migrate.js'
 import { DATABASE_NAME } from '../../tables/serving.js'
 import { BLOCK_TABLES } from '../../tables/visible.js'
 import { newestClaim, newestWriter, SHOWN_HEADS } from '../../tables/writers.js'
@@ -34,20 +34,46 @@ export async function replay(
   log: EventLog,
   { from, to, progress }: ReplayOptions,
 ): Promise<void> {
+  if (await hasEarlierForm(db))
+    throw new CannotReplay(
+      `${db.name} was written by an earlier version: use --into, or start the materializer`,
+    )
   await db.pinEngineRun()
   const head = await latestHead(db)
   if (head === undefined) throw new CannotReplay('nothing is indexed yet')
   if (from > to || to > head.tipHeight)
     throw new CannotReplay(`heights must be from 0 to ${String(head.tipHeight)}, the lower one first`)
-  const view = await loadChainView(db, head)
+  let view = await loadChainView(db, head)
+  await rewriteSpan({ db, log, view }, { from, to, progress })
+  // Rows in `txs` of blocks that have left the chain meanwhile may have replaced those of blocks of the chain.
+  for (let top = to; ; top = view.head.tipHeight) {
+    const newest = await latestHead(db)
+    if (newest === undefined) return
+    const now = await loadChainView(db, newest)
+    const left = leftFrom(view, now)
+    if (left === undefined || left > top) return
+    view = now
+    await rewriteSpan({ db, log, view }, { from: left, to: newest.tipHeight, progress: () => undefined })
+  }
+}
+
+async function rewriteSpan(
+  { db, log, view }: { readonly db: Database; readonly log: EventLog; readonly view: ChainView },
+  { from, to, progress }: ReplayOptions,
+): Promise<void> {
   const positions = await positionsBetween(db, log, view, from, to)
-  // After a reorganisation meanwhile these blocks are stale, and their rows unchanged.
   const chain = new WorkingChain(view)
   const number = (): Promise<bigint> => newestWriter(db)
   await rewrite({ db, log, writer: new BlockWriter(db), chain, number }, positions, from, async (height) => {
     await db.assertNoLostWrites()
     await progress(height)
   })
+}
+
+/** Returns a height at or below the lowest block of a view that is not part of a later one; undefined if all are. */
+function leftFrom(view: ChainView, now: ChainView): number | undefined {
+  if (now.head.finalHeight < view.head.finalHeight) return now.head.finalHeight + 1
+  return [...view.tail].find(([height, hash]) => !now.isCanonical(height, hash))?.[0]
 }
 
 /**
@@ -98,6 +124,7 @@ export async function assertBuildable(
   if (!DATABASE_NAME.test(name))
     throw new CannotReplay(`a database name consists of letters, digits and _, at most 63, got '${name}'`)
   if (name === old.name) throw new CannotReplay(`${name} is the database that serves: choose another name`)
+  if (await hasEarlierForm(old)) await completeHeads(old)
   if ((await latestHead(old)) === undefined)
     throw new CannotReplay(`nothing is indexed in ${old.name} yet, so ${name} has nothing to replace`)
   const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
@@ -107,6 +134,11 @@ export async function assertBuildable(
         ? 'the log is empty: it is not the log that was indexed'
         : `the log begins at position ${String(first)}: it does not reach back to the first block`,
     )
+  await assertReplacing(old, name)
+}
+
+/** Checks that a database does not exist, or was created to replace another one. @throws CannotReplay if not. */
+export async function assertReplacing(old: Database, name: string): Promise<void> {
   const tables = (
     await old.query<{ name: string }>('SELECT name FROM system.tables WHERE database = {name:String}', {
       name,

@@ -6,29 +6,19 @@ import type { Database } from '../../tables/clickhouse.js'
 import { copyHeads, type Head, headsAfter, latestHead } from '../../tables/head.js'
 import { migrate } from '../../tables/migrate.js'
 import { claimWriting, handOver, assertNewestWriter } from '../../tables/writers.js'
-import { CumulativeRows } from '../apply/block-applier.js'
+import { BATCH_BYTES, BATCH_EVENTS, BlockPipeline, CACHED_SCRIPTS } from '../apply/block-pipeline.js'
 import { BlockWriter } from '../apply/block-writer.js'
 import { readDeadLetters } from '../dead-letters.js'
 import { ChainReader } from '../chain-reader.js'
 import type { PositionedEvent } from '../events.js'
-import { type BlockEvent, type Made, ScriptChangesMaker } from '../apply/script-changes-maker.js'
-import { OwnRows } from '../apply/own-rows.js'
 import { LogShrank } from '../poison.js'
+import { BalanceWriting } from '../lists/balance-writing.js'
 import { RankingBuilder } from '../lists/ranking-builder.js'
 import { assertContains, repair } from './repair.js'
 import { type Change, hashesOf, WorkingChain } from '../working-chain.js'
 
-/** The maximum size of a batch: larger than the materializer's, because no reader waits for its heads and inserts cost most. */
-const BATCH_EVENTS = 1000
-const BATCH_BYTES = 8 << 20
-/** The number of blocks per job of the other thread. */
-const BLOCKS_AT_ONCE = 50
-/** The number of jobs that may wait for their results to be applied: the thread always has work, and is never far ahead. */
-const MAX_PENDING = 2
 /** The minimum number of parts per merge before the switch: each row is merged once, not once per doubling. */
 const PARTS_MERGED = 32
-/** The number of scripts whose totals are cached: some 100 MB. */
-const CACHED_SCRIPTS = 250_000
 
 export interface SuccessorOptions {
   /** The database that is built. */
@@ -39,19 +29,10 @@ export interface SuccessorOptions {
   readonly logger: Logger
   /** Called when the blocks up to a height are written, with the height of the tip. */
   readonly progress: (height: number, tip: number) => void
+  /** Stops the build, which a later one continues; `run` rejects with its reason. */
+  readonly signal?: AbortSignal
   /** Called before the switch, for tests that interrupt it. */
   readonly beforeSwitch?: () => void | Promise<void>
-}
-
-/** An event that connects a block. */
-interface Connecting extends BlockEvent {
-  readonly hash: string
-}
-
-/** Blocks that were sent to the other thread. */
-interface PendingBlocks {
-  readonly blocks: readonly Connecting[]
-  readonly made: Promise<Made>
 }
 
 /**
@@ -62,7 +43,9 @@ interface PendingBlocks {
 export class Successor {
   readonly #options: SuccessorOptions
   readonly #writer: BlockWriter
-  readonly #maker = new ScriptChangesMaker()
+  readonly #pipeline: BlockPipeline
+  readonly #rankings: RankingBuilder
+  readonly #balances: BalanceWriting
   #number = 0n
   #working = new WorkingChain()
   #reader: ChainReader | undefined
@@ -74,19 +57,17 @@ export class Successor {
   #ahead: Head[] = []
   /** The blocks that these heads connect. */
   #named: ReadonlySet<string> = new Set()
-  #unsubmitted: Connecting[] = []
-  /** The jobs of the other thread whose results are applied next. */
-  readonly #pending: PendingBlocks[] = []
-  /** The rows of applied blocks that are not being inserted yet. */
-  #rows = { applied: new CumulativeRows(), own: new OwnRows() }
-  /** The inserts of the previous batch, which run while the next one is applied. */
-  #inserting: Promise<void> = Promise.resolve()
-  /** The numbers of scripts that `#rows` and the running inserts touch: their totals are not in the tables yet. */
-  #scripts = { applied: 0, inserting: 0 }
 
   constructor(options: SuccessorOptions) {
     this.#options = options
-    this.#writer = new BlockWriter(options.db, CACHED_SCRIPTS)
+    const { db, log, logger } = options
+    const number = (): bigint => this.#number
+    this.#writer = new BlockWriter(db, CACHED_SCRIPTS)
+    const [writer, chain] = [this.#writer, () => this.#working]
+    this.#pipeline = new BlockPipeline({ db, writer, chain, number })
+    // Nothing reads this database yet, so that there is nothing to pause for.
+    this.#rankings = new RankingBuilder(db, logger, { writer: number, rest: 0 })
+    this.#balances = new BalanceWriting({ db, log, number, writer: this.#writer, rankings: this.#rankings })
   }
 
   /**
@@ -98,7 +79,7 @@ export class Successor {
     try {
       return await this.#build()
     } finally {
-      await this.#maker.close()
+      await Promise.all([this.#pipeline.rest(), this.#rankings.close()])
     }
   }
 
@@ -136,6 +117,8 @@ export class Successor {
       decodes: false,
       hashAt,
     })
+    await this.#balances.start()
+    if (this.#writer.writesBalances && head === undefined) await this.#balances.stop()
     const rewriting = { db, log, writer: this.#writer, chain: this.#working, number: () => this.#number }
     if (head !== undefined) await repair(rewriting, head, logger)
   }
@@ -150,15 +133,16 @@ export class Successor {
 
   /** Applies events until both databases have the same head. @returns that head. */
   async #catchUp(): Promise<Head> {
-    const { old, db, progress } = this.#options
+    const { old, db, progress, signal } = this.#options
     for (;;) {
       let tip = (await latestHead(old))?.tipHeight ?? -1
       while (await this.#applyBatch()) {
         const { height } = this.#working.written
         tip = Math.max(tip, height)
         progress(height, tip)
+        signal?.throwIfAborted()
       }
-      await this.#inserting
+      await this.#pipeline.sent()
       await assertNewestWriter(db, this.#number)
       const [theirs, ours] = await Promise.all([latestHead(old), latestHead(db)])
       if (theirs === undefined || ours === undefined) throw new LogShrank('there is no head to reach')
@@ -222,109 +206,50 @@ export class Successor {
 
   async #apply(events: readonly PositionedEvent[]): Promise<void> {
     for (const each of events) await this.#applyEvent(each)
-    await this.#applyAll()
+    await this.#pipeline.applyAll()
   }
 
   async #applyEvent(positioned: PositionedEvent): Promise<void> {
     const { position, value } = positioned
     const change = this.#working.apply(positioned)
-    if (change?.kind === 'connected') await this.#connect({ position, value, hash: change.hash })
-    if (change?.kind === 'disconnected') await this.#disconnect(change)
-  }
-
-  async #connect(block: Connecting): Promise<void> {
-    this.#unsubmitted.push(block)
     // A block that no head contains may be disconnected without leaving a row.
-    if (this.#unsubmitted.length < BLOCKS_AT_ONCE || !this.#named.has(block.hash)) return
-    this.#submit()
-    while (this.#pending.length > MAX_PENDING) await this.#applyNext()
+    if (change?.kind === 'connected')
+      await this.#pipeline.add({ position, value, hash: change.hash }, this.#named.has(change.hash))
+    if (change?.kind === 'disconnected') await this.#disconnect(change)
   }
 
   async #disconnect({ hash, prevHash }: Change): Promise<void> {
     // A block that no head contains leaves no row, as in the first database.
-    if (this.#unsubmitted.length > 0 && !this.#named.has(hash)) {
-      this.#unsubmitted.pop()
-      return
-    }
-    await this.#applyAll()
-    await this.#inserted()
-    this.#writer.disconnected(this.#working.written.height)
+    if (!this.#named.has(hash) && this.#pipeline.remove()) return
+    await this.#pipeline.applyAll()
+    await this.#pipeline.sent()
+    this.#writer.disconnected(this.#working.written)
     this.#working.leave(prevHash)
-  }
-
-  #submit(): void {
-    const blocks = this.#unsubmitted
-    const { network } = this.#working
-    if (blocks.length === 0 || network === undefined) return
-    this.#pending.push({ blocks, made: this.#maker.make(blocks, network) })
-    this.#unsubmitted = []
-  }
-
-  /** Applies all blocks that were read, and starts to insert their rows. */
-  async #applyAll(): Promise<void> {
-    this.#submit()
-    while (this.#pending.length > 0) await this.#applyNext()
-    await this.#send()
-  }
-
-  async #applyNext(): Promise<void> {
-    const [next] = this.#pending
-    if (next === undefined) return
-    const { rows, scriptChanges } = await next.made
-    await this.#makeRoom()
-    const parent = await this.#working.parentState(this.#options.db, this.#number)
-    this.#rows.own.take(rows)
-    const { sums, scripts } = await this.#writer.apply(this.#rows.applied, scriptChanges, parent, true)
-    this.#working.write(next.blocks, sums)
-    this.#scripts.applied += scripts
-    this.#pending.shift()
-  }
-
-  /** Makes room in the cache, so that it does not evict totals that are not in the tables yet. */
-  async #makeRoom(): Promise<void> {
-    const isFull = (): boolean => this.#scripts.applied + this.#scripts.inserting > CACHED_SCRIPTS / 2
-    if (isFull()) await this.#send()
-    if (isFull()) await this.#inserted()
-  }
-
-  /** Starts to insert the rows of applied blocks, after those before them are inserted. */
-  async #send(): Promise<void> {
-    const { applied, own } = this.#rows
-    if (applied.blocks.length === 0) return
-    await this.#inserted()
-    this.#scripts = { applied: 0, inserting: this.#scripts.applied }
-    this.#rows = { applied: new CumulativeRows(), own: new OwnRows() }
-    this.#then(() => this.#writer.insert(applied, own, this.#number))
-  }
-
-  async #inserted(): Promise<void> {
-    await this.#inserting
-    this.#scripts.inserting = 0
   }
 
   #publish(head: Head): void {
     const { old, db } = this.#options
     const after = this.#published
     this.#published = head
-    this.#working.settle(head.finalHeight)
-    this.#then(() => copyHeads(old, db, { after, to: head, writer: this.#number }))
+    this.#pipeline.then(async () => {
+      await copyHeads(old, db, { after, to: head, writer: this.#number })
+      await this.#working.settle(db, head.finalHeight)
+    })
   }
 
-  #then(insert: () => Promise<void>): void {
-    this.#inserting = this.#inserting.then(insert)
-    // The error is handled where `#inserting` is awaited.
-    this.#inserting.catch(() => undefined)
-  }
-
-  /** Builds a ranking, so that the rich list is not slower after the switch. */
+  /** Builds a ranking, so that the rich list does not have to wait for it after the switch. */
   async #rank(): Promise<void> {
-    const { db, logger } = this.#options
+    const { db, signal } = this.#options
     const head = await latestHead(db)
     if (head === undefined) return
-    const rankings = new RankingBuilder(db, logger, { writer: () => this.#number })
-    rankings.consider(await loadChainView(db, head), 0, false)
-    await rankings.idle()
-    await rankings.close()
+    const stop = (): void => void this.#rankings.pause()
+    signal?.addEventListener('abort', stop, { once: true })
+    const view = await loadChainView(db, head)
+    await this.#balances.consider(0, false, view)
+    this.#rankings.consider(view, 0, false)
+    await this.#rankings.idle()
+    signal?.removeEventListener('abort', stop)
+    signal?.throwIfAborted()
   }
 }
 

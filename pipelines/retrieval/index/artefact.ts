@@ -9,9 +9,14 @@ import { checksumOf } from '../model/files.js'
 import { Neighbours } from '../meaning/neighbours.js'
 import { isUnit } from '../meaning/vector.js'
 
+/** Names the files that this process writes. In containers, processes on one folder may have the same process id. */
+export const PROCESS_ID = randomBytes(6).toString('hex')
+
 /** The format of the folder. Folders of other formats are not read. */
 const FORMAT = 1
 const POINTER = 'current'
+/** The file of the analysed pages, which belong to no index in particular. */
+export const WORDS = 'words'
 const GRAPH = 'graph.hnsw'
 
 /** The part of the index that takes long to build. The rest is built from the content within a second. */
@@ -58,11 +63,28 @@ export class ArtefactUnusable extends coded('HW_RETRIEVAL_INDEX_INVALID') {}
 
 /**
  * Writes an index into a new folder and then names it in the pointer, each synced, so that a crash leaves the previous index.
- * Afterwards removes folders that are no longer needed.
+ * Afterwards removes what is no longer needed: earlier indexes, and the journals of this process.
  */
 export async function writeArtefact(folder: string, artefact: Written): Promise<void> {
-  const name = `${String(artefact.builtAtMs)}-${String(process.pid)}-${randomBytes(4).toString('hex')}`
+  const name = `${String(artefact.builtAtMs)}-${PROCESS_ID}-${randomBytes(4).toString('hex')}`
   const target = join(folder, name)
+  try {
+    await writeNamed(target, artefact)
+    const draft = join(folder, `${POINTER}.${name}`)
+    await writeFile(draft, name)
+    await sync(draft)
+    await rename(draft, join(folder, POINTER))
+  } catch (error) {
+    // A full disk is not to be filled further by indexes that nothing names.
+    for (const path of [target, join(folder, `${POINTER}.${name}`)])
+      await rm(path, { recursive: true, force: true }).catch(() => undefined)
+    throw error
+  }
+  await sync(folder)
+  await sweep(folder, name)
+}
+
+async function writeNamed(target: string, artefact: Written): Promise<void> {
   await mkdir(target, { recursive: true })
   await artefact.graph.write(join(target, GRAPH))
   await sync(join(target, GRAPH))
@@ -70,12 +92,6 @@ export async function writeArtefact(folder: string, artefact: Written): Promise<
   await writeFile(join(target, 'manifest.json'), JSON.stringify(manifestOf(artefact, files)))
   await sync(join(target, 'manifest.json'))
   await sync(target)
-  const draft = join(folder, `${POINTER}.${name}`)
-  await writeFile(draft, name)
-  await sync(draft)
-  await rename(draft, join(folder, POINTER))
-  await sync(folder)
-  await sweep(folder, name)
 }
 
 /**
@@ -202,7 +218,7 @@ async function sync(path: string): Promise<void> {
 /** Removes all folders and drafts except the named one, and except those that another process may be writing or reading. */
 async function sweep(folder: string, name: string): Promise<void> {
   for (const entry of await readdir(folder)) {
-    if (entry === POINTER || entry === name) continue
+    if (entry === POINTER || entry === WORDS || entry === name) continue
     const path = join(folder, entry)
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }))
     if (isOwn(entry) || Date.now() - mtimeMs > ABANDONED_MS) await rm(path, { recursive: true, force: true })
@@ -212,4 +228,4 @@ async function sweep(folder: string, name: string): Promise<void> {
 /** The age from which a folder of another process is abandoned. Writing and reading take less time. */
 const ABANDONED_MS = 3_600_000
 
-const isOwn = (entry: string): boolean => entry.split('-')[1] === String(process.pid)
+const isOwn = (entry: string): boolean => entry.split('-')[1] === PROCESS_ID

@@ -3,7 +3,7 @@ import type { Page, Section } from '../../content/page.js'
 import { blocks } from './markdown.js'
 
 /** The version of chunking, to be increased when the same page results in other chunks or other embedded texts. */
-export const CHUNKING_VERSION = 1
+export const CHUNKING_VERSION = 2
 
 /** The maximum length of a chunk, in characters: with its headings about 256 word pieces, the limit of the model. */
 const MAX_CHARACTERS = 1000
@@ -18,6 +18,8 @@ export interface Chunk {
   /** The headings above it, outermost first, without the page's title. */
   readonly path: readonly string[]
   readonly markdown: string
+  /** The titles above it, joined; empty if there are none. */
+  readonly heading: string
   /** The text that is embedded: the titles above it, and its Markdown. */
   readonly text: string
   /** Hash of `text`. */
@@ -30,19 +32,21 @@ export function chunksOf(page: Page): Chunk[] {
   const seen = new Map<string, number>()
   for (const section of page.sections) {
     for (const markdown of parts(section)) {
-      const text = embedded(page, section.path, markdown)
+      const heading = headingOf(page, section.path)
+      const text = embedded(heading, markdown)
       const key = `${page.url}\n${section.id}\n${text}`
       const copy = seen.get(key) ?? 0
       seen.set(key, copy + 1)
       const id = digest(`${key}\n${String(copy)}`).slice(0, 20)
       const { id: headingId, path } = section
-      made.push({ id, headingId, path, markdown, text, hash: digest(text) })
+      made.push({ id, headingId, path, markdown, heading, text, hash: digest(text) })
     }
   }
   if (made.length > 0) return made
-  const text = embedded(page, [], page.description ?? '')
+  const [heading, markdown] = [headingOf(page, []), page.description ?? '']
+  const text = embedded(heading, markdown)
   const id = digest(`${page.url}\n\n${text}`).slice(0, 20)
-  return [{ id, headingId: '', path: [], markdown: page.description ?? '', text, hash: digest(text) }]
+  return [{ id, headingId: '', path: [], markdown, heading, text, hash: digest(text) }]
 }
 
 /** Packs the blocks of a section into as few parts as possible. A heading without text is a part too, so that it can be found. */
@@ -101,9 +105,10 @@ function wrap(line: string, most: number): string[] {
   return made
 }
 
-function embedded({ title }: Page, path: readonly string[], markdown: string): string {
-  const heading = [title, ...path].filter((each) => each !== '').join(' > ')
-  return heading === '' ? markdown : `${heading}\n${markdown}`
-}
+const headingOf = ({ title }: Page, path: readonly string[]): string =>
+  [title, ...path].filter((each) => each !== '').join(' > ')
+
+const embedded = (heading: string, markdown: string): string =>
+  heading === '' ? markdown : `${heading}\n${markdown}`
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Page } from '../../content/page.js'
 import { Bm25 } from '../words/bm25.js'
 import { type Chunk, chunksOf } from './chunk.js'
@@ -17,6 +18,16 @@ export interface IndexedPage {
   readonly bag: Bag
 }
 
+/** Analysed pages by their key, and the terms of the lexicon that their numbers are from. */
+export interface AnalysedPages {
+  readonly terms: readonly string[]
+  readonly pages: ReadonlyMap<string, Omit<IndexedPage, 'page'>>
+}
+
+const NOTHING: AnalysedPages = { terms: [], pages: new Map() }
+/** The number of terms that no page has any more from which a lexicon is not stored: it would grow with every change. */
+const MAX_UNUSED_TERMS = 20_000
+
 /** All data of a lexical search. It is immutable, so an answer describes one state. */
 export class Snapshot {
   readonly chunks: readonly Chunk[]
@@ -25,6 +36,7 @@ export class Snapshot {
   readonly chunkIndex: Bm25
   readonly pageIndex: Bm25
   readonly #pageOf: Uint32Array
+  readonly #sectionOf: Uint32Array
   readonly #bags: readonly Bag[]
 
   constructor(
@@ -37,6 +49,7 @@ export class Snapshot {
     this.texts = pages.flatMap(({ texts }) => texts)
     this.#bags = pages.flatMap(({ chunkBags }) => chunkBags)
     this.#pageOf = Uint32Array.from(pages.flatMap(({ chunks }, page) => chunks.map(() => page)))
+    this.#sectionOf = sectionsOf(pages)
     this.chunkIndex = new Bm25(this.#bags, lexicon.size)
     this.pageIndex = new Bm25(
       pages.map(({ bag }) => bag),
@@ -47,21 +60,93 @@ export class Snapshot {
   /** Returns the number of a chunk's page. */
   readonly pageOf = (chunk: number): number => this.#pageOf[chunk] ?? 0
 
+  /** Returns the number of a chunk's section: the chunks of a page under the same heading. */
+  readonly sectionOf = (chunk: number): number => this.#sectionOf[chunk] ?? 0
+
+  /** Returns the words of a chunk, including the titles above it. */
+  bagOf(chunk: number): Bag | undefined {
+    return this.#bags[chunk]
+  }
+
   /** Returns whether the chunk, including the titles above it, contains the term. */
   has(chunk: number, term: number | undefined): boolean {
     return term !== undefined && this.#bags[chunk]?.terms.includes(term) === true
   }
 }
 
+/** The time for which pages are analysed in one turn of the event loop. */
+const TURN_MS = 20
+
+/** Returns the number of each chunk's section. A heading id occurs once per page. */
+function sectionsOf(pages: readonly IndexedPage[]): Uint32Array {
+  const numbers = new Map<string, number>()
+  const keys = pages.flatMap(({ chunks }, page) =>
+    chunks.map(({ headingId }) => `${String(page)} ${headingId}`),
+  )
+  return Uint32Array.from(keys, (key) => {
+    const number = numbers.get(key) ?? numbers.size
+    numbers.set(key, number)
+    return number
+  })
+}
+
 /** Analyses pages. Those of the previous call are not analysed again. */
 export class PageIndexer {
-  readonly lexicon = new Lexicon()
+  readonly lexicon: Lexicon
   #known = new Map<string, IndexedPage>()
+  /** Pages that an earlier process has analysed. */
+  #stored: AnalysedPages['pages']
+  #unstored = 0
+
+  /** @param stored analysed pages of an earlier process. */
+  constructor(stored = NOTHING) {
+    this.lexicon = new Lexicon(stored.terms)
+    this.#stored = stored.pages
+  }
+
+  /** Share of the pages that were analysed since the last call of `toStore`. */
+  get unstored(): number {
+    return this.#unstored / Math.max(1, this.#known.size)
+  }
+
+  /** Returns the current pages in the form in which they are stored. */
+  toStore(): AnalysedPages {
+    this.#unstored = 0
+    const used = new Set([...this.#known.values()].flatMap(({ bag }) => [...bag.terms]))
+    if (this.lexicon.size - used.size > MAX_UNUSED_TERMS) return NOTHING
+    const pages = new Map(
+      [...this.#known].map(([name, { chunks, texts, chunkBags, bag }]) => [
+        name,
+        { chunks, texts, chunkBags, bag },
+      ]),
+    )
+    return { terms: this.lexicon.terms(), pages }
+  }
+
+  /** Analyses pages for a later call of `index`, in short turns: meanwhile other work of the process continues. */
+  async prepare(pages: readonly Page[]): Promise<void> {
+    let from = performance.now()
+    for (const page of pages) {
+      if (this.#known.has(key(page))) continue
+      this.#known.set(key(page), this.#indexed(page))
+      if (performance.now() - from < TURN_MS) continue
+      await turn()
+      from = performance.now()
+    }
+    this.#stored = new Map()
+  }
 
   index(pages: readonly Page[]): IndexedPage[] {
-    const indexed = pages.map((page) => this.#known.get(key(page)) ?? indexPage(page, this.lexicon))
+    const indexed = pages.map((page) => this.#known.get(key(page)) ?? this.#indexed(page))
     this.#known = new Map(indexed.map((each) => [key(each.page), each]))
     return indexed
+  }
+
+  #indexed(page: Page): IndexedPage {
+    const stored = this.#stored.get(key(page))
+    if (stored !== undefined) return { page, ...stored }
+    this.#unstored++
+    return indexPage(page, this.lexicon)
   }
 }
 

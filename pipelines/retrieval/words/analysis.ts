@@ -4,12 +4,13 @@ import { RegexpTokenizer } from 'natural/lib/natural/tokenizers/regexp_tokenizer
 import stopwords from 'natural/lib/natural/util/stopwords.js'
 
 /** The version of the analysis, to be increased when the same text results in other terms. Indexes of other versions are not read. */
-export const ANALYSIS_VERSION = 3
+export const ANALYSIS_VERSION = 4
 
 /**
  * A term of a text and its position, in UTF-16 units. A compound results in a term for itself and one for each part, so that
- * `RATE_LIMIT_PER_MINUTE` is found by its name and by "rate limit". A path also results in terms for its ends, so that
- * `http://localhost:8081/api/search` is found by `/api/search`.
+ * `RATE_LIMIT_PER_MINUTE` is found by its name and by "rate limit". A path also results in terms for its ends and for its segments,
+ * so that `http://docs.example.org:8081/api/op-returns/latest` is found by `/op-returns/latest`, `op-returns` and
+ * `docs.example.org`.
  */
 export interface Token {
   readonly term: string
@@ -50,6 +51,10 @@ const runs = new LRUCache<string, readonly Token[]>({ max: RUNS_KEPT })
 
 /** Returns whether a word says nothing about the subject of a question. */
 export const isStopWord = (word: string): boolean => STOP.has(word.toLowerCase())
+
+/** Returns the terms of the words that say nothing about a subject. */
+export const stopTerms = (): string[] =>
+  stopwords.words.flatMap((word) => analyse(word).map(({ term }) => term))
 
 /** Returns the terms of a text, in order of position; a compound follows its parts. */
 export function analyse(text: string): Token[] {
@@ -92,18 +97,32 @@ function analyseUnspaced(run: string, tokens: Token[]): void {
 function analyseRun(run: string, start: number, tokens: Token[]): void {
   const before = tokens.length
   for (const { 0: segment, index } of run.matchAll(SEGMENT)) analyseSegment(segment, start + index, tokens)
-  for (const at of compoundStarts(run))
-    pushCompound(run.slice(at), start + at, countWords(tokens, before, start + at), tokens)
+  for (const [from, to] of compounds(run)) {
+    const parts = countWords(tokens.slice(before), start + from, start + to)
+    pushCompound(run.slice(from, to), start + from, parts, tokens)
+  }
 }
 
 /**
- * Returns where the compounds of a run begin, which all end with the run: the run itself, and the rest after each slash if it has
- * several segments.
+ * Returns the ranges of a run's compounds: the run itself and, if it is a path, the rest after each slash, the segments before its
+ * last one, and those without a port.
  */
-function compoundStarts(run: string): number[] {
+function compounds(run: string): Iterable<readonly [from: number, to: number]> {
   if (run.length > LONGEST) return []
-  const ends = Array.from(run.matchAll(SLASH), ({ 0: slash, index }) => index + slash.length)
-  return [0, ...ends].filter((at) => JOINED.test(run.slice(at)))
+  const found = new Map<string, readonly [number, number]>()
+  const add = (from: number, to: number): void => {
+    if (JOINED.test(run.slice(from, to))) found.set(`${String(from)} ${String(to)}`, [from, to])
+  }
+  let from = 0
+  add(0, run.length)
+  for (const { 0: slash, index } of run.matchAll(SLASH)) {
+    const to = from + run.slice(from, index).replace(/[-.:]+$/, '').length
+    add(from, to)
+    add(from, from + run.slice(from, to).replace(/:\d+$/, '').length)
+    from = index + slash.length
+    add(from, run.length)
+  }
+  return found.values()
 }
 
 /** Adds the terms of a segment, whose only punctuation is underscores: `getBlockHash`, `tx_index`, `P2MR`, `word`. */
@@ -133,11 +152,9 @@ function isIdentifier(text: string): boolean {
   return !PROSE.test(text) || CAMEL.test(text)
 }
 
-/** Returns how many of the tokens from index `from` are words at position `start` or later. */
-function countWords(tokens: readonly Token[], from: number, start: number): number {
-  let count = 0
-  for (const token of tokens.slice(from)) if (token.parts === 1 && token.start >= start) count++
-  return count
+/** Returns how many of the tokens are words in a range of positions. */
+function countWords(tokens: readonly Token[], from: number, to: number): number {
+  return tokens.filter(({ parts, start, end }) => parts === 1 && start >= from && end <= to).length
 }
 
 /** Returns the stem of a word, normalised. */

@@ -2,10 +2,20 @@ import { analyse } from './analysis.js'
 
 /** Numbers for terms, so that an index contains integers. It only grows: an index keeps the numbers that it was made with. */
 export class Lexicon {
-  readonly #ids = new Map<string, number>()
+  readonly #ids: Map<string, number>
+
+  /** @param terms in the order of their numbers. */
+  constructor(terms: readonly string[] = []) {
+    this.#ids = new Map(terms.map((term, id) => [term, id]))
+  }
 
   get size(): number {
     return this.#ids.size
+  }
+
+  /** Returns all terms in the order of their numbers. */
+  terms(): string[] {
+    return [...this.#ids.keys()]
   }
 
   /** Returns the number of a term, or undefined if it has none. */

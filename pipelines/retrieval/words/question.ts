@@ -8,6 +8,8 @@ const RARE_SHARE = 0.05
 const RARE_DOCUMENTS = 5
 /** The share of the question's weight from which a word decides. */
 const DECIDING_SHARE = 0.5
+/** The number of words, without stop words, up to which a query may be the name of a thing. In longer ones only names decide. */
+const MAX_NAME_WORDS = 2
 
 /** The share of capitalised words, not counting the first, from which capitals do not indicate names, as in titles. */
 const MAX_CAPITALS = 0.5
@@ -26,7 +28,11 @@ export interface Question {
   readonly terms: ReadonlySet<string>
 }
 
-export function questionOf(text: string): Question {
+/**
+ * Returns the significant words of a question.
+ * @param lexicon the terms of the pages, by which two words are also read as one: "back up" as "backup".
+ */
+export function questionOf(text: string, lexicon?: Lexicon): Question {
   const all = analyse(text).filter(({ parts }) => parts > 0)
   const compounds = all.filter(({ parts }) => parts > 1)
   const significant = all.filter(
@@ -35,8 +41,29 @@ export function questionOf(text: string): Question {
       compounds.some((compound) => covers(compound, token)) ||
       !isStopWord(text.slice(token.start, token.end)),
   )
-  const tokens = significant.length > 0 ? significant : all
+  const own = significant.length > 0 ? significant : all
+  const tokens = lexicon === undefined ? own : [...own, ...joined(text, all, lexicon)]
   return { text, tokens, terms: new Set(tokens.map(({ term }) => term)) }
+}
+
+/** Returns the terms that pages contain and that two adjacent words of a text make if they are joined, unless both are stop words. */
+function joined(text: string, tokens: readonly Token[], lexicon: Lexicon): Token[] {
+  const words = tokens.filter(({ parts }) => parts === 1)
+  return words.flatMap(({ start, end }, at) => {
+    const next = words[at + 1]
+    if (next?.start !== end + 1 || text[end] !== ' ') return []
+    const both = [text.slice(start, end), text.slice(next.start, next.end)]
+    const [token, ...others] = both.every(isStopWord) ? [] : analyse(both.join(''))
+    if (token === undefined || others.length > 0 || lexicon.find(token.term) === undefined) return []
+    return [{ ...token, start, end: next.end, parts: 2 }]
+  })
+}
+
+/** Returns the words of a question, each with its parts: a compound is one word, its parts are none. */
+export function carryingWords({ tokens }: Question): { token: Token; parts: Token[] }[] {
+  return tokens
+    .filter((token) => !tokens.some((other) => other.parts > token.parts && covers(other, token)))
+    .map((token) => ({ token, parts: tokens.filter((other) => other.parts === 1 && covers(token, other)) }))
 }
 
 /** Returns the terms for BM25. A name weighs as much as its parts together, so that it outranks its parts in other places. */
@@ -48,10 +75,11 @@ export function weightedTerms({ tokens }: Question, lexicon: Lexicon): WeightedT
 const weight = ({ parts, identifier }: Token): number => (identifier ? parts : 1)
 
 /**
- * Returns the deciding terms, without which a document is not about the question, however near it is in meaning: names that are
- * rare in the index, and a word that outweighs all others of the question together. The words of a deciding compound are left out.
+ * Returns the deciding terms, without which a document is not about the question, however near it is in meaning. They are rare in
+ * the index: names and, in a question of up to two words, a word that outweighs the other. The words of a deciding compound are
+ * left out.
  */
-export function decidingTerms({ tokens }: Question, lexicon: Lexicon, index: Bm25): WeightedTerm[] {
+export function decidingTerms({ text, tokens }: Question, lexicon: Lexicon, index: Bm25): WeightedTerm[] {
   const words = tokens.filter(({ parts }) => parts === 1)
   const worth = ({ term }: Token): number => {
     const id = lexicon.find(term)
@@ -59,11 +87,12 @@ export function decidingTerms({ tokens }: Question, lexicon: Lexicon, index: Bm2
   }
   const half = DECIDING_SHARE * words.reduce((sum, word) => sum + worth(word), 0)
   const rare = Math.max(RARE_DOCUMENTS, index.size * RARE_SHARE)
+  const isShort = text.split(/\s+/).filter((word) => !isStopWord(word)).length <= MAX_NAME_WORDS
   const deciding = tokens.filter((token) => {
     const frequency = index.frequency(lexicon.find(token.term))
-    if (frequency === 0) return false
+    if (frequency === 0 || frequency > rare) return false
     const share = words.reduce((sum, word) => sum + (covers(token, word) ? worth(word) : 0), 0)
-    return share >= half || (token.identifier && frequency <= rare)
+    return token.identifier || (isShort && share >= half)
   })
   const compounds = deciding.filter(({ parts }) => parts > 1)
   return deciding

@@ -1,13 +1,19 @@
-import type { BlockId } from '../../chain/block.js'
+import { addressOf, isDilithiumScript } from '../../chain/address.js'
+import { type BlockId, blockTag } from '../../chain/block.js'
+import type { Network } from '../../chain/networks.js'
 import type { Database } from '../clickhouse.js'
+import { KEYS20 } from '../keys.js'
+import { EncodedRows } from '../rowbinary.js'
+import { RANKING_CHANGES, SCRIPTS } from '../schema.js'
+import { Selection } from '../selection.js'
 import { type Filter, newestRanking, type Ranking } from './ranking.js'
 import { assertNewestWriter, whileNewest } from '../writers.js'
 
 /**
- * The next phase of a build. `base` copies the previous ranking and `changes` the later changes into `ranking_changes`; `order`
+ * The next phase of a build. `scripts` reads the last row of each script into `ranking_changes`, or else `base` copies the previous ranking and `changes` the later changes into it; `order`
  * sorts the resulting balances into `ranking_order`; `number` writes them with their ranks.
  */
-type Phase = 'base' | 'changes' | 'order' | 'number'
+type Phase = 'scripts' | 'base' | 'changes' | 'order' | 'number'
 
 /** A ranking that is being built, with its progress: the newest row of `ranking_steps`. */
 export interface Build extends BlockId {
@@ -15,7 +21,7 @@ export interface Build extends BlockId {
   readonly base: Ranking
   readonly step: number
   readonly phase: Phase
-  /** Progress of the phase: the last rank copied, height collected, range of scripts ordered, or rank assigned. */
+  /** Progress of the phase: the last range of scripts read, rank copied, height collected, range ordered, or rank assigned. */
   readonly done: number
   /** Number of rows in `ranking_changes`. */
   readonly collected: number
@@ -30,9 +36,10 @@ export const STEP_TABLES = ['ranking_changes', 'ranking_order', 'ranking_steps']
  * @throws DatabaseUnavailable, QueryRefused; Superseded if there is a newer writer.
  */
 export async function beginBuild(db: Database, filter: Filter, at: BlockId, writer: bigint): Promise<Build> {
-  const base = await newestRanking(db, filter)
-  const phase = base.size === 0 ? 'changes' : 'base'
-  const done = phase === 'base' ? 0 : base.height
+  const newest = await newestRanking(db, filter)
+  const base = newest ?? { height: -1, hash: '', size: 0 }
+  const phase = newest === undefined ? 'scripts' : base.size === 0 ? 'changes' : 'base'
+  const done = phase === 'changes' ? base.height : 0
   const build: Build = { ...at, base, step: 0, phase, done, collected: 0 }
   await record(db, build, writer)
   return build
@@ -58,7 +65,7 @@ export async function openBuilds(db: Database): Promise<Build[]> {
  * Runs one step of a build: a query over at most `most` rows of a table. An interrupted step may be repeated: it writes the same
  * rows.
  * @param filter of a chain that contains the build's block.
- * @param writer number of the writer of that chain. A writer that was superseded neither announces nor records anything, even if
+ * @param on the number of the writer of that chain, and its network. A writer that was superseded neither announces nor records anything, even if
  *   it does not know it yet.
  * @returns the build after the step, or the announced ranking after the last one.
  * @throws DatabaseUnavailable, QueryRefused, Superseded; Error if rows are missing at the end: such a build must be dropped.
@@ -68,9 +75,10 @@ export async function buildStep(
   filter: Filter,
   build: Build,
   most: number,
-  writer: bigint,
+  { writer, network }: { readonly writer: bigint; readonly network: Network },
 ): Promise<Build | Ranking> {
-  const steps = { base: takeBase, changes: takeChanges, order, number }
+  const scripts: typeof takeBase = () => takeScripts(db, build, most, { filter, network })
+  const steps = { scripts, base: takeBase, changes: takeChanges, order, number }
   const next = await steps[build.phase](db, build, most, filter)
   await db.assertNoLostWrites()
   if (!('phase' in next)) {
@@ -84,6 +92,82 @@ export async function buildStep(
 
 /** Returns whether a build is complete. */
 export const isFinished = (step: Build | Ranking): step is Ranking => !('phase' in step)
+
+/** Bits of a script hash that number its range. Ranges of equal length contain about equally many scripts. */
+const RANGES_BITS = 32n
+const RANGES = 1n << RANGES_BITS
+
+/** Returns SQL for the scripts of a range. */
+function within(from: bigint, to: bigint): string {
+  const edge = (value: bigint): string =>
+    `toFixedString(unhex('${value.toString(16).padStart(8, '0').padEnd(40, '0')}'), 20)`
+  return `script_hash >= ${edge(from)} ${to >= RANGES ? '' : `AND script_hash < ${edge(to)}`}`
+}
+
+/** The number of rows of histories read at once. This process computes the addresses, and must not be busy for long. */
+const HISTORY_ROWS = 10_000
+const SCRIPT = new Selection(SCRIPTS.columns)
+
+/** The chain of a ranking that is built from histories. */
+interface HistoryChain {
+  readonly filter: Filter
+  readonly network: Network
+}
+
+/** Collects the balances of the next range of scripts at the build's block from their histories. */
+async function takeScripts(db: Database, build: Build, most: number, chain: HistoryChain): Promise<Build> {
+  const [all] = await db.query<{ rows: string }>('SELECT count() AS rows FROM script_txs')
+  const lengthOf = (rows: number): bigint =>
+    (BigInt(rows) << RANGES_BITS) / BigInt(Math.max(rows, Number(all?.rows)))
+  const from = BigInt(build.done)
+  const end = from + lengthOf(most)
+  const to = end < RANGES ? end : RANGES
+  const length = lengthOf(Math.min(most, HISTORY_ROWS))
+  const changes = new EncodedRows(RANKING_CHANGES)
+  for (let at = from; at < to; at += length)
+    await addBalances(db, build, within(at, at + length < to ? at + length : to), chain, changes)
+  await db.insert(changes)
+  const collected = build.collected + changes.length
+  return to >= RANGES
+    ? { ...build, phase: 'order', done: 0, collected }
+    : { ...build, done: Number(to), collected }
+}
+
+/** Adds the balances of the scripts in a range at the build's block. */
+async function addBalances(
+  db: Database,
+  build: Build,
+  range: string,
+  { filter, network }: HistoryChain,
+  changes: EncodedRows<typeof RANKING_CHANGES.columns>,
+): Promise<void> {
+  type Last = { hash: string; received: string; sent: string; txs: number; dilithium: number }
+  const last = await db.query<Last>(
+    `SELECT lower(hex(script_hash)) AS hash,
+       (argMax((total_received, total_sent, script_txs.ordinal, has_dilithium_spend), script_txs.ordinal) AS newest).1 AS received,
+       newest.2 AS sent, newest.3 AS txs, newest.4 AS dilithium
+     FROM script_txs WHERE ${range} AND has_address = 1 AND height <= ${String(build.height)} AND ${filter}
+     GROUP BY script_hash HAVING received > sent SETTINGS optimize_aggregation_in_order = 1`,
+  )
+  const hashes = last.map(({ hash }) => hash)
+  const known = await SCRIPT.queryByKeys(db, `FROM scripts WHERE script_hash IN ${KEYS20}`, hashes)
+  const scripts = new Map(known.map(({ scriptHash, script }) => [scriptHash, script]))
+  for (const { hash, received, sent, txs, dilithium } of last) {
+    const script = scripts.get(hash)
+    const address = script === undefined ? undefined : addressOf(script, network)
+    if (script === undefined || address === undefined) throw new Error(`script ${hash} is missing`)
+    changes.add({
+      at_height: build.height,
+      at_hash: build.hash,
+      script_hash: hash,
+      height: build.height,
+      address,
+      balance: BigInt(received) - BigInt(sent),
+      tx_count: txs,
+      is_dilithium: dilithium === 1 || isDilithiumScript(script, network),
+    })
+  }
+}
 
 async function takeBase(db: Database, build: Build, most: number): Promise<Build> {
   const { base, done } = build
@@ -122,20 +206,16 @@ async function takeChanges(db: Database, build: Build, most: number, filter: Fil
     : { ...build, phase: 'order', done: 0, collected }
 }
 
-/** Bits of a script hash that number its range. Ranges of equal length contain about equally many scripts. */
-const RANGES_BITS = 32n
-
 async function order(db: Database, build: Build, most: number): Promise<Build> {
   const size = (BigInt(most) << RANGES_BITS) / BigInt(Math.max(build.collected, most))
   const from = BigInt(build.done)
   const to = from + size
-  const isLast = to >= 1n << RANGES_BITS
-  const edge = (value: bigint): string => literal(value.toString(16).padStart(8, '0').padEnd(64, '0'))
+  const isLast = to >= RANGES
   await db.command(
     `INSERT INTO ranking_order (at_height, at_hash, below, address, script_hash, tx_count, is_dilithium)
      SELECT ${nameOf(build)}, bitNot((argMax((balance, tx_count, is_dilithium), height) AS newest).1), any(address),
        script_hash, newest.2, newest.3
-     FROM ranking_changes WHERE ${isOf(build)} AND script_hash >= ${edge(from)} ${isLast ? '' : `AND script_hash < ${edge(to)}`}
+     FROM ranking_changes WHERE ${isOf(build)} AND ${within(from, to)}
      GROUP BY script_hash HAVING newest.1 > 0 SETTINGS optimize_aggregation_in_order = 1`,
   )
   return isLast ? { ...build, phase: 'number', done: 0 } : { ...build, done: Number(to) }
@@ -185,8 +265,8 @@ async function assertComplete(db: Database, { height, hash }: Build, size: numbe
 
 async function announce(db: Database, { height, hash, size }: Ranking, writer: bigint): Promise<void> {
   await db.command(
-    `INSERT INTO rankings (height, block_hash, size, built_at)
-     SELECT ${String(height)}, ${literal(hash)}, ${String(size)}, now64(3) WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
+    `INSERT INTO rankings (height, block_hash, block_tag, size, built_at)
+     SELECT ${String(height)}, ${literal(hash)}, ${String(blockTag(hash))}, ${String(size)}, now64(3) WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
   )
   await assertNewestWriter(db, writer)
   await db.assertNoLostWrites()

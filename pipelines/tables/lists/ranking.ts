@@ -1,6 +1,7 @@
 import type { BlockId } from '../../chain/block.js'
 import type { Database } from '../clickhouse.js'
 import type { Querier } from '../keys.js'
+import { balanceFloor } from './balance-floor.js'
 
 /**
  * A list of all funded addresses by balance as of a block, valid as long as that block is on the chain. Height -1 is the empty
@@ -21,7 +22,7 @@ export interface RankedAddress {
   readonly isDilithium: boolean
 }
 
-/** An SQL condition over `height` and `block_hash` that holds for the rows of a chain. */
+/** An SQL condition over `height` and `block_tag` that holds for the rows of a chain. */
 export type Filter = string
 
 const NO_RANKING: Ranking = { height: -1, hash: '', size: 0 }
@@ -36,10 +37,16 @@ const withTouched = (filter: Filter): string => `WITH touched AS (SELECT script_
 const RANKED = `SELECT DISTINCT script_hash, address, balance, tx_count AS txs, is_dilithium AS dilithium FROM ranked_balances
   WHERE at_height = {above:Int64} AND at_hash = unhex({hash:String})`
 
-/** Returns the newest ranking of a block on the filter's chain, the empty one if there is none. */
-export async function newestRanking(db: Querier, filter: Filter): Promise<Ranking> {
+/**
+ * Returns the newest ranking of a block on the filter's chain, the empty one if there is none; undefined if balances changed since
+ * are missing.
+ */
+export async function newestRanking(db: Querier, filter: Filter): Promise<Ranking | undefined> {
   const sql = `SELECT height, lower(hex(block_hash)) AS id, size FROM rankings WHERE ${filter} ORDER BY height DESC LIMIT 1`
-  return (await db.query<RankingRow>(sql)).map(toRanking)[0] ?? NO_RANKING
+  // Read first: a floor that rises meanwhile excludes a ranking, and balances above it are kept for a while.
+  const floor = await balanceFloor(db)
+  const newest = (await db.query<RankingRow>(sql)).map(toRanking)[0] ?? NO_RANKING
+  return newest.height < floor ? undefined : newest
 }
 
 type RankingRow = { height: number; id: string; size: string }
@@ -52,13 +59,13 @@ export async function rowsAbove(db: Querier, ranking: Ranking, filter: Filter): 
 }
 
 /** The maximum number of changes that a page applies to the newest ranking: several times what the materializer lets accumulate. */
-const MAX_ROWS_ABOVE = 1_000_000
+export const MAX_ROWS_ABOVE = 1_000_000
 
 /**
  * Returns a page of the addresses by balance at the end of the filter's chain, highest first, equal balances by address. The
  * number of rows read depends only on the number of changes above the newest ranking, however deep the page.
  * @param most maximum number of changes to apply.
- * @returns undefined if there are more changes: a ranking of the chain at this length is not built yet.
+ * @returns undefined if there are more changes, or if they are not known: a ranking of the chain at this length is not built yet.
  */
 export async function richest(
   db: Querier,
@@ -67,6 +74,7 @@ export async function richest(
   most = MAX_ROWS_ABOVE,
 ): Promise<RankedAddress[] | undefined> {
   const ranking = await newestRanking(db, filter)
+  if (ranking === undefined) return undefined
   const above = { above: ranking.height, hash: ranking.hash }
   const counted = `SELECT count() AS rows, uniqExact(script_hash) AS scripts FROM (SELECT script_hash FROM script_balances
     WHERE height > {above:Int64} AND ${filter} LIMIT ${String(most + 1)})`

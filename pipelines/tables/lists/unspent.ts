@@ -1,14 +1,17 @@
-import type { BlockId } from '../../chain/block.js'
-import { heightDesc } from '../chain-tables.js'
+import { type BlockId, blockTag } from '../../chain/block.js'
 import type { Database } from '../clickhouse.js'
 import type { Querier } from '../keys.js'
+import { heightDesc } from '../schema.js'
 import { assertNewestWriter, whileNewest } from '../writers.js'
 
 /**
  * The numbered list of the unspent outputs of a script as of a block, valid as long as that block is on the chain. Height -1 is
  * the empty list before the first block.
  */
-export interface UnspentList extends BlockId {
+export interface UnspentList {
+  readonly height: number
+  /** Tag of the block. */
+  readonly tag: number
   readonly size: number
 }
 
@@ -24,38 +27,43 @@ export interface UnspentOutput {
 /** A script on a chain. */
 export interface UnspentOf {
   readonly scriptHash: string
-  /** SQL condition over `height` and `block_hash` that holds for the rows of the chain. */
+  /** SQL condition over `height` and `block_tag` that holds for the rows of the chain. */
   readonly filter: string
 }
 
-const NO_LIST: UnspentList = { height: -1, hash: '00'.repeat(32), size: 0 }
+const NO_LIST: UnspentList = { height: -1, tag: 0, size: 0 }
 const SCRIPT = 'script_hash = unhex({script:String})'
-const OF_LIST = `${SCRIPT} AND at_height = {above:Int64} AND at_hash = unhex({hash:String})`
+const OF_LIST = `${SCRIPT} AND at_height = {above:Int64} AND at_tag = {tag:UInt32}`
+const ABOVE = `${SCRIPT} AND height_desc < {newest:UInt64}`
+/** An output of the row of a spend, as lists name outputs. */
+const SPENT_OUTPUT = '4294967295 - output_height, txid, vout'
+const spendsAbove = (filter: string): string =>
+  `FROM script_outputs WHERE ${ABOVE} AND spent = 1 AND ${filter}`
+
 /** Returns SQL for the spends of a list's outputs by blocks above the list. */
-const spentAbove = (filter: string): string =>
-  `FROM script_spends WHERE ${SCRIPT} AND height > {above:Int64} AND depth >= {depth:UInt64} AND ${filter}`
+const spentAbove = (filter: string): string => `${spendsAbove(filter)} AND output_height <= {above:Int64}`
 
 /** Returns SQL for the unspent outputs that blocks above a list created, in the order of the table, so that a LIMIT stops early. */
 const createdAbove = (
   filter: string,
-): string => `SELECT depth, txid, vout, anyIf(value, spent = 0) AS worth FROM script_outputs
-  WHERE ${SCRIPT} AND depth < {depth:UInt64} AND ${filter}
-  GROUP BY depth, txid, vout HAVING countIf(spent = 1) = 0 AND countIf(spent = 0) > 0`
+): string => `SELECT height_desc, txid, vout, value AS worth FROM script_outputs
+  WHERE ${ABOVE} AND spent = 0 AND ${filter} AND (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spendsAbove(filter)})
+  ORDER BY height_desc, txid, vout LIMIT 1 BY height_desc, txid, vout`
 
 const paramsOf = (scriptHash: string, list: UnspentList): Record<string, unknown> => ({
   script: scriptHash,
   above: list.height,
-  hash: list.hash,
+  tag: list.tag,
   // Every output is above the empty list, including those of block 0.
-  depth: heightDesc(list.height),
+  newest: heightDesc(list.height),
 })
 
 /** Returns the newest list of a script as of a block on the filter's chain, the empty one if there is none. */
 export async function newestList(db: Querier, { scriptHash, filter }: UnspentOf): Promise<UnspentList> {
-  const sql = `SELECT unspent_lists.height AS at, lower(hex(block_hash)) AS id, size FROM unspent_lists
+  const sql = `SELECT unspent_lists.height AS at, block_tag AS tag, size FROM unspent_lists
     WHERE ${SCRIPT} AND ${filter} ORDER BY unspent_lists.height DESC LIMIT 1`
-  const [row] = await db.query<{ at: number; id: string; size: string }>(sql, { script: scriptHash })
-  return row === undefined ? NO_LIST : { height: row.at, hash: row.id, size: Number(row.size) }
+  const [row] = await db.query<{ at: number; tag: number; size: string }>(sql, { script: scriptHash })
+  return row === undefined ? NO_LIST : { height: row.at, tag: row.tag, size: Number(row.size) }
 }
 
 /**
@@ -72,8 +80,8 @@ export async function unspentPage(
   const list = await newestList(db, of)
   if (list.height < 0) return created(db, of, NO_LIST, limit, offset)
   const params = paramsOf(of.scriptHash, list)
-  const counted = `SELECT uniqExact(depth, txid, vout) AS spent ${spentAbove(of.filter)}`
-  const spent = Number((await db.query<{ spent: string }>(counted, params))[0]?.spent ?? 0)
+  const counted = `SELECT uniqExact(${SPENT_OUTPUT}) AS gone ${spentAbove(of.filter)}`
+  const spent = Number((await db.query<{ gone: string }>(counted, params))[0]?.gone ?? 0)
   const fresh = total - (list.size - spent)
   const wanted = Math.min(limit, total - offset)
   const first = offset < fresh ? await created(db, of, list, Math.min(limit, fresh - offset), offset) : []
@@ -94,7 +102,7 @@ interface Row {
   readonly worth: string
 }
 
-const COLUMNS = 'toUInt32(4294967295 - depth) AS at, lower(hex(txid)) AS id, vout, worth'
+const COLUMNS = 'toUInt32(4294967295 - height_desc) AS at, lower(hex(txid)) AS id, vout, worth'
 const toOutput = ({ at, id, vout, worth }: Row): UnspentOutput => ({
   txid: id,
   vout,
@@ -110,8 +118,7 @@ async function created(
   limit: number,
   offset: number,
 ): Promise<UnspentOutput[]> {
-  const sql = `SELECT ${COLUMNS} FROM (${createdAbove(filter)} ORDER BY depth, txid, vout LIMIT {limit:UInt64} OFFSET {offset:UInt64})
-    SETTINGS optimize_aggregation_in_order = 1`
+  const sql = `SELECT ${COLUMNS} FROM (${createdAbove(filter)} LIMIT {limit:UInt64} OFFSET {offset:UInt64})`
   return (await db.query<Row>(sql, { ...paramsOf(scriptHash, list), limit, offset })).map(toOutput)
 }
 
@@ -126,20 +133,19 @@ async function listed(
   if (limit <= 0) return []
   // An output that remains has moved up by at most as many places as outputs were spent.
   const params = { ...paramsOf(scriptHash, list), from: offset + 1, to: offset + limit + spent, limit }
-  const edge = `(SELECT (depth, txid, vout) FROM unspent_outputs WHERE ${OF_LIST} AND place = {from:UInt64} LIMIT 1)`
-  const before = `SELECT uniqExact(depth, txid, vout) AS gone ${spentAbove(filter)} AND (depth, txid, vout) < ${edge}`
+  const edge = `(SELECT (height_desc, txid, vout) FROM unspent_outputs WHERE ${OF_LIST} AND ordinal = {from:UInt64} LIMIT 1)`
+  const before = `SELECT uniqExact(${SPENT_OUTPUT}) AS gone ${spentAbove(filter)} AND (${SPENT_OUTPUT}) < ${edge}`
   const skipped = spent === 0 ? 0 : Number((await db.query<{ gone: string }>(before, params))[0]?.gone ?? 0)
-  const sql = `SELECT ${COLUMNS} FROM (SELECT place, depth, txid, vout, value AS worth FROM unspent_outputs
-      WHERE ${OF_LIST} AND place BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY place LIMIT 1 BY place)
-    WHERE (depth, txid, vout) NOT IN (SELECT depth, txid, vout ${spentAbove(filter)})
-    ORDER BY place LIMIT {limit:UInt64} OFFSET {skipped:UInt64}`
+  const sql = `SELECT ${COLUMNS} FROM (SELECT ordinal, height_desc, txid, vout, value AS worth FROM unspent_outputs
+      WHERE ${OF_LIST} AND ordinal BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY ordinal LIMIT 1 BY ordinal)
+    WHERE (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spentAbove(filter)})
+    ORDER BY ordinal LIMIT {limit:UInt64} OFFSET {skipped:UInt64}`
   return (await db.query<Row>(sql, { ...params, skipped })).map(toOutput)
 }
 
 /** Returns the number of outputs of a script that were created or spent above a list. */
 export async function changesAbove(db: Querier, of: UnspentOf, list: UnspentList): Promise<number> {
-  const sql = `SELECT (SELECT count() FROM script_spends WHERE ${SCRIPT} AND height > {above:Int64} AND ${of.filter})
-    + (SELECT count() FROM script_outputs WHERE ${SCRIPT} AND depth < {depth:UInt64} AND spent = 0 AND ${of.filter}) AS changes`
+  const sql = `SELECT count() AS changes FROM script_outputs WHERE ${ABOVE} AND spent IN (0, 1) AND ${of.filter}`
   const rows = await db.query<{ changes: string }>(sql, paramsOf(of.scriptHash, list))
   return Number(rows[0]?.changes ?? 0)
 }
@@ -159,41 +165,43 @@ export async function buildList(
   writer: bigint,
 ): Promise<UnspentList> {
   const { scriptHash, filter } = of
-  const name = `unhex('${scriptHash}') AS script, ${String(at.height)} AS made_height, unhex('${at.hash}') AS made_hash`
+  const tag = blockTag(at.hash)
+  const name = `unhex('${scriptHash}') AS script, ${String(at.height)} AS made_height, ${String(tag)} AS made_tag`
   await db.command(
-    `INSERT INTO unspent_outputs (script_hash, at_height, at_hash, place, depth, txid, vout, value)
-     SELECT ${name}, row_number() OVER (ORDER BY depth, txid, vout) AS at_place, depth, txid, vout, worth FROM (
-       SELECT depth, txid, vout, value AS worth FROM unspent_outputs WHERE ${OF_LIST}
-         AND (depth, txid, vout) NOT IN (SELECT depth, txid, vout ${spentAbove(filter)})
-       LIMIT 1 BY depth, txid, vout
+    `INSERT INTO unspent_outputs (script_hash, at_height, at_tag, ordinal, height_desc, txid, vout, value)
+     SELECT ${name}, row_number() OVER (ORDER BY height_desc, txid, vout) AS number, height_desc, txid, vout, worth FROM (
+       SELECT height_desc, txid, vout, value AS worth FROM unspent_outputs WHERE ${OF_LIST}
+         AND (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spentAbove(filter)})
+       LIMIT 1 BY height_desc, txid, vout
        UNION ALL ${createdAbove(filter)}
      )`,
     paramsOf(scriptHash, base),
   )
-  const size = await countList(db, of, { ...at, size: 0 })
+  const list = { height: at.height, tag }
+  const size = await countList(db, of, { ...list, size: 0 })
   await db.assertNoLostWrites()
   await db.command(
-    `INSERT INTO unspent_lists (script_hash, height, block_hash, size, built_at)
-     SELECT unhex('${scriptHash}'), ${String(at.height)}, unhex('${at.hash}'), ${String(size)}, now64(3)
+    `INSERT INTO unspent_lists (script_hash, height, block_tag, size, built_at)
+     SELECT unhex('${scriptHash}'), ${String(at.height)}, ${String(tag)}, ${String(size)}, now64(3)
      WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
   )
   await assertNewestWriter(db, writer)
-  return { ...at, size }
+  return { ...list, size }
 }
 
 /**
  * Returns the number of rows of a list.
- * @throws Error if a place is missing, or the number differs from the script's totals at the end of the filter's chain.
+ * @throws Error if an ordinal is missing, or the number differs from the script's totals at the end of the filter's chain.
  */
 async function countList(db: Querier, { scriptHash, filter }: UnspentOf, list: UnspentList): Promise<number> {
-  const sql = `SELECT uniqExact(place) AS rows, max(place) AS last, (SELECT unspent_count FROM script_txs
+  const sql = `SELECT uniqExact(ordinal) AS rows, max(ordinal) AS last, (SELECT toUInt64(unspent_count) FROM script_txs
       WHERE ${SCRIPT} AND ${filter} ORDER BY script_txs.ordinal DESC LIMIT 1) AS unspent
     FROM unspent_outputs WHERE ${OF_LIST}`
   type Row = { rows: string; last: string; unspent: string | null }
   const [row] = await db.query<Row>(sql, paramsOf(scriptHash, list))
   if (row?.rows === row?.last && row?.rows === row?.unspent) return Number(row?.rows)
   throw new Error(
-    `the list of unspent outputs of ${scriptHash} as of ${list.hash} has ${row?.rows ?? '0'}, but the script has ${row?.unspent ?? '0'}`,
+    `the list of unspent outputs of ${scriptHash} as of block ${String(list.height)} has ${row?.rows ?? '0'}, but the script has ${row?.unspent ?? '0'}`,
   )
 }
 
@@ -215,7 +223,7 @@ export async function busyScripts(
   const ranges = Math.max(1, Math.floor((SCRIPT_RANGES * rows) / Math.max(1, Number(all?.rows))))
   const to = Math.min(from + ranges, SCRIPT_RANGES)
   const edge = (value: number): string =>
-    `toFixedString(unhex('${value.toString(16).padStart(4, '0').padEnd(64, '0')}'), 32)`
+    `toFixedString(unhex('${value.toString(16).padStart(4, '0').padEnd(40, '0')}'), 20)`
   const found = await db.query<{ script: string }>(
     `SELECT lower(hex(script_hash)) AS script FROM script_outputs
      WHERE script_hash >= ${edge(from)} ${to === SCRIPT_RANGES ? '' : `AND script_hash < ${edge(to)}`}
@@ -232,13 +240,13 @@ const DROPPED_AT_ONCE = 200
 interface ListName {
   readonly script: string
   readonly at: number
-  readonly hash: string
+  readonly tag: number
 }
 
 /** Deletes superseded lists, their rows first. @returns whether none are left. */
 export async function dropOldLists(db: Database): Promise<boolean> {
   const old = await db.query<ListName>(
-    `SELECT lower(hex(script_hash)) AS script, unspent_lists.height AS at, lower(hex(block_hash)) AS hash FROM unspent_lists
+    `SELECT lower(hex(script_hash)) AS script, unspent_lists.height AS at, block_tag AS tag FROM unspent_lists
      WHERE built_at < now64(3) - INTERVAL ${String(KEPT_SECONDS)} SECOND AND (script_hash, height) NOT IN (
        SELECT script_hash, height FROM unspent_lists ORDER BY height DESC LIMIT 2 BY script_hash)
      LIMIT ${String(DROPPED_AT_ONCE)}`,
@@ -246,7 +254,7 @@ export async function dropOldLists(db: Database): Promise<boolean> {
   if (old.length === 0) return true
   await dropRows(db, old)
   await db.command(
-    `DELETE FROM unspent_lists WHERE (script_hash, height, block_hash) IN (${old.map(literal).join(', ')})`,
+    `DELETE FROM unspent_lists WHERE (script_hash, height, block_tag) IN (${old.map(literal).join(', ')})`,
   )
   return old.length < DROPPED_AT_ONCE
 }
@@ -255,8 +263,8 @@ export async function dropOldLists(db: Database): Promise<boolean> {
 export async function dropUnfinishedLists(db: Database): Promise<void> {
   for (;;) {
     const unfinished = await db.query<ListName>(
-      `SELECT DISTINCT lower(hex(script_hash)) AS script, at_height AS at, lower(hex(at_hash)) AS hash FROM unspent_outputs
-       WHERE (script_hash, at_height, at_hash) NOT IN (SELECT script_hash, height, block_hash FROM unspent_lists)
+      `SELECT DISTINCT lower(hex(script_hash)) AS script, at_height AS at, at_tag AS tag FROM unspent_outputs
+       WHERE (script_hash, at_height, at_tag) NOT IN (SELECT script_hash, height, block_tag FROM unspent_lists)
        LIMIT ${String(DROPPED_AT_ONCE)}`,
     )
     if (unfinished.length > 0) await dropRows(db, unfinished)
@@ -267,9 +275,9 @@ export async function dropUnfinishedLists(db: Database): Promise<void> {
 /** Deletes the rows of lists. They are named by literals, because replicated tables refuse subqueries in a deletion. */
 async function dropRows(db: Database, lists: readonly ListName[]): Promise<void> {
   await db.command(
-    `DELETE FROM unspent_outputs WHERE (script_hash, at_height, at_hash) IN (${lists.map(literal).join(', ')})`,
+    `DELETE FROM unspent_outputs WHERE (script_hash, at_height, at_tag) IN (${lists.map(literal).join(', ')})`,
   )
 }
 
-const literal = ({ script, at, hash }: ListName): string =>
-  `(unhex('${script}'), ${String(at)}, unhex('${hash}'))`
+const literal = ({ script, at, tag }: ListName): string =>
+  `(unhex('${script}'), ${String(at)}, ${String(tag)})`

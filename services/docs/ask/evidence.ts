@@ -15,6 +15,8 @@ export interface Quotable {
   /** Headings above it, outermost first, without the page's title. */
   readonly headings: readonly string[]
   readonly markdown: string
+  /** True if it answers the question by itself. */
+  readonly answers: boolean
 }
 
 /** The passages of the documentation about a question. */
@@ -80,42 +82,38 @@ function numbered(passages: readonly Passage[]): Pick<Evidence, 'sources' | 'pas
   const sources: Source[] = []
   const quotable: Quotable[] = []
   let length = 0
-  for (const { pageUrl, pageTitle, headingPath, markdown } of passages) {
+  for (const passage of passages) {
+    const { pageUrl, pageTitle, headingPath, markdown } = passage
     length += markdown.length
     if (length > MAX_TEXT && quotable.length > 0) break
     const number = numbers.get(pageUrl) ?? sources.push({ title: pageTitle, url: pageUrl })
     numbers.set(pageUrl, number)
-    quotable.push({ source: number, headings: headingPath, markdown: markdown.slice(0, MAX_TEXT) })
+    const text = markdown.slice(0, MAX_TEXT)
+    quotable.push({ source: number, headings: headingPath, markdown: text, answers: answers(passage) })
   }
   return { sources, passages: quotable }
 }
 
-/** Cosine of a passage by all-MiniLM-L6-v2, if there is one, and its share of the question's rare words. */
+/** Cosine of a passage by all-MiniLM-L6-v2, if there is one, and the share of the question that it covers. */
 type Fit = Pick<Passage, 'similarity' | 'coverage'>
-type KnownFit = Record<keyof Fit, number>
+
+/** The cosine from which a passage is of the question's subject: unrelated texts have less than 0.2. */
+const LEAST_SIMILARITY = 0.3
+/** The share of the question that a passage must cover: with less, most of what makes it this question is not in the passage. */
+const LEAST_COVERAGE = 0.5
+
+/** Returns whether a passage answers a question, as far as words and vectors show. Without a model only words decide. */
+export const answers = ({ similarity = 1, coverage }: Fit): boolean =>
+  similarity >= LEAST_SIMILARITY && coverage >= LEAST_COVERAGE
 
 /**
- * The minimums from which a passage fits, of which one suffices: the lower its similarity, the more of the rare words it must
- * contain. Texts of unrelated subjects have a similarity below 0.2. Half of the rare words in one passage is no coincidence, unless
- * it uses them in another sense. From 0.45 words do not matter: the right page may have none of them.
- */
-const FITTING: readonly KnownFit[] = [
-  { similarity: 0.45, coverage: 0 },
-  { similarity: 0.4, coverage: 0.3 },
-  { similarity: 0.2, coverage: 0.5 },
-  { similarity: 0.1, coverage: 1 },
-]
-
-/**
- * Returns how well the best passage fits.
+ * Returns how well the best passage fits, which is the first one. That a later passage has more of the question's words does not
+ * count: among many passages one usually has.
  * @param unknownNames names in the question that no page contains: no passage is about them, however near it is.
  */
 export function strengthOf(passages: readonly Fit[], unknownNames: readonly string[] = []): Strength {
-  const is = (fits: (passage: KnownFit) => boolean): boolean =>
-    // Without a model only words decide.
-    passages.some(({ similarity = 0.2, coverage }) => fits({ similarity, coverage }))
-  const fits = ({ similarity, coverage }: KnownFit): boolean =>
-    FITTING.some((least) => similarity >= least.similarity && coverage >= least.coverage)
-  if (unknownNames.length === 0 && is(fits)) return 'good'
-  return is(({ similarity, coverage }) => similarity >= 0.25 || coverage >= 0.2) ? 'weak' : 'none'
+  const [best] = passages
+  if (best !== undefined && unknownNames.length === 0 && answers(best)) return 'good'
+  const isNear = ({ similarity = 0, coverage }: Fit): boolean => similarity >= 0.25 || coverage >= 0.2
+  return passages.some(isNear) ? 'weak' : 'none'
 }

@@ -4,6 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import type { Content } from '../../../pipelines/content/store.js'
 import { readJson, splitUrl, type Incoming } from '../http/incoming.js'
+import { BEING_READ } from '../http/unread.js'
 import { findPage } from '../pages/page-api.js'
 import { Refusal } from './reply.js'
 import { RetrievalUnavailable, type Retrieval } from '../search/retrieval.js'
@@ -77,12 +78,16 @@ function serverOf({ content, retrieval }: McpParts, disconnected: AbortSignal): 
     },
     ({ url }) => {
       const page = pageAt(content, url)
-      if (page === undefined) return { ...toolResult(`There is no page ${url}`), isError: true }
+      if (page === undefined) return { ...toolResult(missing(content, url)), isError: true }
       return toolResult(`# ${page.title}\n\n${page.markdown}`)
     },
   )
   return server
 }
+
+/** Returns why there is no page. */
+const missing = (content: Content, url: string): string =>
+  content.isComplete ? `There is no page ${url}` : `${BEING_READ}: ${url} may be among them, try again`
 
 function toolResult(value: unknown): CallToolResult {
   return {

@@ -7,6 +7,8 @@ startTheme()
 startMenu()
 startCopy()
 startContents()
+startCode()
+startTarget()
 const search = startSearch($('dialog.search'))
 const chat = startChat($('.chat'), $('.bar .ask'))
 $('.bar .find').addEventListener('click', search.open)
@@ -84,4 +86,46 @@ function startContents() {
   const observer = new IntersectionObserver(mark, { rootMargin: '-120px 0px -60% 0px' })
   for (const heading of headings) observer.observe(heading)
   mark()
+}
+
+/** Adds a button to each code block that copies it. */
+function startCode() {
+  for (const pre of document.querySelectorAll('.prose pre')) {
+    const frame = document.createElement('div')
+    frame.className = 'copies'
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.setAttribute('aria-label', 'Copy this code')
+    button.textContent = '⧉'
+    let timer
+    button.addEventListener('click', async () => {
+      let isCopied = true
+      try {
+        await navigator.clipboard.writeText(pre.textContent.replace(/\n$/, ''))
+      } catch {
+        isCopied = false
+      }
+      button.textContent = isCopied ? '✓' : '✗'
+      button.setAttribute('aria-label', isCopied ? 'Copied' : 'Copying failed')
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        button.textContent = '⧉'
+        button.setAttribute('aria-label', 'Copy this code')
+      }, 2000)
+    })
+    pre.replaceWith(frame)
+    frame.append(pre, button)
+  }
+}
+
+/** Opens the tab that contains the heading of the address. */
+function startTarget() {
+  const open = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+    for (let panel = target?.closest('.panel'); panel; panel = panel.parentElement.closest('.panel'))
+      panel.previousElementSibling.previousElementSibling.checked = true
+    if (target?.closest('.panel')) target.scrollIntoView()
+  }
+  addEventListener('hashchange', open)
+  open()
 }

@@ -7,6 +7,7 @@ import { MetricSet } from '../../prometheus.js'
 /** The sources of the gauges, which are read at each scrape. */
 export interface MetricSources {
   readonly pages: () => number
+  readonly unread: () => number
   readonly faults: () => number
   /** Returns undefined if the retrieval worker is unreachable. */
   readonly retrieval: () => Promise<StatusResponse | undefined>
@@ -25,15 +26,23 @@ export class DocsMetrics extends MetricSet {
   /** Status of the worker at the current scrape. */
   #status: StatusResponse | undefined
 
-  constructor({ pages, faults, retrieval }: MetricSources) {
+  constructor({ pages, unread, faults, retrieval }: MetricSources) {
     super('headwater_')
     this.#retrieval = retrieval
     this.gauge('docs_pages', 'Pages that are served.', pages)
+    this.gauge('docs_pages_to_read', 'Files that are not read yet since the start.', unread)
     this.gauge('docs_faults', 'Files that cannot be read at the moment.', faults)
     this.gauge('docs_retrieval_up', 'Whether the retrieval worker responds.', () =>
       Number(this.#status !== undefined),
     )
     this.gauge('docs_index_chunks', 'Chunks in the retrieval index.', () => this.#status?.chunks ?? 0)
+    this.gauge('docs_passages_to_embed', 'Passages that have no embedding yet.', () => {
+      const { total = 0, done = 0 } = this.#status?.embedding ?? {}
+      return total - done
+    })
+    this.gauge('docs_embedding_seconds_left', 'Estimate of the time until all passages are embedded.', () => {
+      return this.#status?.embedding?.secondsLeft ?? 0
+    })
     this.gauge('docs_semantic_ready', 'Whether the ranking uses embeddings.', () =>
       Number(this.#status?.semantic === Semantic.READY),
     )

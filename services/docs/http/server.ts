@@ -15,7 +15,7 @@ export interface Endpoint {
   /** Path of the endpoint. `*` at the end matches any rest. */
   readonly pattern: string
   readonly methods: Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', Handler>>>
-  /** Returns whether there is anything at a path that matches the pattern. If left out, there always is. */
+  /** Returns whether there is anything at a path that matches the pattern. If left out, there always is. May throw a Refusal. */
   readonly exists?: (incoming: Incoming) => boolean
 }
 

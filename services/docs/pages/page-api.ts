@@ -4,6 +4,7 @@ import { urlOf } from '../../../pipelines/content/links.js'
 import { json, MARKDOWN, PLAIN, Refusal, text } from '../ask/reply.js'
 import type { Endpoint } from '../http/server.js'
 import type { Site } from '../http/site.js'
+import { requireRead } from '../http/unread.js'
 import type { Versioned } from '../http/versioned.js'
 
 export interface PageApiParts {
@@ -18,8 +19,10 @@ export function pageEndpoints({ content, cache, site }: PageApiParts): readonly 
     pattern,
     methods: { GET: handler },
   })
-  const all = (key: string, type: string, make: () => string): ReturnType<typeof text> =>
-    text(type, ...cache.take(key, make))
+  const all = (key: string, type: string, make: () => string): ReturnType<typeof text> => {
+    requireRead(content)
+    return text(type, ...cache.take(key, make))
+  }
   const markdown = (slug: readonly string[]): ReturnType<typeof text> => {
     const page = requirePage(content, slug)
     return text(MARKDOWN, page.markdown)
@@ -51,18 +54,25 @@ export function markdownOf(content: Content, segments: readonly string[]): Page 
   return findPage(content, [...segments.slice(1, -1), last.replace(/\.mdx?$/, '')])
 }
 
-/** Returns the page of a path. A trailing slash and `index` name the page of the folder; the empty path names the root page. */
+/**
+ * Returns the page of a path. A trailing slash and `index` name the page of the folder; the empty path names the root page. If there
+ * is none, the path may be that of another site with the same files: without `(group)` folders and ordering prefixes.
+ */
 export function findPage(content: Content, path: readonly string[]): Page | undefined {
   const names = path.at(-1) === '' ? path.slice(0, -1) : path
   const own = content.page(urlOf(names))
-  return own ?? (names.at(-1) === 'index' ? content.page(urlOf(names.slice(0, -1))) : undefined)
+  const folder = own ?? (names.at(-1) === 'index' ? content.page(urlOf(names.slice(0, -1))) : undefined)
+  // An encoded slash does not separate segments.
+  const isPath = names.length > 0 && !names.some((name) => name.includes('/'))
+  return folder ?? (isPath ? content.pageByAlias(names.join('/')) : undefined)
 }
 
-/** Returns the page of a path. @throws Refusal 404. */
+/** Returns the page of a path. @throws Refusal 404, or 503 if it may not be read yet. */
 function requirePage(content: Content, path: readonly string[]): Page {
   const page = findPage(content, path)
-  if (page === undefined) throw new Refusal('HW_NOT_FOUND', 'Page not found')
-  return page
+  if (page !== undefined) return page
+  requireRead(content)
+  throw new Refusal('HW_NOT_FOUND', 'Page not found')
 }
 
 export const markdownUrl = ({ url }: Page): string => `/llms.mdx${url === '/' ? '/index' : url}`

@@ -4,8 +4,9 @@ import type { Bodies } from './bodies.js'
 import { prefersMarkdown, type Incoming } from '../http/incoming.js'
 import { layout, type Frame } from './layout.js'
 import { findPage, markdownOf, type PageApiParts } from './page-api.js'
-import { HTML, MARKDOWN, Refusal, text, type Reply } from '../ask/reply.js'
+import { HTML, MARKDOWN, NO_STORE, Refusal, text, type Reply } from '../ask/reply.js'
 import type { Endpoint } from '../http/server.js'
+import { BEING_READ, requireRead, retryAfter } from '../http/unread.js'
 import { html } from './html.js'
 
 export interface ReaderParts extends PageApiParts {
@@ -35,7 +36,11 @@ export function readerEndpoint(parts: ReaderParts): Endpoint {
   return {
     pattern: '*',
     methods: { GET: (incoming) => read(parts, incoming) },
-    exists: ({ segments }) => (markdownOf(content, segments) ?? findPage(content, segments)) !== undefined,
+    exists: ({ segments }) => {
+      const exists = (markdownOf(content, segments) ?? findPage(content, segments)) !== undefined
+      if (!exists) requireRead(content)
+      return exists
+    },
   }
 }
 
@@ -45,7 +50,7 @@ async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {
   const asMarkdown = markdownOf(content, segments)
   if (asMarkdown !== undefined) return text(MARKDOWN, asMarkdown.markdown)
   const page = findPage(content, segments)
-  const [first] = content.pages()
+  const [first] = content.isComplete ? content.pages() : []
   // A temporary redirect, because a root page may be added.
   if (page === undefined && first !== undefined && segments.join('/') === '')
     return { ...moved(first), status: 307 }
@@ -70,13 +75,25 @@ function missing(parts: ReaderParts, incoming: Incoming): Reply {
   const { content } = parts
   const { segments } = incoming
   const [top, ...rest] = segments
-  if (top === 'api' || /\.mdx?$/.test(segments.at(-1) ?? '')) throw new Refusal('HW_NOT_FOUND', 'Not Found')
+  if (top === 'api' || /\.mdx?$/.test(segments.at(-1) ?? '')) {
+    if (top !== 'api') requireRead(content)
+    throw new Refusal('HW_NOT_FOUND', 'Not Found')
+  }
   const page = top === 'docs' ? findPage(content, rest) : undefined
   if (page !== undefined) return moved(page)
+  if (!content.isComplete) return unread(parts, incoming)
   const title = content.pages().length === 0 ? 'No pages yet' : 'Page not found'
   const body = html`<p>There is no page at this address. Use the search to find a page.</p>`
   const reply = text(HTML, layout(frameOf(parts, incoming), { title, body }), PAGE_HEADERS)
   return { ...reply, status: 404 }
+}
+
+/** Returns the answer for a page that may not be read yet. */
+function unread(parts: ReaderParts, incoming: Incoming): Reply {
+  const { done, total } = parts.content.progress
+  const body = html`<p>${String(done)} of ${String(total)} are read. Try again in a moment.</p>`
+  const reply = text(HTML, layout(frameOf(parts, incoming), { title: BEING_READ, body }), PAGE_HEADERS)
+  return { ...reply, status: 503, headers: { ...reply.headers, ...NO_STORE, ...retryAfter(parts.content) } }
 }
 
 function frameOf({ content, assets, site }: ReaderParts, incoming: Incoming): Frame {

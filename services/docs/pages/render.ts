@@ -1,21 +1,19 @@
 import type { Element, ElementContent, Root, Text } from 'hast'
 import type { Root as Mdast } from 'mdast'
-import { common, createLowlight } from 'lowlight'
 import rehypeRaw from 'rehype-raw'
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
 import rehypeStringify from 'rehype-stringify'
 import remarkRehype from 'remark-rehype'
 import { unified } from 'unified'
 import { EXIT, visit } from 'unist-util-visit'
-import { setHeadingIds } from '../../../pipelines/content/headings.js'
-import { parseMarkdown } from '../../../pipelines/content/markdown.js'
+import { restoreContainers } from '../../../pipelines/content/syntax/containers.js'
+import { setHeadingIds } from '../../../pipelines/content/syntax/headings.js'
+import { parseMarkdown } from '../../../pipelines/content/syntax/markdown.js'
 import type { Page } from '../../../pipelines/content/page.js'
+import { decoratedCode, keepMeta } from './code.js'
 import { Html } from './html.js'
+import { containerElement, PART, Parts } from './parts.js'
 import { isTitled } from './titled.js'
-
-const lowlight = createLowlight(common)
-/** The maximum length of a code block that is highlighted, in characters: colours take about 200 bytes per word. */
-const MAX_HIGHLIGHTED = 32 * 1024
 
 /** The sanitisation of GitHub, except for ids, which are those of the headings. */
 const SCHEMA = {
@@ -24,11 +22,16 @@ const SCHEMA = {
   strip: ['script', 'style'],
   // A source would be loaded from another host. The image inside is replaced by its text.
   tagNames: (defaultSchema.tagNames ?? []).filter((name) => name !== 'picture' && name !== 'source'),
-  attributes: { ...defaultSchema.attributes, code: [['className', /^language-[\w+#.-]+$/]] },
+  attributes: {
+    ...defaultSchema.attributes,
+    code: [['className', /^language-[\w+#.-]+$/], 'dataTitle', 'dataLines'],
+    div: [['dataPart', PART]],
+    p: [['dataPart', PART]],
+  },
 } satisfies typeof defaultSchema
 
 const processor = unified()
-  .use(remarkRehype, { allowDangerousHtml: true })
+  .use(remarkRehype, { allowDangerousHtml: true, handlers: { container: containerElement } })
   .use(rehypeRaw)
   // Everything that an author wrote is sanitised here. The elements added below are our own.
   .use(rehypeSanitize, SCHEMA)
@@ -37,12 +40,14 @@ const processor = unified()
   .freeze()
 
 /** The fields of a page that determine its HTML. */
-export type Rendered = Pick<Page, 'markdown' | 'title' | 'toc'>
+export type Rendered = Pick<Page, 'markdown' | 'marked' | 'title' | 'toc'>
 
 /** Renders the Markdown of a page as sanitised HTML, without the heading that is its title, which the layout shows. */
 export function renderMarkdown(page: Rendered): Html {
-  const tree = parseMarkdown(page.markdown)
+  const tree = parseMarkdown(page.marked ?? page.markdown)
   setHeadingIds(tree)
+  restoreContainers(tree)
+  visit(tree, 'code', keepMeta)
   if (isTitled(page)) removeFirstHeading(tree)
   return new Html(processor.stringify(processor.runSync(tree)))
 }
@@ -57,19 +62,32 @@ function removeFirstHeading(tree: Mdast): void {
 function decorate(root: Root): void {
   visit(root, 'element', (element, index, parent) => {
     if (/^h[1-6]$/.test(element.tagName)) addAnchor(element)
-    if (element.tagName === 'pre') highlight(element)
     if (element.tagName === 'a') {
       markExternal(element)
       nameImages(element)
     }
     if (parent === undefined || index === undefined) return undefined
     if (element.tagName === 'img') parent.children[index] = replacement(element)
+    if (element.tagName === 'pre') {
+      parent.children[index] = decoratedCode(element)
+      return index + 1
+    }
     if (element.tagName === 'table') {
       // Wide tables scroll on their own, also with the keyboard.
       parent.children[index] = wrap('div', { className: ['scroll'], tabIndex: 0 }, [element])
       return index + 1
     }
     return undefined
+  })
+  design(root, new Parts())
+}
+
+/** Replaces containers from the innermost, so that each finds the final form of its parts. */
+function design(node: Root | Element, parts: Parts): void {
+  node.children = node.children.map((child) => {
+    if (child.type !== 'element') return child
+    design(child, parts)
+    return parts.designed(child) ?? child
   })
 }
 
@@ -85,17 +103,6 @@ function addAnchor(heading: Element): void {
   if (typeof id !== 'string') return
   const properties = { className: ['anchor'], href: `#${id}`, ariaLabel: 'Link to this section' }
   heading.children.push(wrap('a', properties, [{ type: 'text', value: '#' }]))
-}
-
-function highlight(pre: Element): void {
-  pre.properties['tabIndex'] = 0
-  const [code] = pre.children
-  if (code?.type !== 'element' || code.tagName !== 'code') return
-  const { className } = code.properties
-  const language = Array.isArray(className) ? String(className[0]).replace(/^language-/, '') : ''
-  const [text] = code.children
-  if (text?.type !== 'text' || text.value.length > MAX_HIGHLIGHTED || !lowlight.registered(language)) return
-  code.children = lowlight.highlight(language, text.value).children as ElementContent[]
 }
 
 function markExternal(link: Element): void {

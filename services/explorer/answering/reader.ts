@@ -1,6 +1,6 @@
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
-import type { Origin } from '../../client-address.js'
-import type { RateLimit } from '../../rate-limit.js'
+import type { Origin } from '../../limits/client-address.js'
+import type { Limiter } from '../../limits/rate-limit.js'
 import type { Token } from '../../token.js'
 import type { Definitions } from '../definitions/definitions.js'
 import { NodeUnavailable } from '../health/node-health.js'
@@ -13,9 +13,16 @@ import {
   type Read,
   type ReadContext,
 } from '../reads/read.js'
+import { WrittenAnswer } from '../reads/written-answer.js'
+import { stalledFromMs } from '../state/indexer-status.js'
 import type { ChainState, State } from '../state/state.js'
 import type { Tables } from '../tables/tables.js'
-import { AnswerCache, type CachedAnswer, type Encoding, type Moment } from './answer-cache.js'
+import type { Freshness } from '../reads/read.js'
+import { Validity } from '../reads/validity.js'
+import { AnswerCache, type Dependence } from './answer-cache.js'
+import { CachedAnswer, type Representation } from './cached-answer.js'
+import type { Coding } from './content-coding.js'
+import type { Encoding } from './encoding.js'
 import {
   DATABASE_UNAVAILABLE,
   type Failure,
@@ -37,7 +44,7 @@ export interface ReaderParts {
   /** Required by the reads with `needsToken`. Not set: they are open to all. */
   readonly token?: Token | undefined
   /** Limits the requests of each client. Not set: no limit. */
-  readonly limit?: RateLimit | undefined
+  readonly limit?: Limiter | undefined
   /** Called when the tables have a newer writer than the state: the state must be loaded again. */
   readonly refreshHeads?: () => void
 }
@@ -89,13 +96,74 @@ interface Wanted {
 /** Answers reads for all transports: validates requests, caches answers while they are valid, and shares answers in progress. */
 export class Reader {
   readonly #parts: ReaderParts
-  readonly #cache = new AnswerCache()
+  readonly #cache = new AnswerCache<Wanted>()
+  #definitionsVersion: number
   /** Answers in progress: equal requests at the same state share one. */
   readonly #pending = new Map<string, SharedAnswer<Outcome>>()
   #answersUnderWay = 0
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
+    this.#definitionsVersion = parts.definitions.version
+    parts.state.watch((change) => {
+      this.#cache.apply(change)
+      this.#prepareHot()
+    })
+  }
+
+  /** The figures of the cache of answers. */
+  get cache(): Pick<AnswerCache<unknown>, 'bytes' | 'size' | 'requests' | 'dropped'> {
+    return this.#cache
+  }
+
+  /** True if the requests of clients are counted against a limit. */
+  get isLimited(): boolean {
+    return this.#parts.limit !== undefined
+  }
+
+  /** The state that answers from the cache describe. */
+  get chain(): ChainState {
+    return this.#parts.state.chain
+  }
+
+  /** Returns an answer that was found under this URL before and is still valid. Call `sent` if it is sent. */
+  atUrl(url: string): CachedAnswer | undefined {
+    this.#followDefinitions()
+    return this.#cache.byUrl(url)
+  }
+
+  /** Counts a request that was answered with `atUrl`. */
+  sent(answer: CachedAnswer): void {
+    this.#cache.hit(answer)
+  }
+
+  /** Finds the answer under a URL from now on, while it is in the cache and does not depend on the progress of the index. */
+  link({ answer }: Success, url: string): void {
+    if (answer.emptyFrom === undefined) this.#cache.link(answer, url)
+  }
+
+  /** Makes the answers again that were requested often before a change, so that their next requests find them. */
+  #prepareHot(): void {
+    const hot = this.#cache.takeHot()
+    if (hot.length === 0) return
+    // At the end of the turn, when chain and mempool belong to the same state again.
+    queueMicrotask(() => {
+      for (const wanted of hot) {
+        const made = this.#underWay(wanted)?.join(() => undefined)
+        // A request that needs the answer reports the error.
+        made?.catch(() => undefined)
+      }
+    })
+  }
+
+  /** Returns an answer in a content coding; as it is if the cache does not keep it. */
+  inCoding({ answer }: Success, coding: Coding | undefined): Representation | Promise<Representation> {
+    const made = answer.inCoding(coding)
+    if (made !== undefined) return made
+    if (coding === undefined || !this.#cache.has(answer)) return answer.identity
+    return answer.compressed(coding, (bytes) => {
+      this.#cache.grow(answer, bytes)
+    })
   }
 
   /** The number of answers in progress that use the tables, at most `MAX_IN_FLIGHT`. */
@@ -109,9 +177,18 @@ export class Reader {
   }
 
   /** Counts a request against the rate limit. @returns a failure if its client has exceeded the limit. */
-  overLimit(origin: () => Origin): Failure | undefined {
-    const retryMs = this.#parts.limit?.take(origin())
-    return retryMs === undefined ? undefined : overLimit(retryMs)
+  overLimit(origin: () => Origin): Failure | undefined | Promise<Failure | undefined> {
+    const { limit } = this.#parts
+    if (limit === undefined) return undefined
+    const failure = (retryMs: number | undefined) => (retryMs === undefined ? undefined : overLimit(retryMs))
+    const retryMs = limit.take(origin())
+    return retryMs instanceof Promise ? retryMs.then(failure) : failure(retryMs)
+  }
+
+  /** Does the same without other processes. @returns `undecided` if these have to be consulted; the request is then not counted. */
+  overLimitNow(origin: () => Origin): Failure | undefined | 'undecided' {
+    const retryMs = this.#parts.limit?.takeNow(origin())
+    return typeof retryMs === 'number' ? overLimit(retryMs) : retryMs
   }
 
   /** Answers a request, synchronously if the answer is in memory. @throws only defects, synchronously or by rejecting. */
@@ -157,25 +234,23 @@ export class Reader {
     if (read.fresh === 'outside') return this.#outside(read, args, request)
     if (this.notReady !== undefined) return this.notReady
     const { encoding, onDisconnect } = request
-    const moment = this.#moment()
     const key = `${encoding.name} ${read.name} ${JSON.stringify(args)}`
-    const cached = this.#cache.get(read.fresh, key, moment)
+    this.#followDefinitions()
+    const cached = this.#cache.get(key)
     if (cached !== undefined) return this.#verified({ answer: cached, chain: this.#parts.state.chain })
     return (
-      this.#underWay({ read, args, key, encoding }, moment)
+      this.#underWay({ read, args, key, encoding })
         ?.join(onDisconnect)
         .then((outcome) => this.#verified(outcome)) ?? OVERLOADED
     )
   }
 
-  #moment(): Moment {
-    const { state, definitions } = this.#parts
-    return {
-      position: state.chain.position,
-      tipHash: state.chain.tipHash,
-      mempoolVersion: state.mempool.version,
-      definitions: definitions.version,
-    }
+  /** Drops all answers if labels or mining pools have changed: most answers with addresses or blocks contain them. */
+  #followDefinitions(): void {
+    const { version } = this.#parts.definitions
+    if (version === this.#definitionsVersion) return
+    this.#definitionsVersion = version
+    this.#cache.apply({ kind: 'head', touched: undefined })
   }
 
   /** Replaces "not found" and empty answers by a failure if the index may not have reached their blocks yet. */
@@ -188,17 +263,18 @@ export class Reader {
   }
 
   async #outside(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Promise<Success> {
-    const make = async (signal: AbortSignal): Promise<CachedAnswer> =>
-      encoding.encode(await read.resolve(this.#context(signal), args as never), '')
+    const make = async (signal: AbortSignal): Promise<CachedAnswer> => {
+      const made = await read.resolve(this.#context(signal, new Validity()), args as never)
+      return new CachedAnswer(encoding.encode(made), { path: read.path, finalFrom: Number.POSITIVE_INFINITY })
+    }
     const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(onDisconnect)
     return { answer, chain: undefined }
   }
 
   /** Joins or starts the answer. @returns undefined under overload. */
-  #underWay(wanted: Wanted, moment: Moment): SharedAnswer<Outcome> | undefined {
+  #underWay(wanted: Wanted): SharedAnswer<Outcome> | undefined {
     const { read, key } = wanted
-    const { position, tipHash, mempoolVersion, definitions } = moment
-    const pendingKey = `${key} ${String(position)} ${tipHash} ${String(mempoolVersion)} ${String(definitions)}`
+    const pendingKey = `${key} ${String(this.#cache.clock)}`
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
     if (this.#answersUnderWay >= MAX_IN_FLIGHT || this.#parts.tables.isOverloaded) return undefined
@@ -213,21 +289,33 @@ export class Reader {
   }
 
   /** Computes an answer at the current state, and again if the state was not valid in the tables until the last row was read. */
-  async #make({ read, args, key, encoding }: Wanted, signal: AbortSignal): Promise<Outcome> {
+  async #make(wanted: Wanted, signal: AbortSignal): Promise<Outcome> {
+    const { read, args, key, encoding } = wanted
     const { state, refreshHeads } = this.#parts
     for (;;) {
-      const context = this.#context(signal)
+      const validity = new Validity()
+      const context = this.#context(signal, validity)
       const { chain, tables } = context
-      const moment = this.#moment()
+      const { clock } = this.#cache
       const resolving = (async (): Promise<unknown> => read.resolve(context, args as never))()
       const [made] = await Promise.allSettled([resolving])
       if (made.status === 'rejected' && made.reason instanceof DatabaseUnavailable) throw made.reason
       // Even an absence or an error may result from rows of two states.
       if (!tables.hasRead || (await tables.fence()) === chain.fence) {
         if (made.status === 'rejected') return absence(made.reason, chain, state.nodeHeight)
-        const emptyFrom = read.emptyFrom?.(args as never, made.value as never)
-        const answer = { ...encoding.encode(made.value, moment.tipHash), emptyFrom }
-        this.#cache.keep(read.fresh, key, answer, moment)
+        const emptyFrom =
+          made.value instanceof WrittenAnswer
+            ? undefined
+            : read.emptyFrom?.(args as never, made.value as never)
+        const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
+        const answer = new CachedAnswer(encoding.encode(made.value), {
+          path: read.path,
+          emptyFrom,
+          finalFrom,
+        })
+        const dependence = dependenceOf(read.fresh, validity)
+        this.#followDefinitions()
+        if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock, wanted)
         return { answer, chain }
       }
       refreshHeads?.()
@@ -236,7 +324,7 @@ export class Reader {
     }
   }
 
-  #context(signal: AbortSignal): ReadContext {
+  #context(signal: AbortSignal, validity: Validity): ReadContext {
     const { state, tables, definitions, node } = this.#parts
     return {
       chain: state.chain,
@@ -244,9 +332,27 @@ export class Reader {
       tables: tables.withSignal(signal),
       definitions,
       node,
-      indexer: () => state.indexer(),
+      validity,
+      indexer: () => {
+        const stalledFrom = state.heartbeat === undefined ? 0 : stalledFromMs(state.heartbeat)
+        validity.until(Date.now() < stalledFrom ? stalledFrom : Number.POSITIVE_INFINITY)
+        return state.indexer()
+      },
     }
   }
+}
+
+/** Returns what an answer depends on, besides the definitions; undefined if it is not kept. */
+function dependenceOf(fresh: Freshness, { objects, untilMs }: Validity): Dependence | undefined {
+  if (fresh === 'outside' || (fresh === 'live' && untilMs === undefined)) return undefined
+  return { on: dependencesOf(fresh, objects), untilMs: untilMs ?? Number.POSITIVE_INFINITY }
+}
+
+function dependencesOf(fresh: Freshness, objects: ReadonlySet<string>): readonly string[] {
+  if (fresh === 'head') return ['head']
+  if (fresh === 'live') return ['head', 'mempool', 'heartbeat']
+  // A read that recorded no object depends on all.
+  return fresh === 'objects' && objects.size > 0 ? [...objects] : ['head', 'mempool']
 }
 
 /** Returns the failure of a read that found nothing, or whose data is not built yet. @throws any other error. */

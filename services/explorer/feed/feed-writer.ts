@@ -1,7 +1,7 @@
 import type { Head } from '../../../pipelines/tables/head.js'
 import { HEIGHTS, KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
 import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
-import type { Channel, Feed } from './feed.js'
+import { type Channel, type Feed, STATS_EVERY_MS } from './feed.js'
 import { statsSummary } from '../reads/statistics/summary.js'
 import type { State } from '../state/state.js'
 import type { Tables } from '../tables/tables.js'
@@ -23,8 +23,6 @@ interface HeadEvents {
 /** The number of blocks and of reorganisations that a restarted explorer can replay. */
 const REPLAYED = 1_000
 const BLOCKS_AT_ONCE = 400
-/** The shortest interval between two stats events without a new block. */
-const STATS_EVERY_MS = 5_000
 
 interface Connected {
   readonly seq: number
@@ -104,7 +102,11 @@ export class FeedWriter {
     this.#timer = undefined
     this.#statsAt = Date.now()
     this.#mempoolVersion = this.#state.mempool.version
-    this.#feed.publish('stats', statsSummary(this.#state.chain, this.#state.mempool, this.#state.indexer()))
+    this.#feed.announce(
+      'stats',
+      '',
+      statsSummary(this.#state.chain, this.#state.mempool, this.#state.indexer()),
+    )
   }
 
   async #blockEvents(connected: readonly Connected[], tables = this.#tables): Promise<FeedEvent[]> {

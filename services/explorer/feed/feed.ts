@@ -4,14 +4,25 @@ export type Channel = (typeof CHANNELS)[number]
 
 export const isChannel = (name: unknown): name is Channel => CHANNELS.some((channel) => channel === name)
 
+/** The channels whose events are numbered by the log and the tables, so the same in every process. */
+export const POSITIONED_CHANNELS = ['blocks', 'reorgs', 'mempool'] as const satisfies readonly Channel[]
+
 /** The number of past events of a channel that can be replayed. */
-const KEPT: Readonly<Record<Channel, number>> = {
+export const KEPT: Readonly<Record<Channel, number>> = {
   blocks: 1_000,
   reorgs: 1_000,
   mempool: 5_000,
   stats: 64,
   'whale-alerts': 1_000,
 }
+
+/** The shortest interval between two stats events without a new block. */
+export const STATS_EVERY_MS = 5_000
+/** The number of whale alerts to remember: far more than there are between two sightings of one transaction. */
+export const MAX_ALERTS = 50_000
+
+/** Sends an event to the process that numbers it. */
+export type FeedOffer = (channel: 'whale-alerts' | 'stats', id: string, data: object) => void
 
 interface Ring {
   /** Sequence number of the newest event, which is the last of `messages`. */
@@ -26,12 +37,18 @@ interface Ring {
 export class Feed {
   readonly #rings: Readonly<Record<Channel, Ring>>
   readonly #send: (channel: Channel, message: string) => void
+  readonly #offer: FeedOffer | undefined
   /** Callbacks that wait for the next event, by channel. */
   readonly #waiting = new Map<Channel, Set<() => void>>(CHANNELS.map((channel) => [channel, new Set()]))
 
-  /** @param send sends a message to all subscribers of its channel. */
-  constructor(send: (channel: Channel, message: string) => void) {
+  /**
+   * @param send sends a message to all subscribers of its channel.
+   * @param offer sends an event that has no number in the log or the tables to the process that numbers them. Not set: they are
+   * numbered here.
+   */
+  constructor(send: (channel: Channel, message: string) => void, offer?: FeedOffer) {
     this.#send = send
+    this.#offer = offer
     this.#rings = {
       blocks: { last: 0, messages: [] },
       mempool: { last: 0, messages: [] },
@@ -52,6 +69,12 @@ export class Feed {
     ring.last = last
     ring.messages = []
     this.#wake(channel)
+  }
+
+  /** Publishes an event that has no number in the log or the tables. @param id identifies it among those of all processes. */
+  announce(channel: 'whale-alerts' | 'stats', id: string, data: object): void {
+    if (this.#offer === undefined) this.publish(channel, data)
+    else this.#offer(channel, id, data)
   }
 
   /** Publishes an event unless it was published before. After a gap in the numbers, older events can no longer be replayed. */
@@ -79,6 +102,20 @@ export class Feed {
     if (count < 0 || count > messages.length) return undefined
     const from = messages.length - count
     return messages.slice(from, from + most)
+  }
+
+  /**
+   * Returns whether a client has received events that this process will publish in a moment: it was connected to another process,
+   * which was a little faster. Larger numbers are of an earlier run, or invented.
+   */
+  isBehind(channel: Channel, since: number): boolean {
+    const ahead = since - this.lastOf(channel)
+    return ahead > 0 && ahead <= KEPT[channel]
+  }
+
+  /** Resolves when an event with this number or a higher one has been published, or when the signal aborts. */
+  async reached(channel: Channel, seq: number, signal: AbortSignal): Promise<void> {
+    while (this.lastOf(channel) < seq && !signal.aborted) await this.changed(channel, signal)
   }
 
   /** The number of callers that wait for an event. */
@@ -110,7 +147,18 @@ export interface Reaction {
   readonly replies: readonly string[]
   readonly subscribe?: Channel
   readonly unsubscribe?: Channel
+  /** The reaction that follows when this process has published what the client has already received from another. */
+  readonly later?: Later
 }
+
+export interface Later {
+  readonly channel: Channel
+  readonly reached: (signal: AbortSignal) => Promise<void>
+  readonly react: () => Reaction
+}
+
+/** The maximum time that a subscription waits for events that the client has already received from another process. */
+export const BEHIND_WAIT_MS = 2_000
 
 /** Handles a message of a client. No message closes the connection. */
 export function reactTo(feed: Feed, text: string): Reaction {
@@ -135,8 +183,15 @@ function subscribe(feed: Feed, { channel, since }: Record<string, unknown>): Rea
   const subscribed = JSON.stringify({ type: 'subscribed', channel })
   if (since === undefined) return { replies: [subscribed], subscribe: channel }
   if (!isSeq(since)) return failure(BAD_SINCE)
-  const missed = feed.missed(channel, since) ?? [JSON.stringify({ type: 'resync', channel })]
-  return { replies: [subscribed, ...missed], subscribe: channel }
+  const missed = (): readonly string[] =>
+    feed.missed(channel, since) ?? [JSON.stringify({ type: 'resync', channel })]
+  if (!feed.isBehind(channel, since)) return { replies: [subscribed, ...missed()], subscribe: channel }
+  const later: Later = {
+    channel,
+    reached: (signal) => feed.reached(channel, since, signal),
+    react: () => ({ replies: missed(), subscribe: channel }),
+  }
+  return { replies: [subscribed], later }
 }
 
 function parseMessage(text: string): Record<string, unknown> | undefined {

@@ -1,12 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { BlockId } from '../../../pipelines/chain/block.js'
 import type { Definitions } from '../definitions/definitions.js'
-import type { Feed } from './feed.js'
+import { type Feed, MAX_ALERTS } from './feed.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
 import type { WhaleAlert } from '../reads/shapes.js'
 import { confirmedAlerts, type Naming, unconfirmedAlert } from '../reads/mempool/whale-rows.js'
 import type { State } from '../state/state.js'
-import { type Tables, whalesIn } from '../tables/tables.js'
+import { blocksBetween } from '../tables/blocks.js'
+import type { Tables } from '../tables/tables.js'
+import { whalesIn } from '../tables/transactions.js'
 
 export interface WhaleWatchParts {
   readonly feed: Feed
@@ -17,8 +19,8 @@ export interface WhaleWatchParts {
   readonly threshold: bigint
 }
 
-/** The number of published transactions to remember: far more than there are between two sightings of one. */
-const MAX_PUBLISHED = 50_000
+const keyOf = ({ height, blockTag }: { readonly height: number; readonly blockTag: number }): string =>
+  `${String(height)} ${String(blockTag)}`
 
 /**
  * Publishes each transaction that moves more than the threshold once, when it is first seen in the mempool or in a block.
@@ -26,7 +28,7 @@ const MAX_PUBLISHED = 50_000
  */
 export class WhaleWatch {
   readonly #parts: WhaleWatchParts
-  readonly #published = new LRUCache<string, true>({ max: MAX_PUBLISHED })
+  readonly #published = new LRUCache<string, true>({ max: MAX_ALERTS })
 
   constructor(parts: WhaleWatchParts) {
     this.#parts = parts
@@ -40,7 +42,7 @@ export class WhaleWatch {
     for (const tx of txs) {
       if (tx.moved === undefined || tx.moved <= threshold || !this.#isFirst(tx.txid)) continue
       // Until the mempool is loaded, its transactions count as seen before the start.
-      if (state.isMempoolLoaded) feed.publish('whale-alerts', unconfirmedAlert(tx, naming))
+      if (state.isMempoolLoaded) feed.announce('whale-alerts', tx.txid, unconfirmedAlert(tx, naming))
     }
   }
 
@@ -49,11 +51,17 @@ export class WhaleWatch {
     const { threshold } = this.#parts
     const naming = this.#naming()
     if (naming === undefined || blocks.length === 0) return []
-    return confirmedAlerts(await whalesIn(tables, threshold, blocks), { tables }, naming)
+    const located = await whalesIn(tables.unchecked, threshold, blocks)
+    if (located.length === 0) return []
+    const heights = located.map(({ height }) => height)
+    const rows = await blocksBetween(tables.unchecked, Math.min(...heights), Math.max(...heights))
+    const times = new Map(rows.map((row) => [keyOf(row), row.time]))
+    return confirmedAlerts(located, tables, (each) => times.get(keyOf(each)) ?? 0, naming)
   }
 
   publish(alerts: readonly WhaleAlert[]): void {
-    for (const alert of alerts) if (this.#isFirst(alert.txid)) this.#parts.feed.publish('whale-alerts', alert)
+    for (const alert of alerts)
+      if (this.#isFirst(alert.txid)) this.#parts.feed.announce('whale-alerts', alert.txid, alert)
   }
 
   #isFirst(txid: string): boolean {

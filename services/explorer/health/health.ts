@@ -24,6 +24,8 @@ export interface Health {
   readonly indexerHealing?: true
   /** Present while the database is being upgraded to this version's schema. */
   readonly upgrade?: Upgrade
+  /** The processes of the explorer, if there are several: those that listen and can answer, of all. */
+  readonly processes?: { readonly configured: number; readonly serving: number }
   readonly error?: string
   readonly code?: ErrorCode
 }

@@ -1,9 +1,10 @@
-import { MetricSet } from '../../prometheus.js'
+import { type DurationSeries, MetricSet } from '../../prometheus.js'
 import type { ErrorCode } from '../../../pipelines/errors.js'
 import type { Definitions } from '../definitions/definitions.js'
 import type { State } from '../state/state.js'
 import type { AvailableDatabase } from '../tables/availability.js'
 import type { Tables } from '../tables/tables.js'
+import type { AnswerCache } from '../answering/answer-cache.js'
 import type { AuditWatch } from './audit-watch.js'
 
 /** The sources that gauges and counters are read from at each scrape. */
@@ -16,12 +17,15 @@ export interface MetricParts {
   readonly wsClients: () => number
   readonly grpcStreams: () => number
   readonly answersUnderWay: () => number
+  readonly answerCache: () => Pick<AnswerCache, 'bytes' | 'size' | 'requests' | 'dropped'>
   /** Returns the number of events of a topic that a consumer has not processed; lags that cannot be read are missing. */
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
 }
 
 /** The properties of an answer that metrics record. */
 export interface Observed {
+  /** The pattern of its route, if it is known without matching the path. */
+  readonly route?: string
   readonly status: number
   /** The error code of a 503: separates overload, which more explorers solve, from failures. */
   readonly code?: ErrorCode
@@ -33,15 +37,14 @@ type DefectSource = (typeof DEFECT_SOURCES)[number]
 
 /** The metrics of the explorer. */
 export class Metrics extends MetricSet {
-  readonly #durations = this.seconds(
+  readonly #durations = this.durations(
     'api_request_duration_seconds',
     'Time from a request to its answer, by route pattern and status (499: the client disconnected before it), and of 503 its code.',
-    'route',
-    'status',
-    'code',
   )
-  /** The series by labels: finding a series in the client costs more than observing. */
-  readonly #durationsBy = new Map<string, { observe(seconds: number): void }>()
+  /** The series of successful answers by route. */
+  readonly #ok = new Map<string, DurationSeries>()
+  /** The series of other answers by their labels. */
+  readonly #others = new Map<string, DurationSeries>()
   readonly #calls = this.seconds(
     'grpc_call_duration_seconds',
     'Time from a gRPC call to its answer, by method and status code.',
@@ -73,33 +76,55 @@ export class Metrics extends MetricSet {
       'Keys that wait for a batch of lookups in the database.',
       () => tables.lookupsWaiting,
     )
+    this.gauge('api_cache_bytes', 'Bytes of the answers in memory.', () => parts.answerCache().bytes)
+    this.gauge('api_cache_answers', 'Answers in memory.', () => parts.answerCache().size)
+    this.countedBy(
+      'api_cache_requests_total',
+      'Requests for answers that may be kept in memory, by result: hit, or miss and so made from the database.',
+      'result',
+      () => ({ ...parts.answerCache().requests }),
+    )
+    this.countedBy(
+      'api_cache_dropped_total',
+      'Answers that were dropped from memory, by reason: changed, because something that they depend on has; evicted, to make room.',
+      'reason',
+      () => ({ ...parts.answerCache().dropped }),
+    )
+    this.gauge('explorer_processes', 'Processes of this explorer that this answer counts.', () => 1)
     this.gauge('api_ws_clients', 'Connected WebSocket clients.', parts.wsClients)
     this.gauge('grpc_streams', 'Open gRPC streams.', parts.grpcStreams)
-    this.gauge('tip_height', 'Height of the head, -1 if there is none.', () => state.chain.height)
-    this.gauge('node_height', 'Height in the last applied heartbeat, -1 before the first.', nodeHeight)
+    this.gauge('tip_height', 'Height of the head, -1 if there is none.', () => state.chain.height, 'min')
+    this.gauge('node_height', 'Height in the last applied heartbeat, -1 before the first.', nodeHeight, 'max')
     this.gauge(
       'heartbeat_applied_timestamp_seconds',
       'Time of the last heartbeat that passed poller, node, log and materializer; 0 for never.',
       () => (state.heartbeat?.appliedMs ?? 0) / 1000,
+      'min',
     )
-    this.gauge('tip_lag_blocks', 'Blocks that the head is behind the node.', () =>
-      Math.max(0, nodeHeight() - state.chain.height),
+    this.gauge(
+      'tip_lag_blocks',
+      'Blocks that the head is behind the node.',
+      () => Math.max(0, nodeHeight() - state.chain.height),
+      'max',
     )
     this.gauge(
       'log_damage',
       'Damage in the log: 0 none, 1 the poller repairs it, 2 the poller refuses to repair it.',
       () => ['none', 'healing', 'refused'].indexOf(state.logDamage),
+      'max',
     )
-    this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.mempool.size)
+    this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.mempool.size, 'max')
     this.gauge(
       'audit_differences',
       'Differences between index and node found by the last continuous audit.',
       () => audit.result.differences,
+      'max',
     )
     this.gauge(
       'audit_last_run_timestamp_seconds',
       'Time at which the last continuous audit ended; 0 for never.',
       () => Math.floor(Date.parse(audit.result.checkedAt ?? new Date(0).toISOString()) / 1000),
+      'max',
     )
     this.gauge(
       'audit_checks',
@@ -111,14 +136,16 @@ export class Metrics extends MetricSet {
       'Whether a definitions file has an error, so that the previous definitions stay in use.',
       ['file'],
       () => parts.definitions.refused().map(({ file, isRefused }) => [{ file }, Number(isRefused)]),
+      'max',
     )
     this.gauges(
       'consumer_lag',
       'Events of a topic of the log that a consumer has not processed.',
       ['topic', 'consumer'],
       async () => (await parts.consumerLags()).map(({ topic, consumer, lag }) => [{ topic, consumer }, lag]),
+      'max',
     )
-    this.counted('reorgs_total', 'Reorganisations of the indexed chain.', () => state.chain.reorgs)
+    this.counted('reorgs_total', 'Reorganisations of the indexed chain.', () => state.chain.reorgs, 'max')
     this.counted(
       'api_lookups_total',
       'Keys that were looked up in the database; those of clients that disconnected meanwhile are not counted.',
@@ -128,16 +155,18 @@ export class Metrics extends MetricSet {
       'log_damages_total',
       'Number of times that damage in the log was reported.',
       () => state.logDamages,
+      'max',
     )
   }
 
   observe(route: string, { status, code }: Observed, seconds: number): void {
-    const key = `${route} ${String(status)} ${code ?? ''}`
-    let duration = this.#durationsBy.get(key)
+    const [series, key] =
+      status === 200 ? [this.#ok, route] : [this.#others, `${route} ${String(status)} ${code ?? ''}`]
+    let duration = series.get(key)
     if (duration === undefined) {
       const labels = { route, status: String(status) }
-      duration = this.#durations.labels(code === undefined ? labels : { ...labels, code })
-      this.#durationsBy.set(key, duration)
+      duration = this.#durations.add(code === undefined ? labels : { ...labels, code })
+      series.set(key, duration)
     }
     duration.observe(seconds)
   }

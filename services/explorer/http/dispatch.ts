@@ -1,11 +1,13 @@
 import { type ClientError, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
-import { JSON_ENCODING, matchesTag } from '../answering/answer-cache.js'
+import type { CachedAnswer, Representation } from '../answering/cached-answer.js'
+import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
+import { JSON_ENCODING, matchesTag } from '../answering/encoding.js'
 import { type Failure, OVERLOADED } from '../answering/failure.js'
-import type { Origin } from '../../client-address.js'
+import type { Origin } from '../../limits/client-address.js'
 import type { Health } from '../health/health.js'
 import type { Metrics, Observed } from '../health/metrics.js'
 import type { Logger } from '../../../pipelines/logger.js'
-import { type Outcome, Reader, type ReaderParts } from '../answering/reader.js'
+import { type Outcome, Reader, type ReaderParts, type Success } from '../answering/reader.js'
 import type { Read } from '../reads/read.js'
 import type { ChainState } from '../state/state.js'
 import { API, type Matched, Router } from './router.js'
@@ -18,11 +20,19 @@ export interface Request {
   readonly path: string
   readonly query: string
   readonly ifNoneMatch: string
+  readonly acceptEncoding: string
   readonly minChainHeight: string
   readonly onDisconnect: OnDisconnect
   /** Reads the header `authorization`. Like `origin`, valid only while the request is being handed over, not later. */
   readonly authorization: () => string
   readonly origin: () => Origin
+}
+
+/** The head of a request that is being handed over. */
+export interface RequestHead {
+  /** Returns a header, empty if there is none. @param name in lower case. */
+  getHeader(name: string): string
+  origin(): Origin
 }
 
 export interface Answer extends Observed {
@@ -35,6 +45,8 @@ export interface DispatcherParts extends ReaderParts {
   readonly reads: readonly Read[]
   readonly health: () => Health
   readonly metrics: Metrics
+  /** Returns the text of `/metrics`. Not set: that of `metrics`. */
+  readonly metricsText?: (() => ReturnType<Metrics['text']>) | undefined
   readonly logger: Logger
 }
 
@@ -55,12 +67,34 @@ const PREFLIGHT: Answer = {
   body: Buffer.alloc(0),
 }
 
+/**
+ * An answer that does not change any more may be kept by browsers and CDNs. Not longer, because a reorganisation below the final
+ * height, a changed label of a miner, or a new field of a later version reaches their clients only afterwards.
+ */
+const FINAL = 'public, max-age=86400'
+/** The request headers that choose an answer, besides If-None-Match. */
+const VARY = 'accept-encoding, x-min-chain-height'
+
+/** The headers that identify a state, as one value with line breaks after the name of the first. */
+interface StateHeaders {
+  readonly chain: ChainState
+  readonly changing: Headers[number]
+  readonly final: Headers[number]
+}
+
+/** An answer from the cache, as of a state. */
+interface Prepared {
+  readonly headers: StateHeaders
+  readonly answer: Answer
+}
+
 /** Routes HTTP requests to their answers. */
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #router: Router
   /** Answers the reads, for all transports. */
   readonly reader: Reader
+  #stateHeaders: StateHeaders | undefined
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
@@ -71,23 +105,63 @@ export class Dispatcher {
   /** Returns the answer to a request, synchronously if it is in memory. Never throws or rejects. */
   answer(request: Request): Answer | Promise<Answer> {
     try {
-      return this.refusal(request) ?? this.#answer(request)
+      const refusal = this.refusal(request)
+      return refusal instanceof Promise
+        ? this.#answerLater(refusal, request)
+        : (refusal ?? this.#answer(request))
     } catch (error) {
       return this.#failed(error, request)
     }
   }
 
+  /** Answers a request after the rate limit was checked in another process. */
+  async #answerLater(refusal: Promise<Answer | undefined>, request: Request): Promise<Answer> {
+    const token = request.authorization()
+    try {
+      return (await refusal) ?? (await this.#answer({ ...request, authorization: () => token }))
+    } catch (error) {
+      return this.#failed(error, request)
+    }
+  }
+
+  /**
+   * Returns the answer to a GET or HEAD request if it was sent before and is still valid: found by the URL alone, without parsing it,
+   * and without anything to be made. This is the path of most requests, so it allocates nothing.
+   * @returns undefined if `answer` must be called.
+   */
+  ready(url: string, head: RequestHead): Answer | undefined {
+    const { reader } = this
+    const cached = reader.atUrl(url)
+    if (cached === undefined) return undefined
+    if (head.getHeader('if-none-match') !== '' || head.getHeader('x-min-chain-height') !== '')
+      return undefined
+    const isCoded = cached.body.length >= LEAST_COMPRESSED
+    const coding = isCoded ? preferredCoding(head.getHeader('accept-encoding')) : undefined
+    const made = cached.inCoding(coding)
+    if (made === undefined) return undefined
+    if (reader.isLimited) {
+      const failure = reader.overLimitNow(() => head.origin())
+      if (failure === 'undecided') return undefined
+      if (failure !== undefined) return failureAnswer(failure)
+    }
+    reader.sent(cached)
+    return this.#prepared(made, cached, reader.chain)
+  }
+
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
-  refusal({ method, path, origin }: Request): Answer | undefined {
+  refusal({ method, path, origin }: Request): Answer | undefined | Promise<Answer | undefined> {
     if (method === 'OPTIONS' || !isUnder(API, path)) return undefined
     const failure = this.reader.overLimit(origin)
-    return failure === undefined ? undefined : failureAnswer(failure)
+    return failure instanceof Promise ? failure.then(refusalOf) : refusalOf(failure)
   }
 
   /** Returns the refusal of a WebSocket request, if any. Before the explorer is ready, `since` would get a needless resync. */
-  socketRefusal(request: Request): Answer | undefined {
-    const { notReady } = this.reader
-    return this.refusal(request) ?? (notReady === undefined ? undefined : failureAnswer(notReady))
+  socketRefusal(request: Request): Answer | undefined | Promise<Answer | undefined> {
+    const notReady = (): Answer | undefined => refusalOf(this.reader.notReady)
+    const refusal = this.refusal(request)
+    return refusal instanceof Promise
+      ? refusal.then((answer) => answer ?? notReady())
+      : (refusal ?? notReady())
   }
 
   #answer(request: Request): Answer | Promise<Answer> {
@@ -119,11 +193,53 @@ export class Dispatcher {
     const { minChainHeight, onDisconnect, authorization } = request
     const options = { argument, minChainHeight, onDisconnect, authorization, encoding: JSON_ENCODING }
     const outcome = this.reader.answer(read, options)
-    if (!(outcome instanceof Promise)) return toAnswer(outcome, request)
-    return outcome.then(
-      (made) => toAnswer(made, request),
-      (error: unknown) => this.#failed(error, request),
-    )
+    const answer =
+      outcome instanceof Promise
+        ? outcome.then((made) => this.#toAnswer(made, request))
+        : this.#toAnswer(outcome, request)
+    if (!(answer instanceof Promise)) return answer
+    return answer.catch((error: unknown) => this.#failed(error, request))
+  }
+
+  #toAnswer(outcome: Outcome, request: Request): Answer | Promise<Answer> {
+    if (outcome === OVERLOADED) return REFUSAL
+    if (!('answer' in outcome)) return failureAnswer(outcome)
+    const { answer, chain } = outcome
+    if (chain === undefined) return { status: 200, headers: [JSON_TYPE, NO_STORE], body: answer.body }
+    this.reader.link(outcome, request.query === '' ? request.path : `${request.path}?${request.query}`)
+    const made = this.reader.inCoding(outcome, codingOf(outcome, request))
+    const toAnswer = (representation: Representation): Answer =>
+      this.#successful(representation, answer, chain, request)
+    return made instanceof Promise ? made.then(toAnswer) : toAnswer(made)
+  }
+
+  #successful(
+    made: Representation,
+    cached: CachedAnswer,
+    chain: ChainState,
+    { ifNoneMatch }: Request,
+  ): Answer {
+    const answer = this.#prepared(made, cached, chain)
+    if (ifNoneMatch === '' || !matchesTag(ifNoneMatch, made.etag)) return answer
+    const headers = [['etag', made.etag] as const, ['vary', VARY] as const, ...answer.headers.slice(-1)]
+    return { status: 304, headers, body: made.body }
+  }
+
+  /** Returns the answer of a representation, made once for each state that it is sent in. */
+  #prepared(made: Representation, { path, finalFrom }: CachedAnswer, chain: ChainState): Answer {
+    if (this.#stateHeaders?.chain !== chain) this.#stateHeaders = stateHeaders(chain)
+    const headers = this.#stateHeaders
+    const before = made.prepared as Prepared | undefined
+    if (before?.headers === headers) return before.answer
+    const isFinal = finalFrom <= (chain.view?.head.finalHeight ?? -1)
+    const answer: Answer = {
+      status: 200,
+      route: API + path,
+      headers: [before?.answer.headers[0] ?? bodyHeaders(made), isFinal ? headers.final : headers.changing],
+      body: made.body,
+    }
+    made.prepared = { headers, answer } satisfies Prepared
+    return answer
   }
 
   #failed(error: unknown, { path }: Request): Answer {
@@ -138,9 +254,9 @@ export class Dispatcher {
   }
 
   async #metrics(): Promise<Answer> {
-    const { metrics, logger } = this.#parts
+    const { metrics, metricsText = () => metrics.text(), logger } = this.#parts
     try {
-      const { text, type } = await metrics.text()
+      const { text, type } = await metricsText()
       return { status: 200, headers: [['content-type', type]], body: Buffer.from(text) }
     } catch (error) {
       logger.error({ err: error }, 'cannot collect metrics')
@@ -160,20 +276,29 @@ function decodeSegment(text: string): string {
 
 type Headers = readonly (readonly [string, string])[]
 
-const chainHeaders = ({ height, tipHash }: ChainState): Headers => [
-  ['x-chain-height', String(height)],
-  ['x-chain-tip', tipHash],
-]
+const chainHeaders = ({ height, tipHash }: ChainState) =>
+  [
+    ['x-chain-height', String(height)],
+    ['x-chain-tip', tipHash],
+  ] as const
 
-function toAnswer(outcome: Outcome, { ifNoneMatch }: Request): Answer {
-  if (outcome === OVERLOADED) return REFUSAL
-  if (!('answer' in outcome)) return failureAnswer(outcome)
-  const { chain } = outcome
-  const { body, etag } = outcome.answer
-  if (chain === undefined) return { status: 200, headers: [JSON_TYPE, NO_STORE], body }
-  const headers: Headers = [...chainHeaders(chain), ['etag', etag], ['cache-control', 'no-cache']]
-  if (ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag)) return { status: 304, headers, body }
-  return { status: 200, headers: [JSON_TYPE, ...headers], body }
+/** Returns the headers of a state for its answers, each as one value with line breaks: each call of writeHeader has a cost. */
+function stateHeaders(chain: ChainState): StateHeaders {
+  const [[name, height], ...others] = chainHeaders(chain)
+  const lines = others.map(([other, value]) => `\r\n${other}: ${value}`).join('')
+  const of = (cacheControl: string) => [name, `${height}${lines}\r\ncache-control: ${cacheControl}`] as const
+  return { chain, changing: of('no-cache'), final: of(FINAL) }
+}
+
+/** Returns the headers of a representation as one value with line breaks. */
+function bodyHeaders({ coding, etag }: Representation): Headers[number] {
+  const [name, type] = JSON_TYPE
+  const encoding = coding === undefined ? '' : `\r\ncontent-encoding: ${coding}`
+  return [name, `${type}\r\netag: ${etag}\r\nvary: ${VARY}${encoding}`]
+}
+
+function codingOf({ answer }: Success, { acceptEncoding }: Request): Coding | undefined {
+  return answer.body.length < LEAST_COMPRESSED ? undefined : preferredCoding(acceptEncoding)
 }
 
 /** Returns whether a request sends a transaction, as to the live service. It gets 404: 405 would suggest that the route exists. */
@@ -198,6 +323,9 @@ function wrongMethod({ method, path }: Request): Answer {
 
 const isUnder = (folder: string, path: string): boolean =>
   path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
+
+const refusalOf = (failure: Failure | undefined): Answer | undefined =>
+  failure === undefined ? undefined : failureAnswer(failure)
 
 /** Returns the HTTP answer for a failure. */
 export function failureAnswer({ code, message, retryMs, details, chain }: Failure): Answer {

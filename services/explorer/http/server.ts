@@ -8,16 +8,19 @@ import uWS, {
   type us_socket_context_t,
   type WebSocket,
 } from 'uWebSockets.js'
-import { PortTaken } from '../../ports.js'
-import type { Origin } from '../../client-address.js'
-import type { Answer, Request } from './dispatch.js'
-import type { Channel, Reaction } from '../feed/feed.js'
+import { EXPLORER_HTTP, PortTaken } from '../../ports.js'
+import type { Origin } from '../../limits/client-address.js'
+import { Backlog } from './backlog.js'
+import type { Answer, Request, RequestHead } from './dispatch.js'
+import { BEHIND_WAIT_MS, type Channel, type Later, type Reaction } from '../feed/feed.js'
 import type { Observed } from '../health/metrics.js'
 
 export interface ServerParts {
   readonly answer: (request: Request) => Answer | Promise<Answer>
+  /** Returns the answer to a GET or HEAD request of a URL, with its query, if nothing needs to be made for it. */
+  readonly ready?: (url: string, head: RequestHead) => Answer | undefined
   /** Returns the answer that refuses a WebSocket request, or undefined to accept it. */
-  readonly refusal: (request: Request) => Answer | undefined
+  readonly refusal: (request: Request) => Answer | undefined | Promise<Answer | undefined>
   /** Called for each answer that was sent, and with status 499 for each whose client disconnected before. */
   readonly observe: (path: string, answer: Observed, seconds: number) => void
   /** Returns the reaction to a client's message; undefined for a binary one. */
@@ -29,9 +32,15 @@ const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
 const MAX_BACKPRESSURE = 4 * 2 ** 20
 const MAX_BODY_BYTES = 64 * 1024
 const MAX_MESSAGE_BYTES = 16 * 1024
-/** LIBUS_LISTEN_EXCLUSIVE_PORT; the types declare it in an enum that does not exist at run time. */
+/**
+ * LIBUS_LISTEN_DEFAULT, which sets SO_REUSEPORT: Linux then balances the connections among the processes that listen on the port.
+ * The types declare it in an enum that does not exist at run time.
+ */
+const SHARED_PORT = 0
+/** LIBUS_LISTEN_EXCLUSIVE_PORT. */
 const EXCLUSIVE_PORT = 1
 const IDLE_SECONDS = 120
+const BACKLOG_CHECK_MS = 1_000
 
 /**
  * The headers of every answer: pages of any origin may read it and the listed headers, and browsers must not render it as a page.
@@ -51,8 +60,13 @@ const CLIENT_DISCONNECTED: Observed = { status: 499 }
 
 const SOCKET_HEADERS = ['sec-websocket-key', 'sec-websocket-protocol', 'sec-websocket-extensions'] as const
 
-type Client = WebSocket<object>
-type ListenExclusively = (
+interface ClientData {
+  /** The subscriptions that wait until this process has got as far as the client, by channel. */
+  readonly later: Map<Channel, AbortController>
+}
+
+type Client = WebSocket<ClientData>
+type Listen = (
   host: string,
   port: number,
   options: number,
@@ -79,11 +93,29 @@ class Disconnect {
   }
 }
 
+/** The request that is being handed over: one object for all requests of a server. */
+class Incoming implements RequestHead {
+  res: HttpResponse | undefined
+  req: HttpRequest | undefined
+
+  getHeader(name: string): string {
+    return this.req?.getHeader(name) ?? ''
+  }
+
+  origin(): Origin {
+    if (this.res === undefined || this.req === undefined) throw new Error('no request is being handed over')
+    return originOf(this.res, this.req)
+  }
+}
+
 /** The HTTP and WebSocket server. The only importer of uWebSockets. */
 export class Server {
   readonly #parts: ServerParts
   readonly #app: TemplatedApp
   readonly #clients = new Set<Client>()
+  readonly #backlog = new Backlog()
+  #checking: NodeJS.Timeout | undefined
+  readonly #incoming = new Incoming()
   #socket: us_listen_socket | undefined
 
   constructor(parts: ServerParts) {
@@ -99,15 +131,23 @@ export class Server {
     return this.#clients.size
   }
 
-  /** Listens on a port, 0 for a free one. @returns the port. @throws PortTaken. */
-  async listen(host: string, port: number): Promise<number> {
-    // The types lack this overload. Exclusive: a second explorer on the same port must fail instead of sharing it.
-    const listen = this.#app.listen.bind(this.#app) as unknown as ListenExclusively
+  /**
+   * Listens on a port, 0 for a free one.
+   * @param isShared whether other processes of this explorer listen on the port too. Otherwise a second explorer must fail instead
+   * of sharing it.
+   * @returns the port. @throws PortTaken.
+   */
+  async listen(host: string, port: number, isShared = false): Promise<number> {
+    // The types lack this overload.
+    const listen = this.#app.listen.bind(this.#app) as unknown as Listen
     const socket = await new Promise<us_listen_socket | false>((resolve) => {
-      listen(host, port, EXCLUSIVE_PORT, resolve)
+      listen(host, port, isShared ? SHARED_PORT : EXCLUSIVE_PORT, resolve)
     })
-    if (socket === false) throw new PortTaken(port, host, 'the explorer (EXPLORER_PORT)')
+    if (socket === false) throw new PortTaken(port, host, EXPLORER_HTTP)
     this.#socket = socket
+    this.#checking = setInterval(() => {
+      this.#backlog.check(this.#clients)
+    }, BACKLOG_CHECK_MS).unref()
     return uWS.us_socket_local_port(socket)
   }
 
@@ -116,6 +156,7 @@ export class Server {
   }
 
   close(): void {
+    clearInterval(this.#checking)
     if (this.#socket !== undefined) uWS.us_listen_socket_close(this.#socket)
     this.#socket = undefined
     for (const client of [...this.#clients]) client.end(1001, 'the server is stopping')
@@ -124,6 +165,7 @@ export class Server {
 
   #serve(res: HttpResponse, req: HttpRequest): void {
     const began = performance.now()
+    if (this.#sendReady(res, req, began)) return
     const disconnect = new Disconnect()
     const request = requestOf(res, req, disconnect)
     const { method, path } = request
@@ -149,8 +191,23 @@ export class Server {
     })
   }
 
+  /** Sends the answer to a request if nothing needs to be made for it. @returns whether it was sent. */
+  #sendReady(res: HttpResponse, req: HttpRequest, began: number): boolean {
+    const method = req.getCaseSensitiveMethod()
+    if (this.#parts.ready === undefined || (method !== 'GET' && method !== 'HEAD')) return false
+    const path = req.getUrl()
+    const query = queryOf(req)
+    this.#incoming.res = res
+    this.#incoming.req = req
+    const answer = this.#parts.ready(query === '' ? path : `${path}?${query}`, this.#incoming)
+    if (answer === undefined) return false
+    write(res, answer, { isHead: method === 'HEAD', isLast: hasLargeBody(req) })
+    this.#parts.observe(path, answer, (performance.now() - began) / 1000)
+    return true
+  }
+
   #serveSockets(path: string): void {
-    this.#app.ws<object>(path, {
+    this.#app.ws<ClientData>(path, {
       compression: uWS.DISABLED,
       maxPayloadLength: MAX_MESSAGE_BYTES,
       maxBackpressure: MAX_BACKPRESSURE,
@@ -168,25 +225,45 @@ export class Server {
       },
       close: (ws) => {
         this.#clients.delete(ws)
+        for (const waiting of ws.getUserData().later.values()) waiting.abort()
       },
     })
   }
 
   #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const began = performance.now()
-    const request = requestOf(res, req, new Disconnect())
+    const disconnect = new Disconnect()
+    const request = requestOf(res, req, disconnect)
     const refusal = this.#parts.refusal(request)
-    if (refusal !== undefined) {
-      write(res, refusal, { isHead: false, isLast: false })
-      this.#parts.observe(request.path, refusal, (performance.now() - began) / 1000)
+    const [key, protocol, extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
+    const end = (refused: Answer | undefined): void => {
+      if (refused === undefined) {
+        res.upgrade<ClientData>({ later: new Map() }, key ?? '', protocol ?? '', extensions ?? '', context)
+        return
+      }
+      write(res, refused, { isHead: false, isLast: false })
+      this.#parts.observe(request.path, refused, (performance.now() - began) / 1000)
+    }
+    if (!(refusal instanceof Promise)) {
+      end(refusal)
       return
     }
-    const [key, protocol, extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
-    res.upgrade({}, key ?? '', protocol ?? '', extensions ?? '', context)
+    res.onAborted(() => {
+      disconnect.happened()
+    })
+    void refusal.then((refused) => {
+      if (disconnect.hasHappened) return
+      res.cork(() => {
+        end(refused)
+      })
+    })
   }
 
   /** Replies and subscribes in one turn of the event loop, so that no event between replay and live is lost or sent twice. */
-  #react(ws: Client, { replies, subscribe, unsubscribe }: Reaction): void {
+  #react(ws: Client, { replies, subscribe, unsubscribe, later }: Reaction): void {
+    const channel = subscribe ?? unsubscribe ?? later?.channel
+    if (channel !== undefined) endWaiting(ws, channel)
+    if (later !== undefined) this.#reactLater(ws, later)
     ws.cork(() => {
       for (const reply of replies) {
         // The connection was closed because of its backpressure: sending on it is an error.
@@ -196,6 +273,26 @@ export class Server {
       if (unsubscribe !== undefined) ws.unsubscribe(unsubscribe)
     })
   }
+
+  /** Reacts after a while, unless the client disconnects or sends another message about the channel before. */
+  #reactLater(ws: Client, { channel, reached, react }: Later): void {
+    const waiting = new AbortController()
+    ws.getUserData().later.set(channel, waiting)
+    const timer = setTimeout(() => {
+      waiting.abort()
+    }, BEHIND_WAIT_MS)
+    void reached(waiting.signal).then(() => {
+      clearTimeout(timer)
+      if (this.#clients.has(ws) && ws.getUserData().later.get(channel) === waiting) this.#react(ws, react())
+    })
+  }
+}
+
+/** Ends the wait of an earlier subscription to a channel, if there is one. */
+function endWaiting(ws: Client, channel: Channel): void {
+  const { later } = ws.getUserData()
+  later.get(channel)?.abort()
+  later.delete(channel)
 }
 
 function requestOf(res: HttpResponse, req: HttpRequest, disconnect: Disconnect): Request {
@@ -204,6 +301,7 @@ function requestOf(res: HttpResponse, req: HttpRequest, disconnect: Disconnect):
     path: req.getUrl(),
     query: queryOf(req),
     ifNoneMatch: req.getHeader('if-none-match'),
+    acceptEncoding: req.getHeader('accept-encoding'),
     minChainHeight: req.getHeader('x-min-chain-height'),
     onDisconnect: (callback) => {
       disconnect.add(callback)
@@ -247,9 +345,10 @@ function write(res: HttpResponse, { status, headers, body }: Answer, { isHead, i
     res.close()
     return
   }
-  res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
+  // The default is 200 OK.
+  if (status !== 200) res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
   res.writeHeader('access-control-allow-origin', COMMON_HEADERS)
-  for (const [name, value] of headers) res.writeHeader(name, value)
+  for (const header of headers) res.writeHeader(header[0], header[1])
   if (hasBody) {
     res.end(body, isLast)
     return

@@ -11,7 +11,7 @@ export class UpgradeAnswers {
   #listening: Promise<unknown> = Promise.resolve()
 
   constructor(
-    private readonly at: { readonly host: string; readonly port: number },
+    private readonly at: { readonly host: string; readonly port: number; readonly isShared?: boolean },
     private readonly logger: Logger,
   ) {}
 
@@ -26,7 +26,7 @@ export class UpgradeAnswers {
       react: () => ({ replies: [] }),
     })
     this.#server = server
-    this.#listening = server.listen(this.at.host, this.at.port).catch((error: unknown) => {
+    this.#listening = server.listen(this.at.host, this.at.port, this.at.isShared).catch((error: unknown) => {
       this.logger.warn({ err: error }, 'cannot answer during the conversion of the event log')
     })
   }

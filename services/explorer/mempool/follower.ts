@@ -258,9 +258,9 @@ export class MempoolFollower {
     const { state, tables } = this.#parts
     if (state.chain.view === undefined) return true
     const search = async (): Promise<Overlay> => {
-      const { view, fence } = state.chain
+      const { view, fence, blocks } = state.chain
       if (view === undefined) throw new DatabaseUnavailable('no head is available any more')
-      const overlay = await overlayBySearch(txs, span, view, state.mempool, tables)
+      const overlay = await overlayBySearch(txs, span, { view, blocks }, state.mempool, tables)
       if ((await tables.fence()) === fence) return overlay
       throw new DatabaseUnavailable('another writer took over during the search')
     }

@@ -43,6 +43,15 @@ export class Mempool implements MempoolView {
   #version = 0
   #visible: ReadonlyMap<string, ShownTx> | undefined
   #newest: readonly ShownTx[] | undefined
+  readonly #report: (touched: ReadonlySet<string>) => void
+
+  /**
+   * @param report called at each change with the txids of the transactions that appear, disappear or are replaced, and the hashes
+   *   of their scripts.
+   */
+  constructor(report: (touched: ReadonlySet<string>) => void = () => undefined) {
+    this.#report = report
+  }
 
   /** A number that increases whenever the visible transactions may have changed. */
   get version(): number {
@@ -81,10 +90,14 @@ export class Mempool implements MempoolView {
     const txids = new Set(this.#byScript.get(scriptHash))
     for (const overlay of this.#overlays)
       for (const tx of overlay.returned) if (tx.changes.has(scriptHash)) txids.add(tx.txid)
-    return [...txids]
-      .map((txid) => shown.get(txid))
-      .filter((tx) => tx !== undefined)
-      .sort(byAge)
+    return (
+      [...txids]
+        .map((txid) => shown.get(txid))
+        .filter((tx) => tx !== undefined)
+        // A transaction of a disconnected block may know more of the outputs that it spends than the entry that is shown.
+        .filter((tx) => tx.changes.has(scriptHash))
+        .sort(byAge)
+    )
   }
 
   /** Returns all transactions that the poller has reported, visible or hidden. */
@@ -94,39 +107,48 @@ export class Mempool implements MempoolView {
 
   /** Replaces the mempool by a snapshot that was observed at `position` of topic `chain`. */
   replace(entries: Iterable<ShownTx>, position: number): void {
+    const before = new Map(this.#shown())
     this.#entries.clear()
     this.#hidden.clear()
     this.#byScript.clear()
     for (const tx of entries) this.#add(tx)
     this.forgetOverlays(position)
     this.#changed()
+    this.#report(differences(before, this.#shown()))
   }
 
   /** Applies changes that were observed at `position` of topic `chain`. */
-  change(entered: Iterable<ShownTx>, left: Iterable<string>, position: number): void {
-    this.#settle(position)
-    for (const txid of left) this.#remove(txid)
-    for (const tx of entered) this.#add(tx)
-    this.#changed()
+  change(entered: readonly ShownTx[], left: readonly string[], position: number): void {
+    this.#reporting([...left, ...entered.map(({ txid }) => txid)], () => {
+      this.#settle(position)
+      for (const txid of left) this.#remove(txid)
+      for (const tx of entered) this.#add(tx)
+      this.#changed()
+    })
   }
 
   /** Replaces transactions by versions with more of the outputs that they spend. */
-  update(resolved: Iterable<ShownTx>): void {
-    for (const tx of resolved) {
-      const hidden = this.#hidden.has(tx.txid)
-      if (this.#entries.has(tx.txid)) this.#add(tx)
-      if (hidden) this.#hidden.add(tx.txid)
-    }
-    this.#changed()
+  update(resolved: readonly ShownTx[]): void {
+    const txids = resolved.map(({ txid }) => txid)
+    this.#reporting(txids, () => {
+      for (const tx of resolved) {
+        const hidden = this.#hidden.has(tx.txid)
+        if (this.#entries.has(tx.txid)) this.#add(tx)
+        if (hidden) this.#hidden.add(tx.txid)
+      }
+      this.#changed()
+    })
   }
 
-  /** Adds the overlay of an adopted head. */
-  advance(overlay: Overlay): void {
-    this.#overlays.push(overlay)
+  /** Adds the overlays of adopted heads. */
+  advance(...overlays: readonly Overlay[]): void {
+    const before = this.#shown()
+    this.#overlays.push(...overlays)
     // An overlay that is made later than those of later heads belongs before them.
     this.#overlays.sort((one, other) => one.position - other.position)
     if (this.#overlays.length > MAX_OVERLAYS) this.#overlays = [joinOverlays(this.#overlays)]
     this.#changed()
+    this.#report(differences(before, this.#shown()))
   }
 
   /**
@@ -176,8 +198,33 @@ export class Mempool implements MempoolView {
     this.#newest = undefined
   }
 
+  /**
+   * Changes transactions, and reports which appear, disappear or are replaced: those that the change names; while overlays or
+   * hidden entries exist, which have effects beyond these, what a comparison of all shows.
+   */
+  #reporting(txids: readonly string[], change: () => void): void {
+    const isPlain = this.#isPlain
+    const before = isPlain ? this.#those(txids) : this.#shown()
+    change()
+    this.#report(differences(before, isPlain ? this.#those(txids) : this.#shown()))
+  }
+
+  #those(txids: readonly string[]): Map<string, ShownTx> {
+    const those = new Map<string, ShownTx>()
+    for (const txid of txids) {
+      const tx = this.#entries.get(txid)
+      if (tx !== undefined) those.set(txid, tx)
+    }
+    return those
+  }
+
+  /** True if all reported transactions are visible, and no others. */
+  get #isPlain(): boolean {
+    return this.#overlays.length === 0 && this.#hidden.size === 0
+  }
+
   #shown(): ReadonlyMap<string, ShownTx> {
-    if (this.#overlays.length === 0 && this.#hidden.size === 0) return this.#entries
+    if (this.#isPlain) return this.#entries
     this.#visible ??= this.#overlays.reduce(applyOverlay, this.#base())
     return this.#visible
   }
@@ -203,6 +250,21 @@ export class Mempool implements MempoolView {
       if (txids?.size === 0) this.#byScript.delete(hash)
     }
   }
+}
+
+/** Returns the txids of the transactions that are not the same in both, and the hashes of their scripts. */
+function differences(one: ReadonlyMap<string, ShownTx>, other: ReadonlyMap<string, ShownTx>): Set<string> {
+  const touched = new Set<string>()
+  const compare = (those: ReadonlyMap<string, ShownTx>, against: ReadonlyMap<string, ShownTx>): void => {
+    for (const [txid, tx] of those) {
+      if (against.get(txid) === tx) continue
+      touched.add(txid)
+      for (const hash of tx.changes.keys()) touched.add(hash)
+    }
+  }
+  compare(one, other)
+  compare(other, one)
+  return touched
 }
 
 /** Applies an overlay in place. */

@@ -1,18 +1,25 @@
 import { sumOf } from '../../../pipelines/chain/amount.js'
 import type { BlockId } from '../../../pipelines/chain/block.js'
 import { type Network, networkNamed } from '../../../pipelines/chain/networks.js'
-import { decodePrevouts, outpointOf, outpointsOf } from '../../../pipelines/chain/prevout.js'
+import { decodePrevouts, outpointsOf } from '../../../pipelines/chain/prevout.js'
 import { parseBody, parseTx, serializeTx } from '../../../pipelines/chain/transaction.js'
-import type { ChainView } from '../../../pipelines/tables/chain-view.js'
+import { blocksFilter, type ChainView } from '../../../pipelines/tables/chain-view.js'
 import type { Head } from '../../../pipelines/tables/head.js'
-import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
+import { BLOCK_TXS } from '../../../pipelines/tables/schema.js'
+import { Selection } from '../../../pipelines/tables/selection.js'
 import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
 import { shownTx, type ShownTx } from './shown-tx.js'
 import { type ChainedTx, type Overlay, type Mempool, returnable } from './mempool.js'
-import { locationsOfBlock, type Tables } from '../tables/tables.js'
+import type { ChainState } from '../state/state.js'
+import { blockAt } from '../tables/blocks.js'
+import { outputPrefix } from '../tables/point-keys.js'
+import type { Tables } from '../tables/tables.js'
+import { blockTxsBetween, transactionsByTxid, transactionsOf } from '../tables/transactions.js'
+
+const TXID = new Selection({ txid: BLOCK_TXS.columns.txid })
 
 /** Returns the net change by consecutive heads, lowest first: without blocks that were connected and disconnected among them. */
-function netChange(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
+export function netChange(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
   connected: BlockId[]
   disconnected: BlockId[]
 } {
@@ -94,24 +101,29 @@ export interface Span {
 export async function overlayBySearch(
   txs: readonly ShownTx[],
   span: Span,
-  view: ChainView,
+  { view, blocks }: Pick<ChainState, 'blocks'> & { readonly view: ChainView },
   mempool: Mempool,
   tables: Tables,
 ): Promise<Overlay> {
-  const blocks = await disconnectedWithin(span, view, tables)
-  const chained = await txsOfAll(blocks, networkNamed(view.head.chain), mempool, tables)
+  const disconnected = await disconnectedWithin(span, view, tables)
+  const chained = await txsOfAll(disconnected, networkNamed(view.head.chain), mempool, tables)
   const all = [...txs, ...chained.map(({ tx }) => tx)]
-  const [locations, spends] = await Promise.all([
-    tables.locations.getAll(all.map((tx) => tx.txid)),
-    tables.spends.getAll(all.flatMap((tx) => tx.outpoints.map((outpoint) => outpoint.slice(0, 64)))),
+  const outpoints = all.flatMap((tx) => tx.outpoints)
+  const [found, spends] = await Promise.all([
+    transactionsByTxid(
+      tables,
+      blocks,
+      all.map((tx) => tx.txid),
+    ),
+    tables.spends.getAll(outpoints.map(outputPrefix)),
   ])
-  const confirmed = new Set<string>()
-  for (const [txid, found] of locations)
-    if (found.some((location) => view.isCanonical(location.height, location.blockHash))) confirmed.add(txid)
+  const confirmed = new Set(found.keys())
   const spent = new Set<string>()
-  for (const [txid, found] of spends)
-    for (const { prevVout, height, blockHash } of found)
-      if (view.isCanonical(height, blockHash)) spent.add(outpointOf(txid, prevVout))
+  for (const outpoint of outpoints) {
+    const [txid = '', vout] = outpoint.split(':')
+    const own = spends.get(outputPrefix(txid))?.filter(({ prevVout }) => prevVout === Number(vout))
+    if (own?.some(({ height, blockTag: tag }) => blocks.has(height, tag))) spent.add(outpoint)
+  }
   return { position: span.to, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
 }
 
@@ -142,17 +154,17 @@ async function txsOfAll(
   return chained
 }
 
-async function txidsOf(blocks: readonly BlockId[], tables: Tables): Promise<Set<string>> {
+/** Returns the txids of blocks, which must be in order of height. @throws DatabaseUnavailable. */
+export async function txidsOf(
+  blocks: readonly BlockId[],
+  tables: Pick<Tables, 'unchecked'>,
+): Promise<Set<string>> {
   const txids = new Set<string>()
   for (let at = 0; at < blocks.length; at += BLOCKS_AT_ONCE) {
     const some = blocks.slice(at, at + BLOCKS_AT_ONCE)
-    const sql = `SELECT lower(hex(txid)) AS id FROM block_txs
-      WHERE height BETWEEN {from:UInt32} AND {to:UInt32}
-      AND block_hash IN ${KEYS}`
+    const rows = `FROM block_txs WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND ${blocksFilter(some)}`
     const span = { from: some[0]?.height ?? 0, to: some.at(-1)?.height ?? 0 }
-    const hashes = some.map((block) => block.hash)
-    const rows = await queryByKeys<{ id: string }>(tables, sql, hashes, span)
-    for (const { id } of rows) txids.add(id)
+    for (const { txid } of await TXID.bytes(tables.unchecked, rows, span)) txids.add(txid)
   }
   return txids
 }
@@ -176,23 +188,22 @@ async function txsOf(
   mempool: Mempool,
   tables: Tables,
 ): Promise<ChainedTx[]> {
-  const locations = await locationsOfBlock(tables, block, 0, 0xffff_ffff)
-  const [bodies, witnesses] = await Promise.all([
-    tables.bodies.getAll(locations.map((location) => location.txid)),
-    tables.witnesses.getAll(
-      locations.filter((location) => location.wtxid !== location.txid).map((location) => location.wtxid),
-    ),
-  ])
-  const txs: ChainedTx[] = []
-  for (const location of locations) {
-    const stored = bodies.get(location.txid)
-    if (stored === undefined) continue
-    const tx = parseBody(stored.body, witnesses.get(location.wtxid))
-    const coins = decodePrevouts(stored.prevouts)
-    const firstSeen = mempool.known(location.txid)?.firstSeen ?? location.time
+  const row = await blockAt(tables.unchecked, block.height, block.hash)
+  const located = await blockTxsBetween(tables.unchecked, block, 0, 0xffff_ffff)
+  // A power cut can lose rows of `txs` until they are repaired: their transactions stay out of the mempool until its next event.
+  const written = await tables.txs.getAll(located.map(({ txid }) => txid))
+  const rows = await transactionsOf(
+    tables,
+    located.filter(({ txid }) => written.has(txid)),
+  )
+  return rows.map(({ txid, body, witness, prevouts }) => {
+    const tx = parseBody(body, witness)
+    const coins = decodePrevouts(prevouts)
+    const firstSeen = mempool.known(txid)?.firstSeen ?? row?.time ?? 0
     const fee = tx.isCoinbase ? 0n : sumOf(coins) - sumOf(tx.outputs)
+    // Rows are views of a whole response, and this transaction is kept.
+    const kept = coins.map(({ value, script }) => ({ value, script: Buffer.from(script) }))
     const entry = { raw: serializeTx(tx, true), fee, firstSeen, network }
-    txs.push({ tx: shownTx(entry, coins), isCoinbase: tx.isCoinbase })
-  }
-  return txs
+    return { tx: shownTx(entry, kept), isCoinbase: tx.isCoinbase }
+  })
 }

@@ -6,12 +6,16 @@ import type { IndexerFigures } from '../state/indexer-status.js'
 import type { Tables } from '../tables/tables.js'
 import type { MempoolView } from '../mempool/mempool.js'
 import type { Definitions } from '../definitions/definitions.js'
+import type { Validity } from './validity.js'
+import type { WrittenAnswer } from './written-answer.js'
 
 /**
- * The validity of an answer: `head` until the next head, `mempool` until head or mempool change, `live` only now. An answer from
+ * The validity of an answer: `objects` until one of the blocks, transactions and scripts changes that the resolver records in
+ * `ReadContext.validity`; `head` until the next head; `mempool` until head or mempool change; `live` until head, mempool or the
+ * newest heartbeat change, and no longer than until the time that the resolver records: without one, only now. An answer from
  * `outside` does not depend on the chain: it needs no database, and has no height.
  */
-export type Freshness = 'head' | 'mempool' | 'live' | 'outside'
+export type Freshness = 'objects' | 'head' | 'mempool' | 'live' | 'outside'
 
 /** The schemas of the arguments by name. A name that the path contains as `:name` is a path argument. */
 export type Arguments = Readonly<Record<string, TSchema>>
@@ -32,6 +36,8 @@ export interface ReadContext {
   readonly tables: Tables
   readonly definitions: Pick<Definitions, 'labels' | 'pools'>
   readonly node: NodeStatus
+  /** Records how long the answer is valid. */
+  readonly validity: Validity
   indexer(): IndexerFigures
 }
 
@@ -55,13 +61,15 @@ export interface Read {
   readonly emptyFrom?: (args: never, answer: never) => number | undefined
 }
 
+type Made<S extends TSchema> = Static<S> | WrittenAnswer<Static<S>>
+
 interface Declaration<A extends Arguments, S extends TSchema> extends Read {
   readonly args: A
   readonly answer: S
   readonly resolve: (
     context: ReadContext,
     args: Static<TObject<{ [K in keyof A]: A[K] }>>,
-  ) => Static<S> | Promise<Static<S>>
+  ) => Made<S> | Promise<Made<S>>
   readonly emptyFrom?: (
     args: Static<TObject<{ [K in keyof A]: A[K] }>>,
     answer: Static<S>,

@@ -1,28 +1,29 @@
 import { type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
 import { ReadsService, type SubscribeRequest } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
-import { addressBytes, type Origin } from '../../client-address.js'
+import { addressBytes, type Origin } from '../../limits/client-address.js'
 import { RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
-import type { Encoding } from '../answering/answer-cache.js'
+import type { Encoding } from '../answering/encoding.js'
 import type { Failure } from '../answering/failure.js'
 import type { Reader } from '../answering/reader.js'
 import type { Feed } from '../feed/feed.js'
 import type { Read } from '../reads/read.js'
+import { WrittenAnswer } from '../reads/written-answer.js'
 import type { ChainState } from '../state/state.js'
 import { argumentsIn, toMessage } from './messages.js'
-import { subscription } from './subscription.js'
+import { EncodedEvents, subscription } from './subscription.js'
 
 /** Returns the gRPC service of the reads and the feed, as in reads.proto. @throws if a read is missing there: run `npm run proto`. */
 export function readsService(reader: Reader, feed: Feed, reads: readonly Read[]): RpcService {
-  const assertWithinLimit = (call: Call): void => {
-    const failure = reader.overLimit(() => originOf(call))
+  const assertWithinLimit = async (call: Call): Promise<void> => {
+    const failure = await reader.overLimit(() => originOf(call))
     if (failure !== undefined) throw rpcError(failure)
   }
   const unary = reads.map((read) => {
     const { input, output, localName } = methodOf(read)
     const encoding = encodingOf(read, output)
     const handler = async (request: Message, call: Call): Promise<Buffer> => {
-      assertWithinLimit(call)
+      await assertWithinLimit(call)
       const outcome = await reader.answer(read, {
         argument: argumentsIn(request, input),
         minChainHeight: call.metadata('x-min-chain-height'),
@@ -39,10 +40,11 @@ export function readsService(reader: Reader, feed: Feed, reads: readonly Read[])
     }
     return [localName, handler] as const
   })
-  const subscribe = (request: SubscribeRequest, call: Call) => {
-    assertWithinLimit(call)
+  const encoded = new EncodedEvents()
+  const subscribe = async function* (request: SubscribeRequest, call: Call) {
+    await assertWithinLimit(call)
     if (reader.notReady !== undefined) throw rpcError(reader.notReady)
-    return subscription(feed, request, call)
+    yield* subscription(feed, request, call, encoded)
   }
   return {
     descriptor: ReadsService,
@@ -62,7 +64,8 @@ function encodingOf({ answer }: Read, output: DescMessage): Encoding {
   const isWrapped = first !== undefined && !(first.jsonName in (answer['properties'] as object))
   return {
     name: 'protobuf',
-    encode: (made) => {
+    encode: (answer) => {
+      const made: unknown = answer instanceof WrittenAnswer ? answer.parse() : answer
       const fields = isWrapped ? { [first.jsonName]: made } : (made as Record<string, unknown>)
       const message = toMessage(output, fields)
       const { buffer, byteOffset, byteLength } = toBinary(output, message)

@@ -1,18 +1,37 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
+import { type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { LRUCache } from 'lru-cache'
 import {
+  type ChannelEvent,
   ChannelEventSchema,
   ChannelSchema,
   type SubscribeRequest,
 } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { RpcError } from '../../rpc/error.js'
 import type { Call } from '../../rpc/handlers.js'
-import { BAD_CHANNEL, BAD_SINCE, type Feed, isChannel, isSeq } from '../feed/feed.js'
+import { BAD_CHANNEL, BAD_SINCE, BEHIND_WAIT_MS, type Feed, isChannel, isSeq } from '../feed/feed.js'
 import { textOf, toMessage } from './messages.js'
 
 type Event = MessageInitShape<typeof ChannelEventSchema>
 
 /** The number of events that are read from the feed at once. */
 const AT_ONCE = 16
+/** The number of encoded events to keep: streams that are further behind than this encode their events themselves. */
+const MAX_ENCODED = 1_024
+
+/** The events of the feed as Protobuf. Each is encoded once, however many streams send it. */
+export class EncodedEvents {
+  readonly #bytes = new LRUCache<string, Buffer>({ max: MAX_ENCODED })
+
+  /** Returns the bytes of an event. @param text the WebSocket message of the feed. */
+  bytesOf(text: string): Buffer {
+    const known = this.#bytes.get(text)
+    if (known !== undefined) return known
+    const { buffer, byteOffset, byteLength } = toBinary(ChannelEventSchema, eventOf(text))
+    const bytes = Buffer.from(buffer, byteOffset, byteLength)
+    this.#bytes.set(text, bytes)
+    return bytes
+  }
+}
 
 /**
  * Streams the events of a channel to one client. Only the number of the client's last event is stored: further events are read
@@ -23,12 +42,17 @@ export async function* subscription(
   feed: Feed,
   request: SubscribeRequest,
   call: Call,
-): AsyncGenerator<Event> {
+  encoded: EncodedEvents,
+): AsyncGenerator<Event | Buffer> {
   const channel = textOf(ChannelSchema, request.channel)
   if (!isChannel(channel)) throw new RpcError('HW_INVALID_ARGUMENT', BAD_CHANNEL)
   const since = request.since === undefined ? feed.lastOf(channel) : Number(request.since)
   if (!isSeq(since)) throw new RpcError('HW_INVALID_ARGUMENT', BAD_SINCE)
   call.sendHeaders()
+  if (feed.isBehind(channel, since)) {
+    const late = AbortSignal.timeout(BEHIND_WAIT_MS)
+    await feed.reached(channel, since, AbortSignal.any([call.signal, late]))
+  }
   for (let position = since; !call.signal.aborted;) {
     const messages = feed.missed(channel, position, AT_ONCE)
     if (messages === undefined) {
@@ -40,14 +64,14 @@ export async function* subscription(
       }
     } else if (messages.length === 0) await feed.changed(channel, call.signal)
     for (const message of messages ?? []) {
-      yield eventOf(message)
+      yield encoded.bytesOf(message)
       position++
     }
   }
 }
 
 /** Converts a WebSocket message of the feed. */
-function eventOf(text: string): Event {
+function eventOf(text: string): ChannelEvent {
   const { channel, seq, data } = JSON.parse(text) as { channel: string; seq: number; data: object }
   const field = channel.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
   return toMessage(ChannelEventSchema, { channel, seq, [field]: data })

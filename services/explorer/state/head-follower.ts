@@ -10,15 +10,18 @@ import { networkNamed } from '../../../pipelines/chain/networks.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import type { EventLog, LogRecord } from '../../../pipelines/log/port.js'
 import { batchesBack, messageIn } from '../../../pipelines/log/records.js'
-import type { Database } from '../../../pipelines/tables/clickhouse.js'
+import { type Database, TableMissing } from '../../../pipelines/tables/clickhouse.js'
 import { type ChainView, loadChainView, nextChainView } from '../../../pipelines/tables/chain-view.js'
 import { type Head, headsAfter, latestHead } from '../../../pipelines/tables/head.js'
+import { hasEarlierForm } from '../../../pipelines/tables/migrate.js'
 import { servingDatabase } from '../../../pipelines/tables/serving.js'
 import { newestClaim, newestFence } from '../../../pipelines/tables/writers.js'
 import type { FeedWriter } from '../feed/feed-writer.js'
 import { overlayBySearch, overlaysOf } from '../mempool/overlay.js'
 import type { MempoolFollower } from '../mempool/follower.js'
 import { blockAt } from '../tables/blocks.js'
+import { nextCanonicalBlocks } from './canonical-blocks.js'
+import { touchedBy } from './touched.js'
 import { nextDays } from './days.js'
 import { commonLength, nextRecentBlocks } from './recent-blocks.js'
 import { endsBefore, pause, retrying } from './retry.js'
@@ -53,6 +56,8 @@ interface Source {
 
 const READ_AT_ONCE = 256
 const WAIT_MS = 1_000
+/** An explorer that is further behind the node is in a backfill. */
+const MAX_BLOCKS_BEHIND = 6
 /** Heads that connect more blocks come from a backfill: instead of reading these, the mempool is looked up in the chain. */
 const MAX_BLOCKS_READ = 2_000
 
@@ -172,6 +177,7 @@ export class HeadFollower {
     const { state, writer } = this.#parts
     this.#moveTo(this.#open(await servingDatabase(this.#parts.db)))
     const { db, tables } = this.#source
+    if (await hasEarlierForm(db)) throw new TableMissing(`the rows of ${db.name} are written again`)
     const fence = await newestFence(db)
     const head = await latestHead(db)
     const view = head === undefined ? undefined : await loadChainView(db, head)
@@ -269,18 +275,45 @@ export class HeadFollower {
     // There may be more heads than one query returns.
     this.#isBehind = true
     const before = source === this.#source ? state.chain : NO_CHAIN
-    const next = await stateOf(view, fence, source.tables, before)
-    const events = await writer.eventsOf(heads, source.tables)
-    if ((await source.tables.fence()) !== fence || !(await this.#adopt(heads, next, source))) return
+    const [next, touched, events] = await Promise.all([
+      stateOf(view, fence, source.tables, before),
+      this.#touchedBy(heads, fence, source),
+      writer.eventsOf(heads, source.tables),
+    ])
+    if ((await source.tables.fence()) !== fence || !(await this.#adopt(heads, next, source, touched))) return
     writer.publish(events)
     logger.debug({ height: next.height, tip: next.tipHash, position: next.position }, 'head adopted')
   }
 
   /**
+   * Returns what heads touch; undefined if they are not known to continue the current state, as under a newer writer or in another
+   * database.
+   */
+  async #touchedBy(
+    heads: readonly Head[],
+    fence: bigint,
+    source: Source,
+  ): Promise<ReadonlySet<string> | undefined> {
+    const { chain, mempool, nodeHeight = -1 } = this.#parts.state
+    // Before the first head, addresses of all networks are valid.
+    if (chain.view === undefined || source !== this.#source || fence !== chain.fence) return undefined
+    const height = heads.at(-1)?.tipHeight
+    // During a backfill, answers are not worth that its blocks are read again.
+    if (height === undefined || height < nodeHeight - MAX_BLOCKS_BEHIND) return undefined
+    return touchedBy(heads, chain.position, mempool, source.tables)
+  }
+
+  /**
    * Adopts heads in the turn in which their effect on the mempool is known.
+   * @param touched the hashes that they touch; undefined if these are not known.
    * @returns false if another writer took over meanwhile; nothing is adopted then.
    */
-  async #adopt(heads: readonly Head[], next: ChainState, source: Source): Promise<boolean> {
+  async #adopt(
+    heads: readonly Head[],
+    next: ChainState,
+    source: Source,
+    touched: ReadonlySet<string> | undefined,
+  ): Promise<boolean> {
     const { state, mempool } = this.#parts
     const { tables } = source
     const span = { from: state.chain.position, to: next.position }
@@ -290,17 +323,25 @@ export class HeadFollower {
       const { version } = state.mempool
       const overlays =
         isLong && view !== undefined
-          ? [await overlayBySearch([...state.mempool.entries()], span, view, state.mempool, tables)]
+          ? [
+              await overlayBySearch(
+                [...state.mempool.entries()],
+                span,
+                { ...next, view },
+                state.mempool,
+                tables,
+              ),
+            ]
           : await overlaysOf(heads, state.mempool, tables)
       if (isLong && (await tables.fence()) !== next.fence) return false
       if (isLong && version !== state.mempool.version) continue
       this.#moveTo(source)
-      state.adopt(next, overlays)
+      state.adopt(next, overlays, touched)
       return true
     }
     if (heads.length > 0) mempool.skipped(next.position)
     this.#moveTo(source)
-    state.adopt(next)
+    state.adopt(next, [], touched)
     return true
   }
 }
@@ -316,17 +357,18 @@ async function stateOf(
   const { head } = view
   const { tipHeight: height } = head
   const tipHash = height < 0 ? '' : head.tipHash
-  const tip = height < 0 ? undefined : await blockAt(tables, height, tipHash)
+  const tip = height < 0 ? undefined : await blockAt(tables.unchecked, height, tipHash)
   if (height >= 0 && tip === undefined) throw new Error(`the tip ${tipHash} is missing from the tables`)
   const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
   const fork = before.recent[commonLength(before.recent, view) - 1]?.height ?? -1
-  const [recent, days] = await Promise.all([
+  const [blocks, recent, days] = await Promise.all([
+    nextCanonicalBlocks(tables, before.blocks, view),
     nextRecentBlocks(tables, before.recent, view),
     nextDays(tables, before.days, view, fork),
   ])
   const network = networkNamed(head.chain)
   const { position } = head
-  return { view, position, fence, network, height, tipHash, tip, reorgs, recent, days }
+  return { view, position, fence, network, height, tipHash, tip, reorgs, blocks, recent, days }
 }
 
 /** Describes an alert of the materializer for operators. */

@@ -22,6 +22,14 @@ const STALLED_AFTER_POLLS = 5
 /** The lower bound of that time: the materializer forwards only four heartbeats per second, however often the poller polls. */
 const STALLED_AFTER_MS = 1_000
 
+/** Returns the time in Unix milliseconds from which on the indexer is stalled if no further heartbeat is applied. */
+export function stalledFromMs({
+  appliedMs,
+  pollIntervalMs,
+}: Pick<AppliedHeartbeat, 'appliedMs' | 'pollIntervalMs'>): number {
+  return appliedMs + Math.max(STALLED_AFTER_MS, STALLED_AFTER_POLLS * pollIntervalMs)
+}
+
 /**
  * Returns the status of the indexer. Distinguishes a chain without new blocks (live, tipMatch, old tip), an indexer that is
  * behind (syncing), and one that has stopped (stalled).
@@ -40,7 +48,7 @@ export function indexerFigures(
   const tipMatch = tip.height === nodeHeight && tip.tipHash === nodeHash
   // A head may briefly be ahead of the heartbeat that contains its height; that is not behind.
   const behind = tip.height < nodeHeight || (tip.height === nodeHeight && !tipMatch)
-  const stalled = now - appliedMs >= Math.max(STALLED_AFTER_MS, STALLED_AFTER_POLLS * pollIntervalMs)
+  const stalled = now >= stalledFromMs({ appliedMs, pollIntervalMs })
   return {
     indexerStatus: stalled ? 'stalled' : behind ? 'syncing' : 'live',
     nodeHeight,

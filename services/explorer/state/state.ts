@@ -3,6 +3,8 @@ import type { ChainView } from '../../../pipelines/tables/chain-view.js'
 import type { Upgrade } from '../../../pipelines/tables/migrate.js'
 import { type Overlay, Mempool } from '../mempool/mempool.js'
 import type { BlockRow } from '../tables/blocks.js'
+import { CanonicalBlocks } from './canonical-blocks.js'
+import { type Change, NOTHING } from './change.js'
 import type { Days } from './days.js'
 import type { RecentBlocks } from './recent-blocks.js'
 import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './indexer-status.js'
@@ -22,6 +24,8 @@ export interface ChainState {
   readonly tip: BlockRow | undefined
   /** The number of reorganisations up to this head, inclusive. */
   readonly reorgs: number
+  /** Hash and time of every block. */
+  readonly blocks: CanonicalBlocks
   readonly recent: RecentBlocks
   readonly days: Days
 }
@@ -35,6 +39,7 @@ export const NO_CHAIN: ChainState = {
   tipHash: '',
   tip: undefined,
   reorgs: 0,
+  blocks: CanonicalBlocks.NONE,
   recent: [],
   days: [],
 }
@@ -47,14 +52,17 @@ export type SeenNode = Pick<AppliedHeartbeat, 'timeMs' | 'nodeHeight'>
  * change together in one turn of the event loop.
  */
 export class State {
-  readonly mempool = new Mempool()
+  readonly mempool = new Mempool((touched) => {
+    this.#report({ kind: 'mempool', touched })
+  })
+  readonly #watchers = new Set<(change: Change) => void>()
   #chain: ChainState = NO_CHAIN
   #chainLoaded = false
   #mempoolLoaded = false
   /** Callbacks of `until`, each of which checks its condition. */
   readonly #waiting = new Set<() => void>()
   #upgrade: Upgrade | undefined
-  heartbeat: AppliedHeartbeat | undefined
+  #heartbeat: AppliedHeartbeat | undefined
   /** The poller's last heartbeat in the log, which the materializer may not have applied yet. */
   nodeSeen: SeenNode | undefined
   /** The reason why the materializer has stopped, for operators; undefined while it works. */
@@ -75,6 +83,21 @@ export class State {
 
   get chainLoaded(): boolean {
     return this.#chainLoaded
+  }
+
+  /** The newest heartbeat that the materializer has applied. */
+  get heartbeat(): AppliedHeartbeat | undefined {
+    return this.#heartbeat
+  }
+
+  set heartbeat(heartbeat: AppliedHeartbeat | undefined) {
+    this.#heartbeat = heartbeat
+    this.#report({ kind: 'heartbeat', touched: NOTHING })
+  }
+
+  /** Calls back at each change of the state, in the turn in which it happens. */
+  watch(watcher: (change: Change) => void): void {
+    this.#watchers.add(watcher)
   }
 
   /** The node's height in the newest received heartbeat, applied or not; undefined before the first. */
@@ -109,10 +132,15 @@ export class State {
     this.#wake()
   }
 
-  adopt(chain: ChainState, overlays: readonly Overlay[] = []): void {
+  /**
+   * Adopts the state of a head, together with its overlays of the mempool.
+   * @param touched the hashes that the head touches, see `Change`; undefined if they are not known.
+   */
+  adopt(chain: ChainState, overlays: readonly Overlay[] = [], touched?: ReadonlySet<string>): void {
     this.#chain = chain
     this.#chainLoaded = true
-    for (const overlay of overlays) this.mempool.advance(overlay)
+    this.#report({ kind: 'head', touched })
+    if (overlays.length > 0) this.mempool.advance(...overlays)
     this.#wake()
   }
 
@@ -134,6 +162,10 @@ export class State {
       signal?.addEventListener('abort', end)
       this.#waiting.add(check)
     })
+  }
+
+  #report(change: Change): void {
+    for (const watcher of this.#watchers) watcher(change)
   }
 
   #wake(): void {

@@ -2,6 +2,7 @@ import type { Logger } from '../../../pipelines/logger.js'
 import {
   type Database,
   DatabaseUnavailable,
+  type QueryOptions,
   TableMissing,
   QueryRefused,
 } from '../../../pipelines/tables/clickhouse.js'
@@ -19,7 +20,12 @@ export interface QueryRunner {
    * @throws DatabaseUnavailable, QueryRefused and other defects.
    */
   query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<T[]>
+  /** Runs a query whose rows are returned as the bytes of RowBinary. Like `query` otherwise. */
+  bytes(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<Buffer>
 }
+
+/** The methods of a database that queries need. */
+type Queries = Pick<Database, 'query' | 'bytes'>
 
 const PING_EVERY_MS = 250
 const PING_DEADLINE_MS = 1_000
@@ -56,7 +62,7 @@ export class AvailableDatabase implements QueryRunner {
   #pinging: Promise<void> | undefined
 
   constructor(
-    private readonly db: Pick<Database, 'query' | 'ping'>,
+    private readonly db: Queries & Pick<Database, 'ping'>,
     private readonly logger: Logger,
   ) {}
 
@@ -89,11 +95,15 @@ export class AvailableDatabase implements QueryRunner {
   }
 
   query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<T[]> {
-    return this.#query(this.db, sql, params, signal)
+    return this.#query(this.db, (options) => this.db.query<T>(sql, params, options), sql, signal)
+  }
+
+  bytes(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<Buffer> {
+    return this.#query(this.db, (options) => this.db.bytes(sql, params, options), sql, signal)
   }
 
   /** Returns another database of the same server, which shares the reachability and the queue of this one. */
-  on(db: Pick<Database, 'query'>): QueryRunner {
+  on(db: Queries): QueryRunner {
     const isConnected = (): boolean => this.#connected
     const isCrowded = (): boolean => this.isCrowded
     return {
@@ -103,16 +113,20 @@ export class AvailableDatabase implements QueryRunner {
       get isCrowded() {
         return isCrowded()
       },
-      query: (sql, params, signal) => this.#query(db, sql, params, signal),
+      query: <T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal) =>
+        this.#query(db, (options) => db.query<T>(sql, params, options), sql, signal),
+      bytes: (sql, params, signal) =>
+        this.#query(db, (options) => db.bytes(sql, params, options), sql, signal),
     }
   }
 
+  /** @param run sends the query to the database. @param sql the query, for the log. */
   async #query<T>(
-    db: Pick<Database, 'query'>,
+    db: Queries,
+    run: (options: QueryOptions) => Promise<T>,
     sql: string,
-    params: Readonly<Record<string, unknown>> = {},
-    signal?: AbortSignal,
-  ): Promise<T[]> {
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
     if (!this.#connected) throw new DatabaseUnavailable('database unreachable')
     signal?.throwIfAborted()
     const controller = new AbortController()
@@ -127,7 +141,7 @@ export class AvailableDatabase implements QueryRunner {
     try {
       await this.#acquire(controller.signal)
       try {
-        return await this.#run<T>(db, sql, params, controller.signal)
+        return await this.#run(db, run, sql, controller.signal)
       } finally {
         this.#running--
         this.#waiting.shift()?.()
@@ -163,13 +177,13 @@ export class AvailableDatabase implements QueryRunner {
   }
 
   async #run<T>(
-    db: Pick<Database, 'query'>,
+    db: Queries,
+    run: (options: QueryOptions) => Promise<T>,
     sql: string,
-    params: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
-  ): Promise<T[]> {
+  ): Promise<T> {
     try {
-      const rows = await db.query<T>(sql, params, { signal })
+      const rows = await run({ signal })
       this.#hasResponded = true
       return rows
     } catch (error) {
@@ -227,7 +241,7 @@ export class AvailableDatabase implements QueryRunner {
 }
 
 /** Returns whether the same query may succeed later: the database is unreachable, or its tables are being created or upgraded. */
-async function isPassing(error: unknown, db: Pick<Database, 'query'>): Promise<boolean> {
+async function isPassing(error: unknown, db: Queries): Promise<boolean> {
   if (error instanceof DatabaseUnavailable) return true
   return error instanceof TableMissing && !(await isMigrated(db).catch(() => false))
 }

@@ -1,36 +1,48 @@
 import { LRUCache } from 'lru-cache'
-import type { BlockId } from '../../../pipelines/chain/block.js'
-import { type Body, readBodies } from '../../../pipelines/tables/bodies.js'
+import { type ByteQuerier, KEYS, KEYS20, type Querier } from '../../../pipelines/tables/keys.js'
 import {
+  BLOCK_TXS,
+  REPLACED_WITNESSES,
   SCRIPT_TX_COLUMNS,
   SPENDS,
   TX_LOCATIONS,
-  TX_WITNESSES,
-} from '../../../pipelines/tables/chain-tables.js'
-import { KEYS, type Querier } from '../../../pipelines/tables/keys.js'
+  TXS,
+} from '../../../pipelines/tables/schema.js'
 import { type SelectedRow, Selection } from '../../../pipelines/tables/selection.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import type { QueryRunner } from './availability.js'
 import { Gatherer, type Lookup } from './gather.js'
+import { BLOCK_TX_KEYS, blockTxKey, KEYS8 } from './point-keys.js'
 
-/** The location of a transaction in a block. */
+/** A transaction as of the block that was written last. */
+export type TxRow = SelectedRow<typeof TXS.columns>
+/** The part of a transaction that its txid determines: all but the witnesses, and the outputs that it spends. */
+export type Body = Pick<TxRow, 'txid' | 'body' | 'prevouts'>
+/** A location of a transaction whose txid has the prefix. */
 export type TxLocation = SelectedRow<typeof TX_LOCATIONS.columns>
+/** A transaction of a block. */
+export type BlockTx = SelectedRow<typeof BLOCK_TXS.columns>
+/** The witness of a transaction in a block of one of several branches. */
+export type ReplacedWitness = SelectedRow<typeof REPLACED_WITNESSES.columns>
 /** An output and the input that spends it, in the block of the spending transaction. */
 export type Spend = SelectedRow<typeof SPENDS.columns>
 /** A transaction of a script, with the script's totals after it. Amounts in base units. */
 export type ScriptRow = SelectedRow<typeof SCRIPT_TX_COLUMNS>
 
+const TX = new Selection(TXS.columns)
 const LOCATION = new Selection(TX_LOCATIONS.columns)
-const WITNESS = new Selection(TX_WITNESSES.columns)
+const BLOCK_TX = new Selection(BLOCK_TXS.columns)
+const WITNESS = new Selection(REPLACED_WITNESSES.columns)
 const SPEND = new Selection(SPENDS.columns)
 const SCRIPT_ROW = new Selection(SCRIPT_TX_COLUMNS)
 
 interface Gatherers {
+  readonly txs: Gatherer<TxRow>
   readonly locations: Gatherer<readonly TxLocation[]>
-  readonly bodies: Gatherer<Body>
-  readonly witnesses: Gatherer<Buffer>
-  readonly ownWitnesses: Gatherer<ReadonlyMap<string, Buffer>>
+  readonly blockTxs: Gatherer<BlockTx>
+  readonly witnesses: Gatherer<readonly ReplacedWitness[]>
   readonly spends: Gatherer<readonly Spend[]>
+  readonly scriptStarts: Gatherer<readonly ScriptRow[]>
   readonly scriptEnds: Gatherer<readonly ScriptRow[]>
   readonly fence: Gatherer<bigint>
 }
@@ -38,13 +50,16 @@ interface Gatherers {
 /** The arguments of a gatherer's lookup. */
 type Keys = [keys: readonly string[], signal: AbortSignal]
 
-/** The number of last rows of a script that are read first. More of them may be stale after a reorganisation. */
-const LAST_ROWS = 8
+/** The number of last rows of a script that are read first. More of them may belong to other branches after a reorganisation. */
+export const LAST_ROWS = 8
 /** Above this ordinal a script is read alone, backwards from its end, instead of together with others. */
 const LONG_HISTORY = 5_000
 const MAX_LONG_SCRIPTS = 10_000
 
-/** Point lookups of rows of all branches, from which callers select those of their chain. Concurrent lookups share queries. */
+/**
+ * Point lookups of rows of all branches, from which callers select those of their chain (`CanonicalBlocks.has`): such rows are right
+ * whatever is being written, so lookups need no fence. Concurrent lookups share queries.
+ */
 export class Tables {
   #gatherers: Gatherers
   #hasRead = false
@@ -60,9 +75,14 @@ export class Tables {
     this.#long = whole === undefined ? new LRUCache({ max: MAX_LONG_SCRIPTS }) : whole.#long
   }
 
-  /** True if rows were read here that depend on which blocks are on the chain. */
+  /** True if rows were read here whose visibility was decided in SQL: they are valid if the fence has not changed. */
   get hasRead(): boolean {
     return this.#hasRead
+  }
+
+  /** Notes that the answer is valid only if the fence has not changed. */
+  requireFence(): void {
+    this.#hasRead = true
   }
 
   /**
@@ -75,37 +95,50 @@ export class Tables {
 
   #newGatherers(): Gatherers {
     return {
+      txs: new Gatherer({ load: (...keys) => this.#loadTxs(...keys) }),
       locations: new Gatherer({ load: (...keys) => this.#loadLocations(...keys) }),
-      bodies: new Gatherer({ load: (keys, signal) => readBodies(this.#until(signal), keys) }),
-      witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(KEYS, ...keys) }),
-      ownWitnesses: new Gatherer({ load: (...keys) => this.#loadOwnWitnesses(...keys) }),
+      blockTxs: new Gatherer({ load: (...keys) => this.#loadBlockTxs(...keys) }),
+      witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(...keys) }),
       spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys) }),
       fence: new Gatherer({ load: (_, signal) => this.#loadFence(signal) }),
+      scriptStarts: new Gatherer({ load: (...keys) => this.#loadScriptStarts(...keys) }),
       scriptEnds: new Gatherer({ load: (...keys) => this.#loadScriptEnds(...keys), maxKeys: 100 }),
     }
   }
 
+  /** Lookup of transactions by txid, as of the block that was written last. */
+  get txs(): Lookup<TxRow> {
+    return this.#gatherers.txs.until(this.signal)
+  }
+
+  /** The same lookup for callers that need only what the txid determines. */
+  get bodies(): Lookup<Body> {
+    return this.txs
+  }
+
+  /** Lookup of locations by `locationPrefix` of the txid: of all transactions whose txid has it. */
   get locations(): Lookup<readonly TxLocation[]> {
-    this.#hasRead = true
     return this.#gatherers.locations.until(this.signal)
   }
 
-  get bodies(): Lookup<Body> {
-    return this.#gatherers.bodies.until(this.signal)
+  /** Lookup of the transactions of blocks by `blockTxKey`. */
+  get blockTxs(): Lookup<BlockTx> {
+    return this.#gatherers.blockTxs.until(this.signal)
   }
 
-  get witnesses(): Lookup<Buffer> {
+  /** Lookup by txid of the witnesses of transactions that blocks of several branches contain. */
+  get replacedWitnesses(): Lookup<readonly ReplacedWitness[]> {
     return this.#gatherers.witnesses.until(this.signal)
   }
 
-  /** Lookup by txid, without its locations: the witnesses of all its locations, by wtxid. May contain those of others too. */
-  get ownWitnesses(): Lookup<ReadonlyMap<string, Buffer>> {
-    return this.#gatherers.ownWitnesses.until(this.signal)
+  /** Lookup of spends by `outputPrefix` of the txid of the spent outputs. */
+  get spends(): Lookup<readonly Spend[]> {
+    return this.#gatherers.spends.until(this.signal)
   }
 
-  get spends(): Lookup<readonly Spend[]> {
-    this.#hasRead = true
-    return this.#gatherers.spends.until(this.signal)
+  /** Lookup of the rows with ordinal 1, of all branches, by the hash of the script as in the tables. */
+  get scriptStarts(): Lookup<readonly ScriptRow[]> {
+    return this.#gatherers.scriptStarts.until(this.signal)
   }
 
   /** Returns the same tables for a caller that may disconnect: the signal cancels its queries, and lookups that only it needs. */
@@ -153,34 +186,66 @@ export class Tables {
     return this.db.query<T>(sql, params, this.signal)
   }
 
-  #until(signal: AbortSignal): Querier {
-    return { query: (sql, params) => this.db.query(sql, params, signal) }
+  /** Runs queries for rows of all branches, from which the caller selects those of its chain: they need no fence. */
+  get unchecked(): ByteQuerier {
+    return { bytes: (sql, params) => this.db.bytes(sql, params, this.signal) }
+  }
+
+  /** Returns rows in the format RowBinary. */
+  bytes(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<Buffer> {
+    this.#hasRead = true
+    return this.db.bytes(sql, params, this.signal)
+  }
+
+  #until(signal: AbortSignal): Querier & ByteQuerier {
+    return {
+      query: (sql, params) => this.db.query(sql, params, signal),
+      bytes: (sql, params) => this.db.bytes(sql, params, signal),
+    }
   }
 
   /**
    * Returns the last row of a script that `visible` accepts, undefined if there is none.
-   * @param filter the same condition in SQL, over height and block_hash; used only if many rows are stale.
+   * @param script the hash of the script as in the tables.
+   * @param filter the same condition in SQL; used only if many rows belong to other branches.
    */
   async lastOfScript(
-    scriptHash: string,
-    visible: (height: number, blockHash: string) => boolean,
+    script: string,
+    visible: (row: ScriptRow) => boolean,
     filter: string,
   ): Promise<ScriptRow | undefined> {
-    const isVisible = (row: ScriptRow): boolean => visible(row.height, row.blockHash)
-    this.#hasRead = true
-    const rows = this.#long.get(scriptHash)
-      ? await this.#scriptEnd(scriptHash, LAST_ROWS, '1')
-      : ((await this.#gatherers.scriptEnds.get(scriptHash, this.signal)) ?? [])
-    const last = rows.find(isVisible)
-    if (last !== undefined || rows.length < LAST_ROWS) return last
-    return (await this.#scriptEnd(scriptHash, 1, filter)).find(isVisible)
+    const rows = this.#long.get(script)
+      ? await this.scriptEnd(script, LAST_ROWS)
+      : ((await this.#gatherers.scriptEnds.get(script, this.signal)) ?? [])
+    const last = rows.find(visible)
+    return last !== undefined || rows.length < LAST_ROWS
+      ? last
+      : this.lastVisibleOfScript(script, visible, filter)
   }
 
-  /** Returns the rows of a script with ordinals in a range (inclusive), of all branches, lowest first. */
-  async scriptRows(scriptHash: string, from: number, to: number): Promise<ScriptRow[]> {
+  /** Returns the same row if all rows of `scriptEnd` belong to other branches. */
+  async lastVisibleOfScript(
+    script: string,
+    visible: (row: ScriptRow) => boolean,
+    filter: string,
+  ): Promise<ScriptRow | undefined> {
+    this.requireFence()
+    return (await this.scriptEnd(script, 1, filter)).find(visible)
+  }
+
+  /** Returns the last rows of a script, of all branches, highest ordinal first. */
+  async scriptEnd(script: string, rows: number, filter = '1'): Promise<ScriptRow[]> {
+    // With IN instead of =, the server would read and sort all rows of the script.
+    const last = `FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
+      ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`
+    return SCRIPT_ROW.bytes(this.unchecked, last, { script })
+  }
+
+  /** Returns the rows of a script with ordinals in a range (inclusive), of all branches. */
+  async scriptRows(script: string, from: number, to: number): Promise<ScriptRow[]> {
     const rows = `FROM script_txs WHERE script_hash = unhex({script:String})
-      AND ordinal BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY script_txs.ordinal`
-    return SCRIPT_ROW.query(this, rows, { script: scriptHash, from, to })
+      AND ordinal BETWEEN {from:UInt32} AND {to:UInt32}`
+    return SCRIPT_ROW.bytes(this.unchecked, rows, { script, from, to })
   }
 
   async #loadFence(signal: AbortSignal): Promise<Map<string, bigint>> {
@@ -188,41 +253,49 @@ export class Tables {
     return new Map([['', BigInt(row?.fence ?? 0)]])
   }
 
+  async #loadTxs(...[keys, signal]: Keys): Promise<Map<string, TxRow>> {
+    const found = await TX.bytesByKeys(this.#until(signal), `FROM txs WHERE txid IN ${KEYS}`, keys)
+    return new Map(found.map((row) => [row.txid, row]))
+  }
+
   async #loadLocations(...[keys, signal]: Keys): Promise<Map<string, TxLocation[]>> {
-    const rows = `FROM tx_places WHERE txid IN ${KEYS}`
-    return groupBy(await LOCATION.queryByKeys(this.#until(signal), rows, keys), ({ txid }) => txid)
+    const rows = `FROM tx_locations WHERE txid_prefix IN ${KEYS8}`
+    return groupBy(
+      await LOCATION.bytesByKeys(this.#until(signal), rows, keys),
+      ({ txidPrefix }) => txidPrefix,
+    )
   }
 
-  /** Looks up witnesses. @param wtxids SQL of the set of wtxids, based on `KEYS`. */
-  async #loadWitnesses(wtxids: string, ...[keys, signal]: Keys): Promise<Map<string, Buffer>> {
-    const rows = `FROM tx_witnesses WHERE wtxid IN ${wtxids}`
-    const found = await WITNESS.queryByKeys(this.#until(signal), rows, keys)
-    return new Map(found.map(({ wtxid, witness }) => [wtxid, witness]))
+  async #loadBlockTxs(...[keys, signal]: Keys): Promise<Map<string, BlockTx>> {
+    const rows = `FROM block_txs WHERE (height, block_tag, tx_index) IN ${BLOCK_TX_KEYS}`
+    const found = await BLOCK_TX.bytesByKeys(this.#until(signal), rows, keys)
+    return new Map(found.map((row) => [blockTxKey(row), row]))
   }
 
-  async #loadOwnWitnesses(...[keys, signal]: Keys): Promise<Map<string, ReadonlyMap<string, Buffer>>> {
-    const wtxids = `(SELECT wtxid FROM tx_places WHERE txid IN ${KEYS} AND wtxid != txid)`
-    const witnesses = await this.#loadWitnesses(wtxids, keys, signal)
-    return new Map(keys.map((key) => [key, witnesses]))
+  async #loadWitnesses(...[keys, signal]: Keys): Promise<Map<string, ReplacedWitness[]>> {
+    const rows = `FROM replaced_witnesses WHERE txid IN ${KEYS}`
+    return groupBy(await WITNESS.bytesByKeys(this.#until(signal), rows, keys), ({ txid }) => txid)
   }
 
   async #loadSpends(...[keys, signal]: Keys): Promise<Map<string, Spend[]>> {
-    const rows = `FROM spends WHERE prev_txid IN ${KEYS}`
-    return groupBy(await SPEND.queryByKeys(this.#until(signal), rows, keys), ({ prevTxid }) => prevTxid)
+    const rows = `FROM spends WHERE prev_txid IN ${KEYS20}`
+    return groupBy(await SPEND.bytesByKeys(this.#until(signal), rows, keys), ({ prevTxid }) => prevTxid)
+  }
+
+  async #loadScriptStarts(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
+    const rows = `FROM script_txs WHERE script_hash IN ${KEYS20} AND ordinal = 1`
+    return groupBy(
+      await SCRIPT_ROW.bytesByKeys(this.#until(signal), rows, keys),
+      ({ scriptHash }) => scriptHash,
+    )
   }
 
   async #loadScriptEnds(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
-    const rows = `FROM script_txs WHERE script_hash IN ${KEYS}
+    const rows = `FROM script_txs WHERE script_hash IN ${KEYS20}
       ORDER BY script_hash DESC, script_txs.ordinal DESC LIMIT ${String(LAST_ROWS)} BY script_hash`
-    const ends = await SCRIPT_ROW.queryByKeys(this.#until(signal), rows, keys)
+    const ends = await SCRIPT_ROW.bytesByKeys(this.#until(signal), rows, keys)
     for (const { scriptHash, ordinal } of ends) if (ordinal > LONG_HISTORY) this.#long.set(scriptHash, true)
     return groupBy(ends, ({ scriptHash }) => scriptHash)
-  }
-
-  async #scriptEnd(scriptHash: string, rows: number, filter: string): Promise<ScriptRow[]> {
-    const last = `FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
-      ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`
-    return SCRIPT_ROW.query(this, last, { script: scriptHash })
   }
 }
 
@@ -234,57 +307,4 @@ function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<st
     else group.push(row)
   }
   return groups
-}
-
-/** Returns the locations of a block's transactions with indexes in a range (inclusive), in order, each once. */
-export async function locationsOfBlock(
-  tables: Querier,
-  block: BlockId,
-  from: number,
-  to: number,
-): Promise<TxLocation[]> {
-  const rows = `FROM block_txs WHERE height = {height:UInt32} AND block_hash = unhex({hash:String})
-    AND tx_index BETWEEN {from:UInt32} AND {to:UInt32} ORDER BY tx_index LIMIT 1 BY tx_index`
-  return LOCATION.query(tables, rows, { height: block.height, hash: block.hash, from, to })
-}
-
-/** Returns the locations of the newest visible transactions, newest first. */
-export async function newestLocations(
-  tables: Querier,
-  tipHeight: number,
-  filter: string,
-  count: number,
-): Promise<TxLocation[]> {
-  // Each block has a transaction, so the newest `count` blocks contain at least as many.
-  const rows = `FROM block_txs WHERE height BETWEEN {from:UInt32} AND {tip:UInt32} AND ${filter}
-    ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}`
-  return LOCATION.query(tables, rows, { from: Math.max(0, tipHeight - count + 1), tip: tipHeight })
-}
-
-/** Returns the locations of the newest visible transactions that move more than a value (base units), newest first. */
-export async function whaleLocations(
-  tables: Querier,
-  least: bigint,
-  filter: string,
-  count: number,
-): Promise<TxLocation[]> {
-  // Reads the granules that the index selects one after another, newest first, and stops when there are enough rows.
-  const rows = `FROM block_txs WHERE moved > {least:UInt64} AND ${filter}
-    ORDER BY height DESC, block_hash DESC, tx_index DESC LIMIT 1 BY height, block_hash, tx_index LIMIT ${String(count)}
-    SETTINGS max_threads = 1, max_block_size = 1024`
-  return LOCATION.query(tables, rows, { least: least.toString() })
-}
-
-/** Returns the locations of transactions of blocks that move more than a value (base units), in the order of the chain. */
-export async function whalesIn(
-  tables: Querier,
-  least: bigint,
-  blocks: readonly BlockId[],
-): Promise<TxLocation[]> {
-  const heights = blocks.map(({ height }) => height)
-  const rows = `FROM block_txs WHERE moved > {least:UInt64} AND height BETWEEN {from:UInt32} AND {to:UInt32}
-    AND block_hash IN ${KEYS} ORDER BY height, tx_index LIMIT 1 BY height, block_hash, tx_index`
-  const params = { least: least.toString(), from: Math.min(...heights), to: Math.max(...heights) }
-  const hashes = blocks.map(({ hash }) => hash)
-  return LOCATION.queryByKeys(tables, rows, hashes, params)
 }

@@ -30,6 +30,11 @@ export class Rpc {
       ['getblockchaininfo', () => this.#chainInfo()],
       ['getblockcount', () => String(this.#chain.tip.height)],
       ['getbestblockhash', () => `"${this.#chain.tip.hash}"`],
+      // The server has waited for the tip to change.
+      [
+        'waitfornewblock',
+        () => `{"hash":"${this.#chain.tip.hash}","height":${String(this.#chain.tip.height)}}`,
+      ],
       ['getblockhash', ([height]) => `"${this.#blockAt(height).hash}"`],
       ['getblockheader', (params) => this.#header(params)],
       ['getblock', (params) => this.#block(params)],

@@ -6,6 +6,7 @@ import {
   type NodeServer,
   type RpcRequest,
   serveNode,
+  type TipWaits,
 } from '../../json-rpc.js'
 import type { Faults } from '../faults.js'
 import { Workers } from './workers.js'
@@ -14,6 +15,7 @@ export interface RpcServerOptions {
   readonly port?: number | undefined
   readonly callMethod: CallMethod
   readonly faults: Faults
+  readonly tipWaits: TipWaits
   /** The time that the node takes to read a block, in milliseconds. */
   readonly blockMs?: number | undefined
   /** Answers a request that is not JSON-RPC with JSON, or with undefined for 404. */
@@ -24,7 +26,7 @@ const QUEUE_FULL: Answer = { status: 503, body: 'Work queue depth exceeded' }
 
 /** Serves the methods of the node with four workers and a queue, as Bitcoin Core does, and `/control/…`. */
 export function serveMethods(options: RpcServerOptions): Promise<NodeServer> {
-  const { port, callMethod, faults, blockMs = 0, control } = options
+  const { port, callMethod, faults, tipWaits, blockMs = 0, control } = options
   const workers = new Workers()
   return serveNode({
     port,
@@ -39,6 +41,7 @@ export function serveMethods(options: RpcServerOptions): Promise<NodeServer> {
       const delay = (fault?.kind === 'slow' ? fault.ms : 0) + costOf(request, blockMs)
       const answer = async (): Promise<Answer> => {
         if (delay > 0) await sleep(delay)
+        await tipWaits.before(request)
         return answerCalls(request, callMethod)
       }
       const { status, body } = (await workers.run(answer)) ?? QUEUE_FULL

@@ -4,8 +4,9 @@ import remarkParse from 'remark-parse'
 import { unified } from 'unified'
 import { describe, expect, it } from 'vitest'
 import { parseDocument } from '../../../pipelines/content/document.js'
-import { parseMarkdown } from '../../../pipelines/content/markdown.js'
+import { parseMarkdown } from '../../../pipelines/content/syntax/markdown.js'
 import { ContentError } from '../../../pipelines/content/page.js'
+import { pageOf } from './folder.js'
 
 describe('a page', () => {
   const page = parseDocument(
@@ -174,7 +175,7 @@ describe('MDX', () => {
       '</Tabs>',
       '<script>{`alert(1)`}</script>',
     ].join('\n')
-    const { markdown, toc, structuredData } = parseDocument(source, 'page.mdx')
+    const { markdown, toc, structuredData } = pageOf(source)
     expect(markdown).toBe(
       [
         '**Mind this**',
@@ -217,16 +218,16 @@ describe('MDX', () => {
       '```sh\nline one\nline two\n```',
     ],
     ['<blockquote>quoted words</blockquote>', '> quoted words'],
-    ['<Param name="limit" type="number">Most items.</Param>', '**limit**\n\nMost items.'],
+    ['<Param name="limit" type="number">Most items.</Param>', '**limit** `number`\n\nMost items.'],
     ['<strong>a</strong> <em>b</em>', '**a** *b*'],
     ['H<sub>2</sub>O', 'H2O'],
     ['a < b and {x}', 'a < b and'],
   ])('keeps the structure of %j', (source, markdown) => {
-    expect(parseDocument(source, 'page.mdx').markdown).toBe(markdown)
+    expect(pageOf(source).markdown).toBe(markdown)
   })
 
   it('includes headings that are written in HTML', () => {
-    const { toc, markdown } = parseDocument('<h2 id="own-id">Html heading</h2>\n\ntext', 'page.mdx')
+    const { toc, markdown } = pageOf('<h2 id="own-id">Html heading</h2>\n\ntext')
     expect(toc).toEqual([{ title: 'Html heading', url: '#own-id', depth: 2 }])
     expect(markdown).toBe('## Html heading [#own-id]\n\ntext')
   })
@@ -242,24 +243,6 @@ describe('the headings of a page', () => {
     expect(ids).toEqual(['#a', '#b-c', '#quoted', '#listed', '#section', '#only'])
     expect(structuredData.headings[1]?.content).toBe('`B` *c*')
     for (const { heading } of structuredData.contents) expect(ids).toContain(`#${heading}`)
-  })
-})
-
-describe('links', () => {
-  it.each([
-    ['./other.md', '/guide/other'],
-    ['other.mdx#part', '/guide/other#part'],
-    ['../index.md', '/'],
-    ['deep/index.mdx?x=1', '/guide/deep?x=1'],
-    ['../a%20b.md', '/a%20b'],
-    ['../../README.md', '../../README.md'],
-    ['picture.png', 'picture.png'],
-    ['/elsewhere.md', '/elsewhere.md'],
-    ['https://example.org/x.md', 'https://example.org/x.md'],
-    ['#here', '#here'],
-  ])('from guide/page.md to %s lead to %s', (written, read) => {
-    expect(parseDocument(`[x](${written})`, 'guide/page.md').markdown).toBe(`[x](${read})`)
-    expect(parseDocument(`[x][y]\n\n[y]: ${written}`, 'guide/page.md').markdown).toContain(`[y]: ${read}`)
   })
 })
 

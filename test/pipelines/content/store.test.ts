@@ -91,6 +91,12 @@ describe('the pages of a folder', () => {
     await rm(outside, { recursive: true })
   })
 
+  it('are not partials, which are listed', async () => {
+    const opened = await open({ 'a.md': 'x', '_b.mdx': 'x', '_parts/c.md': 'x', 'd.shared.mdx': 'x' })
+    expect(urls(opened)).toEqual(['/a'])
+    expect(opened.partials()).toEqual(['_b.mdx', '_parts/c.md', 'd.shared.mdx'])
+  })
+
   it('have the same version for the same files elsewhere', async () => {
     const files = { 'index.md': '# Home', 'b.md': 'text' }
     const { version } = await open(files)
@@ -176,6 +182,40 @@ describe('while it runs', () => {
     expect(new Set(versions).size).toBe(versions.length)
     expect(versions.length).toBeGreaterThanOrEqual(5)
     expect(urls(opened)).toEqual(['/c'])
+  })
+
+  it('reads a page again when a file that it includes changes, appears or disappears', async () => {
+    const opened = await open({ 'page.md': 'Text.\n\n<!-- @include: ./_part.md -->', '_part.md': 'one' })
+    const shows = (markdown: string) => () => opened.page('/page')?.markdown === markdown
+    expect(shows('Text.\n\none')()).toBe(true)
+    await write({ '_part.md': 'two' })
+    await until('the change', shows('Text.\n\ntwo'))
+    await rm(join(folder, '_part.md'))
+    await until('the end', shows('Text.'))
+    expect(opened.findings()).toMatchObject([{ kind: 'include', file: 'page.md', line: 3 }])
+    await write({ '_part.md': 'three' })
+    await until('the return', shows('Text.\n\nthree'))
+    expect(opened.findings()).toEqual([])
+  })
+
+  it('resolves links again when pages appear and disappear, and logs those that lead nowhere', async () => {
+    const opened = await open({ 'a.md': '[b](./b.md)' })
+    expect(opened.findings()).toMatchObject([{ kind: 'link', file: 'a.md', line: 1 }])
+    expect(said).toMatchObject([
+      { fields: { file: 'a.md', count: 1, findings: ['1: ./b.md leads to no page'] } },
+    ])
+    await write({ '1-b.md': 'text' })
+    await until('it is found', () => opened.page('/a')?.markdown === '[b](/1-b)')
+    expect(opened.findings()).toEqual([])
+    expect(opened.pageByAlias('b')?.url).toBe('/1-b')
+  })
+
+  it('logs an expression that is left out once for each component', async () => {
+    await open({ 'a.mdx': '<One x={a()} />\n\n<Two x={a()} />', 'b.mdx': '<One x={b()} />' })
+    expect(said.map(({ fields }) => fields)).toEqual([
+      { component: 'One', file: 'a.mdx', line: 1 },
+      { component: 'Two', file: 'a.mdx', line: 3 },
+    ])
   })
 
   it('publishes a set of files that are written together at once', async () => {

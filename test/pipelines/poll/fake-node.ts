@@ -38,6 +38,11 @@ export class FakeNode {
   weight: number | undefined
   /** The highest number of concurrent block requests. */
   maxBlocksAtOnce = 0
+  /** True for a node that has `waitfornewblock`. */
+  hasBlockWait = false
+  /** The number of its calls that wait now, and the highest number so far. */
+  waits = 0
+  maxWaitsAtOnce = 0
   /** Called for each request; its result replaces or delays the answer. */
   fault: (method: string, params: readonly unknown[]) => Fault | undefined = () => undefined
   readonly #server: Server
@@ -98,6 +103,7 @@ export class FakeNode {
     if (fault?.kind === 'slow') await sleep(fault.ms)
     if (fault?.kind === 'after') await fault.ready
     if (method === 'getblock') this.#blocksNow--
+    if (method === 'waitfornewblock' && this.hasBlockWait) await this.#newTip(Number(params[0]))
     if (fault?.kind === 'hang') return
     if (fault?.kind === 'reset') {
       response.socket?.resetAndDestroy()
@@ -114,6 +120,17 @@ export class FakeNode {
     const answers = calls.map((call) => this.#execute(call, fault?.kind === 'result' ? fault : undefined))
     const body = JSON.stringify(Array.isArray(parsed) ? answers : answers[0])
     response.end(fault?.kind === 'truncate' ? body.slice(0, body.length / 2) : body)
+  }
+
+  /** Waits like Bitcoin Core: until the time is over, even if the caller has disconnected. */
+  async #newTip(ms: number): Promise<void> {
+    const tip = this.chain.at(-1)?.hash
+    this.maxWaitsAtOnce = Math.max(this.maxWaitsAtOnce, ++this.waits)
+    let isOver = false
+    const timer = setTimeout(() => (isOver = true), ms)
+    while (!isOver && this.chain.at(-1)?.hash === tip) await sleep(1)
+    clearTimeout(timer)
+    this.waits--
   }
 
   #execute({ id, method, params }: Call, fault: { readonly result: unknown } | undefined): object {
@@ -151,6 +168,9 @@ export class FakeNode {
         if (block === undefined) throw new Refusal(-5, 'Block not found')
         return blockJson(block)
       }
+      case 'waitfornewblock':
+        if (!this.hasBlockWait) throw new Refusal(-32601, 'Method not found')
+        return { hash: tip?.hash, height: this.chain.length - 1 }
       case 'getmempoolinfo':
         return this.#poolInfo()
       case 'getrawmempool':

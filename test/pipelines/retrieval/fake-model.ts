@@ -25,6 +25,7 @@ export class FakeModel implements ModelSource {
   loaded: LoadedModel | undefined
   reason = ''
   onLoaded: () => void = () => undefined
+  /** The texts of chunks. Titles, which are embedded by themselves too, are not listed: they have no line break. */
   readonly passages: string[] = []
   /** Embedding of passages waits for this promise. */
   gate: Promise<void> = Promise.resolve()
@@ -39,7 +40,7 @@ export class FakeModel implements ModelSource {
       passage: async (text) => {
         await this.gate
         if (lost()) throw new ModelLost('away')
-        this.passages.push(text)
+        if (text.includes('\n')) this.passages.push(text)
         return wordVector(text)
       },
     }

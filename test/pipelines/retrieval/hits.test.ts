@@ -16,7 +16,11 @@ function hits(chunk: Chunk, question: string): Hit[] {
     chunk,
     body,
     requested,
-    new Set([...requested.terms].flatMap((term) => lexicon.find(term) ?? [])),
+    new Map(
+      [...requested.terms].map(
+        (term) => [lexicon.find(term) ?? -1, term.startsWith('rare') ? 5 : 1] as const,
+      ),
+    ),
   )
 }
 
@@ -69,6 +73,13 @@ describe('hitsOf', () => {
       ),
     )
   })
+})
+
+it('shows the rarest term of a question rather than the first or the most frequent ones', () => {
+  const filler = 'the pool of a block and '.repeat(40)
+  const [long] = chunksOf(pageOf('/long', { text: `Pool block pool block.\n\n${filler}a rarebit of it` }))
+  const [hit] = hits(long!, 'pool block rarebit')
+  expect(hit!.marks.map(({ start, end }) => hit!.text.slice(start, end))).toContain('rarebit')
 })
 
 it('shows the match in a text without spaces, and splits no character', () => {

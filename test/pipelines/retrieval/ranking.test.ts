@@ -34,8 +34,8 @@ describe('fuse', () => {
       { ranked: ranked(8, 9), weight: 2 },
     ])
     expect(fused.map(({ document }) => document)).toEqual([8, 9, 7])
-    expect(fused[0]?.score).toBeCloseTo(1 / 62 + 2 / 61)
-    expect(fused[2]?.score).toBeCloseTo(1 / 61)
+    expect(fused[0]?.score).toBeCloseTo(1 / 12 + 2 / 11)
+    expect(fused[2]?.score).toBeCloseTo(1 / 11)
   })
 
   it('returns one leg if the others are empty, and nothing if all are', () => {

@@ -262,6 +262,56 @@ describe('with a model', () => {
   })
 })
 
+describe('embedding many passages', () => {
+  // Each takes a large part of what is embedded at once.
+  const LONG = Array.from({ length: 40 }, (_, number) =>
+    pageOf(`/${String(number)}`, { text: `Page ${String(number)}: ${'word '.repeat(100 + number)}end` }),
+  )
+
+  it('goes by length, reports its progress, and continues where a killed process was', async () => {
+    let free = (): void => undefined
+    const freed = new Promise<void>((resolve) => {
+      free = resolve
+    })
+    const model = new FakeModel()
+    Object.defineProperty(model, 'gate', {
+      get: () => (model.passages.length < 20 ? Promise.resolve() : freed),
+    })
+    const killed = await open(new FakeLibrary(LONG), model)
+    try {
+      model.come()
+      await until('it is stopped', () => killed.status().embedding.done >= 20)
+      expect(killed.status().embedding).toMatchObject({ done: model.passages.length, total: 40 })
+      const lengths = model.passages.map(({ length }) => length)
+      expect(lengths).toEqual(lengths.toSorted((a, b) => b - a))
+      expect(lengths.length).toBeLessThan(40)
+      const next = new FakeModel()
+      const retrieval = await open(new FakeLibrary(LONG), next)
+      next.come()
+      await ready(retrieval)
+      expect([...model.passages, ...next.passages].sort()).toEqual(
+        LONG.map(({ title, markdown }) => `${title}\n${markdown}`).sort(),
+      )
+    } finally {
+      free()
+    }
+  })
+
+  it('works without a folder that can be written, and reports that once for each purpose', async () => {
+    await writeFile(join(folder, 'file'), '')
+    const model = new FakeModel()
+    const options = { library: new FakeLibrary(LONG), model, folder: join(folder, 'file', 'index'), logger }
+    const retrieval = await Retrieval.open(options)
+    opened.push(retrieval)
+    model.come()
+    await ready(retrieval)
+    await retrieval.settled()
+    expect((await retrieval.lookUp('page')).ranking).toBe('hybrid')
+    const reported = said.map((line) => /vectors|saving the index|analysed pages/.exec(line)?.[0])
+    expect(reported.sort()).toEqual(['analysed pages', 'saving the index', 'vectors'])
+  })
+})
+
 describe('the index on disk', () => {
   async function build(): Promise<void> {
     const model = new FakeModel()
@@ -301,7 +351,7 @@ describe('the index on disk', () => {
   it('is updated if the content changed meanwhile', async () => {
     await build()
     expect(await embeddedAtStart([...PAGES, pageOf('/delta', { text: 'A delta.' })])).toBe(1)
-    expect(await readdir(folder)).toHaveLength(2)
+    expect(await readdir(folder)).toHaveLength(3)
   })
 
   it('is used if an earlier release wrote it, with a second file', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Page } from '../../../pipelines/content/page.js'
 import { questionOf, unknownNames } from '../../../pipelines/retrieval/words/question.js'
-import { coverage, rankChunks, rankPages } from '../../../pipelines/retrieval/search.js'
+import { rankPages, rankSections } from '../../../pipelines/retrieval/search.js'
 import { PageIndexer, Snapshot } from '../../../pipelines/retrieval/index/snapshot.js'
 import { pageOf } from './pages.js'
 
@@ -90,7 +90,7 @@ describe.each([
   it('with any model', () => {
     const requested = { question: questionOf(question), dense: misled(url) }
     expect(PAGES[rankPages(snapshot, requested)[0]!.document]?.url).toBe(url)
-    expect(PAGES[snapshot.pageOf(rankChunks(snapshot, requested)[0]!.document)]?.url).toBe(url)
+    expect(PAGES[snapshot.pageOf(rankSections(snapshot, requested)[0]!.document)]?.url).toBe(url)
   })
 })
 
@@ -101,6 +101,24 @@ describe('rankPages', () => {
     expect(
       rankPages(snapshot, { question: questionOf('throttling of greedy visitors'), dense })[0]?.document,
     ).toBe(wanted)
+  })
+
+  it('finds a word of a page that the question has as two', () => {
+    const pages = ['Look back.', 'Backups save time.'].map((text, at) => pageOf(`/${String(at)}`, { text }))
+    const small = snapshotOf(pages)
+    const [both, other] = ['back up', 'back out'].map((words) =>
+      questionOf(`what should I ${words}?`, small.lexicon),
+    )
+    expect(rankPages(small, { question: both! })[0]?.document).toBe(1)
+    expect(rankPages(small, { question: other! }).map(({ document }) => document)).toEqual([0])
+  })
+
+  it('does not find a page because it shares a stop word with the page that was found', () => {
+    const pages = ['A zeppelin is there.', 'A page is there.'].map((text, at) =>
+      pageOf(`/${String(at)}`, { text }),
+    )
+    const found = rankPages(snapshotOf(pages), { question: questionOf('zeppelin') })
+    expect(found.map(({ document }) => document)).toEqual([0])
   })
 
   it('does not treat distant passages as near', () => {
@@ -117,19 +135,6 @@ describe('rankPages', () => {
   it('finds nothing in an empty index', () => {
     expect(rankPages(snapshotOf([]), { question: questionOf('anything') })).toEqual([])
     expect(rankPages(snapshot, { question: questionOf('') })).toEqual([])
-  })
-})
-
-describe('coverage', () => {
-  const settings = snapshot.chunks.findIndex(({ markdown }) => markdown.includes('RATE_LIMIT_PER_MINUTE'))
-
-  it('is 1 if a passage contains every term, and 0 if it contains none', () => {
-    expect(coverage(snapshot, questionOf('the rate limit'), settings)).toBe(1)
-    expect(coverage(snapshot, questionOf('zeppelin'), settings)).toBe(0)
-  })
-
-  it('gives the highest weight to terms that are on no page', () => {
-    expect(coverage(snapshot, questionOf('limit qwertz'), settings)).toBeLessThan(0.3)
   })
 })
 

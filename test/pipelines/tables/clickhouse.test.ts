@@ -9,6 +9,7 @@ import {
   QueryRefused,
 } from '../../../pipelines/tables/clickhouse.js'
 import { KEYS, queryByKeys } from '../../../pipelines/tables/keys.js'
+import { Selection } from '../../../pipelines/tables/selection.js'
 import { useDatabase } from '../../harness/engine.js'
 
 const failure = (requested: Promise<unknown>): Promise<unknown> =>
@@ -58,6 +59,25 @@ describe('a query can carry', () => {
 
 describe('failures of a query', () => {
   const db = useDatabase()
+
+  it('do not follow the first rows of a response in bytes, where they would be read as rows', async () => {
+    const sql = 'SELECT number, throwIf(number = 3000000) FROM numbers(4000000) SETTINGS max_threads = 1'
+    expect(await failure(db().bytes(sql))).toBeInstanceOf(QueryRefused)
+    const all = await db().bytes('SELECT number FROM numbers(3000000)')
+    expect(all).toHaveLength(24_000_000)
+    expect(all.readBigUInt64LE(all.length - 8)).toBe(2_999_999n)
+  })
+
+  it('include that of a signal, which cancels a query for bytes', async () => {
+    const left = new Error('left')
+    const sql = 'SELECT sleepEachRow(0.2) FROM numbers(1000000) SETTINGS max_block_size = 1, max_threads = 1'
+    const controller = new AbortController()
+    const requested = failure(db().bytes(sql, {}, { signal: controller.signal }))
+    setImmediate(() => {
+      controller.abort(left)
+    })
+    expect(await requested).toBeInstanceOf(Error)
+  })
 
   it('are refusals if the server would refuse the same query again', async () => {
     for (const sql of ['SELEC 1', "SELECT toUInt32('x')", 'SELECT throwIf(1)', 'SELECT 1 + []']) {
@@ -131,6 +151,8 @@ describe('a server that fails', () => {
   ] as const)('with status %i and %s', async (status, text, kind) => {
     const db = await answering(status, text)
     expect(await failure(db.query('SELECT 1'))).toBeInstanceOf(kind)
+    const rows = new Selection({ number: 'u64' }).bytesByKeys(db, `FROM numbers WHERE '' IN ${KEYS}`, ['00'])
+    expect(await failure(rows)).toBeInstanceOf(kind)
     await db.close()
   })
 

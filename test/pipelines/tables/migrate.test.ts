@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Database } from '../../../pipelines/tables/clickhouse.js'
-import { migrate, MigrationMismatch, readMigrations, upgradeOf } from '../../../pipelines/tables/migrate.js'
+import {
+  EarlierForm,
+  hasEarlierForm,
+  migrate,
+  MigrationMismatch,
+  readMigrations,
+  rewrittenName,
+  upgradeOf,
+} from '../../../pipelines/tables/migrate.js'
+import { earlierForm } from '../../harness/earlier-form.js'
 import { dropDatabase, newDatabase, newMigrated } from '../../harness/engine.js'
-import { until } from '../../harness/until.js'
 
 const opened: Database[] = []
 
@@ -14,43 +22,27 @@ afterEach(async () => {
   if (first !== undefined) await dropDatabase(first)
 })
 
-/** The chain's tables that 0001 makes, with their keys. */
-const TABLES = {
-  heads: 'position',
-  blocks: 'height',
-  block_heights: 'height',
-  block_txs: 'height',
-  tx_places: 'height',
-  spends: 'height',
-  script_txs: 'ordinal',
-  script_outputs: 'height',
-  scripts: 'script',
+/** A migration as it is read from a file. */
+type Migration = Awaited<ReturnType<typeof readMigrations>>[number]
+
+/** Migrations that come after those of this version. */
+const LATER: readonly Migration[] = [
+  'ALTER TABLE blocks ADD COLUMN IF NOT EXISTS colour String',
+  'CREATE TABLE IF NOT EXISTS colours (height UInt32, colour String) ENGINE = ReplacingMergeTree ORDER BY height',
+  'ALTER TABLE colours ADD COLUMN IF NOT EXISTS shade UInt8',
+  'ALTER TABLE blocks UPDATE colour = toString(height) WHERE 1 SETTINGS mutations_sync = 1',
+].map((statement, index) => {
+  const name = `${String(9000 + index)}_later.sql`
+  return { id: 9000 + index, name, statements: [statement], checksum: String(index), formerly: [] }
+})
+
+async function known(): Promise<readonly Migration[]> {
+  return [...(await readMigrations()), ...LATER]
 }
 
-/** Rows as a version writes them, distinguished by the number in their key. */
-async function write(db: Database, number: number): Promise<void> {
-  for (const [table, column] of Object.entries(TABLES)) {
-    const key = table === 'block_heights' ? ', hash' : table === 'scripts' ? ', script_hash' : ''
-    const value = key === '' ? '' : `, leftPad('${String(number)}', 32, 'k')`
-    await db.command(`INSERT INTO ${table} (${column}${key}) SELECT ${String(number)}${value}`)
-  }
-}
-
-async function written(db: Database): Promise<Record<string, number[]>> {
-  const found: Record<string, number[]> = {}
-  for (const [table, column] of Object.entries(TABLES)) {
-    const sql = `SELECT DISTINCT toUInt32(${column}) AS number FROM ${table} ORDER BY number`
-    found[table] = (await db.query<{ number: number }>(sql)).map(({ number }) => number)
-  }
-  return found
-}
-
-/** A database of the first version, with rows. */
-async function oldDatabase(): Promise<Database> {
-  const db = await newDatabase()
+async function migrated(): Promise<Database> {
+  const db = await newMigrated()
   opened.push(db)
-  await migrate(db, (await readMigrations()).slice(0, 1))
-  await write(db, 1)
   return db
 }
 
@@ -60,44 +52,44 @@ function clientOf(db: Database): Database {
   return client
 }
 
-/** Point tables contain what no block can change, so old rows stay valid. */
-const after = (...numbers: number[]): Record<string, number[]> =>
-  Object.fromEntries(
-    Object.keys(TABLES).map((name) => {
-      return [name, ['block_heights', 'scripts'].includes(name) ? [1, ...numbers] : numbers]
-    }),
+const write = (db: Database, height: number): Promise<void> =>
+  db.command(`INSERT INTO colours (height, shade) SELECT ${String(height)}, 7`)
+
+async function written(db: Database): Promise<number[]> {
+  const rows = await db.query<{ height: number }>(
+    'SELECT DISTINCT height FROM colours WHERE shade = 7 ORDER BY height',
   )
+  return rows.map(({ height }) => height)
+}
 
 describe('two processes that migrate one database at once', () => {
-  // Held before the first statement, the process runs all of them late; then in the middle of those that empty
-  // tables, and after.
-  it.each([0, 4, 9, 14])(
+  it.each([0, 2, 5, 7])(
     'keep what the faster one has written since, with the slower one held before statement %i',
     async (held) => {
-      const db = await oldDatabase()
+      const db = await migrated()
       const slow = clientOf(db)
       const { reached, release } = holdBefore(slow, held)
-      const late = migrate(slow)
+      const late = migrate(slow, await known())
       await reached
-      await migrate(db)
+      await migrate(db, await known())
       await write(db, 7)
       release()
       await late
-      expect(await written(db)).toEqual(after(7))
+      expect(await written(db)).toEqual([7])
     },
   )
 
   it('lose no row, whichever is ahead', async () => {
-    const db = await oldDatabase()
+    const db = await migrated()
     const run = async (number: number): Promise<void> => {
       const client = clientOf(db)
       await sleep(number % 10)
-      await migrate(client)
+      await migrate(client, await known())
       await write(client, number)
     }
     const numbers = [21, 35, 42, 58]
     await Promise.all(numbers.map(run))
-    expect(await written(db)).toEqual(after(...numbers))
+    expect(await written(db)).toEqual(numbers)
   })
 })
 
@@ -117,50 +109,65 @@ describe('the tables that tests begin with', () => {
   })
 })
 
-describe('an upgrade', () => {
-  it('reports its progress, and the remaining parts of a table that it rewrites', async () => {
-    const db = await oldDatabase()
-    const total = (await readMigrations()).length
-    expect(await upgradeOf(db)).toEqual({
-      ...{ migrationsDone: 1, migrationsTotal: total, migration: '0002_statistics.sql', partsLeft: 0 },
-    })
-    await db.command('SYSTEM STOP MERGES blocks')
-    const upgrade = migrate(clientOf(db))
-    await until('a table waits to be rewritten', async () => (await upgradeOf(db))?.partsLeft === 1)
-    await db.command('SYSTEM START MERGES blocks')
-    await upgrade
-    expect(await upgradeOf(db)).toBeUndefined()
-  })
+describe('a database with rows of an earlier form', () => {
+  async function earlier(): Promise<Database> {
+    const db = await newDatabase()
+    opened.push(db)
+    await earlierForm(db)
+    return db
+  }
 
+  it('is not altered, and the height up to which its blocks are written again is reported', async () => {
+    const db = await earlier()
+    const tables = (): Promise<unknown[]> =>
+      db.query(
+        'SELECT name, create_table_query, total_rows FROM system.tables WHERE database = currentDatabase() ORDER BY name',
+      )
+    const before = await tables()
+    await expect(migrate(db)).rejects.toThrow(EarlierForm)
+    expect(await tables()).toEqual(before)
+    expect(await hasEarlierForm(db)).toBe(true)
+    const waiting = { migrationsDone: 0, migrationsTotal: (await readMigrations()).length, partsLeft: 0 }
+    expect(await upgradeOf(db)).toMatchObject({ ...waiting, height: -1, heightTotal: -1 })
+    const head = (height: number): string =>
+      `INSERT INTO heads (position, tip_height, written_at) SELECT ${String(10 * height)}, ${String(height)}, now64(3)`
+    await db.command(head(20))
+    const next = db.sibling(rewrittenName(db.name))
+    try {
+      await migrate(next)
+      expect(await hasEarlierForm(next)).toBe(false)
+      await next.command(head(5))
+      expect(await upgradeOf(db)).toMatchObject({ ...waiting, height: 5, heightTotal: 20 })
+      expect(await upgradeOf(next)).toBeUndefined()
+    } finally {
+      await dropDatabase(next)
+    }
+  })
+})
+
+describe('an upgrade', () => {
   it('is not reported without an index', async () => {
     const db = await newDatabase()
     opened.push(db)
     expect(await upgradeOf(db)).toBeUndefined()
+    expect(await hasEarlierForm(db)).toBe(false)
   })
 
   it('is refused, and so is every read, if a newer version made the database', async () => {
-    const db = await oldDatabase()
-    const before = await written(db)
+    const db = await migrated()
     await db.command("INSERT INTO migrations (id, name, checksum) VALUES (9999, '9999_to_come.sql', '')")
     const refusal = /upgraded by a newer version: it has migration 9999_to_come\.sql.*Start that version/
     await expect(migrate(db)).rejects.toThrow(refusal)
     await expect(upgradeOf(db)).rejects.toThrow(MigrationMismatch)
-    expect(await written(db)).toEqual(before)
   })
 
   it('continues from a database whose migration was an earlier version of it, and from no other', async () => {
-    const db = await oldDatabase()
-    await migrate(db)
-    const [, , , , , , unspent] = await readMigrations()
-    const noted = (checksum: string): Promise<void> =>
-      db.command(
-        `INSERT INTO migrations (id, name, checksum, applied_at) VALUES (7, '${unspent?.name ?? ''}', '${checksum}', now() + 1)`,
-      )
-    await db.command('TRUNCATE TABLE migrations')
-    await noted(unspent?.formerly[0] ?? '')
-    await migrate(db)
-    await noted('0'.repeat(64))
-    await expect(migrate(db)).rejects.toThrow(MigrationMismatch)
+    const db = await migrated()
+    const [schema] = await readMigrations()
+    if (schema === undefined) throw new Error('there is no migration')
+    const changed = [{ ...schema, checksum: 'changed', formerly: [schema.checksum] }]
+    await migrate(db, changed)
+    await expect(migrate(db, [{ ...schema, checksum: 'changed' }])).rejects.toThrow(MigrationMismatch)
   })
 })
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import * as chainTables from '../../../pipelines/tables/chain-tables.js'
+import * as schema from '../../../pipelines/tables/schema.js'
 import { HEADS } from '../../../pipelines/tables/head.js'
 import { KEYS } from '../../../pipelines/tables/keys.js'
 import { type ColumnTypes, EncodedRows, type Row, type Table } from '../../../pipelines/tables/rowbinary.js'
 import { Selection } from '../../../pipelines/tables/selection.js'
 import { useDatabase } from '../../harness/engine.js'
 
-const { BLOCK_HEIGHTS, SCRIPT_TX_COLUMNS } = chainTables
-const TABLES = ([...Object.values(chainTables), HEADS] as unknown[]).filter(
+const { BLOCK_HEIGHTS, SCRIPT_TX_COLUMNS } = schema
+const TABLES = ([...Object.values(schema), HEADS] as unknown[]).filter(
   (each): each is Table => typeof each === 'object' && each !== null && 'columns' in each,
 )
 
@@ -24,11 +24,17 @@ const VALUES: { readonly [K in keyof ColumnTypes]: ColumnTypes[K] } = {
     u256: 2n ** 256n - 1n,
   },
   ...{ count: Number.MAX_SAFE_INTEGER, f64: 0.1, ms: 1_700_000_000_123, text: "it's", u16s: [0, 65_535] },
+  ...{ hash20: 'cd'.repeat(20), hash8: '0e'.repeat(8) },
   ...{ hash: 'ab'.repeat(32), hashes: ['01'.repeat(32), 'ff'.repeat(32)], bytes: Buffer.from([0, 255, 10]) },
 }
 
 function rowOf({ columns }: Table): Row<Table['columns']> {
   return Object.fromEntries(Object.entries(columns).map(([name, type]) => [name, VALUES[type]]))
+}
+
+/** Returns the first column of a table that contains hashes. */
+function keyOf(columns: Table['columns']): string | undefined {
+  return Object.keys(columns).find((name) => columns[name] === 'hash')
 }
 
 describe('a selection', () => {
@@ -42,6 +48,18 @@ describe('a selection', () => {
       expect(Object.values(read ?? {})).toEqual(Object.values(rowOf(table)))
     },
   )
+
+  it.each(
+    TABLES.filter(({ columns }) => keyOf(columns) !== undefined).map((each) => [each.name, each] as const),
+  )('decodes the same rows of %s from their bytes', async (_, table) => {
+    await db().insert(new EncodedRows<Table['columns']>(table, [rowOf(table)]))
+    const rows = `FROM ${table.name} WHERE ${String(keyOf(table.columns))} IN ${KEYS} LIMIT 1`
+    const selection = new Selection<Table['columns']>(table.columns)
+    const read = await selection.bytesByKeys(db(), rows, [VALUES.hash, 'ee'.repeat(32)])
+    expect(read).toEqual(await selection.queryByKeys(db(), rows, [VALUES.hash]))
+    expect(Object.values(read[0] ?? {})).toEqual(Object.values(rowOf(table)))
+    expect(await selection.bytesByKeys(db(), rows, ['ee'.repeat(32)])).toEqual([])
+  })
 
   it('names columns in camel case, and writes what it has read', async () => {
     const heads = new Selection(HEADS.columns)
@@ -67,8 +85,12 @@ describe('a selection', () => {
       'FROM heads WHERE position = 5 AND NOT reached',
     )
     expect(head).toMatchObject({ connected: [], reached: false, disconnected: VALUES.hashes })
-    const read = new Selection({ txid: 'hash', shows_dilithium: 'bool' })
-    expect(Object.keys(SCRIPT_TX_COLUMNS)).toEqual(expect.arrayContaining(['txid', 'shows_dilithium']))
-    expect(await read.query(db(), 'FROM script_txs')).toEqual([{ txid: VALUES.hash, showsDilithium: true }])
+    const read = new Selection({ script_hash: 'hash20', has_dilithium_spend: 'bool' })
+    expect(Object.keys(SCRIPT_TX_COLUMNS)).toEqual(
+      expect.arrayContaining(['script_hash', 'has_dilithium_spend']),
+    )
+    expect(await read.query(db(), 'FROM script_txs')).toEqual([
+      { scriptHash: VALUES.hash20, hasDilithiumSpend: true },
+    ])
   })
 })

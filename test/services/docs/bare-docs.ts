@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pino } from 'pino'
+import { until } from '../../harness/until.js'
 import { startDocs, type Docs, type DocsOptions } from '../../../services/docs/docs.js'
 import { FakeWorker } from './fake-worker.js'
 
@@ -25,10 +26,12 @@ export interface BareDocs {
   close(): Promise<void>
 }
 
-/** The docs service with a folder of its own and a worker whose results the test sets. */
+/** Starts the docs service with a folder of its own and a worker whose results the test sets. */
 export async function startBareDocs(
   over: Partial<DocsOptions> = {},
   pages: Readonly<Record<string, string>> = PAGES,
+  /** True to wait until all pages are read. */
+  waits = true,
 ): Promise<BareDocs> {
   const folder = await mkdtemp(join(tmpdir(), 'headwater-docs-'))
   const write = async (file: string, text: string): Promise<void> => {
@@ -56,5 +59,6 @@ export async function startBareDocs(
     await worker.close()
     await rm(folder, { recursive: true, force: true })
   }
+  if (waits) await until('all pages are read', async () => (await get('/api/docs')).ok)
   return { url: docs.url, folder, worker, docs, get, post, write, close }
 }

@@ -18,7 +18,8 @@ export interface BareServer {
   close(): void
 }
 
-const NO_DATABASE = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(false) }
+const none = () => Promise.reject(new Error('none'))
+const NO_DATABASE = { query: none, bytes: none, ping: () => Promise.resolve(false) }
 
 /** A server with a dispatcher and neither database nor log, for an empty chain. */
 export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<BareServer> {
@@ -37,6 +38,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     wsClients: () => 0,
     grpcStreams: () => 0,
     answersUnderWay: () => dispatcher.reader.answersUnderWay,
+    answerCache: () => dispatcher.reader.cache,
     consumerLags: () => Promise.resolve([]),
   })
   const dispatcher: Dispatcher = new Dispatcher({
@@ -49,9 +51,10 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   })
   const server = new Server({
     answer: (request) => dispatcher.answer(request),
+    ready: (url, head) => dispatcher.ready(url, head),
     refusal: (request) => dispatcher.socketRefusal(request),
     observe: (path, answer, seconds) => {
-      metrics.observe(dispatcher.patternOf(path), answer, seconds)
+      metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds)
     },
     react: () => ({ replies: [] }),
   })

@@ -37,7 +37,7 @@ describe('an answer that fails', () => {
     for (const close of closing.splice(0)) await close()
   })
 
-  const tablesOf = async (db: Pick<Database, 'query' | 'ping'>): Promise<Tables> => {
+  const tablesOf = async (db: Pick<Database, 'query' | 'bytes' | 'ping'>): Promise<Tables> => {
     const available = new AvailableDatabase(db, silent)
     await available.start()
     closing.push(() => available.close())
@@ -74,7 +74,7 @@ describe('an answer that fails', () => {
 
   it('is 500 if the error is in our own code below the query', async () => {
     const query = () => Promise.reject(new TypeError('rows is undefined'))
-    const tables = await tablesOf({ query, ping: () => Promise.resolve(true) })
+    const tables = await tablesOf({ query, bytes: query, ping: () => Promise.resolve(true) })
     expect(await answersOf(tables, 'SELECT 1')).toMatchObject({
       status: 500,
       counted: 1,

@@ -16,7 +16,12 @@ const height = declareRead({
 })
 
 describe('a request for a minimum height', () => {
-  const database = { connected: true, isCrowded: false, query: () => Promise.resolve([]) }
+  const database = {
+    connected: true,
+    isCrowded: false,
+    query: () => Promise.resolve([]),
+    bytes: () => Promise.resolve(Buffer.alloc(0)),
+  }
   let state: State
   let waits: MockInstance<State['until']>
   let bare: BareServer

@@ -1,8 +1,12 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
 import { REGTEST } from '../../../pipelines/chain/networks.js'
+import type { QueryOptions } from '../../../pipelines/tables/clickhouse.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import { AvailableDatabase } from '../../../services/explorer/tables/availability.js'
+import { hash } from '../../../services/explorer/reads/arguments.js'
+import { declareRead, NotFound } from '../../../services/explorer/reads/read.js'
 import { transaction } from '../../../services/explorer/reads/chain/transactions.js'
 import { NO_CHAIN, State } from '../../../services/explorer/state/state.js'
 import { MAX_IN_FLIGHT } from '../../../services/explorer/answering/reader.js'
@@ -14,6 +18,8 @@ import { holdDeadlines } from './held-deadlines.js'
 import { failureOf, startBareRpc } from './rpc/bare-rpc.js'
 
 const logger = pino({ level: 'silent' })
+
+type Call = [sql: string, params?: unknown, options?: QueryOptions]
 
 /** A database that answers when the test says so, and records its queries. */
 class HeldDatabase {
@@ -29,11 +35,14 @@ class HeldDatabase {
 
   ping = (): Promise<boolean> => Promise.resolve(true)
 
-  query = <T>(...[sql, , options = {}]: [string, unknown, { signal?: AbortSignal }?]): Promise<T[]> =>
-    new Promise((resolve, reject) => {
-      const { signal } = options
+  query = <T>(...[sql, , options]: Call): Promise<T[]> => this.#request(sql, options, [])
+
+  bytes = (...[sql, , options]: Call): Promise<Buffer> => this.#request(sql, options, Buffer.alloc(0))
+
+  #request<T>(sql: string, { signal }: QueryOptions = {}, empty: T): Promise<T> {
+    return new Promise((resolve, reject) => {
       const answer = (): void => {
-        resolve([])
+        resolve(empty)
       }
       this.requested.push({ signal, answer })
       if (!this.holds(sql)) answer()
@@ -41,6 +50,7 @@ class HeldDatabase {
         reject(signal.reason as Error)
       })
     })
+  }
 }
 
 describe('more clients than the database keeps up with', () => {
@@ -53,7 +63,7 @@ describe('more clients than the database keeps up with', () => {
     for (const close of closing.splice(0)) await close()
   })
 
-  async function start() {
+  async function start(read = transaction) {
     const db = new HeldDatabase()
     const available = new AvailableDatabase(db, logger)
     await available.ping()
@@ -66,7 +76,7 @@ describe('more clients than the database keeps up with', () => {
     })
     state.mempoolLoaded()
     const tables = new Tables(available)
-    const bare = await startBare({ reads: [transaction], tables, state })
+    const bare = await startBare({ reads: [read], tables, state })
     const observed = async (status: number, code?: string): Promise<number> => {
       const labels = `status="${String(status)}"${code === undefined ? '' : `,code="${code}"`}`
       const name = `headwater_api_request_duration_seconds_count{route="/api/v1/tx/:txid",${labels}}`
@@ -125,7 +135,17 @@ describe('more clients than the database keeps up with', () => {
   })
 
   it('are limited wherever they wait: no queue grows while all answers wait for one lookup', async () => {
-    const { db, ask, tables } = await start()
+    const { db, ask, tables } = await start(
+      declareRead({
+        ...{ name: 'transaction', path: '/tx/:txid', fresh: 'head', args: { txid: hash } },
+        answer: Type.Object({}),
+        async resolve({ tables: own }, { txid }) {
+          await own.txs.get(txid)
+          own.requireFence()
+          throw new NotFound('none')
+        },
+      }),
+    )
     // The last lookup of each answer.
     db.holds = (sql) => sql === FENCE
     let refusals = 0

@@ -41,6 +41,25 @@ describe('a recorded node', () => {
     expect(await rpc('getblock', genesis?.hash, 3)).toMatchObject({ height: 0, confirmations: 1 })
   })
 
+  it('answers waitfornewblock when a step changes its tip', async () => {
+    const own = await startRecordedNode({ timeline: TIMELINE })
+    const body = JSON.stringify({ id: 1, method: 'waitfornewblock', params: [0] })
+    const waiting = fetch(own.url, { method: 'POST', body }).then((answer) => answer.json())
+    let isAnswered = false
+    void waiting.then(() => (isAnswered = true))
+    const changes = frames.findIndex(({ connected }, frame) => frame > 0 && connected.length > 0)
+    // Until the request has arrived, a step is not its answer.
+    for (let frame = 0; !isAnswered && frame < 200; frame++) {
+      own.step(changes)
+      await fetch(`${own.url}/control`)
+    }
+    const { result } = (await waiting) as { result: { hash: string; height: number } }
+    const hashes = frames.flatMap(({ connected }) => connected.map(({ block }) => block.hash))
+    expect(result.height).toBeGreaterThan(0)
+    expect(hashes).toContain(result.hash)
+    await own.close()
+  })
+
   it('answers errors as Core does', async () => {
     await expect(rpc('getblockhash', 1)).rejects.toThrow('-8 Block height out of range')
     await expect(rpc('getblock', 'f'.repeat(64))).rejects.toThrow('-5 Block not found')

@@ -183,6 +183,37 @@ describe('a simulated node', () => {
     expect(statuses).toHaveLength(10)
   })
 
+  test('answers waitfornewblock when its tip changes, or when the time is over', async () => {
+    const node = await start({ seed: 'waits', blocks: 5 })
+    for (const change of ['mine?blocks=1', 'tip-back?blocks=2', 'empty']) {
+      const waiting = call<{ hash: string; height: number }>(node, 'waitfornewblock', 0)
+      await until('it waits', () => node.tipWaits.size === 1)
+      const { hash, height } = await control(node, change)
+      expect(await waiting).toEqual({ hash, height })
+    }
+    const before = node.chain.tip
+    expect(await call<object>(node, 'waitfornewblock', 1)).toEqual({ hash: before.hash, height: 0 })
+    expect(node.tipWaits.size).toBe(0)
+  })
+
+  test('occupies one of its four threads with each waitfornewblock', async () => {
+    const node = await start({ seed: 'threads', blocks: 5 })
+    const waiting = Array.from({ length: 4 }, () => call<{ height: number }>(node, 'waitfornewblock', 0))
+    await until('all wait', () => node.tipWaits.size === 4)
+    let isAnswered = false
+    const queued = call<number>(node, 'getblockcount').then((count) => {
+      isAnswered = true
+      return count
+    })
+    // Requests of control are not queued: this one is answered after the other has arrived.
+    await control(node, 'state', 'GET')
+    await control(node, 'state', 'GET')
+    expect(isAnswered).toBe(false)
+    await control(node, 'mine')
+    expect((await Promise.all(waiting)).map(({ height }) => height)).toEqual([6, 6, 6, 6])
+    expect(await queued).toBe(6)
+  })
+
   test('can go back, reorganise and start empty', async () => {
     const node = await start({ seed: 'moves', blocks: 40, txsPerBlock: 5 })
     expect(await control(node, 'tip-back?blocks=4')).toMatchObject({ height: 36 })

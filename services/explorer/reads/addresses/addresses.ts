@@ -3,11 +3,12 @@ import { isDilithiumScript } from '../../../../pipelines/chain/address.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
 import { unspentPage } from '../../../../pipelines/tables/lists/unspent.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
+import { blockTxKey } from '../../tables/point-keys.js'
 import type { ScriptRow } from '../../tables/tables.js'
 import { address, limit, offset, page } from '../arguments.js'
 import { isoTime } from '../chain/block-rows.js'
 import { declareRead, listFrom, NotFound } from '../read.js'
-import { requestedScript, lastOfScript } from './script.js'
+import { endOfScript, endsOfScript, lastOfScript, pageOfScript, requestedScript } from './script.js'
 import { AddressSummary, AddressTransaction, paged, Utxo, windowed } from '../shapes.js'
 
 /** An address is known if the chain or the mempool contains it. The totals are those of the chain. */
@@ -15,25 +16,28 @@ export const addressSummary = declareRead({
   name: 'address',
   about: 'Totals, balance and unconfirmed changes of an address.',
   path: '/address/:address',
-  fresh: 'mempool',
+  fresh: 'objects',
   args: { address },
   answer: AddressSummary,
   async resolve(context, { address }) {
     const requested = requestedScript(context, address)
     const { network } = requested
+    context.validity.dependsOn(requested.scriptHash)
     const inMempool = context.mempool.ofScript(requested.scriptHash)
-    const last = await lastOfScript(context, requested.scriptHash)
+    const [first, last] = await endsOfScript(context, requested.scriptHash)
     if (last === undefined && inMempool.length === 0)
       throw new NotFound('Address not found', 0, 'HW_ADDRESS_NOT_FOUND')
     const change = inMempool.reduce((sum, tx) => sum + changeOf(tx, requested.scriptHash), 0n)
+    const timeOf = (row: ScriptRow | undefined): string | null =>
+      row === undefined ? null : isoTime(context.chain.blocks.timeAt(row.height))
     const received = last?.totalReceived ?? 0n
     const sent = last?.totalSent ?? 0n
     return {
       address,
       script_type: scriptType(requested.script, network),
-      first_seen_height: last?.firstHeight ?? null,
-      first_seen: last === undefined ? null : isoTime(last.firstTime),
-      last_seen: last === undefined ? null : isoTime(last.time),
+      first_seen_height: first?.height ?? null,
+      first_seen: timeOf(first),
+      last_seen: timeOf(last),
       tx_count: last?.ordinal ?? 0,
       total_received: received.toString(),
       total_sent: sent.toString(),
@@ -42,7 +46,7 @@ export const addressSummary = declareRead({
       isDilithium:
         isDilithiumScript(requested.script, network) ||
         requested.isDilithiumSpelling ||
-        last?.showsDilithium === true,
+        last?.hasDilithiumSpend === true,
       unconfirmed: { balance_change: change.toString(), tx_count: inMempool.length },
     }
   },
@@ -52,7 +56,7 @@ export const addressTransactions = declareRead({
   name: 'addressTransactions',
   about: 'The transactions of an address, including unconfirmed ones.',
   path: '/address/:address/txs',
-  fresh: 'mempool',
+  fresh: 'objects',
   args: {
     address,
     page,
@@ -63,18 +67,23 @@ export const addressTransactions = declareRead({
   emptyFrom: listFrom,
   async resolve(context, { address, page, limit, sort }) {
     const { scriptHash } = requestedScript(context, address)
+    context.validity.dependsOn(scriptHash)
     const inMempool = context.mempool.ofScript(scriptHash)
-    const { view } = context.chain
-    const count = (await lastOfScript(context, scriptHash))?.ordinal ?? 0
+    const { blocks } = context.chain
+    // The rows of the newest page are the last ones, so one query returns both the count and the page.
+    const end =
+      page === 1 && sort === 'desc'
+        ? await endOfScript(context, scriptHash, limit + 1)
+        : [await lastOfScript(context, scriptHash)].filter((row) => row !== undefined)
+    const count = end[0]?.ordinal ?? 0
     const slots = slotsOf({ page, limit, sort, confirmed: count, unconfirmed: inMempool.length })
-    const rows =
-      slots.from > slots.to ? [] : await context.tables.scriptRows(scriptHash, slots.from, slots.to)
-    const visible = new Map(
-      rows.filter((row) => view?.isCanonical(row.height, row.blockHash)).map((row) => [row.ordinal, row]),
-    )
-    const confirmed = [...visible.values()].map((row) => {
-      const { txid, received, sent, time } = row
-      return itemOf({ address, txid, change: received - sent, time }, row)
+    const rows = await pageOfScript(context, scriptHash, slots, end)
+    const txids = await context.tables.blockTxs.getAll(rows.map(({ row }) => blockTxKey(row)))
+    const confirmed = rows.map(({ row, change }) => {
+      const txid = txids.get(blockTxKey(row))?.txid
+      if (txid === undefined)
+        throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
+      return itemOf({ address, txid, change, time: blocks.timeAt(row.height) }, row)
     })
     const unconfirmed = inMempool.slice(slots.unconfirmedFrom, slots.unconfirmedTo).map((tx) => {
       return itemOf({ address, txid: tx.txid, change: changeOf(tx, scriptHash), time: tx.firstSeen })
@@ -89,15 +98,16 @@ export const addressUtxos = declareRead({
   name: 'addressUtxos',
   about: 'The confirmed unspent outputs of an address, newest first.',
   path: '/address/:address/utxos',
-  fresh: 'head',
+  fresh: 'objects',
   args: { address, limit: limit(100, 500), offset },
   answer: windowed(Utxo),
   emptyFrom: listFrom,
   async resolve(context, { address, limit, offset }) {
     const requested = requestedScript(context, address)
+    context.validity.dependsOn(requested.scriptHash)
     const total = (await lastOfScript(context, requested.scriptHash))?.unspentCount ?? 0
     if (offset >= total) return { items: [], total, limit, offset }
-    const filter = context.chain.view?.sqlFilter('height', 'block_hash') ?? '0'
+    const filter = context.chain.view?.tagFilter() ?? '0'
     const outputs = await unspentPage(
       context.tables,
       { scriptHash: requested.scriptHash, filter },

@@ -1,15 +1,16 @@
 import { addressOf } from '../../../../pipelines/chain/address.js'
 import { difficultyOf } from '../../../../pipelines/chain/difficulty.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
-import { blockAt, type BlockRow, blocksBetween, heightOf } from '../../tables/blocks.js'
+import { blockAt, type BlockRow, heightOf } from '../../tables/blocks.js'
 import type { ChainState } from '../../state/state.js'
+import { MissingBlock } from '../../../../pipelines/tables/chain-view.js'
 import { SHOWN_HEADS } from '../../../../pipelines/tables/writers.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
 import type { ReadContext } from '../read.js'
 import type { Tables } from '../../tables/tables.js'
 import type { Block } from '../shapes.js'
 
-type Queries = Pick<Tables, 'query'>
+type Queries = Pick<Tables, 'query' | 'unchecked'>
 
 /** A block, and whether it is part of the chain. */
 export interface FoundBlock {
@@ -27,24 +28,23 @@ export async function findBlock(
   chain: ChainState,
   which: string,
 ): Promise<FoundBlock | undefined> {
-  const { view } = chain
-  if (view === undefined) return undefined
   if (which.length === 64) return findByHash(tables, chain, which.toLowerCase())
   const height = Number(which)
   if (height > chain.height) return undefined
   if (height === chain.height && chain.tip !== undefined) return { row: chain.tip, canonical: true }
-  const rows = await blocksBetween(tables, height, height)
-  const row = rows.find((each) => view.isCanonical(each.height, each.hash))
-  return row === undefined ? undefined : { row, canonical: true }
+  const hash = chain.blocks.hashAt(height)
+  const row = await blockAt(tables.unchecked, height, hash)
+  if (row === undefined) throw new MissingBlock(`block ${hash} of the chain is missing from the tables`)
+  return { row, canonical: true }
 }
 
 async function findByHash(tables: Queries, chain: ChainState, hash: string): Promise<FoundBlock | undefined> {
   if (hash === chain.tipHash && chain.tip !== undefined) return { row: chain.tip, canonical: true }
   const height = await heightOf(tables, hash)
   if (height === undefined) return undefined
-  const row = await blockAt(tables, height, hash)
+  const row = await blockAt(tables.unchecked, height, hash)
   if (row === undefined) return undefined
-  if (chain.view?.isCanonical(height, hash) === true) return { row, canonical: true }
+  if (height <= chain.height && chain.blocks.hashAt(height) === hash) return { row, canonical: true }
   return (await wasReplaced(tables, chain, hash)) ? { row, canonical: false } : undefined
 }
 

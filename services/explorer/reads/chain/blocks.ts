@@ -3,8 +3,9 @@ import { findBlock, toBlock } from './block-rows.js'
 import { declareRead, NotFound } from '../read.js'
 import { Block, paged, Transaction } from '../shapes.js'
 import { blocksBetween } from '../../tables/blocks.js'
-import { locationsOfBlock } from '../../tables/tables.js'
+import { blockTxsBetween } from '../../tables/transactions.js'
 import { transactionsAt } from './transaction-rows.js'
+import { writtenList } from '../written-answer.js'
 
 export const blocks = declareRead({
   name: 'blocks',
@@ -17,12 +18,15 @@ export const blocks = declareRead({
   async resolve({ chain, tables, definitions }, { page, limit }) {
     const total = chain.height + 1
     const to = chain.height - (page - 1) * limit
-    const { view, network } = chain
-    if (view === undefined || network === undefined || to < 0) return { items: [], total, page, limit }
-    const rows = await blocksBetween(tables, Math.max(0, to - limit + 1), to)
-    const visible = rows.filter((row) => view.isCanonical(row.height, row.hash))
+    const { blocks, network } = chain
+    if (network === undefined || to < 0) return { items: [], total, page, limit }
+    const rows = await blocksBetween(tables.unchecked, Math.max(0, to - limit + 1), to)
+    // A Map, because a row may be there twice.
+    const visible = new Map(
+      rows.filter((row) => blocks.hashAt(row.height) === row.hash).map((row) => [row.height, row]),
+    )
     return {
-      items: visible.map((row) => toBlock({ row, canonical: true }, network, definitions)),
+      items: [...visible.values()].map((row) => toBlock({ row, canonical: true }, network, definitions)),
       total,
       page,
       limit,
@@ -47,12 +51,14 @@ export const block = declareRead({
   name: 'block',
   about: 'A block by height or hash; by hash also one that a reorganisation replaced.',
   path: '/block/:heightOrHash',
-  fresh: 'head',
+  fresh: 'objects',
   args: { heightOrHash },
   answer: Block,
-  async resolve({ chain, tables, definitions }, args) {
+  async resolve({ chain, tables, definitions, validity }, args) {
     const found = await findBlock(tables, chain, args.heightOrHash)
     if (found === undefined || chain.network === undefined) throw noBlock(args.heightOrHash)
+    validity.dependsOn(found.row.hash)
+    validity.finalFrom(found.row.height)
     return toBlock(found, chain.network, definitions)
   },
 })
@@ -61,18 +67,21 @@ export const blockTransactions = declareRead({
   name: 'blockTransactions',
   about: 'The transactions of a block, in its order.',
   path: '/block/:heightOrHash/txs',
-  fresh: 'head',
+  fresh: 'objects',
   args: { heightOrHash, page, limit: limit(25, 100), witness },
   answer: paged(Transaction),
   async resolve(context, { heightOrHash, page, limit, witness }) {
-    const { chain, tables } = context
+    const { chain, tables, validity } = context
     const found = await findBlock(tables, chain, heightOrHash)
     if (found === undefined) throw noBlock(heightOrHash)
-    const { height, hash, txCount: total } = found.row
+    const { height, hash, time, txCount: total } = found.row
+    validity.dependsOn(hash)
+    validity.finalFrom(height)
     const from = (page - 1) * limit
     if (from >= total) return { items: [], total, page, limit }
-    const locations = await locationsOfBlock(tables, { height, hash }, from, from + limit - 1)
-    return { items: await transactionsAt(locations, context, witness), total, page, limit }
+    const located = await blockTxsBetween(tables.unchecked, { height, hash }, from, from + limit - 1)
+    const items = await transactionsAt(located, context, witness, { hash, time })
+    return writtenList(items, { total, page, limit })
   },
 })
 

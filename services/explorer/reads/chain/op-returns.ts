@@ -1,9 +1,14 @@
 import { isWitnessCommitment, opReturnPayload } from '../../../../pipelines/chain/script.js'
+import { OP_RETURNS } from '../../../../pipelines/tables/schema.js'
+import { Selection } from '../../../../pipelines/tables/selection.js'
 import { hash, limit, offset } from '../arguments.js'
 import { isoTime } from './block-rows.js'
 import { declareRead, listFrom, NEVER, NotFound } from '../read.js'
 import { OpReturn, TransactionOpReturns, windowed } from '../shapes.js'
 import { transactionNow } from './transaction-rows.js'
+import { Validity } from '../validity.js'
+
+const OP_RETURN = new Selection(OP_RETURNS.columns)
 
 export const opReturns = declareRead({
   name: 'opReturns',
@@ -13,23 +18,19 @@ export const opReturns = declareRead({
   args: { limit: limit(50, 100), offset },
   answer: windowed(OpReturn),
   emptyFrom: listFrom,
-  async resolve({ chain: { tip, view }, tables }, { limit, offset }) {
+  async resolve({ chain: { tip, blocks }, tables }, { limit, offset }) {
     const total = Number(tip?.sumOpReturns ?? 0)
     const to = total - offset
-    if (view === undefined || to < 1) return { items: [], total, limit, offset }
-    const sql = `SELECT lower(hex(txid)) AS id, vout, height, time, lower(hex(data)) AS payload FROM op_returns
-      WHERE ordinal BETWEEN {from:UInt64} AND {to:UInt64} AND ${view.sqlFilter('height', 'block_hash')}
-      ORDER BY ordinal DESC LIMIT 1 BY ordinal`
-    type Row = { id: string; vout: number; height: number; time: number; payload: string }
-    const rows = await tables.query<Row>(sql, { from: Math.max(1, to - limit + 1), to })
-    const items = rows.map(({ id, vout, height, time, payload }) => {
-      return {
-        txid: id,
-        vout,
-        block_height: height,
-        timestamp: isoTime(time),
-        ...payloadFields(Buffer.from(payload, 'hex')),
-      }
+    if (to < 1) return { items: [], total, limit, offset }
+    const page = `FROM op_returns WHERE ordinal BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY ordinal DESC`
+    const rows = await OP_RETURN.bytes(tables.unchecked, page, { from: Math.max(1, to - limit + 1), to })
+    // A Map, because a row may be there twice.
+    const visible = new Map(
+      rows.filter((row) => blocks.has(row.height, row.blockTag)).map((row) => [row.ordinal, row]),
+    )
+    const items = [...visible.values()].map(({ txid, vout, height, data }) => {
+      const timestamp = isoTime(blocks.timeAt(height))
+      return { txid, vout, block_height: height, timestamp, ...payloadFields(data) }
     })
     return { items, total, limit, offset }
   },
@@ -39,12 +40,15 @@ export const transactionOpReturns = declareRead({
   name: 'transactionOpReturns',
   about: 'The OP_RETURN outputs of a confirmed or unconfirmed transaction.',
   path: '/op-return/:txid',
-  fresh: 'mempool',
+  fresh: 'objects',
   args: { txid: hash },
   answer: TransactionOpReturns,
   async resolve(context, args) {
-    const tx = await transactionNow(args.txid, context)
+    // The spends of its outputs do not matter here.
+    const tx = (await transactionNow(args.txid, { ...context, validity: new Validity() })).parse()
     const { txid } = tx
+    context.validity.dependsOn(txid)
+    context.validity.finalFrom(tx.block_height ?? Number.POSITIVE_INFINITY)
     const items = tx.outputs.flatMap(({ vout, script_pub_key }): OpReturn[] => {
       const script = Buffer.from(script_pub_key, 'hex')
       const data = opReturnPayload(script)

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { addressOf } from '../../../../pipelines/chain/address.js'
 import { findBlock } from './block-rows.js'
 import { declareRead, NEVER, NotFound, type ReadContext } from '../read.js'
+import { transactionsByTxid } from '../../tables/transactions.js'
 import { lastOfScript, scriptOf } from '../addresses/script.js'
 import { SearchResult } from '../shapes.js'
 
@@ -10,7 +11,7 @@ export const search = declareRead({
   name: 'search',
   about: 'The block, transaction or address that a text identifies.',
   path: '/search',
-  fresh: 'mempool',
+  fresh: 'objects',
   args: {
     q: Type.String({
       pattern: '\\S',
@@ -37,24 +38,32 @@ export const search = declareRead({
 
 type Match = Omit<SearchResult, 'query'>
 
-async function matchBlock(which: string, { chain, tables }: ReadContext): Promise<Match | undefined> {
+async function matchBlock(
+  which: string,
+  { chain, tables, validity }: ReadContext,
+): Promise<Match | undefined> {
   const found = await findBlock(tables, chain, which)
-  return found === undefined ? undefined : { type: 'block', value: found.row.hash }
+  if (found === undefined) return undefined
+  validity.dependsOn(found.row.hash)
+  return { type: 'block', value: found.row.hash }
 }
 
 async function matchHash(hash: string, context: ReadContext): Promise<Match | undefined> {
-  const { chain, tables, mempool } = context
+  const { chain, tables, mempool, validity } = context
+  validity.dependsOn(hash)
   if (mempool.get(hash) !== undefined) return { type: 'transaction', value: hash }
-  const [block, locations] = await Promise.all([matchBlock(hash, context), tables.locations.get(hash)])
+  const [block, txs] = await Promise.all([
+    matchBlock(hash, context),
+    transactionsByTxid(tables, chain.blocks, [hash]),
+  ])
   if (block !== undefined) return block
-  const isThere =
-    locations?.some((location) => chain.view?.isCanonical(location.height, location.blockHash)) === true
-  return isThere ? { type: 'transaction', value: hash } : undefined
+  return txs.has(hash) ? { type: 'transaction', value: hash } : undefined
 }
 
 async function matchAddress(text: string, context: ReadContext): Promise<Match | undefined> {
   const requested = scriptOf(context, text)
   if (requested === undefined || context.chain.network === undefined) return undefined
+  context.validity.dependsOn(requested.scriptHash)
   const isInMempool = context.mempool.ofScript(requested.scriptHash).length > 0
   if (!isInMempool && (await lastOfScript(context, requested.scriptHash)) === undefined) return undefined
   return { type: 'address', value: addressOf(requested.script, requested.network) ?? text }

@@ -1,14 +1,15 @@
 import { hash, limit, witness } from '../arguments.js'
 import { declareRead, listFrom } from '../read.js'
 import { listed, Transaction } from '../shapes.js'
-import { newestLocations } from '../../tables/tables.js'
+import { newestBlockTxs } from '../../tables/transactions.js'
+import { writtenList } from '../written-answer.js'
 import { transactionNow, transactionsAt } from './transaction-rows.js'
 
 export const transaction = declareRead({
   name: 'transaction',
   about: 'A confirmed or unconfirmed transaction.',
   path: '/tx/:txid',
-  fresh: 'mempool',
+  fresh: 'objects',
   args: { txid: hash },
   answer: Transaction,
   resolve: (context, { txid }) => transactionNow(txid, context),
@@ -25,8 +26,7 @@ export const recentTransactions = declareRead({
   async resolve(context, { limit, witness }) {
     const { view, height } = context.chain
     if (view === undefined || height < 0) return { items: [], limit }
-    const filter = view.sqlFilter('height', 'block_hash')
-    const locations = await newestLocations(context.tables, height, filter, limit)
-    return { items: await transactionsAt(locations, context, witness), limit }
+    const located = await newestBlockTxs(context.tables, view, limit)
+    return writtenList(await transactionsAt(located, context, witness), { limit })
   },
 })

@@ -7,10 +7,8 @@ import { scriptHash } from '../../../../pipelines/chain/script.js'
 import { parseBody, parseTx, type Tx } from '../../../../pipelines/chain/transaction.js'
 import type { Labels } from '../../definitions/labels.js'
 import type { Coin, ShownTx } from '../../mempool/shown-tx.js'
-import type { TxLocation } from '../../tables/tables.js'
+import type { BlockTx, Tables } from '../../tables/tables.js'
 import { isoTime } from '../chain/block-rows.js'
-import { bodyOf } from '../chain/transaction-rows.js'
-import type { ReadContext } from '../read.js'
 import type { WhaleAlert, WhaleParty } from '../shapes.js'
 
 /** The spelling and the labels of addresses. */
@@ -30,18 +28,23 @@ export function unconfirmedAlert(tx: ShownTx, naming: Naming): WhaleAlert {
   return alertOf(parseTx(tx.raw), known, fields, naming)
 }
 
-/** Returns the alerts of transactions of blocks, in the order of their locations. */
+/**
+ * Returns the alerts of transactions of blocks, in their order.
+ * @param timeOf returns the time of the block of a transaction, unix seconds.
+ */
 export async function confirmedAlerts(
-  locations: readonly TxLocation[],
-  { tables }: Pick<ReadContext, 'tables'>,
+  located: readonly BlockTx[],
+  tables: Pick<Tables, 'bodies'>,
+  timeOf: (located: BlockTx) => number,
   naming: Naming,
 ): Promise<WhaleAlert[]> {
-  const bodies = await tables.bodies.getAll(locations.map(({ txid }) => txid))
-  return locations.map((location) => {
-    const { height, time, isDilithium } = location
-    const { body, prevouts } = bodyOf(location, bodies.get(location.txid))
-    const fields = { block_height: height, timestamp: isoTime(time), is_dilithium: isDilithium }
-    return alertOf(parseBody(body, undefined), decodePrevouts(prevouts), fields, naming)
+  const bodies = await tables.bodies.getAll(located.map(({ txid }) => txid))
+  return located.map((each) => {
+    const { txid, height, isDilithium } = each
+    const found = bodies.get(txid)
+    if (found === undefined) throw new Error(`table txs lacks transaction ${txid}, which is in a block`)
+    const fields = { block_height: height, timestamp: isoTime(timeOf(each)), is_dilithium: isDilithium }
+    return alertOf(parseBody(found.body), decodePrevouts(found.prevouts), fields, naming)
   })
 }
 

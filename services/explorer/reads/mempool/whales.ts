@@ -1,4 +1,5 @@
-import { whaleLocations } from '../../tables/tables.js'
+import type { BlockTx } from '../../tables/tables.js'
+import { newestWhales } from '../../tables/transactions.js'
 import { amount, limit } from '../arguments.js'
 import { declareRead } from '../read.js'
 import { listed, WhaleAlert } from '../shapes.js'
@@ -16,7 +17,7 @@ export const whaleAlerts = declareRead({
   args: { limit: limit(20, 100), minValue: amount(WHALE_VALUE.toString()) },
   answer: listed(WhaleAlert),
   async resolve(context, { limit, minValue }) {
-    const { view, network } = context.chain
+    const { view, network, blocks } = context.chain
     if (view === undefined || network === undefined) return { items: [], limit }
     const naming = { network, labels: context.definitions.labels }
     const least = BigInt(minValue)
@@ -27,8 +28,9 @@ export const whaleAlerts = declareRead({
       .map((tx) => unconfirmedAlert(tx, naming))
     const left = limit - inMempool.length
     if (left === 0) return { items: inMempool, limit }
-    const filter = view.sqlFilter('height', 'block_hash')
-    const locations = await whaleLocations(context.tables, least, filter, left)
-    return { items: [...inMempool, ...(await confirmedAlerts(locations, context, naming))], limit }
+    const located = await newestWhales(context.tables, least, view.tagFilter(), left)
+    const timeOf = ({ height }: BlockTx): number => blocks.timeAt(height)
+    const confirmed = await confirmedAlerts(located, context.tables, timeOf, naming)
+    return { items: [...inMempool, ...confirmed], limit }
   },
 })

@@ -32,6 +32,11 @@ export function dailyHashrate(day: Day, now: number): Static<typeof HashrateItem
   }
 }
 
+/** Returns the time at which the figures of today change: their hashrate depends on the elapsed seconds. Both in Unix milliseconds. */
+export function nextSecond(now: number): number {
+  return (Math.floor(now / 1000) + 1) * 1000
+}
+
 function averageDifficulty({ averageDifficulty: value }: Day): string {
   return decimalString(Number(value.toPrecision(SURE_DIGITS)))
 }

@@ -7,7 +7,7 @@ import { type MiningPool, UNKNOWN } from '../../definitions/mining-pools.js'
 import type { RecentBlock } from '../../state/recent-blocks.js'
 import { date, limit } from '../arguments.js'
 import { isoTime } from '../chain/block-rows.js'
-import { dailyHashrate } from './day-figures.js'
+import { dailyHashrate, nextSecond } from './day-figures.js'
 import { BadArgument, declareRead, type ReadContext } from '../read.js'
 import { DifficultyItem, HashrateItem, listed, MiningPools, NetworkHashrate } from '../shapes.js'
 
@@ -103,10 +103,11 @@ export const miningHashrate = declareRead({
   fresh: 'live',
   args: { limit: limit(30, 365) },
   answer: listed(HashrateItem),
-  resolve: ({ chain }, { limit }) => ({
-    items: chain.days.slice(0, limit).map((day) => dailyHashrate(day, Date.now())),
-    limit,
-  }),
+  resolve({ chain, validity }, { limit }) {
+    const now = Date.now()
+    validity.until(nextSecond(now))
+    return { items: chain.days.slice(0, limit).map((day) => dailyHashrate(day, now)), limit }
+  },
 })
 
 /** Like the node's getnetworkhashps: the work of the newest blocks divided by the span of their timestamps. */

@@ -3,7 +3,7 @@ import { percentOf } from '../../../../pipelines/chain/decimal.js'
 import { MAIN } from '../../../../pipelines/chain/networks.js'
 import { richest } from '../../../../pipelines/tables/lists/ranking.js'
 import { date, limit, page } from '../arguments.js'
-import { daily } from './day-figures.js'
+import { daily, nextSecond } from './day-figures.js'
 import { declareRead, NotBuiltYet } from '../read.js'
 import {
   AdoptionItem,
@@ -55,7 +55,7 @@ export const richList = declareRead({
     const total = Number(chain.tip?.fundedAddresses ?? 0)
     const offset = (page - 1) * limit
     if (chain.view === undefined || offset >= total) return { items: [], total, page, limit }
-    const rows = await richest(tables, chain.view.sqlFilter('height', 'block_hash'), { offset, limit })
+    const rows = await richest(tables, chain.view.tagFilter(), { offset, limit })
     if (rows === undefined) throw new NotBuiltYet('no ranking of this chain yet')
     const items = rows.map(({ rank, address, balance, txCount, isDilithium }) => ({
       rank,
@@ -74,15 +74,16 @@ export const dailyStats = declareRead({
   name: 'dailyStats',
   about: 'Figures of each UTC day, newest first.',
   path: '/stats/daily',
-  // The hashrate of today depends on the elapsed seconds.
   fresh: 'live',
   args: { from: date, to: date, limit: limit(30, 365) },
   answer: listed(DailyItem),
-  resolve({ chain }, { from, to, limit }) {
+  resolve({ chain, validity }, { from, to, limit }) {
     const first = dayOfDate(from ?? '') ?? 0
     const last = dayOfDate(to ?? '') ?? Number.POSITIVE_INFINITY
     const days = chain.days.filter(({ day }) => day >= first && day <= last).slice(0, limit)
-    return { items: days.map((day) => daily(day, Date.now())), limit }
+    const now = Date.now()
+    validity.until(nextSecond(now))
+    return { items: days.map((day) => daily(day, now)), limit }
   },
 })
 

@@ -24,7 +24,16 @@ describe('analyse', () => {
       "curl 'http://localhost:8081/api/search?query=x'",
       [
         ...['curl', 'http', 'localhost', '8081', 'api', 'search', 'http://localhost:8081/api/search'],
-        ...['localhost:8081/api/search', 'api/search', 'queri', 'x'],
+        ...['localhost:8081/api/search', 'localhost:8081', 'api/search', 'queri', 'x'],
+      ],
+    ],
+    [
+      'https://docs.example.org:8443/api/op-returns/latest',
+      [
+        ...['http', 'doc', 'exampl', 'org', '8443', 'api', 'op', 'return', 'latest'],
+        'https://docs.example.org:8443/api/op-returns/latest',
+        ...['docs.example.org:8443/api/op-returns/latest', 'docs.example.org:8443', 'docs.example.org'],
+        ...['api/op-returns/latest', 'op-returns/latest', 'op-returns'],
       ],
     ],
     ['log/tx_index', ['log', 'tx', 'index', 'tx_index', 'log/tx_index']],

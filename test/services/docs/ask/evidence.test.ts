@@ -3,21 +3,25 @@ import { queriesOf, strengthOf } from '../../../../services/docs/ask/evidence.js
 
 describe('evidence', () => {
   it.each([
-    ['good', 'means the same in other words', [{ similarity: 0.55, coverage: 0 }]],
-    ['good', 'has the rare words, and is near', [{ similarity: 0.3, coverage: 1 }]],
-    ['good', 'has the rare words, without a model', [{ similarity: undefined, coverage: 0.6 }]],
-    ['good', 'is near, and has some of the rare words', [{ similarity: 0.42, coverage: 0.3 }]],
-    ['good', 'has all of the words, and is not far', [{ similarity: 0.12, coverage: 1 }]],
-    ['weak', 'is near, and has hardly a word', [{ similarity: 0.42, coverage: 0.1 }]],
-    ['weak', 'has the words in another meaning', [{ similarity: 0.13, coverage: 0.6 }]],
-    ['weak', 'is of a near subject', [{ similarity: 0.34, coverage: 0 }]],
+    ['good', 'is near, and covers the question', [{ similarity: 0.55, coverage: 0.9 }]],
+    ['good', 'covers half of it, and is not far', [{ similarity: 0.3, coverage: 0.5 }]],
+    ['good', 'covers it, without a model', [{ similarity: undefined, coverage: 0.6 }]],
+    ['weak', 'is near, but lacks what makes it this question', [{ similarity: 0.7, coverage: 0.45 }]],
+    ['weak', 'has the words in another meaning', [{ similarity: 0.13, coverage: 1 }]],
     ['weak', 'has some of the words, without a model', [{ similarity: undefined, coverage: 0.3 }]],
     ['none', 'is of something else', [{ similarity: 0.1, coverage: 0.1 }]],
     ['none', 'has none of the words, without a model', [{ similarity: undefined, coverage: 0.1 }]],
     ['none', 'is not there', []],
-  ])('is %s if a passage %s', (strength, _, passages) => {
+  ])('is %s if the best passage %s', (strength, _, passages) => {
     expect(strengthOf(passages)).toBe(strength)
-    expect(strengthOf([{ similarity: 0, coverage: 0 }, ...passages])).toBe(strength)
+  })
+
+  it('is not good because a later passage happens to have the words', () => {
+    const passages = [
+      { similarity: 0.6, coverage: 0.2 },
+      { similarity: 0.6, coverage: 0.9 },
+    ]
+    expect(strengthOf(passages)).toBe('weak')
   })
 })
 

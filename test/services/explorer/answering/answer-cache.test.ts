@@ -1,61 +1,152 @@
-import { describe, expect, it } from 'vitest'
-import {
-  AnswerCache,
-  JSON_ENCODING,
-  matchesTag,
-  type Moment,
-} from '../../../../services/explorer/answering/answer-cache.js'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { AnswerCache, type Dependence } from '../../../../services/explorer/answering/answer-cache.js'
+import { CachedAnswer } from '../../../../services/explorer/answering/cached-answer.js'
+import type { Change } from '../../../../services/explorer/state/change.js'
 
-const NOW: Moment = { position: 1, tipHash: 'aa', mempoolVersion: 1, definitions: 1 }
 const MIB = 2 ** 20
-const answerOf = (bytes: number) => ({ body: Buffer.alloc(bytes), etag: '' })
+const FOREVER = Number.POSITIVE_INFINITY
+const answerOf = (bytes: number): CachedAnswer =>
+  new CachedAnswer({ body: Buffer.alloc(bytes), etag: '"x"' }, { path: '/x', finalFrom: FOREVER })
+const on = (...keys: string[]): Dependence => ({ on: keys, untilMs: FOREVER })
+const change = (kind: Change['kind'], ...touched: string[]): Change => ({ kind, touched: new Set(touched) })
 
 describe('the cache of answers', () => {
-  it('keeps answers of the head until the next head, and answers of the mempool until either changes', () => {
+  /** A cache with one answer for each kind of dependence, and the keys that are still there after a change. */
+  function keptAfter(changed: Change): string[] {
     const cache = new AnswerCache()
-    const keep = (moment: Moment): void => {
-      cache.get('head', '', moment)
-      for (const fresh of ['head', 'mempool', 'live'] as const) cache.keep(fresh, 'key', answerOf(1), moment)
+    const dependences: Record<string, Dependence> = {
+      tx: on('a', 'b'),
+      address: on('c'),
+      head: on('head'),
+      mempool: on('head', 'mempool'),
+      summary: on('head', 'mempool', 'heartbeat'),
     }
-    const kept = (moment: Moment): boolean[] =>
-      (['head', 'mempool', 'live'] as const).map((fresh) => cache.get(fresh, 'key', moment) !== undefined)
-    keep(NOW)
-    expect(kept(NOW)).toEqual([true, true, false])
-    expect(kept({ ...NOW, mempoolVersion: 2 })).toEqual([true, false, false])
-    for (const other of [{ position: 2 }, { tipHash: 'bb' }, { definitions: 2 }]) {
-      keep(NOW)
-      expect(kept({ ...NOW, ...other }), JSON.stringify(other)).toEqual([false, false, false])
-    }
+    for (const [key, dependence] of Object.entries(dependences)) cache.keep(key, answerOf(1), dependence, 0)
+    cache.apply(changed)
+    return Object.keys(dependences).filter((key) => cache.get(key) !== undefined)
+  }
+
+  it('drops exactly the answers that depend on what a change touches', () => {
+    expect(keptAfter(change('head'))).toEqual(['tx', 'address'])
+    expect(keptAfter(change('head', 'b', 'x'))).toEqual(['address'])
+    expect(keptAfter(change('mempool'))).toEqual(['tx', 'address', 'head'])
+    expect(keptAfter(change('mempool', 'c'))).toEqual(['tx', 'head'])
+    expect(keptAfter(change('heartbeat'))).toEqual(['tx', 'address', 'head', 'mempool'])
+    expect(keptAfter({ kind: 'head', touched: undefined })).toEqual([])
+    // More hashes than there are dependences.
+    const many = Array.from({ length: 100 }, (_, index) => `x${String(index)}`)
+    expect(keptAfter(change('mempool', ...many, 'a'))).toEqual(['address', 'head'])
   })
 
-  it('does not keep an answer of an earlier state', () => {
+  it('does not keep an answer that a change affects which happened while it was made', () => {
+    const kept = (during: Change, dependence: Dependence): boolean => {
+      const cache = new AnswerCache()
+      cache.apply(change('head', 'a'))
+      const { clock } = cache
+      cache.apply(during)
+      cache.keep('key', answerOf(1), dependence, clock)
+      return cache.get('key') !== undefined
+    }
+    expect(kept(change('head', 'b'), on('a'))).toBe(true)
+    expect(kept(change('mempool', 'a'), on('a'))).toBe(false)
+    expect(kept(change('head', 'b'), on('head'))).toBe(false)
+    expect(kept(change('heartbeat'), on('head', 'mempool'))).toBe(true)
+    expect(kept({ kind: 'mempool', touched: undefined }, on('a'))).toBe(false)
+  })
+
+  it('does not keep an answer that was begun before the changes that it remembers', () => {
     const cache = new AnswerCache()
-    cache.get('head', 'key', { ...NOW, position: 2 })
-    cache.keep('head', 'key', answerOf(1), NOW)
-    expect(cache.get('head', 'key', { ...NOW, position: 2 })).toBeUndefined()
+    const { clock } = cache
+    for (let count = 0; count < 1_000; count++) cache.apply(change('mempool', 'b'))
+    cache.keep('old', answerOf(1), on('a'), clock)
+    cache.keep('new', answerOf(1), on('a'), cache.clock)
+    expect([cache.get('old'), cache.get('new')].map((answer) => answer !== undefined)).toEqual([false, true])
+  })
+
+  it('replaces an answer under the same key, with what it depends on', () => {
+    const cache = new AnswerCache()
+    const [first, second] = [answerOf(1), answerOf(2)]
+    cache.keep('key', first, on('a'), 0)
+    cache.link(first, '/first')
+    cache.keep('key', second, on('b'), 0)
+    expect(cache.byUrl('/first')).toBeUndefined()
+    cache.apply(change('head', 'a'))
+    expect(cache.get('key')).toBe(second)
+    cache.apply(change('head', 'b'))
+    expect(cache.get('key')).toBeUndefined()
+    expect([cache.bytes, cache.size]).toEqual([0, 0])
   })
 
   it('evicts the least recently requested answers when it is full, and keeps no very large one', () => {
-    const cache = new AnswerCache()
-    cache.get('head', '', NOW)
+    const cache = new AnswerCache(12 * MIB)
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
-      cache.keep('head', key, answerOf(2.9 * MIB), NOW)
+      cache.keep(key, answerOf(2.9 * MIB), on('x'), 0)
       // Requested repeatedly, so that it stays.
-      expect(cache.get('head', 'a', NOW)).toBeDefined()
+      expect(cache.get('a')).toBeDefined()
     }
-    cache.keep('head', 'large', answerOf(3.1 * MIB), NOW)
-    const kept = ['a', 'b', 'c', 'd', 'e', 'large'].filter((key) => cache.get('head', key, NOW) !== undefined)
+    cache.keep('large', answerOf(3.1 * MIB), on('x'), 0)
+    const kept = ['a', 'b', 'c', 'd', 'e', 'large'].filter((key) => cache.get(key) !== undefined)
     expect(kept).toEqual(['a', 'c', 'd', 'e'])
+    expect(cache.dropped).toEqual({ changed: 0, evicted: 1 })
   })
-})
 
-it('identifies an answer by its bytes and the state that it describes', () => {
-  const one = JSON_ENCODING.encode({ a: 1 }, '00ff')
-  expect(one.body.toString()).toBe('{"a":1}')
-  expect(JSON_ENCODING.encode({ a: 1 }, '00ff').etag).toBe(one.etag)
-  expect(JSON_ENCODING.encode({ a: 2 }, '00ff').etag).not.toBe(one.etag)
-  expect(JSON_ENCODING.encode({ a: 1 }, '00fe').etag).not.toBe(one.etag)
-  for (const header of [one.etag, `W/${one.etag}`, `"x", ${one.etag}`, '*'])
-    expect(matchesTag(header, one.etag), header).toBe(true)
-  expect(matchesTag('"x"', one.etag)).toBe(false)
+  it('counts what is added to an answer, and evicts for it', () => {
+    const cache = new AnswerCache(4 * MIB)
+    const [one, two] = [answerOf(MIB), answerOf(MIB)]
+    cache.keep('one', one, on('x'), 0)
+    cache.keep('two', two, on('x'), 0)
+    cache.grow(two, 2.5 * MIB)
+    expect([cache.get('one'), cache.get('two')]).toEqual([undefined, two])
+    cache.apply(change('head', 'x'))
+    expect(cache.bytes).toBe(0)
+    cache.grow(two, MIB)
+    expect(cache.bytes).toBe(0)
+  })
+
+  it('finds an answer by a few of its URLs, until it is dropped', () => {
+    const cache = new AnswerCache()
+    const answer = answerOf(1)
+    cache.link(answer, '/before')
+    cache.keep('key', answer, on('a'), 0)
+    for (const url of ['/1', '/2', '/3', '/4', '/5']) cache.link(answer, url)
+    expect(['/before', '/1', '/4', '/5'].map((url) => cache.byUrl(url) === answer)).toEqual([
+      ...[false, true, true, false],
+    ])
+    cache.hit(answer)
+    expect(cache.requests).toEqual({ hit: 1, miss: 0 })
+    cache.apply(change('mempool', 'a'))
+    expect(cache.byUrl('/1')).toBeUndefined()
+  })
+
+  it('names the answers that were requested often when a change drops them, once', () => {
+    const cache = new AnswerCache<string>()
+    for (const [key, requests] of [['hot', 16] as const, ['cold', 15] as const]) {
+      cache.keep(key, answerOf(1), on('head'), 0, `origin of ${key}`)
+      for (let count = 0; count < requests; count++) cache.get(key)
+    }
+    cache.apply(change('mempool'))
+    expect(cache.takeHot()).toEqual([])
+    cache.apply(change('head'))
+    expect(cache.takeHot()).toEqual(['origin of hot'])
+    expect(cache.takeHot()).toEqual([])
+  })
+
+  describe('by the clock', () => {
+    afterEach(() => {
+      vi.useRealTimers()
+    })
+
+    it('drops an answer at its time, and any answer after ten minutes', () => {
+      vi.useFakeTimers({ now: 0 })
+      const cache = new AnswerCache()
+      cache.keep('second', answerOf(1), { on: ['head'], untilMs: 1_000 }, 0)
+      cache.keep('tx', answerOf(1), on('a'), 0)
+      const kept = (): boolean[] => ['second', 'tx'].map((key) => cache.get(key) !== undefined)
+      expect(kept()).toEqual([true, true])
+      vi.setSystemTime(1_000)
+      expect(kept()).toEqual([false, true])
+      vi.setSystemTime(600_000)
+      expect(kept()).toEqual([false, false])
+    })
+  })
 })

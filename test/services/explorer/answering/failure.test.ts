@@ -20,7 +20,11 @@ describe('an explorer that has read neither head nor mempool', () => {
 
   /** The answers of REST and gRPC, and the code in the metrics. */
   async function failures(isReachable: boolean, state: State) {
-    const db = { query: () => Promise.resolve([]), ping: () => Promise.resolve(isReachable) }
+    const db = {
+      query: () => Promise.resolve([]),
+      bytes: () => Promise.resolve(Buffer.alloc(0)),
+      ping: () => Promise.resolve(isReachable),
+    }
     const available = new AvailableDatabase(db, pino({ level: 'silent' }))
     await available.ping()
     const parts = { state, tables: new Tables(available) }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { type Encoding, JSON_ENCODING } from '../../../../services/explorer/answering/answer-cache.js'
+import { type Encoding, JSON_ENCODING } from '../../../../services/explorer/answering/encoding.js'
 import { Reader, type Success } from '../../../../services/explorer/answering/reader.js'
 import { Definitions } from '../../../../services/explorer/definitions/definitions.js'
 import { declareRead } from '../../../../services/explorer/reads/read.js'
@@ -16,7 +16,8 @@ function readerOfOne() {
   const state = new State()
   state.adopt(NO_CHAIN)
   state.mempoolLoaded()
-  const db = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(true) }
+  const none = () => Promise.reject(new Error('none'))
+  const db = { query: none, bytes: none, ping: () => Promise.resolve(true) }
   const made: object[] = []
   const read = declareRead({
     ...{ name: 'things', path: '/things', fresh: 'mempool', args: {} },

@@ -23,7 +23,7 @@ const viewOf = (reached: boolean, tipHeight = HEIGHT): ChainView => {
     ...{ epoch: 1, sequence: 7n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
     ...{ writtenAt: 1, writer: 0n, reached },
   }
-  return new ChainView(head, new Map(), new Set())
+  return new ChainView(head, new Map(), new Map())
 }
 
 /** A state of an index whose tip is at HEIGHT, or of an empty one. */
@@ -129,7 +129,12 @@ const VALUES: Readonly<Record<string, string>> = {
   address: ADDRESS,
   q: ABSENT,
 }
-const NOTHING = new Tables({ connected: true, isCrowded: false, query: () => Promise.resolve([]) })
+const NOTHING = new Tables({
+  connected: true,
+  isCrowded: false,
+  query: () => Promise.resolve([]),
+  bytes: () => Promise.resolve(Buffer.alloc(0)),
+})
 
 describe('an explorer of an index that does not have the requested object', () => {
   const closing: BareServer[] = []

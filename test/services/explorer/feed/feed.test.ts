@@ -73,9 +73,51 @@ describe('the feed', () => {
     publish(2000)
     const resync = { type: 'resync', channel: 'blocks' }
     expect(say({ type: 'subscribe', channel: 'blocks', since: 500 })[1]).toEqual(resync)
-    expect(say({ type: 'subscribe', channel: 'blocks', since: 2101 })[1]).toEqual(resync)
+    expect(say({ type: 'subscribe', channel: 'blocks', since: 3101 })[1]).toEqual(resync)
     expect(say({ type: 'subscribe', channel: 'blocks', since: 1100 })).toHaveLength(1001)
     expect(reactTo(feed, '{"type":"subscribe","channel":"blocks","since":500}').subscribe).toBe('blocks')
+  })
+
+  it('waits for events that the client has from another process, and replays none of them', async () => {
+    feed.begin('blocks', 100)
+    publish(2)
+    const { replies, subscribe, later } = reactTo(feed, '{"type":"subscribe","channel":"blocks","since":104}')
+    expect(replies).toEqual(['{"type":"subscribed","channel":"blocks"}'])
+    expect(subscribe).toBeUndefined()
+    let isReached = false
+    const reached = later?.reached(new AbortController().signal).then(() => (isReached = true))
+    publish(1)
+    await new Promise(setImmediate)
+    expect(isReached).toBe(false)
+    publish(2)
+    await reached
+    const reaction = later?.react()
+    expect(reaction?.subscribe).toBe('blocks')
+    expect(reaction?.replies.map((reply) => JSON.parse(reply) as unknown)).toMatchObject([{ seq: 105 }])
+  })
+
+  it('sends resync if the events that the client claims to have do not come', async () => {
+    publish(1)
+    const { later } = reactTo(feed, '{"type":"subscribe","channel":"blocks","since":3}')
+    await later?.reached(AbortSignal.abort())
+    expect(later?.react()).toEqual({
+      replies: ['{"type":"resync","channel":"blocks"}'],
+      subscribe: 'blocks',
+    })
+    expect(feed.waiting).toBe(0)
+  })
+
+  it('sends events without a number of their own to the process that numbers them', () => {
+    const offered: unknown[] = []
+    const shared = new Feed(
+      (_, message) => sent.push(message),
+      (...offer) => offered.push(offer),
+    )
+    shared.announce('whale-alerts', 'ab', { txid: 'ab' })
+    expect(offered).toEqual([['whale-alerts', 'ab', { txid: 'ab' }]])
+    expect(sent).toEqual([])
+    feed.announce('stats', '', { tip: 1 })
+    expect(sent).toHaveLength(1)
   })
 
   it('never replays across a gap in the numbers', () => {

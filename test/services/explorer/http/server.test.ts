@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Feed, reactTo } from '../../../../services/explorer/feed/feed.js'
 import { Server } from '../../../../services/explorer/http/server.js'
+import { assertPortFree, freePort } from '../../../../services/ports.js'
 import { until } from '../../../harness/until.js'
 import { FeedClient } from '../feed-client.js'
 
@@ -65,6 +66,42 @@ describe('the server of sockets', () => {
     expect(await client.events('blocks', 1)).toHaveLength(1)
     await client.close()
     await until('no client is left', () => server.clients === 0)
+  })
+
+  it('sends a client that was connected to a faster process only what it does not have', async () => {
+    feed.begin('blocks', 10)
+    const client = await FeedClient.connect(url, '/ws')
+    await client.subscribe('blocks', 12)
+    // Does not belong to the client, which has left the channel meanwhile.
+    await client.subscribe('reorgs', 5)
+    client.send({ type: 'unsubscribe', channel: 'reorgs' })
+    await client.reply({ type: 'unsubscribed', channel: 'reorgs' })
+    for (let height = 11; height <= 14; height++) feed.publish('blocks', { height })
+    for (let depth = 1; depth <= 7; depth++) feed.publish('reorgs', { depth })
+    const events = await client.events('blocks', 2)
+    expect(events.map(({ seq }) => seq)).toEqual([13, 14])
+    feed.publish('blocks', { height: 15 })
+    expect((await client.events('blocks', 3)).map(({ seq }) => seq)).toEqual([13, 14, 15])
+    expect(client.messages.filter(({ type }) => type === 'resync')).toEqual([])
+    expect(await client.events('reorgs', 0)).toEqual([])
+    await client.close()
+  })
+
+  it('shares a port with another server of the same explorer only', async () => {
+    const bare = () =>
+      new Server({
+        answer: () => ({ status: 200, headers: [], body: Buffer.alloc(0) }),
+        refusal: () => undefined,
+        observe: () => undefined,
+        react: () => ({ replies: [] }),
+      })
+    const [one, two, alone] = [bare(), bare(), bare()] as const
+    const port = await freePort()
+    await one.listen('127.0.0.1', port, true)
+    await two.listen('127.0.0.1', port, true)
+    await expect(alone.listen('127.0.0.1', port)).rejects.toThrow('in use')
+    await expect(assertPortFree(port, '127.0.0.1', 'a test')).rejects.toThrow('in use')
+    for (const each of [one, two, alone]) each.close()
   })
 
   it('refuses a port that is in use', async () => {

@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { serializeTx, type TxParts } from '../../../../pipelines/chain/transaction.js'
 import { outpointOf } from '../../../../pipelines/chain/prevout.js'
+import { scriptHash } from '../../../../pipelines/chain/script.js'
 import { shownTx, type ShownTx } from '../../../../services/explorer/mempool/shown-tx.js'
 import { type Overlay, Mempool, returnable } from '../../../../services/explorer/mempool/mempool.js'
+import { Random } from '../../../../services/simnode/random.js'
 
 const SCRIPT = Buffer.from('76a914' + '11'.repeat(20) + '88ac', 'hex')
 let serial = 0
@@ -201,4 +203,132 @@ describe('transactions that a disconnected block returns', () => {
     const returned = returnable(chained, { confirmed, spent: new Set(contradicted.outpoints) })
     expect(returned).toEqual([free, ofFree])
   })
+})
+
+describe('the changes that the mempool reports', () => {
+  /** A mempool, and the sets that it has reported. */
+  function reporting() {
+    const reported: ReadonlySet<string>[] = []
+    const mempool = new Mempool((touched) => reported.push(touched))
+    return { mempool, last: () => reported.at(-1) }
+  }
+  /** Txids without the hash of the script that all transactions here have. */
+  const txidsIn = (touched: ReadonlySet<string> | undefined): string[] =>
+    [...(touched ?? [])].filter((hash) => hash !== scriptHash(SCRIPT)).sort()
+
+  it('are the transactions that enter, leave or are resolved, and their scripts', () => {
+    const { mempool, last } = reporting()
+    const [a, b, c] = [tx(), tx(), tx()]
+    mempool.replace([a, b], 5)
+    expect(txidsIn(last())).toEqual(ids(a, b))
+    mempool.replace([b, a], 5)
+    expect(last()).toEqual(new Set())
+    mempool.change([c], [a.txid], 6)
+    expect(txidsIn(last())).toEqual(ids(a, c))
+    expect(last()?.has(scriptHash(SCRIPT))).toBe(true)
+    mempool.change([b], ['ff'.repeat(32)], 7)
+    expect(last()).toEqual(new Set())
+    mempool.update([{ ...b }])
+    expect(txidsIn(last())).toEqual(ids(b))
+  })
+
+  it('are all that a head removes or returns, and nothing else', () => {
+    const { mempool, last } = reporting()
+    const [a, b] = [tx(), tx()]
+    const conflicting = tx(outpointOf('ab'.repeat(32), 0))
+    const child = tx(outpointOf(conflicting.txid, 0))
+    mempool.replace([a, b, conflicting, child], 5)
+    const returned = tx()
+    const spent = [outpointOf('ab'.repeat(32), 0)]
+    mempool.advance(overlay(6, { confirmed: [a], returned: [returned], spent }))
+    expect(txidsIn(last())).toEqual(ids(a, conflicting, child, returned))
+    // What the poller reports later was visible before.
+    mempool.change([returned], [a.txid, conflicting.txid, child.txid], 6)
+    expect(last()).toEqual(new Set())
+    expect(shown(mempool)).toEqual(ids(b, returned))
+  })
+
+  it('are empty while the removal of hidden transactions is reported in parts', () => {
+    const { mempool, last } = reporting()
+    const [a, b, c] = [tx(), tx(), tx()]
+    mempool.replace([a, b], 5)
+    mempool.advance(overlay(6, { confirmed: [a, b] }))
+    mempool.change([c], [a.txid], 6)
+    expect(txidsIn(last())).toEqual(ids(c))
+    mempool.change([], [b.txid], 6)
+    expect(last()).toEqual(new Set())
+  })
+})
+
+it('reports every transaction and script whose answer changes, over random changes', () => {
+  const random = Random.of('reported changes', 1)
+  const scriptOf = (byte: number): Buffer => Buffer.from([0x51, byte])
+  const SCRIPTS = [1, 2, 3, 4, 5, 6]
+  const anyScript = (): Buffer => scriptOf(SCRIPTS[random.below(SCRIPTS.length)] ?? 0)
+  const touched = new Set<string>()
+  const mempool = new Mempool((hashes) => {
+    for (const hash of hashes) touched.add(hash)
+  })
+  const made: ShownTx[] = []
+  /** Returns a transaction that spends an output of another one or of none, which is known or not. */
+  const enter = (): ShownTx => {
+    const parent = made[random.below(made.length + 3)]
+    const outpoint = outpointOf(parent?.txid ?? random.below(1e9).toString(16).padStart(64, '0'), 0)
+    const input = { prevTxid: outpoint.slice(0, 64), prevVout: 0, scriptSig: Buffer.alloc(0), sequence: 0 }
+    const raw = serializeTx(
+      {
+        ...{ version: 2, locktime: made.length, inputs: [{ ...input, witness: [] }] },
+        outputs: [{ value: 1n, script: anyScript() }],
+      },
+      false,
+    )
+    const coins = random.below(3) === 0 ? [] : [{ value: 2n, script: anyScript() }]
+    const tx = shownTx({ raw, fee: 1n, firstSeen: 1_700_000_000 + random.below(50), network: REGTEST }, coins)
+    made.push(tx)
+    return tx
+  }
+  const some = (from: readonly ShownTx[]): ShownTx[] => from.filter(() => random.below(4) === 0)
+  const resolved = (tx: ShownTx): ShownTx =>
+    shownTx({ ...tx }, tx.coins[0] === undefined ? [{ value: 2n, script: anyScript() }] : tx.coins)
+  let position = 1
+  const changes: readonly (() => void)[] = [
+    () => {
+      mempool.change([enter(), enter()], ids(...some([...mempool.entries()])), random.below(position + 1))
+    },
+    () => {
+      mempool.replace([...some(made), enter()], random.below(position + 1))
+    },
+    () => {
+      mempool.update(some([...mempool.entries()]).map(resolved))
+    },
+    () => {
+      const [confirmed, returned] = [some([...mempool.values()]), some(made)]
+      mempool.advance(overlay(++position, { confirmed, returned }))
+    },
+    () => {
+      mempool.restore(some(made))
+    },
+  ]
+  const answers = (): Map<string, readonly unknown[]> =>
+    new Map<string, readonly unknown[]>([
+      ...made.map(({ txid }) => [txid, [mempool.get(txid)]] as const),
+      ...SCRIPTS.map((byte) => {
+        const hash = scriptHash(scriptOf(byte))
+        return [hash, mempool.ofScript(hash)] as const
+      }),
+    ])
+  let changed = 0
+  for (let step = 0; step < 600; step++) {
+    const before = answers()
+    touched.clear()
+    changes[random.below(changes.length)]?.()
+    for (const [hash, after] of answers()) {
+      const was = before.get(hash) ?? [undefined]
+      if (was.length === after.length && was.every((each, index) => each === after[index])) continue
+      changed++
+      expect(touched.has(hash), `step ${String(step)}: ${hash}`).toBe(true)
+    }
+    if (made.length > 60) made.splice(0, 20)
+  }
+  expect(changed).toBeGreaterThan(600)
 })

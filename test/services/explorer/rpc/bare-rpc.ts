@@ -21,7 +21,8 @@ export interface BareRpc {
   close(): Promise<void>
 }
 
-const NO_DATABASE = { query: () => Promise.reject(new Error('none')), ping: () => Promise.resolve(false) }
+const none = () => Promise.reject(new Error('none'))
+const NO_DATABASE = { query: none, bytes: none, ping: () => Promise.resolve(false) }
 
 /**
  * The reads over gRPC with neither database nor log, for an empty chain.

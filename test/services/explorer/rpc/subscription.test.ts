@@ -113,6 +113,16 @@ describe('a gRPC subscription', () => {
     },
   )
 
+  it('of a client that was connected to a faster process continues after its last event', async () => {
+    publish(5)
+    const client = await subscribe(7)
+    publish(2)
+    publish(2)
+    await received(client, 2)
+    expect(seqs(client.events)).toEqual([8, 9])
+    client.close()
+  })
+
   it('receives resync at a gap in the numbers', async () => {
     publish(2)
     const client = await subscribe()

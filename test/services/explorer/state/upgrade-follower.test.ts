@@ -7,10 +7,18 @@ import { ReadsService } from '../../../../proto/gen/headwater/reads/v1/reads_pb.
 import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
 import type { Database } from '../../../../pipelines/tables/clickhouse.js'
-import { migrate, MigrationMismatch, readMigrations } from '../../../../pipelines/tables/migrate.js'
+import {
+  migrate,
+  MigrationMismatch,
+  readMigrations,
+  rewrittenName,
+} from '../../../../pipelines/tables/migrate.js'
 import { type Explorer, startExplorer } from '../../../../services/explorer/explorer.js'
 import { rpcClient } from '../../../../services/rpc/client.js'
 import { Code } from '../../../../services/rpc/error.js'
+import { claimWriting, handOver } from '../../../../pipelines/tables/writers.js'
+import { latestHead } from '../../../../pipelines/tables/head.js'
+import { earlierForm } from '../../../harness/earlier-form.js'
 import { dropDatabase, newDatabase } from '../../../harness/engine.js'
 import { type Answer, getAnswer } from '../../../harness/pipeline.js'
 import { until } from '../../../harness/until.js'
@@ -23,12 +31,12 @@ describe('an explorer whose database is of an earlier version', () => {
   let folder: string
   let log: EventLog
   let explorer: Explorer
-  const clients: Database[] = []
+  const others: Database[] = []
 
   beforeEach(async () => {
     db = await newDatabase()
-    await migrate(db, (await readMigrations()).slice(0, 1))
-    await db.command('INSERT INTO blocks (height) SELECT 1')
+    await earlierForm(db)
+    await db.command(head(20))
     folder = await mkdtemp(join(tmpdir(), 'headwater-'))
     log = await openEmbeddedLog(folder)
     explorer = await startExplorer({ port: 0, grpcPort: 0, db, log, logger })
@@ -36,18 +44,21 @@ describe('an explorer whose database is of an earlier version', () => {
   afterEach(async () => {
     await explorer.close()
     await log.close()
-    for (const client of clients.splice(0)) await client.close()
+    for (const other of others.splice(0)) await dropDatabase(other)
     await dropDatabase(db)
     await rm(folder, { recursive: true, force: true })
   })
 
+  const head = (height: number): string =>
+    `INSERT INTO heads (position, chain, tip_height, written_at, connected, disconnected)
+     SELECT ${String(height)}, 'regtest', ${String(height)}, now64(3), [], []`
   const get = (path: string): Promise<Answer> => getAnswer(explorer.url + path)
   const total = async (): Promise<number> => (await readMigrations()).length
 
-  it('reports the progress while two processes upgrade it, until it is done', async () => {
+  it('reports the progress while its blocks are written again, until the second database has replaced it', async () => {
     const waiting = {
-      ...{ migrationsDone: 1, migrationsTotal: await total(), migration: '0002_statistics.sql' },
-      partsLeft: 0,
+      ...{ migrationsDone: 0, migrationsTotal: await total(), migration: '0008_schema.sql' },
+      ...{ partsLeft: 0, height: -1, heightTotal: 20 },
     }
     for (const path of ['/blocks/tip', '/stats/summary', '/block/7', '/txs/recent']) {
       const { status, headers, body } = await get(`/api/v1${path}`)
@@ -66,23 +77,25 @@ describe('an explorer whose database is of an earlier version', () => {
     try {
       expect(await failureOf(client.tip({}))).toMatchObject({
         ...{ status: Code.UNAVAILABLE, details: 'Index is upgrading' },
-        trailers: { 'migrations-done': '1', 'migrations-total': String(waiting.migrationsTotal) },
+        trailers: { 'migrations-done': '0', height: '-1', 'height-total': '20' },
       })
     } finally {
       client.close()
     }
-    await db.command('SYSTEM STOP MERGES blocks')
-    for (let each = 0; each < 2; each++) clients.push(db.sibling(db.name))
-    const upgrades = Promise.all(clients.map((each) => migrate(each)))
-    await until('it says that a table is being rewritten', async () => {
+    const next = db.sibling(rewrittenName(db.name))
+    others.push(next)
+    await migrate(next)
+    await next.command(head(5))
+    await until('it reports the height', async () => {
       const { status, body } = await get('/api/v1/blocks/tip')
       expect([status, body.error]).toEqual([503, 'Index is upgrading'])
-      return body.partsLeft > 0
+      return body.height === 5
     })
-    await db.command('SYSTEM START MERGES blocks')
-    await upgrades
+    await claimWriting(next, -1, db.name)
+    const newest = await latestHead(db)
+    if (newest === undefined) throw new Error('there is no head')
+    expect(await handOver(db, next.name, newest)).toBe(true)
     expect(await explorer.upgraded).toBeUndefined()
-    await until('it answers', async () => (await get('/api/v1/stats/summary')).status === 200)
     expect((await get('/health')).body).not.toHaveProperty('upgrade')
   })
 

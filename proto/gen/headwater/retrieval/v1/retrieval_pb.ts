@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file headwater/retrieval/v1/retrieval.proto.
  */
 export const file_headwater_retrieval_v1_retrieval: GenFile = /*@__PURE__*/
-  fileDesc("CiZoZWFkd2F0ZXIvcmV0cmlldmFsL3YxL3JldHJpZXZhbC5wcm90bxIWaGVhZHdhdGVyLnJldHJpZXZhbC52MSI6Cg1TZWFyY2hSZXF1ZXN0Eg0KBXF1ZXJ5GAEgASgJEg0KBWxpbWl0GAIgASgNEgsKA3RhZxgDIAEoCSJzCg5TZWFyY2hSZXNwb25zZRIvCgVwYWdlcxgBIAMoCzIgLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUGFnZUhpdHMSMAoHcmFua2luZxgCIAEoDjIfLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUmFua2luZyKoAQoIUGFnZUhpdHMSCwoDdXJsGAEgASgJEg0KBXRpdGxlGAIgASgJEhMKC2JyZWFkY3J1bWJzGAMgAygJEg0KBXNjb3JlGAQgASgBEjEKC3RpdGxlX21hcmtzGAUgAygLMhwuaGVhZHdhdGVyLnJldHJpZXZhbC52MS5TcGFuEikKBGhpdHMYBiADKAsyGy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLkhpdCLDAQoDSGl0Ei4KBGtpbmQYASABKA4yIC5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLkhpdC5LaW5kEhIKCmhlYWRpbmdfaWQYAiABKAkSDAoEdGV4dBgDIAEoCRIrCgVtYXJrcxgEIAMoCzIcLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU3BhbiI9CgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIQCgxLSU5EX0hFQURJTkcQARINCglLSU5EX1RFWFQQAiIiCgRTcGFuEg0KBXN0YXJ0GAEgASgNEgsKA2VuZBgCIAEoDSIvCg9QYXNzYWdlc1JlcXVlc3QSDQoFcXVlcnkYASABKAkSDQoFbGltaXQYAiABKA0ijgEKEFBhc3NhZ2VzUmVzcG9uc2USMQoIcGFzc2FnZXMYASADKAsyHy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlBhc3NhZ2USMAoHcmFua2luZxgCIAEoDjIfLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUmFua2luZxIVCg11bmtub3duX25hbWVzGAMgAygJIsABCgdQYXNzYWdlEgoKAmlkGAEgASgJEhAKCHBhZ2VfdXJsGAIgASgJEhIKCnBhZ2VfdGl0bGUYAyABKAkSEgoKaGVhZGluZ19pZBgEIAEoCRIUCgxoZWFkaW5nX3BhdGgYBSADKAkSEAoIbWFya2Rvd24YBiABKAkSDQoFc2NvcmUYByABKAESFwoKc2ltaWxhcml0eRgIIAEoAUgAiAEBEhAKCGNvdmVyYWdlGAkgASgBQg0KC19zaW1pbGFyaXR5Ig8KDVN0YXR1c1JlcXVlc3QiogIKDlN0YXR1c1Jlc3BvbnNlEg0KBXBhZ2VzGAEgASgNEg4KBmNodW5rcxgCIAEoDRJBCghzZW1hbnRpYxgDIAEoDjIvLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU3RhdHVzUmVzcG9uc2UuU2VtYW50aWMSFwoPc2VtYW50aWNfcmVhc29uGAQgASgJEhYKDmluZGV4X2J1aWx0X21zGAUgASgDEhMKC2luZGV4X3N0YWxlGAYgASgIImgKCFNlbWFudGljEhgKFFNFTUFOVElDX1VOU1BFQ0lGSUVEEAASFAoQU0VNQU5USUNfTE9BRElORxABEhIKDlNFTUFOVElDX1JFQURZEAISGAoUU0VNQU5USUNfVU5BVkFJTEFCTEUQAypLCgdSYW5raW5nEhcKE1JBTktJTkdfVU5TUEVDSUZJRUQQABITCg9SQU5LSU5HX0xFWElDQUwQARISCg5SQU5LSU5HX0hZQlJJRBACMqMCChBSZXRyaWV2YWxTZXJ2aWNlElcKBlNlYXJjaBIlLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU2VhcmNoUmVxdWVzdBomLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU2VhcmNoUmVzcG9uc2USXQoIUGFzc2FnZXMSJy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlBhc3NhZ2VzUmVxdWVzdBooLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUGFzc2FnZXNSZXNwb25zZRJXCgZTdGF0dXMSJS5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlN0YXR1c1JlcXVlc3QaJi5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlN0YXR1c1Jlc3BvbnNlYgZwcm90bzM");
+  fileDesc("CiZoZWFkd2F0ZXIvcmV0cmlldmFsL3YxL3JldHJpZXZhbC5wcm90bxIWaGVhZHdhdGVyLnJldHJpZXZhbC52MSI6Cg1TZWFyY2hSZXF1ZXN0Eg0KBXF1ZXJ5GAEgASgJEg0KBWxpbWl0GAIgASgNEgsKA3RhZxgDIAEoCSJzCg5TZWFyY2hSZXNwb25zZRIvCgVwYWdlcxgBIAMoCzIgLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUGFnZUhpdHMSMAoHcmFua2luZxgCIAEoDjIfLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUmFua2luZyKoAQoIUGFnZUhpdHMSCwoDdXJsGAEgASgJEg0KBXRpdGxlGAIgASgJEhMKC2JyZWFkY3J1bWJzGAMgAygJEg0KBXNjb3JlGAQgASgBEjEKC3RpdGxlX21hcmtzGAUgAygLMhwuaGVhZHdhdGVyLnJldHJpZXZhbC52MS5TcGFuEikKBGhpdHMYBiADKAsyGy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLkhpdCLDAQoDSGl0Ei4KBGtpbmQYASABKA4yIC5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLkhpdC5LaW5kEhIKCmhlYWRpbmdfaWQYAiABKAkSDAoEdGV4dBgDIAEoCRIrCgVtYXJrcxgEIAMoCzIcLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU3BhbiI9CgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIQCgxLSU5EX0hFQURJTkcQARINCglLSU5EX1RFWFQQAiIiCgRTcGFuEg0KBXN0YXJ0GAEgASgNEgsKA2VuZBgCIAEoDSIvCg9QYXNzYWdlc1JlcXVlc3QSDQoFcXVlcnkYASABKAkSDQoFbGltaXQYAiABKA0ijgEKEFBhc3NhZ2VzUmVzcG9uc2USMQoIcGFzc2FnZXMYASADKAsyHy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlBhc3NhZ2USMAoHcmFua2luZxgCIAEoDjIfLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUmFua2luZxIVCg11bmtub3duX25hbWVzGAMgAygJIsABCgdQYXNzYWdlEgoKAmlkGAEgASgJEhAKCHBhZ2VfdXJsGAIgASgJEhIKCnBhZ2VfdGl0bGUYAyABKAkSEgoKaGVhZGluZ19pZBgEIAEoCRIUCgxoZWFkaW5nX3BhdGgYBSADKAkSEAoIbWFya2Rvd24YBiABKAkSDQoFc2NvcmUYByABKAESFwoKc2ltaWxhcml0eRgIIAEoAUgAiAEBEhAKCGNvdmVyYWdlGAkgASgBQg0KC19zaW1pbGFyaXR5Ig8KDVN0YXR1c1JlcXVlc3QiUwoIUHJvZ3Jlc3MSDAoEZG9uZRgBIAEoDRINCgV0b3RhbBgCIAEoDRIZCgxzZWNvbmRzX2xlZnQYAyABKA1IAIgBAUIPCg1fc2Vjb25kc19sZWZ0IooDCg5TdGF0dXNSZXNwb25zZRINCgVwYWdlcxgBIAEoDRIOCgZjaHVua3MYAiABKA0SQQoIc2VtYW50aWMYAyABKA4yLy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlN0YXR1c1Jlc3BvbnNlLlNlbWFudGljEhcKD3NlbWFudGljX3JlYXNvbhgEIAEoCRIWCg5pbmRleF9idWlsdF9tcxgFIAEoAxITCgtpbmRleF9zdGFsZRgGIAEoCBIxCgdyZWFkaW5nGAcgASgLMiAuaGVhZHdhdGVyLnJldHJpZXZhbC52MS5Qcm9ncmVzcxIzCgllbWJlZGRpbmcYCCABKAsyIC5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlByb2dyZXNzImgKCFNlbWFudGljEhgKFFNFTUFOVElDX1VOU1BFQ0lGSUVEEAASFAoQU0VNQU5USUNfTE9BRElORxABEhIKDlNFTUFOVElDX1JFQURZEAISGAoUU0VNQU5USUNfVU5BVkFJTEFCTEUQAypLCgdSYW5raW5nEhcKE1JBTktJTkdfVU5TUEVDSUZJRUQQABITCg9SQU5LSU5HX0xFWElDQUwQARISCg5SQU5LSU5HX0hZQlJJRBACMqMCChBSZXRyaWV2YWxTZXJ2aWNlElcKBlNlYXJjaBIlLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU2VhcmNoUmVxdWVzdBomLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuU2VhcmNoUmVzcG9uc2USXQoIUGFzc2FnZXMSJy5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlBhc3NhZ2VzUmVxdWVzdBooLmhlYWR3YXRlci5yZXRyaWV2YWwudjEuUGFzc2FnZXNSZXNwb25zZRJXCgZTdGF0dXMSJS5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlN0YXR1c1JlcXVlc3QaJi5oZWFkd2F0ZXIucmV0cmlldmFsLnYxLlN0YXR1c1Jlc3BvbnNlYgZwcm90bzM");
 
 /**
  * A search for pages.
@@ -105,7 +105,7 @@ export type PageHits = Message<"headwater.retrieval.v1.PageHits"> & {
   breadcrumbs: string[];
 
   /**
-   * Sum of weight / (60 + rank) over the fused rankings; meaningful only within one answer.
+   * Sum of weight / (10 + rank) over the fused rankings; meaningful only within one answer.
    *
    * @generated from field: double score = 4;
    */
@@ -299,7 +299,7 @@ export const PassagesResponseSchema: GenMessage<PassagesResponse> = /*@__PURE__*
   messageDesc(file_headwater_retrieval_v1_retrieval, 6);
 
 /**
- * A part of a page under one heading.
+ * The best part of a section, which is what a page contains under one heading.
  *
  * @generated from message headwater.retrieval.v1.Passage
  */
@@ -361,7 +361,7 @@ export type Passage = Message<"headwater.retrieval.v1.Passage"> & {
   similarity?: number | undefined;
 
   /**
-   * Share of the query's weight in rare words that the passage contains, 0 to 1.
+   * Share of the query that the passage covers, 0 to 1: words that it contains, or is about in other words, by their weight.
    *
    * @generated from field: double coverage = 9;
    */
@@ -389,6 +389,41 @@ export type StatusRequest = Message<"headwater.retrieval.v1.StatusRequest"> & {
  */
 export const StatusRequestSchema: GenMessage<StatusRequest> = /*@__PURE__*/
   messageDesc(file_headwater_retrieval_v1_retrieval, 8);
+
+/**
+ * The progress of a long job.
+ *
+ * @generated from message headwater.retrieval.v1.Progress
+ */
+export type Progress = Message<"headwater.retrieval.v1.Progress"> & {
+  /**
+   * Units done.
+   *
+   * @generated from field: uint32 done = 1;
+   */
+  done: number;
+
+  /**
+   * All units.
+   *
+   * @generated from field: uint32 total = 2;
+   */
+  total: number;
+
+  /**
+   * Estimate of the remaining time in seconds; absent until there is one.
+   *
+   * @generated from field: optional uint32 seconds_left = 3;
+   */
+  secondsLeft?: number | undefined;
+};
+
+/**
+ * Describes the message headwater.retrieval.v1.Progress.
+ * Use `create(ProgressSchema)` to create a new message.
+ */
+export const ProgressSchema: GenMessage<Progress> = /*@__PURE__*/
+  messageDesc(file_headwater_retrieval_v1_retrieval, 9);
 
 /**
  * The current index.
@@ -437,6 +472,20 @@ export type StatusResponse = Message<"headwater.retrieval.v1.StatusResponse"> & 
    * @generated from field: bool index_stale = 6;
    */
   indexStale: boolean;
+
+  /**
+   * Progress of reading the pages, in files; absent when all are read. Until then, searches fail with UNAVAILABLE.
+   *
+   * @generated from field: headwater.retrieval.v1.Progress reading = 7;
+   */
+  reading?: Progress | undefined;
+
+  /**
+   * Progress of embedding, in passages; absent if none is in progress.
+   *
+   * @generated from field: headwater.retrieval.v1.Progress embedding = 8;
+   */
+  embedding?: Progress | undefined;
 };
 
 /**
@@ -444,7 +493,7 @@ export type StatusResponse = Message<"headwater.retrieval.v1.StatusResponse"> & 
  * Use `create(StatusResponseSchema)` to create a new message.
  */
 export const StatusResponseSchema: GenMessage<StatusResponse> = /*@__PURE__*/
-  messageDesc(file_headwater_retrieval_v1_retrieval, 9);
+  messageDesc(file_headwater_retrieval_v1_retrieval, 10);
 
 /**
  * @generated from enum headwater.retrieval.v1.StatusResponse.Semantic
@@ -483,7 +532,7 @@ export enum StatusResponse_Semantic {
  * Describes the enum headwater.retrieval.v1.StatusResponse.Semantic.
  */
 export const StatusResponse_SemanticSchema: GenEnum<StatusResponse_Semantic> = /*@__PURE__*/
-  enumDesc(file_headwater_retrieval_v1_retrieval, 9, 0);
+  enumDesc(file_headwater_retrieval_v1_retrieval, 10, 0);
 
 /**
  * The method by which results are ranked.

@@ -1,0 +1,105 @@
+import { freePort } from '../services/ports.js'
+import { Cache } from './cache.js'
+import { type ChainSize, frozenTables, type LargeChain, largeChain, shuffled, Supply } from './large-chain.js'
+import { type LoadTool, loadTool } from './load-tool.js'
+import { chainHeight, engineOf, explorerOf, settled, withProcesses } from './processes.js'
+import { comparison, repeated } from './repetitions.js'
+import type { Figure } from './report.js'
+
+export interface RestColdOptions extends ChainSize {
+  readonly cacheDir: string
+  readonly repetitions: number
+  /** Seconds of each load. */
+  readonly seconds: number
+}
+
+const CONNECTIONS = 256
+/** The maximum size of the explorer, MB. */
+const MAX_MB = 300
+/** A load of one connection takes no more of the keys than this, as a share of those of all connections. */
+const SINGLE_SHARE = 1 / 40
+
+/**
+ * Measures reads of random transactions and addresses of a large chain, each requested once, so that no cache has the answer. The
+ * baseline is the same chain in the frozen tables, with the queries that an answer takes, one after the other on one connection.
+ * The two alternate, so that other load on the machine affects both.
+ */
+export function restCold(options: RestColdOptions): Promise<Figure[]> {
+  return withProcesses(async (start, folder) => {
+    const cache = new Cache(options.cacheDir, process.cwd())
+    const chain = await largeChain(start, cache, options)
+    const env = { DATA_DIR: chain.index, NODE_RPC_URL: `http://127.0.0.1:${String(await freePort())}` }
+    await engineOf(start, env)
+    const { url, explorer } = await explorerOf(start, env)
+    await settled(async () => (await chainHeight(url)) === chain.blocks, 120_000, [explorer])
+    const frozen = await frozenTables(start, chain)
+    const sampling = setInterval(() => explorer.rssMb(), 200)
+    try {
+      const load = loadTool(folder)
+      const keys = keysOf(chain, options.repetitions)
+      const figures = await repeated(options.repetitions, async () => {
+        const { txids, addresses } = keys
+        const tx = await read(load, url, 'tx', txids.take(keys.txsOfLoad), CONNECTIONS, options.seconds)
+        const frozenTx = await rateOf(txids, (txid) => frozen.tx(txid), options.seconds)
+        const single = await read(load, url, 'tx', txids.take(keys.txsOfSingle), 1, options.seconds)
+        const lookup = await rateOf(txids, (txid) => frozen.body(txid), options.seconds)
+        const names = addresses.take(keys.addressesOfLoad).map(({ address }) => address)
+        const address = await read(load, url, 'address', names, CONNECTIONS, options.seconds / 2)
+        const script = (each: { scriptHash: string }): Promise<unknown> => frozen.script(each.scriptHash)
+        const frozenAddress = await rateOf(addresses, script, options.seconds / 2)
+        return [
+          comparison('tx_256_connections', 'requests/s', tx.requestsPerSecond, frozenTx),
+          { name: 'tx_256_connections_p99', value: tx.p99Ms, unit: 'ms' },
+          comparison('address_256_connections', 'requests/s', address.requestsPerSecond, frozenAddress),
+          { name: 'address_256_connections_p99', value: address.p99Ms, unit: 'ms' },
+          {
+            ...comparison('tx_1_connection', 'ms', 1000 / single.requestsPerSecond, 1000 / lookup),
+            maxRatio: 3,
+          },
+        ]
+      })
+      return [...figures, { name: 'explorer_peak_rss', value: explorer.peakMb, unit: 'MB', most: MAX_MB }]
+    } finally {
+      clearInterval(sampling)
+      frozen.close()
+    }
+  })
+}
+
+/** Divides the chain's keys among the loads. */
+function keysOf({ lists }: LargeChain, repetitions: number) {
+  const share = (count: number): number => Math.floor(count / (repetitions + 1))
+  const txsOfLoad = share(lists.txids.length)
+  return {
+    txids: new Supply(shuffled(lists.txids)),
+    addresses: new Supply(shuffled(lists.addresses)),
+    txsOfLoad: Math.floor(txsOfLoad * (1 - SINGLE_SHARE)),
+    txsOfSingle: Math.floor(txsOfLoad * SINGLE_SHARE),
+    addressesOfLoad: share(lists.addresses.length),
+  }
+}
+
+async function read(
+  load: LoadTool,
+  url: string,
+  kind: 'tx' | 'address',
+  keys: readonly string[],
+  connections: number,
+  seconds: number,
+) {
+  const paths = keys.map((key) => `/api/v1/${kind}/${key}`)
+  return load({ url, paths, once: true, connections, seconds: Math.ceil(seconds) })
+}
+
+/** Returns how many calls are completed per second, one after the other. */
+async function rateOf<T>(
+  keys: Supply<T>,
+  call: (key: T) => Promise<unknown>,
+  seconds: number,
+): Promise<number> {
+  const from = performance.now()
+  const end = from + seconds * 1000
+  let count = 0
+  for (; performance.now() < end; count++) for (const key of keys.take(1)) await call(key)
+  return (count * 1000) / (performance.now() - from)
+}

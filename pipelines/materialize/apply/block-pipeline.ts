@@ -1,0 +1,162 @@
+import type { Database } from '../../tables/clickhouse.js'
+import type { WorkingChain } from '../working-chain.js'
+import { CumulativeRows } from './block-applier.js'
+import type { BlockWriter } from './block-writer.js'
+import { OwnRows } from './own-rows.js'
+import { type BlockEvent, type Made, madeFrom, ScriptChangesMaker } from './script-changes-maker.js'
+import { ScriptHashes } from './script-book.js'
+
+/** The maximum size of a batch of events: large enough for large inserts, small enough for memory. */
+export const BATCH_EVENTS = 1000
+export const BATCH_BYTES = 8 << 20
+/** The number of scripts whose totals the writer of a pipeline caches: some 100 MB when full. */
+export const CACHED_SCRIPTS = 250_000
+/** The number of blocks per job of the other thread. */
+const BLOCKS_AT_ONCE = 50
+/** The number of blocks that are prepared on this thread, because sending them to the other one would take longer. */
+const FEW_BLOCKS = 4
+/** The number of jobs that may wait for their results to be applied: the thread always has work, and is never far ahead. */
+const MAX_PENDING = 2
+
+/** An event that connects a block. */
+export interface Connecting extends BlockEvent {
+  readonly hash: string
+}
+
+/** Blocks that are being prepared. */
+interface PendingBlocks {
+  readonly blocks: readonly Connecting[]
+  readonly made: Promise<Made>
+}
+
+export interface BlockPipelineParts {
+  readonly db: Database
+  /** It caches `CACHED_SCRIPTS`. */
+  readonly writer: BlockWriter
+  readonly chain: () => WorkingChain
+  /** Returns the writer number of the next blocks. */
+  readonly number: () => bigint
+}
+
+/**
+ * Writes the rows of consecutive blocks, in three stages that run at the same time: the other thread derives what does not depend
+ * on the chain below a block, this one applies what does, and ClickHouse inserts the rows of the blocks before. After an error
+ * the pipeline must be replaced, once `settled` has resolved.
+ */
+export class BlockPipeline {
+  readonly #parts: BlockPipelineParts
+  #maker: ScriptChangesMaker | undefined
+  readonly #hashes = new ScriptHashes()
+  /** The blocks that were added and can still be removed without leaving a row. */
+  #unsubmitted: Connecting[] = []
+  /** The jobs whose results are applied next. */
+  readonly #pending: PendingBlocks[] = []
+  /** The rows of applied blocks that are not being inserted yet. */
+  #rows = { applied: new CumulativeRows(), own: new OwnRows() }
+  /** The inserts and other tasks that were sent, which run while the next blocks are applied. */
+  #running: Promise<void> = Promise.resolve()
+  /** The numbers of scripts that `#rows` and the running inserts touch: their totals are not in the tables yet. */
+  #scripts = { applied: 0, inserting: 0 }
+
+  constructor(parts: BlockPipelineParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Adds a block on top of those before.
+   * @param submits false to keep this and the blocks before it removable.
+   * @throws PoisonEvent for an invalid block, of this or of an earlier call; and the errors of inserts.
+   */
+  async add(block: Connecting, submits = true): Promise<void> {
+    this.#unsubmitted.push(block)
+    if (this.#unsubmitted.length < BLOCKS_AT_ONCE || !submits) return
+    this.#submit()
+    while (this.#pending.length > MAX_PENDING) await this.#applyNext()
+  }
+
+  /** Removes the highest block, if it can be removed. @returns whether it was. */
+  remove(): boolean {
+    return this.#unsubmitted.pop() !== undefined
+  }
+
+  /** Applies all blocks that were added, and starts to insert their rows. @throws as `add`. */
+  async applyAll(): Promise<void> {
+    this.#submit()
+    while (this.#pending.length > 0) await this.#applyNext()
+    await this.#send()
+  }
+
+  /** Runs a task after everything that was sent before it. An error is thrown by the next call that waits for it. */
+  then(task: () => Promise<void>): void {
+    this.#running = this.#running.then(task)
+    // The error is handled where `#running` is awaited.
+    this.#running.catch(() => undefined)
+  }
+
+  /** Waits for everything that was sent. @throws the first error of it. */
+  async sent(): Promise<void> {
+    await this.#running
+    this.#scripts.inserting = 0
+  }
+
+  /** Resolves when nothing that was sent runs any more, whether it succeeded or not. */
+  async settled(): Promise<void> {
+    await this.#running.catch(() => undefined)
+  }
+
+  /** Stops the other thread, if it runs; the next large number of blocks starts it again. */
+  async rest(): Promise<void> {
+    const maker = this.#maker
+    this.#maker = undefined
+    await maker?.close()
+  }
+
+  #submit(): void {
+    const blocks = this.#unsubmitted
+    const { network } = this.#parts.chain()
+    if (blocks.length === 0 || network === undefined) return
+    if (blocks.length > FEW_BLOCKS) this.#maker ??= new ScriptChangesMaker()
+    const made =
+      blocks.length > FEW_BLOCKS && this.#maker !== undefined
+        ? this.#maker.make(blocks, network)
+        : Promise.resolve().then(() => madeFrom({ events: blocks, network }, this.#hashes))
+    // The error is handled where the result is awaited.
+    made.catch(() => undefined)
+    this.#pending.push({ blocks, made })
+    this.#unsubmitted = []
+  }
+
+  async #applyNext(): Promise<void> {
+    const [next] = this.#pending
+    if (next === undefined) return
+    const { rows, scriptChanges } = await next.made
+    await this.#makeRoom()
+    const { db, writer, chain, number } = this.#parts
+    const working = chain()
+    const parent = await working.parentState(db, number())
+    this.#rows.own.take(rows)
+    const { sums, scripts } = await writer.apply(this.#rows.applied, scriptChanges, parent, true)
+    working.write(next.blocks, sums)
+    this.#scripts.applied += scripts
+    this.#pending.shift()
+  }
+
+  /** Makes room in the cache, so that it does not evict totals that are not in the tables yet. */
+  async #makeRoom(): Promise<void> {
+    const isFull = (): boolean => this.#scripts.applied + this.#scripts.inserting > CACHED_SCRIPTS / 2
+    if (isFull()) await this.#send()
+    if (isFull()) await this.sent()
+  }
+
+  /** Starts to insert the rows of applied blocks, after what was sent before. */
+  async #send(): Promise<void> {
+    const { applied, own } = this.#rows
+    if (applied.blocks.length === 0) return
+    await this.sent()
+    this.#scripts = { applied: 0, inserting: this.#scripts.applied }
+    this.#rows = { applied: new CumulativeRows(), own: new OwnRows() }
+    const { writer, chain, number } = this.#parts
+    const by = { writer: number(), beside: chain().beside }
+    this.then(() => writer.insert(applied, own, by))
+  }
+}

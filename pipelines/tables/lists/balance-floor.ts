@@ -1,0 +1,53 @@
+import type { Database } from '../clickhouse.js'
+import type { Querier } from '../keys.js'
+import { assertNewestWriter, whileNewest } from '../writers.js'
+
+/** The floor while no balances are written. */
+export const NO_BALANCES = 0xffff_ffff
+
+/** SQL for the height above which all blocks have rows in `script_balances`. */
+export const BALANCE_FLOOR =
+  '(SELECT if(count() = 0, -1, argMax(above, (writer, noted_at))) FROM balance_floors)'
+
+/** Returns the height above which all blocks have rows in `script_balances`, `NO_BALANCES` if none are written. */
+export async function balanceFloor(db: Querier): Promise<number> {
+  const [row] = await db.query<{ floor: string }>(`SELECT ${BALANCE_FLOOR} AS floor`)
+  return Number(row?.floor ?? -1)
+}
+
+/**
+ * Sets the floor. Call it before balances are no longer written or are dropped, and after writing them was resumed: then with the
+ * height of the last block without them.
+ * @param db its `pinEngineRun` must have been called.
+ * @throws DatabaseUnavailable, QueryRefused; Superseded if there is a newer writer.
+ */
+export async function setBalanceFloor(db: Database, above: number, writer: bigint): Promise<void> {
+  await db.command(
+    `INSERT INTO balance_floors (writer, noted_at, above)
+     SELECT ${String(writer)}, now64(6), ${String(above)} WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
+  )
+  await assertNewestWriter(db, writer)
+  await db.assertNoLostWrites()
+}
+
+/** The number of blocks per partition of `script_balances`. */
+const PARTITION = 1000
+
+/**
+ * Drops the partitions that no query needs: those at or below every floor of the last `seconds`, in which queries may still run
+ * that chose their ranking by an earlier floor.
+ */
+export async function dropBalances(db: Database, seconds: number): Promise<void> {
+  const earlier = `FROM balance_floors WHERE noted_at < now64(6) - INTERVAL ${String(seconds)} SECOND`
+  const [row] = await db.query<{ lowest: string; earlier: string }>(
+    `SELECT min(above) AS lowest, (SELECT count() ${earlier}) AS earlier FROM balance_floors
+     WHERE (writer, noted_at) >= (SELECT max((writer, noted_at)) ${earlier})`,
+  )
+  // Without an earlier row all balances were complete then.
+  if (row === undefined || row.earlier === '0') return
+  const below = Math.floor((Number(row.lowest) + 1) / PARTITION) * PARTITION
+  const parts = await db.query<{ id: string }>(
+    `SELECT DISTINCT _partition_id AS id FROM script_balances WHERE height < ${String(below)}`,
+  )
+  for (const { id } of parts) await db.command(`ALTER TABLE script_balances DROP PARTITION ID '${id}'`)
+}

@@ -1,0 +1,345 @@
+-- The whole schema, for a new database. A database of the migrations before this one is not altered: its rows are written again
+-- from the log, into a second database that replaces it.
+--
+-- A row names its block by height and tag, the last four bytes of the block's hash in display order. No two blocks of one height
+-- have the same tag: the materializer refuses the second. Readers take the rows of the blocks on the head's chain, so a row of a
+-- branch that is being written, or that was replaced, is never visible. A row is a pure function of its block's hash: writing it
+-- again changes nothing (ReplacingMergeTree merges the copies, but readers do not depend on it). The time of a row is that of its
+-- block. txid and hashes of blocks are in display order.
+
+-- One row makes a state visible: the row with the highest position is the head.
+CREATE TABLE heads
+(
+    position      Int64,                        -- of topic `chain`: the last event applied to this state
+    previous      Int64,                        -- position of the head before this one, -1 for none
+    chain         LowCardinality(String),       -- main, test, signet, regtest
+    tip_height    Int64,                        -- -1 for a chain without blocks
+    tip_hash      FixedString(32),
+    final_height  Int64,                        -- at and below it readers leave out only stale blocks
+    epoch         UInt32,                       -- epoch of the last event
+    sequence      UInt64,
+    disconnected  Array(FixedString(32)),       -- highest first
+    connected     Array(FixedString(32)),       -- lowest first
+    blocks_before UInt64,                       -- blocks connected by all previous heads: numbers the feed
+    reorgs_before UInt64,                       -- reorganisations of all previous heads
+    written_at    DateTime64(3, 'UTC'),
+    writer        UInt64,
+    reached       UInt8                         -- 1: the chain of this head or an earlier one was as high as the node's
+)
+ENGINE = ReplacingMergeTree ORDER BY (position, written_at, writer)
+SETTINGS fsync_after_insert = 1;
+
+-- One row for each takeover by a materializer: from its position on, only its heads and those of later writers count. What an
+-- older writer writes beyond it, after it resumes, is never visible.
+CREATE TABLE writers
+(
+    writer        UInt64,                       -- higher than all before
+    position      Int64,                        -- of the newest head when it took over, -1 for none
+    claimed_at    DateTime64(3, 'UTC'),
+    successor     String,                       -- the database that serves from this position on; empty for none
+    replaces      String                        -- during a build: the database that this one will replace
+)
+ENGINE = ReplacingMergeTree ORDER BY writer
+SETTINGS fsync_after_insert = 1;
+
+-- Written before every other row of its block, so that every block that left a row is known by its hash.
+CREATE TABLE blocks
+(
+    height        UInt32,
+    hash          FixedString(32),
+    block_tag     UInt32,                       -- of the hash
+    prev_hash     FixedString(32),
+    merkle_root   FixedString(32),
+    time          UInt32,
+    median_time   UInt32,
+    nonce         UInt32,
+    bits          UInt32,
+    version       Int32,
+    size          UInt32,
+    stripped_size UInt32,
+    weight        UInt32,
+    tx_count      UInt32,
+    input_count   UInt32,                       -- without the coinbase
+    output_count  UInt32,
+    total_fees    UInt64,
+    total_output  UInt64,                       -- of all transactions except the coinbase
+    subsidy       UInt64,
+    miner_script  String,                       -- the first coinbase output with an address, empty for none
+    coinbase_script String,
+    chainwork     FixedString(32),              -- big endian
+    dilithium_tx_count UInt32,
+    work          UInt256,                      -- 2^256 ÷ (target + 1)
+    difficulty    Float64,
+    active_addresses UInt32,                    -- touched for the first time on this block's UTC day
+    new_addresses UInt32,                       -- touched for the first time ever
+    -- totals of the chain up to and including this block
+    sum_txs       UInt64,
+    sum_dilithium_txs UInt64,
+    supply        UInt64,                       -- Σ unspent outputs
+    utxo_count    UInt64,
+    addresses     UInt64,                       -- ever seen
+    funded_addresses UInt64,                    -- with a balance above zero
+    dilithium_addresses UInt64,                 -- ever seen, Dilithium
+    dilithium_funded_addresses UInt64,
+    sum_op_returns UInt64,                      -- rows of op_returns
+    INDEX by_time time TYPE minmax GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree ORDER BY (height, hash)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+CREATE TABLE block_heights (hash FixedString(32), height UInt32)
+ENGINE = EmbeddedRocksDB PRIMARY KEY hash;
+
+-- Transactions. The txid determines body and prevouts. The other columns belong to the block that was written last: if it is not
+-- on the reader's chain, another block of another branch contains the same transaction, and tx_locations names it.
+CREATE TABLE txs
+(
+    txid          FixedString(32),
+    height        UInt32,
+    block_tag     UInt32,
+    tx_index      UInt32,
+    is_dilithium  UInt8,                        -- an input has a Dilithium signature
+    body          String,                       -- serialised without witnesses
+    prevouts      String,                       -- per input: value u64 LE, compact size, script; empty for a coinbase
+    witness       String                        -- as serialised: per input a compact size count and items; empty for none
+)
+ENGINE = EmbeddedRocksDB PRIMARY KEY txid;
+
+-- All locations that a transaction ever had, by the first 8 bytes of its txid: block_txs has the whole one.
+CREATE TABLE tx_locations
+(
+    txid_prefix   FixedString(8),
+    height        UInt32 CODEC(T64, LZ4),
+    block_tag     UInt32,
+    tx_index      UInt32 CODEC(T64, LZ4)
+)
+ENGINE = ReplacingMergeTree ORDER BY (txid_prefix, height, block_tag, tx_index)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+-- Witnesses of blocks that a reorganisation has disconnected, written before the next rows of txs, and of transactions that blocks
+-- of other branches contain, too: a transaction may have another witness in each block that contains it.
+CREATE TABLE replaced_witnesses
+(
+    txid          FixedString(32),
+    height        UInt32,
+    block_tag     UInt32,
+    witness       String
+)
+ENGINE = ReplacingMergeTree ORDER BY (txid, height, block_tag)
+SETTINGS index_granularity = 64, fsync_after_insert = 1;
+
+-- The transactions of a block, in order.
+CREATE TABLE block_txs
+(
+    height        UInt32,
+    block_tag     UInt32,
+    tx_index      UInt32 CODEC(T64, LZ4),
+    txid          FixedString(32),
+    witness_tag   UInt32,                       -- the first four bytes of the wtxid; 0 for a transaction without witness
+    moved         UInt64 CODEC(T64, LZ4),       -- the value that left its owners, without outputs to a script among the inputs
+    is_dilithium  UInt8,
+    INDEX by_moved moved TYPE minmax GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree ORDER BY (height, block_tag, tx_index)
+SETTINGS index_granularity = 512, fsync_after_insert = 1;
+
+-- The input that spends an output, by the first 20 bytes of the txid of the output.
+CREATE TABLE spends
+(
+    prev_txid     FixedString(20),
+    prev_vout     UInt32 CODEC(T64, LZ4),
+    height        UInt32 CODEC(T64, LZ4),       -- of the spending block
+    block_tag     UInt32,
+    txid          FixedString(32),
+    vin           UInt32 CODEC(T64, LZ4)
+)
+ENGINE = ReplacingMergeTree ORDER BY (prev_txid, prev_vout, height, block_tag)
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
+
+-- One row per script and transaction, numbered along the chain (`ordinal`, from 1), with the script's totals after it:
+-- a summary is the last visible row, a page is a range of ordinals, however long the history. What a transaction receives and
+-- sends is the difference to the row before. script_hash is the first 20 bytes of sha256(script).
+CREATE TABLE script_txs
+(
+    script_hash   FixedString(20),
+    ordinal       UInt32 CODEC(T64, LZ4),
+    height        UInt32 CODEC(T64, LZ4),
+    block_tag     UInt32,
+    tx_index      UInt32 CODEC(T64, LZ4),       -- block_txs has the txid
+    total_received UInt64 CODEC(T64, LZ4),
+    total_sent    UInt64 CODEC(T64, LZ4),
+    unspent_count UInt32 CODEC(T64, LZ4),
+    has_address   UInt8,
+    has_dilithium_spend UInt8,                  -- has spent with a Dilithium signature or redeem script
+    -- UTC days (since 1970) on which the script was touched and which a later block can still have: block times are not ordered,
+    -- but the time of a block is always after the median of the previous eleven.
+    open_days     Array(UInt16)
+)
+ENGINE = ReplacingMergeTree ORDER BY (script_hash, ordinal, height, block_tag)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+-- The outputs of a script in the order in which they are listed (newest block first), and their spends as separate rows, newest
+-- block first too: an output is unspent if it has a visible row with spent = 0 and none with spent = 1. So what blocks above a
+-- height created and spent is found at once, however old the spent outputs are.
+CREATE TABLE script_outputs
+(
+    script_hash   FixedString(20),
+    spent         UInt8,
+    height_desc   UInt32 CODEC(T64, LZ4),       -- 4294967295 − height
+    txid          FixedString(32),              -- of the output
+    vout          UInt32 CODEC(T64, LZ4),
+    output_height UInt32 CODEC(T64, LZ4),       -- of the block that created it
+    height        UInt32 CODEC(T64, LZ4),       -- of the creating or the spending block
+    block_tag     UInt32,
+    value         UInt64 CODEC(T64, LZ4)
+)
+ENGINE = ReplacingMergeTree ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
+SETTINGS index_granularity = 512, fsync_after_insert = 1;
+
+-- All unspent outputs of a script that has spent many, as of a block, numbered in the order in which they are listed: valid as
+-- long as that block is part of the chain. Readers apply later changes.
+CREATE TABLE unspent_outputs
+(
+    script_hash   FixedString(20),
+    at_height     UInt32,
+    at_tag        UInt32,
+    ordinal       UInt64,                       -- from 1
+    height_desc   UInt32,
+    txid          FixedString(32),
+    vout          UInt32,
+    value         UInt64
+)
+ENGINE = ReplacingMergeTree ORDER BY (script_hash, at_height, at_tag, ordinal)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+-- Written after all rows of a list.
+CREATE TABLE unspent_lists
+(
+    script_hash   FixedString(20),
+    height        UInt32,
+    block_tag     UInt32,
+    size          UInt64,
+    built_at      DateTime64(3, 'UTC')
+)
+ENGINE = ReplacingMergeTree ORDER BY (script_hash, height, block_tag)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+-- Scripts by their hash.
+CREATE TABLE scripts (script_hash FixedString(20), script String)
+ENGINE = EmbeddedRocksDB PRIMARY KEY script_hash;
+
+-- The balance of each script with an address after each block that touches it, and before it. Complete above the height in
+-- balance_floors: a ranking is built from the one before and the changes since, or else from script_txs.
+CREATE TABLE script_balances
+(
+    height        UInt32,
+    block_tag     UInt32,
+    script_hash   FixedString(20),
+    address       String,
+    before        UInt64,
+    balance       UInt64,
+    tx_count      UInt32,
+    is_dilithium  UInt8
+)
+ENGINE = ReplacingMergeTree ORDER BY (height, block_tag, script_hash) PARTITION BY intDiv(height, 1000)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+
+-- The height above which all blocks have rows in script_balances; the newest row counts, -1 without one. 4294967295 during a
+-- backfill that writes none. A ranking below it is not used, because changes since are missing.
+CREATE TABLE balance_floors
+(
+    writer        UInt64,
+    noted_at      DateTime64(6, 'UTC'),
+    above         Int64
+)
+ENGINE = ReplacingMergeTree ORDER BY (writer, noted_at)
+SETTINGS fsync_after_insert = 1;
+
+-- All funded addresses, ranked, as of a block: a pure function of that block's hash, valid as long as the block is part of the
+-- chain. Readers apply later changes from script_balances.
+CREATE TABLE ranked_balances
+(
+    at_height     UInt32,
+    at_hash       FixedString(32),
+    rank          UInt64,
+    script_hash   FixedString(20),
+    address       String,
+    balance       UInt64,
+    tx_count      UInt32,
+    is_dilithium  UInt8
+)
+ENGINE = ReplacingMergeTree ORDER BY rank PARTITION BY (at_height, at_hash)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+
+-- Written after all rows of a ranking.
+CREATE TABLE rankings
+(
+    height        UInt32,
+    block_hash    FixedString(32),
+    block_tag     UInt32,                       -- of block_hash
+    size          UInt64,
+    built_at      DateTime64(3, 'UTC')
+)
+ENGINE = ReplacingMergeTree ORDER BY (height, block_hash)
+SETTINGS fsync_after_insert = 1;
+
+-- A ranking is built in steps, each a query of bounded size: balances are collected by script, ordered, and numbered into
+-- ranked_balances. Each completed step has a row here, so that a build continues after a restart; the newest step counts.
+CREATE TABLE ranking_steps
+(
+    at_height     UInt32,                       -- height of the block of the ranking
+    at_hash       FixedString(32),
+    step          UInt32,
+    phase         LowCardinality(String),       -- the next phase: scripts or base, changes, order, number
+    done          Int64,                        -- progress of the phase: range of scripts, ranks or height collected, range ordered, ranks assigned
+    collected     UInt64,                       -- number of rows of ranking_changes
+    base_height   Int64,                        -- the previous ranking, -1 for none
+    base_hash     FixedString(32),
+    base_size     UInt64
+)
+ENGINE = ReplacingMergeTree ORDER BY (at_height, at_hash, step) PARTITION BY (at_height, at_hash)
+SETTINGS fsync_after_insert = 1;
+
+-- For a ranking that is being built: balances of the previous ranking, or of all scripts, and after each range of blocks since,
+-- by script. Never merged, because it is dropped within minutes.
+CREATE TABLE ranking_changes
+(
+    at_height     UInt32,
+    at_hash       FixedString(32),
+    script_hash   FixedString(20),
+    height        Int64,                        -- of the last change
+    address       String,
+    balance       UInt64,
+    tx_count      UInt32,
+    is_dilithium  UInt8
+)
+ENGINE = ReplacingMergeTree ORDER BY (script_hash, height) PARTITION BY (at_height, at_hash)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, max_bytes_to_merge_at_max_space_in_pool = 1;
+
+-- For the same ranking: the resulting balances, in the order of their ranks.
+CREATE TABLE ranking_order
+(
+    at_height     UInt32,
+    at_hash       FixedString(32),
+    below         UInt64,                       -- 2^64 − 1 − balance
+    address       String,
+    script_hash   FixedString(20),
+    tx_count      UInt32,
+    is_dilithium  UInt8
+)
+ENGINE = ReplacingMergeTree ORDER BY (below, address, script_hash) PARTITION BY (at_height, at_hash)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, max_bytes_to_merge_at_max_space_in_pool = 1;
+
+-- Numbered along the chain (`ordinal`, from 1), so that a page is a range, however deep. Does not include witness commitments.
+CREATE TABLE op_returns
+(
+    ordinal       UInt64,
+    height        UInt32,
+    block_tag     UInt32,
+    tx_index      UInt32,
+    txid          FixedString(32),
+    vout          UInt32,
+    data          String
+)
+ENGINE = ReplacingMergeTree ORDER BY (ordinal, height, block_tag)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;

@@ -1,0 +1,58 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+/** The content codings of HTTP that answers are compressed with. */
+export type Coding = 'br' | 'gzip'
+
+/** Shorter bodies fit into one or two packets anyway. */
+export const LEAST_COMPRESSED = 1_024
+/** Brotli's default is made for files that are compressed once and served for years; this one takes as long as gzip. */
+const BROTLI_QUALITY = 5
+/** The number of remembered headers: clients send a few different ones. */
+const MAX_HEADERS = 64
+
+const brotliAsync = promisify(brotliCompress)
+const gzipAsync = promisify(gzip)
+
+/** Compresses a body outside the event loop. */
+export function compress(body: Buffer, coding: Coding): Promise<Buffer> {
+  if (coding === 'gzip') return gzipAsync(body)
+  const { BROTLI_PARAM_QUALITY: quality, BROTLI_PARAM_SIZE_HINT: size } = constants
+  return brotliAsync(body, { params: { [quality]: BROTLI_QUALITY, [size]: body.length } })
+}
+
+const chosen = new Map<string, Coding | undefined>()
+
+/**
+ * Returns the coding that an Accept-Encoding header prefers: the one of the highest weight, Brotli if they are equal; undefined for
+ * the body as it is.
+ */
+export function preferredCoding(header: string): Coding | undefined {
+  if (header === '') return undefined
+  if (chosen.has(header)) return chosen.get(header)
+  const coding = choose(header)
+  if (chosen.size >= MAX_HEADERS) chosen.clear()
+  chosen.set(header, coding)
+  return coding
+}
+
+function choose(header: string): Coding | undefined {
+  const weights = new Map<string, number>()
+  for (const part of header.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim())
+    weights.set(name === 'x-gzip' ? 'gzip' : name, weightOf(parameters))
+  }
+  const of = (coding: string): number => weights.get(coding) ?? weights.get('*') ?? 0
+  const [br, gzip] = [of('br'), of('gzip')]
+  const best = Math.max(br, gzip)
+  // Without a mention, the body as it is is acceptable, but less than any coding that is named.
+  if (best === 0 || best < (weights.get('identity') ?? 0)) return undefined
+  return br >= gzip ? 'br' : 'gzip'
+}
+
+/** Returns the weight of a coding from 0 to 1. An invalid one counts as 0: the body as it is can always be sent. */
+function weightOf(parameters: readonly string[]): number {
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))
+  if (weight === undefined) return 1
+  return /^q=(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(weight) ? Number(weight.slice(2)) : 0
+}

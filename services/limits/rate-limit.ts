@@ -1,0 +1,68 @@
+import { LRUCache } from 'lru-cache'
+import { clientOf, type Origin } from './client-address.js'
+
+/** The rate limit of the clients of a server. */
+export interface Limiter {
+  /**
+   * Counts a request: synchronously, unless other processes share the count and have to be consulted.
+   * @returns undefined if the request is within the limit, otherwise the milliseconds until the window ends.
+   */
+  take(origin: Origin): number | undefined | Promise<number | undefined>
+  /** Does the same without other processes. @returns `undecided` if these have to be consulted; the request is then not counted. */
+  takeNow(origin: Origin): number | undefined | 'undecided'
+}
+
+export interface RateLimitOptions {
+  /** The number of requests that a client may send per window. */
+  readonly most: number
+  /** Default: one minute. */
+  readonly windowMs?: number
+  readonly trustedHops: number
+  /** A monotonic clock in milliseconds; for tests. */
+  readonly now?: () => number
+}
+
+/** The window of the rate limit of reads, in milliseconds. */
+export const MINUTE_MS = 60_000
+/** About 20 MB when full. Beyond it the clients that were idle longest are evicted and start a new window. */
+export const MAX_CLIENTS = 100_000
+
+interface Window {
+  count: number
+}
+
+/** Counts the requests of each client in fixed windows, each of which begins with the client's first request. */
+export class RateLimit implements Limiter {
+  readonly #windows: LRUCache<string, Window>
+  readonly #options: RateLimitOptions
+
+  constructor(options: RateLimitOptions) {
+    this.#options = options
+    const { now, windowMs = MINUTE_MS } = options
+    this.#windows = new LRUCache({
+      max: MAX_CLIENTS,
+      ttl: windowMs,
+      updateAgeOnGet: false,
+      // Reads the clock each time: caching the time would need a timer.
+      ttlResolution: 0,
+      perf: { now: now ?? (() => performance.now()) },
+    })
+  }
+
+  takeNow(origin: Origin): number | undefined {
+    return this.take(origin)
+  }
+
+  /** Counts a request. @returns undefined if it is within the limit, otherwise the milliseconds until the window ends. */
+  take(origin: Origin): number | undefined {
+    const client = clientOf(origin, this.#options.trustedHops)
+    const window = this.#windows.get(client)
+    if (window === undefined) {
+      this.#windows.set(client, { count: 1 })
+      return undefined
+    }
+    window.count++
+    if (window.count <= this.#options.most) return undefined
+    return Math.max(1, Math.ceil(this.#windows.getRemainingTTL(client)))
+  }
+}

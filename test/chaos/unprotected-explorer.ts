@@ -1,0 +1,10 @@
+/** The explorer without the check of the tags of rows in memory; otherwise as services/explorer/main.ts. */
+import { serve } from '../../services/explorer/serve.js'
+import { CanonicalBlocks } from '../../services/explorer/state/canonical-blocks.js'
+import { runService } from '../../services/lifecycle.js'
+
+CanonicalBlocks.prototype.has = function (height) {
+  return height < this.length
+}
+
+await runService('explorer', serve)
