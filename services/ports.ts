@@ -29,9 +29,9 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
   for (let tried = 1; ; tried++) {
     const port = randomInt(FREE_PORTS.from, FREE_PORTS.to)
     if (given.has(port) && tried < TRIES) continue
+    given.add(port)
     try {
       await listenOnce(port, host)
-      given.add(port)
       return port
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || tried >= TRIES) throw error
