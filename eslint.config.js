@@ -56,7 +56,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['services/docs/assets/*.js'],
+    files: ['services/{design,docs}/assets/*.js'],
     languageOptions: {
       globals: Object.fromEntries(
         [

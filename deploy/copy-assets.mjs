@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
-const ASSETS = ['pipelines/tables/migrations', 'services/docs/assets', 'services/kafka/pom.xml']
+const ASSETS = ['pipelines/tables/migrations', 'services/design/assets', 'services/docs/assets', 'services/kafka/pom.xml']
 
 export function copyAssets() {
   for (const asset of ASSETS) {

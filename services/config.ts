@@ -278,7 +278,12 @@ const SETTINGS = {
   siteUrl: url(
     'SITE_URL',
     ['http', 'https'],
-    'The public URL of the documentation service. Not set: taken from each request.',
+    'The public URL of the documentation service, to which the explorer links. Not set: taken from each request.',
+  ),
+  explorerUrl: url(
+    'EXPLORER_URL',
+    ['http', 'https'],
+    'The public URL of the explorer, to which the documentation links. Not set: `EXPLORER_PORT` at the host of each request, unless `SITE_URL` is set.',
   ),
   sourceUrl: url(
     'SOURCE_URL',

@@ -114,7 +114,9 @@ function mayImport(from: string, to: string): boolean {
     return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
   }
   if (toTop === 'services')
-    return toFolder === folder || toFolder === 'rpc' || /^services\/[a-z-]+\.ts$/.test(to)
+    return (
+      toFolder === folder || toFolder === 'rpc' || toFolder === 'design' || /^services\/[a-z-]+\.ts$/.test(to)
+    )
   return toTop === 'pipelines' || toTop === 'proto'
 }
 
