@@ -176,12 +176,16 @@ export class Reader {
     return this.#parts.state.ready ? undefined : this.#unavailable()
   }
 
-  /** Counts a request against the rate limit. @returns a failure if its client has exceeded the limit. */
-  overLimit(origin: () => Origin): Failure | undefined | Promise<Failure | undefined> {
+  /**
+   * Counts a request against the rate limit.
+   * @param cost the number of requests that it counts as.
+   * @returns a failure if its client has exceeded the limit.
+   */
+  overLimit(origin: () => Origin, cost = 1): Failure | undefined | Promise<Failure | undefined> {
     const { limit } = this.#parts
     if (limit === undefined) return undefined
     const failure = (retryMs: number | undefined) => (retryMs === undefined ? undefined : overLimit(retryMs))
-    const retryMs = limit.take(origin())
+    const retryMs = limit.take(origin(), cost)
     return retryMs instanceof Promise ? retryMs.then(failure) : failure(retryMs)
   }
 
@@ -328,9 +332,9 @@ export class Reader {
     const { state, tables, definitions, node } = this.#parts
     return {
       chain: state.chain,
-      mempool: state.mempool,
+      mempool: state.mempool.snapshot(),
       tables: tables.withSignal(signal),
-      definitions,
+      definitions: { labels: definitions.labels, pools: definitions.pools },
       node,
       validity,
       indexer: () => {

@@ -76,6 +76,8 @@ type Listen = (
 /** The disconnect of a client before its answer, and the callbacks for it. */
 class Disconnect {
   #hasHappened = false
+  /** True if the body has been read to its end, so that the connection need not be closed because of it. */
+  isBodyRead = false
   #callbacks: (() => void)[] = []
 
   get hasHappened(): boolean {
@@ -173,9 +175,10 @@ export class Server {
     const ended = (made: Observed): void => {
       this.#parts.observe(path, made, (performance.now() - began) / 1000)
     }
-    const ending: Ending = { isHead: method === 'HEAD', isLast: hasLargeBody(req) }
+    const isHead = method === 'HEAD'
+    const isLarge = hasLargeBody(req)
     if (!(answer instanceof Promise)) {
-      write(res, answer, ending)
+      write(res, answer, { isHead, isLast: isLarge })
       ended(answer)
       return
     }
@@ -186,7 +189,7 @@ export class Server {
       ended(disconnect.hasHappened ? CLIENT_DISCONNECTED : made)
       if (disconnect.hasHappened) return
       res.cork(() => {
-        write(res, made, ending)
+        write(res, made, { isHead, isLast: isLarge && !disconnect.isBodyRead })
       })
     })
   }
@@ -303,12 +306,37 @@ function requestOf(res: HttpResponse, req: HttpRequest, disconnect: Disconnect):
     ifNoneMatch: req.getHeader('if-none-match'),
     acceptEncoding: req.getHeader('accept-encoding'),
     minChainHeight: req.getHeader('x-min-chain-height'),
+    accept: req.getHeader('accept'),
+    contentType: req.getHeader('content-type'),
     onDisconnect: (callback) => {
       disconnect.add(callback)
     },
     authorization: () => req.getHeader('authorization'),
     origin: () => originOf(res, req),
+    body: (maxBytes) => bodyOf(res, maxBytes, disconnect),
   }
+}
+
+/** Reads the body of a request. @returns undefined if it has more bytes than this, or the client has disconnected. */
+function bodyOf(res: HttpResponse, maxBytes: number, disconnect: Disconnect): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    let chunks: Buffer[] = []
+    let bytes = 0
+    res.onData((chunk, isLast) => {
+      bytes += chunk.byteLength
+      if (bytes > maxBytes) {
+        chunks = []
+        resolve(undefined)
+        // A copy, because the memory of the chunk is valid only now.
+      } else chunks.push(Buffer.from(Buffer.from(chunk)))
+      if (!isLast) return
+      disconnect.isBodyRead = true
+      resolve(Buffer.concat(chunks))
+    })
+    disconnect.add(() => {
+      resolve(undefined)
+    })
+  })
 }
 
 function originOf(res: HttpResponse, req: HttpRequest): Origin {
