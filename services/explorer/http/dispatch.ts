@@ -55,6 +55,8 @@ export interface Answer extends Observed {
   readonly headers: readonly (readonly [string, string])[]
   /** For status 304 the body that is not sent: only its length is. */
   readonly body: Buffer
+  /** The content security policy of a page. Not set: that of data, which allows nothing. */
+  readonly policy?: string
 }
 
 export interface DispatcherParts extends ReaderParts {

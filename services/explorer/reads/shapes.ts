@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import './formats.js'
 
 /**
  * The shapes of the answers. Rows of the chain are snake_case, computed figures camelCase; amounts are decimal strings in base
@@ -118,7 +119,10 @@ export const Output = Type.Object({
   script_type: text('kind of the script, as the node names it'),
   spent_txid: orNull(Hash),
   spent_vin: orNull(int('index of the input that spends it; null while unspent')),
-  addresses: list(OutputAddress, 'recipients; none if the script has no address'),
+  addresses: Type.Array(OutputAddress, {
+    description: 'recipients; none if the script has no address',
+    maxItems: 1,
+  }),
 })
 export type Output = Static<typeof Output>
 
