@@ -79,7 +79,11 @@ describe('nested GraphQL reads during reorganisations', () => {
       while (!isOver) {
         const { data, headers } = await ask(followed.url, OF_CHAIN)
         const { chain, tip, blocks } = data as ChainData
-        expect([headers.get('x-chain-tip'), tip.hash, blocks.items[0]?.hash]).toEqual([chain.tip, chain.tip, chain.tip])
+        expect([headers.get('x-chain-tip'), tip.hash, blocks.items[0]?.hash]).toEqual([
+          chain.tip,
+          chain.tip,
+          chain.tip,
+        ])
         expect(tip.previous.hash).toBe(blocks.items[1]?.hash)
         for (const block of blocks.items)
           for (const tx of block.transactions.items) expect(tx.block.hash).toBe(block.hash)
@@ -93,7 +97,8 @@ describe('nested GraphQL reads during reorganisations', () => {
         const { data } = await ask(followed.url, OF_BOTH)
         const { items } = data.mempoolTransactions
         expect(Math.min(100, data.mempoolSummary.txCount)).toBe(items.length)
-        for (const { txid, transaction } of items) expect(transaction).toMatchObject({ txid, block_height: null })
+        for (const { txid, transaction } of items)
+          expect(transaction).toMatchObject({ txid, block_height: null })
         reads++
       }
     }

@@ -96,7 +96,11 @@ describe('GraphQL of the recorded chain', () => {
     )
     expect(errors).toEqual([])
     const { body: block } = await pipeline.get('/block/1500')
-    expect(data.block).toMatchObject({ hash: block.hash, previous: { hash: block.prev_hash }, next: { height: 1501 } })
+    expect(data.block).toMatchObject({
+      hash: block.hash,
+      previous: { hash: block.prev_hash },
+      next: { height: 1501 },
+    })
     const { body: txs } = await pipeline.get('/block/1500/txs?limit=100')
     expect(data.block.transactions.total).toBe(txs.total)
     let links = 0
@@ -119,7 +123,10 @@ describe('GraphQL of the recorded chain', () => {
         expect(balance).toBe(summary.balance)
         expect(transactions).toMatchObject({ total: history.total })
         expect(transactions.items).toEqual(
-          history.items.map((item: { txid: string; value_change: string }) => ({ txid: item.txid, value_change: item.value_change })),
+          history.items.map((item: { txid: string; value_change: string }) => ({
+            txid: item.txid,
+            value_change: item.value_change,
+          })),
         )
         expect(input.address_summary.utxos.total).toBe(utxos.total)
         links++
@@ -152,7 +159,8 @@ describe('GraphQL of the recorded chain', () => {
 
   it('pages with cursors that miss nothing while blocks arrive', async () => {
     const heights: number[] = []
-    const query = 'query ($after: String) { chain { height } blocks(first: 7, after: $after) { items { height } next_cursor } }'
+    const query =
+      'query ($after: String) { chain { height } blocks(first: 7, after: $after) { items { height } next_cursor } }'
     let after: string | null = null
     let added = 0
     do {
@@ -203,9 +211,13 @@ describe('GraphQL of the recorded chain', () => {
   })
 
   it.each(queries)('answers the documented query $query', async ({ query, variables }) => {
-    const { status, data, errors } = await ask(query, variables === undefined ? {} : (JSON.parse(variables) as object))
+    const { status, data, errors } = await ask(
+      query,
+      variables === undefined ? {} : (JSON.parse(variables) as object),
+    )
     expect(errors).toEqual([])
     expect(status).toBe(200)
-    for (const [field, value] of Object.entries(data as object)) expect([field, value]).not.toEqual([field, null])
+    for (const [field, value] of Object.entries(data as object))
+      expect([field, value]).not.toEqual([field, null])
   })
 })

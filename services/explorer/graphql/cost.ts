@@ -101,7 +101,10 @@ export class CostOf {
     for (const each of selections) {
       if (each.kind === Kind.FIELD) cost = plus(cost, this.#field(each, type, limit))
       else if (each.kind === Kind.INLINE_FRAGMENT)
-        cost = plus(cost, this.#selections(each.selectionSet, this.#typeOf(each.typeCondition?.name.value, type), limit))
+        cost = plus(
+          cost,
+          this.#selections(each.selectionSet, this.#typeOf(each.typeCondition?.name.value, type), limit),
+        )
       else cost = plus(cost, this.#fragment(each.name.value, type, limit))
     }
     return cost
@@ -113,7 +116,11 @@ export class CostOf {
     if (known !== undefined) return known
     const fragment = this.#fragments.get(name)
     if (fragment === undefined) return NOTHING
-    const made = this.#selections(fragment.selectionSet, this.#typeOf(fragment.typeCondition.name.value, type), limit)
+    const made = this.#selections(
+      fragment.selectionSet,
+      this.#typeOf(fragment.typeCondition.name.value, type),
+      limit,
+    )
     this.#known.set(key, made)
     return made
   }
@@ -156,7 +163,9 @@ export class CostOf {
   /** Returns the lengths of the lists of the introspection: of all types, and on average within one. */
   #introspected(): Readonly<Record<string, number>> {
     const types = Object.values(this.schema.getTypeMap())
-    const fields = types.flatMap((each) => (each instanceof GraphQLObjectType ? Object.values(each.getFields()) : []))
+    const fields = types.flatMap((each) =>
+      each instanceof GraphQLObjectType ? Object.values(each.getFields()) : [],
+    )
     const args = fields.reduce((sum, each) => sum + each.args.length, 0)
     return {
       types: types.length,

@@ -4,7 +4,14 @@ import { compress, LEAST_COMPRESSED, preferredCoding } from '../answering/conten
 import { encodeJson, matchesTag } from '../answering/encoding.js'
 import type { Failure } from '../answering/failure.js'
 import type { Reader } from '../answering/reader.js'
-import { type Answer, chainHeaders, type Endpoint, errorAnswer, type Headers, type Request } from '../http/dispatch.js'
+import {
+  type Answer,
+  chainHeaders,
+  type Endpoint,
+  errorAnswer,
+  type Headers,
+  type Request,
+} from '../http/dispatch.js'
 import type { ChainState } from '../state/state.js'
 import { errorOf, Failed, formatError } from './errors.js'
 import { page } from './graphiql.js'
@@ -44,7 +51,8 @@ export class GraphqlEndpoint implements Endpoint {
 
   answer(request: Request): Answer | Promise<Answer> {
     const { method, accept, query } = request
-    if (method !== 'POST' && accept.includes('text/html') && !new URLSearchParams(query).has('query')) return page()
+    if (method !== 'POST' && accept.includes('text/html') && !new URLSearchParams(query).has('query'))
+      return page()
     const [token, origin] = [request.authorization(), request.origin()]
     const body = method === 'POST' ? request.body(MAX_BODY_BYTES) : undefined
     return this.#answer({ ...request, authorization: () => token, origin: () => origin }, body)
@@ -70,9 +78,17 @@ export class GraphqlEndpoint implements Endpoint {
     const prepared = this.#operations.prepare(params)
     if (!('operation' in prepared)) return prepared
     if (prepared.operation.operation === 'mutation')
-      return failureResponse({ code: 'HW_METHOD_NOT_ALLOWED', message: 'there are no mutations' }, exchange.request)
+      return failureResponse(
+        { code: 'HW_METHOD_NOT_ALLOWED', message: 'there are no mutations' },
+        exchange.request,
+      )
     if (prepared.operation.operation === 'subscription')
-      return [errorOf({ code: 'HW_INVALID_ARGUMENT', message: 'subscriptions need the protocol graphql-transport-ws' })]
+      return [
+        errorOf({
+          code: 'HW_INVALID_ARGUMENT',
+          message: 'subscriptions need the protocol graphql-transport-ws',
+        }),
+      ]
     const made = await this.#execute(exchange, prepared)
     if ('data' in made) return made
     exchange.failure = made
@@ -115,16 +131,30 @@ export class GraphqlEndpoint implements Endpoint {
       ['vary', VARY],
       ['cache-control', failure === undefined && chain !== undefined ? 'no-cache' : 'no-store'],
       ...(chain === undefined ? [] : chainHeaders(chain)),
-      ...(failure?.retryMs === undefined ? [] : [['retry-after', String(Math.ceil(failure.retryMs / 1000))] as const]),
+      ...(failure?.retryMs === undefined
+        ? []
+        : [['retry-after', String(Math.ceil(failure.retryMs / 1000))] as const]),
     ]
-    const own = Object.entries({ 'content-type': `${RESPONSE_TYPE}; charset=utf-8`, ...headers }) as unknown as Headers
-    const answer = { status, body: made.body, headers: [...own, ...common], ...(failure?.code === undefined ? {} : { code: failure.code }) }
+    const own = Object.entries({
+      'content-type': `${RESPONSE_TYPE}; charset=utf-8`,
+      ...headers,
+    }) as unknown as Headers
+    const answer = {
+      status,
+      body: made.body,
+      headers: [...own, ...common],
+      ...(failure?.code === undefined ? {} : { code: failure.code }),
+    }
     if (status !== 200 || chain === undefined || failure !== undefined) return answer
     return this.#successful(answer, made.etag, request)
   }
 
   /** Adds the ETag, and compresses the body. */
-  async #successful(answer: Answer, tag: string, { method, ifNoneMatch, acceptEncoding }: Request): Promise<Answer> {
+  async #successful(
+    answer: Answer,
+    tag: string,
+    { method, ifNoneMatch, acceptEncoding }: Request,
+  ): Promise<Answer> {
     const coding = answer.body.length < LEAST_COMPRESSED ? undefined : preferredCoding(acceptEncoding)
     const etag = coding === undefined ? tag : `${tag.slice(0, -1)}-${coding}"`
     const headers: Headers = [['etag', etag], ...answer.headers]

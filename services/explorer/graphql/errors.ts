@@ -11,7 +11,9 @@ export class Failed extends Error {
 /** Returns an error as clients receive it. Those of documents and variables have the code of invalid arguments. */
 export function formatError(error: unknown): GraphQLFormattedError {
   const formatted =
-    error instanceof GraphQLError ? error.toJSON() : { message: error instanceof Error ? error.message : String(error) }
+    error instanceof GraphQLError
+      ? error.toJSON()
+      : { message: error instanceof Error ? error.message : String(error) }
   return { ...formatted, extensions: { code: 'HW_INVALID_ARGUMENT', ...formatted.extensions } }
 }
 

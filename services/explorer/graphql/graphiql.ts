@@ -51,7 +51,11 @@ const HOUR = 'public, max-age=3600'
 export function page(): Answer {
   return {
     status: 200,
-    headers: [['content-type', 'text/html; charset=utf-8'], ['vary', 'accept'], ['cache-control', 'no-cache']],
+    headers: [
+      ['content-type', 'text/html; charset=utf-8'],
+      ['vary', 'accept'],
+      ['cache-control', 'no-cache'],
+    ],
     body: Buffer.from(PAGE),
     policy: POLICY,
   }
@@ -76,7 +80,14 @@ function asset(file: string): Answer {
   if (known !== undefined) return known
   const type = file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8'
   const body = file === 'start.js' ? Buffer.from(START) : readFileSync(pathOf(file))
-  const made: Answer = { status: 200, headers: [['content-type', type], ['cache-control', HOUR]], body }
+  const made: Answer = {
+    status: 200,
+    headers: [
+      ['content-type', type],
+      ['cache-control', HOUR],
+    ],
+    body,
+  }
   read.set(file, made)
   return made
 }

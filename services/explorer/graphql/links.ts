@@ -41,7 +41,8 @@ export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, L
       value: ({ prev_hash }) => (prev_hash === GENESIS_PREVIOUS ? undefined : prev_hash),
     },
     next: {
-      about: 'The block after it on the chain; null for the newest one, and for one that is not on the chain.',
+      about:
+        'The block after it on the chain; null for the newest one, and for one that is not on the chain.',
       ...{ read: 'block', argument: 'heightOrHash' },
       value: ({ canonical, height }) => (canonical === true ? Number(height) + 1 : undefined),
     },

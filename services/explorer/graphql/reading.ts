@@ -62,7 +62,8 @@ export class Reading {
   /** Counts a value of the answer. @throws Failed if the answer becomes too large. */
   counted(value: unknown): unknown {
     const texts = Array.isArray(value) ? value : [value]
-    for (const text of texts) this.#characters += VALUE_CHARACTERS + (typeof text === 'string' ? text.length : 0)
+    for (const text of texts)
+      this.#characters += VALUE_CHARACTERS + (typeof text === 'string' ? text.length : 0)
     if (this.#characters <= MAX_CHARACTERS) return value
     const error = new Failed({
       code: 'HW_OPERATION_TOO_COSTLY',

@@ -22,7 +22,10 @@ import { type FieldConfig, pascal, Types } from './types.js'
 /** The further arguments of lists with a cursor. */
 const CURSOR_ARGUMENTS = {
   first: { type: GraphQLInt, description: 'The same as limit, for use with after.' },
-  after: { type: GraphQLString, description: 'A next_cursor: the items behind it, instead of a page or an offset.' },
+  after: {
+    type: GraphQLString,
+    description: 'A next_cursor: the items behind it, instead of a page or an offset.',
+  },
 }
 
 const NEXT_CURSOR: FieldConfig = {
@@ -84,7 +87,11 @@ class SchemaMaker {
     const resolve = async (object: Fields, given: Fields, reading: Reading, info: GraphQLResolveInfo) => {
       const value = link?.value(object)
       if (link !== undefined && (value === null || value === undefined)) return null
-      const made = await reading.read(read, link === undefined ? given : { ...given, [link.argument]: value }, info)
+      const made = await reading.read(
+        read,
+        link === undefined ? given : { ...given, [link.argument]: value },
+        info,
+      )
       if (made === null || item === undefined) return made
       return (made[item.list] as readonly Fields[])[Number(item.at(object))] ?? null
     }
@@ -110,7 +117,8 @@ class SchemaMaker {
         ({
           seq: {
             type: new GraphQLNonNull(BigInteger),
-            description: 'The number of the event within its channel, for since; of a resync, of the last missed event.',
+            description:
+              'The number of the event within its channel, for since; of a resync, of the last missed event.',
           },
           resync: {
             type: new GraphQLNonNull(GraphQLBoolean),
@@ -149,13 +157,23 @@ function chainField(): FieldConfig {
     name: 'Chain',
     description: 'The state of the chain that the whole answer describes.',
     fields: {
-      height: { type: new GraphQLNonNull(GraphQLInt), description: 'Height of the newest block; -1 without any.' },
-      tip: { type: new GraphQLNonNull(GraphQLString), description: 'Hash of the newest block; empty without any.' },
+      height: {
+        type: new GraphQLNonNull(GraphQLInt),
+        description: 'Height of the newest block; -1 without any.',
+      },
+      tip: {
+        type: new GraphQLNonNull(GraphQLString),
+        description: 'Hash of the newest block; empty without any.',
+      },
     },
   })
   const resolve = (_: Fields, __: Fields, { context }: Reading) => ({
     height: context.chain.height,
     tip: context.chain.tipHash,
   })
-  return { type: new GraphQLNonNull(chain), description: 'The state of this answer.', resolve: resolve as never }
+  return {
+    type: new GraphQLNonNull(chain),
+    description: 'The state of this answer.',
+    resolve: resolve as never,
+  }
 }

@@ -32,11 +32,19 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
       if (!('operation' in prepared)) return prepared.map(coded)
       const { document, operation, variables, cost } = prepared
       if (operation.operation !== 'subscription')
-        return [coded(new GraphQLError('this connection is for subscriptions: send queries as HTTP requests'))]
+        return [
+          coded(new GraphQLError('this connection is for subscriptions: send queries as HTTP requests')),
+        ]
       if (cost.rows > 0)
         return [coded(tooCostly('a subscription may not follow links: query them as an HTTP request'))]
       return {
-        ...{ schema: operations.schema, document, variableValues: variables, rootValue: {}, contextValue: {} },
+        ...{
+          schema: operations.schema,
+          document,
+          variableValues: variables,
+          rootValue: {},
+          contextValue: {},
+        },
         operationName: operation.name?.value ?? null,
         subscribeFieldResolver: eventsIn(feed),
       }

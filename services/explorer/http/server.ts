@@ -413,7 +413,11 @@ function hasLargeBody(req: HttpRequest): boolean {
   return (length !== '' && Number(length) > MAX_BODY_BYTES) || req.getHeader('transfer-encoding') !== ''
 }
 
-function write(res: HttpResponse, { status, headers, body, policy }: Answer, { isHead, isLast }: Ending): void {
+function write(
+  res: HttpResponse,
+  { status, headers, body, policy }: Answer,
+  { isHead, isLast }: Ending,
+): void {
   const hasBody = !isHead && status !== 204 && status !== 304
   // endWithoutBody (3.0.6) cannot close the connection: with any argument it waits for a body indefinitely.
   if (isLast && !hasBody) {
@@ -422,7 +426,10 @@ function write(res: HttpResponse, { status, headers, body, policy }: Answer, { i
   }
   // The default is 200 OK.
   if (status !== 200) res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
-  res.writeHeader('access-control-allow-origin', policy === undefined ? COMMON_HEADERS : commonHeaders(policy))
+  res.writeHeader(
+    'access-control-allow-origin',
+    policy === undefined ? COMMON_HEADERS : commonHeaders(policy),
+  )
   for (const header of headers) res.writeHeader(header[0], header[1])
   if (hasBody) {
     res.end(body, isLast)

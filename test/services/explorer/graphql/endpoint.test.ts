@@ -42,7 +42,9 @@ describe('GraphQL over HTTP', () => {
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-encoding')).toBe('br')
     const { __schema: schema } = (answer.body as { data: IntrospectionQuery }).data
-    expect(schema.types.map(({ name }) => name)).toEqual(expect.arrayContaining(['Block', 'AddressSummary', 'BigInt']))
+    expect(schema.types.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['Block', 'AddressSummary', 'BigInt']),
+    )
   })
 
   it.each([
@@ -53,11 +55,27 @@ describe('GraphQL over HTTP', () => {
     ['{ address(address: "x") { balance } }', 'HW_INVALID_ARGUMENT', 'address must be a well-formed address'],
     ['{ blocks(page: 99999999999) { total } }', 'HW_INVALID_ARGUMENT', '32-bit'],
     ['{ blocks { items { transactions(limit: 100) { items { txid } } } } }', '', ''],
-    ['{ blocks(limit: 60) { items { transactions(limit: 100) { items { txid } } } } }', 'HW_OPERATION_TOO_COSTLY', 'a cost of 6060 rows, the maximum is 5000: lower limit'],
-    [`{ blocks { items ${'{ previous '.repeat(20)}{ hash }${' }'.repeat(21)} }`, 'HW_OPERATION_TOO_COSTLY', 'depth'],
-    [`{ ${Array.from({ length: 31 }, (_, index) => `a${String(index)}: chain { height }`).join(' ')} }`, 'HW_OPERATION_TOO_COSTLY', 'a cost of 31 aliases'],
+    [
+      '{ blocks(limit: 60) { items { transactions(limit: 100) { items { txid } } } } }',
+      'HW_OPERATION_TOO_COSTLY',
+      'a cost of 6060 rows, the maximum is 5000: lower limit',
+    ],
+    [
+      `{ blocks { items ${'{ previous '.repeat(20)}{ hash }${' }'.repeat(21)} }`,
+      'HW_OPERATION_TOO_COSTLY',
+      'depth',
+    ],
+    [
+      `{ ${Array.from({ length: 31 }, (_, index) => `a${String(index)}: chain { height }`).join(' ')} }`,
+      'HW_OPERATION_TOO_COSTLY',
+      'a cost of 31 aliases',
+    ],
     [`{ chain { ${'height '.repeat(501)} } }`, 'HW_OPERATION_TOO_COSTLY', 'at most 500 fields'],
-    [`{ chain(a: "${'1 '.repeat(10)}", ${'b: 1 '.repeat(900)}) { height } }`, 'HW_OPERATION_TOO_COSTLY', 'at most 2000 tokens'],
+    [
+      `{ chain(a: "${'1 '.repeat(10)}", ${'b: 1 '.repeat(900)}) { height } }`,
+      'HW_OPERATION_TOO_COSTLY',
+      'at most 2000 tokens',
+    ],
     ['subscription { blocks { seq } }', 'HW_INVALID_ARGUMENT', 'graphql-transport-ws'],
   ])('refuses %s with the code %s', async (query, code, message) => {
     const modern = await send(bare.url, { query }, { accept: RESPONSE_TYPE })
@@ -76,7 +94,10 @@ describe('GraphQL over HTTP', () => {
 
   it('returns 503 with Retry-After while the index is empty, and while the node is unreachable', async () => {
     const syncing = await send(bare.url, { query: '{ block(heightOrHash: "1") { hash } }' })
-    expect(syncing).toMatchObject({ status: 503, errors: [{ extensions: { code: 'HW_SYNCING', indexedHeight: -1 } }] })
+    expect(syncing).toMatchObject({
+      status: 503,
+      errors: [{ extensions: { code: 'HW_SYNCING', indexedHeight: -1 } }],
+    })
     expect(syncing.headers.get('retry-after')).toBe('5')
     const node = await send(bare.url, { query: '{ nodeHealth { uptime } }' })
     expect(node).toMatchObject({ status: 503, errors: [{ extensions: { code: 'HW_NODE_UNAVAILABLE' } }] })
@@ -88,7 +109,9 @@ describe('GraphQL over HTTP', () => {
     expect((await post(JSON.stringify([{ query: CHAIN }]))).status).toBe(400)
     expect((await post(`{"query":"${' '.repeat(65_536)}"}`)).status).toBe(413)
     expect((await fetch(`${bare.url}/graphql`, { method: 'DELETE' })).status).toBe(405)
-    expect((await fetch(`${bare.url}/graphql?query=${encodeURIComponent('mutation { __typename }')}`)).status).toBe(405)
+    expect(
+      (await fetch(`${bare.url}/graphql?query=${encodeURIComponent('mutation { __typename }')}`)).status,
+    ).toBe(405)
   })
 
   it('counts an operation as one request and one more for each 100 rows', async () => {
