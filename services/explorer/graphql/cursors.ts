@@ -1,7 +1,6 @@
-import type { AddressTransaction } from '../reads/shapes.js'
-import type { ReadContext } from '../reads/read.js'
-import { BadArgument } from '../reads/read.js'
 import { requestedScript } from '../reads/addresses/script.js'
+import { BadArgument, type ReadContext } from '../reads/read.js'
+import type { AddressTransaction } from '../reads/shapes.js'
 import type { Fields } from './links.js'
 
 /** The answer of a list. */

@@ -15,6 +15,7 @@ import {
 import type { ChainState } from '../state/state.js'
 import { errorOf, Failed, formatError } from './errors.js'
 import { page } from './graphiql.js'
+import type { Fields } from './links.js'
 import { type Operations, type Params, type Prepared, requestsOf } from './operation.js'
 import { Reading } from './reading.js'
 
@@ -44,7 +45,7 @@ export class GraphqlEndpoint implements Endpoint {
     this.#operations = operations
     this.#reader = reader
     this.#handle = createHandler<Exchange>({
-      onSubscribe: ({ raw }, params) => this.#respond(raw, params as Params),
+      onSubscribe: ({ raw }, params) => this.#respond(raw, params),
       formatError: (error) => formatError(error) as Error,
     })
   }
@@ -67,7 +68,7 @@ export class GraphqlEndpoint implements Endpoint {
     const response = await this.#handle({
       method: method === 'HEAD' ? 'GET' : method,
       url: `${path}?${query}`,
-      headers: { get: (name) => headers[name] },
+      headers: { get: (name) => headers[name] ?? null },
       body: () => body?.toString() ?? '',
       ...{ raw: exchange, context: undefined },
     })
@@ -96,7 +97,7 @@ export class GraphqlEndpoint implements Endpoint {
     return HTTP_STATUS[made.code] === 400 ? [errorOf(made)] : failureResponse(made, exchange.request)
   }
 
-  async #execute(exchange: Exchange, prepared: Prepared): Promise<{ data: object } | Failure> {
+  async #execute(exchange: Exchange, prepared: Prepared): Promise<{ data: Fields } | Failure> {
     const { origin, authorization, minChainHeight, onDisconnect } = exchange.request
     const weight = requestsOf(prepared.cost)
     // One has been counted already.

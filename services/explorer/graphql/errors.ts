@@ -10,7 +10,7 @@ export class Failed extends Error {
 
 /** Returns an error as clients receive it. Those of documents and variables have the code of invalid arguments. */
 export function formatError(error: unknown): GraphQLFormattedError {
-  const formatted =
+  const formatted: GraphQLFormattedError =
     error instanceof GraphQLError
       ? error.toJSON()
       : { message: error instanceof Error ? error.message : String(error) }

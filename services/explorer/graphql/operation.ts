@@ -66,9 +66,14 @@ export class Operations {
       if (operation === null || operation === undefined)
         return [new GraphQLError('operationName must name an operation of the document')]
       const given = variables ?? {}
-      const { coerced, errors } = getVariableValues(this.schema, operation.variableDefinitions ?? [], given, {
-        maxErrors: MAX_ERRORS,
-      })
+      const { coerced = {}, errors } = getVariableValues(
+        this.schema,
+        operation.variableDefinitions ?? [],
+        given,
+        {
+          maxErrors: MAX_ERRORS,
+        },
+      )
       if (errors !== undefined) return errors
       const cost = new CostOf(this.schema, document, coerced).operation(operation)
       const refusal = refusalOf(cost)

@@ -27,7 +27,7 @@ export class Reading {
   /** Answers by read and arguments: an operation reads nothing twice. */
   readonly #answers = new Map<string, Promise<Fields | null>>()
   #characters = 0
-  #failure: { readonly error: unknown } | undefined
+  #failure: Error | undefined
 
   constructor(parts: ReadingParts) {
     this.#parts = parts
@@ -54,14 +54,14 @@ export class Reading {
       this.#answers.set(key, made)
       return await made
     } catch (error) {
-      this.#failure ??= { error }
+      this.#failure ??= error as Error
       throw error
     }
   }
 
   /** Counts a value of the answer. @throws Failed if the answer becomes too large. */
   counted(value: unknown): unknown {
-    const texts = Array.isArray(value) ? value : [value]
+    const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
     for (const text of texts)
       this.#characters += VALUE_CHARACTERS + (typeof text === 'string' ? text.length : 0)
     if (this.#characters <= MAX_CHARACTERS) return value
@@ -69,13 +69,13 @@ export class Reading {
       code: 'HW_OPERATION_TOO_COSTLY',
       message: `the answer has more than ${String(MAX_CHARACTERS)} characters: lower limit or first of the lists`,
     })
-    this.#failure ??= { error }
+    this.#failure ??= error
     throw error
   }
 
   /** @throws the first error of a field. */
   assertComplete(): void {
-    if (this.#failure !== undefined) throw this.#failure.error
+    if (this.#failure !== undefined) throw this.#failure
   }
 
   async #answer(read: Read, args: Fields, after: string | undefined): Promise<Fields | null> {

@@ -105,7 +105,7 @@ class SchemaMaker {
         ...this.#types.args(name, read.args, link?.argument),
         ...(cursor === undefined ? {} : CURSOR_ARGUMENTS),
       },
-      extensions: { rows, limit } satisfies FieldCost as object,
+      extensions: { rows, limit } satisfies FieldCost,
       resolve: resolve as never,
     }
   }

@@ -1,10 +1,10 @@
-import { type ExecutionResult, GraphQLError, type GraphQLFieldResolver, subscribe } from 'graphql'
+import { GraphQLError, type GraphQLFieldResolver } from 'graphql'
 import { handleProtocols, makeServer } from 'graphql-ws'
 import type { Logger } from '../../../pipelines/logger.js'
 import { CHANNELS, type Feed } from '../feed/feed.js'
 import type { SocketProtocol } from '../http/sockets.js'
 import { formatError, tooCostly } from './errors.js'
-import type { Operations, Params } from './operation.js'
+import type { Operations } from './operation.js'
 import { fieldOf } from './schema.js'
 import { channelMessages } from './subscriptions.js'
 
@@ -28,7 +28,7 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
     onSubscribe: (context, _, payload) => {
       if (Object.keys(context.subscriptions).length > MAX_SUBSCRIPTIONS)
         return [coded(tooCostly(`a connection may have at most ${String(MAX_SUBSCRIPTIONS)} subscriptions`))]
-      const prepared = operations.prepare(payload as Params)
+      const prepared = operations.prepare(payload)
       if (!('operation' in prepared)) return prepared.map(coded)
       const { document, operation, variables, cost } = prepared
       if (operation.operation !== 'subscription')
@@ -49,9 +49,8 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
         subscribeFieldResolver: eventsIn(feed),
       }
     },
-    subscribe,
-    onNext: (_, __, ___, ____, { data, errors }): ExecutionResult | undefined =>
-      errors === undefined ? undefined : { data: data ?? null, errors: errors.map(coded) },
+    onNext: (_, __, ___, ____, { errors }) =>
+      errors === undefined ? undefined : { data: null, errors: errors.map(coded) },
   })
   return {
     path: '/graphql',
@@ -100,7 +99,6 @@ function eventsIn(feed: Feed): GraphQLFieldResolver<unknown, unknown, { readonly
         return done === true ? { done, value } : { done: false, value: { [fieldName]: value } }
       },
       return: () => messages.return(),
-      throw: (error: unknown) => messages.throw(error),
       [Symbol.asyncIterator]() {
         return this
       },

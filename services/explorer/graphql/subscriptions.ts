@@ -25,32 +25,29 @@ function messageOf(text: string): ChannelMessage {
   return message
 }
 
+/** The messages of a subscription. */
+export interface ChannelMessages {
+  next(): Promise<IteratorResult<ChannelMessage, void>>
+  /** Ends the subscription at once. */
+  return(): Promise<IteratorResult<ChannelMessage, void>>
+}
+
 /**
  * Returns the events of a channel after a number, or from now on. They are read from the feed when the client is ready for them: a
- * client that is too slow receives a resync, as after a gap. `return` ends it at once.
+ * client that is too slow receives a resync, as after a gap.
  * @throws BadArgument.
  */
-export function channelMessages(
-  feed: Feed,
-  channel: Channel,
-  since: string | undefined,
-): AsyncGenerator<ChannelMessage, void> {
+export function channelMessages(feed: Feed, channel: Channel, since: string | undefined): ChannelMessages {
   const from = since === undefined ? feed.lastOf(channel) : Number(since)
   if (!isSeq(from)) throw new BadArgument(BAD_SINCE)
   const end = new AbortController()
   const messages = readFrom(feed, channel, from, end.signal)
   return {
-    ...{ next: () => messages.next(), throw: (error: unknown) => messages.throw(error) },
+    next: () => messages.next(),
     return: () => {
-      // Without it, the generator would return only after the next event.
+      // Otherwise the generator would return only after the next event.
       end.abort()
       return messages.return()
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    async [Symbol.asyncDispose]() {
-      await this.return()
     },
   }
 }

@@ -95,7 +95,7 @@ export class Types {
               type: isRequired ? new GraphQLNonNull(type) : type,
               ...(fallback === undefined ? {} : { defaultValue: fallback }),
             },
-          ]
+          ] as const
         }),
     )
   }
@@ -120,7 +120,7 @@ export class Types {
     return {
       type: isNullable ? type : new GraphQLNonNull(type),
       ...(described === undefined ? {} : { description: sentence(described) }),
-      ...(item !== undefined && KindGuard.IsObject(item) ? listField(key, value.maxItems, isWithin) : {}),
+      ...(item !== undefined && KindGuard.IsObject(item) ? listField(key, value['maxItems'], isWithin) : {}),
     }
   }
 
@@ -154,16 +154,16 @@ export class Types {
 /** Returns the part of the field of a list of objects that depends on where it is. */
 function listField(key: string, maxItems: unknown, isWithin: boolean): Partial<FieldConfig> {
   // The arguments of the read limit the items of its answer.
-  if (!isWithin) return { extensions: { times: (_, limit) => limit } satisfies FieldCost as object }
+  if (!isWithin) return { extensions: { times: (_, limit) => limit } satisfies FieldCost }
   if (typeof maxItems === 'number' && maxItems <= FEW)
-    return { extensions: { times: () => maxItems } satisfies FieldCost as object }
+    return { extensions: { times: () => maxItems } satisfies FieldCost }
   const range = `an integer from 1 to ${String(WITHIN.most)}`
   return {
     args: {
       limit: { type: GraphQLInt, defaultValue: WITHIN.limit, description: sentence(range) },
       offset: { type: GraphQLInt, defaultValue: 0, description: 'Items to skip.' },
     },
-    extensions: { times: ({ limit }) => Number(limit) } satisfies FieldCost as object,
+    extensions: { times: ({ limit }) => Number(limit) } satisfies FieldCost,
     resolve: (object, { limit, offset }: { limit: number; offset: number }) => {
       if (limit < 1 || limit > WITHIN.most) throw new BadArgument(`limit must be ${range}`)
       if (offset < 0) throw new BadArgument(`offset must be an integer from 0 to ${String(MAX_INT)}`)

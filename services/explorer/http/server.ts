@@ -262,7 +262,9 @@ export class Server {
       send: (text) => {
         // The connection was closed, or is being closed because of its backpressure.
         if (!this.#clients.has(ws) || ws.send(text) !== 0) return Promise.resolve()
-        return new Promise((resolve) => drained.push(resolve))
+        return new Promise((resolve) => {
+          drained.push(resolve)
+        })
       },
       close: (code, reason) => {
         // Not while a message is being handled: the connection would end within its handler.
@@ -287,7 +289,7 @@ export class Server {
     const protocol = chosen === undefined ? offered : chosen.choose(offered)
     const end = (refused: Answer | undefined): void => {
       if (refused === undefined) {
-        const data = { later: new Map(), protocol, drained: [] }
+        const data: ClientData = { later: new Map(), protocol, drained: [] }
         res.upgrade<ClientData>(data, key ?? '', protocol, extensions ?? '', context)
         return
       }
