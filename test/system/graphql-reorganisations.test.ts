@@ -14,11 +14,11 @@ const READERS = 3
 /** Blocks by links, their transactions, what these spend and where it went, and the totals of the addresses. */
 const OF_CHAIN = `{
   chain { height tip }
-  tip { hash previous { hash previous { hash previous { height } } } }
+  tip { hash miner { balance utxos(limit: 3) { total items { txid } } } previous { hash previous { hash previous { height } } } }
   blocks(limit: 6) { items { hash height transactions(limit: 4) { items {
     txid block { hash }
     inputs(limit: 3) { previous_output { value spending_input { txid } } }
-    outputs(limit: 3) { spent_txid addresses { address_summary { balance tx_count utxos(limit: 2) { total items { txid } } } } }
+    outputs(limit: 3) { spent_txid addresses { address_summary { balance tx_count transactions(limit: 2) { items { txid block_height } } } } }
   } } } }
 }`
 

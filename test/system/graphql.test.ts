@@ -88,47 +88,58 @@ describe('GraphQL of the recorded chain', () => {
     })
 
   it('has the objects of REST behind its links', async () => {
-    const { data, errors } = await ask(
-      `{ block(heightOrHash: "1500") { hash previous { hash } next { height } miner { balance }
-        transactions(limit: 100) { total items { txid block { height } op_returns { items { size } }
-          inputs { prev_txid prev_vout previous_output { txid vout value spending_input { txid vin } } address address_summary { balance transactions(limit: 2) { total items { txid value_change } } utxos(limit: 2) { total items { txid vout } } } }
-          outputs { vout spent_txid spending_transaction { txid fee } } } } } }`,
-    )
+    const { data, errors } = await ask(`{ block(heightOrHash: "131") {
+      hash previous { hash } next { height } miner { balance }
+      transactions(limit: 5) { total items {
+        txid block { height }
+        inputs(limit: 3) {
+          previous_output { value spending_input { txid vin } }
+          address_summary { balance
+            transactions(limit: 2) { total items { txid value_change } }
+            utxos(limit: 2) { total items { txid vout } } }
+        }
+        outputs(limit: 3) { spent_txid spending_transaction { txid } }
+      } }
+    } }`)
     expect(errors).toEqual([])
-    const { body: block } = await pipeline.get('/block/1500')
+    const { body: block } = await pipeline.get('/block/131')
     expect(data.block).toMatchObject({
-      hash: block.hash,
-      previous: { hash: block.prev_hash },
-      next: { height: 1501 },
+      ...{ hash: block.hash, previous: { hash: block.prev_hash }, next: { height: 132 } },
+      miner: { balance: (await pipeline.get(`/address/${String(block.miner_address)}`)).body.balance },
     })
-    const { body: txs } = await pipeline.get('/block/1500/txs?limit=100')
+    const { body: txs } = await pipeline.get('/block/131/txs?limit=5')
     expect(data.block.transactions.total).toBe(txs.total)
     let links = 0
     for (const [index, tx] of txs.items.entries()) {
       const shown = data.block.transactions.items[index]
-      expect(shown).toMatchObject({ txid: tx.txid, block: { height: 1500 } })
+      expect(shown).toMatchObject({ txid: tx.txid, block: { height: 131 } })
+      for (const { spent_txid: spent, spending_transaction: spender } of shown.outputs)
+        expect(spender).toEqual(spent === null ? null : { txid: spent })
       for (const [vin, input] of shown.inputs.entries()) {
-        if (input.prev_txid === null) {
-          expect([input.previous_output, input.address_summary]).toEqual([null, null])
+        const { prev_txid: prevTxid, prev_vout: prevVout, address } = tx.inputs[vin]
+        if (prevTxid === null) {
+          expect(input).toEqual({ previous_output: null, address_summary: null })
           continue
         }
-        const { body: previous } = await pipeline.get(`/tx/${String(input.prev_txid)}`)
-        const { value } = previous.outputs[input.prev_vout]
-        expect(input.previous_output).toMatchObject({ value, spending_input: { txid: tx.txid, vin } })
-        const path = `/address/${String(input.address)}`
-        const { body: summary } = await pipeline.get(path)
-        const { body: history } = await pipeline.get(`${path}/txs?limit=2`)
-        const { body: utxos } = await pipeline.get(`${path}/utxos?limit=2`)
-        const { balance, transactions } = input.address_summary
-        expect(balance).toBe(summary.balance)
-        expect(transactions).toMatchObject({ total: history.total })
-        expect(transactions.items).toEqual(
-          history.items.map((item: { txid: string; value_change: string }) => ({
-            txid: item.txid,
-            value_change: item.value_change,
-          })),
-        )
-        expect(input.address_summary.utxos.total).toBe(utxos.total)
+        const { value } = (await pipeline.get(`/tx/${String(prevTxid)}`)).body.outputs[prevVout]
+        const path = `/address/${String(address)}`
+        const { balance } = (await pipeline.get(path)).body
+        const { total, items } = (await pipeline.get(`${path}/txs?limit=2`)).body
+        const utxos = (await pipeline.get(`${path}/utxos?limit=2`)).body
+        const changes = items.map((item: { txid: string; value_change: string }) => ({
+          ...{ txid: item.txid, value_change: item.value_change },
+        }))
+        const unspent = utxos.items.map((item: { txid: string; vout: number }) => ({
+          ...{ txid: item.txid, vout: item.vout },
+        }))
+        expect(input).toEqual({
+          previous_output: { value, spending_input: { txid: tx.txid, vin } },
+          address_summary: {
+            balance,
+            transactions: { total, items: changes },
+            utxos: { total: utxos.total, items: unspent },
+          },
+        })
         links++
       }
     }

@@ -125,3 +125,6 @@ export const FROM_MEMORY: ReadonlySet<string> = new Set([
   'miningDifficulty',
   'miningHashrate',
 ])
+
+/** Rows that a read costs beside those of its answer: it is answered by queries of its own, which it shares with no other. */
+export const FURTHER_ROWS: Readonly<Record<string, number>> = { addressUtxos: 100 }

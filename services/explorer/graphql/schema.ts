@@ -14,7 +14,7 @@ import type { Read } from '../reads/read.js'
 import * as shapes from '../reads/shapes.js'
 import type { FieldCost } from './cost.js'
 import { CURSORS } from './cursors.js'
-import { type Fields, FROM_MEMORY, type Link, LINKS, type ShapeName } from './links.js'
+import { type Fields, FROM_MEMORY, FURTHER_ROWS, type Link, LINKS, type ShapeName } from './links.js'
 import type { Reading } from './reading.js'
 import { BigInteger } from './scalars.js'
 import { type FieldConfig, pascal, Types } from './types.js'
@@ -83,7 +83,8 @@ class SchemaMaker {
     const item = link?.item
     const limit = (args: Fields): number => Number(args['first'] ?? args['limit'] ?? 1)
     const isList = 'items' in answer.properties && 'limit' in read.args
-    const rows = (args: Fields): number => (isList && !FROM_MEMORY.has(read.name) ? limit(args) : 1)
+    const own = FURTHER_ROWS[read.name] ?? 0
+    const rows = (args: Fields): number => own + (isList && !FROM_MEMORY.has(read.name) ? limit(args) : 1)
     const resolve = async (object: Fields, given: Fields, reading: Reading, info: GraphQLResolveInfo) => {
       const value = link?.value(object)
       if (link !== undefined && (value === null || value === undefined)) return null
