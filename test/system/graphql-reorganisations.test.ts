@@ -18,7 +18,7 @@ const OF_CHAIN = `{
   blocks(limit: 6) { items { hash height transactions(limit: 4) { items {
     txid block { hash }
     inputs(limit: 3) { previous_output { value spending_input { txid } } }
-    outputs(limit: 3) { spent_txid addresses { address_summary { balance tx_count transactions(limit: 2) { items { txid block_height } } } } }
+    outputs(limit: 3) { spent_txid addresses { address_summary { balance tx_count } } }
   } } } }
 }`
 
