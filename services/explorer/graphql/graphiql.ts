@@ -27,6 +27,7 @@ const PAGE = `<!doctype html>
 <head>
 <meta charset="utf-8">
 <title>GraphiQL</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="${FOLDER}graphiql.css">
 <style>body { margin: 0 } #graphiql { height: 100vh }</style>
 </head>
