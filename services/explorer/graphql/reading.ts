@@ -79,6 +79,7 @@ export class Reading {
   }
 
   async #answer(read: Read, args: Fields, after: string | undefined): Promise<Fields | null> {
+    this.assertComplete()
     const kind = CURSORS[read.name]
     if (kind === undefined) return this.#resolved(read, args)
     const list = async (changed: Fields): Promise<ListAnswer> => {

@@ -81,7 +81,8 @@ class SchemaMaker {
     const answer = read.answer as TObject
     const cursor = CURSORS[read.name]
     const item = link?.item
-    const limit = (args: Fields): number => Number(args['first'] ?? args['limit'] ?? 1)
+    // A negative one is refused when it is read.
+    const limit = (args: Fields): number => Math.max(0, Number(args['first'] ?? args['limit'] ?? 1))
     const isList = 'items' in answer.properties && 'limit' in read.args
     const own = FURTHER_ROWS[read.name] ?? 0
     const rows = (args: Fields): number => own + (isList && !FROM_MEMORY.has(read.name) ? limit(args) : 1)

@@ -84,7 +84,6 @@ export class Types {
         .map(([name, schema]) => {
           const type = this.#input(path, name, schema)
           const fallback = (schema as { default?: unknown }).default
-          const isRequired = fallback === undefined && !(OptionalKind in schema)
           const title = (schema as { title?: string }).title
           const range = rangeOf(within32Bits(schema))
           const description = sentence(`${title === undefined ? '' : `${title}: `}${range}`)
@@ -92,7 +91,8 @@ export class Types {
             name,
             {
               description,
-              type: isRequired ? new GraphQLNonNull(type) : type,
+              // With a default too: null would be neither counted nor valid.
+              type: OptionalKind in schema ? type : new GraphQLNonNull(type),
               ...(fallback === undefined ? {} : { defaultValue: fallback }),
             },
           ] as const
@@ -160,10 +160,14 @@ function listField(key: string, maxItems: unknown, isWithin: boolean): Partial<F
   const range = `an integer from 1 to ${String(WITHIN.most)}`
   return {
     args: {
-      limit: { type: GraphQLInt, defaultValue: WITHIN.limit, description: sentence(range) },
-      offset: { type: GraphQLInt, defaultValue: 0, description: 'Items to skip.' },
+      limit: {
+        type: new GraphQLNonNull(GraphQLInt),
+        defaultValue: WITHIN.limit,
+        description: sentence(range),
+      },
+      offset: { type: new GraphQLNonNull(GraphQLInt), defaultValue: 0, description: 'Items to skip.' },
     },
-    extensions: { times: ({ limit }) => Number(limit) } satisfies FieldCost,
+    extensions: { times: ({ limit }) => Math.max(0, Number(limit)) } satisfies FieldCost,
     resolve: (object, { limit, offset }: { limit: number; offset: number }) => {
       if (limit < 1 || limit > WITHIN.most) throw new BadArgument(`limit must be ${range}`)
       if (offset < 0) throw new BadArgument(`offset must be an integer from 0 to ${String(MAX_INT)}`)

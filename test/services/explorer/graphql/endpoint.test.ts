@@ -52,6 +52,12 @@ describe('GraphQL over HTTP', () => {
     ['{ nothing }', 'HW_INVALID_ARGUMENT', 'Cannot query field'],
     ['{ blocks(limit: 101) { total } }', 'HW_INVALID_ARGUMENT', 'limit must be an integer from 1 to 100'],
     ['{ blocks(first: 0) { total } }', 'HW_INVALID_ARGUMENT', 'limit must be an integer from 1 to 100'],
+    ['{ blocks(limit: null) { total } }', 'HW_INVALID_ARGUMENT', 'found null'],
+    [
+      '{ a: blocks(limit: -9000) { total } blocks(limit: 60) { items { transactions(limit: 100) { items { txid } } } } }',
+      'HW_OPERATION_TOO_COSTLY',
+      'a cost of 6060 rows',
+    ],
     ['{ address(address: "x") { balance } }', 'HW_INVALID_ARGUMENT', 'address must be a well-formed address'],
     ['{ blocks(page: 99999999999) { total } }', 'HW_INVALID_ARGUMENT', '32-bit'],
     ['{ blocks { items { transactions(limit: 100) { items { txid } } } } }', '', ''],
