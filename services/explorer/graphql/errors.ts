@@ -1,10 +1,14 @@
 import { GraphQLError, type GraphQLFormattedError } from 'graphql'
+import { coded, type ErrorCode } from '../../../pipelines/errors.js'
 import type { Failure } from '../answering/failure.js'
 
 /** Thrown for an operation that has no answer. */
-export class Failed extends Error {
+export class Failed extends coded<ErrorCode>('HW_DEFECT') {
+  override readonly code: ErrorCode
+
   constructor(readonly failure: Failure) {
     super(failure.message)
+    this.code = failure.code
   }
 }
 
