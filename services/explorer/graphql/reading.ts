@@ -127,7 +127,9 @@ function argumentsOf(read: Read, given: Fields): Fields {
   const { first } = given
   return parseArguments(read.args, (name) => {
     const value = name === 'limit' ? (first ?? given['limit']) : given[name]
-    return value === undefined || value === null ? undefined : String(value as string | number | boolean)
+    if (value === undefined || value === null) return undefined
+    // Lists are parsed as they are.
+    return Array.isArray(value) ? (value as never) : String(value as string | number | boolean)
   })
 }
 

@@ -82,8 +82,9 @@ class SchemaMaker {
     const cursor = CURSORS[read.name]
     const item = link?.item
     // A negative one is refused when it is read.
-    const limit = (args: Fields): number => Math.max(0, Number(args['first'] ?? args['limit'] ?? 1))
-    const isList = 'items' in answer.properties && 'limit' in read.args
+    const limit = (args: Fields): number =>
+      Math.max(0, Number(args['first'] ?? args['limit'] ?? lengthOf(args)))
+    const isList = 'items' in answer.properties
     const own = FURTHER_ROWS[read.name] ?? 0
     const rows = (args: Fields): number => own + (isList && !FROM_MEMORY.has(read.name) ? limit(args) : 1)
     const resolve = async (object: Fields, given: Fields, reading: Reading, info: GraphQLResolveInfo) => {
@@ -145,6 +146,14 @@ class SchemaMaker {
       },
     }
   }
+}
+
+/** Returns the number of items that lists among the arguments have, at least 1. */
+function lengthOf(args: Fields): number {
+  return Object.values(args).reduce<number>(
+    (most, each) => (Array.isArray(each) ? Math.max(most, each.length) : most),
+    1,
+  )
 }
 
 /** Returns the field of a channel: whaleAlerts for whale-alerts. */
