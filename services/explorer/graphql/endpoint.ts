@@ -1,5 +1,5 @@
 import { createHandler, type Handler, type Response } from 'graphql-http'
-import { type ClientError, HTTP_STATUS } from '../../../pipelines/errors.js'
+import { HTTP_STATUS } from '../../../pipelines/errors.js'
 import { compress, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
 import { encodeJson, matchesTag } from '../answering/encoding.js'
 import type { Failure } from '../answering/failure.js'

@@ -50,7 +50,7 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
       }
     },
     onNext: (_, __, ___, ____, { errors }) =>
-      errors === undefined ? undefined : { data: null, errors: errors.map(coded) },
+      errors === undefined ? undefined : { data: null, errors: errors.map(formatError) },
   })
   return {
     path: '/graphql',
@@ -109,6 +109,6 @@ function eventsIn(feed: Feed): GraphQLFieldResolver<unknown, unknown, { readonly
 /** Returns an error with its code. */
 function coded(error: GraphQLError): GraphQLError {
   const { message, extensions } = formatError(error)
-  const { nodes, source, positions, path } = error
+  const { nodes = null, source = null, positions = null, path = null } = error
   return new GraphQLError(message, { nodes, source, positions, path, extensions: extensions ?? {} })
 }

@@ -94,7 +94,7 @@ describe('GraphQL over HTTP', () => {
     expect([modern.status, legacy.status]).toEqual([400, 200])
     for (const { errors } of [modern, legacy]) {
       expect(errors[0]?.message).toContain(message)
-      expect(errors[0]?.extensions.code).toBe(code)
+      expect(errors[0]?.extensions['code']).toBe(code)
     }
   })
 
