@@ -162,7 +162,8 @@ describe('GraphQL of the recorded chain', () => {
     // takes two steps of script_txs, the first and the last row of an address one each.
     const MOST = { blocks: 3, block_heights: 2, block_txs: 2, txs: 4, spends: 4, script_txs: 4 }
     for (const counts of [few, many])
-      for (const [table, most] of Object.entries(MOST)) expect(counts[table] ?? 0, table).toBeLessThanOrEqual(most)
+      for (const [table, most] of Object.entries(MOST))
+        expect(counts[table] ?? 0, table).toBeLessThanOrEqual(most)
     expect(many).toMatchObject({ txs: 4, block_txs: 2 })
   })
 

@@ -50,11 +50,7 @@ async function findByHash(tables: Queries, chain: ChainState, hash: string): Pro
   return (await wasReplaced(tables, chain, hash)) ? { row, canonical: false } : undefined
 }
 
-function rowOf(
-  { unchecked, batches }: Queries,
-  height: number,
-  hash: string,
-): Promise<BlockRow | undefined> {
+function rowOf({ unchecked, batches }: Queries, height: number, hash: string): Promise<BlockRow | undefined> {
   return batches === undefined ? blockAt(unchecked, height, hash) : batches.blocks.get(blockKey(height, hash))
 }
 
