@@ -39,19 +39,25 @@ export class MempoolTxs implements MempoolView {
   ) {}
 
   static of(txs: Iterable<ShownTx>): MempoolTxs {
-    const distinct = [...new Map([...txs].map((tx) => [tx.txid, tx])).values()]
+    const known = new Map([...txs].map((tx) => [tx.txid, tx]))
+    // Strings are sorted several times as fast without a function that compares them.
+    const sorted = [...known.keys()].sort().map((txid) => known.get(txid) as ShownTx)
+    // Sorting is stable: those of the same second stay in the order of their txids.
+    const aged = [...sorted].sort((one, other) => other.firstSeen - one.firstSeen)
     const scripts = new Map<string, ShownTx[]>()
-    for (const tx of distinct) {
+    for (const tx of aged) {
       for (const hash of tx.changes.keys()) {
         const own = scripts.get(hash)
         if (own === undefined) scripts.set(hash, [tx])
         else own.push(tx)
       }
     }
-    const ofScripts = [...scripts].map(([hash, own]): OfScript => ({ hash, txs: own.sort(byAge) }))
+    const ofScripts = [...scripts.keys()]
+      .sort()
+      .map((hash): OfScript => ({ hash, txs: scripts.get(hash) ?? [] }))
     return new MempoolTxs(
-      SortedList.of(distinct, byTxid),
-      SortedList.of(distinct, byAge),
+      SortedList.of(sorted, byTxid),
+      SortedList.of(aged, byAge),
       SortedList.of(ofScripts, byHash),
     )
   }

@@ -21,9 +21,8 @@ export class SortedList<T> implements Iterable<T> {
     return new SortedList(compare, [], 0)
   }
 
-  /** Returns the list of these items, none of which may be there twice. */
-  static of<T>(items: Iterable<T>, compare: Compare<T>): SortedList<T> {
-    const sorted = [...items].sort(compare)
+  /** Returns the list of items that are sorted by `compare` already, none of them twice. */
+  static of<T>(sorted: readonly T[], compare: Compare<T>): SortedList<T> {
     const chunks: T[][] = []
     // Half full, so that the first insertions split none.
     for (let at = 0; at < sorted.length; at += MAX_CHUNK / 2)

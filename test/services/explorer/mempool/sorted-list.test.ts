@@ -22,7 +22,7 @@ describe('a sorted list', () => {
         fc.array(change),
         (first, changes) => {
           let map = new Map(first.map((each) => [each.key, each]))
-          let list = SortedList.of(first, compare)
+          let list = SortedList.of([...first].sort(compare), compare)
           const versions = [{ map, list }]
           for (const { removed, added } of changes) {
             map = new Map(map)
