@@ -1,10 +1,15 @@
-/** Copies to dist/ what the compiler does not copy: the migrations, the styles and scripts of the pages, the list of Kafka's packages. */
+/** Copies to dist/ what the compiler does not copy: the migrations, the styles and scripts of the pages, the examples of the API, the list of Kafka's packages. */
 import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
-const ASSETS = ['pipelines/tables/migrations', 'services/docs/assets', 'services/kafka/pom.xml']
+const ASSETS = [
+  'pipelines/tables/migrations',
+  'services/docs/assets',
+  'services/explorer/description/examples.json',
+  'services/kafka/pom.xml',
+]
 
 export function copyAssets() {
   for (const asset of ASSETS) {

@@ -84,7 +84,9 @@ function parse(schema: TSchema, text: string): unknown {
   if (allowed !== undefined) return allowed.includes(text) ? text : undefined
   if (declared['format'] === 'date') return dayOfDate(text) === undefined ? undefined : text
   const { minLength = 0, maxLength = MOST, pattern } = declared
-  if (text.length < Number(minLength) || text.length > Number(maxLength)) return undefined
+  if (text.length < Number(minLength)) return undefined
+  // Characters as JSON Schema counts them: an emoji is one, of length 2.
+  if (text.length > Number(maxLength) && [...text].length > Number(maxLength)) return undefined
   return typeof pattern === 'string' && !compiled(pattern).test(text) ? undefined : text
 }
 
