@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { cacheFolder } from './cache.js'
 import { feed } from './feed.js'
+import { graphql } from './graphql.js'
 import { ingest } from './ingest.js'
 import { commitOf } from './job-runs.js'
 import { latency } from './latency.js'
@@ -29,6 +30,8 @@ interface Arguments {
 const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> = {
   feed: ({ quick, repetitions }) =>
     feed({ clients: quick ? 500 : 5_000, stalled: quick ? 50 : 500, events: 200, repetitions }),
+  graphql: ({ quick, repetitions }) =>
+    graphql({ blocks: quick ? 300 : 3000, txsPerBlock: 20, repetitions, seconds: quick ? 2 : 10 }),
   ingest: ({ quick, repetitions }) =>
     ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4, repetitions }),
   latency: ({ quick }) => latency({ blocks: quick ? 10 : 200 }),

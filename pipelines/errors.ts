@@ -6,6 +6,7 @@
 /** The codes of errors that clients receive, each with its HTTP status. */
 export const HTTP_STATUS = {
   HW_INVALID_ARGUMENT: 400,
+  HW_OPERATION_TOO_COSTLY: 400,
   HW_UNAUTHORIZED: 401,
   HW_FORBIDDEN: 403,
   HW_ADDRESS_NOT_FOUND: 404,

@@ -3,7 +3,7 @@ import { findBlock, toBlock } from './block-rows.js'
 import { declareRead, NotFound } from '../read.js'
 import { Block, paged, Transaction } from '../shapes.js'
 import { blocksBetween } from '../../tables/blocks.js'
-import { blockTxsBetween } from '../../tables/transactions.js'
+import { blockTxsIn } from '../../tables/transactions.js'
 import { transactionsAt } from './transaction-rows.js'
 import { writtenList } from '../written-answer.js'
 
@@ -82,7 +82,7 @@ export const blockTransactions = declareRead({
     validity.finalFrom(height)
     const from = (page - 1) * limit
     if (from >= total) return { items: [], total, page, limit }
-    const located = await blockTxsBetween(tables.unchecked, { height, hash }, from, from + limit - 1)
+    const located = await blockTxsIn(tables, found.row, from, from + limit - 1)
     const items = await transactionsAt(located, context, witness, { hash, time })
     return writtenList(items, { total, page, limit })
   },
