@@ -93,7 +93,7 @@ class Connection {
   #isOpen = true
   #refusal: ExplorerError | undefined
   #wake = (): void => undefined
-  #hasHeard = true
+  #hasReceived = true
   readonly #pings: ReturnType<typeof setInterval>
 
   constructor(socket: Socket, subscriptions: Subscriptions) {
@@ -109,7 +109,7 @@ class Connection {
       this.close()
     }
     this.#pings = setInterval(() => {
-      if (!this.#hasHeard) this.close()
+      if (!this.#hasReceived) this.close()
       else if (this.#isOpen) this.#ping()
     }, PING_MS)
   }
@@ -136,7 +136,7 @@ class Connection {
   }
 
   #ping(): void {
-    this.#hasHeard = false
+    this.#hasReceived = false
     this.#send({ type: 'ping' })
   }
 
@@ -154,7 +154,7 @@ class Connection {
   }
 
   #receive({ type, error, channel, seq, data }: Message): void {
-    this.#hasHeard = true
+    this.#hasReceived = true
     const { last, isFirst } = this.#subscriptions
     const known = last.get(channel)
     if (type === 'error') this.#refusal = new ExplorerError(String(error), 'HW_INVALID_ARGUMENT', 400)

@@ -227,7 +227,7 @@ describe('the events of the client', () => {
     await until('the connection is closed', () => explorer.sockets[1]?.readyState === WebSocket.CLOSED)
   })
 
-  it('report that some are missing, if the explorer or nobody knows which', async () => {
+  it('report that some are missing, if the explorer or the client does not know which', async () => {
     await start()
     const feed = events({ blocks: 4 })
     const first = feed.next()

@@ -8,7 +8,7 @@ import { openApi } from './openapi.js'
 export class Documents {
   readonly #made = new Map<'openapi' | 'asyncapi', Encoded>()
 
-  /** @param hasToken whether the reads with `needsToken` require a token. */
+  /** @param hasToken true if the reads with `needsToken` require a token. */
   constructor(
     private readonly reads: readonly Read[],
     private readonly hasToken: boolean,

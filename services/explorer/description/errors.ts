@@ -69,7 +69,7 @@ export const RESPONSES: Json = Object.fromEntries(
   Object.entries(SHARED).map(([name, failures]): [string, Json] => [name, responseOf(failures)]),
 )
 
-/** Returns the errors of a read by HTTP status, as OpenAPI responses. @param hasToken whether the operator requires a token. */
+/** Returns the errors of a read by HTTP status, as OpenAPI responses. @param hasToken true if the operator requires a token. */
 export function errorsOf({ args, fresh, notFound = [], needsToken }: Read, hasToken: boolean): Json {
   const badArguments = Object.entries(args).map(([name, schema]) => {
     const { code, message } = badArgument(name, schema)

@@ -10,12 +10,12 @@ const DESCRIPTION = `Blocks, transactions, addresses and statistics of the chain
 UTC. New fields may be added to an answer at any time, and unknown parameters are ignored. Every answer of the chain names the \
 state that it describes in \`x-chain-height\` and \`x-chain-tip\`, and has an ETag. The feed of events is described by \`/asyncapi.json\`.`
 
-/** What OpenAPI describes. */
+/** The sources of the document. */
 export interface Described {
   readonly reads: readonly Read[]
   /** A real answer to each read. */
   readonly examples: Examples
-  /** Whether the reads with `needsToken` require a token. */
+  /** True if the reads with `needsToken` require a token. */
   readonly hasToken: boolean
 }
 

@@ -16,7 +16,7 @@ import { restJson } from '../rpc/rest-json.js'
 /** Arguments as text, by their names in REST. */
 export type Texts = Readonly<Record<string, string>>
 
-/** What a client of a face receives. */
+/** The reply that a client of a face receives. */
 export interface Reply {
   /** The code of the error; undefined for an answer, and where the contract lists the exact fields of the body. */
   readonly code?: string | undefined
