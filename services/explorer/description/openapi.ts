@@ -53,8 +53,9 @@ const PARAMETERS: Json = {
   MinChainHeight: {
     name: 'x-min-chain-height',
     in: 'header',
-    description: 'Waits up to two seconds for this height: an integer from 0 to 9999999999, or empty.',
-    schema: { type: 'string', pattern: '^[0-9]{0,10}$' },
+    description: 'Waits up to two seconds for this height: an integer from 0 to 9999999999. Empty is none.',
+    // The HTTP library trims spaces, and characters outside ASCII, from the ends of a header.
+    schema: { type: 'string', pattern: '^[^!-\\x7f]*[0-9]{0,10}[^!-\\x7f]*$' },
     example: '0',
   },
   IfNoneMatch: {
