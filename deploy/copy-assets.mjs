@@ -1,4 +1,7 @@
-/** Copies to dist/ what the compiler does not copy: the migrations, the styles and scripts of the pages, GraphiQL, the list of Kafka's packages. */
+/**
+ * Copies to dist/ what the compiler does not copy: the migrations, the styles and scripts of the pages, GraphiQL, the examples of the API,
+ * the list of Kafka's packages.
+ */
 import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +14,12 @@ const GRAPHIQL = {
   'react.js': 'react/umd/react.production.min.js',
   'react-dom.js': 'react-dom/umd/react-dom.production.min.js',
 }
-const ASSETS = ['pipelines/tables/migrations', 'services/docs/assets', 'services/kafka/pom.xml']
+const ASSETS = [
+  'pipelines/tables/migrations',
+  'services/docs/assets',
+  'services/explorer/description/examples.json',
+  'services/kafka/pom.xml',
+]
 
 export function copyAssets() {
   for (const asset of ASSETS) {

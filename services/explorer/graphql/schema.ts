@@ -11,10 +11,10 @@ import {
 import { EVENTS } from '../feed/events.js'
 import { CHANNELS, type Channel } from '../feed/feed.js'
 import type { Read } from '../reads/read.js'
-import * as shapes from '../reads/shapes.js'
+import type { ShapeName } from '../reads/shape-names.js'
 import type { FieldCost } from './cost.js'
 import { CURSORS } from './cursors.js'
-import { type Fields, FROM_MEMORY, FURTHER_ROWS, type Link, LINKS, type ShapeName } from './links.js'
+import { type Fields, FROM_MEMORY, FURTHER_ROWS, type Link, LINKS } from './links.js'
 import type { Reading } from './reading.js'
 import { BigInteger } from './scalars.js'
 import { type FieldConfig, pascal, Types } from './types.js'
@@ -129,7 +129,7 @@ class SchemaMaker {
               'True if events were missed that cannot be sent again: read the state of the channel again.',
           },
           data: {
-            type: this.#types.object('', shapes[EVENTS[channel]]),
+            type: this.#types.object('', EVENTS[channel].data),
             description: 'The event; null for a resync.',
           },
         }) as never,

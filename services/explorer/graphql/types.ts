@@ -14,10 +14,10 @@ import {
   GraphQLString,
 } from 'graphql'
 import { literals, rangeOf } from '../reads/arguments.js'
-import * as shapes from '../reads/shapes.js'
+import { nameOf, notNull, type ShapeName } from '../reads/shape-names.js'
 import { type Arguments, BadArgument } from '../reads/read.js'
 import type { FieldCost } from './cost.js'
-import type { Fields, ShapeName } from './links.js'
+import type { Fields } from './links.js'
 import type { Reading } from './reading.js'
 import { BigInteger } from './scalars.js'
 
@@ -29,11 +29,6 @@ const WITHIN = { limit: 100, most: 1_000 }
 const FEW = 10
 
 const MAX_INT = 2 ** 31 - 1
-
-/** Returns the name of a declared shape; undefined for others. */
-export function nameOf(schema: TSchema): ShapeName | undefined {
-  return (Object.keys(shapes) as ShapeName[]).find((name) => shapes[name] === schema)
-}
 
 /** Converts declared shapes and arguments into types of GraphQL, each once. */
 export class Types {
@@ -84,9 +79,7 @@ export class Types {
         .map(([name, schema]) => {
           const type = this.#input(path, name, schema)
           const fallback = (schema as { default?: unknown }).default
-          const title = (schema as { title?: string }).title
-          const range = rangeOf(within32Bits(schema))
-          const description = sentence(`${title === undefined ? '' : `${title}: `}${range}`)
+          const description = sentence(`${schema.description ?? ''}: ${rangeOf(within32Bits(schema))}`)
           return [
             name,
             {
@@ -180,12 +173,6 @@ function listField(key: string, maxItems: unknown, isWithin: boolean): Partial<F
 function within32Bits(schema: TSchema): TSchema {
   const { maximum } = schema as { maximum?: number }
   return maximum !== undefined && maximum > MAX_INT ? { ...schema, maximum: MAX_INT } : schema
-}
-
-/** Returns the schema without null. */
-function notNull(schema: TSchema): TSchema {
-  const others = KindGuard.IsUnion(schema) ? schema.anyOf.filter((each) => !KindGuard.IsNull(each)) : []
-  return others.length === 1 ? (others[0] as TSchema) : schema
 }
 
 /** blockTransactions, whale-alerts, prev_vout → BlockTransactions, WhaleAlerts, PrevVout. */

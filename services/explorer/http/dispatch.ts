@@ -4,6 +4,7 @@ import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/con
 import { JSON_ENCODING, matchesTag } from '../answering/encoding.js'
 import { type Failure, OVERLOADED } from '../answering/failure.js'
 import type { Origin } from '../../client-address.js'
+import { Documents } from '../description/documents.js'
 import type { Health } from '../health/health.js'
 import type { Metrics, Observed } from '../health/metrics.js'
 import type { Logger } from '../../../pipelines/logger.js'
@@ -115,6 +116,7 @@ interface Prepared {
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #router: Router
+  readonly #documents: Documents
   /** Answers the reads, for all transports. */
   readonly reader: Reader
   #stateHeaders: StateHeaders | undefined
@@ -122,6 +124,7 @@ export class Dispatcher {
   constructor(parts: DispatcherParts) {
     this.#parts = parts
     this.#router = new Router(parts.reads)
+    this.#documents = new Documents(parts.reads, parts.token !== undefined)
     this.reader = new Reader(parts)
   }
 
@@ -207,6 +210,7 @@ export class Dispatcher {
     const { target } = matched.route
     if (target === 'health') return this.#health()
     if (target === 'metrics') return this.#metrics()
+    if (target === 'openapi' || target === 'asyncapi') return this.#document(target, request)
     if (target === 'socket')
       return errorAnswer('HW_UPGRADE_REQUIRED', 'Upgrade Required', [['upgrade', 'websocket']])
     return this.#read(target, matched.params, request)
@@ -298,6 +302,12 @@ export class Dispatcher {
   #health(): Answer {
     const health = this.#parts.health()
     return jsonAnswer(health.status === 'ok' ? 200 : 503, health, [NO_STORE])
+  }
+
+  #document(name: 'openapi' | 'asyncapi', { ifNoneMatch }: Request): Answer {
+    const { body, etag } = this.#documents.of(name)
+    const status = ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag) ? 304 : 200
+    return { status, headers: [JSON_TYPE, ['etag', etag], ['cache-control', 'no-cache']], body }
   }
 
   async #metrics(): Promise<Answer> {

@@ -50,6 +50,8 @@ export interface Read {
   readonly needsToken?: boolean
   readonly args: Arguments
   readonly answer: TSchema
+  /** The error texts of a missing object. Not set: there is always an answer. */
+  readonly notFound?: readonly string[]
   readonly resolve: (context: ReadContext, args: never) => unknown
   /**
    * Declared by reads whose empty answer a client may take for "unused". Returns the height from which on an index could have

@@ -41,6 +41,7 @@ export const tip = declareRead({
   fresh: 'head',
   args: {},
   answer: Block,
+  notFound: ['Block not found'],
   resolve({ chain, definitions }) {
     if (chain.tip === undefined || chain.network === undefined) throw new NotFound('Block not found')
     return toBlock({ row: chain.tip, canonical: true }, chain.network, definitions)
@@ -54,6 +55,7 @@ export const block = declareRead({
   fresh: 'objects',
   args: { heightOrHash },
   answer: Block,
+  notFound: ['Block not found'],
   async resolve({ chain, tables, definitions, validity }, args) {
     const found = await findBlock(tables, chain, args.heightOrHash)
     if (found === undefined || chain.network === undefined) throw noBlock(args.heightOrHash)
@@ -70,6 +72,7 @@ export const blockTransactions = declareRead({
   fresh: 'objects',
   args: { heightOrHash, page, limit: limit(25, 100), witness },
   answer: paged(Transaction),
+  notFound: ['Block not found'],
   async resolve(context, { heightOrHash, page, limit, witness }) {
     const { chain, tables, validity } = context
     const found = await findBlock(tables, chain, heightOrHash)
