@@ -7,7 +7,12 @@ import { type RpcServer, startRpcServer } from '../rpc/server.js'
 import { AuditWatch } from './health/audit-watch.js'
 import { AvailableDatabase } from './tables/availability.js'
 import { type DefinitionPaths, Definitions } from './definitions/definitions.js'
-import { Dispatcher } from './http/dispatch.js'
+import { GraphqlEndpoint } from './graphql/endpoint.js'
+import { assets } from './graphql/graphiql.js'
+import { Operations } from './graphql/operation.js'
+import { schemaOf } from './graphql/schema.js'
+import { subscriptionProtocol } from './graphql/sockets.js'
+import { Dispatcher, type Endpoint } from './http/dispatch.js'
 import { failure, Feed, reactTo } from './feed/feed.js'
 import { FeedWriter } from './feed/feed-writer.js'
 import { HeadFollower } from './state/head-follower.js'
@@ -122,11 +127,14 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     most === 0 ? undefined : (member?.limit(most, trustedHops) ?? new RateLimit({ most, trustedHops }))
   const node = new NodeWatch({ locate, dataDir, logger })
   const token = healthToken === undefined ? undefined : new Token(healthToken)
+  const operations = new Operations(schemaOf(READS))
+  const endpoints: Record<string, Endpoint> = assets()
   const dispatcher: Dispatcher = new Dispatcher({
-    ...{ reads: READS, state, tables, node, definitions, health, metrics, logger, limit, token },
+    ...{ reads: READS, endpoints, state, tables, node, definitions, health, metrics, logger, limit, token },
     metricsText: member?.metricsText,
     refreshHeads: () => heads.refresh(),
   })
+  endpoints['/graphql'] = new GraphqlEndpoint(operations, dispatcher.reader)
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
     ready: (url, head) => dispatcher.ready(url, head),
@@ -134,6 +142,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     observe: (path, answer, seconds) =>
       metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds),
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
+    protocol: subscriptionProtocol({ operations, feed, logger, onDefect: () => metrics.defect('http') }),
   })
 
   const rpcService = readsService(dispatcher.reader, feed, READS)

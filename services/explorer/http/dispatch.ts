@@ -4,6 +4,7 @@ import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/con
 import { JSON_ENCODING, matchesTag } from '../answering/encoding.js'
 import { type Failure, OVERLOADED } from '../answering/failure.js'
 import type { Origin } from '../../client-address.js'
+import { Documents } from '../description/documents.js'
 import type { Health } from '../health/health.js'
 import type { Metrics, Observed } from '../health/metrics.js'
 import type { Logger } from '../../../pipelines/logger.js'
@@ -22,10 +23,26 @@ export interface Request {
   readonly ifNoneMatch: string
   readonly acceptEncoding: string
   readonly minChainHeight: string
+  readonly accept: string
+  readonly contentType: string
   readonly onDisconnect: OnDisconnect
-  /** Reads the header `authorization`. Like `origin`, valid only while the request is being handed over, not later. */
+  /** Reads the header `authorization`. Like the functions below, valid only while the request is being handed over, not later. */
   readonly authorization: () => string
   readonly origin: () => Origin
+  /** Reads the body. @returns undefined if it has more bytes than this. */
+  readonly body: (maxBytes: number) => Promise<Buffer | undefined>
+}
+
+/** An endpoint that is not a read. */
+export interface Endpoint {
+  /** The methods that it allows, as in the header `allow`. */
+  readonly methods: string
+  /** True if its requests are counted against the rate limit. */
+  readonly isLimited: boolean
+  /** The maximum size of the body of a POST request. */
+  readonly maxBodyBytes?: number
+  /** Answers a request of one of these methods, except OPTIONS. Any error is a defect. */
+  answer(request: Request): Answer | Promise<Answer>
 }
 
 /** The head of a request that is being handed over. */
@@ -39,10 +56,14 @@ export interface Answer extends Observed {
   readonly headers: readonly (readonly [string, string])[]
   /** For status 304 the body that is not sent: only its length is. */
   readonly body: Buffer
+  /** The content security policy of a page. Not set: that of data, which allows nothing. */
+  readonly policy?: string
 }
 
 export interface DispatcherParts extends ReaderParts {
   readonly reads: readonly Read[]
+  /** Further endpoints by path. */
+  readonly endpoints?: Readonly<Record<string, Endpoint>>
   readonly health: () => Health
   readonly metrics: Metrics
   /** Returns the text of `/metrics`. Not set: that of `metrics`. */
@@ -50,21 +71,24 @@ export interface DispatcherParts extends ReaderParts {
   readonly logger: Logger
 }
 
-const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
-const NO_STORE = ['cache-control', 'no-store'] as const
+export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
+export const NO_STORE = ['cache-control', 'no-store'] as const
 /** The maximum number of characters of a URL; the longest valid one has a few hundred. */
 const MAX_URL = 8_192
 const METHODS = 'GET, HEAD, OPTIONS'
-/** The answer to OPTIONS: CORS preflight requests of browsers. */
-const PREFLIGHT: Answer = {
-  status: 204,
-  headers: [
-    ['allow', METHODS],
-    ['access-control-allow-methods', METHODS],
-    ['access-control-allow-headers', 'authorization, if-none-match, x-min-chain-height'],
-    ['access-control-max-age', '86400'],
-  ],
-  body: Buffer.alloc(0),
+
+/** Returns the answer to OPTIONS: CORS preflight requests of browsers. */
+function preflight(methods: string): Answer {
+  return {
+    status: 204,
+    headers: [
+      ['allow', methods],
+      ['access-control-allow-methods', methods],
+      ['access-control-allow-headers', 'authorization, content-type, if-none-match, x-min-chain-height'],
+      ['access-control-max-age', '86400'],
+    ],
+    body: Buffer.alloc(0),
+  }
 }
 
 /**
@@ -92,6 +116,7 @@ interface Prepared {
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #router: Router
+  readonly #documents: Documents
   /** Answers the reads, for all transports. */
   readonly reader: Reader
   #stateHeaders: StateHeaders | undefined
@@ -99,6 +124,7 @@ export class Dispatcher {
   constructor(parts: DispatcherParts) {
     this.#parts = parts
     this.#router = new Router(parts.reads)
+    this.#documents = new Documents(parts.reads, parts.token !== undefined)
     this.reader = new Reader(parts)
   }
 
@@ -116,9 +142,16 @@ export class Dispatcher {
 
   /** Answers a request after the rate limit was checked in another process. */
   async #answerLater(refusal: Promise<Answer | undefined>, request: Request): Promise<Answer> {
-    const token = request.authorization()
+    const [token, origin] = [request.authorization(), request.origin()]
+    const { maxBodyBytes } = this.#endpointOf(request) ?? {}
+    // Read now: what arrives meanwhile would be lost.
+    const body = maxBodyBytes === undefined ? undefined : request.body(maxBodyBytes)
+    const later = {
+      ...{ ...request, authorization: () => token, origin: () => origin },
+      ...(body === undefined ? {} : { body: () => body }),
+    }
     try {
-      return (await refusal) ?? (await this.#answer({ ...request, authorization: () => token }))
+      return (await refusal) ?? (await this.#answer(later))
     } catch (error) {
       return this.#failed(error, request)
     }
@@ -149,9 +182,10 @@ export class Dispatcher {
   }
 
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
-  refusal({ method, path, origin }: Request): Answer | undefined | Promise<Answer | undefined> {
-    if (method === 'OPTIONS' || !isUnder(API, path)) return undefined
-    const failure = this.reader.overLimit(origin)
+  refusal(request: Request): Answer | undefined | Promise<Answer | undefined> {
+    const isLimited = isUnder(API, request.path) || this.#endpointOf(request)?.isLimited === true
+    if (request.method === 'OPTIONS' || !isLimited) return undefined
+    const failure = this.reader.overLimit(request.origin)
     return failure instanceof Promise ? failure.then(refusalOf) : refusalOf(failure)
   }
 
@@ -167,13 +201,16 @@ export class Dispatcher {
   #answer(request: Request): Answer | Promise<Answer> {
     if (request.path.length + request.query.length > MAX_URL)
       return errorAnswer('HW_URI_TOO_LONG', 'URI Too Long')
+    const endpoint = this.#endpointOf(request)
+    if (endpoint !== undefined) return this.#endpoint(endpoint, request)
     const matched = this.#router.match(request.path)
     if (matched === undefined || isBroadcast(request)) return unknownRoute(request)
-    if (request.method === 'OPTIONS') return PREFLIGHT
-    if (request.method !== 'GET' && request.method !== 'HEAD') return wrongMethod(request)
+    if (request.method === 'OPTIONS') return preflight(METHODS)
+    if (request.method !== 'GET' && request.method !== 'HEAD') return wrongMethod(request, METHODS)
     const { target } = matched.route
     if (target === 'health') return this.#health()
     if (target === 'metrics') return this.#metrics()
+    if (target === 'openapi' || target === 'asyncapi') return this.#document(target, request)
     if (target === 'socket')
       return errorAnswer('HW_UPGRADE_REQUIRED', 'Upgrade Required', [['upgrade', 'websocket']])
     return this.#read(target, matched.params, request)
@@ -181,7 +218,21 @@ export class Dispatcher {
 
   /** Returns the route pattern of a path, for metrics: paths themselves would be an unbounded set of label values. */
   patternOf(path: string): string {
+    if (this.#endpointOf({ path }) !== undefined) return path
     return this.#router.match(path)?.route.pattern ?? 'unknown'
+  }
+
+  #endpointOf({ path }: Pick<Request, 'path'>): Endpoint | undefined {
+    const { endpoints = {} } = this.#parts
+    return Object.hasOwn(endpoints, path) ? endpoints[path] : undefined
+  }
+
+  #endpoint(endpoint: Endpoint, request: Request): Answer | Promise<Answer> {
+    const { methods } = endpoint
+    if (request.method === 'OPTIONS') return preflight(methods)
+    if (!methods.split(', ').includes(request.method)) return wrongMethod(request, methods)
+    const made = endpoint.answer(request)
+    return made instanceof Promise ? made.catch((error: unknown) => this.#failed(error, request)) : made
   }
 
   #read(read: Read, params: Matched['params'], request: Request): Answer | Promise<Answer> {
@@ -253,6 +304,12 @@ export class Dispatcher {
     return jsonAnswer(health.status === 'ok' ? 200 : 503, health, [NO_STORE])
   }
 
+  #document(name: 'openapi' | 'asyncapi', { ifNoneMatch }: Request): Answer {
+    const { body, etag } = this.#documents.of(name)
+    const status = ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag) ? 304 : 200
+    return { status, headers: [JSON_TYPE, ['etag', etag], ['cache-control', 'no-cache']], body }
+  }
+
   async #metrics(): Promise<Answer> {
     const { metrics, metricsText = () => metrics.text(), logger } = this.#parts
     try {
@@ -274,9 +331,9 @@ function decodeSegment(text: string): string {
   }
 }
 
-type Headers = readonly (readonly [string, string])[]
+export type Headers = readonly (readonly [string, string])[]
 
-const chainHeaders = ({ height, tipHash }: ChainState) =>
+export const chainHeaders = ({ height, tipHash }: ChainState) =>
   [
     ['x-chain-height', String(height)],
     ['x-chain-tip', tipHash],
@@ -313,9 +370,9 @@ function unknownRoute({ method, path, query }: Request): Answer {
   return jsonAnswer(404, { error: 'Not Found', message, statusCode: 404 })
 }
 
-function wrongMethod({ method, path }: Request): Answer {
+function wrongMethod({ method, path }: Request, methods: string): Answer {
   const message = `Method ${method} is not allowed for ${path}`
-  return errorAnswer('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', [['allow', METHODS]], {
+  return errorAnswer('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', [['allow', methods]], {
     message,
     statusCode: 405,
   })
@@ -339,10 +396,11 @@ export function failureAnswer({ code, message, retryMs, details, chain }: Failur
   return answer.status === 503 ? { ...answer, code } : answer
 }
 
-const errorAnswer = (code: ClientError, error: string, headers?: Headers, fields?: object): Answer =>
+/** Returns an error with its code in the body. */
+export const errorAnswer = (code: ClientError, error: string, headers?: Headers, fields?: object): Answer =>
   jsonAnswer(HTTP_STATUS[code], errorBody(code, error, fields), headers)
 
-function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
+export function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
   return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }
 }
 

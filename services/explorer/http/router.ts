@@ -3,7 +3,7 @@ import type { Read } from '../reads/read.js'
 export const API = '/api/v1'
 
 /** The endpoints that are not reads. */
-export type Service = 'health' | 'metrics' | 'socket'
+export type Service = 'health' | 'metrics' | 'openapi' | 'asyncapi' | 'socket'
 
 export interface Route {
   /** The declared path, with `:name` for parameters. Also the route label of metrics. */
@@ -20,6 +20,8 @@ export interface Matched {
 const SERVICES: readonly Route[] = [
   { pattern: '/health', target: 'health' },
   { pattern: '/metrics', target: 'metrics' },
+  { pattern: '/openapi.json', target: 'openapi' },
+  { pattern: '/asyncapi.json', target: 'asyncapi' },
   { pattern: '/ws', target: 'socket' },
   { pattern: `${API}/ws`, target: 'socket' },
 ]

@@ -98,8 +98,8 @@ export class Coordinator {
         this.#publishGroup()
         return
       case 'wanted': {
-        const { client, tokens } = message
-        void this.#leases.lease(client, tokens, from).then((lease) => {
+        const { client, tokens, unused } = message
+        void this.#leases.lease(client, tokens, from, unused).then((lease) => {
           from.send({ kind: 'lease', client, ...lease })
         })
         return

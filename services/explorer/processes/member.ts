@@ -67,8 +67,8 @@ export class Member {
     const { send, logger } = this.#options
     this.#limit = new LeasedLimit({
       ...{ most, trustedHops, windowMs: MINUTE_MS, now: monotonicMs },
-      want: (client, tokens) => {
-        send({ kind: 'wanted', client, tokens })
+      want: (client, tokens, unused) => {
+        send({ kind: 'wanted', client, tokens, unused })
       },
       onSilence: () => {
         logger.warn({ most }, 'the primary does not answer, rate limits count per process')

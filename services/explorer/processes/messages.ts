@@ -49,7 +49,13 @@ export interface GroupStatus {
 /** A message of a process to the primary. */
 export type ToPrimary =
   | { readonly kind: 'hello' }
-  | { readonly kind: 'wanted'; readonly client: string; readonly tokens: number }
+  | {
+      readonly kind: 'wanted'
+      readonly client: string
+      readonly tokens: number
+      /** What is left of the previous lease, and returned. */
+      readonly unused: { readonly tokens: number; readonly endsAt: number } | undefined
+    }
   | { readonly kind: 'returned'; readonly id: number; readonly tokens: number }
   | { readonly kind: 'status'; readonly status: ProcessStatus }
   | { readonly kind: 'offer'; readonly offer: Offer }
@@ -68,7 +74,7 @@ export type FromPrimary =
   | {
       readonly kind: 'lease'
       readonly client: string
-      /** The number of requests that the process may admit; 0 if the limit is reached. */
+      /** The cost of the requests that the process may admit; less than it wanted if these are the last tokens of the window. */
       readonly tokens: number
       /** The end of the window, by `monotonicMs`. */
       readonly endsAt: number

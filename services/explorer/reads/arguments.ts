@@ -5,30 +5,46 @@ import { type Arguments, BadArgument } from './read.js'
 /** The largest integer that a JavaScript number represents exactly. */
 const MOST = Number.MAX_SAFE_INTEGER
 
-/** Declarations of arguments. A title explains an argument if its name does not; `rangeOf` describes its range. */
-export const page = Type.Integer({ minimum: 1, maximum: MOST, default: 1 })
-export const offset = Type.Integer({ minimum: 0, maximum: MOST, default: 0 })
-export const limit = (fallback: number, most: number) =>
-  Type.Integer({ minimum: 1, maximum: most, default: fallback })
-export const hash = Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: '64 hexadecimal characters' })
+/**
+ * Declarations of arguments. `description` says what an argument is, for the documentation of all transports; `allowed` names its
+ * values in the words of error messages, where the schema alone does not (`rangeOf`).
+ */
+export const page = Type.Integer({
+  minimum: 1,
+  maximum: MOST,
+  default: 1,
+  description: 'number of the page, from 1',
+})
+export const offset = Type.Integer({ minimum: 0, maximum: MOST, default: 0, description: 'items to skip' })
+export const limit = (fallback: number, most: number, description = 'maximum number of items') =>
+  Type.Integer({ minimum: 1, maximum: most, default: fallback, description })
+export const hash = Type.String({
+  pattern: '^[0-9a-fA-F]{64}$',
+  description: 'txid of the transaction',
+  allowed: '64 hexadecimal characters',
+})
 export const heightOrHash = Type.String({
   pattern: '^([0-9]{1,10}|[0-9a-fA-F]{64})$',
-  description: 'a block height or a hash of 64 hexadecimal characters',
+  description: 'height or hash of the block',
+  allowed: 'a block height or a hash of 64 hexadecimal characters',
 })
 export const address = Type.String({
   pattern: '^[0-9a-zA-Z]{1,100}$',
-  description: 'a well-formed address of this chain',
+  description: 'the address',
+  allowed: 'a well-formed address of this chain',
 })
 export const witness = Type.Boolean({
   default: false,
-  title: 'whether inputs include script_sig and witness',
+  description: 'whether inputs include script_sig and witness',
 })
-export const date = Type.Optional(Type.String({ format: 'date', description: 'a calendar date, YYYY-MM-DD' }))
-export const amount = (fallback: string) =>
+export const date = (description: string) =>
+  Type.Optional(Type.String({ format: 'date', description, allowed: 'a calendar date, YYYY-MM-DD' }))
+export const amount = (fallback: string, description: string) =>
   Type.String({
     pattern: '^[0-9]{1,19}$',
     default: fallback,
-    description: 'an integer number of base units, at most 19 digits',
+    description,
+    allowed: 'an integer number of base units, at most 19 digits',
   })
 
 /**
@@ -68,7 +84,9 @@ function parse(schema: TSchema, text: string): unknown {
   if (allowed !== undefined) return allowed.includes(text) ? text : undefined
   if (declared['format'] === 'date') return dayOfDate(text) === undefined ? undefined : text
   const { minLength = 0, maxLength = MOST, pattern } = declared
-  if (text.length < Number(minLength) || text.length > Number(maxLength)) return undefined
+  if (text.length < Number(minLength)) return undefined
+  // Characters as JSON Schema counts them: an emoji is one, of length 2.
+  if (text.length > Number(maxLength) && [...text].length > Number(maxLength)) return undefined
   return typeof pattern === 'string' && !compiled(pattern).test(text) ? undefined : text
 }
 
@@ -87,7 +105,7 @@ export function literals(schema: TSchema): string[] | undefined {
   return only === undefined ? anyOf?.map((each) => each.const) : [only]
 }
 
-/** Describes the allowed values of a schema, for error messages and documentation. */
+/** Returns the allowed values of an argument in words, for error messages and documentation. */
 export function rangeOf(schema: TSchema): string {
   const declared = schema as Record<string, unknown>
   if (declared['type'] === 'integer') {
@@ -97,6 +115,6 @@ export function rangeOf(schema: TSchema): string {
   if (declared['type'] === 'boolean') return 'true or false'
   const allowed = literals(schema)
   if (allowed !== undefined) return allowed.join(' or ')
-  if (typeof declared['description'] === 'string') return declared['description']
+  if (typeof declared['allowed'] === 'string') return declared['allowed']
   return `${String(declared['minLength'])} to ${String(declared['maxLength'])} characters`
 }

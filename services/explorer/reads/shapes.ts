@@ -1,20 +1,23 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import './formats.js'
 
 /**
  * The shapes of the answers. Rows of the chain are snake_case, computed figures camelCase; amounts are decimal strings in base
- * units. Every field has a description, from which the documentation of the other transports is generated.
+ * units. Every field has a description, from which the documentation of the other transports is generated. Formats are those of
+ * the OpenAPI registry; an integer without one has at most 32 bits.
  */
-const Amount = Type.String({ description: 'base units, decimal' })
-const SignedAmount = Type.String({ description: 'base units, signed decimal' })
+const Amount = Type.String({ description: 'base units, decimal', format: 'uint64' })
+const SignedAmount = Type.String({ description: 'base units, signed decimal', format: 'int64' })
 const Hash = Type.String({ description: '64 hexadecimal characters' })
 const Hex = Type.String({ description: 'hexadecimal' })
-const Time = Type.String({ description: 'ISO 8601 UTC with milliseconds' })
+const Time = Type.String({ description: 'ISO 8601 UTC with milliseconds', format: 'date-time' })
 const Decimal = Type.String({ description: 'decimal, never with an exponent' })
 const Hashrate = Type.String({ description: 'hashes per second, decimal, never with an exponent' })
 const Height = Type.Integer({ description: 'height of the block' })
 const MinedAt = Type.Integer({ description: 'height of the block; null while unconfirmed' })
 const Address = Type.String({ description: 'an address' })
 const int = (description: string) => Type.Integer({ description })
+const long = (description: string) => Type.Integer({ description, format: 'int64' })
 const text = (description: string) => Type.String({ description })
 const list = <T extends TSchema>(item: T, description: string) => Type.Array(item, { description })
 const flag = (description: string) => Type.Boolean({ description })
@@ -33,9 +36,9 @@ export const listed = <T extends TSchema>(item: T) => Type.Object({ items: items
 export const NodeHealth = Type.Object({
   disk: Type.Object(
     {
-      blockchain_size: int('bytes of blocks and undo data'),
-      datadir_free_bytes: orNull(int('free bytes; null if the data directory cannot be read')),
-      datadir_total_bytes: orNull(int('total bytes; null if the data directory cannot be read')),
+      blockchain_size: long('bytes of blocks and undo data'),
+      datadir_free_bytes: orNull(long('free bytes; null if the data directory cannot be read')),
+      datadir_total_bytes: orNull(long('total bytes; null if the data directory cannot be read')),
       datadir_free_pct: orNull(
         Type.Number({ minimum: 0, maximum: 100, description: 'percent of the total bytes' }),
       ),
@@ -45,9 +48,9 @@ export const NodeHealth = Type.Object({
   mempool: Type.Object(
     {
       size: int('transactions'),
-      bytes: int('virtual bytes'),
-      usage: int('bytes of memory'),
-      maxmempool: int('maximum bytes of memory'),
+      bytes: long('virtual bytes'),
+      usage: long('bytes of memory'),
+      maxmempool: long('maximum bytes of memory'),
       mempoolminfee: Type.Number({ description: "the node's own figure, coins per 1000 virtual bytes" }),
       unbroadcastcount: int('transactions that no peer has requested yet'),
     },
@@ -116,7 +119,10 @@ export const Output = Type.Object({
   script_type: text('kind of the script, as the node names it'),
   spent_txid: orNull(Hash),
   spent_vin: orNull(int('index of the input that spends it; null while unspent')),
-  addresses: list(OutputAddress, 'recipients; none if the script has no address'),
+  addresses: Type.Array(OutputAddress, {
+    description: 'recipients; none if the script has no address',
+    maxItems: 1,
+  }),
 })
 export type Output = Static<typeof Output>
 
@@ -189,8 +195,8 @@ export const StatsSummary = Type.Object({
   tipHeight: int('height of the newest block'),
   tipHash: Hash,
   difficulty: Decimal,
-  totalTransactions: int('confirmed transactions'),
-  activeAddresses: int('addresses with a balance'),
+  totalTransactions: long('confirmed transactions'),
+  activeAddresses: long('addresses with a balance'),
   mempoolSize: int('unconfirmed transactions'),
   indexerStatus: Type.Union([Type.Literal('live'), Type.Literal('syncing'), Type.Literal('stalled')], {
     description: 'live, behind the node, or without a heartbeat',
@@ -199,25 +205,26 @@ export const StatsSummary = Type.Object({
   tipMatch: flag('whether the newest block is that of the node'),
   lastReconciledAt: Type.String({
     description: 'time of the last heartbeat of the node, ISO 8601 UTC with milliseconds',
+    format: 'date-time',
   }),
 })
 export type StatsSummary = Static<typeof StatsSummary>
 
 export const Supply = Type.Object({
   circulatingSupply: Amount,
-  utxoCount: int('unspent outputs'),
+  utxoCount: long('unspent outputs'),
   maxSupply: Amount,
 })
 
 export const FeeBucket = Type.Object({
   bucket: text('base units per virtual byte, lower bound included: "1-2", "100+"'),
   count: int('transactions'),
-  totalVsize: int('virtual bytes'),
+  totalVsize: long('virtual bytes'),
 })
 
 export const MempoolSummary = Type.Object({
   txCount: int('transactions'),
-  totalVsize: int('virtual bytes'),
+  totalVsize: long('virtual bytes'),
   totalFees: Amount,
   feeHistogram: list(FeeBucket, 'lowest first, including empty ones'),
 })
@@ -245,7 +252,7 @@ export const SearchResult = Type.Object({
 export type SearchResult = Static<typeof SearchResult>
 
 const Percent = Type.String({ description: 'percent, decimal' })
-const UtcDate = Type.String({ description: 'YYYY-MM-DD, UTC' })
+const UtcDate = Type.String({ description: 'YYYY-MM-DD, UTC', format: 'date' })
 
 export const RichListItem = Type.Object({
   rank: int('rank, from 1'),
@@ -270,10 +277,10 @@ export const DailyItem = Type.Object({
 })
 
 export const DilithiumStats = Type.Object({
-  dilithiumTransactions: int('transactions that spend with a Dilithium signature'),
-  totalTransactions: int('confirmed transactions'),
-  dilithiumAddresses: int('Dilithium addresses'),
-  totalAddresses: int('addresses ever seen'),
+  dilithiumTransactions: long('transactions that spend with a Dilithium signature'),
+  totalTransactions: long('confirmed transactions'),
+  dilithiumAddresses: long('Dilithium addresses'),
+  totalAddresses: long('addresses ever seen'),
   dilithiumTxPercent: Percent,
   dilithiumAddrPercent: Percent,
 })

@@ -16,19 +16,10 @@ const frame = readFrames()[FRAME]
 if (frame === undefined) throw new Error('the recording is another one')
 const HEIGHT = frame.chaininfo.blocks
 
-/** The answers of reads to objects that do not exist. */
-const MISSING: Readonly<Record<string, string>> = {
-  block: 'Block not found',
-  blockTransactions: 'Block not found',
-  transaction: 'Transaction not found',
-  transactionOpReturns: 'Transaction not found',
-  search: 'Nothing matches',
-}
-
 /** The answer of a read to a random text of the right form; undefined if the text names something. */
-function errorOf({ name: read }: Read, name: string, text: string): object | undefined {
+function errorOf({ notFound }: Read, name: string, text: string): object | undefined {
   const malformed = { status: 400, body: { error: expect.stringContaining(`${name} must be `) as string } }
-  const missing = { status: 404, body: { error: MISSING[read] } }
+  const missing = { status: 404, body: { error: notFound?.[0] } }
   switch (name) {
     case 'heightOrHash':
     case 'q':

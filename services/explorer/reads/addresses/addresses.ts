@@ -19,6 +19,7 @@ export const addressSummary = declareRead({
   fresh: 'objects',
   args: { address },
   answer: AddressSummary,
+  notFound: ['Address not found'],
   async resolve(context, { address }) {
     const requested = requestedScript(context, address)
     const { network } = requested
@@ -61,7 +62,10 @@ export const addressTransactions = declareRead({
     address,
     page,
     limit: limit(25, 100),
-    sort: Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'desc' }),
+    sort: Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
+      default: 'desc',
+      description: 'oldest or newest first',
+    }),
   },
   answer: paged(AddressTransaction),
   emptyFrom: listFrom,

@@ -58,6 +58,9 @@ export async function endOfScript(
 ): Promise<ScriptRow[]> {
   const { view, blocks } = chain
   if (view === undefined) return []
+  // An operation reads the others by their ordinals, together with those of other scripts.
+  if (tables.batches !== undefined)
+    return [await lastOfScript({ chain, tables }, hash)].filter((row) => row !== undefined)
   const visible = (row: ScriptRow): boolean => blocks.has(row.height, row.blockTag)
   const read = await tables.scriptEnd(hash, rows + LAST_ROWS)
   const end = byOrdinal(read.filter(visible))

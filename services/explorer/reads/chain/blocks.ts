@@ -3,7 +3,7 @@ import { findBlock, toBlock } from './block-rows.js'
 import { declareRead, NotFound } from '../read.js'
 import { Block, paged, Transaction } from '../shapes.js'
 import { blocksBetween } from '../../tables/blocks.js'
-import { blockTxsBetween } from '../../tables/transactions.js'
+import { blockTxsIn } from '../../tables/transactions.js'
 import { transactionsAt } from './transaction-rows.js'
 import { writtenList } from '../written-answer.js'
 
@@ -41,6 +41,7 @@ export const tip = declareRead({
   fresh: 'head',
   args: {},
   answer: Block,
+  notFound: ['Block not found'],
   resolve({ chain, definitions }) {
     if (chain.tip === undefined || chain.network === undefined) throw new NotFound('Block not found')
     return toBlock({ row: chain.tip, canonical: true }, chain.network, definitions)
@@ -54,6 +55,7 @@ export const block = declareRead({
   fresh: 'objects',
   args: { heightOrHash },
   answer: Block,
+  notFound: ['Block not found'],
   async resolve({ chain, tables, definitions, validity }, args) {
     const found = await findBlock(tables, chain, args.heightOrHash)
     if (found === undefined || chain.network === undefined) throw noBlock(args.heightOrHash)
@@ -70,6 +72,7 @@ export const blockTransactions = declareRead({
   fresh: 'objects',
   args: { heightOrHash, page, limit: limit(25, 100), witness },
   answer: paged(Transaction),
+  notFound: ['Block not found'],
   async resolve(context, { heightOrHash, page, limit, witness }) {
     const { chain, tables, validity } = context
     const found = await findBlock(tables, chain, heightOrHash)
@@ -79,7 +82,7 @@ export const blockTransactions = declareRead({
     validity.finalFrom(height)
     const from = (page - 1) * limit
     if (from >= total) return { items: [], total, page, limit }
-    const located = await blockTxsBetween(tables.unchecked, { height, hash }, from, from + limit - 1)
+    const located = await blockTxsIn(tables, found.row, from, from + limit - 1)
     const items = await transactionsAt(located, context, witness, { hash, time })
     return writtenList(items, { total, page, limit })
   },

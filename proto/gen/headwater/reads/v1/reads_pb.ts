@@ -30,14 +30,14 @@ export const file_headwater_reads_v1_reads: GenFile = /*@__PURE__*/
  */
 export type BlocksRequest = Message<"headwater.reads.v1.BlocksRequest"> & {
   /**
-   * An integer from 1 to 9007199254740991; default: 1.
+   * Number of the page, from 1: an integer from 1 to 9007199254740991; default: 1.
    *
    * @generated from field: optional int64 page = 1;
    */
   page?: bigint | undefined;
 
   /**
-   * An integer from 1 to 100; default: 20.
+   * Maximum number of items: an integer from 1 to 100; default: 20.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -128,7 +128,7 @@ export const TipResponseSchema: GenMessage<TipResponse> = /*@__PURE__*/
  */
 export type BlockRequest = Message<"headwater.reads.v1.BlockRequest"> & {
   /**
-   * A block height or a hash of 64 hexadecimal characters.
+   * Height or hash of the block: a block height or a hash of 64 hexadecimal characters.
    *
    * @generated from field: string height_or_hash = 1;
    */
@@ -166,21 +166,21 @@ export const BlockResponseSchema: GenMessage<BlockResponse> = /*@__PURE__*/
  */
 export type BlockTransactionsRequest = Message<"headwater.reads.v1.BlockTransactionsRequest"> & {
   /**
-   * A block height or a hash of 64 hexadecimal characters.
+   * Height or hash of the block: a block height or a hash of 64 hexadecimal characters.
    *
    * @generated from field: string height_or_hash = 1;
    */
   heightOrHash: string;
 
   /**
-   * An integer from 1 to 9007199254740991; default: 1.
+   * Number of the page, from 1: an integer from 1 to 9007199254740991; default: 1.
    *
    * @generated from field: optional int64 page = 2;
    */
   page?: bigint | undefined;
 
   /**
-   * An integer from 1 to 100; default: 25.
+   * Maximum number of items: an integer from 1 to 100; default: 25.
    *
    * @generated from field: optional int64 limit = 3;
    */
@@ -246,7 +246,7 @@ export const BlockTransactionsResponseSchema: GenMessage<BlockTransactionsRespon
  */
 export type TransactionRequest = Message<"headwater.reads.v1.TransactionRequest"> & {
   /**
-   * 64 hexadecimal characters.
+   * Txid of the transaction: 64 hexadecimal characters.
    *
    * @generated from field: string txid = 1;
    */
@@ -284,7 +284,7 @@ export const TransactionResponseSchema: GenMessage<TransactionResponse> = /*@__P
  */
 export type RecentTransactionsRequest = Message<"headwater.reads.v1.RecentTransactionsRequest"> & {
   /**
-   * An integer from 1 to 50; default: 10.
+   * Maximum number of items: an integer from 1 to 50; default: 10.
    *
    * @generated from field: optional int64 limit = 1;
    */
@@ -336,7 +336,7 @@ export const RecentTransactionsResponseSchema: GenMessage<RecentTransactionsResp
  */
 export type AddressRequest = Message<"headwater.reads.v1.AddressRequest"> & {
   /**
-   * A well-formed address of this chain.
+   * The address: a well-formed address of this chain.
    *
    * @generated from field: string address = 1;
    */
@@ -374,28 +374,28 @@ export const AddressResponseSchema: GenMessage<AddressResponse> = /*@__PURE__*/
  */
 export type AddressTransactionsRequest = Message<"headwater.reads.v1.AddressTransactionsRequest"> & {
   /**
-   * A well-formed address of this chain.
+   * The address: a well-formed address of this chain.
    *
    * @generated from field: string address = 1;
    */
   address: string;
 
   /**
-   * An integer from 1 to 9007199254740991; default: 1.
+   * Number of the page, from 1: an integer from 1 to 9007199254740991; default: 1.
    *
    * @generated from field: optional int64 page = 2;
    */
   page?: bigint | undefined;
 
   /**
-   * An integer from 1 to 100; default: 25.
+   * Maximum number of items: an integer from 1 to 100; default: 25.
    *
    * @generated from field: optional int64 limit = 3;
    */
   limit?: bigint | undefined;
 
   /**
-   * Asc or desc; default: desc.
+   * Oldest or newest first: asc or desc; default: desc.
    *
    * @generated from field: headwater.reads.v1.AddressTransactionsRequest.Sort sort = 4;
    */
@@ -480,21 +480,21 @@ export const AddressTransactionsResponseSchema: GenMessage<AddressTransactionsRe
  */
 export type AddressUtxosRequest = Message<"headwater.reads.v1.AddressUtxosRequest"> & {
   /**
-   * A well-formed address of this chain.
+   * The address: a well-formed address of this chain.
    *
    * @generated from field: string address = 1;
    */
   address: string;
 
   /**
-   * An integer from 1 to 500; default: 100.
+   * Maximum number of items: an integer from 1 to 500; default: 100.
    *
    * @generated from field: optional int64 limit = 2;
    */
   limit?: bigint | undefined;
 
   /**
-   * An integer from 0 to 9007199254740991; default: 0.
+   * Items to skip: an integer from 0 to 9007199254740991; default: 0.
    *
    * @generated from field: optional int64 offset = 3;
    */
@@ -617,14 +617,14 @@ export const SupplyResponseSchema: GenMessage<SupplyResponse> = /*@__PURE__*/
  */
 export type RichListRequest = Message<"headwater.reads.v1.RichListRequest"> & {
   /**
-   * An integer from 1 to 9007199254740991; default: 1.
+   * Number of the page, from 1: an integer from 1 to 9007199254740991; default: 1.
    *
    * @generated from field: optional int64 page = 1;
    */
   page?: bigint | undefined;
 
   /**
-   * An integer from 1 to 500; default: 100.
+   * Maximum number of items: an integer from 1 to 500; default: 100.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -683,21 +683,21 @@ export const RichListResponseSchema: GenMessage<RichListResponse> = /*@__PURE__*
  */
 export type DailyStatsRequest = Message<"headwater.reads.v1.DailyStatsRequest"> & {
   /**
-   * A calendar date, YYYY-MM-DD.
+   * First day, UTC: a calendar date, YYYY-MM-DD.
    *
    * @generated from field: optional string from = 1;
    */
   from?: string | undefined;
 
   /**
-   * A calendar date, YYYY-MM-DD.
+   * Last day, UTC: a calendar date, YYYY-MM-DD.
    *
    * @generated from field: optional string to = 2;
    */
   to?: string | undefined;
 
   /**
-   * An integer from 1 to 365; default: 30.
+   * Maximum number of items: an integer from 1 to 365; default: 30.
    *
    * @generated from field: optional int64 limit = 3;
    */
@@ -774,7 +774,7 @@ export const DilithiumStatsResponseSchema: GenMessage<DilithiumStatsResponse> = 
  */
 export type DilithiumHistoryRequest = Message<"headwater.reads.v1.DilithiumHistoryRequest"> & {
   /**
-   * An integer from 1 to 365; default: 30.
+   * Maximum number of items: an integer from 1 to 365; default: 30.
    *
    * @generated from field: optional int64 limit = 1;
    */
@@ -851,7 +851,7 @@ export const MempoolSummaryResponseSchema: GenMessage<MempoolSummaryResponse> = 
  */
 export type MempoolTransactionsRequest = Message<"headwater.reads.v1.MempoolTransactionsRequest"> & {
   /**
-   * An integer from 1 to 100; default: 20.
+   * Maximum number of items: an integer from 1 to 100; default: 20.
    *
    * @generated from field: optional int64 limit = 1;
    */
@@ -896,7 +896,7 @@ export const MempoolTransactionsResponseSchema: GenMessage<MempoolTransactionsRe
  */
 export type MiningPoolsRequest = Message<"headwater.reads.v1.MiningPoolsRequest"> & {
   /**
-   * An integer from 1 to 10000; default: 1440.
+   * Maximum number of blocks, the newest ones: an integer from 1 to 10000; default: 1440.
    *
    * @generated from field: optional int64 window = 1;
    */
@@ -934,28 +934,28 @@ export const MiningPoolsResponseSchema: GenMessage<MiningPoolsResponse> = /*@__P
  */
 export type MiningDifficultyRequest = Message<"headwater.reads.v1.MiningDifficultyRequest"> & {
   /**
-   * An integer from 1 to 20160; default: 2000.
+   * Maximum number of items: an integer from 1 to 20160; default: 2000.
    *
    * @generated from field: optional int64 limit = 1;
    */
   limit?: bigint | undefined;
 
   /**
-   * Before the time of the newest block: an integer from 1 to 10080.
+   * Minutes before the time of the newest block: an integer from 1 to 10080.
    *
    * @generated from field: optional int64 window_minutes = 2;
    */
   windowMinutes?: bigint | undefined;
 
   /**
-   * A calendar date, YYYY-MM-DD.
+   * First day, UTC; requires to: a calendar date, YYYY-MM-DD.
    *
    * @generated from field: optional string from = 3;
    */
   from?: string | undefined;
 
   /**
-   * A calendar date, YYYY-MM-DD.
+   * Last day, UTC; requires from: a calendar date, YYYY-MM-DD.
    *
    * @generated from field: optional string to = 4;
    */
@@ -1000,7 +1000,7 @@ export const MiningDifficultyResponseSchema: GenMessage<MiningDifficultyResponse
  */
 export type MiningHashrateRequest = Message<"headwater.reads.v1.MiningHashrateRequest"> & {
   /**
-   * An integer from 1 to 365; default: 30.
+   * Maximum number of items: an integer from 1 to 365; default: 30.
    *
    * @generated from field: optional int64 limit = 1;
    */
@@ -1045,7 +1045,7 @@ export const MiningHashrateResponseSchema: GenMessage<MiningHashrateResponse> = 
  */
 export type NetworkHashrateRequest = Message<"headwater.reads.v1.NetworkHashrateRequest"> & {
   /**
-   * Blocks: an integer from 2 to 10080; default: 1440.
+   * Number of blocks: an integer from 2 to 10080; default: 1440.
    *
    * @generated from field: optional int64 window = 1;
    */
@@ -1121,14 +1121,14 @@ export const SearchResponseSchema: GenMessage<SearchResponse> = /*@__PURE__*/
  */
 export type WhaleAlertsRequest = Message<"headwater.reads.v1.WhaleAlertsRequest"> & {
   /**
-   * An integer from 1 to 100; default: 20.
+   * Maximum number of items: an integer from 1 to 100; default: 20.
    *
    * @generated from field: optional int64 limit = 1;
    */
   limit?: bigint | undefined;
 
   /**
-   * An integer number of base units, at most 19 digits; default: 100000000000.
+   * Transactions must move more than this: an integer number of base units, at most 19 digits; default: 100000000000.
    *
    * @generated from field: optional string min_value = 2;
    */
@@ -1173,7 +1173,7 @@ export const WhaleAlertsResponseSchema: GenMessage<WhaleAlertsResponse> = /*@__P
  */
 export type LabelRequest = Message<"headwater.reads.v1.LabelRequest"> & {
   /**
-   * A well-formed address of this chain.
+   * The address: a well-formed address of this chain.
    *
    * @generated from field: string address = 1;
    */
@@ -1218,7 +1218,7 @@ export type LabelsRequest = Message<"headwater.reads.v1.LabelsRequest"> & {
   category?: string | undefined;
 
   /**
-   * An integer from 1 to 500; default: 100.
+   * Maximum number of items: an integer from 1 to 500; default: 100.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -1263,14 +1263,14 @@ export const LabelsResponseSchema: GenMessage<LabelsResponse> = /*@__PURE__*/
  */
 export type OpReturnsRequest = Message<"headwater.reads.v1.OpReturnsRequest"> & {
   /**
-   * An integer from 1 to 100; default: 50.
+   * Maximum number of items: an integer from 1 to 100; default: 50.
    *
    * @generated from field: optional int64 limit = 1;
    */
   limit?: bigint | undefined;
 
   /**
-   * An integer from 0 to 9007199254740991; default: 0.
+   * Items to skip: an integer from 0 to 9007199254740991; default: 0.
    *
    * @generated from field: optional int64 offset = 2;
    */
@@ -1329,7 +1329,7 @@ export const OpReturnsResponseSchema: GenMessage<OpReturnsResponse> = /*@__PURE_
  */
 export type TransactionOpReturnsRequest = Message<"headwater.reads.v1.TransactionOpReturnsRequest"> & {
   /**
-   * 64 hexadecimal characters.
+   * Txid of the transaction: 64 hexadecimal characters.
    *
    * @generated from field: string txid = 1;
    */
