@@ -1,7 +1,7 @@
 import type * as shapes from '../reads/shapes.js'
 
 /** The shapes that are types of the schema, by their names. */
-export type ShapeName = Exclude<keyof typeof shapes, 'paged' | 'windowed' | 'listed'>
+export type ShapeName = Exclude<keyof typeof shapes, 'paged' | 'continued' | 'windowed' | 'listed'>
 
 /** The fields of an answer, as in REST. */
 export type Fields = Readonly<Record<string, unknown>>
