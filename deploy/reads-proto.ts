@@ -45,6 +45,11 @@ const SINCE_DOC =
 const SEQ_DOC =
   'consecutive within the channel, and the same on every explorer except for stats and whale alerts; of a resync, the seq of the last missed event'
 
+const ADDRESSES_DOC = 'for the channel `address`: the addresses to subscribe to, at most 1,000'
+const RESYNC_DOC = 'for the channel `address`: the address whose state must be read again'
+/** The channel of the addresses that a subscription names. */
+const ADDRESS = 'address'
+
 const WIDTH = 116
 
 /**
@@ -67,7 +72,7 @@ export function readsProto(lock: Lock, reads: readonly Read[] = READS): { text: 
       '}',
     ],
     ...[...messages, ...feed, ...file.shapes],
-    ['// Channels of the feed.', ...file.enumeration('Channel', CHANNELS)],
+    ['// Channels of the feed.', ...file.enumeration('Channel', [...CHANNELS, ADDRESS])],
   ]
   return { text: `${blocks.map(indented).join('\n\n')}\n`, lock: file.lock }
 }
@@ -109,6 +114,12 @@ class ProtoFile {
     const path = `${pascal(name)}Request`
     const nested: string[] = []
     const fields = Object.entries(args).map(([key, schema]): Field => {
+      if (KindGuard.IsArray(schema))
+        return {
+          key,
+          doc: argumentDoc(schema),
+          type: `repeated ${this.#type(path, key, schema.items, nested)}`,
+        }
       const type = this.#type(path, key, schema, nested)
       const isOptional = 'default' in schema || KindGuard.IsOptional(schema)
       return { key, doc: argumentDoc(schema), type: optional(isOptional && !KindGuard.IsUnion(schema), type) }
@@ -133,20 +144,25 @@ class ProtoFile {
         doc: `event of the channel \`${name}\``,
       }
     })
+    const address: Field = {
+      ...{ key: ADDRESS, type: this.#refer('AddressEvent') },
+      doc: 'event of an address, for the channel `address`',
+    }
     const resync = { key: 'resync', type: 'Resync', doc: 'for every channel' }
     return [
       this.#message('SubscribeRequest', [
         { ...channel, doc: 'the channel to subscribe to' },
         { key: 'since', type: 'optional int64', doc: SINCE_DOC },
+        { key: 'addresses', type: 'repeated string', doc: ADDRESSES_DOC },
       ]),
       this.#message('ChannelEvent', [
         { ...channel, doc: 'channel of the event' },
         { key: 'seq', type: 'int64', doc: SEQ_DOC },
-        ...['oneof data {', ...events, resync, '}'],
+        ...['oneof data {', ...events, address, resync, '}'],
       ]),
       [
         ...comment('Events were missed that cannot be sent again: read the state of the channel again.'),
-        'message Resync {}',
+        ...this.#message('Resync', [{ key: 'address', type: 'optional string', doc: RESYNC_DOC }]),
       ],
     ]
   }
@@ -195,10 +211,11 @@ class ProtoFile {
   #field(path: string, key: string, schema: TSchema, nested: string[]): Field {
     const value = notNull(schema)
     const isOptional = KindGuard.IsOptional(schema)
+    const mayBeNull = value !== schema && schema['presence'] !== 'implicit'
     const item = KindGuard.IsArray(value) ? value.items : undefined
     const doc = schema.description ?? value.description ?? item?.description ?? ''
     const type = this.#type(path, key, item ?? value, nested)
-    if (item === undefined) return { key, doc, type: optional(isOptional || value !== schema, type) }
+    if (item === undefined) return { key, doc, type: optional(isOptional || mayBeNull, type) }
     if (!isOptional) return { key, doc, type: `repeated ${type}` }
     // A repeated field cannot be absent, but a message that contains it can.
     nested.push(...this.#message(`${path}.${pascal(key)}`, [{ key: 'items', doc, type: `repeated ${type}` }]))

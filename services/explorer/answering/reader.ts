@@ -4,7 +4,8 @@ import type { Limiter } from '../../rate-limit.js'
 import type { Token } from '../../token.js'
 import type { Definitions } from '../definitions/definitions.js'
 import { NodeUnavailable } from '../health/node-health.js'
-import { parseArguments } from '../reads/arguments.js'
+import { CursorOutdated } from '../reads/cursor.js'
+import { parseArguments, type RawArgument } from '../reads/arguments.js'
 import {
   BadArgument,
   type NodeStatus,
@@ -51,14 +52,15 @@ export interface ReaderParts {
 
 /** A request for a read, from any transport. */
 export interface ReadRequest {
-  /** Returns the text of an argument, undefined if it was not given. */
-  readonly argument: (name: string) => string | undefined
+  readonly argument: (name: string) => RawArgument
   /** Value of the header `x-min-chain-height`; empty for none. */
   readonly minChainHeight: string
   readonly onDisconnect: OnDisconnect
   /** Reads the header `authorization`. Called only before the first await. */
   readonly authorization: () => string
   readonly encoding: Encoding
+  /** Counts further requests against the rate limit. @returns a failure if its client has exceeded the limit. */
+  readonly charge?: (requests: number) => Failure | undefined | Promise<Failure | undefined>
 }
 
 /** A request for an answer that consists of several reads. */
@@ -201,13 +203,33 @@ export class Reader {
     return typeof retryMs === 'number' ? overLimit(retryMs) : retryMs
   }
 
+  /**
+   * Checks a request for something else than a read, and returns the state to answer it from.
+   * @param signal aborts the queries of the context.
+   * @throws BadArgument for the minimum height; only defects otherwise.
+   */
+  async begin(minChainHeight: string, signal: AbortSignal): Promise<ReadContext | Failure> {
+    const height = minHeight(minChainHeight)
+    const { state, tables } = this.#parts
+    if (height > state.chain.height && tables.isReachable)
+      await state.until(() => state.chain.height >= height, HEIGHT_WAIT_MS, signal)
+    if (this.notReady !== undefined) return this.notReady
+    return tables.isOverloaded ? OVERLOADED : this.#context(signal, new Validity())
+  }
+
+  /** Returns the failure of an empty answer if the index may not have reached the blocks of its items yet. */
+  ifBehind(chain: ChainState): Failure | undefined {
+    const behind = syncing(chain, this.#parts.state.nodeHeight, 0)
+    return behind === undefined ? undefined : syncingFailure(behind, chain)
+  }
+
   /** Answers a request, synchronously if the answer is in memory. @throws only defects, synchronously or by rejecting. */
   answer(read: Read, request: ReadRequest): Outcome | Promise<Outcome> {
     try {
       const outcome = this.#answer(read, request)
-      return outcome instanceof Promise ? outcome.catch((error: unknown) => this.#failureOf(error)) : outcome
+      return outcome instanceof Promise ? outcome.catch((error: unknown) => this.failureOf(error)) : outcome
     } catch (error) {
-      return this.#failureOf(error)
+      return this.failureOf(error)
     }
   }
 
@@ -215,6 +237,16 @@ export class Reader {
     if (read.needsToken === true && this.#parts.token?.isIn(request.authorization()) === false)
       return UNAUTHORIZED
     const args = parseArguments(read.args, request.argument)
+    const further = (read.cost?.(args as never) ?? 1) - 1
+    if (further <= 0 || request.charge === undefined) return this.#atHeight(read, args, request)
+    const failure = request.charge(further)
+    if (failure instanceof Promise)
+      return failure.then((refused) => refused ?? this.#atHeight(read, args, request))
+    return failure ?? this.#atHeight(read, args, request)
+  }
+
+  /** Answers when the state has the height that the request requires, or after a while. */
+  #atHeight(read: Read, args: Arguments, request: ReadRequest): Outcome | Promise<Outcome> {
     const height = minHeight(request.minChainHeight)
     const { state, tables } = this.#parts
     // An unreachable database delivers no new head.
@@ -268,7 +300,7 @@ export class Reader {
       if (result.status === 'fulfilled') return { made: result.value, chain }
       return absence(result.reason, chain, state.nodeHeight)
     } catch (error) {
-      return this.#failureOf(error)
+      return this.failureOf(error)
     }
   }
 
@@ -297,7 +329,7 @@ export class Reader {
   }
 
   /** Returns the failure for an expected error. @throws any other error. */
-  #failureOf(error: unknown): Failure {
+  failureOf(error: unknown): Failure {
     if (error instanceof BadArgument) return { code: error.code, message: error.message }
     if (error instanceof NodeUnavailable) return NODE_UNAVAILABLE
     if (error instanceof DatabaseUnavailable) return this.#unavailable()
@@ -425,6 +457,7 @@ function dependencesOf(fresh: Freshness, objects: ReadonlySet<string>): readonly
 function absence(error: unknown, chain: ChainState, nodeHeight: number | undefined): Failure {
   if (error instanceof NotBuiltYet)
     return syncingFailure({ indexedHeight: chain.height, nodeHeight: nodeHeight ?? null }, chain)
+  if (error instanceof CursorOutdated) return { code: error.code, message: error.message, chain }
   if (error instanceof NotFound) return { code: error.code, message: error.message, from: error.from, chain }
   throw error
 }

@@ -12,7 +12,8 @@ import { EXPLORER_HTTP, PortTaken } from '../../ports.js'
 import type { Origin } from '../../client-address.js'
 import { Backlog } from './backlog.js'
 import type { Answer, Request, RequestHead } from './dispatch.js'
-import { BEHIND_WAIT_MS, type Channel, type Later, type Reaction } from '../feed/feed.js'
+import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
+import { BEHIND_WAIT_MS, type Channel, failure, type Later, type Reaction } from '../feed/feed.js'
 import type { Observed } from '../health/metrics.js'
 import type { Session, SocketProtocol } from './sockets.js'
 
@@ -26,6 +27,15 @@ export interface ServerParts {
   readonly observe: (path: string, answer: Observed, seconds: number) => void
   /** Returns the reaction to a client's message; undefined for a binary one. */
   readonly react: (text: string | undefined) => Reaction
+  /**
+   * Subscribes to an address; `send` receives messages as text. Not set: no address can be subscribed to.
+   * @returns a function that ends the subscription; undefined if the address is malformed.
+   */
+  readonly subscribeAddress?: (
+    address: string,
+    since: number | undefined,
+    send: (message: string) => void,
+  ) => (() => void) | undefined
   /** A further protocol of WebSocket connections, at a path of its own. */
   readonly protocol?: SocketProtocol
 }
@@ -68,6 +78,8 @@ const SOCKET_HEADERS = ['sec-websocket-key', 'sec-websocket-protocol', 'sec-webs
 interface ClientData {
   /** The subscriptions that wait until this process has got as far as the client, by channel. */
   readonly later: Map<Channel, AbortController>
+  /** The functions that end the subscriptions to addresses. */
+  readonly addresses: Map<string, () => void>
   /** The protocol that the client and the server have agreed on; empty for none. */
   readonly protocol: string
   /** What a protocol other than the feed's does with the connection. */
@@ -198,12 +210,70 @@ export class Server {
       disconnect.happened()
     })
     void answer.then((made) => {
+      if (made.parts !== undefined) {
+        void this.#stream(res, { ...made, parts: made.parts }, disconnect, { isHead, isLast: isLarge }).then(
+          ended,
+        )
+        return
+      }
       ended(disconnect.hasHappened ? CLIENT_DISCONNECTED : made)
       if (disconnect.hasHappened) return
       res.cork(() => {
         write(res, made, { isHead, isLast: isLarge && !disconnect.isBodyRead })
       })
     })
+  }
+
+  /**
+   * Sends an answer part by part, each when the client has taken most of the one before it. A client that takes nothing for ten
+   * seconds is disconnected by uWebSockets.
+   * @returns what was observed in the end.
+   */
+  async #stream(
+    res: HttpResponse,
+    { parts, ...answer }: Answer & Required<Pick<Answer, 'parts'>>,
+    disconnect: Disconnect,
+    { isHead, isLast }: Ending,
+  ): Promise<Observed> {
+    // A function, because the value changes during each await.
+    const hasGone = (): boolean => disconnect.hasHappened
+    let writable: () => void = () => undefined
+    disconnect.add(() => {
+      writable()
+    })
+    if (!hasGone()) {
+      res.onWritable(() => {
+        writable()
+        return true
+      })
+      res.cork(() => {
+        writeHead(res, answer)
+        if (isHead) res.endWithoutBody()
+      })
+    }
+    try {
+      while (!isHead && !hasGone()) {
+        const part = await parts.next()
+        if (hasGone() || part.done === true) break
+        let isTaken = true
+        res.cork(() => {
+          isTaken = res.write(part.value)
+        })
+        if (!isTaken && !hasGone()) await new Promise<void>((resolve) => (writable = resolve))
+      }
+    } catch {
+      // The client sees an answer without an end. The parts have reported the error.
+      if (!hasGone()) res.close()
+      return { ...answer, status: 500 }
+    } finally {
+      await parts.return(undefined)
+    }
+    if (hasGone()) return CLIENT_DISCONNECTED
+    if (!isHead)
+      res.cork(() => {
+        res.end(undefined, isLast)
+      })
+    return answer
   }
 
   /** Sends the answer to a request if nothing needs to be made for it. @returns whether it was sent. */
@@ -247,8 +317,9 @@ export class Server {
       },
       close: (ws, code, reason) => {
         this.#clients.delete(ws)
-        const { later, session, drained } = ws.getUserData()
+        const { later, addresses, session, drained } = ws.getUserData()
         for (const waiting of later.values()) waiting.abort()
+        for (const end of addresses.values()) end()
         session?.closed(code, Buffer.from(reason).toString())
         for (const done of drained) done()
       },
@@ -289,7 +360,7 @@ export class Server {
     const protocol = chosen === undefined ? offered : chosen.choose(offered)
     const end = (refused: Answer | undefined): void => {
       if (refused === undefined) {
-        const data: ClientData = { later: new Map(), protocol, drained: [] }
+        const data: ClientData = { later: new Map(), addresses: new Map(), protocol, drained: [] }
         res.upgrade<ClientData>(data, key ?? '', protocol, extensions ?? '', context)
         return
       }
@@ -312,7 +383,12 @@ export class Server {
   }
 
   /** Replies and subscribes in one turn of the event loop, so that no event between replay and live is lost or sent twice. */
-  #react(ws: Client, { replies, subscribe, unsubscribe, later }: Reaction): void {
+  #react(ws: Client, { replies, subscribe, unsubscribe, later, address, leave }: Reaction): void {
+    if (address !== undefined) {
+      this.#subscribeAddress(ws, address, replies)
+      return
+    }
+    if (leave !== undefined) endAddress(ws, leave)
     const channel = subscribe ?? unsubscribe ?? later?.channel
     if (channel !== undefined) endWaiting(ws, channel)
     if (later !== undefined) this.#reactLater(ws, later)
@@ -323,6 +399,26 @@ export class Server {
       }
       if (subscribe !== undefined) ws.subscribe(subscribe)
       if (unsubscribe !== undefined) ws.unsubscribe(unsubscribe)
+    })
+  }
+
+  /** Replies and subscribes to an address, or replies with an error. Its events follow when the state is known. */
+  #subscribeAddress(
+    ws: Client,
+    { name, since }: NonNullable<Reaction['address']>,
+    replies: readonly string[],
+  ): void {
+    const { addresses } = ws.getUserData()
+    endAddress(ws, name)
+    const send = (message: string): void => {
+      if (this.#clients.has(ws)) ws.send(message)
+    }
+    const isFull = addresses.size >= MAX_ADDRESSES
+    const end = isFull ? undefined : this.#parts.subscribeAddress?.(name, since, send)
+    if (end !== undefined) addresses.set(name, end)
+    const error = isFull ? TOO_MANY_ADDRESSES : BAD_ADDRESS
+    ws.cork(() => {
+      for (const reply of end === undefined ? failure(error).replies : replies) send(reply)
     })
   }
 
@@ -338,6 +434,13 @@ export class Server {
       if (this.#clients.has(ws) && ws.getUserData().later.get(channel) === waiting) this.#react(ws, react())
     })
   }
+}
+
+/** Ends the subscription to an address, if there is one. */
+function endAddress(ws: Client, name: string): void {
+  const { addresses } = ws.getUserData()
+  addresses.get(name)?.()
+  addresses.delete(name)
 }
 
 /** Ends the wait of an earlier subscription to a channel, if there is one. */
@@ -415,17 +518,10 @@ function hasLargeBody(req: HttpRequest): boolean {
   return (length !== '' && Number(length) > MAX_BODY_BYTES) || req.getHeader('transfer-encoding') !== ''
 }
 
-function write(
+function writeHead(
   res: HttpResponse,
-  { status, headers, body, policy }: Answer,
-  { isHead, isLast }: Ending,
+  { status, headers, policy }: Pick<Answer, 'status' | 'headers' | 'policy'>,
 ): void {
-  const hasBody = !isHead && status !== 204 && status !== 304
-  // endWithoutBody (3.0.6) cannot close the connection: with any argument it waits for a body indefinitely.
-  if (isLast && !hasBody) {
-    res.close()
-    return
-  }
   // The default is 200 OK.
   if (status !== 200) res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
   res.writeHeader(
@@ -433,6 +529,17 @@ function write(
     policy === undefined ? COMMON_HEADERS : commonHeaders(policy),
   )
   for (const header of headers) res.writeHeader(header[0], header[1])
+}
+
+function write(res: HttpResponse, answer: Answer, { isHead, isLast }: Ending): void {
+  const { status, body } = answer
+  const hasBody = !isHead && status !== 204 && status !== 304
+  // endWithoutBody (3.0.6) cannot close the connection: with any argument it waits for a body indefinitely.
+  if (isLast && !hasBody) {
+    res.close()
+    return
+  }
+  writeHead(res, answer)
   if (hasBody) {
     res.end(body, isLast)
     return

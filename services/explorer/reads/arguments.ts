@@ -1,4 +1,4 @@
-import { OptionalKind, Type, type TSchema } from '@sinclair/typebox'
+import { OptionalKind, type TArray, Type, type TSchema } from '@sinclair/typebox'
 import { dayOfDate } from '../../../pipelines/chain/day.js'
 import { type Arguments, BadArgument } from './read.js'
 
@@ -47,14 +47,16 @@ export const amount = (fallback: string, description: string) =>
     allowed: 'an integer number of base units, at most 19 digits',
   })
 
+/** An argument as it was given: its text, or the items of a list; undefined if it was not given. */
+export type RawArgument = string | readonly unknown[] | undefined
+
 /**
  * Parses the declared arguments of a request; others are ignored.
- * @param raw returns the text of an argument, undefined if it was not given.
  * @throws BadArgument for the first invalid one; the message contains its name and range.
  */
 export function parseArguments(
   declared: Arguments,
-  raw: (name: string) => string | undefined,
+  raw: (name: string) => RawArgument,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(declared)) {
@@ -73,8 +75,22 @@ export function badArgument(name: string, schema: TSchema): BadArgument {
 
 const isOptional = (schema: TSchema): boolean => OptionalKind in schema
 
-function parse(schema: TSchema, text: string): unknown {
+function parse(schema: TSchema, given: string | readonly unknown[]): unknown {
   const declared = schema as Record<string, unknown>
+  if (declared['type'] === 'array') return parseList(schema as TArray, given)
+  if (typeof given !== 'string') return undefined
+  return parseText(schema, declared, given)
+}
+
+/** Returns the items of a list; undefined if one of them, or their number, is not valid. */
+function parseList({ items, minItems, maxItems }: TArray, given: string | readonly unknown[]): unknown {
+  if (typeof given === 'string' || given.length < (minItems ?? 0) || given.length > (maxItems ?? MOST))
+    return undefined
+  const values = given.map((each) => (typeof each === 'string' ? parse(items, each) : undefined))
+  return values.includes(undefined) ? undefined : values
+}
+
+function parseText(schema: TSchema, declared: Readonly<Record<string, unknown>>, text: string): unknown {
   if (declared['type'] === 'integer') {
     const value = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN
     return value >= Number(declared['minimum']) && value <= Number(declared['maximum']) ? value : undefined

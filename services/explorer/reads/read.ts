@@ -45,7 +45,11 @@ export interface Read {
   readonly about?: string
   /** The path under /api/v1. */
   readonly path: string
+  /** `POST`: the arguments are the JSON object in the body, because they may be too long for a URL. Not set: GET. */
+  readonly method?: 'POST'
   readonly fresh: Freshness
+  /** Returns the number of requests that the rate limit counts. Not set: 1. */
+  readonly cost?: (args: never) => number
   /** True if the read requires HEALTH_API_TOKEN, when one is set. */
   readonly needsToken?: boolean
   readonly args: Arguments
@@ -65,6 +69,7 @@ type Made<S extends TSchema> = Static<S> | WrittenAnswer<Static<S>>
 interface Declaration<A extends Arguments, S extends TSchema> extends Read {
   readonly args: A
   readonly answer: S
+  readonly cost?: (args: Static<TObject<{ [K in keyof A]: A[K] }>>) => number
   readonly resolve: (
     context: ReadContext,
     args: Static<TObject<{ [K in keyof A]: A[K] }>>,

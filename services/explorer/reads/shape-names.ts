@@ -1,11 +1,11 @@
 import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
 import * as shapes from './shapes.js'
 
-const { paged: _paged, windowed: _windowed, listed: _listed, ...named } = shapes
+const { paged: _paged, continued: _continued, windowed: _windowed, listed: _listed, ...named } = shapes
 
 /** The shapes by name. A schema that is one of them becomes a named type in every description of the API. */
 export const SHAPES: Readonly<Record<ShapeName, TObject>> = named
-export type ShapeName = Exclude<keyof typeof shapes, 'paged' | 'windowed' | 'listed'>
+export type ShapeName = Exclude<keyof typeof shapes, 'paged' | 'continued' | 'windowed' | 'listed'>
 
 const NAMES = new Map<TSchema, ShapeName>(
   Object.entries(named).map(([name, schema]) => [schema, name as ShapeName]),

@@ -29,6 +29,12 @@ const Limit = int('maximum number of items')
 
 export const paged = <T extends TSchema>(item: T) =>
   Type.Object({ items: itemsOf(item), total: Total, page: int('number of the page, from 1'), limit: Limit })
+/** A paged list that can also be continued after its last item. */
+export const continued = <T extends TSchema>(item: T) =>
+  Type.Object({
+    ...paged(item).properties,
+    next_cursor: orNull(text('`cursor` of the request that continues this list; null at its end')),
+  })
 export const windowed = <T extends TSchema>(item: T) =>
   Type.Object({ items: itemsOf(item), total: Total, limit: Limit, offset: int('items skipped') })
 export const listed = <T extends TSchema>(item: T) => Type.Object({ items: itemsOf(item), limit: Limit })
@@ -150,6 +156,43 @@ export const Transaction = Type.Object({
 })
 export type Transaction = Static<typeof Transaction>
 
+export const TransactionHex = Type.Object({
+  txid: Hash,
+  hex: text('the complete serialisation, hexadecimal'),
+})
+
+export const TransactionStatus = Type.Object({
+  txid: Hash,
+  confirmed: flag('whether a block of the chain contains it'),
+  block_hash: orNull(Hash),
+  block_height: orNull(MinedAt),
+  tx_index: orNull(int('index in the block; null while unconfirmed')),
+  timestamp: Time,
+})
+
+export const Outspend = Type.Object({
+  vout: int('index among the outputs'),
+  spent: flag('whether a transaction of the chain or of the mempool spends it'),
+  spent_txid: orNull(Hash),
+  spent_vin: orNull(int('index of the input that spends it; null while unspent')),
+  block_height: orNull(int('height of the block of that transaction; null while it is unconfirmed')),
+})
+export type Outspend = Static<typeof Outspend>
+
+export const Outspends = Type.Object({
+  txid: Hash,
+  items: list(Outspend, 'one for each output, in their order'),
+})
+
+export const MerkleProof = Type.Object({
+  txid: Hash,
+  block_hash: Hash,
+  block_height: Height,
+  tx_index: int('index in the block: its bits, lowest first, say on which side each hash is'),
+  merkle_root: Hash,
+  merkle: list(Hash, 'hashes to pair with, lowest level first'),
+})
+
 export const AddressSummary = Type.Object({
   address: text('as in the request'),
   script_type: text('kind of the script, as the node names it'),
@@ -169,6 +212,16 @@ export const AddressSummary = Type.Object({
 })
 export type AddressSummary = Static<typeof AddressSummary>
 
+export const AddressEntry = Type.Object({
+  address: text('as in the request'),
+  summary: Type.Union([AddressSummary, Type.Null()], { description: 'null if there is an error' }),
+  error: orNull(text('why there is no summary; null if there is one')),
+  code: orNull(
+    text('code of the error: HW_INVALID_ARGUMENT, or HW_ADDRESS_NOT_FOUND for an address never seen'),
+  ),
+})
+export type AddressEntry = Static<typeof AddressEntry>
+
 export const AddressTransaction = Type.Object({
   address: text('as in the request'),
   txid: Hash,
@@ -179,10 +232,22 @@ export const AddressTransaction = Type.Object({
 })
 export type AddressTransaction = Static<typeof AddressTransaction>
 
+export const BalanceItem = Type.Object({
+  date: Type.String({ description: 'YYYY-MM-DD, UTC' }),
+  balance: Amount,
+  received: Amount,
+  sent: Amount,
+  tx_count: int('transactions of the address on the day'),
+})
+
 export const Utxo = Type.Object({
   txid: Hash,
   vout: int('index among the outputs'),
-  block_height: Height,
+  // Block 0 has no unspent output, so gRPC has 0 for null, as before there was one.
+  block_height: Type.Union([MinedAt, Type.Null()], {
+    description: 'height of the block; null while unconfirmed, 0 in gRPC',
+    presence: 'implicit',
+  }),
   value: Amount,
   script_pub_key: Hex,
   script_type: text('kind of the script, as the node names it'),
@@ -241,6 +306,54 @@ export const MempoolTransaction = Type.Object({
   is_dilithium: flag('whether it spends with a Dilithium signature'),
 })
 export type MempoolTransaction = Static<typeof MempoolTransaction>
+
+const FeeRate = Type.String({ description: 'base units per virtual byte, decimal' })
+
+export const ProjectedBlock = Type.Object({
+  txCount: int('transactions'),
+  totalVsize: int('virtual bytes'),
+  totalWeight: int('weight units'),
+  totalFees: Amount,
+  minFeeRate: FeeRate,
+  medianFeeRate: FeeRate,
+  maxFeeRate: FeeRate,
+})
+
+export const FeeTarget = Type.Object({
+  blocks: int('blocks until the confirmation, at most'),
+  feeRate: FeeRate,
+})
+
+export const RecommendedFees = Type.Object({
+  minimumFeeRate: FeeRate,
+  recentFeeRate: orNull(
+    Type.String({
+      description:
+        'lowest average of the full recent blocks, base units per virtual byte; null unless half of them are full',
+    }),
+  ),
+  items: list(FeeTarget, 'nearest first'),
+})
+
+export const BlockFees = Type.Object({
+  height: Height,
+  timestamp: Time,
+  tx_count: int('transactions'),
+  total_fees: Amount,
+  average_fee: Amount,
+  average_fee_rate: FeeRate,
+  fullness: Type.String({ description: 'percent of the maximum weight, decimal' }),
+})
+
+export const BranchBlock = Type.Object({ height: Height, hash: Hash })
+
+export const Reorganisation = Type.Object({
+  seq: int('number of the reorganisation, as in the channel `reorgs`'),
+  fork_height: int('height of the newest block that stays'),
+  depth: int('blocks disconnected'),
+  disconnected: list(BranchBlock, 'blocks of the branch that left the chain, highest first'),
+  connected: list(BranchBlock, 'blocks of the branch that replaced it, lowest first'),
+})
 
 export const SearchResult = Type.Object({
   type: Type.Union([Type.Literal('block'), Type.Literal('transaction'), Type.Literal('address')], {
@@ -367,6 +480,24 @@ export const TransactionOpReturns = Type.Object({
 export const BlockEvent = Type.Object({ height: Height, hash: Hash, tx_count: int('transactions') })
 
 export const MempoolEvent = Type.Object({ txid: Hash, fee: Amount, vsize: int('virtual bytes') })
+
+export const AddressEvent = Type.Object({
+  address: text('as in the subscription'),
+  status: Type.Union(
+    [Type.Literal('unconfirmed'), Type.Literal('confirmed'), Type.Literal('removed'), Type.Literal('synced')],
+    {
+      description:
+        'the transaction is in the mempool; is in a block; is in neither any more; or all changes up to `seq` have been sent',
+    },
+  ),
+  txid: orNull(Type.String({ description: '64 hexadecimal characters; null for `synced`' })),
+  block_height: orNull(int('height of its block; null unless it is confirmed')),
+  block_hash: orNull(Hash),
+  value_change: orNull(SignedAmount),
+  timestamp: orNull(Time),
+  unconfirmed: list(Hash, 'for `synced`: the unconfirmed transactions of the address'),
+})
+export type AddressEvent = Static<typeof AddressEvent>
 
 export const ReorgEvent = Type.Object({
   fork_height: int('height of the newest block that stays'),

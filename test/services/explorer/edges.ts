@@ -19,6 +19,7 @@ interface Declared {
   readonly maxLength?: number
   readonly pattern?: string
   readonly default?: unknown
+  readonly const?: string
   readonly anyOf?: readonly { readonly const: string }[]
 }
 
@@ -52,8 +53,9 @@ export function edgesOf(read: Read, name: string, seed = 1): Edges {
     }
   }
   if (type === 'boolean') return { inside: ['true', 'false'], plausible: [], outside: NO_BOOLEANS }
-  if (anyOf !== undefined) {
-    const values = anyOf.map((each) => each.const)
+  const values =
+    anyOf?.map((each) => each.const) ?? (declared.const === undefined ? undefined : [declared.const])
+  if (values !== undefined) {
     return { inside: values, plausible: [], outside: ['', 'x', ...values.map((value) => `${value} `)] }
   }
   if (pattern !== undefined) {
@@ -70,6 +72,9 @@ export function edgesOf(read: Read, name: string, seed = 1): Edges {
     outside: [...(minLength > 0 ? [''] : []), ...(maxLength < 1e6 ? ['x'.repeat(maxLength + 1)] : [])],
   }
 }
+
+/** Returns whether the arguments are in the URL; otherwise they are in the body. */
+export const isInUrl = (read: Read): boolean => read.method !== 'POST'
 
 /** Returns whether the path contains the argument, which then cannot be empty: that is another route. */
 export const isInPath = (read: Read, name: string): boolean => read.path.split('/').includes(`:${name}`)

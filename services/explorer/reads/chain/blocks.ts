@@ -1,7 +1,9 @@
 import { heightOrHash, limit, page, witness } from '../arguments.js'
 import { findBlock, toBlock } from './block-rows.js'
+import type { ChainState } from '../../state/state.js'
+import { assertOnChain, cursor, decodeCursor, encodeCursor } from '../cursor.js'
 import { declareRead, NotFound } from '../read.js'
-import { Block, paged, Transaction } from '../shapes.js'
+import { Block, continued, paged, Transaction } from '../shapes.js'
 import { blocksBetween } from '../../tables/blocks.js'
 import { blockTxsIn } from '../../tables/transactions.js'
 import { transactionsAt } from './transaction-rows.js'
@@ -12,27 +14,39 @@ export const blocks = declareRead({
   about: 'Blocks of the chain, newest first.',
   path: '/blocks',
   fresh: 'head',
-  args: { page, limit: limit(20, 100) },
-  answer: paged(Block),
+  args: { page, limit: limit(20, 100), cursor },
+  answer: continued(Block),
   emptyFrom: ({ page, limit }, { items }) => (items.length === 0 ? (page - 1) * limit : undefined),
-  async resolve({ chain, tables, definitions }, { page, limit }) {
+  async resolve({ chain, tables, definitions }, { page, limit, cursor }) {
     const total = chain.height + 1
-    const to = chain.height - (page - 1) * limit
+    const after = cursor === undefined ? undefined : placeOf(cursor, chain)
+    const to = after === undefined ? chain.height - (page - 1) * limit : after.height - 1
     const { blocks, network } = chain
-    if (network === undefined || to < 0) return { items: [], total, page, limit }
+    if (network === undefined || to < 0) return { items: [], total, page, limit, next_cursor: null }
     const rows = await blocksBetween(tables.unchecked, Math.max(0, to - limit + 1), to)
     // A Map, because a row may be there twice.
     const visible = new Map(
       rows.filter((row) => blocks.hashAt(row.height) === row.hash).map((row) => [row.height, row]),
     )
-    return {
-      items: [...visible.values()].map((row) => toBlock({ row, canonical: true }, network, definitions)),
-      total,
-      page,
-      limit,
-    }
+    const shown = [...visible.values()]
+    const newest = after?.newest ?? shown[0]
+    const lowest = shown.at(-1)
+    const isLast = newest === undefined || lowest === undefined || lowest.height === 0
+    const next_cursor = isLast ? null : encodeCursor(LIST, [newest.height, newest.blockTag, lowest.height])
+    const items = shown.map((row) => toBlock({ row, canonical: true }, network, definitions))
+    return { items, total, page, limit, next_cursor }
   },
 })
+
+/** The list of all blocks, for its cursors. */
+const LIST = 'blocks'
+
+/** Returns the place of a cursor: the newest block of the pages before it, and the height of the last one. */
+function placeOf(cursor: string, chain: ChainState) {
+  const [at = 0, tag = 0, height = 0] = decodeCursor(LIST, cursor).map(Number)
+  assertOnChain(chain, at, tag)
+  return { newest: { height: at, blockTag: tag }, height }
+}
 
 export const tip = declareRead({
   name: 'tip',
