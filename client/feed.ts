@@ -5,7 +5,7 @@ import { ExplorerError, pause, pauseMs } from './request.js'
 export type FeedEvent<C extends Channel = Channel> = {
   [Each in C]:
     | { readonly channel: Each; readonly seq: number; readonly data: Events[Each]; readonly resync?: never }
-    | { readonly channel: Each; readonly resync: true }
+    | { readonly channel: Each; readonly seq?: never; readonly data?: never; readonly resync: true }
 }[C]
 
 export interface EventsOptions {

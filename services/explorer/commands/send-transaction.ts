@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { parseTx } from '../../../pipelines/chain/transaction.js'
-import type { Limiter } from '../../rate-limit.js'
+import type { Limiter } from '../../limits/rate-limit.js'
 import { badArgument, parseArguments, type RawArgument } from '../reads/arguments.js'
 import type { State } from '../state/state.js'
 import type { Tables } from '../tables/tables.js'

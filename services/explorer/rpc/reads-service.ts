@@ -4,7 +4,7 @@ import {
   ReadsService,
   type SubscribeRequest,
 } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
-import { addressBytes, type Origin } from '../../client-address.js'
+import { addressBytes, type Origin } from '../../limits/client-address.js'
 import { RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
 import type { Encoding } from '../answering/encoding.js'
