@@ -1,6 +1,6 @@
-import { requestedScript } from '../reads/addresses/script.js'
-import { BadArgument, type ReadContext } from '../reads/read.js'
-import type { AddressTransaction } from '../reads/shapes.js'
+import { blockTag } from '../../../pipelines/chain/block.js'
+import { assertOnChain, CursorOutdated, decodeCursor, encodeCursor, integerIn } from '../reads/cursor.js'
+import { BadArgument, type Read, type ReadContext } from '../reads/read.js'
 import type { Fields } from './links.js'
 
 /** The answer of a list. */
@@ -15,104 +15,171 @@ export type ReadItems = (start: number, count: number) => Promise<ListAnswer>
 interface Page {
   readonly start: number
   readonly answer: ListAnswer
+  /** The place that the page follows, undefined for one that was selected by its number. */
+  readonly before?: readonly string[]
+}
+
+/** A list as it is now. */
+interface List {
+  readonly total: number
+  readonly first: Fields | undefined
+  readonly read: ReadItems
+  readonly context: ReadContext
 }
 
 /**
- * How a cursor names the place between two items of a list, so that a client that continues misses none, whatever has arrived.
- * Cursors are opaque to clients.
+ * How a cursor names the place between two items of a list, so that a client that continues misses none and gets none twice, whatever
+ * has arrived.
  */
 interface CursorKind {
-  /** Returns the cursor after the last item of a page. */
-  readonly after: (page: Page, args: Fields) => string
-  /** Returns the index of the first item after a cursor. @param total the current number of items. */
-  readonly start: (cursor: string, total: number, args: Fields, context: ReadContext) => number | undefined
+  /** Returns the place after the last item of a page. */
+  readonly after: (page: Page, context: ReadContext) => readonly (string | number)[]
+  /** Returns the index of the first item after a place. @throws CursorOutdated, NotBuiltYet. */
+  readonly start: (place: readonly string[], list: List) => number | Promise<number>
 }
 
-/** Items are added at the end, or never: the place is counted from the beginning. */
-const APPENDED: CursorKind = {
-  after: ({ start, answer }) => `a${String(start + answer.items.length)}`,
-  start: (cursor) => numberIn('a', cursor),
-}
-
-/** Items are added at the beginning: the place is counted from the end. */
-const PREPENDED: CursorKind = {
-  after: ({ start, answer }) => `p${String(answer.total - start - answer.items.length)}`,
-  start: (cursor, total) => {
-    const rest = numberIn('p', cursor)
-    return rest === undefined ? undefined : Math.max(0, total - rest)
+/** The transactions of a block never change: the place is counted from the first one, and belongs to the block. */
+const OF_BLOCK: CursorKind = {
+  after: ({ start, answer }) => [
+    start + answer.items.length,
+    String(answer.items[0]?.['block_hash']),
+  ],
+  start: ([index, hash], { first }) => {
+    if (first?.['block_hash'] !== hash) throw new CursorOutdated()
+    return Number(integerIn(index))
   },
 }
 
-/**
- * The history of an address. Unconfirmed transactions may confirm in any order, so after one of them the place is named by its time
- * and txid: what has been confirmed meanwhile follows it.
- */
-const HISTORY: CursorKind = {
-  after: (page, args) => {
-    const last = page.answer.items.at(-1) as AddressTransaction | undefined
-    if (args['sort'] === 'asc') {
-      const confirmed = page.answer.items.findIndex(({ block_height: height }) => height === null)
-      return `a${String(page.start + (confirmed < 0 ? page.answer.items.length : confirmed))}`
-    }
-    if (last?.block_height !== null) return PREPENDED.after(page, args)
-    return `u${String(Date.parse(last.timestamp) / 1000)}.${last.txid}`
+/** New items come first: the place is counted from the end, and belongs to a chain with the block of the newest item so far. */
+const OF_CHAIN: CursorKind = {
+  after: ({ start, answer, before }, { chain: { blocks } }) => {
+    const height = Number(answer.items[0]?.['block_height'])
+    const newest = before?.slice(1) ?? [height, blockTag(blocks.hashAt(height))]
+    return [answer.total - start - answer.items.length, ...newest]
   },
-  start: (cursor, total, { address }, context) => {
-    const [, time, txid = ''] = /^u(\d{1,12})\.([0-9a-f]{64})$/.exec(cursor) ?? []
-    if (time === undefined) return numberIn('a', cursor) ?? PREPENDED.start(cursor, total, {}, context)
-    const { scriptHash } = requestedScript(context, String(address))
-    const isBefore = (tx: { firstSeen: number; txid: string }): boolean =>
-      tx.firstSeen > Number(time) || (tx.firstSeen === Number(time) && tx.txid <= txid)
-    return context.mempool.ofScript(scriptHash).filter(isBefore).length
+  start: ([rest, height, tag], { total, context }) => {
+    assertOnChain(context.chain, Number(integerIn(height)), Number(integerIn(tag)))
+    return Math.max(0, total - Number(integerIn(rest)))
   },
 }
 
-function numberIn(kind: string, cursor: string): number | undefined {
-  const [, digits] = new RegExp(`^${kind}(\\d{1,15})$`).exec(cursor) ?? []
-  return digits === undefined ? undefined : Number(digits)
-}
+/** A value by which a list is ordered: numbers from the highest, texts in alphabetical order. */
+type Key = readonly (bigint | string)[]
 
-/** The lists that take `first` and `after`, by the name of their read. */
-export const CURSORS: Readonly<Record<string, CursorKind>> = {
-  blocks: PREPENDED,
-  blockTransactions: APPENDED,
-  addressTransactions: HISTORY,
-  addressUtxos: PREPENDED,
-  opReturns: PREPENDED,
-  richList: APPENDED,
-}
-
-/**
- * Reads the part of a list that a client requests with `first` and `after`.
- * @throws BadArgument for an invalid cursor.
- */
-export async function readAfter(
-  kind: CursorKind,
-  args: Fields,
-  context: ReadContext,
-  read: ReadItems,
-): Promise<ListAnswer> {
-  const { after } = args
-  const count = Number(args['limit'])
-  let start = 0
-  let first: ListAnswer | undefined
-  if (typeof after === 'string') {
-    const cursor = Buffer.from(after, 'base64url').toString('latin1')
-    // The total is needed before the place is known.
-    first = await read(0, 1)
-    const found = kind.start(cursor, first.total, args, context)
-    if (found === undefined) throw new BadArgument('after must be a next_cursor of this list')
-    start = found
+/** Items come and go anywhere in the list, whose order is that of their keys: the place is the key of the last item. */
+function ordered(keyOf: (item: Fields) => Key): CursorKind {
+  return {
+    after: ({ start, answer }) => {
+      const last = answer.items.at(-1)
+      const rest = answer.total - start - answer.items.length
+      return [rest, ...(last === undefined ? [] : keyOf(last).map(String))]
+    },
+    start: ([rest, ...texts], list) => {
+      const isBehind = (item: Fields): boolean => {
+        const key = keyOf(item)
+        const place = key.map((each, index) =>
+          typeof each === 'bigint' ? integerIn(texts[index]) : (texts[index] ?? ''),
+        )
+        return compare(key, place) > 0
+      }
+      return firstBehind(isBehind, list, list.total - Number(integerIn(rest)))
+    },
   }
-  return withCursor(kind, { start, answer: await read(start, count) }, args)
+}
+
+function compare(one: Key, other: Key): number {
+  for (const [index, value] of one.entries()) {
+    const another = other[index] ?? ''
+    if (value !== another) return (typeof value === 'bigint' ? value > another : value < another) ? -1 : 1
+  }
+  return 0
+}
+
+/** Returns the index of the first item behind a place, by bisection. @param guess where it is if no item behind it has gone or come. */
+async function firstBehind(
+  isBehind: (item: Fields) => boolean,
+  { total, read }: List,
+  guess: number,
+): Promise<number> {
+  let [from, to] = [0, total]
+  const probe = async (at: number, count: number): Promise<void> => {
+    const { items } = await read(at, count)
+    for (const [index, item] of items.entries()) {
+      if (isBehind(item)) to = Math.min(to, at + index)
+      else from = Math.max(from, at + index + 1)
+    }
+    // There is no such item: the answer is as long as the list.
+    if (items.length === 0) to = Math.min(to, at)
+  }
+  if (guess > 0 && guess <= total) await probe(guess - 1, 2)
+  while (from < to) await probe(Math.floor((from + to) / 2), 1)
+  return from
+}
+
+const UNSPENT = ordered(({ block_height: height, txid, vout }) => [
+  ...[BigInt(Number(height)), String(txid)],
+  String(vout).padStart(10, '0'),
+])
+const RICH = ordered(({ balance, address }) => [BigInt(String(balance)), String(address)])
+
+const KINDS: Readonly<Record<string, CursorKind>> = {
+  blockTransactions: OF_BLOCK,
+  opReturns: OF_CHAIN,
+  addressUtxos: UNSPENT,
+  richList: RICH,
+}
+
+/** Returns whether a list takes `first` and `after`: as the cursor of the read itself, or as one of those of this file. */
+export const hasCursor = ({ name, args }: Read): boolean => 'cursor' in args || Object.hasOwn(KINDS, name)
+
+/**
+ * Returns the kind of the cursors that a list has beside its own arguments; undefined if the read itself has a cursor, or for a list
+ * without an order that lasts.
+ */
+export function kindOf({ name }: Read, args: Fields): CursorKind | undefined {
+  return args['mempool'] === true ? undefined : KINDS[name]
+}
+
+/** The arguments that select a part of a list. */
+const PARTS = ['page', 'limit', 'offset']
+
+/** Identifies a list, with everything that selects and orders its items. */
+function idOf({ name }: Read, args: Fields): string {
+  const own = Object.entries(args).filter(([argument]) => !PARTS.includes(argument))
+  return `${name} ${JSON.stringify(own)}`
+}
+
+/** A list that a client requests. */
+export interface Requested {
+  readonly read: Read
+  readonly args: Fields
+  readonly kind: CursorKind
+  readonly context: ReadContext
+}
+
+/** Reads the part of a list after a cursor. @throws BadArgument for an invalid cursor; CursorOutdated; NotBuiltYet. */
+export async function readAfter(requested: Requested, cursor: string, read: ReadItems): Promise<ListAnswer> {
+  const { args, context, kind } = requested
+  const before = decodeCursor(idOf(requested.read, args), cursor)
+  // The total is needed before the place is known.
+  const { total, items } = await read(0, 1)
+  const start = await kind.start(before, { total, first: items[0], read, context })
+  return withCursor(requested, { start, before, answer: await read(start, Number(args['limit'])) })
 }
 
 /** Returns an answer with the cursor of what follows, null at the end. */
-export function withCursor(kind: CursorKind, page: Page, args: Fields): ListAnswer {
+export function withCursor({ read, args, kind, context }: Requested, page: Page): ListAnswer {
   const { start, answer } = page
-  const isEnd = start + answer.items.length >= answer.total
-  const cursor = isEnd ? null : Buffer.from(kind.after(page, args), 'latin1').toString('base64url')
-  return { ...answer, next_cursor: cursor }
+  const isEnd = answer.items.length === 0 || start + answer.items.length >= answer.total
+  return {
+    ...answer,
+    next_cursor: isEnd ? null : encodeCursor(idOf(read, args), kind.after(page, context)),
+  }
+}
+
+/** @throws BadArgument if a page or an offset is requested together with a cursor. */
+export function assertNoPage({ page = 1, offset = 0 }: Readonly<Record<string, unknown>>): void {
+  if (page !== 1 || offset !== 0) throw new BadArgument('after cannot be combined with page or offset')
 }
 
 /**

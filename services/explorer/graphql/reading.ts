@@ -3,7 +3,7 @@ import { UNAUTHORIZED } from '../answering/failure.js'
 import { parseArguments } from '../reads/arguments.js'
 import { BadArgument, NotFound, type Read, type ReadContext } from '../reads/read.js'
 import { WrittenAnswer } from '../reads/written-answer.js'
-import { CURSORS, itemsFrom, type ListAnswer, readAfter, withCursor } from './cursors.js'
+import { assertNoPage, itemsFrom, kindOf, type ListAnswer, readAfter, withCursor } from './cursors.js'
 import { Failed } from './errors.js'
 import { Levels } from './levels.js'
 import type { Fields } from './links.js'
@@ -46,7 +46,7 @@ export class Reading {
       this.assertComplete()
       if (read.needsToken === true && !this.#parts.isAuthorized) throw new Failed(UNAUTHORIZED)
       const args = argumentsOf(read, given)
-      const after = typeof given['after'] === 'string' ? given['after'] : undefined
+      const after = typeof given['after'] === 'string' && !('cursor' in read.args) ? given['after'] : undefined
       const key = JSON.stringify([read.name, args, after])
       const known = this.#answers.get(key)
       if (known !== undefined) return await known
@@ -80,8 +80,11 @@ export class Reading {
 
   async #answer(read: Read, args: Fields, after: string | undefined): Promise<Fields | null> {
     this.assertComplete()
-    const kind = CURSORS[read.name]
-    if (kind === undefined) return this.#resolved(read, args)
+    const kind = kindOf(read, args)
+    if (kind === undefined) {
+      if (after !== undefined) throw new BadArgument('this list has no cursors: request it with offset')
+      return this.#resolved(read, args)
+    }
     const list = async (changed: Fields): Promise<ListAnswer> => {
       const answer = await this.#resolved(read, { ...args, ...changed })
       if (answer === null) throw new NotFound('List not found')
@@ -89,13 +92,13 @@ export class Reading {
     }
     const { page, offset, limit } = args as Readonly<Record<string, number | undefined>>
     try {
+      const requested = { read, args, kind, context: this.context }
       if (after === undefined) {
         const start = offset ?? ((page ?? 1) - 1) * (limit ?? 1)
-        return withCursor(kind, { start, answer: await list({}) }, args)
+        return withCursor(requested, { start, answer: await list({}) })
       }
-      if (page !== undefined ? page > 1 : offset !== 0)
-        throw new BadArgument('after cannot be combined with page or offset')
-      return await readAfter(kind, { ...args, after }, this.context, (start, count) =>
+      assertNoPage(args)
+      return await readAfter(requested, after, (start, count) =>
         page === undefined
           ? list({ offset: start, limit: count })
           : itemsFrom((number) => list({ page: number, limit: count }), start, count),
@@ -122,11 +125,13 @@ export class Reading {
   }
 }
 
+/** The names that arguments have besides their own. */
+const ALIASES: Readonly<Record<string, string>> = { limit: 'first', cursor: 'after' }
+
 /** Returns the arguments of a read, as REST parses them. @throws BadArgument. */
 function argumentsOf(read: Read, given: Fields): Fields {
-  const { first } = given
   return parseArguments(read.args, (name) => {
-    const value = name === 'limit' ? (first ?? given['limit']) : given[name]
+    const value = given[ALIASES[name] ?? name] ?? given[name]
     if (value === undefined || value === null) return undefined
     // Lists are parsed as they are.
     return Array.isArray(value) ? (value as never) : String(value as string | number | boolean)

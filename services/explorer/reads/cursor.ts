@@ -50,6 +50,12 @@ export function decodeCursor(list: string, given: string): string[] {
   return text.toString().split(' ')
 }
 
+/** Returns a part of a place that is an integer. @throws BadArgument if it is not. */
+export function integerIn(part: string | undefined): bigint {
+  if (!/^\d{1,20}$/.test(part ?? '')) throw badArgument('cursor', cursor)
+  return BigInt(part ?? 0)
+}
+
 /** A check against mistakes, not against forgery: a forged cursor can only name another place of the list. */
 const checkOf = (list: string, text: Buffer): Buffer =>
   createHash('sha256').update(`${list}\n`).update(text).digest().subarray(0, CHECK_BYTES)

@@ -1,7 +1,7 @@
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import type { ChainState } from '../../state/state.js'
 import type { ScriptRow } from '../../tables/tables.js'
-import { assertOnChain, decodeCursor, encodeCursor } from '../cursor.js'
+import { assertOnChain, decodeCursor, encodeCursor, integerIn } from '../cursor.js'
 
 type Sort = 'asc' | 'desc'
 
@@ -42,13 +42,15 @@ export function encodePlace(list: HistoryList, { ordinal, newest, seen }: Histor
   ])
 }
 
+const numberIn = (part: string | undefined): number => Number(integerIn(part))
+
 /** Decodes a cursor. @throws BadArgument; CursorOutdated if a reorganisation has removed an item before it. */
 export function decodePlace(list: HistoryList, cursor: string, chain: ChainState): HistoryPlace {
-  const [ordinal = '', height = '', tag = '', firstSeen, txid = ''] = decodeCursor(idOf(list), cursor)
-  const newest = height === NONE ? undefined : { height: Number(height), blockTag: Number(tag) }
+  const [ordinal, height, tag, firstSeen, txid = ''] = decodeCursor(idOf(list), cursor)
+  const newest = height === NONE ? undefined : { height: numberIn(height), blockTag: numberIn(tag) }
   if (newest !== undefined) assertOnChain(chain, newest.height, newest.blockTag)
-  const seen = firstSeen === undefined ? undefined : { firstSeen: Number(firstSeen), txid }
-  return { ordinal: Number(ordinal), newest, seen }
+  const seen = firstSeen === undefined ? undefined : { firstSeen: numberIn(firstSeen), txid }
+  return { ordinal: numberIn(ordinal), newest, seen }
 }
 
 /** Returns whether an unconfirmed transaction is further down than another one in a list from the newest. */
@@ -71,7 +73,7 @@ export function slotsAfter(
   if (sort === 'desc') {
     const below = ordinal > 0 ? [] : inMempool.filter((tx) => seen === undefined || isOlder(tx, seen))
     const unconfirmed = below.slice(0, limit)
-    const to = ordinal > 0 ? ordinal - 1 : confirmed
+    const to = ordinal > 0 ? Math.min(ordinal - 1, confirmed) : confirmed
     return { from: Math.max(1, to - (limit - unconfirmed.length) + 1), to, unconfirmed }
   }
   const to = Math.min(confirmed, ordinal + limit)
