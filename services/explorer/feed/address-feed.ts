@@ -180,7 +180,7 @@ export class AddressFeed {
         const now = unconfirmed.get(script) ?? new Map<string, ShownTx>()
         const events = eventsOf(script, changes.get(script) ?? NO_CHANGES, watched.unconfirmed, now, chain)
         watched.unconfirmed = now
-        for (const subscriber of watched.subscribers) sendAll(subscriber, events, chain)
+        for (const subscriber of watched.subscribers) sendAll(subscriber, events, before.position, chain.position)
       }
     } catch (error) {
       if (taken === undefined || this.#touched === undefined) this.#touched = undefined
@@ -227,19 +227,21 @@ export class AddressFeed {
     }
     this.#isWelcoming = true
     try {
-      const missed = await this.#missedBy(joining, chain)
+      const changesOf = await this.#missedBy(joining, chain)
       await this.#assertFence(chain)
-      for (const [subscriber, changes] of missed) {
+      for (const [subscriber, changes] of changesOf) {
         const watched = this.#watched.get(subscriber.script)
         if (watched === undefined || subscriber.hasLeft) continue
         const now = unconfirmed.get(subscriber.script) ?? new Map<string, ShownTx>()
+        const missed: Change[] = []
         if (changes === 'too much')
           subscriber.send({ kind: 'resync', address: subscriber.address, seq: chain.position })
         else if (changes !== undefined) {
           const none = new Map<string, ShownTx>()
-          sendAll(subscriber, eventsOf(subscriber.script, changes, none, now, chain), chain)
+          missed.push(...eventsOf(subscriber.script, changes, none, now, chain))
         }
-        sendAll(subscriber, [synced([...now.keys()])], chain)
+        missed.push(synced([...now.keys()]))
+        sendAll(subscriber, missed, subscriber.since ?? chain.position, chain.position)
         watched.subscribers.add(subscriber)
       }
       this.#forgetUnwatched()
@@ -330,6 +332,11 @@ function isNew(tx: ShownTx, known: ShownTx | undefined, script: string): boolean
   return known === undefined || changeOf(tx, script) !== changeOf(known, script)
 }
 
-function sendAll({ address, send }: Subscriber, changes: readonly Change[], { position }: ChainState): void {
-  for (const change of changes) send({ kind: 'event', data: { address, ...change }, seq: position })
+/**
+ * Sends the changes between two positions of the log. Only the last one has the later position: a client that is cut off before it
+ * resumes at the earlier one, and misses none.
+ */
+function sendAll({ address, send }: Subscriber, changes: readonly Change[], from: number, to: number): void {
+  for (const [index, change] of changes.entries())
+    send({ kind: 'event', data: { address, ...change }, seq: index === changes.length - 1 ? to : from })
 }

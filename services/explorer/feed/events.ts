@@ -1,5 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
-import { BlockEvent, MempoolEvent, ReorgEvent, StatsSummary, WhaleAlert } from '../reads/shapes.js'
+import { AddressEvent, BlockEvent, MempoolEvent, ReorgEvent, StatsSummary, WhaleAlert } from '../reads/shapes.js'
 import type { Channel } from './feed.js'
 
 /** The declaration of a channel's events. */
@@ -23,4 +23,10 @@ export const EVENTS: Readonly<Record<Channel, EventDeclaration>> = {
     data: WhaleAlert,
   },
   reorgs: { about: 'A reorganisation, before the blocks of the new branch.', data: ReorgEvent },
+}
+
+/** The events of the channels of addresses, `address:` and an address. */
+export const ADDRESS_EVENT: EventDeclaration = {
+  about: 'A change of an address, confirmed or not.',
+  data: AddressEvent,
 }

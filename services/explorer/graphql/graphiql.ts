@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Answer, Endpoint } from '../http/dispatch.js'
 
-/** The files of GraphiQL by their URL. They are copied by the build: the packages are not installed in production. */
+/** The files of GraphiQL by their URL. They are copied by the build, because production has no development packages. */
 const FILES: Readonly<Record<string, string>> = {
   'graphiql.css': 'graphiql/graphiql.min.css',
   'graphiql.js': 'graphiql/graphiql.min.js',

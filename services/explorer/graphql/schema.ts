@@ -2,18 +2,21 @@ import type { TArray, TObject } from '@sinclair/typebox'
 import {
   GraphQLBoolean,
   GraphQLInt,
+  GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLResolveInfo,
   GraphQLSchema,
   GraphQLString,
 } from 'graphql'
-import { EVENTS } from '../feed/events.js'
+import { ADDRESS_EVENT, EVENTS } from '../feed/events.js'
+import { MAX_ADDRESSES } from '../feed/address-feed.js'
 import { CHANNELS, type Channel } from '../feed/feed.js'
 import type { Read } from '../reads/read.js'
 import type { ShapeName } from '../reads/shape-names.js'
 import type { FieldCost } from './cost.js'
-import { CURSORS } from './cursors.js'
+import { hasCursor } from './cursors.js'
 import { type Fields, FROM_MEMORY, FURTHER_ROWS, type Link, LINKS } from './links.js'
 import type { Reading } from './reading.js'
 import { BigInteger } from './scalars.js'
@@ -33,6 +36,15 @@ const NEXT_CURSOR: FieldConfig = {
   description:
     'For after: continues behind the last item, whatever has been added meanwhile. Null at the end of the list.',
 }
+
+const SINCE = {
+  type: BigInteger,
+  description:
+    'The seq of the last event that the client knows: later events are sent first, or a resync. Not set: from now on.',
+}
+
+/** The field of the changes of addresses. */
+export const ADDRESS_FIELD = 'address'
 
 /** Returns the schema: every read, the links between their answers, and the channels of the feed. */
 export function schemaOf(reads: readonly Read[]): GraphQLSchema {
@@ -58,7 +70,7 @@ class SchemaMaker {
     const subscription = new GraphQLObjectType({
       name: 'Subscription',
       description: 'The channels of the feed.',
-      fields: Object.fromEntries(channels) as never,
+      fields: { ...Object.fromEntries(channels), [ADDRESS_FIELD]: this.#addressChannel() } as never,
     })
     return new GraphQLSchema({ query, subscription })
   }
@@ -79,7 +91,8 @@ class SchemaMaker {
   #field(read: Read, description: string, link?: Link): FieldConfig {
     const name = pascal(read.name)
     const answer = read.answer as TObject
-    const cursor = CURSORS[read.name]
+    const isContinued = hasCursor(read)
+    const further = isContinued && !('cursor' in read.args) ? { next_cursor: NEXT_CURSOR } : {}
     const item = link?.item
     // A negative one is refused when it is read.
     const limit = (args: Fields): number =>
@@ -102,11 +115,11 @@ class SchemaMaker {
       description,
       type:
         item === undefined
-          ? this.#types.object(name, answer, () => (cursor === undefined ? {} : { next_cursor: NEXT_CURSOR }))
+          ? this.#types.object(name, answer, () => further)
           : this.#types.object(name, (answer.properties[item.list] as TArray).items as TObject),
       args: {
         ...this.#types.args(name, read.args, link?.argument),
-        ...(cursor === undefined ? {} : CURSOR_ARGUMENTS),
+        ...(isContinued ? CURSOR_ARGUMENTS : {}),
       },
       extensions: { rows, limit } satisfies FieldCost,
       resolve: resolve as never,
@@ -114,10 +127,35 @@ class SchemaMaker {
   }
 
   #channel(channel: Channel): FieldConfig {
-    const event = new GraphQLObjectType({
-      name: `${pascal(channel)}Message`,
+    return {
+      type: this.#message(pascal(channel), EVENTS[channel].data),
+      description: `Events of the channel ${channel}.`,
+      args: { since: SINCE },
+    }
+  }
+
+  #addressChannel(): FieldConfig {
+    const address = { type: new GraphQLNonNull(GraphQLString), description: 'The address.' }
+    return {
+      type: this.#message('Address', ADDRESS_EVENT.data, { address }),
+      description: 'Changes of addresses. Of each first what was missed, then an event with the status synced.',
+      args: {
+        addresses: {
+          type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(GraphQLString))),
+          description: `The addresses, at most ${MAX_ADDRESSES.toLocaleString('en')} for all subscriptions of a connection.`,
+        },
+        since: SINCE,
+      },
+    }
+  }
+
+  /** Returns the type of the messages of a channel. @param further its fields besides those of every channel. */
+  #message(name: string, data: TObject, further: Readonly<Record<string, FieldConfig>> = {}): GraphQLOutputType {
+    const message = new GraphQLObjectType({
+      name: `${name}Message`,
       fields: () =>
         ({
+          ...further,
           seq: {
             type: new GraphQLNonNull(BigInteger),
             description:
@@ -128,23 +166,10 @@ class SchemaMaker {
             description:
               'True if events were missed that cannot be sent again: read the state of the channel again.',
           },
-          data: {
-            type: this.#types.object('', EVENTS[channel].data),
-            description: 'The event; null for a resync.',
-          },
+          data: { type: this.#types.object('', data), description: 'The event; null for a resync.' },
         }) as never,
     })
-    return {
-      type: new GraphQLNonNull(event),
-      description: `Events of the channel ${channel}.`,
-      args: {
-        since: {
-          type: BigInteger,
-          description:
-            'The seq of the last event that the client knows: later events are sent first, or a resync. Not set: from now on.',
-        },
-      },
-    }
+    return new GraphQLNonNull(message)
   }
 }
 

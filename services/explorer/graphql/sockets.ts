@@ -1,12 +1,13 @@
 import { GraphQLError, type GraphQLFieldResolver } from 'graphql'
 import { handleProtocols, makeServer } from 'graphql-ws'
 import type { Logger } from '../../../pipelines/logger.js'
+import type { AddressFeed } from '../feed/address-feed.js'
 import { CHANNELS, type Feed } from '../feed/feed.js'
 import type { SocketProtocol } from '../http/sockets.js'
 import { formatError, tooCostly } from './errors.js'
 import type { Operations } from './operation.js'
-import { fieldOf } from './schema.js'
-import { channelMessages } from './subscriptions.js'
+import { ADDRESS_FIELD, fieldOf } from './schema.js'
+import { changesOf, channelMessages, type ChannelMessages, type Connection } from './subscriptions.js'
 
 /** The maximum number of subscriptions of a connection. */
 const MAX_SUBSCRIPTIONS = 20
@@ -17,14 +18,15 @@ const INTERNAL_ERROR = 4500
 export interface SubscriptionParts {
   readonly operations: Operations
   readonly feed: Feed
+  readonly addresses: AddressFeed
   readonly logger: Logger
   readonly onDefect: () => void
 }
 
 /** Returns the protocol graphql-transport-ws at /graphql, by which clients subscribe to the channels of the feed. */
 export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
-  const { operations, feed, logger, onDefect } = parts
-  const server = makeServer({
+  const { operations, logger, onDefect } = parts
+  const server = makeServer<undefined, Connection>({
     onSubscribe: (context, _, payload) => {
       if (Object.keys(context.subscriptions).length > MAX_SUBSCRIPTIONS)
         return [coded(tooCostly(`a connection may have at most ${String(MAX_SUBSCRIPTIONS)} subscriptions`))]
@@ -43,10 +45,10 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
           document,
           variableValues: variables,
           rootValue: {},
-          contextValue: {},
+          contextValue: context.extra,
         },
         operationName: operation.name?.value ?? null,
-        subscribeFieldResolver: eventsIn(feed),
+        subscribeFieldResolver: eventsIn(parts),
       }
     },
     onNext: (_, __, ___, ____, { errors }) =>
@@ -68,7 +70,7 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
             receive = callback
           },
         },
-        undefined,
+        { addresses: 0 },
       )
       const failed = (error: unknown): void => {
         logger.error({ err: error }, 'subscription failed')
@@ -87,12 +89,24 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
   }
 }
 
+interface Arguments {
+  readonly since?: string | null
+  readonly addresses?: readonly string[]
+}
+
 /** Returns the resolver of the fields of type Subscription. */
-function eventsIn(feed: Feed): GraphQLFieldResolver<unknown, unknown, { readonly since?: string | null }> {
-  return (_, { since }, __, { fieldName }) => {
-    const channel = CHANNELS.find((each) => fieldOf(each) === fieldName)
-    if (channel === undefined) throw new Error(`no channel is the field ${fieldName}`)
-    const messages = channelMessages(feed, channel, since ?? undefined)
+function eventsIn({
+  feed,
+  addresses,
+}: Pick<SubscriptionParts, 'feed' | 'addresses'>): GraphQLFieldResolver<unknown, Connection, Arguments> {
+  const messagesOf = (field: string, args: Arguments, connection: Connection): ChannelMessages => {
+    if (field === ADDRESS_FIELD) return changesOf(addresses, { addresses: [], ...args }, connection)
+    const channel = CHANNELS.find((each) => fieldOf(each) === field)
+    if (channel === undefined) throw new Error(`no channel is the field ${field}`)
+    return channelMessages(feed, channel, args.since ?? undefined)
+  }
+  return (_, args, connection, { fieldName }) => {
+    const messages = messagesOf(fieldName, args, connection)
     return {
       next: async () => {
         const { done, value } = await messages.next()

@@ -1,9 +1,13 @@
 import { LRUCache } from 'lru-cache'
+import { type AddressFeed, type AddressMessage, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
+import { addressMessages, addressOf } from '../feed/address-messages.js'
 import { BAD_SINCE, BEHIND_WAIT_MS, type Channel, type Feed, isSeq } from '../feed/feed.js'
 import { BadArgument } from '../reads/read.js'
 
 /** A message of a subscription. */
 export interface ChannelMessage {
+  /** Of the changes of addresses: which one. */
+  readonly address?: string
   readonly seq: string
   readonly resync: boolean
   readonly data: object | null
@@ -32,6 +36,11 @@ export interface ChannelMessages {
   return(): Promise<IteratorResult<ChannelMessage, void>>
 }
 
+/** A connection, with the number of addresses that it is subscribed to. */
+export interface Connection {
+  addresses: number
+}
+
 /**
  * Returns the events of a channel after a number, or from now on. They are read from the feed when the client is ready for them: a
  * client that is too slow receives a resync, as after a gap.
@@ -41,7 +50,34 @@ export function channelMessages(feed: Feed, channel: Channel, since: string | un
   const from = since === undefined ? feed.lastOf(channel) : Number(since)
   if (!isSeq(from)) throw new BadArgument(BAD_SINCE)
   const end = new AbortController()
-  const messages = readFrom(feed, channel, from, end.signal)
+  return endedBy(end, readFrom(feed, channel, from, end.signal))
+}
+
+/** Returns the changes of addresses after a position, or from now on. @throws BadArgument. */
+export function changesOf(
+  feed: AddressFeed,
+  { addresses, since }: { readonly addresses: readonly string[]; readonly since?: string | null },
+  connection: Connection,
+): ChannelMessages {
+  const count = new Set(addresses).size
+  if (connection.addresses + count > MAX_ADDRESSES) throw new BadArgument(TOO_MANY_ADDRESSES)
+  const end = new AbortController()
+  const request = { addresses, since: typeof since === 'string' ? Number(since) : undefined }
+  const messages = addressMessages(feed, request, end.signal)
+  connection.addresses += count
+  end.signal.addEventListener('abort', () => (connection.addresses -= count))
+  return endedBy(end, shown(messages))
+}
+
+async function* shown(messages: AsyncIterable<AddressMessage>): AsyncGenerator<ChannelMessage, void> {
+  for await (const message of messages) {
+    const isEvent = message.kind === 'event'
+    const data = isEvent ? message.data : null
+    yield { address: addressOf(message), seq: String(message.seq), resync: !isEvent, data }
+  }
+}
+
+function endedBy(end: AbortController, messages: AsyncGenerator<ChannelMessage, void>): ChannelMessages {
   return {
     next: () => messages.next(),
     return: () => {

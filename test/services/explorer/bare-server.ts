@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { AvailableDatabase } from '../../../services/explorer/tables/availability.js'
 import type { DispatcherParts, Endpoint } from '../../../services/explorer/http/dispatch.js'
 import { Dispatcher } from '../../../services/explorer/http/dispatch.js'
+import { AddressFeed } from '../../../services/explorer/feed/address-feed.js'
 import { Feed } from '../../../services/explorer/feed/feed.js'
 import { GraphqlEndpoint } from '../../../services/explorer/graphql/endpoint.js'
 import { assets } from '../../../services/explorer/graphql/graphiql.js'
@@ -23,6 +24,7 @@ export interface BareServer {
   readonly server: Server
   /** The events of subscriptions. */
   readonly feed: Feed
+  readonly addresses: AddressFeed
   close(): void
 }
 
@@ -52,6 +54,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   const operations = new Operations(schemaOf(parts.reads ?? []))
   const endpoints: Record<string, Endpoint> = assets()
   const feed = new Feed(() => undefined)
+  const addresses = new AddressFeed({ state, tables, logger })
   const dispatcher: Dispatcher = new Dispatcher({
     endpoints,
     ...{ reads: [], state, tables, definitions },
@@ -71,7 +74,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     },
     react: () => ({ replies: [] }),
     protocol: subscriptionProtocol({
-      ...{ operations, feed, logger },
+      ...{ operations, feed, addresses, logger },
       onDefect: () => {
         metrics.defect('http')
       },
@@ -80,9 +83,10 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   const port = await server.listen('127.0.0.1', 0)
   const close = (): void => {
     server.close()
+    addresses.close()
     metrics.close()
   }
-  return { url: `http://127.0.0.1:${String(port)}`, port, server, feed, close }
+  return { url: `http://127.0.0.1:${String(port)}`, port, server, feed, addresses, close }
 }
 
 export interface RawAnswer {

@@ -1,7 +1,11 @@
 import { type Client, createClient } from 'graphql-ws'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { addressOf } from '../../../../pipelines/chain/address.js'
+import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { KEPT } from '../../../../services/explorer/feed/feed.js'
+import { type ChainState, NO_CHAIN, State } from '../../../../services/explorer/state/state.js'
+import type { Tables } from '../../../../services/explorer/tables/tables.js'
 import { until } from '../../../harness/until.js'
 import { type BareServer, startBare } from '../bare-server.js'
 
@@ -18,7 +22,12 @@ describe('GraphQL subscriptions', () => {
   let sockets: WebSocket[]
 
   beforeEach(async () => {
-    bare = await startBare()
+    const state = new State()
+    const view = {} as ChainState['view']
+    state.adopt({ ...NO_CHAIN, view, position: 7, network: REGTEST })
+    state.mempoolLoaded()
+    const tables = { fence: () => Promise.resolve(NO_CHAIN.fence) } as unknown as Tables
+    bare = await startBare({ state, tables })
     sockets = []
     class Observed extends WebSocket {
       constructor(...args: ConstructorParameters<typeof WebSocket>) {
@@ -102,6 +111,54 @@ describe('GraphQL subscriptions', () => {
     await until('the subscription waits', () => bare.feed.waiting === 1)
     sockets.at(-1)?.terminate()
     await until('the subscription has ended', () => bare.feed.waiting === 0 && bare.server.clients === 0)
+  })
+
+  describe('to the changes of addresses', () => {
+    const addresses = (name: string): string => addressOf(Buffer.from(`0014${name.repeat(20)}`, 'hex'), REGTEST)!
+    const changes = (list: readonly string[], since?: string) =>
+      client.iterate<{ address: { address: string; seq: string; data: { status: string } } }>({
+        query: `subscription ($list: [String!]!, $since: BigInt) {
+          address(addresses: $list, since: $since) { address seq resync data { status } }
+        }`,
+        variables: { list, since },
+      })
+
+    it('begin with the state of each, and end with the connection', async () => {
+      const list = [addresses('ab'), addresses('cd')]
+      const iterator = changes(list)
+      const seen = [await iterator.next(), await iterator.next()].map(({ value }) => value.data.address)
+      const state = { seq: '7', resync: false, data: { status: 'synced' } }
+      expect(seen).toEqual(list.map((address) => ({ address, ...state })))
+      expect(bare.addresses.size).toBe(2)
+      sockets.at(-1)?.terminate()
+      await until('the subscriptions have ended', () => bare.addresses.size === 0)
+      await expect(iterator.next()).rejects.toBeDefined()
+    })
+
+    it('report a position that does not exist by a resync', async () => {
+      const iterator = changes([addresses('ab')], String(2 ** 50))
+      const { value } = await iterator.next()
+      expect(value.data.address).toEqual({ address: addresses('ab'), seq: '7', resync: true, data: null })
+      await iterator.return?.()
+      await until('the subscription has ended', () => bare.addresses.size === 0)
+    })
+
+    it('are limited for each connection, and need addresses of the chain', async () => {
+      const errorOf = async (list: readonly string[]): Promise<unknown> =>
+        changes(list)
+          .next()
+          .then(
+            ({ value }) => value.errors[0].message,
+            (errors: { message: string }[]) => errors[0]?.message,
+          )
+      expect(await errorOf(['x'])).toBe('address must be a well-formed address of this chain')
+      expect(await errorOf([])).toBe('addresses must contain at least one address')
+      const kept = changes([addresses('ab'), addresses('cd')])
+      await kept.next()
+      const others = Array.from({ length: 999 }, (_, index) => `other${String(index)}`)
+      expect(await errorOf(others)).toBe('a connection subscribes to at most 1,000 addresses')
+      await kept.return?.()
+    })
   })
 
   it.each([
