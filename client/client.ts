@@ -27,7 +27,9 @@ export type ReadFunctions = { readonly [N in Name]: With<Arguments<N>, Promise<A
 export interface ExplorerClient extends ReadFunctions {
   /**
    * Functions for the lists with several pages: each yields all items from the requested page on, and requests the next page when
-   * the items of the last one have been used. Items that moved to a later page because newer ones arrived are not repeated.
+   * the items of the last one have been used. Items that moved to a later page because newer ones arrived are not repeated. Lists
+   * with a cursor continue behind their last item.
+   * @throws ExplorerError with the code HW_CURSOR_OUTDATED if a reorganisation has removed items that were yielded.
    */
   readonly all: { readonly [N in PagedName]: With<Arguments<N>, AsyncGenerator<Item<N>, void, undefined>> }
   /**
@@ -72,6 +74,8 @@ export function explorerClient(url: string, options: ClientOptions = {}): Explor
 }
 
 interface List {
+  /** Not set: the list has pages only. */
+  readonly next_cursor?: string | null
   readonly items: readonly unknown[]
   readonly total: number
   readonly limit: number
@@ -85,11 +89,12 @@ async function* pagesOf(
   options: RequestOptions,
 ): AsyncGenerator<unknown, void, undefined> {
   const isByOffset = path.endsWith('offset')
+  let cursor: string | undefined
   let next = Number(args[isByOffset ? 'offset' : 'page'] ?? (isByOffset ? 0 : 1))
   let { minHeight } = options
   let before = new Set<string>()
   for (;;) {
-    const position = isByOffset ? { offset: next } : { page: next }
+    const position = cursor !== undefined ? { cursor } : isByOffset ? { offset: next } : { page: next }
     const list = (await requester.request(
       path,
       { ...args, ...position },
@@ -99,7 +104,9 @@ async function* pagesOf(
     minHeight = stateOf(list)?.height ?? minHeight
     const texts = list.items.map((item) => JSON.stringify(item))
     for (const [index, item] of list.items.entries()) if (!before.has(texts[index] as string)) yield item
+    if (list.next_cursor === null) return
     before = new Set(texts)
+    if ((cursor = list.next_cursor) !== undefined) continue
     const end = isByOffset ? next + list.limit : next * list.limit
     if (list.items.length < list.limit || end >= list.total) return
     next += isByOffset ? list.limit : 1

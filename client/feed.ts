@@ -12,7 +12,7 @@ export interface EventsOptions {
   /** Ends the iteration when it aborts. */
   readonly signal?: AbortSignal
   /** The `seq` of the last event that is known, by channel: later ones are sent first. Not set: from now on. */
-  readonly since?: Readonly<Partial<Record<Channel, number>>>
+  readonly since?: { readonly [C in Channel]?: number }
   readonly WebSocket?: SocketClass
 }
 
@@ -31,6 +31,8 @@ export type SocketClass = new (url: string) => object
 const MAX_WAITING = 10_000
 /** The interval of pings. A connection without any message between two of them is broken. */
 const PING_MS = 30_000
+/** The prefix of the channels of addresses, whose events have the number of a state: several may have the same. */
+const ADDRESS_CHANNEL = 'address:'
 
 interface Message {
   readonly type?: string
@@ -161,7 +163,7 @@ class Connection {
     // Without a number, what happened between two connections is unknown.
     else if (type === 'resync' || (type === 'subscribed' && known === undefined && !isFirst))
       this.#waiting.push({ channel, resync: true })
-    else if (type === undefined && (known === undefined || seq > known)) {
+    else if (type === undefined && (known === undefined || seq > known || isSame(channel, seq, known))) {
       last.set(channel, seq)
       this.#waiting.push({ channel, seq, data } as FeedEvent)
     }
@@ -170,3 +172,7 @@ class Connection {
     if (this.#refusal !== undefined || this.#waiting.length > MAX_WAITING) this.close()
   }
 }
+
+/** Returns whether an event has the number of the last one, and is nevertheless another one. */
+const isSame = (channel: Channel, seq: number, known: number): boolean =>
+  channel.startsWith(ADDRESS_CHANNEL) && seq === known

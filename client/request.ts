@@ -64,7 +64,7 @@ export class Requester {
 
   /**
    * Requests a read.
-   * @param read its path, and after a `?` the argument that selects a page.
+   * @param read its path, after its method if that is not GET, and after a `?` the argument that selects a page.
    * @throws ExplorerError; the reason of the signal if it aborts.
    */
   async request(
@@ -72,23 +72,31 @@ export class Requester {
     args: Readonly<Record<string, unknown>>,
     options: RequestOptions,
   ): Promise<object> {
-    const url = this.base + pathOf(read, args)
+    const [path = '', method] = read.split(' ').reverse()
+    const url = this.base + pathOf(path, method === undefined ? args : {})
+    const body = method === undefined ? undefined : JSON.stringify(args)
     const { retries = RETRIES } = this.options
     for (let attempt = 0; ; attempt++) {
-      const made = await this.#once(url, options)
+      const made = await this.#once(url, body, options)
       if (!(made instanceof ExplorerError)) return made
       if (attempt >= retries || !made.isTemporary) throw made
       await pause(made.retryAfterMs ?? pauseMs(attempt), options.signal)
     }
   }
 
-  async #once(url: string, { signal, minHeight }: RequestOptions): Promise<object> {
+  /** @param body that of a POST request. */
+  async #once(url: string, body: string | undefined, { signal, minHeight }: RequestOptions): Promise<object> {
     const { token, fetch: send = fetch } = this.options
     const headers: Record<string, string> = {}
     if (token !== undefined) headers['authorization'] = `Bearer ${token}`
     if (minHeight !== undefined) headers['x-min-chain-height'] = String(minHeight)
+    if (body !== undefined) headers['content-type'] = 'application/json'
     try {
-      const response = await send(url, { headers, ...(signal === undefined ? {} : { signal }) })
+      const response = await send(url, {
+        headers,
+        ...(body === undefined ? {} : { method: 'POST', body }),
+        ...(signal === undefined ? {} : { signal }),
+      })
       const text = await response.text()
       if (!response.ok) return failureOf(response, text)
       const answer = JSON.parse(text) as object

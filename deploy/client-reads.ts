@@ -1,7 +1,8 @@
 /** Generates the types of the client from the declared reads of the explorer: `npm run proto`. No service imports this file. */
 import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
-import { EVENTS } from '../services/explorer/feed/events.js'
-import { CHANNELS } from '../services/explorer/feed/feed.js'
+import { sendTransaction } from '../services/explorer/commands/send-transaction.js'
+import { ADDRESS_EVENT, EVENTS } from '../services/explorer/feed/events.js'
+import { ADDRESS_CHANNEL, CHANNELS } from '../services/explorer/feed/feed.js'
 import { literals, rangeOf } from '../services/explorer/reads/arguments.js'
 import { READS } from '../services/explorer/reads/index.js'
 import type { Read } from '../services/explorer/reads/read.js'
@@ -15,8 +16,10 @@ const HEADER = `/*
 /** The arguments that select a page of a list. */
 const PAGES = ['page', 'offset']
 
-/** Returns client/reads.ts: the types of all reads and events, and the paths of the reads. */
-export function clientReads(reads: readonly Read[] = READS): string {
+type Operation = Pick<Read, 'name' | 'about' | 'path' | 'method' | 'args' | 'answer'>
+
+/** Returns client/gen/reads.ts: the types of all reads, of the command, and of events, and the paths of the reads. */
+export function clientReads(reads: readonly Operation[] = [...READS, sendTransaction]): string {
   const shapes = new Map<ShapeName, string>()
   const refer = (name: ShapeName): string => {
     if (!shapes.has(name)) {
@@ -34,23 +37,25 @@ export function clientReads(reads: readonly Read[] = READS): string {
     const { about, data } = EVENTS[channel]
     return `${doc(about)}'${channel}': ${typeOf(data, refer)}`
   })
+  const { about, data } = ADDRESS_EVENT
+  events.push(`${doc(about)}[channel: \`${ADDRESS_CHANNEL}\${string}\`]: ${typeOf(data, refer)}`)
   return [
     HEADER,
     ...shapes.values(),
     `/** The arguments and the answer of each read. */\nexport interface Reads {\n${types.join('\n')}\n}`,
     `/** The data of each channel's events. */\nexport interface Events {\n${events.join('\n')}\n}`,
     'export type Channel = keyof Events',
-    '/** The path of each read under /api/v1, and after a question mark the argument that selects a page of its list. */\n' +
+    '/** The path of each read under /api/v1, after its method if it is not GET, and after a question mark the argument that selects a page of its list. */\n' +
       `export const READS: Readonly<Record<keyof Reads, string>> = {\n${reads.map(pathOf).join('\n')}\n}`,
     '',
   ].join('\n\n')
 }
 
-function pathOf({ name, path, args, answer }: Read): string {
+function pathOf({ name, method, path, args, answer }: Operation): string {
   const page = PAGES.find(
     (each) => each in args && KindGuard.IsObject(answer) && 'total' in answer.properties,
   )
-  return `${name}: '${path}${page === undefined ? '' : `?${page}`}',`
+  return `${name}: '${method === undefined ? '' : `${method} `}${path}${page === undefined ? '' : `?${page}`}',`
 }
 
 function argumentsOf(args: Read['args']): string {

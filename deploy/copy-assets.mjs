@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
-/** The files of GraphiQL, whose packages are not installed in production. */
+/** The files of GraphiQL, which is a development package. */
 const GRAPHIQL = {
   'graphiql.css': 'graphiql/graphiql.min.css',
   'graphiql.js': 'graphiql/graphiql.min.js',

@@ -140,6 +140,63 @@ export interface OutputAddress {
   role: 'recipient'
 }
 
+export interface TransactionHex {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** The complete serialisation, hexadecimal. */
+  hex: string
+}
+
+export interface TransactionStatus {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** Whether a block of the chain contains it. */
+  confirmed: boolean
+  /** 64 hexadecimal characters. */
+  block_hash: string | null
+  /** Height of the block; null while unconfirmed. */
+  block_height: number | null
+  /** Index in the block; null while unconfirmed. */
+  tx_index: number | null
+  /** ISO 8601 UTC with milliseconds. */
+  timestamp: string
+}
+
+export interface Outspends {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** One for each output, in their order. */
+  items: Outspend[]
+}
+
+export interface Outspend {
+  /** Index among the outputs. */
+  vout: number
+  /** Whether a transaction of the chain or of the mempool spends it. */
+  spent: boolean
+  /** 64 hexadecimal characters. */
+  spent_txid: string | null
+  /** Index of the input that spends it; null while unspent. */
+  spent_vin: number | null
+  /** Height of the block of that transaction; null while it is unconfirmed. */
+  block_height: number | null
+}
+
+export interface MerkleProof {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** 64 hexadecimal characters. */
+  block_hash: string
+  /** Height of the block. */
+  block_height: number
+  /** Index in the block: its bits, lowest first, say on which side each hash is. */
+  tx_index: number
+  /** 64 hexadecimal characters. */
+  merkle_root: string
+  /** Hashes to pair with, lowest level first. */
+  merkle: string[]
+}
+
 export interface AddressSummary {
   /** As in the request. */
   address: string
@@ -172,6 +229,17 @@ export interface AddressSummary {
   }
 }
 
+export interface AddressEntry {
+  /** As in the request. */
+  address: string
+  /** Null if there is an error. */
+  summary: AddressSummary | null
+  /** Why there is no summary; null if there is one. */
+  error: string | null
+  /** Code of the error: HW_INVALID_ARGUMENT, or HW_ADDRESS_NOT_FOUND for an address never seen. */
+  code: string | null
+}
+
 export interface AddressTransaction {
   /** As in the request. */
   address: string
@@ -192,8 +260,8 @@ export interface Utxo {
   txid: string
   /** Index among the outputs. */
   vout: number
-  /** Height of the block. */
-  block_height: number
+  /** Height of the block; null while unconfirmed, 0 in gRPC. */
+  block_height: number | null
   /** Base units, decimal. */
   value: string
   /** Hexadecimal. */
@@ -204,6 +272,19 @@ export interface Utxo {
   spent_txid: null
   /** An unspent output has none. */
   spent_vin: null
+}
+
+export interface BalanceItem {
+  /** YYYY-MM-DD, UTC. */
+  date: string
+  /** Base units, decimal. */
+  balance: string
+  /** Base units, decimal. */
+  received: string
+  /** Base units, decimal. */
+  sent: string
+  /** Transactions of the address on the day. */
+  tx_count: number
 }
 
 export interface StatsSummary {
@@ -347,6 +428,76 @@ export interface MempoolTransaction {
   first_seen: string
   /** Whether it spends with a Dilithium signature. */
   is_dilithium: boolean
+}
+
+export interface ProjectedBlock {
+  /** Transactions. */
+  txCount: number
+  /** Virtual bytes. */
+  totalVsize: number
+  /** Weight units. */
+  totalWeight: number
+  /** Base units, decimal. */
+  totalFees: string
+  /** Base units per virtual byte, decimal. */
+  minFeeRate: string
+  /** Base units per virtual byte, decimal. */
+  medianFeeRate: string
+  /** Base units per virtual byte, decimal. */
+  maxFeeRate: string
+}
+
+export interface RecommendedFees {
+  /** Base units per virtual byte, decimal. */
+  minimumFeeRate: string
+  /** Lowest average of the full recent blocks, base units per virtual byte; null unless half of them are full. */
+  recentFeeRate: string | null
+  /** Nearest first. */
+  items: FeeTarget[]
+}
+
+export interface FeeTarget {
+  /** Blocks until the confirmation, at most. */
+  blocks: number
+  /** Base units per virtual byte, decimal. */
+  feeRate: string
+}
+
+export interface BlockFees {
+  /** Height of the block. */
+  height: number
+  /** ISO 8601 UTC with milliseconds. */
+  timestamp: string
+  /** Transactions. */
+  tx_count: number
+  /** Base units, decimal. */
+  total_fees: string
+  /** Base units, decimal. */
+  average_fee: string
+  /** Base units per virtual byte, decimal. */
+  average_fee_rate: string
+  /** Percent of the maximum weight, decimal. */
+  fullness: string
+}
+
+export interface Reorganisation {
+  /** Number of the reorganisation, as in the channel `reorgs`. */
+  seq: number
+  /** Height of the newest block that stays. */
+  fork_height: number
+  /** Blocks disconnected. */
+  depth: number
+  /** Blocks of the branch that left the chain, highest first. */
+  disconnected: BranchBlock[]
+  /** Blocks of the branch that replaced it, lowest first. */
+  connected: BranchBlock[]
+}
+
+export interface BranchBlock {
+  /** Height of the block. */
+  height: number
+  /** 64 hexadecimal characters. */
+  hash: string
 }
 
 export interface MiningPools {
@@ -556,6 +707,8 @@ export interface Reads {
       page?: number
       /** Maximum number of items: an integer from 1 to 100; default: 20. */
       limit?: number
+      /** Continues the list after the page whose `next_cursor` this is; `page` is then ignored: the next_cursor of a page of this list. */
+      cursor?: string
     }
     answer: {
       /** In the order of the read. */
@@ -566,6 +719,8 @@ export interface Reads {
       page: number
       /** Maximum number of items. */
       limit: number
+      /** `cursor` of the request that continues this list; null at its end. */
+      next_cursor: string | null
     }
   }
   /** The newest block. */
@@ -609,6 +764,38 @@ export interface Reads {
     }
     answer: Transaction
   }
+  /** The serialisation of a transaction, including its witnesses. */
+  transactionHex: {
+    arguments: {
+      /** Txid of the transaction: 64 hexadecimal characters. */
+      txid: string
+    }
+    answer: TransactionHex
+  }
+  /** Whether a transaction is confirmed, and by which block. */
+  transactionStatus: {
+    arguments: {
+      /** Txid of the transaction: 64 hexadecimal characters. */
+      txid: string
+    }
+    answer: TransactionStatus
+  }
+  /** The inputs that spend the outputs of a transaction, confirmed or not. */
+  transactionOutspends: {
+    arguments: {
+      /** Txid of the transaction: 64 hexadecimal characters. */
+      txid: string
+    }
+    answer: Outspends
+  }
+  /** The hashes that prove that a block contains a transaction. */
+  transactionMerkleProof: {
+    arguments: {
+      /** Txid of the transaction: 64 hexadecimal characters. */
+      txid: string
+    }
+    answer: MerkleProof
+  }
   /** The newest transactions of the chain. */
   recentTransactions: {
     arguments: {
@@ -632,6 +819,17 @@ export interface Reads {
     }
     answer: AddressSummary
   }
+  /** Totals, balances and unconfirmed changes of many addresses; counts as a request for every 20 of them. */
+  addressSummaries: {
+    arguments: {
+      /** The addresses: a list of 1 to 1000 addresses. */
+      addresses: string[]
+    }
+    answer: {
+      /** One for each address, in their order. */
+      items: AddressEntry[]
+    }
+  }
   /** The transactions of an address, including unconfirmed ones. */
   addressTransactions: {
     arguments: {
@@ -643,6 +841,8 @@ export interface Reads {
       limit?: number
       /** Oldest or newest first: asc or desc; default: desc. */
       sort?: 'asc' | 'desc'
+      /** Continues the list after the page whose `next_cursor` this is; `page` is then ignored: the next_cursor of a page of this list. */
+      cursor?: string
     }
     answer: {
       /** In the order of the read. */
@@ -653,9 +853,11 @@ export interface Reads {
       page: number
       /** Maximum number of items. */
       limit: number
+      /** `cursor` of the request that continues this list; null at its end. */
+      next_cursor: string | null
     }
   }
-  /** The confirmed unspent outputs of an address, newest first. */
+  /** The unspent outputs of an address, newest first: those of the chain, or as of chain and mempool. */
   addressUtxos: {
     arguments: {
       /** The address: a well-formed address of this chain. */
@@ -664,6 +866,8 @@ export interface Reads {
       limit?: number
       /** Items to skip: an integer from 0 to 9007199254740991; default: 0. */
       offset?: number
+      /** Whether to add the outputs of unconfirmed transactions, and to leave out those that they spend: true or false; default: false. */
+      mempool?: boolean
     }
     answer: {
       /** In the order of the read. */
@@ -674,6 +878,27 @@ export interface Reads {
       limit: number
       /** Items skipped. */
       offset: number
+    }
+  }
+  /** The balance of an address at the end of each UTC day, newest first. */
+  balanceHistory: {
+    arguments: {
+      /** The address: a well-formed address of this chain. */
+      address: string
+      /** Length of the intervals: day; default: day. */
+      interval?: 'day'
+      /** First day, UTC: a calendar date, YYYY-MM-DD. */
+      from?: string
+      /** Last day, UTC: a calendar date, YYYY-MM-DD. */
+      to?: string
+      /** Maximum number of items: an integer from 1 to 365; default: 30. */
+      limit?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: BalanceItem[]
+      /** Maximum number of items. */
+      limit: number
     }
   }
   /** The state of chain, mempool and index. */
@@ -742,6 +967,53 @@ export interface Reads {
     answer: {
       /** In the order of the read. */
       items: MempoolTransaction[]
+      /** Maximum number of items. */
+      limit: number
+    }
+  }
+  /** The blocks that miners would build from the mempool now, the next one first. */
+  mempoolBlocks: {
+    arguments: {
+      /** Maximum number of items: an integer from 1 to 30; default: 8. */
+      limit?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: ProjectedBlock[]
+      /** Maximum number of items. */
+      limit: number
+    }
+  }
+  /** Fee rates at which a transaction is expected to be confirmed within some numbers of blocks. */
+  recommendedFees: { arguments: object; answer: RecommendedFees }
+  /** The fees of the newest blocks, newest first. */
+  feeHistory: {
+    arguments: {
+      /** Maximum number of items: an integer from 1 to 2016; default: 144. */
+      limit?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: BlockFees[]
+      /** Maximum number of items. */
+      limit: number
+    }
+  }
+  /** The reorganisations that the index has seen, newest first, each with both branches. */
+  reorgs: {
+    arguments: {
+      /** Number of the page, from 1: an integer from 1 to 9007199254740991; default: 1. */
+      page?: number
+      /** Maximum number of items: an integer from 1 to 100; default: 20. */
+      limit?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: Reorganisation[]
+      /** Total number of items. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
       /** Maximum number of items. */
       limit: number
     }
@@ -894,10 +1166,16 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   block: '/block/:heightOrHash',
   blockTransactions: '/block/:heightOrHash/txs?page',
   transaction: '/tx/:txid',
+  transactionHex: '/tx/:txid/hex',
+  transactionStatus: '/tx/:txid/status',
+  transactionOutspends: '/tx/:txid/outspends',
+  transactionMerkleProof: '/tx/:txid/merkle-proof',
   recentTransactions: '/txs/recent',
   address: '/address/:address',
+  addressSummaries: '/addresses',
   addressTransactions: '/address/:address/txs?page',
   addressUtxos: '/address/:address/utxos?offset',
+  balanceHistory: '/address/:address/balance-history',
   statsSummary: '/stats/summary',
   supply: '/stats/supply',
   richList: '/stats/richlist?page',
@@ -906,6 +1184,10 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   dilithiumHistory: '/stats/dilithium/history',
   mempoolSummary: '/mempool/summary',
   mempoolTransactions: '/mempool/txs',
+  mempoolBlocks: '/mempool/blocks',
+  recommendedFees: '/fees/recommended',
+  feeHistory: '/fees/history',
+  reorgs: '/reorgs?page',
   miningPools: '/mining/pools',
   miningDifficulty: '/mining/difficulty',
   miningHashrate: '/mining/hashrate',

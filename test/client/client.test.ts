@@ -37,6 +37,18 @@ describe('a request of the client', () => {
     expect(explorer.received[2]?.headers['x-min-chain-height']).toBe('7')
   })
 
+  it('has its arguments in the body, if they may be too long for a URL', async () => {
+    explorer = await FakeExplorer.start(answerWith({ items: [] }, 200, at(7)), answerWith({ txid: 'ab' }))
+    const client = explorerClient(explorer.url)
+    expect(await client.addressSummaries({ addresses: ['a', 'b'] })).toEqual({ items: [] })
+    expect(await client.sendTransaction({ hex: '00' })).toEqual({ txid: 'ab' })
+    expect(explorer.received).toMatchObject([
+      { method: 'POST', path: '/api/v1/addresses', body: '{"addresses":["a","b"]}' },
+      { method: 'POST', path: '/api/v1/tx/send', body: '{"hex":"00"}' },
+    ])
+    expect(explorer.received[0]?.headers['content-type']).toBe('application/json')
+  })
+
   it('sends the token', async () => {
     explorer = await FakeExplorer.start(answerWith({ uptime: 1 }))
     const answer = await explorerClient(explorer.url, { token: 'sesame' }).nodeHealth()
@@ -132,9 +144,9 @@ describe('all items of a list', () => {
   /** Answers with pages of the numbers from `most` down to 1, of which `grow` are added after each request. */
   const pagesOf = (most: number, grow: number) => {
     let total = most - grow
-    return FakeExplorer.start(({ path }, response) => {
+    return FakeExplorer.start((request, response) => {
       total += grow
-      const query = new URL(path, 'http://x').searchParams
+      const query = new URL(request.path, 'http://x').searchParams
       const limit = Number(query.get('limit') ?? 2)
       const from = query.has('offset') ? Number(query.get('offset')) : (Number(query.get('page')) - 1) * limit
       const all = Array.from({ length: total }, (_, index) => ({ height: total - index }))
@@ -142,7 +154,7 @@ describe('all items of a list', () => {
         { items: all.slice(from, from + limit), total, limit },
         200,
         at(total),
-      )({ path, headers: {} }, response)
+      )(request, response)
     })
   }
 
@@ -171,6 +183,17 @@ describe('all items of a list', () => {
       undefined,
       '6',
       '7',
+    ])
+  })
+
+  it('continue with the cursor of the page before, if the list has one', async () => {
+    const page = (height: number, next: string | null) =>
+      answerWith({ items: [{ height }], total: 9, limit: 1, next_cursor: next }, 200, at(9))
+    explorer = await FakeExplorer.start(page(9, 'one'), page(9, 'two'), page(7, null))
+    // The same item on two pages is not repeated.
+    expect(await heightsOf(explorerClient(explorer.url).all.blocks({ limit: 1 }))).toEqual([9, 7])
+    expect(explorer.received.map(({ path }) => path.slice('/api/v1'.length))).toEqual([
+      ...['/blocks?limit=1&page=1', '/blocks?limit=1&cursor=one', '/blocks?limit=1&cursor=two'],
     ])
   })
 
@@ -241,6 +264,25 @@ describe('the events of the client', () => {
     // No event of the channel reorgs arrived before: it is unknown whether there was one meanwhile.
     expect((await feed.next()).value).toEqual({ channel: 'reorgs', resync: true })
     expect(explorer.messages[1]?.[0]).toEqual({ type: 'subscribe', channel: 'blocks', since: 2 })
+    await feed.return()
+  })
+
+  it('of an address may have the same number, and continue with it', async () => {
+    await start()
+    const feed = explorerClient(explorer.url, { WebSocket: WebSocket as never }).events('address:a')
+    const first = feed.next()
+    await until('it has subscribed', () => explorer.messages[0]?.length === 1)
+    for (const status of ['synced', 'confirmed', 'confirmed']) explorer.send('address:a', 7, { status })
+    explorer.send('address:a', 8, { status: 'removed' })
+    const statuses = [(await first).value?.data?.status]
+    for (let count = 1; count < 4; count++) statuses.push((await feed.next()).value?.data?.status)
+    expect(statuses).toEqual(['synced', 'confirmed', 'confirmed', 'removed'])
+    explorer.sockets[0]?.terminate()
+    const next = feed.next()
+    await until('it has subscribed again', () => explorer.messages[1]?.length === 1)
+    expect(explorer.messages[1]).toEqual([{ type: 'subscribe', channel: 'address:a', since: 8 }])
+    explorer.send('address:a', 8, { status: 'synced' })
+    expect((await next).value).toMatchObject({ channel: 'address:a', seq: 8 })
     await feed.return()
   })
 

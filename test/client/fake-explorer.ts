@@ -1,12 +1,15 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { type WebSocket, WebSocketServer } from 'ws'
 
 /** A request that reached the explorer. */
 export interface Received {
+  readonly method: string
   readonly path: string
   readonly headers: IncomingMessage['headers']
+  readonly body: string
 }
 
 type Reaction = (request: Received, response: ServerResponse) => void
@@ -26,10 +29,15 @@ export class FakeExplorer {
   /** @param react answers the requests, in their order; the last one answers all further ones. */
   static async start(...react: Reaction[]): Promise<FakeExplorer> {
     const server = createServer((incoming, response) => {
-      const request = { path: incoming.url ?? '', headers: incoming.headers }
-      const reaction = react[Math.min(explorer.received.length, react.length - 1)]
-      explorer.received.push(request)
-      reaction?.(request, response)
+      const { method = '', url: path = '', headers } = incoming
+      const reacted = (body: string): void => {
+        const request = { method, path, headers, body }
+        const reaction = react[Math.min(explorer.received.length, react.length - 1)]
+        explorer.received.push(request)
+        reaction?.(request, response)
+      }
+      // The body of a client that has disconnected cannot be read.
+      text(incoming).then(reacted, () => undefined)
     })
     const feed = new WebSocketServer({ server, path: '/ws' })
     feed.on('connection', (socket) => {

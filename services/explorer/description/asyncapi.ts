@@ -1,15 +1,18 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { EVENTS } from '../feed/events.js'
-import { type Channel, CHANNELS, KEPT } from '../feed/feed.js'
+import { ADDRESS_EVENT, EVENTS } from '../feed/events.js'
+import { ADDRESS_CHANNEL, type Channel, CHANNELS, KEPT } from '../feed/feed.js'
 import { Components, type Json } from './json-schema.js'
 
 const DESCRIPTION = `Blocks, unconfirmed transactions, statistics, whale alerts and reorganisations as they happen. The numbers \`seq\` of a channel's \
-events are consecutive: after a broken connection subscribe with \`since\` and the last number that was received.`
+events are consecutive, except for those of an address: after a broken connection subscribe with \`since\` and the last number that was received.`
 
-const channelName = Type.Union(
-  CHANNELS.map((name) => Type.Literal(name)),
-  { description: 'name of the channel' },
-)
+const addressChannel = Type.String({
+  pattern: `^${ADDRESS_CHANNEL}[0-9a-zA-Z]{1,100}$`,
+  description: `${ADDRESS_CHANNEL} and the address`,
+})
+const channelName = Type.Union([...CHANNELS.map((name) => Type.Literal(name)), addressChannel], {
+  description: 'name of the channel',
+})
 const seq = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 const typed = (type: string, fields: Readonly<Record<string, TSchema>> = {}) =>
@@ -49,7 +52,10 @@ const REPLIES: Readonly<Record<string, Message>> = {
   pong: { about: 'The reply to ping.', payload: typed('pong') },
   resync: {
     about: 'Events after since cannot be sent again: read the state over REST. New events follow.',
-    payload: typed('resync', { channel: channelName }),
+    payload: typed('resync', {
+      channel: channelName,
+      seq: Type.Optional(seq('of the channel of an address: the position that the events after it follow')),
+    }),
   },
   error: {
     about: 'The message was not understood; the connection stays open.',
@@ -73,10 +79,23 @@ function eventOf(channel: Channel): Message {
   }
 }
 
+/** The message of an event of an address. */
+const ADDRESS: Message = {
+  about: `${ADDRESS_EVENT.about} Each subscription begins with the status synced.`,
+  payload: Type.Object({
+    channel: addressChannel,
+    data: ADDRESS_EVENT.data,
+    seq: seq('position in the log up to which the changes of the address have been sent, for since'),
+  }),
+}
+
 /** Returns the description of the WebSocket feed, in AsyncAPI 3.0. */
 export function asyncApi(): Json {
   const components = new Components()
-  const events = Object.fromEntries(CHANNELS.map((channel): [string, Message] => [channel, eventOf(channel)]))
+  const events: Readonly<Record<string, Message>> = {
+    ...Object.fromEntries(CHANNELS.map((channel) => [channel, eventOf(channel)])),
+    address: ADDRESS,
+  }
   const all: readonly [string, Message][] = Object.entries({ ...REQUESTS, ...REPLIES, ...events })
   const messages = all.map(([name, { about, payload }]): [string, Json] => [
     name,

@@ -10,7 +10,9 @@ import {
   UNAUTHORIZED,
   upgrading,
 } from '../answering/failure.js'
+import { BAD_BODY } from '../http/body.js'
 import { badArgument } from '../reads/arguments.js'
+import { CursorOutdated } from '../reads/cursor.js'
 import type { Read } from '../reads/read.js'
 import type { Json } from './json-schema.js'
 
@@ -21,6 +23,8 @@ const SYNCING: Failure = {
   details: { indexedHeight: 1_200, nodeHeight: 1_560 },
 }
 const UPGRADING = upgrading({ migrationsDone: 1, migrationsTotal: 2, migration: '0009.sql', partsLeft: 3 })
+const BODY: Failure = { code: 'HW_INVALID_ARGUMENT', message: BAD_BODY }
+const REJECTED: Failure = { code: 'HW_TX_REJECTED', message: 'bad-txns-inputs-missingorspent' }
 const BAD_HEIGHT: Failure = {
   code: 'HW_INVALID_ARGUMENT',
   message: 'x-min-chain-height must be an integer from 0 to 9999999999',
@@ -39,6 +43,8 @@ const WHEN: Readonly<Record<number, string>> = {
   400: 'An argument or header is malformed or outside its range; the text names it and its range.',
   401: 'The token is missing or wrong.',
   404: 'The object does not exist.',
+  410: 'A reorganisation has removed items of the pages before the cursor.',
+  413: 'The body is too large.',
   414: 'The URL is longer than 8,192 characters.',
   429: 'The client has exceeded its rate limit.',
   503: 'Temporarily unavailable. While the index is behind the node, also instead of 404 and of empty lists.',
@@ -58,6 +64,8 @@ const byText = (...failures: readonly Failure[]): Named =>
 /** The responses that several operations share. */
 const SHARED: Readonly<Record<string, Named>> = {
   Unauthorized: byText(UNAUTHORIZED),
+  CursorOutdated: byText({ code: 'HW_CURSOR_OUTDATED', message: new CursorOutdated().message }),
+  BodyTooLarge: byText({ code: 'HW_BODY_TOO_LARGE', message: 'Body too large' }),
   UriTooLong: byText({ code: 'HW_URI_TOO_LONG', message: 'URI Too Long' }),
   RateLimited: byText(overLimit(1_500)),
   Unavailable: byText(SYNCING, DATABASE_UNAVAILABLE, NOT_READY, OVERLOADED, UPGRADING),
@@ -70,23 +78,44 @@ export const RESPONSES: Json = Object.fromEntries(
 )
 
 /** Returns the errors of a read by HTTP status, as OpenAPI responses. @param hasToken true if the operator requires a token. */
-export function errorsOf({ args, fresh, notFound = [], needsToken }: Read, hasToken: boolean): Json {
-  const badArguments = Object.entries(args).map(([name, schema]) => {
-    const { code, message } = badArgument(name, schema)
-    return [name, { code, message }] as const
-  })
+export function errorsOf(
+  { method, args, fresh, notFound = [], needsToken }: Pick<Read, 'method' | 'args' | 'fresh' | 'notFound' | 'needsToken'>,
+  hasToken: boolean,
+): Json {
+  const badArguments: Named = [...badArgumentsOf(args), ...(method === 'POST' ? [['body', BODY] as const] : [])]
   const missing = notFound.map((message): Failure => {
     return { code: message === 'Address not found' ? 'HW_ADDRESS_NOT_FOUND' : 'HW_NOT_FOUND', message }
   })
-  const shared = (name: string): Json => ({ $ref: `#/components/responses/${name}` })
   return {
     400: responseOf([...badArguments, ['x-min-chain-height', BAD_HEIGHT]]),
     ...(needsToken === true && hasToken ? { 401: shared('Unauthorized') } : {}),
     ...(missing.length === 0 ? {} : { 404: responseOf(byText(...missing), notFound) }),
+    ...('cursor' in args ? { 410: shared('CursorOutdated') } : {}),
+    ...(method === 'POST' ? { 413: shared('BodyTooLarge') } : {}),
     414: shared('UriTooLong'),
     429: shared('RateLimited'),
     503: shared(fresh === 'outside' ? 'NodeUnavailable' : 'Unavailable'),
   }
+}
+
+/** Returns the errors of the command that broadcasts a transaction. */
+export function commandErrors(args: Read['args']): Json {
+  return {
+    400: responseOf([...badArgumentsOf(args), ['body', BODY], ['rejected', REJECTED]]),
+    413: shared('BodyTooLarge'),
+    414: shared('UriTooLong'),
+    429: shared('RateLimited'),
+    503: responseOf(byText(NODE_UNAVAILABLE, DATABASE_UNAVAILABLE)),
+  }
+}
+
+const shared = (name: string): Json => ({ $ref: `#/components/responses/${name}` })
+
+function badArgumentsOf(args: Read['args']): Named {
+  return Object.entries(args).map(([name, schema]) => {
+    const { code, message } = badArgument(name, schema)
+    return [name, { code, message }] as const
+  })
 }
 
 function responseOf(failures: Named, texts?: readonly string[]): Json {

@@ -1,8 +1,10 @@
 import { KindGuard, Type, type TSchema } from '@sinclair/typebox'
+import { addressHistoryCsv } from '../exports/history-csv.js'
 import { rangeOf } from '../reads/arguments.js'
+import { sendTransaction } from '../commands/send-transaction.js'
 import { Health } from '../health/health.js'
 import type { Read } from '../reads/read.js'
-import { errorsOf, RESPONSES, STATE_HEADERS } from './errors.js'
+import { commandErrors, errorsOf, RESPONSES, STATE_HEADERS } from './errors.js'
 import type { Examples } from './examples.js'
 import { Components, type Json } from './json-schema.js'
 
@@ -17,20 +19,29 @@ export interface Described {
   readonly examples: Examples
   /** True if the reads with `needsToken` require a token. */
   readonly hasToken: boolean
+  /** True if transactions may be broadcast. */
+  readonly hasBroadcast: boolean
 }
 
+const pathOf = (path: string): string => `/api/v1${path.replace(/:(\w+)/g, '{$1}')}`
+
 /** Returns the description of the REST API, in OpenAPI 3.1. */
-export function openApi({ reads, examples, hasToken }: Described): Json {
+export function openApi({ reads, examples, hasToken, hasBroadcast }: Described): Json {
   const components = new Components()
   const paths = reads.map((read): [string, Json] => [
-    `/api/v1${read.path.replace(/:(\w+)/g, '{$1}')}`,
-    { get: operationOf(read, components, { examples, hasToken }) },
+    pathOf(read.path),
+    { [read.method === 'POST' ? 'post' : 'get']: operationOf(read, components, { examples, hasToken }) },
   ])
   return {
     openapi: '3.1.0',
     info: { title: 'Headwater explorer', version: '1', description: DESCRIPTION, license: LICENSE },
     servers: [{ url: '/' }],
-    paths: { ...Object.fromEntries(paths), ...services(components) },
+    paths: {
+      ...Object.fromEntries(paths),
+      ...historyFile(components),
+      ...(hasBroadcast ? broadcasting(components) : {}),
+      ...services(components),
+    },
     components: {
       schemas: components.schemas,
       parameters: PARAMETERS,
@@ -99,19 +110,21 @@ function operationOf(
   components: Components,
   { examples, hasToken }: Pick<Described, 'examples' | 'hasToken'>,
 ): Json {
-  const { name, about, args, answer, fresh, needsToken } = read
+  const { name, method, about, args, answer, fresh, needsToken } = read
   const example = examples[name]
   const isOfChain = fresh !== 'outside'
-  const parameters = Object.entries(args).map(([argument, schema]) => {
+  const isPost = method === 'POST'
+  const parameters = Object.entries(isPost ? {} : args).map(([argument, schema]) => {
     return parameterOf(read, argument, schema, components, example?.args[argument])
   })
-  const headers = ['MinChainHeight', 'IfNoneMatch'].map((each) => ({
+  const headers = (isPost ? ['MinChainHeight'] : ['MinChainHeight', 'IfNoneMatch']).map((each) => ({
     $ref: `#/components/parameters/${each}`,
   }))
   return {
     operationId: name,
     summary: about,
     parameters: isOfChain ? [...parameters, ...headers] : parameters,
+    ...(isPost ? { requestBody: bodyOf(args, components, example?.args) } : {}),
     ...(needsToken === true ? { security: hasToken ? [{ token: [] }] : [{}, { token: [] }] } : {}),
     responses: {
       200: {
@@ -124,7 +137,7 @@ function operationOf(
           },
         },
       },
-      ...(isOfChain
+      ...(isOfChain && !isPost
         ? { 304: { description: 'The answer of the client is still valid.', headers: CACHE_HEADERS } }
         : {}),
       ...errorsOf(read, hasToken),
@@ -133,7 +146,7 @@ function operationOf(
 }
 
 function parameterOf(
-  { path }: Read,
+  { path }: Pick<Read, 'path'>,
   name: string,
   declared: TSchema,
   components: Components,
@@ -149,6 +162,68 @@ function parameterOf(
     schema,
     ...(example === undefined ? {} : { example }),
   }
+}
+
+/** Returns the body of a POST request: a JSON object with the arguments. */
+function bodyOf(args: Read['args'], components: Components, example?: Json): Json {
+  const properties = Object.entries(args).map(([name, declared]): [string, Json] => {
+    const { description = '', ...schema } = components.of(declared)
+    return [name, { ...schema, description: `${String(description)}: ${rangeOf(declared)}` }]
+  })
+  const required = Object.entries(args).filter(([, each]) => !('default' in each || KindGuard.IsOptional(each)))
+  return {
+    required: true,
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          required: required.map(([name]) => name),
+          properties: Object.fromEntries(properties),
+        },
+        ...(example === undefined ? {} : { example }),
+      },
+    },
+  }
+}
+
+/** Returns the path of the command that broadcasts a transaction. */
+function broadcasting(components: Components): Json {
+  const { name, about, path, args, answer } = sendTransaction
+  const post = {
+    operationId: name,
+    summary: about,
+    requestBody: bodyOf(args, components),
+    responses: {
+      200: {
+        description: 'The transaction is in the mempool of the node, or in the chain.',
+        content: { 'application/json': { schema: components.of(answer) } },
+      },
+      ...commandErrors(args),
+    },
+  }
+  return { [pathOf(path)]: { post } }
+}
+
+/** Returns the path of the history of an address as a file. */
+function historyFile(components: Components): Json {
+  const { name, about, path, args } = addressHistoryCsv
+  const get = {
+    operationId: name,
+    summary: about,
+    parameters: [
+      parameterOf({ path }, 'address', args.address, components, undefined),
+      { $ref: '#/components/parameters/MinChainHeight' },
+    ],
+    responses: {
+      200: {
+        description: 'The file. Its last line is an error if it could not be completed.',
+        headers: STATE_HEADERS,
+        content: { 'text/csv': { schema: { type: 'string' } } },
+      },
+      ...errorsOf({ args, fresh: 'objects' }, false),
+    },
+  }
+  return { [pathOf(path)]: { get } }
 }
 
 /** Returns the paths that are not reads. */

@@ -150,7 +150,11 @@ export class Dispatcher {
   constructor(parts: DispatcherParts) {
     this.#parts = parts
     this.#router = new Router(parts.reads, parts.broadcast === undefined ? [] : [BROADCAST])
-    this.#documents = new Documents(parts.reads, parts.token !== undefined)
+    const { reads, token, broadcast } = parts
+    this.#documents = new Documents(reads, {
+      hasToken: token !== undefined,
+      hasBroadcast: broadcast !== undefined,
+    })
     this.reader = new Reader(parts)
   }
 

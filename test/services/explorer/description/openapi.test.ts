@@ -21,17 +21,27 @@ import { CHANNELS, Feed, reactTo } from '../../../../services/explorer/feed/feed
 import { failureAnswer } from '../../../../services/explorer/http/dispatch.js'
 import { READS } from '../../../../services/explorer/reads/index.js'
 import { SHAPES } from '../../../../services/explorer/reads/shape-names.js'
-import { isRequired } from '../edges.js'
+import { isInUrl, isRequired } from '../edges.js'
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- documents, read as their users do */
 
-const describeWith = (hasToken: boolean): any => openApi({ reads: READS, examples: readExamples(), hasToken })
+const describeWith = (hasToken: boolean, hasBroadcast = false): any =>
+  openApi({ reads: READS, examples: readExamples(), hasToken, hasBroadcast })
 const openapi = describeWith(false)
 const asyncapi: any = asyncApi()
 const operationOf = (name: string, document = openapi): any =>
   Object.values<any>(document.paths)
     .flatMap((path) => Object.values<any>(path))
     .find(({ operationId }) => operationId === name)
+
+/** Returns the arguments in the body of a POST request. */
+function argumentsInBody({ requestBody }: any): { name: string; required: boolean; description: string }[] {
+  const { required, properties } = requestBody.content['application/json'].schema
+  return Object.entries<any>(properties).map(([name, { description }]) => ({
+    ...{ name, required: required.includes(name) as boolean },
+    description: `${String(description).replace(/^./, (first) => first.toUpperCase())}.`,
+  }))
+}
 
 /** Returns every reference within a document. */
 function referencesIn(value: unknown): string[] {
@@ -59,9 +69,9 @@ describe.each([
 })
 
 describe('the OpenAPI document', () => {
-  it.each([false, true])('is valid OpenAPI 3.1, with a token configured: %s', async (hasToken) => {
+  it.each([false, true])('is valid OpenAPI 3.1, with everything configured: %s', async (isOn) => {
     const validator = new Validator()
-    expect(await validator.validate(describeWith(hasToken))).toEqual({ valid: true })
+    expect(await validator.validate(describeWith(isOn, isOn))).toEqual({ valid: true })
     expect(validator.version).toBe('3.1')
     expect((await validator.validate({ ...openapi, paths: { '/x': { get: 7 } } })).valid).toBe(false)
   })
@@ -69,15 +79,18 @@ describe('the OpenAPI document', () => {
   it('contains every read, argument, and shape of an answer', () => {
     for (const read of READS) {
       const path = openapi.paths[`/api/v1${read.path.replace(/:(\w+)/g, '{$1}')}`]
-      expect(path?.get.operationId, read.path).toBe(read.name)
-      const own = path.get.parameters.filter((each: any) => each.$ref === undefined)
+      const operation = path?.[isInUrl(read) ? 'get' : 'post']
+      expect(operation?.operationId, read.path).toBe(read.name)
+      const own = isInUrl(read)
+        ? operation.parameters.filter((each: any) => each.$ref === undefined)
+        : argumentsInBody(operation)
       expect(own.map((each: any) => each.name)).toEqual(Object.keys(read.args))
       for (const { name, required, description } of own) {
         expect(required, `${read.name} ${String(name)}`).toBe(isRequired(read, name))
         expect(description, `${read.name} ${String(name)}`).toMatch(/^[A-Z].*: .+\.$/)
       }
     }
-    const eventShapes = ['BlockEvent', 'MempoolEvent', 'ReorgEvent']
+    const eventShapes = ['AddressEvent', 'BlockEvent', 'MempoolEvent', 'ReorgEvent']
     const shapes = Object.keys(SHAPES).filter((name) => !eventShapes.includes(name))
     expect(Object.keys(openapi.components.schemas).sort()).toEqual(shapes.sort())
   })
@@ -109,6 +122,23 @@ describe('the OpenAPI document', () => {
     expect(operationOf('nodeHealth', guarded).security).toEqual([{ token: [] }])
     expect(operationOf('nodeHealth', guarded).responses).toHaveProperty('401')
     expect(operationOf('blocks', guarded).security).toBeUndefined()
+  })
+
+  it('contains the command that broadcasts a transaction, if it is enabled', () => {
+    const path = '/api/v1/tx/send'
+    expect(openapi.paths).not.toHaveProperty([path])
+    const { post } = describeWith(false, true).paths[path]
+    expect(post.requestBody.content['application/json'].schema.required).toEqual(['hex'])
+    const { examples } = post.responses['400'].content['application/json']
+    expect(Object.keys(examples as object)).toEqual(['hex', 'body', 'rejected'])
+  })
+
+  it('describes files, and what only some reads have', () => {
+    expect(operationOf('addressHistoryCsv').responses['200'].content).toHaveProperty(['text/csv'])
+    expect(operationOf('blocks').responses).toHaveProperty('410')
+    expect(operationOf('opReturns').responses).not.toHaveProperty('410')
+    expect(operationOf('addressSummaries').responses).toHaveProperty('413')
+    expect(operationOf('addressSummaries').responses).not.toHaveProperty('304')
   })
 
   it('describes the bodies of failures as they are sent', () => {
@@ -166,7 +196,7 @@ describe('the AsyncAPI document', () => {
 
   it('describes the messages of clients, and the replies to them', () => {
     const feed = new Feed(() => undefined)
-    for (const channel of CHANNELS) {
+    for (const channel of [...CHANNELS, 'address:abc']) {
       const requests = [
         ['subscribe', { type: 'subscribe', channel }],
         ['subscribe', { type: 'subscribe', channel, since: 0 }],

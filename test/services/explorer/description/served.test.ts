@@ -9,7 +9,7 @@ import { startRecordedNode } from '../../../../services/recorded-node/node.js'
 import { getAnswer, Pipeline } from '../../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../../harness/recording.js'
 import { until } from '../../../harness/until.js'
-import { isRequired, pathOf } from '../edges.js'
+import { isRequired, requestRead } from '../edges.js'
 import { FeedClient } from '../feed-client.js'
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- answers, read as a client does */
@@ -48,6 +48,7 @@ describe('the descriptions of the API that an explorer serves', () => {
       txid: smallest.txid,
       address: smallest.outputs[0].addresses[0].address,
       q: smallest.outputs[0].addresses[0].address,
+      addresses: smallest.outputs[0].addresses[0].address,
       carrying: (await pipeline.get('/op-returns')).body.items[0].txid,
       labelled: labelled.address,
     })
@@ -75,12 +76,13 @@ describe('the descriptions of the API that an explorer serves', () => {
       expect(isValid.errors, what).toBeNull()
     }
     for (const read of READS) {
-      const { get } = openapi.paths[`/api/v1${read.path.replace(/:(\w+)/g, '{$1}')}`]
-      const { schema, example } = get.responses['200'].content['application/json']
-      const { body, headers } = await getAnswer(pipeline.url + pathOf(read, argumentsOf(read)))
+      const { get, post } = openapi.paths[`/api/v1${read.path.replace(/:(\w+)/g, '{$1}')}`]
+      const operation = get ?? post
+      const { schema, example } = operation.responses['200'].content['application/json']
+      const { body, headers } = await requestRead(pipeline.url, read, argumentsOf(read))
       check(schema, body, read.name)
       check(schema, example, read.name)
-      for (const name of Object.keys((get.responses['200'].headers ?? {}) as object))
+      for (const name of Object.keys((operation.responses['200'].headers ?? {}) as object))
         expect(headers.has(name), `${read.name} ${name}`).toBe(true)
     }
     const { schema } = openapi.paths['/health'].get.responses['200'].content['application/json']

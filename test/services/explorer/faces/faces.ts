@@ -8,8 +8,7 @@ import type { Read } from '../../../../services/explorer/reads/read.js'
 import { notNull } from '../../../../services/explorer/reads/shape-names.js'
 import { type RpcClient, rpcClient } from '../../../../services/rpc/client.js'
 import type { RpcError } from '../../../../services/rpc/error.js'
-import { getAnswer } from '../../../harness/pipeline.js'
-import { pathOf } from '../edges.js'
+import { itemsIn, requestRead, valuesOf } from '../edges.js'
 import { RESPONSE_TYPE, send } from '../graphql/client.js'
 import { restJson } from '../rpc/rest-json.js'
 
@@ -38,7 +37,7 @@ export interface Face {
 /** Returns a function that requests a read by REST, to which the other faces are compared. */
 export function rest(url: string): (read: Read, texts: Texts) => Promise<Reply & { status: number }> {
   return async (read, texts) => {
-    const { status, body, headers } = await getAnswer(url + pathOf(read, texts))
+    const { status, body, headers } = await requestRead(url, read, texts)
     const [height, tip] = ['x-chain-height', 'x-chain-tip'].map((name) => headers.get(name) ?? undefined)
     return { status, code: body.code, content: status === 200 ? body : body.error, height, tip }
   }
@@ -116,6 +115,7 @@ export function graphql(url: string): Face {
 function variableOf(schema: TSchema, text: string): unknown {
   const { type } = schema as { type?: string }
   if (literals(schema) !== undefined) return literals(schema)?.includes(text) === true ? text : undefined
+  if (type === 'array') return itemsIn(text)
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined
   if (type === 'integer') return /^-?\d{1,9}$/.test(text) ? Number(text) : undefined
   return text
@@ -125,6 +125,7 @@ function variableOf(schema: TSchema, text: string): unknown {
 function typeOf({ name, args }: Read, argument: string): string {
   const schema = args[argument]!
   if (literals(schema) !== undefined) return pascal(name) + pascal(argument)
+  if (KindGuard.IsArray(schema)) return '[String!]!'
   const { type, default: fallback } = schema as { type?: string; default?: unknown }
   const own = type === 'integer' ? 'Int' : type === 'boolean' ? 'Boolean' : 'String'
   return fallback === undefined && !KindGuard.IsOptional(schema) ? `${own}!` : own
@@ -160,6 +161,7 @@ function inRest(schema: TSchema, value: unknown): unknown {
 function valueOf(field: DescMethod['input']['fields'][number], text: string): unknown {
   if (field.enum !== undefined)
     return field.enum.values.find(({ localName }) => localName.toLowerCase() === text)?.number
+  if (field.fieldKind === 'list') return itemsIn(text)
   switch (field.scalar) {
     case ScalarType.INT64:
       return /^-?\d{1,18}$/.test(text) ? BigInt(text) : undefined
@@ -173,13 +175,13 @@ function valueOf(field: DescMethod['input']['fields'][number], text: string): un
 /** The typed client. Programs in JavaScript can send it any text. */
 export function client(url: string): Face {
   const explorer = explorerClient(url, { retries: 0 }) as unknown as Readonly<
-    Record<string, (args: Texts) => Promise<object>>
+    Record<string, (args: Readonly<Record<string, unknown>>) => Promise<object>>
   >
   return {
     name: 'client',
     ask: async (read, texts) => {
       try {
-        const answer = await explorer[read.name]!(texts)
+        const answer = await explorer[read.name]!(valuesOf(read, texts))
         const state = stateOf(answer)
         return {
           content: answer,
