@@ -81,8 +81,20 @@ export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, L
     transactions: to('Its history.', 'addressTransactions', 'address', 'address'),
     utxos: to('Its confirmed unspent outputs.', 'addressUtxos', 'address', 'address'),
     label: to('Its label, if there is one.', 'label', 'address', 'address'),
+    balance_history: to('Its balance by day.', 'balanceHistory', 'address', 'address'),
   },
   AddressTransaction: { transaction, block },
+  TransactionStatus: { transaction, block },
+  Outspend: {
+    spending_transaction: to(
+      'The transaction that spends it; null while unspent.',
+      'transaction',
+      'txid',
+      'spent_txid',
+    ),
+  },
+  BlockFees: { block: to('Its block.', 'block', 'heightOrHash', 'height') },
+  BranchBlock: { block: to('The block, replaced or not.', 'block', 'heightOrHash', 'hash') },
   Utxo: {
     transaction,
     block,
@@ -118,10 +130,15 @@ export const FROM_MEMORY: ReadonlySet<string> = new Set([
   'dailyStats',
   'dilithiumHistory',
   'labels',
+  'mempoolBlocks',
   'mempoolTransactions',
   'miningDifficulty',
   'miningHashrate',
 ])
 
 /** Rows that a read costs beside those of its answer: it is answered by queries of its own, which it shares with no other. */
-export const FURTHER_ROWS: Readonly<Record<string, number>> = { addressUtxos: 100 }
+export const FURTHER_ROWS: Readonly<Record<string, number>> = {
+  addressUtxos: 100,
+  balanceHistory: 100,
+  transactionMerkleProof: 100,
+}
