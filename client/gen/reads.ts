@@ -698,6 +698,25 @@ export interface ReorgEvent {
   connected: string[]
 }
 
+export interface AddressEvent {
+  /** As in the subscription. */
+  address: string
+  /** The transaction is in the mempool; is in a block; is in neither any more; or all changes up to `seq` have been sent. */
+  status: 'unconfirmed' | 'confirmed' | 'removed' | 'synced'
+  /** 64 hexadecimal characters; null for `synced`. */
+  txid: string | null
+  /** Height of its block; null unless it is confirmed. */
+  block_height: number | null
+  /** 64 hexadecimal characters. */
+  block_hash: string | null
+  /** Base units, signed decimal. */
+  value_change: string | null
+  /** ISO 8601 UTC with milliseconds. */
+  timestamp: string | null
+  /** For `synced`: the unconfirmed transactions of the address. */
+  unconfirmed: string[]
+}
+
 /** The arguments and the answer of each read. */
 export interface Reads {
   /** Blocks of the chain, newest first. */
@@ -1141,6 +1160,17 @@ export interface Reads {
   }
   /** The state of the node; requires a token if one is configured. */
   nodeHealth: { arguments: object; answer: NodeHealth }
+  /** Sends a transaction to the node, which relays it. Succeeds too if mempool or chain contain it. */
+  sendTransaction: {
+    arguments: {
+      /** The complete serialisation of the transaction: a serialised transaction in hexadecimal. */
+      hex: string
+    }
+    answer: {
+      /** 64 hexadecimal characters. */
+      txid: string
+    }
+  }
 }
 
 /** The data of each channel's events. */
@@ -1155,11 +1185,13 @@ export interface Events {
   'whale-alerts': WhaleAlert
   /** A reorganisation, before the blocks of the new branch. */
   reorgs: ReorgEvent
+  /** A change of an address, confirmed or not. */
+  [channel: `address:${string}`]: AddressEvent
 }
 
 export type Channel = keyof Events
 
-/** The path of each read under /api/v1, and after a question mark the argument that selects a page of its list. */
+/** The path of each read under /api/v1, after its method if it is not GET, and after a question mark the argument that selects a page of its list. */
 export const READS: Readonly<Record<keyof Reads, string>> = {
   blocks: '/blocks?page',
   tip: '/blocks/tip',
@@ -1172,7 +1204,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   transactionMerkleProof: '/tx/:txid/merkle-proof',
   recentTransactions: '/txs/recent',
   address: '/address/:address',
-  addressSummaries: '/addresses',
+  addressSummaries: 'POST /addresses',
   addressTransactions: '/address/:address/txs?page',
   addressUtxos: '/address/:address/utxos?offset',
   balanceHistory: '/address/:address/balance-history',
@@ -1199,4 +1231,5 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   opReturns: '/op-returns?offset',
   transactionOpReturns: '/op-return/:txid',
   nodeHealth: '/node/health',
+  sendTransaction: 'POST /tx/send',
 }

@@ -90,7 +90,9 @@ function ordered(keyOf: (item: Fields) => Key): CursorKind {
 function compare(one: Key, other: Key): number {
   for (const [index, value] of one.entries()) {
     const another = other[index] ?? ''
-    if (value !== another) return (typeof value === 'bigint' ? value > another : value < another) ? -1 : 1
+    if (value === another) continue
+    const isFirst = typeof value === 'bigint' ? value > BigInt(another) : value < another
+    return isFirst ? -1 : 1
   }
   return 0
 }

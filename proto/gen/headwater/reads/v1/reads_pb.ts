@@ -44,7 +44,8 @@ export type BlocksRequest = Message<"headwater.reads.v1.BlocksRequest"> & {
   limit?: bigint | undefined;
 
   /**
-   * The next_cursor of a page of this list.
+   * Continues the list after the page whose `next_cursor` this is; `page` is then ignored: the next_cursor of a page
+   * of this list.
    *
    * @generated from field: optional string cursor = 3;
    */
@@ -298,7 +299,7 @@ export const TransactionResponseSchema: GenMessage<TransactionResponse> = /*@__P
  */
 export type TransactionHexRequest = Message<"headwater.reads.v1.TransactionHexRequest"> & {
   /**
-   * 64 hexadecimal characters.
+   * Txid of the transaction: 64 hexadecimal characters.
    *
    * @generated from field: string txid = 1;
    */
@@ -336,7 +337,7 @@ export const TransactionHexResponseSchema: GenMessage<TransactionHexResponse> = 
  */
 export type TransactionStatusRequest = Message<"headwater.reads.v1.TransactionStatusRequest"> & {
   /**
-   * 64 hexadecimal characters.
+   * Txid of the transaction: 64 hexadecimal characters.
    *
    * @generated from field: string txid = 1;
    */
@@ -374,7 +375,7 @@ export const TransactionStatusResponseSchema: GenMessage<TransactionStatusRespon
  */
 export type TransactionOutspendsRequest = Message<"headwater.reads.v1.TransactionOutspendsRequest"> & {
   /**
-   * 64 hexadecimal characters.
+   * Txid of the transaction: 64 hexadecimal characters.
    *
    * @generated from field: string txid = 1;
    */
@@ -412,7 +413,7 @@ export const TransactionOutspendsResponseSchema: GenMessage<TransactionOutspends
  */
 export type TransactionMerkleProofRequest = Message<"headwater.reads.v1.TransactionMerkleProofRequest"> & {
   /**
-   * 64 hexadecimal characters.
+   * Txid of the transaction: 64 hexadecimal characters.
    *
    * @generated from field: string txid = 1;
    */
@@ -540,7 +541,7 @@ export const AddressResponseSchema: GenMessage<AddressResponse> = /*@__PURE__*/
  */
 export type AddressSummariesRequest = Message<"headwater.reads.v1.AddressSummariesRequest"> & {
   /**
-   * A list of 1 to 1000 addresses.
+   * The addresses: a list of 1 to 1000 addresses.
    *
    * @generated from field: repeated string addresses = 1;
    */
@@ -606,7 +607,8 @@ export type AddressTransactionsRequest = Message<"headwater.reads.v1.AddressTran
   sort: AddressTransactionsRequest_Sort;
 
   /**
-   * The next_cursor of a page of this list.
+   * Continues the list after the page whose `next_cursor` this is; `page` is then ignored: the next_cursor of a page
+   * of this list.
    *
    * @generated from field: optional string cursor = 5;
    */
@@ -719,7 +721,8 @@ export type AddressUtxosRequest = Message<"headwater.reads.v1.AddressUtxosReques
   offset?: bigint | undefined;
 
   /**
-   * True or false; default: false.
+   * Whether to add the outputs of unconfirmed transactions, and to leave out those that they spend: true or false;
+   * default: false.
    *
    * @generated from field: optional bool mempool = 4;
    */
@@ -778,35 +781,35 @@ export const AddressUtxosResponseSchema: GenMessage<AddressUtxosResponse> = /*@_
  */
 export type BalanceHistoryRequest = Message<"headwater.reads.v1.BalanceHistoryRequest"> & {
   /**
-   * A well-formed address of this chain.
+   * The address: a well-formed address of this chain.
    *
    * @generated from field: string address = 1;
    */
   address: string;
 
   /**
-   * Day; default: day.
+   * Length of the intervals: day; default: day.
    *
    * @generated from field: optional headwater.reads.v1.BalanceHistoryRequest.Interval interval = 2;
    */
   interval?: BalanceHistoryRequest_Interval | undefined;
 
   /**
-   * A calendar date, YYYY-MM-DD.
+   * First day, UTC: a calendar date, YYYY-MM-DD.
    *
    * @generated from field: optional string from = 3;
    */
   from?: string | undefined;
 
   /**
-   * A calendar date, YYYY-MM-DD.
+   * Last day, UTC: a calendar date, YYYY-MM-DD.
    *
    * @generated from field: optional string to = 4;
    */
   to?: string | undefined;
 
   /**
-   * An integer from 1 to 365; default: 30.
+   * Maximum number of items: an integer from 1 to 365; default: 30.
    *
    * @generated from field: optional int64 limit = 5;
    */
@@ -1215,7 +1218,7 @@ export const MempoolTransactionsResponseSchema: GenMessage<MempoolTransactionsRe
  */
 export type MempoolBlocksRequest = Message<"headwater.reads.v1.MempoolBlocksRequest"> & {
   /**
-   * An integer from 1 to 30; default: 8.
+   * Maximum number of items: an integer from 1 to 30; default: 8.
    *
    * @generated from field: optional int64 limit = 1;
    */
@@ -1292,7 +1295,7 @@ export const RecommendedFeesResponseSchema: GenMessage<RecommendedFeesResponse> 
  */
 export type FeeHistoryRequest = Message<"headwater.reads.v1.FeeHistoryRequest"> & {
   /**
-   * An integer from 1 to 2016; default: 144.
+   * Maximum number of items: an integer from 1 to 2016; default: 144.
    *
    * @generated from field: optional int64 limit = 1;
    */
@@ -1337,14 +1340,14 @@ export const FeeHistoryResponseSchema: GenMessage<FeeHistoryResponse> = /*@__PUR
  */
 export type ReorgsRequest = Message<"headwater.reads.v1.ReorgsRequest"> & {
   /**
-   * An integer from 1 to 9007199254740991; default: 1.
+   * Number of the page, from 1: an integer from 1 to 9007199254740991; default: 1.
    *
    * @generated from field: optional int64 page = 1;
    */
   page?: bigint | undefined;
 
   /**
-   * An integer from 1 to 100; default: 20.
+   * Maximum number of items: an integer from 1 to 100; default: 20.
    *
    * @generated from field: optional int64 limit = 2;
    */
