@@ -161,7 +161,13 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     subscribeAddress: (address, since, send) =>
       addresses.subscribe(address, since, (message) => send(addressText(message))),
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
-    protocol: subscriptionProtocol({ operations, feed, addresses, logger, onDefect: () => metrics.defect('http') }),
+    protocol: subscriptionProtocol({
+      operations,
+      feed,
+      addresses,
+      logger,
+      onDefect: () => metrics.defect('http'),
+    }),
   })
 
   const rpcService = readsService(dispatcher.reader, { feed, addresses }, READS)

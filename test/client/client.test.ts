@@ -150,11 +150,7 @@ describe('all items of a list', () => {
       const limit = Number(query.get('limit') ?? 2)
       const from = query.has('offset') ? Number(query.get('offset')) : (Number(query.get('page')) - 1) * limit
       const all = Array.from({ length: total }, (_, index) => ({ height: total - index }))
-      answerWith(
-        { items: all.slice(from, from + limit), total, limit },
-        200,
-        at(total),
-      )(request, response)
+      answerWith({ items: all.slice(from, from + limit), total, limit }, 200, at(total))(request, response)
     })
   }
 

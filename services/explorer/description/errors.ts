@@ -79,10 +79,19 @@ export const RESPONSES: Json = Object.fromEntries(
 
 /** Returns the errors of a read by HTTP status, as OpenAPI responses. @param hasToken true if the operator requires a token. */
 export function errorsOf(
-  { method, args, fresh, notFound = [], needsToken }: Pick<Read, 'method' | 'args' | 'fresh' | 'notFound' | 'needsToken'>,
+  {
+    method,
+    args,
+    fresh,
+    notFound = [],
+    needsToken,
+  }: Pick<Read, 'method' | 'args' | 'fresh' | 'notFound' | 'needsToken'>,
   hasToken: boolean,
 ): Json {
-  const badArguments: Named = [...badArgumentsOf(args), ...(method === 'POST' ? [['body', BODY] as const] : [])]
+  const badArguments: Named = [
+    ...badArgumentsOf(args),
+    ...(method === 'POST' ? [['body', BODY] as const] : []),
+  ]
   const missing = notFound.map((message): Failure => {
     return { code: message === 'Address not found' ? 'HW_ADDRESS_NOT_FOUND' : 'HW_NOT_FOUND', message }
   })

@@ -170,7 +170,9 @@ function bodyOf(args: Read['args'], components: Components, example?: Json): Jso
     const { description = '', ...schema } = components.of(declared)
     return [name, { ...schema, description: `${String(description)}: ${rangeOf(declared)}` }]
   })
-  const required = Object.entries(args).filter(([, each]) => !('default' in each || KindGuard.IsOptional(each)))
+  const required = Object.entries(args).filter(
+    ([, each]) => !('default' in each || KindGuard.IsOptional(each)),
+  )
   return {
     required: true,
     content: {

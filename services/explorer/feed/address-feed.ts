@@ -180,7 +180,8 @@ export class AddressFeed {
         const now = unconfirmed.get(script) ?? new Map<string, ShownTx>()
         const events = eventsOf(script, changes.get(script) ?? NO_CHANGES, watched.unconfirmed, now, chain)
         watched.unconfirmed = now
-        for (const subscriber of watched.subscribers) sendAll(subscriber, events, before.position, chain.position)
+        for (const subscriber of watched.subscribers)
+          sendAll(subscriber, events, before.position, chain.position)
       }
     } catch (error) {
       if (taken === undefined || this.#touched === undefined) this.#touched = undefined

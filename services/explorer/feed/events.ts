@@ -1,5 +1,12 @@
 import type { TObject } from '@sinclair/typebox'
-import { AddressEvent, BlockEvent, MempoolEvent, ReorgEvent, StatsSummary, WhaleAlert } from '../reads/shapes.js'
+import {
+  AddressEvent,
+  BlockEvent,
+  MempoolEvent,
+  ReorgEvent,
+  StatsSummary,
+  WhaleAlert,
+} from '../reads/shapes.js'
 import type { Channel } from './feed.js'
 
 /** The declaration of a channel's events. */

@@ -40,10 +40,7 @@ interface CursorKind {
 
 /** The transactions of a block never change: the place is counted from the first one, and belongs to the block. */
 const OF_BLOCK: CursorKind = {
-  after: ({ start, answer }) => [
-    start + answer.items.length,
-    String(answer.items[0]?.['block_hash']),
-  ],
+  after: ({ start, answer }) => [start + answer.items.length, String(answer.items[0]?.['block_hash'])],
   start: ([index, hash], { first }) => {
     if (first?.['block_hash'] !== hash) throw new CursorOutdated()
     return Number(integerIn(index))

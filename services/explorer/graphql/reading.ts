@@ -46,7 +46,8 @@ export class Reading {
       this.assertComplete()
       if (read.needsToken === true && !this.#parts.isAuthorized) throw new Failed(UNAUTHORIZED)
       const args = argumentsOf(read, given)
-      const after = typeof given['after'] === 'string' && !('cursor' in read.args) ? given['after'] : undefined
+      const after =
+        typeof given['after'] === 'string' && !('cursor' in read.args) ? given['after'] : undefined
       const key = JSON.stringify([read.name, args, after])
       const known = this.#answers.get(key)
       if (known !== undefined) return await known

@@ -138,7 +138,8 @@ class SchemaMaker {
     const address = { type: new GraphQLNonNull(GraphQLString), description: 'The address.' }
     return {
       type: this.#message('Address', ADDRESS_EVENT.data, { address }),
-      description: 'Changes of addresses. Of each first what was missed, then an event with the status synced.',
+      description:
+        'Changes of addresses. Of each first what was missed, then an event with the status synced.',
       args: {
         addresses: {
           type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(GraphQLString))),
@@ -150,7 +151,11 @@ class SchemaMaker {
   }
 
   /** Returns the type of the messages of a channel. @param further its fields besides those of every channel. */
-  #message(name: string, data: TObject, further: Readonly<Record<string, FieldConfig>> = {}): GraphQLOutputType {
+  #message(
+    name: string,
+    data: TObject,
+    further: Readonly<Record<string, FieldConfig>> = {},
+  ): GraphQLOutputType {
     const message = new GraphQLObjectType({
       name: `${name}Message`,
       fields: () =>

@@ -1,5 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import { type AddressFeed, type AddressMessage, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
+import {
+  type AddressFeed,
+  type AddressMessage,
+  MAX_ADDRESSES,
+  TOO_MANY_ADDRESSES,
+} from '../feed/address-feed.js'
 import { addressMessages, addressOf } from '../feed/address-messages.js'
 import { BAD_SINCE, BEHIND_WAIT_MS, type Channel, type Feed, isSeq } from '../feed/feed.js'
 import { BadArgument } from '../reads/read.js'

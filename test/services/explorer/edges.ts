@@ -126,5 +126,9 @@ export function requestRead(
   texts: Readonly<Record<string, string>>,
 ): Promise<Answer> {
   if (isInUrl(read)) return getAnswer(url + pathOf(read, texts))
-  return getAnswer(url + pathOf(read, {}), { 'content-type': 'application/json' }, JSON.stringify(valuesOf(read, texts)))
+  return getAnswer(
+    url + pathOf(read, {}),
+    { 'content-type': 'application/json' },
+    JSON.stringify(valuesOf(read, texts)),
+  )
 }

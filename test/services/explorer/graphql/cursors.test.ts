@@ -103,7 +103,11 @@ describe('a cursor', () => {
 
   it('finds its place in a long list by a few reads', async () => {
     const list = new ChangingList('addressUtxos', { address: 'x' })
-    list.items = Array.from({ length: 100_000 }, (_, index): Item => ({ block_height: 0, txid: 'a', vout: index }))
+    list.items = Array.from({ length: 100_000 }, (_, index): Item => ({
+      block_height: 0,
+      txid: 'a',
+      vout: index,
+    }))
     const { next_cursor: cursor } = await list.page(500)
     list.reads = 0
     await list.page(500, cursor)

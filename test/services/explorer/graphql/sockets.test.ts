@@ -114,7 +114,8 @@ describe('GraphQL subscriptions', () => {
   })
 
   describe('to the changes of addresses', () => {
-    const addresses = (name: string): string => addressOf(Buffer.from(`0014${name.repeat(20)}`, 'hex'), REGTEST)!
+    const addresses = (name: string): string =>
+      addressOf(Buffer.from(`0014${name.repeat(20)}`, 'hex'), REGTEST)!
     const changes = (list: readonly string[], since?: string) =>
       client.iterate<{ address: { address: string; seq: string; data: { status: string } } }>({
         query: `subscription ($list: [String!]!, $since: BigInt) {
