@@ -18,7 +18,7 @@ export interface NaiveBlock {
 }
 
 /**
- * Oracle of the projection of blocks: looks at all remaining transactions before each choice. The best is that with the
+ * Oracle of the projection of blocks: compares all remaining transactions before each choice. The best is that with the
  * highest fee rate together with its ancestors that are not in a block yet, then that with the lowest txid.
  */
 export function naiveBlocks(

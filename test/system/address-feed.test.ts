@@ -31,7 +31,7 @@ interface Event {
   readonly unconfirmed: readonly string[]
 }
 
-/** What a wallet knows from the events alone: for each address the height of each transaction, null while unconfirmed. */
+/** A wallet that knows only the events: for each address the height of each transaction, null while unconfirmed. */
 class Wallet {
   readonly known = new Map<string, Map<string, number | null>>()
   /** The position from which the wallet resumes. */
@@ -148,15 +148,15 @@ describe('the channel of an address', () => {
       node.simulation.replace(2)
       await level()
       for (const address of addresses) await expectTrue(wallet, address)
-      const isAway = round % 2 === 1
-      if (isAway) await client.close()
+      const isCutOff = round % 2 === 1
+      if (isCutOff) await client.close()
       node.simulation.reorg(depth)
       await level()
       node.simulation.enter(3)
       node.simulation.replace(2)
       node.simulation.mine({ blocks: 2 })
       await level()
-      if (isAway) client = await connect(wallet, addresses, wallet.since)
+      if (isCutOff) client = await connect(wallet, addresses, wallet.since)
       for (const address of addresses) await expectTrue(wallet, address)
     }
     const events = client.messages.filter(({ channel }) => channel !== undefined)
@@ -203,7 +203,7 @@ describe('the channel of an address', () => {
       return addressOf(Buffer.concat([Buffer.from([0x51, 0x20]), program]), REGTEST)!
     })
     for (const address of addresses) client.send({ type: 'subscribe', channel: `address:${address}` })
-    await client.reply({ type: 'error', error: 'a connection subscribes to at most 1000 addresses' })
+    await client.reply({ type: 'error', error: 'a connection subscribes to at most 1,000 addresses' })
     await client.close()
   })
 
@@ -246,7 +246,7 @@ describe('the channel of an address', () => {
       ],
       [
         { channel: Channel.ADDRESS, addresses: Array.from({ length: 1_001 }, (_, index) => String(index)) },
-        'a connection subscribes to at most 1000 addresses',
+        'a connection subscribes to at most 1,000 addresses',
       ],
     ] as const
     for (const [request, details] of refused) {

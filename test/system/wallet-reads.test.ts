@@ -145,13 +145,13 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
 
   async function checkSummaries(): Promise<void> {
     const addresses = recentAddresses().map(([address]) => address)
-    const asked = [...addresses, 'not an address', UNSEEN, addresses[0]!]
-    const response = await post('/addresses', { addresses: asked })
+    const requested = [...addresses, 'not an address', UNSEEN, addresses[0]!]
+    const response = await post('/addresses', { addresses: requested })
     expect(response.status).toBe(200)
     expect(response.headers.get('x-chain-tip')).toBe(node.chain.tip.hash)
     const { items } = (await response.json()) as { items: Record<string, unknown>[] }
     const expected = await Promise.all(
-      asked.map(async (address) => {
+      requested.map(async (address) => {
         const { status, body } = await pipeline.get(`/address/${encodeURIComponent(address)}`)
         if (status === 200) return { address, summary: body, error: null, code: null }
         return { address, summary: null, error: body.error, code: body.code ?? 'HW_ADDRESS_NOT_FOUND' }

@@ -25,7 +25,7 @@ export const addressHistoryCsv = {
 const ROWS_AT_ONCE = 200
 const HEADER = 'txid,block_height,tx_index,timestamp,value_change,balance\r\n'
 
-/** What the export needs beside the state at its start. */
+/** The sources of an export beside the state at its start. */
 export interface ExportSources {
   /** Returns whether a block is on the current chain. */
   readonly isOnChain: (block: BlockId) => boolean

@@ -13,7 +13,7 @@ import { ADDRESS_CHANNEL, BEHIND_WAIT_MS } from './feed.js'
 
 /** The maximum number of addresses that a connection subscribes to. */
 export const MAX_ADDRESSES = 1_000
-export const TOO_MANY_ADDRESSES = `a connection subscribes to at most ${String(MAX_ADDRESSES)} addresses`
+export const TOO_MANY_ADDRESSES = `a connection subscribes to at most ${MAX_ADDRESSES.toLocaleString('en')} addresses`
 export const BAD_ADDRESS = badArgument('address', schema).message
 
 /** A message to a subscriber: an event, or the request to read the state again. */
@@ -111,7 +111,7 @@ export class AddressFeed {
     }
     const { state } = this.#parts
     const isBehind = since !== undefined && since > state.chain.position
-    // The client comes from a process that is ahead of this one, or has invented the position. Nobody else waits for it.
+    // The client comes from a process that is ahead of this one, or has invented the position. No other client waits for it.
     if (isBehind)
       void state.until(() => state.chain.position >= since, BEHIND_WAIT_MS, this.#stop.signal).then(join)
     else join()

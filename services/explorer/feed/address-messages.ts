@@ -11,7 +11,7 @@ import { BAD_SINCE, isSeq } from './feed.js'
 /** The number of messages that may wait for a client. Beyond it, it receives resync instead, and continues. */
 const MAX_WAITING = 10_000
 
-/** What a client subscribes to. */
+/** The addresses that a client subscribes to. */
 export interface AddressRequest {
   readonly addresses: readonly string[]
   /** The position that the client knows. Not set: from now on. */

@@ -19,7 +19,7 @@ import {
 
 type Values = Readonly<Record<string, unknown>>
 
-/** What a field costs: in the `extensions` of its declaration. */
+/** The cost of a field, in the `extensions` of its declaration. */
 export interface FieldCost {
   /** Returns the rows that the field itself reads. */
   readonly rows?: (args: Values) => number
@@ -29,7 +29,7 @@ export interface FieldCost {
   readonly limit?: (args: Values) => number
 }
 
-/** What an operation may need, computed from the declared limits of its lists. */
+/** The most that an operation may need, computed from the declared limits of its lists. */
 export interface Cost {
   /** Rows to read. */
   readonly rows: number

@@ -28,7 +28,7 @@ interface List {
 }
 
 /**
- * How a cursor names the place between two items of a list, so that a client that continues misses none and gets none twice, whatever
+ * A way to name the place between two items of a list by a cursor, so that a client that continues misses none and gets none twice, whatever
  * has arrived.
  */
 interface CursorKind {
@@ -176,7 +176,7 @@ export function withCursor({ read, args, kind, context }: Requested, page: Page)
   }
 }
 
-/** @throws BadArgument if a page or an offset is requested together with a cursor. */
+/** Checks that no page or offset is requested together with a cursor. @throws BadArgument. */
 export function assertNoPage({ page = 1, offset = 0 }: Readonly<Record<string, unknown>>): void {
   if (page !== 1 || offset !== 0) throw new BadArgument('after cannot be combined with page or offset')
 }

@@ -11,7 +11,7 @@ const FILES: Readonly<Record<string, string>> = {
 }
 const FOLDER = '/graphql/assets/'
 const COPIES = new URL('assets/', import.meta.url)
-/** Where the packages are when the sources run without a build, as in tests. */
+/** The folder of the packages when the sources run without a build, as in tests. */
 const PACKAGES = new URL('../../../node_modules/', import.meta.url)
 
 /** Starts GraphiQL. Its queries go to this explorer. */

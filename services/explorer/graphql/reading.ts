@@ -10,7 +10,7 @@ import type { Fields } from './links.js'
 
 /** The maximum size of an answer: about what the largest answer of REST has. */
 const MAX_CHARACTERS = 16 * 2 ** 20
-/** What a value takes beside the characters of a string. */
+/** The size of a value beside the characters of a string. */
 const VALUE_CHARACTERS = 16
 
 export interface ReadingParts {
@@ -74,7 +74,7 @@ export class Reading {
     throw error
   }
 
-  /** @throws the first error of a field. */
+  /** Checks that no field has failed. @throws the first error of a field. */
   assertComplete(): void {
     if (this.#failure !== undefined) throw this.#failure
   }

@@ -11,7 +11,7 @@ import { BadArgument } from '../reads/read.js'
 
 /** A message of a subscription. */
 export interface ChannelMessage {
-  /** Of the changes of addresses: which one. */
+  /** The address, of the changes of addresses. */
   readonly address?: string
   readonly seq: string
   readonly resync: boolean

@@ -175,7 +175,7 @@ function within32Bits(schema: TSchema): TSchema {
   return maximum !== undefined && maximum > MAX_INT ? { ...schema, maximum: MAX_INT } : schema
 }
 
-/** blockTransactions, whale-alerts, prev_vout → BlockTransactions, WhaleAlerts, PrevVout. */
+/** Converts a name: blockTransactions, whale-alerts, prev_vout → BlockTransactions, WhaleAlerts, PrevVout. */
 export const pascal = (name: string): string =>
   name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 

@@ -82,7 +82,7 @@ interface ClientData {
   readonly addresses: Map<string, () => void>
   /** The protocol that the client and the server have agreed on; empty for none. */
   readonly protocol: string
-  /** What a protocol other than the feed's does with the connection. */
+  /** The handlers of a protocol other than the feed's. */
   session?: Session
   /** Callbacks for the moment at which there is room for the next message. */
   readonly drained: (() => void)[]

@@ -7,7 +7,7 @@ export interface Socket {
   close(code: number, reason: string): void
 }
 
-/** What a protocol does with a connection. */
+/** The handlers of a protocol for a connection. */
 export interface Session {
   message(text: string): void
   closed(code: number, reason: string): void

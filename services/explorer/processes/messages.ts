@@ -57,7 +57,7 @@ export type ToPrimary =
       readonly limit: LimitName
       readonly client: string
       readonly tokens: number
-      /** What is left of the previous lease, and returned. */
+      /** The rest of the previous lease, which is returned. */
       readonly unused: { readonly tokens: number; readonly endsAt: number } | undefined
     }
   | { readonly kind: 'returned'; readonly id: number; readonly tokens: number }

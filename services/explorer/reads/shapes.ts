@@ -29,7 +29,7 @@ const Limit = int('maximum number of items')
 
 export const paged = <T extends TSchema>(item: T) =>
   Type.Object({ items: itemsOf(item), total: Total, page: int('number of the page, from 1'), limit: Limit })
-/** A paged list that can also be continued after its last item. */
+/** Returns the shape of a paged list that can also be continued after its last item. */
 export const continued = <T extends TSchema>(item: T) =>
   Type.Object({
     ...paged(item).properties,
@@ -347,7 +347,7 @@ export const BlockFees = Type.Object({
 
 export const BranchBlock = Type.Object({ height: Height, hash: Hash })
 
-export const Reorganisation = Type.Object({
+export const Reorg = Type.Object({
   seq: int('number of the reorganisation, as in the channel `reorgs`'),
   fork_height: int('height of the newest block that stays'),
   depth: int('blocks disconnected'),

@@ -1,7 +1,7 @@
 import { SHOWN_HEADS } from '../../../../pipelines/tables/writers.js'
 import { limit, page } from '../arguments.js'
 import { declareRead, type ReadContext } from '../read.js'
-import { paged, Reorganisation } from '../shapes.js'
+import { paged, Reorg } from '../shapes.js'
 
 interface Row {
   readonly tip: string
@@ -29,7 +29,7 @@ export const reorgs = declareRead({
   path: '/reorgs',
   fresh: 'head',
   args: { page, limit: limit(20, 100) },
-  answer: paged(Reorganisation),
+  answer: paged(Reorg),
   async resolve({ chain, tables }, { page, limit }) {
     const total = chain.reorgs
     const to = total - (page - 1) * limit

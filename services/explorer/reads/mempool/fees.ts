@@ -7,7 +7,7 @@ import { blockFees, type BlockFees } from '../chain/fee-history.js'
 import { declareRead } from '../read.js'
 import { listed, ProjectedBlock as ProjectedBlockShape, RecommendedFees } from '../shapes.js'
 
-/** What a projected block leaves for header and coinbase, in virtual bytes. */
+/** The size that a projected block leaves for header and coinbase, in virtual bytes. */
 const RESERVED_VSIZE = 1_000
 const MAX_BLOCKS = 30
 /** The numbers of blocks for which a fee rate is recommended. */

@@ -123,7 +123,7 @@ describe('an answer in parts', () => {
     expect(made).toBeLessThan(400)
     const paused = made
     socket.resume()
-    await until('it goes on', () => made > paused)
+    await until('it continues', () => made > paused)
     socket.destroy()
     await until('it is over', () => isOver)
     server.close()

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -6,6 +7,7 @@ import { type BareServer, startBare } from '../bare-server.js'
 
 const DOCUMENTS = 2_000
 const MAX_GROWTH_MB = 60
+setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 const repeat = (text: string, times: number): string => text.repeat(times)
