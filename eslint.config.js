@@ -9,7 +9,7 @@ const ENV = {
 }
 
 export default defineConfig(
-  { ignores: ['dist/', 'node_modules/', 'proto/gen/', 'coverage/', '.data/'] },
+  { ignores: ['dist/', 'dist-client/', 'node_modules/', 'proto/gen/', 'client/gen/', 'coverage/', '.data/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -60,7 +60,16 @@ export default defineConfig(
     languageOptions: {
       globals: Object.fromEntries(
         [
-          ...['document', 'window', 'location', 'navigator', 'localStorage', 'matchMedia', 'fetch'],
+          ...[
+            'document',
+            'window',
+            'addEventListener',
+            'location',
+            'navigator',
+            'localStorage',
+            'matchMedia',
+            'fetch',
+          ],
           ...[
             'AbortController',
             'TextDecoder',

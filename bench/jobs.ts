@@ -157,6 +157,12 @@ export const JOBS: readonly Job[] = [
     runs: [vitest('test/system/self-healing.test.ts')],
     sources: [...SYSTEM, 'test/system/self-healing.test.ts'],
   },
+  {
+    name: 'schemathesis: 5,000 requests from /openapi.json',
+    env: { SCHEMATHESIS_REQUESTS: '5000' },
+    runs: [vitest('test/system/schemathesis.test.ts')],
+    sources: [...SYSTEM, 'deploy/tools.mjs', 'deploy/schemathesis.toml', 'test/system/schemathesis.test.ts'],
+  },
   { name: 'crashes: 50 rounds of killed processes', env: {}, runs: [crashes(50)], sources: CHAOS },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },
   { name: 'chaos: 200 rounds on Kafka', env: {}, runs: chaos('kafka'), sources: CHAOS },

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { cacheFolder } from './cache.js'
 import { docsStart } from './docs-start.js'
 import { feed } from './feed.js'
+import { graphql } from './graphql.js'
 import { ingest } from './ingest.js'
 import { commitOf } from './job-runs.js'
 import { latency } from './latency.js'
@@ -32,6 +33,8 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
     docsStart({ content: `node_modules/ai/docs${quick ? '/05-ai-sdk-rsc' : ''}`, repetitions }),
   feed: ({ quick, repetitions }) =>
     feed({ clients: quick ? 500 : 5_000, stalled: quick ? 50 : 500, events: 200, repetitions }),
+  graphql: ({ quick, repetitions }) =>
+    graphql({ blocks: quick ? 300 : 3000, txsPerBlock: 20, repetitions, seconds: quick ? 2 : 10 }),
   ingest: ({ quick, repetitions }) =>
     ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4, repetitions }),
   latency: ({ quick }) => latency({ blocks: quick ? 10 : 200 }),

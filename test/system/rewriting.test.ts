@@ -26,7 +26,7 @@ const finalityDepth = 12
 const BLOCKS = 2200
 
 /**
- * A database of an earlier version that goes on to serve and to be written, as by replicas that are not upgraded yet, while this
+ * A database of an earlier version that still serves reads and is still written, as by replicas that are not upgraded yet, while this
  * version writes its rows again.
  */
 describe('a database of an earlier version', () => {

@@ -52,7 +52,7 @@ export class BlockPipeline {
   readonly #pending: PendingBlocks[] = []
   /** The rows of applied blocks that are not being inserted yet. */
   #rows = { applied: new CumulativeRows(), own: new OwnRows() }
-  /** What was sent before, which runs while the next blocks are applied. */
+  /** The inserts that run while the next blocks are applied. */
   #running: Promise<void> = Promise.resolve()
   /** The numbers of scripts that `#rows` and the running inserts touch: their totals are not in the tables yet. */
   #scripts = { applied: 0, inserting: 0 }

@@ -18,14 +18,16 @@ export interface Encoding {
 /** JSON. The ETag identifies the bytes, so it stays the same while blocks arrive that do not change the answer. */
 export const JSON_ENCODING: Encoding = {
   name: 'json',
-  encode: (answer) => {
-    const text = answer instanceof WrittenAnswer ? answer.json : JSON.stringify(answer)
-    // Not Buffer.from, which cuts small buffers from larger ones: one answer in the cache would keep all of such a one in memory.
-    const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
-    body.write(text)
-    const digest = createHash('sha256').update(body).digest('base64url').slice(0, 16)
-    return { body, etag: `"${digest}"` }
-  },
+  encode: (answer) => encodeJson(answer instanceof WrittenAnswer ? answer.json : JSON.stringify(answer)),
+}
+
+/** Returns the bytes of a text of JSON. */
+export function encodeJson(text: string): Encoded {
+  // Not Buffer.from, which cuts small buffers from larger ones: one answer in the cache would keep all of such a one in memory.
+  const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
+  body.write(text)
+  const digest = createHash('sha256').update(body).digest('base64url').slice(0, 16)
+  return { body, etag: `"${digest}"` }
 }
 
 /** Returns whether an If-None-Match header contains the tag; `*` and weak tags match as RFC 9110 defines. */

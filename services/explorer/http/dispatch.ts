@@ -1,16 +1,30 @@
+import { blockTag } from '../../../pipelines/chain/block.js'
+import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import { type ClientError, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
 import type { CachedAnswer, Representation } from '../answering/cached-answer.js'
 import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
 import { JSON_ENCODING, matchesTag } from '../answering/encoding.js'
-import { type Failure, OVERLOADED } from '../answering/failure.js'
-import type { Origin } from '../../client-address.js'
+import { type Failure, overLimit, OVERLOADED } from '../answering/failure.js'
+import { parseArguments } from '../reads/arguments.js'
+import { argumentsOf, BAD_BODY } from './body.js'
+import { type Broadcast, MAX_TX_BYTES, send, sendTransaction } from '../commands/send-transaction.js'
+import { TxRejected } from '../commands/broadcaster.js'
+import { addressHistoryCsv, beginHistoryCsv } from '../exports/history-csv.js'
+import type { Origin } from '../../limits/client-address.js'
+import { Documents } from '../description/documents.js'
 import type { Health } from '../health/health.js'
 import type { Metrics, Observed } from '../health/metrics.js'
 import type { Logger } from '../../../pipelines/logger.js'
-import { type Outcome, Reader, type ReaderParts, type Success } from '../answering/reader.js'
+import {
+  type Outcome,
+  Reader,
+  type ReaderParts,
+  type ReadRequest,
+  type Success,
+} from '../answering/reader.js'
 import type { Read } from '../reads/read.js'
 import type { ChainState } from '../state/state.js'
-import { API, type Matched, Router } from './router.js'
+import { API, type Matched, POST, type Route, Router } from './router.js'
 import type { OnDisconnect } from '../answering/shared-answer.js'
 
 export interface Request {
@@ -22,10 +36,26 @@ export interface Request {
   readonly ifNoneMatch: string
   readonly acceptEncoding: string
   readonly minChainHeight: string
+  readonly accept: string
+  readonly contentType: string
   readonly onDisconnect: OnDisconnect
-  /** Reads the header `authorization`. Like `origin`, valid only while the request is being handed over, not later. */
+  /** Reads the header `authorization`. Like the functions below, valid only while the request is being handed over, not later. */
   readonly authorization: () => string
   readonly origin: () => Origin
+  /** Reads the body. @returns undefined if it has more bytes than this. */
+  readonly body: (maxBytes: number) => Promise<Buffer | undefined>
+}
+
+/** An endpoint that is not a read. */
+export interface Endpoint {
+  /** The methods that it allows, as in the header `allow`. */
+  readonly methods: string
+  /** True if its requests are counted against the rate limit. */
+  readonly isLimited: boolean
+  /** The maximum size of the body of a POST request. */
+  readonly maxBodyBytes?: number
+  /** Answers a request of one of these methods, except OPTIONS. Any error is a defect. */
+  answer(request: Request): Answer | Promise<Answer>
 }
 
 /** The head of a request that is being handed over. */
@@ -39,32 +69,50 @@ export interface Answer extends Observed {
   readonly headers: readonly (readonly [string, string])[]
   /** For status 304 the body that is not sent: only its length is. */
   readonly body: Buffer
+  /** Sent instead of the body, each part when the client has taken the one before it. */
+  readonly parts?: AsyncGenerator<string>
+  /** The content security policy of a page. Not set: that of data, which allows nothing. */
+  readonly policy?: string
 }
 
 export interface DispatcherParts extends ReaderParts {
   readonly reads: readonly Read[]
+  /** Further endpoints by path. */
+  readonly endpoints?: Readonly<Record<string, Endpoint>>
   readonly health: () => Health
   readonly metrics: Metrics
   /** Returns the text of `/metrics`. Not set: that of `metrics`. */
   readonly metricsText?: (() => ReturnType<Metrics['text']>) | undefined
   readonly logger: Logger
+  /** Not set: transactions are not broadcast. */
+  readonly broadcast?: Broadcast | undefined
 }
 
-const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
-const NO_STORE = ['cache-control', 'no-store'] as const
+const BROADCAST: Route = { pattern: API + sendTransaction.path, target: 'broadcast', methods: POST }
+/** The maximum size of the body of a read: far more than its arguments need. */
+const MAX_READ_BODY = 256 * 1024
+/** The same for a transaction: its hex, and what is around it. */
+const MAX_TX_BODY = 2 * MAX_TX_BYTES + 1_024
+/** The maximum number of files that are sent at the same time. */
+const MAX_EXPORTS = 16
+const CSV_TYPE = ['content-type', 'text/csv; charset=utf-8'] as const
+export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
+export const NO_STORE = ['cache-control', 'no-store'] as const
 /** The maximum number of characters of a URL; the longest valid one has a few hundred. */
 const MAX_URL = 8_192
-const METHODS = 'GET, HEAD, OPTIONS'
-/** The answer to OPTIONS: CORS preflight requests of browsers. */
-const PREFLIGHT: Answer = {
-  status: 204,
-  headers: [
-    ['allow', METHODS],
-    ['access-control-allow-methods', METHODS],
-    ['access-control-allow-headers', 'authorization, if-none-match, x-min-chain-height'],
-    ['access-control-max-age', '86400'],
-  ],
-  body: Buffer.alloc(0),
+
+/** Returns the answer to OPTIONS: CORS preflight requests of browsers. */
+function preflight(methods: string): Answer {
+  return {
+    status: 204,
+    headers: [
+      ['allow', methods],
+      ['access-control-allow-methods', methods],
+      ['access-control-allow-headers', 'authorization, content-type, if-none-match, x-min-chain-height'],
+      ['access-control-max-age', '86400'],
+    ],
+    body: Buffer.alloc(0),
+  }
 }
 
 /**
@@ -92,13 +140,21 @@ interface Prepared {
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #router: Router
+  readonly #documents: Documents
   /** Answers the reads, for all transports. */
   readonly reader: Reader
   #stateHeaders: StateHeaders | undefined
+  /** The number of files that are being sent. */
+  #exports = 0
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
-    this.#router = new Router(parts.reads)
+    this.#router = new Router(parts.reads, parts.broadcast === undefined ? [] : [BROADCAST])
+    const { reads, token, broadcast } = parts
+    this.#documents = new Documents(reads, {
+      hasToken: token !== undefined,
+      hasBroadcast: broadcast !== undefined,
+    })
     this.reader = new Reader(parts)
   }
 
@@ -116,9 +172,16 @@ export class Dispatcher {
 
   /** Answers a request after the rate limit was checked in another process. */
   async #answerLater(refusal: Promise<Answer | undefined>, request: Request): Promise<Answer> {
-    const token = request.authorization()
+    const [token, origin] = [request.authorization(), request.origin()]
+    const maxBodyBytes = this.#maxBodyBytes(request)
+    // Read now: what arrives meanwhile would be lost.
+    const body = maxBodyBytes === undefined ? undefined : request.body(maxBodyBytes)
+    const later = {
+      ...{ ...request, authorization: () => token, origin: () => origin },
+      ...(body === undefined ? {} : { body: () => body }),
+    }
     try {
-      return (await refusal) ?? (await this.#answer({ ...request, authorization: () => token }))
+      return (await refusal) ?? (await this.#answer(later))
     } catch (error) {
       return this.#failed(error, request)
     }
@@ -149,9 +212,10 @@ export class Dispatcher {
   }
 
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
-  refusal({ method, path, origin }: Request): Answer | undefined | Promise<Answer | undefined> {
-    if (method === 'OPTIONS' || !isUnder(API, path)) return undefined
-    const failure = this.reader.overLimit(origin)
+  refusal(request: Request): Answer | undefined | Promise<Answer | undefined> {
+    const isLimited = isUnder(API, request.path) || this.#endpointOf(request)?.isLimited === true
+    if (request.method === 'OPTIONS' || !isLimited) return undefined
+    const failure = this.reader.overLimit(request.origin)
     return failure instanceof Promise ? failure.then(refusalOf) : refusalOf(failure)
   }
 
@@ -167,13 +231,19 @@ export class Dispatcher {
   #answer(request: Request): Answer | Promise<Answer> {
     if (request.path.length + request.query.length > MAX_URL)
       return errorAnswer('HW_URI_TOO_LONG', 'URI Too Long')
+    const endpoint = this.#endpointOf(request)
+    if (endpoint !== undefined) return this.#endpoint(endpoint, request)
     const matched = this.#router.match(request.path)
-    if (matched === undefined || isBroadcast(request)) return unknownRoute(request)
-    if (request.method === 'OPTIONS') return PREFLIGHT
-    if (request.method !== 'GET' && request.method !== 'HEAD') return wrongMethod(request)
-    const { target } = matched.route
+    if (matched === undefined || (this.#parts.broadcast === undefined && isBroadcast(request)))
+      return unknownRoute(request)
+    const { target, methods } = matched.route
+    if (request.method === 'OPTIONS') return preflight(methods)
+    if (!methods.split(', ').includes(request.method)) return wrongMethod(request, methods)
     if (target === 'health') return this.#health()
     if (target === 'metrics') return this.#metrics()
+    if (target === 'openapi' || target === 'asyncapi') return this.#document(target, request)
+    if (target === 'history') return this.#history(matched.params['address'] ?? '', request)
+    if (target === 'broadcast') return this.#send(request)
     if (target === 'socket')
       return errorAnswer('HW_UPGRADE_REQUIRED', 'Upgrade Required', [['upgrade', 'websocket']])
     return this.#read(target, matched.params, request)
@@ -181,17 +251,129 @@ export class Dispatcher {
 
   /** Returns the route pattern of a path, for metrics: paths themselves would be an unbounded set of label values. */
   patternOf(path: string): string {
+    if (this.#endpointOf({ path }) !== undefined) return path
     return this.#router.match(path)?.route.pattern ?? 'unknown'
   }
 
+  /** Returns the maximum size of the body that a request may have; undefined if its body is not read. */
+  #maxBodyBytes(request: Request): number | undefined {
+    const endpoint = this.#endpointOf(request)
+    if (endpoint !== undefined || request.method !== 'POST') return endpoint?.maxBodyBytes
+    const route = this.#router.match(request.path)?.route
+    if (route?.methods !== POST) return undefined
+    return route === BROADCAST ? MAX_TX_BODY : MAX_READ_BODY
+  }
+
+  #endpointOf({ path }: Pick<Request, 'path'>): Endpoint | undefined {
+    const { endpoints = {} } = this.#parts
+    return Object.hasOwn(endpoints, path) ? endpoints[path] : undefined
+  }
+
+  #endpoint(endpoint: Endpoint, request: Request): Answer | Promise<Answer> {
+    const { methods } = endpoint
+    if (request.method === 'OPTIONS') return preflight(methods)
+    if (!methods.split(', ').includes(request.method)) return wrongMethod(request, methods)
+    const made = endpoint.answer(request)
+    return made instanceof Promise ? made.catch((error: unknown) => this.#failed(error, request)) : made
+  }
+
   #read(read: Read, params: Matched['params'], request: Request): Answer | Promise<Answer> {
+    if (read.method === 'POST') return this.#readOfBody(read, request)
     const given = request.query === '' ? undefined : new URLSearchParams(request.query)
     const argument = (name: string): string | undefined => {
       const inPath = params[name]
       return inPath === undefined ? (given?.get(name) ?? undefined) : decodeSegment(inPath)
     }
+    return this.#readWith(argument, read, request)
+  }
+
+  /** Answers a read whose arguments are in the body. */
+  async #readOfBody(read: Read, request: Request): Promise<Answer> {
+    const [token, origin] = [request.authorization(), request.origin()]
+    const body = await request.body(MAX_READ_BODY)
+    if (body === undefined) return errorAnswer('HW_BODY_TOO_LARGE', 'Body too large')
+    const argument = argumentsOf(body)
+    if (argument === undefined) return errorAnswer('HW_INVALID_ARGUMENT', BAD_BODY)
+    try {
+      const later = { ...request, authorization: () => token, origin: () => origin }
+      return await this.#readWith(argument, read, later)
+    } catch (error) {
+      return this.#failed(error, request)
+    }
+  }
+
+  /** Answers with the history of an address as a file. */
+  async #history(given: string, request: Request): Promise<Answer> {
+    if (this.#exports >= MAX_EXPORTS) return REFUSAL
+    const { state } = this.#parts
+    const gone = new AbortController()
+    request.onDisconnect(() => {
+      gone.abort(new DatabaseUnavailable('the client has disconnected'))
+    })
+    try {
+      const { address } = parseArguments(addressHistoryCsv.args, () => decodeSegment(given)) as {
+        address: string
+      }
+      const context = await this.reader.begin(request.minChainHeight, gone.signal)
+      if ('code' in context) return failureAnswer(context)
+      const { chain } = context
+      const { isEmpty, parts } = await beginHistoryCsv(context, address, {
+        isOnChain: ({ height, hash }) => state.chain.blocks.has(height, blockTag(hash)),
+      })
+      const behind = isEmpty ? this.reader.ifBehind(chain) : undefined
+      if (behind !== undefined) return failureAnswer(behind)
+      const name = `attachment; filename="${address}.csv"`
+      const headers = [CSV_TYPE, ['content-disposition', name] as const, NO_STORE, ...chainHeaders(chain)]
+      return { status: 200, headers, body: Buffer.alloc(0), parts: this.#counted(parts) }
+    } catch (error) {
+      return this.#failureAnswer(error, request)
+    }
+  }
+
+  async *#counted(parts: AsyncGenerator<string>): AsyncGenerator<string> {
+    this.#exports++
+    try {
+      yield* parts
+    } catch (error) {
+      this.#report(error, addressHistoryCsv.path)
+      throw error
+    } finally {
+      this.#exports--
+    }
+  }
+
+  async #send(request: Request): Promise<Answer> {
+    const { broadcast, state, tables } = this.#parts
+    if (broadcast === undefined) return unknownRoute(request)
+    const taking = broadcast.limit?.take(request.origin())
+    if (typeof taking === 'number') return failureAnswer(overLimit(taking))
+    const reading = request.body(MAX_TX_BODY)
+    const retryMs = await taking
+    if (retryMs !== undefined) return failureAnswer(overLimit(retryMs))
+    const body = await reading
+    if (body === undefined) return errorAnswer('HW_BODY_TOO_LARGE', 'Body too large')
+    const argument = argumentsOf(body)
+    if (argument === undefined) return errorAnswer('HW_INVALID_ARGUMENT', BAD_BODY)
+    try {
+      return jsonAnswer(200, await send(argument, broadcast, { state, tables }), [NO_STORE])
+    } catch (error) {
+      if (error instanceof TxRejected) return errorAnswer(error.code, error.message, [NO_STORE])
+      return this.#failureAnswer(error, request)
+    }
+  }
+
+  #failureAnswer(error: unknown, request: Request): Answer {
+    try {
+      return failureAnswer(this.reader.failureOf(error))
+    } catch {
+      return this.#failed(error, request)
+    }
+  }
+
+  #readWith(argument: ReadRequest['argument'], read: Read, request: Request): Answer | Promise<Answer> {
     const { minChainHeight, onDisconnect, authorization } = request
-    const options = { argument, minChainHeight, onDisconnect, authorization, encoding: JSON_ENCODING }
+    const charge = (requests: number) => this.reader.overLimit(request.origin, requests)
+    const options = { argument, minChainHeight, onDisconnect, authorization, charge, encoding: JSON_ENCODING }
     const outcome = this.reader.answer(read, options)
     const answer =
       outcome instanceof Promise
@@ -206,7 +388,8 @@ export class Dispatcher {
     if (!('answer' in outcome)) return failureAnswer(outcome)
     const { answer, chain } = outcome
     if (chain === undefined) return { status: 200, headers: [JSON_TYPE, NO_STORE], body: answer.body }
-    this.reader.link(outcome, request.query === '' ? request.path : `${request.path}?${request.query}`)
+    if (request.method !== 'POST')
+      this.reader.link(outcome, request.query === '' ? request.path : `${request.path}?${request.query}`)
     const made = this.reader.inCoding(outcome, codingOf(outcome, request))
     const toAnswer = (representation: Representation): Answer =>
       this.#successful(representation, answer, chain, request)
@@ -217,10 +400,10 @@ export class Dispatcher {
     made: Representation,
     cached: CachedAnswer,
     chain: ChainState,
-    { ifNoneMatch }: Request,
+    { ifNoneMatch, method }: Request,
   ): Answer {
     const answer = this.#prepared(made, cached, chain)
-    if (ifNoneMatch === '' || !matchesTag(ifNoneMatch, made.etag)) return answer
+    if (ifNoneMatch === '' || method === 'POST' || !matchesTag(ifNoneMatch, made.etag)) return answer
     const headers = [['etag', made.etag] as const, ['vary', VARY] as const, ...answer.headers.slice(-1)]
     return { status: 304, headers, body: made.body }
   }
@@ -243,14 +426,24 @@ export class Dispatcher {
   }
 
   #failed(error: unknown, { path }: Request): Answer {
-    this.#parts.metrics.defect('http')
-    this.#parts.logger.error({ err: error, what: this.patternOf(path) }, 'read failed')
+    this.#report(error, this.patternOf(path))
     return errorAnswer('HW_DEFECT', 'Internal Server Error')
+  }
+
+  #report(error: unknown, what: string): void {
+    this.#parts.metrics.defect('http')
+    this.#parts.logger.error({ err: error, what }, 'read failed')
   }
 
   #health(): Answer {
     const health = this.#parts.health()
     return jsonAnswer(health.status === 'ok' ? 200 : 503, health, [NO_STORE])
+  }
+
+  #document(name: 'openapi' | 'asyncapi', { ifNoneMatch }: Request): Answer {
+    const { body, etag } = this.#documents.of(name)
+    const status = ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag) ? 304 : 200
+    return { status, headers: [JSON_TYPE, ['etag', etag], ['cache-control', 'no-cache']], body }
   }
 
   async #metrics(): Promise<Answer> {
@@ -274,9 +467,9 @@ function decodeSegment(text: string): string {
   }
 }
 
-type Headers = readonly (readonly [string, string])[]
+export type Headers = readonly (readonly [string, string])[]
 
-const chainHeaders = ({ height, tipHash }: ChainState) =>
+export const chainHeaders = ({ height, tipHash }: ChainState) =>
   [
     ['x-chain-height', String(height)],
     ['x-chain-tip', tipHash],
@@ -313,9 +506,9 @@ function unknownRoute({ method, path, query }: Request): Answer {
   return jsonAnswer(404, { error: 'Not Found', message, statusCode: 404 })
 }
 
-function wrongMethod({ method, path }: Request): Answer {
+function wrongMethod({ method, path }: Request, methods: string): Answer {
   const message = `Method ${method} is not allowed for ${path}`
-  return errorAnswer('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', [['allow', METHODS]], {
+  return errorAnswer('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', [['allow', methods]], {
     message,
     statusCode: 405,
   })
@@ -339,10 +532,11 @@ export function failureAnswer({ code, message, retryMs, details, chain }: Failur
   return answer.status === 503 ? { ...answer, code } : answer
 }
 
-const errorAnswer = (code: ClientError, error: string, headers?: Headers, fields?: object): Answer =>
+/** Returns an error with its code in the body. */
+export const errorAnswer = (code: ClientError, error: string, headers?: Headers, fields?: object): Answer =>
   jsonAnswer(HTTP_STATUS[code], errorBody(code, error, fields), headers)
 
-function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
+export function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
   return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }
 }
 

@@ -43,6 +43,7 @@ export const transactionOpReturns = declareRead({
   fresh: 'objects',
   args: { txid: hash },
   answer: TransactionOpReturns,
+  notFound: ['Transaction not found', 'OP_RETURN not found'],
   async resolve(context, args) {
     // The spends of its outputs do not matter here.
     const tx = (await transactionNow(args.txid, { ...context, validity: new Validity() })).parse()

@@ -136,8 +136,11 @@ describe('a gRPC subscription', () => {
   })
 
   it.each([
-    [{}, 'channel must be one of blocks, mempool, stats, whale-alerts, reorgs'],
-    [{ channel: 9 as never }, 'channel must be one of blocks, mempool, stats, whale-alerts, reorgs'],
+    [{}, 'channel must be one of blocks, mempool, stats, whale-alerts, reorgs, or address: and an address'],
+    [
+      { channel: 9 as never },
+      'channel must be one of blocks, mempool, stats, whale-alerts, reorgs, or address: and an address',
+    ],
     [{ channel: Channel.BLOCKS, since: -1n }, 'since must be an integer from 0 to 9007199254740991'],
     [{ channel: Channel.BLOCKS, since: 2n ** 53n }, 'since must be an integer from 0 to 9007199254740991'],
   ])('to %o is INVALID_ARGUMENT', async (request, details) => {

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { clientOf, type Origin } from '../../services/client-address.js'
-import { RateLimit } from '../../services/rate-limit.js'
+import { clientOf, type Origin } from '../../../services/limits/client-address.js'
+import { RateLimit } from '../../../services/limits/rate-limit.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -65,6 +65,16 @@ describe('the rate limit', () => {
     now += 1
     expect([take(), take(), take()]).toEqual([undefined, undefined, undefined])
     expect(take()).toBe(60_000)
+  })
+
+  it('counts a costly request as several, and a refused one as none', () => {
+    const limit = new RateLimit({ most: 10, trustedHops: 0, now: () => 1 })
+    expect(limit.take(from(''), 7)).toBeUndefined()
+    expect(limit.take(from(''), 4)).toBe(60_000)
+    expect(limit.take(from(''), 3)).toBeUndefined()
+    expect(limit.take(from(''))).toBe(60_000)
+    const fresh = new RateLimit({ most: 10, trustedHops: 0, now: () => 1 })
+    expect([fresh.take(from(''), 11), fresh.take(from(''))]).toEqual([undefined, 60_000])
   })
 
   it('counts each client separately', () => {
