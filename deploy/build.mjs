@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } f
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { copyAssets } from './copy-assets.mjs'
+import { buildPages } from './pages.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const SOURCES = [
@@ -30,13 +31,13 @@ export async function ensureBuilt() {
   if (isFresh()) return
   await holdLock()
   try {
-    if (!isFresh()) build()
+    if (!isFresh()) await build()
   } finally {
     rmSync(LOCK, { recursive: true, force: true })
   }
 }
 
-function build() {
+async function build() {
   const began = new Date()
   process.stderr.write('headwater: building dist/\n')
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
@@ -46,6 +47,7 @@ function build() {
     if (status !== 0) throw new Error('the build failed: see the lines above')
   }
   copyAssets()
+  await buildPages()
   writeFileSync(STAMP, '')
   // A file edited during the compilation is newer than the stamp.
   utimesSync(STAMP, began, began)

@@ -14,12 +14,15 @@ import { assets } from './graphql/graphiql.js'
 import { Operations } from './graphql/operation.js'
 import { schemaOf } from './graphql/schema.js'
 import { subscriptionProtocol } from './graphql/sockets.js'
-import { Dispatcher, type Endpoint } from './http/dispatch.js'
+import type { Endpoint } from './http/answer.js'
+import { Dispatcher } from './http/dispatch.js'
 import { failure, Feed, reactTo } from './feed/feed.js'
 import { FeedWriter } from './feed/feed-writer.js'
 import { HeadFollower } from './state/head-follower.js'
 import { type Health, healthOf } from './health/health.js'
 import { Metrics } from './health/metrics.js'
+import { loadAssets } from './pages/assets.js'
+import { Site } from './pages/site.js'
 import { NodeWatch } from './health/node-health.js'
 import type { Member } from './processes/member.js'
 import type { LimitName } from './processes/messages.js'
@@ -66,6 +69,9 @@ export interface ExplorerOptions {
   readonly definitions?: DefinitionPaths
   /** Base units: the channel `whale-alerts` publishes transactions that move more. */
   readonly whaleMinValue?: bigint
+  /** The public URL of the documentation, to which pages link. Not set: `docsPort` at the host of each request. */
+  readonly docsUrl?: string | undefined
+  readonly docsPort?: number
   /** Set if this is one of several processes that share the ports. */
   readonly member?: Member | undefined
 }
@@ -130,7 +136,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     grpcStreams: () => rpc?.streams ?? 0,
     answersUnderWay: () => dispatcher.reader.answersUnderWay,
     answerCache: () => dispatcher.reader.cache,
-    consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 }),
+    consumerLags: () => lags(),
   })
   const ownHealth = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
   const health = (): Health => member?.healthOf(ownHealth()) ?? ownHealth()
@@ -145,9 +151,18 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const token = healthToken === undefined ? undefined : new Token(healthToken)
   const operations = new Operations(schemaOf(READS))
   const endpoints: Record<string, Endpoint> = assets()
+  const lags = () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 })
+  const pages = new Site({
+    assets: loadAssets(),
+    status: { health, lags },
+    reader: () => dispatcher.reader,
+    docsUrl: options.docsUrl,
+    docsPort: options.docsPort,
+  })
   const dispatcher: Dispatcher = new Dispatcher({
     broadcast,
     ...{ reads: READS, endpoints, state, tables, node, definitions, health, metrics, logger, limit, token },
+    pages,
     metricsText: member?.metricsText,
     refreshHeads: () => heads.refresh(),
   })

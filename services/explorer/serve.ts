@@ -30,6 +30,8 @@ export async function serve(context: ServiceContext): Promise<void> {
     locateNode: () => presentNodeUrl(config),
     nodeDataDir: config.nodeDataDir,
     healthToken: config.healthApiToken,
+    docsUrl: config.siteUrl,
+    docsPort: config.docsPort,
   })
   logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listening')
   const refused = await Promise.race([explorer.upgraded, untilAborted(signal).then(() => undefined)])

@@ -1,13 +1,8 @@
-import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { READS } from '../../services/explorer/reads/index.js'
+import { CHROMIUM } from '../harness/chromium.js'
 import { startBare } from '../services/explorer/bare-server.js'
-
-const CHROMIUM = [
-  process.env['CHROMIUM'] ?? '',
-  ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
-].find((path) => path !== '' && existsSync(path))
 
 describe.skipIf(CHROMIUM === undefined)('GraphiQL in Chromium', () => {
   it('runs a query and shows the schema, under its content security policy and without other hosts', async () => {

@@ -378,7 +378,9 @@ export class Reader {
   async #outside(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Promise<Success> {
     const make = async (signal: AbortSignal): Promise<CachedAnswer> => {
       const made = await read.resolve(this.#context(signal, new Validity()), args as never)
-      return new CachedAnswer(encoding.encode(made), { path: read.path, finalFrom: Number.POSITIVE_INFINITY })
+      return new CachedAnswer(encoding.encode(made), {
+        ...{ path: read.path, finalFrom: Number.POSITIVE_INFINITY, media: encoding.media },
+      })
     }
     const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(onDisconnect)
     return { answer, chain: undefined }
@@ -415,7 +417,9 @@ export class Reader {
     const emptyFrom =
       made instanceof WrittenAnswer ? undefined : read.emptyFrom?.(args as never, made as never)
     const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
-    const answer = new CachedAnswer(encoding.encode(made), { path: read.path, emptyFrom, finalFrom })
+    const answer = new CachedAnswer(encoding.encode(made), {
+      ...{ path: read.path, emptyFrom, finalFrom, media: encoding.media },
+    })
     const dependence = dependenceOf(read.fresh, validity)
     this.#followDefinitions()
     if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock, wanted)

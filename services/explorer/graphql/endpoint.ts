@@ -1,7 +1,7 @@
 import { createHandler, type Handler, type Response } from 'graphql-http'
 import { HTTP_STATUS } from '../../../pipelines/errors.js'
 import { compress, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
-import { encodeJson, matchesTag } from '../answering/encoding.js'
+import { encodedText, matchesTag } from '../answering/encoding.js'
 import type { Failure } from '../answering/failure.js'
 import type { Reader } from '../answering/reader.js'
 import {
@@ -11,7 +11,7 @@ import {
   errorAnswer,
   type Headers,
   type Request,
-} from '../http/dispatch.js'
+} from '../http/answer.js'
 import type { ChainState } from '../state/state.js'
 import { errorOf, Failed, formatError } from './errors.js'
 import { page } from './graphiql.js'
@@ -127,7 +127,7 @@ export class GraphqlEndpoint implements Endpoint {
 
   async #toAnswer([text, { status, headers = {} }]: Response, exchange: Exchange): Promise<Answer> {
     const { request, chain, failure } = exchange
-    const made = encodeJson(text ?? JSON.stringify({ errors: [formatError(new Error(messageOf(status)))] }))
+    const made = encodedText(text ?? JSON.stringify({ errors: [formatError(new Error(messageOf(status)))] }))
     const common: Headers = [
       ['vary', VARY],
       ['cache-control', failure === undefined && chain !== undefined ? 'no-cache' : 'no-store'],

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Answer, Endpoint } from '../http/dispatch.js'
+import type { Answer, Endpoint } from '../http/answer.js'
 
 /** The files of GraphiQL by their URL. They are copied by the build, because production has no development packages. */
 const FILES: Readonly<Record<string, string>> = {

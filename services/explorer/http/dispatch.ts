@@ -1,19 +1,17 @@
 import { blockTag } from '../../../pipelines/chain/block.js'
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
-import { type ClientError, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
 import type { CachedAnswer, Representation } from '../answering/cached-answer.js'
 import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
-import { JSON_ENCODING, matchesTag } from '../answering/encoding.js'
+import { type Encoding, JSON_ENCODING, matchesTag } from '../answering/encoding.js'
 import { type Failure, overLimit, OVERLOADED } from '../answering/failure.js'
 import { parseArguments } from '../reads/arguments.js'
 import { argumentsOf, BAD_BODY } from './body.js'
 import { type Broadcast, MAX_TX_BYTES, send, sendTransaction } from '../commands/send-transaction.js'
 import { TxRejected } from '../commands/broadcaster.js'
 import { addressHistoryCsv, beginHistoryCsv } from '../exports/history-csv.js'
-import type { Origin } from '../../limits/client-address.js'
 import { Documents } from '../description/documents.js'
 import type { Health } from '../health/health.js'
-import type { Metrics, Observed } from '../health/metrics.js'
+import type { Metrics } from '../health/metrics.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import {
   type Outcome,
@@ -24,56 +22,26 @@ import {
 } from '../answering/reader.js'
 import type { Read } from '../reads/read.js'
 import type { ChainState } from '../state/state.js'
-import { API, type Matched, POST, type Route, Router } from './router.js'
-import type { OnDisconnect } from '../answering/shared-answer.js'
-
-export interface Request {
-  /** In upper case. */
-  readonly method: string
-  /** Percent-encoded, without the query. */
-  readonly path: string
-  readonly query: string
-  readonly ifNoneMatch: string
-  readonly acceptEncoding: string
-  readonly minChainHeight: string
-  readonly accept: string
-  readonly contentType: string
-  readonly onDisconnect: OnDisconnect
-  /** Reads the header `authorization`. Like the functions below, valid only while the request is being handed over, not later. */
-  readonly authorization: () => string
-  readonly origin: () => Origin
-  /** Reads the body. @returns undefined if it has more bytes than this. */
-  readonly body: (maxBytes: number) => Promise<Buffer | undefined>
-}
-
-/** An endpoint that is not a read. */
-export interface Endpoint {
-  /** The methods that it allows, as in the header `allow`. */
-  readonly methods: string
-  /** True if its requests are counted against the rate limit. */
-  readonly isLimited: boolean
-  /** The maximum size of the body of a POST request. */
-  readonly maxBodyBytes?: number
-  /** Answers a request of one of these methods, except OPTIONS. Any error is a defect. */
-  answer(request: Request): Answer | Promise<Answer>
-}
-
-/** The head of a request that is being handed over. */
-export interface RequestHead {
-  /** Returns a header, empty if there is none. @param name in lower case. */
-  getHeader(name: string): string
-  origin(): Origin
-}
-
-export interface Answer extends Observed {
-  readonly headers: readonly (readonly [string, string])[]
-  /** For status 304 the body that is not sent: only its length is. */
-  readonly body: Buffer
-  /** Sent instead of the body, each part when the client has taken the one before it. */
-  readonly parts?: AsyncGenerator<string>
-  /** The content security policy of a page. Not set: that of data, which allows nothing. */
-  readonly policy?: string
-}
+import { API, apiRoutes, type Matched, POST, type Route, Router } from './router.js'
+import {
+  acceptsPages,
+  type Answer,
+  chainHeaders,
+  type Endpoint,
+  errorAnswer,
+  failureAnswer,
+  type Headers,
+  JSON_TYPE,
+  jsonAnswer,
+  type MatchedPage,
+  NO_STORE,
+  type Pages,
+  preflight,
+  type Request,
+  type RequestHead,
+  unknownRoute,
+  wrongMethod,
+} from './answer.js'
 
 export interface DispatcherParts extends ReaderParts {
   readonly reads: readonly Read[]
@@ -84,6 +52,8 @@ export interface DispatcherParts extends ReaderParts {
   /** Returns the text of `/metrics`. Not set: that of `metrics`. */
   readonly metricsText?: (() => ReturnType<Metrics['text']>) | undefined
   readonly logger: Logger
+  /** Not set: there are no pages, only the API. */
+  readonly pages?: Pages | undefined
   /** Not set: transactions are not broadcast. */
   readonly broadcast?: Broadcast | undefined
 }
@@ -96,24 +66,8 @@ const MAX_TX_BODY = 2 * MAX_TX_BYTES + 1_024
 /** The maximum number of files that are sent at the same time. */
 const MAX_EXPORTS = 16
 const CSV_TYPE = ['content-type', 'text/csv; charset=utf-8'] as const
-export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
-export const NO_STORE = ['cache-control', 'no-store'] as const
 /** The maximum number of characters of a URL; the longest valid one has a few hundred. */
 const MAX_URL = 8_192
-
-/** Returns the answer to OPTIONS: CORS preflight requests of browsers. */
-function preflight(methods: string): Answer {
-  return {
-    status: 204,
-    headers: [
-      ['allow', methods],
-      ['access-control-allow-methods', methods],
-      ['access-control-allow-headers', 'authorization, content-type, if-none-match, x-min-chain-height'],
-      ['access-control-max-age', '86400'],
-    ],
-    body: Buffer.alloc(0),
-  }
-}
 
 /**
  * An answer that does not change any more may be kept by browsers and CDNs. Not longer, because a reorganisation below the final
@@ -149,8 +103,8 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
-    this.#router = new Router(parts.reads, parts.broadcast === undefined ? [] : [BROADCAST])
     const { reads, token, broadcast } = parts
+    this.#router = new Router([...apiRoutes(reads), ...(broadcast === undefined ? [] : [BROADCAST])])
     this.#documents = new Documents(reads, {
       hasToken: token !== undefined,
       hasBroadcast: broadcast !== undefined,
@@ -198,6 +152,7 @@ export class Dispatcher {
     if (cached === undefined) return undefined
     if (head.getHeader('if-none-match') !== '' || head.getHeader('x-min-chain-height') !== '')
       return undefined
+    if (cached.media !== undefined && !acceptsPages(head.getHeader('accept'))) return undefined
     const isCoded = cached.body.length >= LEAST_COMPRESSED
     const coding = isCoded ? preferredCoding(head.getHeader('accept-encoding')) : undefined
     const made = cached.inCoding(coding)
@@ -205,7 +160,8 @@ export class Dispatcher {
     if (reader.isLimited) {
       const failure = reader.overLimitNow(() => head.origin())
       if (failure === 'undecided') return undefined
-      if (failure !== undefined) return failureAnswer(failure)
+      if (failure !== undefined)
+        return this.#refused(failure, { path: url.split('?', 1)[0] ?? '', accept: head.getHeader('accept') })
     }
     reader.sent(cached)
     return this.#prepared(made, cached, reader.chain)
@@ -213,10 +169,14 @@ export class Dispatcher {
 
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
   refusal(request: Request): Answer | undefined | Promise<Answer | undefined> {
-    const isLimited = isUnder(API, request.path) || this.#endpointOf(request)?.isLimited === true
+    const isLimited =
+      isUnder(API, request.path) ||
+      (this.#endpointOf(request)?.isLimited ?? this.#pageOf(request) !== undefined)
     if (request.method === 'OPTIONS' || !isLimited) return undefined
     const failure = this.reader.overLimit(request.origin)
-    return failure instanceof Promise ? failure.then(refusalOf) : refusalOf(failure)
+    const refused = (made: Failure | undefined): Answer | undefined =>
+      made === undefined ? undefined : this.#refused(made, request)
+    return failure instanceof Promise ? failure.then(refused) : refused(failure)
   }
 
   /** Returns the refusal of a WebSocket request, if any. Before the explorer is ready, `since` would get a needless resync. */
@@ -233,9 +193,11 @@ export class Dispatcher {
       return errorAnswer('HW_URI_TOO_LONG', 'URI Too Long')
     const endpoint = this.#endpointOf(request)
     if (endpoint !== undefined) return this.#endpoint(endpoint, request)
+    const page = this.#pageOf(request)
+    if (page !== undefined) return this.#page(page, request)
     const matched = this.#router.match(request.path)
     if (matched === undefined || (this.#parts.broadcast === undefined && isBroadcast(request)))
-      return unknownRoute(request)
+      return this.#unknown(request)
     const { target, methods } = matched.route
     if (request.method === 'OPTIONS') return preflight(methods)
     if (!methods.split(', ').includes(request.method)) return wrongMethod(request, methods)
@@ -252,7 +214,34 @@ export class Dispatcher {
   /** Returns the route pattern of a path, for metrics: paths themselves would be an unbounded set of label values. */
   patternOf(path: string): string {
     if (this.#endpointOf({ path }) !== undefined) return path
-    return this.#router.match(path)?.route.pattern ?? 'unknown'
+    const page = this.#parts.pages?.match({ path, accept: 'text/html' })
+    return (this.#router.match(path) ?? page)?.route.pattern ?? 'unknown'
+  }
+
+  #pageOf(request: Pick<Request, 'path' | 'accept'>): MatchedPage | undefined {
+    return this.#parts.pages?.match(request)
+  }
+
+  /** Answers a request for a path that does not exist: with a page if the client asks for one. */
+  #unknown(request: Request): Answer {
+    const { pages } = this.#parts
+    const isForPage = request.method === 'GET' && acceptsPages(request.accept) && !isUnder(API, request.path)
+    if (pages === undefined || !isForPage) return unknownRoute(request)
+    return pages.failed({ code: 'HW_NOT_FOUND', message: 'Not Found' }, request, this.reader.chain)
+  }
+
+  /** Answers with a page. Other methods than those of pages are for the API, which knows no such route. */
+  #page({ read, params, encoding }: MatchedPage, request: Request): Answer | Promise<Answer> {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return unknownRoute(request)
+    return this.#readWith(argumentsOfUrl(params, request), read, request, encoding)
+  }
+
+  /** Returns the answer for a failure: a page if the request is for one. */
+  #refused(failure: Failure, request: Pick<Request, 'path' | 'accept'>): Answer {
+    const { pages } = this.#parts
+    if (pages === undefined || this.#pageOf(request) === undefined)
+      return failure === OVERLOADED ? REFUSAL : failureAnswer(failure)
+    return pages.failed(failure, request, this.reader.chain)
   }
 
   /** Returns the maximum size of the body that a request may have; undefined if its body is not read. */
@@ -266,7 +255,7 @@ export class Dispatcher {
 
   #endpointOf({ path }: Pick<Request, 'path'>): Endpoint | undefined {
     const { endpoints = {} } = this.#parts
-    return Object.hasOwn(endpoints, path) ? endpoints[path] : undefined
+    return Object.hasOwn(endpoints, path) ? endpoints[path] : this.#parts.pages?.endpointOf(path)
   }
 
   #endpoint(endpoint: Endpoint, request: Request): Answer | Promise<Answer> {
@@ -279,12 +268,7 @@ export class Dispatcher {
 
   #read(read: Read, params: Matched['params'], request: Request): Answer | Promise<Answer> {
     if (read.method === 'POST') return this.#readOfBody(read, request)
-    const given = request.query === '' ? undefined : new URLSearchParams(request.query)
-    const argument = (name: string): string | undefined => {
-      const inPath = params[name]
-      return inPath === undefined ? (given?.get(name) ?? undefined) : decodeSegment(inPath)
-    }
-    return this.#readWith(argument, read, request)
+    return this.#readWith(argumentsOfUrl(params, request), read, request)
   }
 
   /** Answers a read whose arguments are in the body. */
@@ -370,10 +354,15 @@ export class Dispatcher {
     }
   }
 
-  #readWith(argument: ReadRequest['argument'], read: Read, request: Request): Answer | Promise<Answer> {
+  #readWith(
+    argument: ReadRequest['argument'],
+    read: Read,
+    request: Request,
+    encoding: Encoding = JSON_ENCODING,
+  ): Answer | Promise<Answer> {
     const { minChainHeight, onDisconnect, authorization } = request
     const charge = (requests: number) => this.reader.overLimit(request.origin, requests)
-    const options = { argument, minChainHeight, onDisconnect, authorization, charge, encoding: JSON_ENCODING }
+    const options = { argument, minChainHeight, onDisconnect, authorization, charge, encoding }
     const outcome = this.reader.answer(read, options)
     const answer =
       outcome instanceof Promise
@@ -384,10 +373,12 @@ export class Dispatcher {
   }
 
   #toAnswer(outcome: Outcome, request: Request): Answer | Promise<Answer> {
-    if (outcome === OVERLOADED) return REFUSAL
-    if (!('answer' in outcome)) return failureAnswer(outcome)
+    if (!('answer' in outcome)) return this.#refused(outcome, request)
     const { answer, chain } = outcome
-    if (chain === undefined) return { status: 200, headers: [JSON_TYPE, NO_STORE], body: answer.body }
+    if (chain === undefined) {
+      const type = answer.media === undefined ? JSON_TYPE : (['content-type', answer.media.type] as const)
+      return { status: 200, headers: [type, NO_STORE], body: answer.body, ...policyOf(answer) }
+    }
     if (request.method !== 'POST')
       this.reader.link(outcome, request.query === '' ? request.path : `${request.path}?${request.query}`)
     const made = this.reader.inCoding(outcome, codingOf(outcome, request))
@@ -404,29 +395,41 @@ export class Dispatcher {
   ): Answer {
     const answer = this.#prepared(made, cached, chain)
     if (ifNoneMatch === '' || method === 'POST' || !matchesTag(ifNoneMatch, made.etag)) return answer
-    const headers = [['etag', made.etag] as const, ['vary', VARY] as const, ...answer.headers.slice(-1)]
-    return { status: 304, headers, body: made.body }
+    const headers = [['etag', made.etag] as const, varyOf(cached), ...answer.headers.slice(-1)]
+    return { status: 304, headers, body: made.body, ...policyOf(cached) }
   }
 
   /** Returns the answer of a representation, made once for each state that it is sent in. */
-  #prepared(made: Representation, { path, finalFrom }: CachedAnswer, chain: ChainState): Answer {
+  #prepared(made: Representation, cached: CachedAnswer, chain: ChainState): Answer {
     if (this.#stateHeaders?.chain !== chain) this.#stateHeaders = stateHeaders(chain)
     const headers = this.#stateHeaders
     const before = made.prepared as Prepared | undefined
     if (before?.headers === headers) return before.answer
+    const { path, finalFrom, media } = cached
     const isFinal = finalFrom <= (chain.view?.head.finalHeight ?? -1)
     const answer: Answer = {
       status: 200,
-      route: API + path,
-      headers: [before?.answer.headers[0] ?? bodyHeaders(made), isFinal ? headers.final : headers.changing],
+      route: media === undefined ? API + path : path,
+      headers: [
+        before?.answer.headers[0] ?? bodyHeaders(made, cached),
+        isFinal ? headers.final : headers.changing,
+      ],
       body: made.body,
+      ...policyOf(cached),
     }
     made.prepared = { headers, answer } satisfies Prepared
     return answer
   }
 
-  #failed(error: unknown, { path }: Request): Answer {
+  #failed(error: unknown, { path, accept }: Request): Answer {
     this.#report(error, this.patternOf(path))
+    const { pages } = this.#parts
+    if (pages?.match({ path, accept }) !== undefined)
+      return pages.failed(
+        { code: 'HW_DEFECT', message: 'Internal Server Error' },
+        { path },
+        this.reader.chain,
+      )
     return errorAnswer('HW_DEFECT', 'Internal Server Error')
   }
 
@@ -467,14 +470,6 @@ function decodeSegment(text: string): string {
   }
 }
 
-export type Headers = readonly (readonly [string, string])[]
-
-export const chainHeaders = ({ height, tipHash }: ChainState) =>
-  [
-    ['x-chain-height', String(height)],
-    ['x-chain-tip', tipHash],
-  ] as const
-
 /** Returns the headers of a state for its answers, each as one value with line breaks: each call of writeHeader has a cost. */
 function stateHeaders(chain: ChainState): StateHeaders {
   const [[name, height], ...others] = chainHeaders(chain)
@@ -484,10 +479,28 @@ function stateHeaders(chain: ChainState): StateHeaders {
 }
 
 /** Returns the headers of a representation as one value with line breaks. */
-function bodyHeaders({ coding, etag }: Representation): Headers[number] {
-  const [name, type] = JSON_TYPE
+function bodyHeaders({ coding, etag }: Representation, cached: CachedAnswer): Headers[number] {
+  const [name, json] = JSON_TYPE
   const encoding = coding === undefined ? '' : `\r\ncontent-encoding: ${coding}`
-  return [name, `${type}\r\netag: ${etag}\r\nvary: ${VARY}${encoding}`]
+  const [, vary] = varyOf(cached)
+  return [name, `${cached.media?.type ?? json}\r\netag: ${etag}\r\nvary: ${vary}${encoding}`]
+}
+
+const varyOf = ({ media }: CachedAnswer) => ['vary', media === undefined ? VARY : `accept, ${VARY}`] as const
+
+const policyOf = ({ media }: CachedAnswer): { policy?: string } =>
+  media === undefined ? {} : { policy: media.policy }
+
+/** Returns the function that reads an argument from the path or the query. */
+function argumentsOfUrl(
+  params: Matched['params'],
+  { query }: Pick<Request, 'query'>,
+): ReadRequest['argument'] {
+  const given = query === '' ? undefined : new URLSearchParams(query)
+  return (name) => {
+    const inPath = params[name]
+    return inPath === undefined ? (given?.get(name) ?? undefined) : decodeSegment(inPath)
+  }
 }
 
 function codingOf({ answer }: Success, { acceptEncoding }: Request): Coding | undefined {
@@ -499,46 +512,11 @@ function isBroadcast({ method, path }: Request): boolean {
   return method === 'POST' && path === `${API}/tx/send`
 }
 
-/** Returns 404 with the body of Fastify, which the live service uses. */
-function unknownRoute({ method, path, query }: Request): Answer {
-  const url = query === '' ? path : `${path}?${query}`
-  const message = `Route ${method}:${url} not found`
-  return jsonAnswer(404, { error: 'Not Found', message, statusCode: 404 })
-}
-
-function wrongMethod({ method, path }: Request, methods: string): Answer {
-  const message = `Method ${method} is not allowed for ${path}`
-  return errorAnswer('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', [['allow', methods]], {
-    message,
-    statusCode: 405,
-  })
-}
-
 const isUnder = (folder: string, path: string): boolean =>
   path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
 
 const refusalOf = (failure: Failure | undefined): Answer | undefined =>
   failure === undefined ? undefined : failureAnswer(failure)
-
-/** Returns the HTTP answer for a failure. */
-export function failureAnswer({ code, message, retryMs, details, chain }: Failure): Answer {
-  const headers: Headers = [
-    ...(details === undefined ? [] : [NO_STORE]),
-    ...(chain === undefined ? [] : chainHeaders(chain)),
-    ...(retryMs === undefined ? [] : [['retry-after', String(Math.ceil(retryMs / 1000))] as const]),
-    ...(code === 'HW_UNAUTHORIZED' ? [['www-authenticate', 'Bearer'] as const] : []),
-  ]
-  const answer = errorAnswer(code, message, headers, details)
-  return answer.status === 503 ? { ...answer, code } : answer
-}
-
-/** Returns an error with its code in the body. */
-export const errorAnswer = (code: ClientError, error: string, headers?: Headers, fields?: object): Answer =>
-  jsonAnswer(HTTP_STATUS[code], errorBody(code, error, fields), headers)
-
-export function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
-  return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }
-}
 
 /** The answer to requests under overload, created once: a refusal must cost next to nothing. */
 const REFUSAL = failureAnswer(OVERLOADED)

@@ -33,6 +33,9 @@ const SERVICES: readonly Route[] = [
   { pattern: API + addressHistoryCsv.path, target: 'history', methods: GET },
 ]
 
+/** Returns the routes of the API and of the services around it. */
+export const apiRoutes = (reads: readonly Read[]): readonly Route[] => [...SERVICES, ...reads.map(routeOf)]
+
 const routeOf = (read: Read): Route => {
   return { pattern: API + read.path, target: read, methods: read.method === 'POST' ? POST : GET }
 }
@@ -44,9 +47,7 @@ export class Router {
   /** The last result: each path is matched again when the duration of its answer is recorded. */
   #last: { readonly path: string; readonly matched: Matched | undefined } | undefined
 
-  /** @param others routes that not every explorer has. */
-  constructor(reads: readonly Read[], others: readonly Route[] = []) {
-    const routes = [...SERVICES, ...others, ...reads.map(routeOf)]
+  constructor(routes: readonly Route[]) {
     for (const route of routes) {
       const { pattern } = route
       if (!pattern.includes(':')) this.#fixed.set(pattern, { route, params: {} })

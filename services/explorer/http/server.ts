@@ -11,7 +11,7 @@ import uWS, {
 import { EXPLORER_HTTP, PortTaken } from '../../ports.js'
 import type { Origin } from '../../limits/client-address.js'
 import { Backlog } from './backlog.js'
-import type { Answer, Request, RequestHead } from './dispatch.js'
+import type { Answer, Request, RequestHead } from './answer.js'
 import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
 import { BEHIND_WAIT_MS, type Channel, failure, type Later, type Reaction } from '../feed/feed.js'
 import type { Observed } from '../health/metrics.js'
@@ -459,6 +459,7 @@ function requestOf(res: HttpResponse, req: HttpRequest, disconnect: Disconnect):
     acceptEncoding: req.getHeader('accept-encoding'),
     minChainHeight: req.getHeader('x-min-chain-height'),
     accept: req.getHeader('accept'),
+    host: req.getHeader('host'),
     contentType: req.getHeader('content-type'),
     onDisconnect: (callback) => {
       disconnect.add(callback)

@@ -66,7 +66,8 @@ export interface Read {
 
 type Made<S extends TSchema> = Static<S> | WrittenAnswer<Static<S>>
 
-interface Declaration<A extends Arguments, S extends TSchema> extends Read {
+/** A read whose types are known. */
+export interface Declaration<A extends Arguments, S extends TSchema> extends Read {
   readonly args: A
   readonly answer: S
   readonly cost?: (args: Static<TObject<{ [K in keyof A]: A[K] }>>) => number
@@ -86,7 +87,9 @@ export function listFrom(_: unknown, { items }: { readonly items: readonly unkno
 }
 
 /** Declares a read. Derives the types of the resolver from the declared arguments and answer. */
-export function declareRead<A extends Arguments, S extends TSchema>(read: Declaration<A, S>): Read {
+export function declareRead<A extends Arguments, S extends TSchema>(
+  read: Declaration<A, S>,
+): Declaration<A, S> {
   return read
 }
 

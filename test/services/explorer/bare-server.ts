@@ -1,8 +1,9 @@
 import { connect } from 'node:net'
 import { pino } from 'pino'
 import { AvailableDatabase } from '../../../services/explorer/tables/availability.js'
-import type { DispatcherParts, Endpoint } from '../../../services/explorer/http/dispatch.js'
-import { Dispatcher } from '../../../services/explorer/http/dispatch.js'
+import type { Reader } from '../../../services/explorer/answering/reader.js'
+import type { Endpoint } from '../../../services/explorer/http/answer.js'
+import { Dispatcher, type DispatcherParts } from '../../../services/explorer/http/dispatch.js'
 import { AddressFeed } from '../../../services/explorer/feed/address-feed.js'
 import { Feed } from '../../../services/explorer/feed/feed.js'
 import { GraphqlEndpoint } from '../../../services/explorer/graphql/endpoint.js'
@@ -22,6 +23,8 @@ export interface BareServer {
   readonly url: string
   readonly port: number
   readonly server: Server
+  /** Answers the reads. */
+  readonly reader: Reader
   /** The events of subscriptions. */
   readonly feed: Feed
   readonly addresses: AddressFeed
@@ -86,7 +89,8 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     addresses.close()
     metrics.close()
   }
-  return { url: `http://127.0.0.1:${String(port)}`, port, server, feed, addresses, close }
+  const { reader } = dispatcher
+  return { url: `http://127.0.0.1:${String(port)}`, port, server, reader, feed, addresses, close }
 }
 
 export interface RawAnswer {

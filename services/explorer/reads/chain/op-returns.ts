@@ -68,7 +68,7 @@ function payloadFields(data: Buffer): Pick<OpReturn, 'data_hex' | 'data_text' | 
 }
 
 /** Returns the text of valid UTF-8 without control characters; otherwise null. */
-function textOf(data: Buffer): string | null {
+export function textOf(data: Buffer): string | null {
   try {
     const text = decoder.decode(data)
     return /\p{Cc}/u.test(text) ? null : text

@@ -1,0 +1,127 @@
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
+import type { Network } from '../../../pipelines/chain/networks.js'
+import type { Arguments, Declaration, Read, ReadContext } from '../reads/read.js'
+import { WrittenAnswer } from '../reads/written-answer.js'
+import type { Assets } from './assets.js'
+import { Format } from './format.js'
+import { inLanguage, type Language, LANGUAGES, MESSAGES } from './language.js'
+import { layout, type Shown } from './layout.js'
+import type { Messages } from './messages/en.js'
+
+type Args<A extends Arguments> = Static<TObject<{ [K in keyof A]: A[K] }>>
+type Given<A extends Arguments> = Partial<Args<A>>
+
+/** The sources of a page, its words and its links. */
+export interface PageContext extends ReadContext {
+  readonly language: Language
+  readonly t: Messages
+  readonly f: Format
+  readonly network: Network | undefined
+  /** Resolves another read from the same state, and records what it depends on. Arguments that are left out have their defaults. */
+  read<A extends Arguments, S extends TSchema>(read: Declaration<A, S>, args: Given<A>): Promise<Static<S>>
+  /** Returns the path of a page in the language of this one. */
+  to(path: string): string
+}
+
+/** A page: a read whose answer is a document. */
+export type Page = Read
+
+const FORMATS: Readonly<Record<Language, Format>> = {
+  en: new Format(MESSAGES.en),
+  de: new Format(MESSAGES.de),
+}
+
+const language = Type.Union(
+  LANGUAGES.map((each) => Type.Literal(each)),
+  { default: 'en' },
+)
+
+interface PageDeclaration<A extends Arguments> {
+  readonly name: string
+  readonly path: string
+  readonly args: A
+  /** True if the page does not depend on the chain: it is then shown without the database, and never cached. */
+  readonly isOutside?: boolean
+  readonly view: (page: PageContext, args: Args<A>) => Promise<Shown> | Shown
+}
+
+/** Declares a page. */
+export function declarePage<A extends Arguments>(declared: PageDeclaration<A>): (assets: Assets) => Page {
+  const { view, ...rest } = declared
+  return (assets) =>
+    pageOf({
+      ...rest,
+      async make(page, args) {
+        const { language, chain } = page
+        return layout(await view(page, args), { language, path: concrete(rest.path, args), assets, chain })
+      },
+    })
+}
+
+/** Declares a file, such as CSV. */
+export function declareText<A extends Arguments>({
+  text,
+  ...rest
+}: Omit<PageDeclaration<A>, 'view'> & {
+  readonly text: (page: PageContext, args: Args<A>) => Promise<string>
+}): Page {
+  return pageOf({ ...rest, make: text })
+}
+
+interface Declared<A extends Arguments> extends Omit<PageDeclaration<A>, 'view'> {
+  readonly make: (page: PageContext, args: Args<A>) => Promise<unknown>
+}
+
+function pageOf<A extends Arguments>({ name, path, args, isOutside = false, make }: Declared<A>): Page {
+  return {
+    name: `page ${name}`,
+    path,
+    fresh: isOutside ? 'outside' : 'objects',
+    args: { ...args, lang: language },
+    answer: Type.Unknown(),
+    resolve: (context: ReadContext, given: Args<A> & { readonly lang: Language }) => {
+      // The frame of a page changes with every version, even if its block is final.
+      context.validity.finalFrom(Number.POSITIVE_INFINITY)
+      return make(contextOf(context, given.lang), given as never)
+    },
+  }
+}
+
+function contextOf(context: ReadContext, language: Language): PageContext {
+  return {
+    ...context,
+    indexer: () => context.indexer(),
+    language,
+    t: MESSAGES[language],
+    f: FORMATS[language],
+    network: context.chain.network,
+    read: (read, args) => resolveWithin(context, read, args),
+    to: (path) => inLanguage(language, path),
+  }
+}
+
+async function resolveWithin<A extends Arguments, S extends TSchema>(
+  context: ReadContext,
+  read: Declaration<A, S>,
+  args: Given<A>,
+): Promise<Static<S>> {
+  const defaults = Object.entries(read.args).map(([name, schema]) => [name, schema.default as unknown])
+  const complete = { ...Object.fromEntries(defaults), ...args }
+  for (const kind of KINDS[read.fresh]) context.validity.dependsOn(kind)
+  const made = await read.resolve(context, complete as never)
+  return made instanceof WrittenAnswer ? made.parse() : made
+}
+
+/** The kinds of changes after which an answer is made again, by its freshness. Reads of objects record them themselves. */
+const KINDS: Readonly<Record<Read['fresh'], readonly string[]>> = {
+  objects: [],
+  head: ['head'],
+  mempool: ['head', 'mempool'],
+  live: ['head', 'mempool', 'heartbeat'],
+  outside: [],
+}
+
+/** Returns a path with its arguments. */
+function concrete(path: string, args: Readonly<Record<string, unknown>>): string {
+  return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(args[name])))
+}
