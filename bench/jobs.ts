@@ -77,7 +77,16 @@ export const JOBS: readonly Job[] = [
     name: 'bench rest-hot: frequent reads while blocks arrive, against a bare handler',
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'rest-hot']],
-    sources: [...READS, 'bench/rest-hot.ts'],
+    sources: [...READS, 'bench/rest-hot.ts', 'bench/stored-answers.ts'],
+  },
+  {
+    name: 'bench pages: pages of the explorer, cached and not, and in Chromium',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'pages']],
+    sources: [
+      ...[...READS, 'bench/pages.ts', 'bench/stored-answers.ts', 'bench/browser-times.ts'],
+      ...['bench/node-control.ts', 'deploy/pages.mjs'],
+    ],
   },
   {
     name: 'bench rest-cold: reads among a million transactions, against the frozen baseline',

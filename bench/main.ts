@@ -8,6 +8,7 @@ import { commitOf } from './job-runs.js'
 import { latency } from './latency.js'
 import { mempool } from './mempool.js'
 import { overload } from './overload.js'
+import { pages } from './pages.js'
 import { REPETITIONS } from './repetitions.js'
 import { replay } from './replay.js'
 import { asText, type Figure, report } from './report.js'
@@ -42,6 +43,8 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
     mempool({ txs: quick ? 30_000 : 300_000, arrivalMs: quick ? 2000 : 10_000, seconds: quick ? 10 : 60 }),
   overload: ({ quick }) =>
     overload({ blocks: quick ? 500 : 1200, txsPerBlock: 200, rounds: quick ? 1 : 3, seconds: 6 }),
+  pages: ({ quick, repetitions }) =>
+    pages({ blocks: quick ? 300 : 3000, txsPerBlock: 20, repetitions, seconds: quick ? 4 : 10 }),
   replay: ({ quick, repetitions }) =>
     replay({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4, repetitions }),
   'rest-cold': ({ quick, repetitions }) => {
