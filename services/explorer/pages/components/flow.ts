@@ -5,7 +5,7 @@ const WIDTH = 900
 const HEIGHT = 180
 /** The trunk in the middle, through which all value flows. */
 const TRUNK = { left: WIDTH / 2 - 60, right: WIDTH / 2 + 60, height: 84 }
-/** More ribbons could not be told apart: the rest is drawn as one. */
+/** More ribbons would be too thin to distinguish: the rest is drawn as one. */
 const MOST = 24
 const GAP = 3
 /** The height of a ribbon without value. */

@@ -92,7 +92,7 @@ describe('the page of a transaction', () => {
     expect(validity.finalHeight).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('lists every input of a large one, and draws no more ribbons than can be told apart', async () => {
+  it('lists every input of a large one, and draws no more ribbons than can be distinguished', async () => {
     const tx = unconfirmed({ inputs: 331, outputs: [P2WPKH], fee: 500n })
     const { text } = await pageOf(tx, [tx])
     expect(text.match(/<a class="from"/g)).toHaveLength(331)
