@@ -45,11 +45,13 @@ describe('passages', () => {
   })
 
   it('are the solution in place of the problem that the question describes, once', () => {
-    expect(found('the zeppelin loses gas')).toEqual(['/leaks#solution', '/leaks#background'])
+    const sections = found('the zeppelin loses gas')
+    expect(sections.slice(0, 2)).toEqual(['/leaks#solution', '/leaks#background'])
+    expect(sections.filter((section) => section.startsWith('/leaks'))).toHaveLength(2)
   })
 
   it('are the problem if its page has no solution', () => {
-    expect(found('a balloon bursts')).toEqual(['/balloons#issue'])
+    expect(found('a balloon bursts')[0]).toBe('/balloons#issue')
   })
 
   it('are sorted by similarity', () => {
