@@ -480,7 +480,7 @@ export interface BlockFees {
   fullness: string
 }
 
-export interface Reorganisation {
+export interface Reorg {
   /** Number of the reorganisation, as in the channel `reorgs`. */
   seq: number
   /** Height of the newest block that stays. */
@@ -1028,7 +1028,7 @@ export interface Reads {
     }
     answer: {
       /** In the order of the read. */
-      items: Reorganisation[]
+      items: Reorg[]
       /** Total number of items. */
       total: number
       /** Number of the page, from 1. */

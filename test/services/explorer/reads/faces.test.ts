@@ -75,7 +75,11 @@ describe('every read', () => {
   async function expectSame(name: string, read: Read, texts: Texts): Promise<boolean> {
     const all = { ...required(read), ...texts }
     const what = `${read.name} ${JSON.stringify(all)} by ${name}`
-    const [expected, reply] = await Promise.all([reference(read, all), faces.get(name)?.ask(read, all)])
+    // Repeated if an engine that lacks processor time was taken for unreachable.
+    const { expected, reply } = await until(what, async () => {
+      const [expected, reply] = await Promise.all([reference(read, all), faces.get(name)?.ask(read, all)])
+      return ![expected.code, reply?.code].includes('HW_DATABASE_UNAVAILABLE') && { expected, reply }
+    })
     if (reply === undefined) return false
     // What does not exist is null in GraphQL.
     if (reply.content === null) {
@@ -126,7 +130,9 @@ describe('every read', () => {
       (text) => !(isInPath(read, name) && text === ''),
     )
     const requested = await Promise.all(texts.map((text) => expectSame(face, read, { [name]: text })))
-    expect(requested.filter(Boolean).length).toBeGreaterThan(1)
+    // Fields that are enums cannot have other values.
+    const least = Math.min(2, inside.length + plausible.length)
+    expect(requested.filter(Boolean).length).toBeGreaterThanOrEqual(least)
   })
 
   it('refuses over gRPC a missing argument, and an invalid name, with the texts of REST', async () => {

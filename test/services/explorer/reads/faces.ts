@@ -102,6 +102,8 @@ export function graphql(url: string): Face {
         tip: headers.get('x-chain-tip') ?? undefined,
       }
       const [error] = errors
+      // Refused before it is read, by its computed cost: REST has no such limit.
+      if (error?.extensions['code'] === 'HW_OPERATION_TOO_COSTLY') return undefined
       if (error !== undefined)
         return { code: String(error.extensions['code']), content: error.message, ...state }
       const made = data[read.name] as unknown
