@@ -1,4 +1,5 @@
 /** Bundles the scripts and styles of the explorer's pages into dist/, with hashed names and compressed copies. */
+import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

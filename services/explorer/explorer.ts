@@ -23,6 +23,7 @@ import { type Health, healthOf } from './health/health.js'
 import { Metrics } from './health/metrics.js'
 import { loadAssets } from './pages/assets.js'
 import { Site } from './pages/site.js'
+import type { OpenApi } from './pages/views/api.js'
 import { NodeWatch } from './health/node-health.js'
 import type { Member } from './processes/member.js'
 import type { LimitName } from './processes/messages.js'
@@ -155,6 +156,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const pages = new Site({
     assets: loadAssets(),
     status: { health, lags },
+    openApi: () => JSON.parse(dispatcher.openApi) as OpenApi,
     reader: () => dispatcher.reader,
     docsUrl: options.docsUrl,
     docsPort: options.docsPort,

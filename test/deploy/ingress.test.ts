@@ -22,11 +22,11 @@ describe('the ingress of the explorer', () => {
       .flatMap(({ spec }) => spec.rules)
       .filter(({ host }) => host === 'explorer.example')
       .flatMap(({ http }) => http.paths.map(({ path }) => path))
-    const none = () => Promise.reject(new Error('not needed'))
-    const health = () => {
+    const none = () => {
       throw new Error('not needed')
     }
-    const { documents, texts } = pagesOf(loadAssets(), { health, lags: none })
+    const status = { health: none, lags: none }
+    const { documents, texts } = pagesOf({ assets: loadAssets(), status, openApi: none })
     const first = (path: string): string => `/${path.split('/')[1] ?? ''}`
     const languages = LANGUAGES.slice(1).map((language) => `/${language}`)
     for (const path of [...documents, ...texts]

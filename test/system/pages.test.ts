@@ -5,32 +5,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { Browsing, DESK, PHONE } from '../harness/browsing.js'
 import { CHROMIUM } from '../harness/chromium.js'
+import { PageFigures } from '../harness/page-figures.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const HOSTILE = '</title><script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
-const DESK: BrowserContextOptions = { viewport: { width: 1280, height: 900 } }
-const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
 /** What a page may transfer when it is opened for the first time, compressed: the document, styles and scripts. */
 const MAX_BYTES = 120_000
 const MAX_SCRIPT_BYTES = 40_000
-
-interface Transaction {
-  readonly txid: string
-  readonly output_value: string
-  readonly fee: string
-  readonly is_coinbase: boolean
-  readonly inputs: readonly { readonly value: string | null }[]
-  readonly outputs: readonly {
-    readonly value: string
-    readonly addresses: readonly { readonly address: string }[]
-  }[]
-}
 
 /** Returns a port that forwards to another one until it is cut. */
 async function forwarder(
@@ -68,15 +56,19 @@ async function forwarder(
 describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium', () => {
   let node: Simnode
   let pipeline: Pipeline
-  let browser: Browser
+  let browsing: Browsing
+  let figures: PageFigures
   let folder: string
   let paths: readonly string[]
   let labelled = ''
-  const errors: string[] = []
+  /** A transaction whose coinbase script and OP_RETURN output contain hostile text. */
+  let hostileTxid = ''
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-pages-'))
     node = await startSimnode({ seed: 'pages', blocks: 60, txsPerBlock: 6, mix: 'rich' })
+    const script = Buffer.concat([Buffer.from([0x6a, 0x4c, HOSTILE.length]), Buffer.from(HOSTILE)])
+    const hostile = node.chain.mine({ tag: HOSTILE, coinbaseOutputs: [{ value: 0n, script }] })
     const first = await startPipeline()
     const { body: rich } = await first.get('/stats/richlist?limit=1')
     labelled = rich.items[0].address
@@ -88,10 +80,11 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     pipeline = await startPipeline({ labels: join(folder, 'labels.jsonl') })
     node.simulation.enter(12)
     await level()
+    hostileTxid = (await pipeline.get(`/block/${hostile.hash}/txs`)).body.items[0].txid
     const { items: blocks } = (await pipeline.get('/blocks?limit=1')).body
     const { items: txs } = (await pipeline.get('/txs/recent?limit=20')).body
     const { items: pool } = (await pipeline.get('/mempool/txs')).body
-    const spend = txs.find(({ is_coinbase }: Transaction) => !is_coinbase) ?? txs[0]
+    const spend = txs.find(({ is_coinbase }: { is_coinbase: boolean }) => !is_coinbase) ?? txs[0]
     paths = [
       ...[
         '/',
@@ -112,11 +105,12 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       ...['/reorgs', '/labels', '/op-returns', '/large', '/api', '/status', '/search?q=nothing', '/nowhere'],
       ...['/de', `/de/tx/${spend.txid}`, '/de/mining'],
     ]
-    browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] })
+    browsing = await Browsing.start(pipeline.url)
+    figures = new PageFigures(browsing, pipeline)
   })
 
   afterAll(async () => {
-    await browser?.close()
+    await browsing?.close()
     await pipeline?.close()
     await node?.close()
     await rm(folder, { recursive: true, force: true })
@@ -134,83 +128,18 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
   const level = (): Promise<void> =>
     pipeline.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
 
-  /** Opens a page in a browser of its own, and records every request to another host and every error of a script. */
-  async function open(
-    path: string,
-    options: BrowserContextOptions = DESK,
-    base = pipeline.url,
-  ): Promise<Page> {
-    const context = await browser.newContext(options)
-    const page = await context.newPage()
-    errors.length = 0
-    page.on('request', (request) => {
-      if (!request.url().startsWith(base)) errors.push(`requested ${request.url()}`)
-    })
-    page.on('pageerror', ({ message }) => errors.push(message))
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !/404|ERR_CONNECTION|WebSocket/.test(message.text()))
-        errors.push(message.text())
-    })
-    await page.goto(base + path)
-    return page
-  }
-
-  async function done(page: Page): Promise<void> {
-    expect(errors).toEqual([])
-    expect(await page.evaluate('window.hacked')).toBeUndefined()
-    await page.context().close()
-  }
-
-  const amounts = (page: Page, selector: string): Promise<string[]> =>
-    page
-      .locator(`${selector} data.amount`)
-      .evaluateAll((all) => all.map((each) => each.getAttribute('value') ?? ''))
+  const open: Browsing['open'] = (...of) => browsing.open(...of)
+  const done = (page: Page) => browsing.done(page)
   const isLive = (page: Page) => page.locator('.feed[data-state=live]').waitFor()
 
-  it('show a transaction with the figures of the API', async () => {
+  it('have the figures of the API', async () => {
     const { items } = (await pipeline.get('/txs/recent?limit=20')).body
-    for (const { txid } of items.slice(0, 4) as Transaction[]) {
-      const tx = (await pipeline.get(`/tx/${txid}`)).body as Transaction
-      const page = await open(`/tx/${txid}`)
-      const [inputs, outputs] = [
-        await amounts(page, '.sides section:first-child li'),
-        await amounts(page, '.sides section:last-child li'),
-      ]
-      expect(inputs).toEqual(tx.inputs.flatMap(({ value }) => (value === null ? [] : [value])))
-      expect(outputs).toEqual(tx.outputs.map(({ value }) => value))
-      expect(await amounts(page, '.stats')).toEqual([tx.output_value, ...(tx.is_coinbase ? [] : [tx.fee])])
-      await done(page)
-    }
-  })
-
-  it('show an address, a block and the supply with the figures of the API', async () => {
-    const summary = (await pipeline.get(`/address/${labelled}`)).body
-    const history = (await pipeline.get(`/address/${labelled}/txs`)).body
-    const page = await open(`/address/${labelled}`)
-    const { balance_change: change, tx_count: unconfirmed } = summary.unconfirmed
-    expect(await amounts(page, '.stats')).toEqual([
-      summary.balance,
-      ...(unconfirmed === 0 ? [] : [change]),
-      summary.total_received,
-      summary.total_sent,
-    ])
-    expect(await amounts(page, 'tbody tr[id^=t-]')).toEqual(
-      history.items.map((item: { value_change: string }) => item.value_change),
-    )
-    await done(page)
-    const block = (await pipeline.get('/block/30')).body
-    const blockPage = await open('/block/30')
-    expect(await amounts(blockPage, '.stats')).toEqual([block.subsidy, block.total_fees])
-    expect(await blockPage.locator('h1').textContent()).toContain('30')
-    await done(blockPage)
-    const supply = (await pipeline.get('/stats/supply')).body
-    const rich = (await pipeline.get('/stats/richlist?limit=50')).body
-    const supplyPage = await open('/supply')
-    expect(await amounts(supplyPage, '.stats')).toEqual([supply.circulatingSupply, supply.maxSupply])
-    expect(await amounts(supplyPage, 'tbody tr[id^=a-]')).toEqual(
-      rich.items.map(({ balance }: { balance: string }) => balance),
-    )
-    await done(supplyPage)
+    const { items: waiting } = (await pipeline.get('/mempool/txs?limit=1')).body
+    const txids = [...items.slice(0, 4), ...waiting].map(({ txid }: { txid: string }) => txid)
+    for (const txid of txids) await figures.ofTransaction(txid)
+    await figures.ofAddress(labelled)
+    await figures.ofBlock(30)
+    await figures.ofChain()
   })
 
   it('draw charts of the figures in their tables, which are those of the CSV', async () => {
@@ -311,7 +240,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       await page.context().close()
     }
     const page = await open('/', { ...DESK, javaScriptEnabled: false })
-    await page.locator('.hero input').fill('30')
+    await page.locator('.hero input[name=q]').fill('30')
     await page.locator('.hero button').click()
     expect(page.url()).toBe(`${pipeline.url}/block/30`)
     await page.goto(`${pipeline.url}/search?q=-5`)
@@ -343,17 +272,21 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     },
   )
 
-  it('show hostile labels as text', async () => {
-    for (const path of ['/labels', `/address/${labelled}`, '/supply']) {
+  it('show hostile labels, data and texts of miners as text', async () => {
+    const pages = ['/labels', `/address/${labelled}`, '/supply', '/op-returns', `/tx/${hostileTxid}`]
+    for (const path of pages) {
       const page = await open(path)
       expect(await page.locator('main').innerText(), path).toContain('<script>window.hacked=1</script>')
       await done(page)
     }
+    const page = await open(`/tx/${hostileTxid}`)
+    expect(await page.locator('.payload', { hasText: HOSTILE }).count()).toBe(2)
+    await done(page)
   })
 
   it('are small', async () => {
     for (const path of paths) {
-      const context = await browser.newContext(DESK)
+      const context = await browsing.browser.newContext(DESK)
       const page = await context.newPage()
       const session = await context.newCDPSession(page)
       await session.send('Network.enable')

@@ -14,6 +14,8 @@ export interface Media {
   readonly type: string
   /** The header `content-security-policy`. */
   readonly policy: string
+  /** Returns whether an answer is for readers with this header `accept-language`. */
+  readonly isFor: (acceptLanguage: string) => boolean
 }
 
 /** The format of a transport's answers. */

@@ -18,6 +18,7 @@ export interface Request {
   readonly acceptEncoding: string
   readonly minChainHeight: string
   readonly accept: string
+  readonly acceptLanguage: string
   readonly host: string
   readonly contentType: string
   readonly onDisconnect: OnDisconnect
@@ -63,14 +64,17 @@ export interface MatchedPage extends Matched {
   readonly encoding: Encoding
 }
 
+/** What chooses a page. */
+export type PageRequest = Pick<Request, 'path' | 'accept' | 'acceptLanguage'>
+
 /** The pages for people. */
 export interface Pages {
   /** Returns the page that a request asks for; undefined if there is none at its path, or the client accepts no page. */
-  match(request: Pick<Request, 'path' | 'accept'>): MatchedPage | undefined
+  match(request: PageRequest): MatchedPage | undefined
   /** Returns the endpoint of a path that is not a page. */
   endpointOf(path: string): Endpoint | undefined
   /** Returns the page of a failure. */
-  failed(failure: Failure, request: Pick<Request, 'path'>, chain: ChainState): Answer
+  failed(failure: Failure, request: PageRequest, chain: ChainState): Answer
 }
 
 export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
@@ -134,4 +138,3 @@ export const errorAnswer = (code: ClientError, error: string, headers?: Headers,
 export function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
   return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }
 }
-

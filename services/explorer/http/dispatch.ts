@@ -2,7 +2,7 @@ import { blockTag } from '../../../pipelines/chain/block.js'
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import type { CachedAnswer, Representation } from '../answering/cached-answer.js'
 import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
-import { type Encoding, JSON_ENCODING, matchesTag } from '../answering/encoding.js'
+import { type Encoding, JSON_ENCODING, matchesTag, type Media } from '../answering/encoding.js'
 import { type Failure, overLimit, OVERLOADED } from '../answering/failure.js'
 import { parseArguments } from '../reads/arguments.js'
 import { argumentsOf, BAD_BODY } from './body.js'
@@ -35,6 +35,7 @@ import {
   jsonAnswer,
   type MatchedPage,
   NO_STORE,
+  type PageRequest,
   type Pages,
   preflight,
   type Request,
@@ -152,7 +153,7 @@ export class Dispatcher {
     if (cached === undefined) return undefined
     if (head.getHeader('if-none-match') !== '' || head.getHeader('x-min-chain-height') !== '')
       return undefined
-    if (cached.media !== undefined && !acceptsPages(head.getHeader('accept'))) return undefined
+    if (cached.media !== undefined && !isFor(cached.media, head)) return undefined
     const isCoded = cached.body.length >= LEAST_COMPRESSED
     const coding = isCoded ? preferredCoding(head.getHeader('accept-encoding')) : undefined
     const made = cached.inCoding(coding)
@@ -160,8 +161,7 @@ export class Dispatcher {
     if (reader.isLimited) {
       const failure = reader.overLimitNow(() => head.origin())
       if (failure === 'undecided') return undefined
-      if (failure !== undefined)
-        return this.#refused(failure, { path: url.split('?', 1)[0] ?? '', accept: head.getHeader('accept') })
+      if (failure !== undefined) return this.#refused(failure, pageRequest(url, head))
     }
     reader.sent(cached)
     return this.#prepared(made, cached, reader.chain)
@@ -211,14 +211,19 @@ export class Dispatcher {
     return this.#read(target, matched.params, request)
   }
 
+  /** The description of the API, in OpenAPI 3.1: JSON. */
+  get openApi(): string {
+    return this.#documents.of('openapi').body.toString()
+  }
+
   /** Returns the route pattern of a path, for metrics: paths themselves would be an unbounded set of label values. */
   patternOf(path: string): string {
     if (this.#endpointOf({ path }) !== undefined) return path
-    const page = this.#parts.pages?.match({ path, accept: 'text/html' })
+    const page = this.#parts.pages?.match({ path, accept: 'text/html', acceptLanguage: '' })
     return (this.#router.match(path) ?? page)?.route.pattern ?? 'unknown'
   }
 
-  #pageOf(request: Pick<Request, 'path' | 'accept'>): MatchedPage | undefined {
+  #pageOf(request: PageRequest): MatchedPage | undefined {
     return this.#parts.pages?.match(request)
   }
 
@@ -237,7 +242,7 @@ export class Dispatcher {
   }
 
   /** Returns the answer for a failure: a page if the request is for one. */
-  #refused(failure: Failure, request: Pick<Request, 'path' | 'accept'>): Answer {
+  #refused(failure: Failure, request: PageRequest): Answer {
     const { pages } = this.#parts
     if (pages === undefined || this.#pageOf(request) === undefined)
       return failure === OVERLOADED ? REFUSAL : failureAnswer(failure)
@@ -421,15 +426,11 @@ export class Dispatcher {
     return answer
   }
 
-  #failed(error: unknown, { path, accept }: Request): Answer {
-    this.#report(error, this.patternOf(path))
+  #failed(error: unknown, request: Request): Answer {
+    this.#report(error, this.patternOf(request.path))
     const { pages } = this.#parts
-    if (pages?.match({ path, accept }) !== undefined)
-      return pages.failed(
-        { code: 'HW_DEFECT', message: 'Internal Server Error' },
-        { path },
-        this.reader.chain,
-      )
+    if (pages?.match(request) !== undefined)
+      return pages.failed({ code: 'HW_DEFECT', message: 'Internal Server Error' }, request, this.reader.chain)
     return errorAnswer('HW_DEFECT', 'Internal Server Error')
   }
 
@@ -486,10 +487,21 @@ function bodyHeaders({ coding, etag }: Representation, cached: CachedAnswer): He
   return [name, `${cached.media?.type ?? json}\r\netag: ${etag}\r\nvary: ${vary}${encoding}`]
 }
 
-const varyOf = ({ media }: CachedAnswer) => ['vary', media === undefined ? VARY : `accept, ${VARY}`] as const
+const varyOf = ({ media }: CachedAnswer) =>
+  ['vary', media === undefined ? VARY : `accept, accept-language, ${VARY}`] as const
 
 const policyOf = ({ media }: CachedAnswer): { policy?: string } =>
   media === undefined ? {} : { policy: media.policy }
+
+/** Returns whether a client that asks for the URL of a page accepts this one. */
+const isFor = (media: Media, head: RequestHead): boolean =>
+  acceptsPages(head.getHeader('accept')) && media.isFor(head.getHeader('accept-language'))
+
+const pageRequest = (url: string, head: RequestHead): PageRequest => ({
+  path: url.split('?', 1)[0] ?? '',
+  accept: head.getHeader('accept'),
+  acceptLanguage: head.getHeader('accept-language'),
+})
 
 /** Returns the function that reads an argument from the path or the query. */
 function argumentsOfUrl(

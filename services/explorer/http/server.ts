@@ -459,6 +459,7 @@ function requestOf(res: HttpResponse, req: HttpRequest, disconnect: Disconnect):
     acceptEncoding: req.getHeader('accept-encoding'),
     minChainHeight: req.getHeader('x-min-chain-height'),
     accept: req.getHeader('accept'),
+    acceptLanguage: req.getHeader('accept-language'),
     host: req.getHeader('host'),
     contentType: req.getHeader('content-type'),
     onDisconnect: (callback) => {

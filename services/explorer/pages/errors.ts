@@ -3,9 +3,9 @@ import type { Failure } from '../answering/failure.js'
 import type { ChainState } from '../state/state.js'
 import type { Assets } from './assets.js'
 import { heading, searchForm } from './components/elements.js'
-import { Format } from './format.js'
-import { inLanguage, type Language, MESSAGES } from './language.js'
+import { inLanguage, MESSAGES } from './language.js'
 import { layout } from './layout.js'
+import { formatOf, languageOfLocale, type Locale } from './locales.js'
 import { explain } from './query.js'
 
 /** The longest wait before the client requests a page again, in seconds. */
@@ -13,7 +13,7 @@ const MAX_RETRY = 60
 const RETRY = 3
 
 export interface ErrorPage {
-  readonly language: Language
+  readonly locale: Locale
   /** In the first language, without the query. */
   readonly path: string
   readonly assets: Assets
@@ -21,10 +21,11 @@ export interface ErrorPage {
 }
 
 /** Returns the page for a failure: what is wrong, and what to do. */
-export function errorPage(failure: Failure, { language, path, assets, chain }: ErrorPage): Html {
+export function errorPage(failure: Failure, { locale, path, assets, chain }: ErrorPage): Html {
+  const language = languageOfLocale(locale)
   const t = MESSAGES[language]
-  const f = new Format(t)
-  const { title, text, passes } = wordsOf(failure, { language, path, chain })
+  const f = formatOf(locale)
+  const { title, text, passes } = wordsOf(failure, { locale, path, chain })
   const retryMs = failure.retryMs ?? RETRY * 1000
   const retrySeconds = passes ? Math.min(MAX_RETRY, Math.ceil(retryMs / 1000)) : undefined
   const body = html`<div class="failure">
@@ -41,7 +42,7 @@ export function errorPage(failure: Failure, { language, path, assets, chain }: E
       >
     </p>
   </div>`
-  return layout({ title, body }, { language, path, assets, chain, retrySeconds })
+  return layout({ title, body }, { locale, path, assets, chain, retrySeconds })
 }
 
 interface Words {
@@ -53,10 +54,10 @@ interface Words {
 
 function wordsOf(
   { code, details, retryMs = 1000 }: Failure,
-  { language, path, chain }: Pick<ErrorPage, 'language' | 'path' | 'chain'>,
+  { locale, path, chain }: Pick<ErrorPage, 'locale' | 'path' | 'chain'>,
 ): Words {
-  const t = MESSAGES[language]
-  const f = new Format(t)
+  const t = MESSAGES[languageOfLocale(locale)]
+  const f = formatOf(locale)
   const e = t.errors
   const [, kind, query = ''] = path.split('/')
   switch (code) {

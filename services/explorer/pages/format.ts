@@ -1,5 +1,4 @@
 import { html, type Html } from '../../design/html.js'
-import type { Messages } from './messages/en.js'
 
 const DECIMALS = 8
 const SUPERSCRIPT = '⁰¹²³⁴⁵⁶⁷⁸⁹'
@@ -12,8 +11,15 @@ export class Format {
   readonly #time: Intl.DateTimeFormat
   readonly #date: Intl.DateTimeFormat
 
-  constructor({ locale }: Pick<Messages, 'locale'>) {
-    const parts = new Intl.NumberFormat(locale).formatToParts(12345.6)
+  /** The places before which the digits of a number are separated. */
+  readonly #places: RegExp
+
+  /** @param locale of Unicode, such as `en-GB`. */
+  constructor(locale: string) {
+    const parts = new Intl.NumberFormat(locale).formatToParts(1_234_567.8)
+    const [, second] = parts.filter(({ type }) => type === 'integer')
+    // In India: 12,34,567.
+    this.#places = second?.value.length === 2 ? /\B(?=(?:\d{2})*\d{3}$)/g : /\B(?=(?:\d{3})+$)/g
     this.#group = parts.find(({ type }) => type === 'group')?.value ?? ','
     this.#point = parts.find(({ type }) => type === 'decimal')?.value ?? '.'
     this.#time = new Intl.DateTimeFormat(locale, {
@@ -24,12 +30,12 @@ export class Format {
     this.#date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
   }
 
-  /** Formats a decimal number with groups of three digits. */
+  /** Formats a decimal number with separated groups of digits. */
   number(value: number | string): string {
     const text = String(value)
     if (text.length < 4) return text.replace('.', this.#point)
     const [whole = '', fraction] = text.split('.')
-    const grouped = whole.replace(/\B(?=(\d{3})+$)/g, this.#group)
+    const grouped = whole.replace(this.#places, this.#group)
     return fraction === undefined ? grouped : grouped + this.#point + fraction
   }
 

@@ -5,6 +5,7 @@ import type { Channel } from '../feed/feed.js'
 import type { ChainState } from '../state/state.js'
 import type { Assets } from './assets.js'
 import { inLanguage, type Language, MESSAGES } from './language.js'
+import { languageOfLocale, type Locale } from './locales.js'
 import type { Messages } from './messages/en.js'
 
 /** What a page shows, without the frame that all pages have. */
@@ -19,7 +20,7 @@ export interface Shown {
 }
 
 export interface Frame {
-  readonly language: Language
+  readonly locale: Locale
   /** The path of the page in the first language, without the query. */
   readonly path: string
   readonly assets: Assets
@@ -60,14 +61,15 @@ export const DOCS = '/_explorer/docs'
 /** Returns a complete document. Ids of the layout start with a colon, which ids of the content never do. */
 export function layout(shown: Shown, frame: Frame): Html {
   const { title, about, body, json } = shown
-  const { language, path, assets } = frame
+  const { locale, path, assets } = frame
+  const language = languageOfLocale(locale)
   const t = MESSAGES[language]
   const to = (page: string): string => inLanguage(language, page)
   const other = language === 'en' ? 'de' : 'en'
   const words = t.bar
   const fixed = fixedParts(language, path)
   return html`<!doctype html>
-    <html lang="${t.lang}">
+    <html lang="${locale}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -3,9 +3,10 @@ import type { Network } from '../../../pipelines/chain/networks.js'
 import type { Arguments, Declaration, Read, ReadContext } from '../reads/read.js'
 import { WrittenAnswer } from '../reads/written-answer.js'
 import type { Assets } from './assets.js'
-import { Format } from './format.js'
-import { inLanguage, type Language, LANGUAGES, MESSAGES } from './language.js'
+import type { Format } from './format.js'
+import { inLanguage, type Language, MESSAGES } from './language.js'
 import { layout, type Shown } from './layout.js'
+import { ALL_LOCALES, formatOf, languageOfLocale, type Locale } from './locales.js'
 import type { Messages } from './messages/en.js'
 
 type Args<A extends Arguments> = Static<TObject<{ [K in keyof A]: A[K] }>>
@@ -13,27 +14,27 @@ type Given<A extends Arguments> = Partial<Args<A>>
 
 /** The sources of a page, its words and its links. */
 export interface PageContext extends ReadContext {
+  readonly locale: Locale
   readonly language: Language
   readonly t: Messages
   readonly f: Format
   readonly network: Network | undefined
   /** Resolves another read from the same state, and records what it depends on. Arguments that are left out have their defaults. */
-  read<A extends Arguments, S extends TSchema>(read: Declaration<A, S>, args: Given<A>): Promise<Static<S>>
+  readonly read: <A extends Arguments, S extends TSchema>(
+    read: Declaration<A, S>,
+    args: Given<A>,
+  ) => Promise<Static<S>>
   /** Returns the path of a page in the language of this one. */
-  to(path: string): string
+  readonly to: (path: string) => string
 }
 
 /** A page: a read whose answer is a document. */
 export type Page = Read
 
-const FORMATS: Readonly<Record<Language, Format>> = {
-  en: new Format(MESSAGES.en),
-  de: new Format(MESSAGES.de),
-}
-
-const language = Type.Union(
-  LANGUAGES.map((each) => Type.Literal(each)),
-  { default: 'en' },
+/** The argument that all pages have; it is chosen by the path and the request, not given in the query. */
+export const localeArgument = Type.Union(
+  ALL_LOCALES.map((each) => Type.Literal(each)),
+  { default: 'en-GB' },
 )
 
 interface PageDeclaration<A extends Arguments> {
@@ -52,8 +53,8 @@ export function declarePage<A extends Arguments>(declared: PageDeclaration<A>): 
     pageOf({
       ...rest,
       async make(page, args) {
-        const { language, chain } = page
-        return layout(await view(page, args), { language, path: concrete(rest.path, args), assets, chain })
+        const { locale, chain } = page
+        return layout(await view(page, args), { locale, path: concrete(rest.path, args), assets, chain })
       },
     })
 }
@@ -77,23 +78,25 @@ function pageOf<A extends Arguments>({ name, path, args, isOutside = false, make
     name: `page ${name}`,
     path,
     fresh: isOutside ? 'outside' : 'objects',
-    args: { ...args, lang: language },
+    args: { ...args, locale: localeArgument },
     answer: Type.Unknown(),
-    resolve: (context: ReadContext, given: Args<A> & { readonly lang: Language }) => {
+    resolve: (context: ReadContext, given: Args<A> & { readonly locale: Locale }) => {
       // The frame of a page changes with every version, even if its block is final.
       context.validity.finalFrom(Number.POSITIVE_INFINITY)
-      return make(contextOf(context, given.lang), given as never)
+      return make(contextOf(context, given.locale), given)
     },
   }
 }
 
-function contextOf(context: ReadContext, language: Language): PageContext {
+function contextOf(context: ReadContext, locale: Locale): PageContext {
+  const language = languageOfLocale(locale)
   return {
     ...context,
     indexer: () => context.indexer(),
+    locale,
     language,
     t: MESSAGES[language],
-    f: FORMATS[language],
+    f: formatOf(locale),
     network: context.chain.network,
     read: (read, args) => resolveWithin(context, read, args),
     to: (path) => inLanguage(language, path),
@@ -105,11 +108,11 @@ async function resolveWithin<A extends Arguments, S extends TSchema>(
   read: Declaration<A, S>,
   args: Given<A>,
 ): Promise<Static<S>> {
-  const defaults = Object.entries(read.args).map(([name, schema]) => [name, schema.default as unknown])
-  const complete = { ...Object.fromEntries(defaults), ...args }
+  const defaults = Object.entries(read.args).map(([name, schema]): [string, unknown] => [name, schema.default])
+  const complete: Record<string, unknown> = { ...Object.fromEntries(defaults), ...args }
   for (const kind of KINDS[read.fresh]) context.validity.dependsOn(kind)
-  const made = await read.resolve(context, complete as never)
-  return made instanceof WrittenAnswer ? made.parse() : made
+  const made: unknown = await read.resolve(context, complete as never)
+  return (made instanceof WrittenAnswer ? made.parse() : made) as Static<S>
 }
 
 /** The kinds of changes after which an answer is made again, by its freshness. Reads of objects record them themselves. */

@@ -10,22 +10,22 @@ import {
   JSON_TYPE,
   type MatchedPage,
   NO_STORE,
+  type PageRequest,
   type Pages,
   type Request,
 } from '../http/answer.js'
-import { API, GET, type Route, Router } from '../http/router.js'
-import { READS } from '../reads/index.js'
+import { GET, type Route, Router } from '../http/router.js'
 import type { ChainState } from '../state/state.js'
 import { Html } from '../../design/html.js'
-import { ASSETS, type Assets } from './assets.js'
+import { ASSETS } from './assets.js'
 import { errorPage } from './errors.js'
-import { pagesOf } from './index.js'
-import { inLanguage, LANGUAGES, languageOf } from './language.js'
+import { type PageSources, pagesOf } from './index.js'
+import { inLanguage, type Language, LANGUAGES, languageOf } from './language.js'
+import { ALL_LOCALES, languageOfLocale, type Locale, localeOf } from './locales.js'
 import { DOCS, FIND, SUGGESTIONS } from './layout.js'
 import type { Page } from './page.js'
 import { type Suggestions, suggestions } from './suggestions.js'
-import { TRY } from './views/api.js'
-import type { StatusSource } from './views/status.js'
+import { type OpenApi, pathOf, TRY } from './views/api.js'
 
 /** Scripts and styles are our own files, and nothing comes from other hosts. */
 const POLICY = [
@@ -34,15 +34,25 @@ const POLICY = [
   ...["base-uri 'none'", "frame-ancestors 'none'"],
 ].join('; ')
 
-const HTML: Encoding = {
+const htmlIn = (locale: Locale): Encoding => ({
   name: 'html',
-  media: { type: 'text/html; charset=utf-8', policy: POLICY },
+  media: {
+    type: 'text/html; charset=utf-8',
+    policy: POLICY,
+    isFor: (acceptLanguage) => localeOf(languageOfLocale(locale), acceptLanguage) === locale,
+  },
   encode: (answer) => encodedText(answer instanceof Html ? answer.text : ''),
-}
+})
+
+const HTML: ReadonlyMap<Locale, Encoding> = new Map(ALL_LOCALES.map((locale) => [locale, htmlIn(locale)]))
 
 const CSV: Encoding = {
   name: 'csv',
-  media: { type: 'text/csv; charset=utf-8', policy: "default-src 'none'; frame-ancestors 'none'" },
+  media: {
+    type: 'text/csv; charset=utf-8',
+    policy: "default-src 'none'; frame-ancestors 'none'",
+    isFor: () => true,
+  },
   encode: (answer) => encodedText(String(answer)),
 }
 
@@ -52,9 +62,7 @@ const IMMUTABLE = ['cache-control', 'public, max-age=31536000, immutable'] as co
 /** A host name or address with an optional port, as in a Host header. */
 const HOST = /^(?:[a-z\d](?:[a-z\d.-]{0,252}[a-z\d])?|\[[a-f\d:.]{2,45}\])(?::\d{1,5})?$/i
 
-export interface SiteParts {
-  readonly assets: Assets
-  readonly status: StatusSource
+export interface SiteParts extends PageSources {
   readonly reader: () => Reader
   /** The public URL of the documentation. Not set: its port at the host of each request. */
   readonly docsUrl?: string | undefined
@@ -71,7 +79,7 @@ export class Site implements Pages {
 
   constructor(parts: SiteParts) {
     this.#parts = parts
-    const { documents, texts } = pagesOf(parts.assets, parts.status)
+    const { documents, texts } = pagesOf(parts)
     this.#texts = new Set(texts)
     const routes = LANGUAGES.flatMap((language) =>
       [...documents, ...texts].map((read): Route => {
@@ -84,18 +92,20 @@ export class Site implements Pages {
       [SUGGESTIONS]: endpoint((request) => this.#suggest(request)),
       [FIND]: endpoint((request) => this.#find(request)),
       [DOCS]: endpoint((request) => this.#docs(request)),
-      [TRY]: endpoint((request) => tryRead(request)),
+      [TRY]: endpoint((request) => tryRead(request, parts.openApi())),
     }
   }
 
-  match({ path, accept }: Pick<Request, 'path' | 'accept'>): MatchedPage | undefined {
+  match({ path, accept, acceptLanguage }: PageRequest): MatchedPage | undefined {
     const matched = this.#router.match(path)
     if (matched === undefined || typeof matched.route.target === 'string') return undefined
     const read = matched.route.target
     const isText = this.#texts.has(read)
     if (!isText && !acceptsPages(accept)) return undefined
-    const params = { ...matched.params, lang: languageOf(path).language }
-    return { ...matched, params, read, encoding: isText ? CSV : HTML }
+    // The column names of a file are in a language; its figures are the same everywhere.
+    const locale = localeOf(languageOf(path).language, isText ? '' : acceptLanguage)
+    const params = { ...matched.params, locale }
+    return { ...matched, params, read, encoding: isText ? CSV : (HTML.get(locale) ?? CSV) }
   }
 
   endpointOf(path: string): Endpoint | undefined {
@@ -120,15 +130,22 @@ export class Site implements Pages {
     return { methods: GET, isLimited: false, answer }
   }
 
-  failed(failure: Failure, { path: requested }: Pick<Request, 'path'>, chain: ChainState): Answer {
+  failed(failure: Failure, { path: requested, acceptLanguage }: PageRequest, chain: ChainState): Answer {
     const { language, path } = languageOf(requested)
     const { status, headers, code } = failureAnswer(failure)
-    const page = errorPage(failure, { language, path, assets: this.#parts.assets, chain })
+    const page = errorPage(failure, {
+      ...{ locale: localeOf(language, acceptLanguage), path, assets: this.#parts.assets, chain },
+    })
     const others = headers.filter(([name]) => name !== 'content-type' && name !== 'cache-control')
     return {
       status,
       ...(code === undefined ? {} : { code }),
-      headers: [['content-type', 'text/html; charset=utf-8'], NO_STORE, ['vary', 'accept'], ...others],
+      headers: [
+        ['content-type', 'text/html; charset=utf-8'],
+        NO_STORE,
+        ['vary', 'accept, accept-language'],
+        ...others,
+      ],
       body: Buffer.from(page.text),
       policy: POLICY,
     }
@@ -148,15 +165,16 @@ export class Site implements Pages {
     const [first, second] = found.filter(({ type }) => type === 'page')
     if (first !== undefined && second === undefined) return redirect(first.url)
     const given = new URLSearchParams(request.query)
-    const language = LANGUAGES.find((each) => each === given.get('lang')) ?? 'en'
+    const language = givenLanguage(given)
     const query = new URLSearchParams({ q: given.get('q') ?? '' })
     return redirect(`${inLanguage(language, '/search')}?${query.toString()}`)
   }
 
-  #matches({ query, onDisconnect }: Request): Outcome | Promise<Outcome> {
+  #matches({ query, acceptLanguage, onDisconnect }: Request): Outcome | Promise<Outcome> {
     const given = new URLSearchParams(query)
+    const locale = localeOf(givenLanguage(given), acceptLanguage)
     return this.#parts.reader().answer(suggestions, {
-      argument: (name) => given.get(name) ?? undefined,
+      argument: (name) => (name === 'locale' ? locale : (given.get(name) ?? undefined)),
       ...{ minChainHeight: '', onDisconnect, authorization: () => '', encoding: JSON_ENCODING },
     })
   }
@@ -171,21 +189,23 @@ export class Site implements Pages {
   }
 }
 
+const givenLanguage = (query: URLSearchParams): Language =>
+  LANGUAGES.find((each) => each === query.get('lang')) ?? 'en'
+
 /** Redirects to an endpoint of the API with the arguments of a form. Empty ones are left out. */
-function tryRead({ query }: Request): Answer {
+function tryRead({ query }: Request, openApi: OpenApi): Answer {
   const given = new URLSearchParams(query)
-  const read = READS.find(({ name }) => name === given.get('read'))
-  if (read === undefined) return redirect('/api')
-  given.delete('read')
-  let { path } = read
+  let path = pathOf(openApi, given.get('operation'))
+  if (path === undefined) return redirect('/api')
+  given.delete('operation')
   for (const [name, value] of [...given]) {
     if (value === '') given.delete(name)
-    if (!path.includes(`:${name}`)) continue
-    path = path.replace(`:${name}`, () => encodeURIComponent(value.trim()))
+    if (!path.includes(`{${name}}`)) continue
+    path = path.replace(`{${name}}`, () => encodeURIComponent(value.trim()))
     given.delete(name)
   }
   const rest = given.toString()
-  return redirect(`${API}${path}${rest === '' ? '' : `?${rest}`}`)
+  return redirect(`${path}${rest === '' ? '' : `?${rest}`}`)
 }
 
 const redirect = (location: string): Answer => ({

@@ -1,13 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { search } from '../reads/chain/search.js'
 import { declareRead, NotFound, type ReadContext } from '../reads/read.js'
-import { SearchResult } from '../reads/shapes.js'
+import type { SearchResult } from '../reads/shapes.js'
 import { WrittenAnswer } from '../reads/written-answer.js'
-import { Format } from './format.js'
-import { inLanguage, LANGUAGES, MESSAGES } from './language.js'
+import { inLanguage, MESSAGES } from './language.js'
 import { explain } from './query.js'
 import { escapeHtml } from '../../design/html.js'
 import { SUGGESTIONS } from './layout.js'
+import { formatOf, languageOfLocale } from './locales.js'
+import { localeArgument } from './page.js'
 
 /** The maximum number of labels, and of transactions and blocks whose hash begins as the query. */
 const MOST = 8
@@ -17,10 +18,6 @@ const NEWEST = 2_000
 const SHORTEST_PREFIX = 4
 
 const q = Type.String({ maxLength: 1000, default: '' })
-const lang = Type.Union(
-  LANGUAGES.map((each) => Type.Literal(each)),
-  { default: 'en' },
-)
 
 /** An item of the search, as the documentation's search returns them. A note explains the query. */
 const Suggestion = Type.Object({
@@ -38,12 +35,13 @@ export const suggestions = declareRead({
   name: 'page suggestions',
   path: SUGGESTIONS,
   fresh: 'mempool',
-  args: { q, lang },
+  args: { q, locale: localeArgument },
   answer: Type.Array(Suggestion),
-  async resolve(context, { q, lang }) {
+  async resolve(context, { q, locale }) {
     const text = q.trim()
+    const lang = languageOfLocale(locale)
     const t = MESSAGES[lang]
-    const f = new Format(t)
+    const f = formatOf(locale)
     const { chain, mempool, definitions } = context
     const item = (kind: string, path: string, content: string): Suggestion => {
       return { type: 'page', url: inLanguage(lang, path), content: escapeHtml(content), breadcrumbs: [kind] }

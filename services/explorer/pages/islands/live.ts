@@ -141,7 +141,7 @@ function replace(text: string): void {
   if (content === null) return
   localise(content)
   document.title = next.title
-  Idiomorph.morph(main(), content, {
+  void Idiomorph.morph(main(), content, {
     ignoreActiveValue: true,
     callbacks: {
       beforeNodeMorphed: (node: Node) => !(node instanceof Element && node.matches('.plot, output')),

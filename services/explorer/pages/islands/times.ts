@@ -1,6 +1,7 @@
 const locale = document.documentElement.lang
-/** The reader's region, if the page is in a language of theirs: it decides how times and numbers are written. */
-export const region = navigator.languages.find((each) => each.startsWith(locale)) ?? locale
+const [language = locale] = locale.split('-')
+/** The reader's region, if the page is in a language of theirs: it decides how times are written. */
+export const region = navigator.languages.find((each) => each.startsWith(`${language}-`)) ?? locale
 const TIME = new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: 'medium' })
 const ELAPSED = new Intl.RelativeTimeFormat(region, { numeric: 'always', style: 'narrow' })
 const STEP_MS = 1_000

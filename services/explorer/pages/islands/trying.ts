@@ -10,12 +10,9 @@ export function startTrying(): void {
 async function show(form: HTMLFormElement): Promise<void> {
   const output = form.nextElementSibling
   if (output === null) return
-  const fields = [...new FormData(form)].filter(
-    (field): field is [string, string] => typeof field[1] === 'string',
-  )
   const began = performance.now()
   try {
-    const response = await fetch(`${form.action}?${new URLSearchParams(fields).toString()}`)
+    const response = await request(form)
     const text = await response.text()
     const { pathname, search } = new URL(response.url)
     const ms = (performance.now() - began).toFixed(0)
@@ -33,6 +30,16 @@ async function show(form: HTMLFormElement): Promise<void> {
   } catch (error) {
     output.textContent = String(error)
   }
+}
+
+function request(form: HTMLFormElement): Promise<Response> {
+  const fields = [...new FormData(form)].filter(
+    (field): field is [string, string] => typeof field[1] === 'string',
+  )
+  const { post } = form.dataset
+  if (post === undefined) return fetch(`${form.action}?${new URLSearchParams(fields).toString()}`)
+  const headers = { 'content-type': 'application/json' }
+  return fetch(post, { method: 'POST', headers, body: fields[0]?.[1] ?? '' })
 }
 
 function indented(text: string): string {

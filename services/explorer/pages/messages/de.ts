@@ -5,7 +5,6 @@ const n = (count: string, one: string, many: string): string => `${count} ${coun
 /** All words of the pages in German. */
 export const de: Messages = {
   lang: 'de',
-  locale: 'de-DE',
   languageName: 'Deutsch',
   bar: {
     search: 'Suchen',
@@ -291,6 +290,7 @@ export const de: Messages = {
     title: 'API',
     about: 'Jede Zahl dieser Seiten kommt aus dieser API. Hier können Sie jeden Endpunkt ausprobieren.',
     try: 'Ausprobieren',
+    body: 'Body, JSON',
     answer: 'Antwort',
     required: 'erforderlich',
     byDefault: (value) => `sonst ${value}`,

@@ -6,7 +6,6 @@ const n = (count: number | string, one: string, many: string): string =>
 /** All words of the pages in English. Other languages have the same entries, which the compiler checks. */
 export const en = {
   lang: 'en',
-  locale: 'en-GB',
   languageName: 'English',
   bar: { ...ENGLISH, searchFor: 'Height, hash, address or label' },
   nav: {
@@ -82,7 +81,7 @@ export const en = {
     details: 'Details',
     verified: 'verified',
     page: (page: string, pages: string) => `Page ${page} of ${pages}`,
-    more: (count: string) => `${n(count, 'more', 'more')}`,
+    more: (count: string) => `${count} more`,
     txs: (count: string) => n(count, 'transaction', 'transactions'),
     perVbyte: '/vB',
     perVirtualByte: 'per virtual byte',
@@ -284,6 +283,7 @@ export const en = {
     title: 'API',
     about: 'Every figure of these pages comes from this API. Try each endpoint here.',
     try: 'Try it',
+    body: 'Body, JSON',
     answer: 'Answer',
     required: 'required',
     byDefault: (value: string) => `${value} by default`,

@@ -11,8 +11,8 @@ export const search = declarePage({
   path: '/search',
   args: { q: Type.String({ maxLength: 1000, default: '' }) },
   async view(page, { q }) {
-    const { t, f, chain, network, language, read } = page
-    const items = (await read(suggestions, { q, lang: language })).filter(({ type }) => type === 'page')
+    const { t, f, chain, network, locale, read } = page
+    const items = (await read(suggestions, { q, locale })).filter(({ type }) => type === 'page')
     const note =
       items.length > 0 || q.trim() === ''
         ? t.search.examples

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Format } from '../../../../services/explorer/pages/format.js'
-import { MESSAGES } from '../../../../services/explorer/pages/language.js'
 
-const en = new Format(MESSAGES.en)
-const de = new Format(MESSAGES.de)
+const en = new Format('en-GB')
+const de = new Format('de-DE')
 const textOf = (html: { readonly text: string }): string => html.text.replace(/<[^>]*>/g, '').trim()
 
 describe('an amount', () => {

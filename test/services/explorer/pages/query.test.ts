@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { MAIN, REGTEST } from '../../../../pipelines/chain/networks.js'
-import { Format } from '../../../../services/explorer/pages/format.js'
 import { LANGUAGES, MESSAGES } from '../../../../services/explorer/pages/language.js'
+import { formatOf } from '../../../../services/explorer/pages/locales.js'
 import { explain } from '../../../../services/explorer/pages/query.js'
 
 const ADDRESS = 'qcrt1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqrehzm8'
 
 describe('a query that finds nothing', () => {
   const t = MESSAGES.en
-  const known = { t, f: new Format(t), height: 1559, network: REGTEST }
+  const known = { t, f: formatOf('en-GB'), height: 1559, network: REGTEST }
 
   it.each([
     ['-1', 'Heights begin at 0.'],
@@ -35,7 +35,7 @@ describe('a query that finds nothing', () => {
   it('is explained in every language', () => {
     for (const language of LANGUAGES) {
       const words = MESSAGES[language]
-      const sentence = explain('x'.repeat(91), { ...known, t: words, f: new Format(words) })
+      const sentence = explain('x'.repeat(91), { ...known, t: words, f: formatOf('en-GB') })
       expect(sentence).toBe(words.search.tooLong)
     }
     expect(MESSAGES.de.search.tooLong).not.toBe(t.search.tooLong)

@@ -2,11 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { loadAssets } from '../../../../services/explorer/pages/assets.js'
 import type { Health } from '../../../../services/explorer/health/health.js'
+import { Documents } from '../../../../services/explorer/description/documents.js'
+import { READS } from '../../../../services/explorer/reads/index.js'
+import type { OpenApi } from '../../../../services/explorer/pages/views/api.js'
 import { Site } from '../../../../services/explorer/pages/site.js'
 import { NO_CHAIN, State } from '../../../../services/explorer/state/state.js'
 import { RateLimit } from '../../../../services/limits/rate-limit.js'
 import { type BareServer, startBare } from '../bare-server.js'
-import type { Reader } from '../../../../services/explorer/answering/reader.js'
 
 const HEALTH = {
   ...{
@@ -19,26 +21,27 @@ const HEALTH = {
   },
   ...{ tipMatch: true, lastReconciledAt: '', audit: { checkedAt: null, checks: 0, differences: 0 } },
 } as unknown as Health
+/** The description of an API with all reads. */
+const openApi = (): OpenApi =>
+  JSON.parse(
+    new Documents(READS, { hasToken: false, hasBroadcast: true }).of('openapi').body.toString(),
+  ) as OpenApi
 const HOSTILE = '"><script>hack()</script>'
 const BROWSER = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }
 
 /** Starts a server with pages, of an explorer that has no block yet unless the state says otherwise. */
 async function startSite(parts: Parameters<typeof startBare>[0] = {}): Promise<BareServer> {
-  let reader: Reader | undefined
   const pages = new Site({
     assets: loadAssets(),
     status: {
       health: () => HEALTH,
       lags: () => Promise.resolve([{ topic: 'chain', consumer: HOSTILE, lag: 3 }]),
     },
-    reader: () => {
-      if (reader === undefined) throw new Error('no reader yet')
-      return reader
-    },
+    reader: () => bare.reader,
+    openApi,
     docsPort: 8081,
   })
-  const bare = await startBare({ pages, ...parts })
-  reader = bare.reader
+  const bare: BareServer = await startBare({ pages, ...parts })
   return bare
 }
 
@@ -99,6 +102,29 @@ describe('the pages without a database', () => {
     expect(text).not.toContain('<script>hack')
   })
 
+  it('are in the language of their path, with the numbers of the region of the reader', async () => {
+    const shown = async (path: string, region?: string): Promise<string> => {
+      const headers = region === undefined ? BROWSER : { ...BROWSER, 'accept-language': region }
+      return (await (await get(path, headers)).text()).replace(/\s+/g, ' ')
+    }
+    for (const [path, region, lang, number] of [
+      ['/', undefined, 'en-GB', '21,000,000<span>.'],
+      ['/', 'en-IN,en;q=0.9', 'en-IN', '2,10,00,000<span>.'],
+      ['/', 'de-CH,de;q=0.9,en-US;q=0.5', 'en-US', '21,000,000<span>.'],
+      ['/de', 'en-US,de-CH;q=0.5', 'de-CH', '<span>.00000000'],
+      ['/de', 'de', 'de-DE', '21.000.000<span>,'],
+    ] as const) {
+      const of = path === '/' ? '/supply' : `${path}/supply`
+      const text = await shown(of, region)
+      expect(text).toContain(`<html lang="${lang}">`)
+      expect(text).toContain(number)
+      // A reader of another region has requested the same URL, and the cache has both answers.
+      await shown(of, 'en-ZA')
+      expect(await shown(of, region)).toBe(text)
+    }
+    expect((await get('/supply')).headers.get('vary')).toContain('accept-language')
+  })
+
   it('explain what is malformed', async () => {
     for (const [path, sentence] of [
       [`/address/${'ab'.repeat(31)}`, 'A hash has 64 characters, this has 62.'],
@@ -129,6 +155,7 @@ describe('the pages without a database', () => {
       ...{
         assets: loadAssets(),
         status: { health: () => HEALTH, lags: () => Promise.resolve([]) },
+        openApi,
         docsPort: 8081,
       },
       reader: () => {
@@ -141,12 +168,12 @@ describe('the pages without a database', () => {
 
   it('redirect forms to the API, also with arguments in the path', async () => {
     const target = async (query: string) => (await get(`/_explorer/try?${query}`)).headers.get('location')
-    expect(await target('read=block&heightOrHash=5')).toBe('/api/v1/block/5')
-    expect(await target('read=blocks&page=2&limit=')).toBe('/api/v1/blocks?page=2')
-    expect(await target('read=block&heightOrHash=%2F%2Fevil.example')).toBe(
+    expect(await target('operation=block&heightOrHash=5')).toBe('/api/v1/block/5')
+    expect(await target('operation=blocks&page=2&limit=')).toBe('/api/v1/blocks?page=2')
+    expect(await target('operation=block&heightOrHash=%2F%2Fevil.example')).toBe(
       '/api/v1/block/%2F%2Fevil.example',
     )
-    expect(await target('read=nothing')).toBe('/api')
+    expect(await target('operation=nothing')).toBe('/api')
   })
 
   it('redirect the search to its page, whose query stays text', async () => {

@@ -56,7 +56,7 @@ async function pageOf(
   const validity = new Validity()
   const chain = { ...NO_CHAIN, network: REGTEST }
   const context = { chain, validity, mempool: MempoolTxs.of(all) } as unknown as ReadContext
-  const made = await transaction(loadAssets()).resolve(context, { txid, lang: 'en' } as never)
+  const made = await transaction(loadAssets()).resolve(context, { txid, locale: 'en-GB' } as never)
   return { text: (made as Html).text, validity }
 }
 
