@@ -389,6 +389,19 @@ export interface AdoptionItem {
   dilithiumAddrPercent: string
 }
 
+export interface TypeValue {
+  /** Type of the scripts, as the node names it; null for all scripts without an address. */
+  script_type: string | null
+  /** Against quantum computers: protected needs a Dilithium signature, hidden reveals its public key when it is spent, exposed has revealed it. */
+  protection: 'protected' | 'hidden' | 'exposed' | 'unknown'
+  /** Base units, decimal. */
+  value: string
+  /** Percent, decimal. */
+  percentage: string
+  /** Funded addresses. */
+  addresses: number | null
+}
+
 export interface MempoolSummary {
   /** Transactions. */
   txCount: number
@@ -975,6 +988,19 @@ export interface Reads {
       limit: number
     }
   }
+  /** The value of all unspent outputs by the type of their script, largest first. */
+  valueByType: {
+    arguments: {
+      /** Maximum number of items: an integer from 1 to 20; default: 20. */
+      limit?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: TypeValue[]
+      /** Maximum number of items. */
+      limit: number
+    }
+  }
   /** The number, size and fees of unconfirmed transactions. */
   mempoolSummary: { arguments: object; answer: MempoolSummary }
   /** The newest unconfirmed transactions. */
@@ -1214,6 +1240,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   dailyStats: '/stats/daily',
   dilithiumStats: '/stats/dilithium',
   dilithiumHistory: '/stats/dilithium/history',
+  valueByType: '/stats/value',
   mempoolSummary: '/mempool/summary',
   mempoolTransactions: '/mempool/txs',
   mempoolBlocks: '/mempool/blocks',

@@ -39,7 +39,7 @@ export class Format {
     return fraction === undefined ? grouped : grouped + this.#point + fraction
   }
 
-  /** Returns an amount with all decimals, of which trailing zeros are subdued. */
+  /** Returns an amount with all decimals, of which trailing zeros are subdued. A narrow place may break the line before the point. */
   amount(base: string, isSigned = false): Html {
     const { sign, whole, fraction } = partsOf(base)
     const significant = fraction.replace(/0+$/, '')
@@ -47,9 +47,9 @@ export class Format {
     const plus = isSigned && sign === '' && base !== '0' ? '+' : sign
     const number = plus + this.number(whole)
     if (significant === '')
-      return html`<data class="amount" value="${base}">${number}<span>${this.#point}${zeros}</span></data>`
+      return html`<data class="amount" value="${base}">${number}<wbr /><span>${this.#point}${zeros}</span></data>`
     return html`<data class="amount" value="${base}"
-      >${number}${this.#point}${significant}${zeros === '' ? undefined : html`<span>${zeros}</span>`}</data
+      >${number}<wbr />${this.#point}${significant}${zeros === '' ? undefined : html`<span>${zeros}</span>`}</data
     >`
   }
 

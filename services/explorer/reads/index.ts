@@ -20,6 +20,7 @@ import {
   summary,
   supply,
 } from './statistics/statistics.js'
+import { valueByType } from './statistics/value-by-type.js'
 import {
   transactionHex,
   transactionMerkleProof,
@@ -52,6 +53,7 @@ export const READS: readonly Read[] = [
   dailyStats,
   dilithium,
   dilithiumHistory,
+  valueByType,
   mempoolSummary,
   mempoolTransactions,
   mempoolBlocks,

@@ -401,6 +401,22 @@ export type DilithiumStats = Static<typeof DilithiumStats>
 
 export const AdoptionItem = Type.Composite([Type.Object({ date: UtcDate }), DilithiumStats])
 
+export const TypeValue = Type.Object({
+  script_type: orNull(
+    text('type of the scripts, as the node names it; null for all scripts without an address'),
+  ),
+  protection: Type.Union(
+    [Type.Literal('protected'), Type.Literal('hidden'), Type.Literal('exposed'), Type.Literal('unknown')],
+    {
+      description:
+        'against quantum computers: protected needs a Dilithium signature, hidden reveals its public key when it is spent, exposed has revealed it',
+    },
+  ),
+  value: Amount,
+  percentage: Percent,
+  addresses: orNull(int('funded addresses')),
+})
+
 export const MiningPool = Type.Object({
   name: text('"Unknown" for all blocks of no known mining pool'),
   slug: text('name of the mining pool for URLs'),

@@ -224,6 +224,18 @@ export const en = {
     overTime: 'Adoption over time',
     percentTransactions: '% of transactions',
     percentAddresses: '% of addresses',
+    values: 'Value by script type',
+    valuesAbout:
+      'Exposed coins have their public key in the chain already. Hidden ones reveal it when they are spent, and every address that has been spent from is exposed too. Protected ones need a Dilithium signature.',
+    scriptType: 'Script type',
+    protection: 'Public key',
+    protections: {
+      protected: 'Protected',
+      hidden: 'Hidden until spent',
+      exposed: 'Exposed',
+      unknown: 'Not known',
+    },
+    funded: 'Addresses with a balance',
   },
   reorgs: {
     title: 'Reorganisations',

@@ -108,11 +108,11 @@ describe('the pages without a database', () => {
       return (await (await get(path, headers)).text()).replace(/\s+/g, ' ')
     }
     for (const [path, region, lang, number] of [
-      ['/', undefined, 'en-GB', '21,000,000<span>.'],
-      ['/', 'en-IN,en;q=0.9', 'en-IN', '2,10,00,000<span>.'],
-      ['/', 'de-CH,de;q=0.9,en-US;q=0.5', 'en-US', '21,000,000<span>.'],
+      ['/', undefined, 'en-GB', '21,000,000<wbr /><span>.'],
+      ['/', 'en-IN,en;q=0.9', 'en-IN', '2,10,00,000<wbr /><span>.'],
+      ['/', 'de-CH,de;q=0.9,en-US;q=0.5', 'en-US', '21,000,000<wbr /><span>.'],
       ['/de', 'en-US,de-CH;q=0.5', 'de-CH', '<span>.00000000'],
-      ['/de', 'de', 'de-DE', '21.000.000<span>,'],
+      ['/de', 'de', 'de-DE', '21.000.000<wbr /><span>,'],
     ] as const) {
       const of = path === '/' ? '/supply' : `${path}/supply`
       const text = await shown(of, region)
