@@ -44,7 +44,7 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
   overload: ({ quick }) =>
     overload({ blocks: quick ? 500 : 1200, txsPerBlock: 200, rounds: quick ? 1 : 3, seconds: 6 }),
   pages: ({ quick, repetitions }) =>
-    pages({ blocks: quick ? 300 : 3000, txsPerBlock: 20, repetitions, seconds: quick ? 4 : 10 }),
+    pages({ blocks: quick ? 700 : 4000, txsPerBlock: 40, repetitions, seconds: quick ? 4 : 10 }),
   replay: ({ quick, repetitions }) =>
     replay({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4, repetitions }),
   'rest-cold': ({ quick, repetitions }) => {

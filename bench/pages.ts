@@ -18,6 +18,8 @@ export interface PagesOptions {
 }
 
 const CONNECTIONS = 64
+/** A longer load would need more transactions than the chain has: each is requested once. */
+const FRESH_SECONDS = 1
 const ACCEPT = 'text/html'
 /** Transactions that enter the mempool per second while the first page is open. */
 const EVENTS_PER_SECOND = 200
@@ -43,7 +45,7 @@ export function pages(options: PagesOptions): Promise<Figure[]> {
       const bare = await load({ url: bareServer.url, paths: cached, ...requests })
       await bareServer.close()
       const half = Math.floor(txids.length / options.repetitions / 2)
-      const fresh = { ...requests, once: true }
+      const fresh = { ...requests, once: true, seconds: FRESH_SECONDS }
       const asPages = txids.splice(1, half).map((txid) => `/tx/${txid}`)
       const asJson = txids.splice(1, half).map((txid) => `/api/v1/tx/${txid}`)
       const page = await load({ url: origin, paths: asPages, ...fresh })

@@ -195,7 +195,7 @@ export type AddressForm = { readonly type: ScriptType } & (
 /** The number of bytes of a base58 address after its version: a hash and a checksum. */
 const REST = 24
 /** The number of characters after the separator of a bech32 address: a version, the program and a checksum. */
-const BECH32 = { 20: 39, 32: 59 } as const
+const WITNESS_LENGTHS = { 20: 39, 32: 59 } as const
 
 /** Returns the forms of a network's addresses, in the spelling of the node, by the types of their scripts. */
 export function addressForms({ hrp, p2pkh, p2sh, dilithium }: Network): AddressForm[] {
@@ -206,8 +206,8 @@ export function addressForms({ hrp, p2pkh, p2sh, dilithium }: Network): AddressF
       base58.encode(new Uint8Array(1 + REST).fill(byte).fill(version, 0, 1))
     return { type, first: at(0), last: at(255) }
   }
-  const witness = (type: ScriptType, version: string, size: keyof typeof BECH32): AddressForm => {
-    return { type, prefix: `${hrp}1${version}`, length: hrp.length + 1 + BECH32[size] }
+  const witness = (type: ScriptType, version: string, size: keyof typeof WITNESS_LENGTHS): AddressForm => {
+    return { type, prefix: `${hrp}1${version}`, length: hrp.length + 1 + WITNESS_LENGTHS[size] }
   }
   return [
     numbered('pubkeyhash', p2pkh),

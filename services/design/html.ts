@@ -6,11 +6,22 @@ export class Html {
 export type Part = Html | string | number | undefined | readonly Part[]
 
 /** Returns the HTML of a template. Values are escaped unless they are Html; undefined results in nothing. */
-export function html(strings: readonly string[], ...parts: readonly Part[]): Html {
+export function html(template: readonly string[], ...parts: readonly Part[]): Html {
+  const strings = withoutIndentation(template)
   let text = strings[0] ?? ''
   for (let index = 1; index < strings.length; index++)
     text += htmlOf(parts[index - 1]) + (strings[index] ?? '')
   return new Html(text)
+}
+
+const compact = new WeakMap<readonly string[], readonly string[]>()
+
+/** Returns the strings of a template without the indentation of its source, which is a quarter of a page. */
+function withoutIndentation(template: readonly string[]): readonly string[] {
+  let strings = compact.get(template)
+  if (strings === undefined)
+    compact.set(template, (strings = template.map((each) => each.replace(/\n\s+/g, '\n'))))
+  return strings
 }
 
 function htmlOf(part: Part): string {

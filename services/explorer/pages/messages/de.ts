@@ -232,11 +232,11 @@ export const de: Messages = {
     of: (part, all) => `${part} von ${all}`,
     overTime: 'Verbreitung im Lauf der Zeit',
     percentTransactions: '% der Transaktionen',
+    percentAddresses: '% der Adressen',
     values: 'Wert nach Art des Skripts',
     valuesAbout:
       'Bei offenen Münzen steht der öffentliche Schlüssel schon in der Kette. Bei verborgenen erscheint er beim Ausgeben; jede Adresse, von der schon etwas ausgegeben wurde, ist also auch offen. Geschützte brauchen eine Dilithium-Signatur.',
     scriptType: 'Art des Skripts',
-    protection: 'Öffentlicher Schlüssel',
     protections: {
       protected: 'Geschützt',
       hidden: 'Bis zum Ausgeben verborgen',
@@ -244,7 +244,6 @@ export const de: Messages = {
       unknown: 'Nicht bekannt',
     },
     funded: 'Adressen mit Guthaben',
-    percentAddresses: '% der Adressen',
   },
   reorgs: {
     title: 'Reorganisationen',

@@ -228,7 +228,6 @@ export const en = {
     valuesAbout:
       'Exposed coins have their public key in the chain already. Hidden ones reveal it when they are spent, and every address that has been spent from is exposed too. Protected ones need a Dilithium signature.',
     scriptType: 'Script type',
-    protection: 'Public key',
     protections: {
       protected: 'Protected',
       hidden: 'Hidden until spent',

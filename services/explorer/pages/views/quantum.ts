@@ -49,16 +49,15 @@ async function values(page: PageContext): Promise<Html | undefined> {
   if (answer === undefined || answer.items.length === 0) return undefined
   const columns = [
     { title: q.scriptType },
-    { title: q.protection },
     { title: t.words.value, isNumber: true },
-    { title: t.words.share, isNumber: true },
+    { title: t.words.share, isNumber: true, isMinor: true },
     { title: q.funded, isNumber: true, isMinor: true },
   ]
   const rows = answer.items.map(({ script_type, protection, value, percentage, addresses }) => ({
     id: `s-${script_type ?? 'none'}`,
     cells: [
-      script_type === null ? t.words.noAddress : html`<code>${script_type}</code>`,
-      badge(BADGES[protection], q.protections[protection]),
+      html`${script_type === null ? t.words.noAddress : html`<code>${script_type}</code>`}
+      ${badge(BADGES[protection], q.protections[protection])}`,
       f.amount(value),
       html`${f.percent(percentage)}${share(Number(percentage))}`,
       addresses === null ? '' : f.number(addresses),
