@@ -12,7 +12,7 @@ export interface EventsOptions {
   /** Ends the iteration when it aborts. */
   readonly signal?: AbortSignal
   /** The `seq` of the last event that is known, by channel: later ones are sent first. Not set: from now on. */
-  readonly since?: { readonly [C in Channel]?: number }
+  readonly since?: Readonly<Partial<Record<Channel, number>>>
   readonly WebSocket?: SocketClass
 }
 

@@ -1,4 +1,5 @@
 /** Takes the examples of OpenAPI from the pages of the documentation: `npm run proto`. No service imports this file. */
+import { sendTransaction } from '../services/explorer/commands/send-transaction.js'
 import type { Examples } from '../services/explorer/description/examples.js'
 import { READS } from '../services/explorer/reads/index.js'
 import type { Read } from '../services/explorer/reads/read.js'
@@ -15,6 +16,8 @@ export interface PageExample {
 const EXAMPLE =
   /```sh\ncurl (?:-d '([^']*)' )?"?http:\/\/127\.0\.0\.1:8080(\/[^\s"]*)"?\n```\n\n```json\n([\s\S]*?)```/g
 
+type Described = Pick<Read, 'name' | 'path'>
+
 /** Returns the examples of a page. @throws SyntaxError if an answer is not JSON. */
 export function pageExamples(source: string): PageExample[] {
   return [...source.matchAll(EXAMPLE)].map(([, body, path = '', json = '']) => ({
@@ -25,17 +28,21 @@ export function pageExamples(source: string): PageExample[] {
 }
 
 /**
- * Returns the shortest successful example of each read.
+ * Returns the shortest successful example of each read, and of the command that broadcasts.
  * @param sources the pages of the documentation.
  * @throws Error if a read has none.
  */
-export function apiExamples(sources: readonly string[], reads: readonly Read[] = READS): Examples {
+export function apiExamples(
+  sources: readonly string[],
+  reads: readonly Described[] = [...READS, sendTransaction],
+): Examples {
   const examples = sources.flatMap(pageExamples).filter(({ answer }) => !isError(answer))
   // Paths without parameters take precedence, as in the router.
   const patterns = reads
     .map((read) => [new RegExp(`^/api/v1${read.path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`), read] as const)
     .sort(([, one], [, other]) => Number(one.path.includes(':')) - Number(other.path.includes(':')))
-  const readOf = (path: string): Read | undefined => patterns.find(([pattern]) => pattern.test(path))?.[1]
+  const readOf = (path: string): Described | undefined =>
+    patterns.find(([pattern]) => pattern.test(path))?.[1]
   const length = ({ answer }: PageExample): number => JSON.stringify(answer).length
   return Object.fromEntries(
     reads.map((read) => {

@@ -60,7 +60,10 @@ function pathOf({ name, method, path, args, answer }: Operation): string {
 
 function argumentsOf(args: Read['args']): string {
   const fields = Object.entries(args).map(([name, schema]) => {
-    const { default: fallback, description = '' } = schema as { default?: unknown; description?: string }
+    const { default: fallback, description = '' } = schema as {
+      default?: string | number | boolean
+      description?: string
+    }
     const isOptional = fallback !== undefined || KindGuard.IsOptional(schema)
     const range = `${description}: ${rangeOf(schema)}${fallback === undefined ? '' : `; default: ${String(fallback)}`}`
     return `${doc(range)}${name}${isOptional ? '?' : ''}: ${typeOf(schema, nameless)}`

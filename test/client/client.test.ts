@@ -206,7 +206,7 @@ describe('the events of the client', () => {
     explorer = await FakeExplorer.start()
   }
   const events = (since: Readonly<Record<string, number>> = {}, signal?: AbortSignal) =>
-    explorerClient(explorer.url, { WebSocket: WebSocket as never }).events(['blocks', 'reorgs'], {
+    explorerClient(explorer.url, { WebSocket: WebSocket }).events(['blocks', 'reorgs'], {
       since,
       ...(signal === undefined ? {} : { signal }),
     })
@@ -265,7 +265,7 @@ describe('the events of the client', () => {
 
   it('of an address may have the same number, and continue with it', async () => {
     await start()
-    const feed = explorerClient(explorer.url, { WebSocket: WebSocket as never }).events('address:a')
+    const feed = explorerClient(explorer.url, { WebSocket: WebSocket }).events('address:a')
     const first = feed.next()
     await until('it has subscribed', () => explorer.messages[0]?.length === 1)
     for (const status of ['synced', 'confirmed', 'confirmed']) explorer.send('address:a', 7, { status })

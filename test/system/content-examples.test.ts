@@ -53,7 +53,11 @@ describe('the examples of the documentation', () => {
     pipeline = await Pipeline.start({
       nodeUrl: node.url,
       engineUrl: inject('engineUrl'),
-      explorer: { definitions: { labels: LABELS, pools: POOLS }, auditEveryMs: 200 },
+      explorer: {
+        definitions: { labels: LABELS, pools: POOLS },
+        auditEveryMs: 200,
+        broadcast: true,
+      },
     })
     await pipeline.level()
     node.step(FRAMES_LEFT)

@@ -1,8 +1,16 @@
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { decodeAddress } from '../../pipelines/chain/address.js'
+import { REGTEST } from '../../pipelines/chain/networks.js'
+import { scriptHash } from '../../pipelines/chain/script.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { type Explorer, startExplorer } from '../../services/explorer/explorer.js'
+import { hasCursor, withCursor } from '../../services/explorer/graphql/cursors.js'
+import { parseArguments } from '../../services/explorer/reads/arguments.js'
+import { encodeCursor } from '../../services/explorer/reads/cursor.js'
+import { READS } from '../../services/explorer/reads/index.js'
+import type { ReadContext } from '../../services/explorer/reads/read.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { readPages } from '../content/pages.js'
 import { Pipeline } from '../harness/pipeline.js'
@@ -15,6 +23,33 @@ const POOLS = fileURLToPath(new URL('../../deploy/pools.json', import.meta.url))
 /** As in the examples of the documentation. */
 const FIRST_FRAME = 1858
 const FRAMES_LEFT = 82
+const ADDRESS = 'qcrt1z2fd3q4h09lcp54rlgaqtzkhwt3h3k7yp9j922ya8d54ga9jlszpqajypy0'
+/** Items of each list that are compared. */
+const MOST = 60
+
+type Place = readonly (string | number)[]
+/** Places that no list has. */
+const MALFORMED: readonly Place[] = [
+  [''],
+  ['x'],
+  ['-1'],
+  ['1.5'],
+  ['1e3'],
+  ['9'.repeat(20)],
+  ['9'.repeat(400)],
+  ['\0'],
+]
+const HUGE = Number.MAX_SAFE_INTEGER
+/** Places of the right form for one list or the other, wherever they are. */
+const ELSEWHERE: readonly Place[] = [
+  ...[[0], [0, 0], [0, 0, 0], [HUGE, HUGE, HUGE], [0, '-', '-'], [HUGE, '-', '-'], [0, '-', '-', HUGE, 'x']],
+  ...[
+    [0, 'x', 'y'],
+    [HUGE, '9'.repeat(20), ''],
+    [0, '9'.repeat(20), 'qcrt1'],
+    [1, HUGE, 'x', 'x'],
+  ],
+]
 const DEEP = `query ($blocks: Int!, $txs: Int!) {
   blocks(limit: $blocks) { items { height transactions(limit: $txs) { items {
     txid block { hash }
@@ -203,29 +238,78 @@ describe('GraphQL of the recorded chain', () => {
   it('pages through a history, its unspent outputs and the rich list as REST does', async () => {
     node.step(FRAMES_LEFT)
     await pipeline.level()
-    const address = 'qcrt1z2fd3q4h09lcp54rlgaqtzkhwt3h3k7yp9j922ya8d54ga9jlszpqajypy0'
-    for (const [field, path] of [
-      ['addressTransactions', `/address/${address}/txs?limit=100`],
-      ['addressUtxos', `/address/${address}/utxos?limit=500`],
-      ['addressTransactions', `/address/${address}/txs?limit=100&sort=asc`],
+    const of = `address: "${ADDRESS}", `
+    for (const [field, args, item, path] of [
+      ['addressTransactions', of, 'txid', `/address/${ADDRESS}/txs?limit=100`],
+      ['addressTransactions', `${of}sort: asc, `, 'txid', `/address/${ADDRESS}/txs?limit=100&sort=asc`],
+      ['addressUtxos', of, 'txid', `/address/${ADDRESS}/utxos?limit=500`],
+      ['richList', '', 'address', '/stats/richlist?limit=500'],
     ] as const) {
-      const sort = path.includes('sort') ? ', sort: asc' : ''
-      const query = `query ($after: String) { ${field}(address: "${address}"${sort}, first: 3, after: $after) { items { txid } next_cursor } }`
-      const txids: string[] = []
+      const query = `query ($after: String) { ${field}(${args}first: 7, after: $after) { items { id: ${item} } next_cursor } }`
+      const ids: string[] = []
       let after: string | null = null
       do {
         const { data, errors }: GraphqlAnswer = await ask(query, { after })
         expect(errors).toEqual([])
-        txids.push(...data[field].items.map(({ txid }: { txid: string }) => txid))
+        ids.push(...data[field].items.map(({ id }: { id: string }) => id))
         after = data[field].next_cursor
-      } while (after !== null && txids.length < 90)
-      const { body } = await pipeline.get(path)
-      const all = body.items.map(({ txid }: { txid: string }) => txid)
-      expect(txids).toEqual(all.slice(0, txids.length))
-      expect(txids.length).toBe(Math.min(all.length, 90))
+      } while (after !== null && ids.length < MOST)
+      const { items } = (await pipeline.get(path)).body
+      const all = items.map((each: Record<string, string>) => each[item])
+      expect(all.length).toBeGreaterThan(7)
+      expect(ids).toEqual(all.slice(0, ids.length))
+      expect(ids.length).toBe(Math.min(all.length, Math.ceil(MOST / 7) * 7))
     }
-    const wrong = await ask('{ blocks(first: 2, after: "x") { total } }')
-    expect(wrong.errors[0]?.message).toContain('next_cursor')
+  })
+
+  it('refuses cursors that no page has returned: a forged one is another place at most, never a defect', async () => {
+    const hash = scriptHash(decodeAddress(ADDRESS, REGTEST)!.script)
+    const lists = READS.filter(hasCursor).map((read) => {
+      const args = read.path.includes(':address') ? { address: ADDRESS } : { heightOrHash: '131' }
+      const parsed = parseArguments(read.args, (name) => args[name as keyof typeof args])
+      /** Returns a cursor to any place, with the check of the list. */
+      const forge = (place: Place): string => {
+        if (read.name === 'blocks') return encodeCursor('blocks', place)
+        if (read.name === 'addressTransactions') return encodeCursor(`address ${hash} desc`, place)
+        const kind = { after: () => place, start: () => 0 }
+        const page = { start: 0, answer: { items: [{}], total: 2 } }
+        return String(
+          withCursor({ read, args: parsed, kind, context: {} as ReadContext }, page)['next_cursor'],
+        )
+      }
+      return { read, args, forge }
+    })
+    expect(lists.map(({ read }) => read.name)).toContain('richList')
+    for (const { read, args, forge } of lists) {
+      const given = Object.entries(args).filter(([name]) => name in read.args)
+      const own = given.map(([name, value]) => `${name}: "${value}", `).join('')
+      const path = read.path.replace(/:(\w+)/, (_, name) => args[name as keyof typeof args] ?? '')
+      /** Returns the codes of the failures over both; undefined for an answer. */
+      const codesOf = async (cursor: string): Promise<(string | undefined)[]> => {
+        const query = `query ($after: String) { ${read.name}(${own}first: 2, after: $after) { total } }`
+        const { errors } = await ask(query, { after: cursor })
+        const codes = [errors[0]?.extensions['code'] as string | undefined]
+        if (!('cursor' in read.args)) return codes
+        const { status, body } = await pipeline.get(`${path}?cursor=${encodeURIComponent(cursor)}`)
+        expect([200, 400, 410, 503], `${read.name} ${cursor}`).toContain(status)
+        return [...codes, body.code]
+      }
+      for (const cursor of [
+        'x',
+        'A'.repeat(200),
+        'A'.repeat(201),
+        '\0',
+        'é€😀',
+        '%00',
+        "'; --",
+        ...MALFORMED.map(forge),
+      ])
+        for (const code of await codesOf(cursor))
+          expect(code, `${read.name} ${cursor}`).toBe('HW_INVALID_ARGUMENT')
+      for (const place of ELSEWHERE)
+        for (const code of await codesOf(forge(place)))
+          expect([undefined, 'HW_INVALID_ARGUMENT', 'HW_CURSOR_OUTDATED', 'HW_SYNCING']).toContain(code)
+    }
   })
 
   it('documents ten queries', () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** A request and its answer, by the name of the read. */
+/** A request and its answer, by the name of the read or command. */
 export type Examples = Readonly<
   Record<string, { readonly args: Readonly<Record<string, unknown>>; readonly answer: unknown }>
 >

@@ -39,7 +39,7 @@ export function openApi({ reads, examples, hasToken, hasBroadcast }: Described):
     paths: {
       ...Object.fromEntries(paths),
       ...historyFile(components),
-      ...(hasBroadcast ? broadcasting(components) : {}),
+      ...(hasBroadcast ? broadcasting(components, examples) : {}),
       ...services(components),
     },
     components: {
@@ -189,16 +189,22 @@ function bodyOf(args: Read['args'], components: Components, example?: Json): Jso
 }
 
 /** Returns the path of the command that broadcasts a transaction. */
-function broadcasting(components: Components): Json {
+function broadcasting(components: Components, examples: Examples): Json {
   const { name, about, path, args, answer } = sendTransaction
+  const example = examples[name]
   const post = {
     operationId: name,
     summary: about,
-    requestBody: bodyOf(args, components),
+    requestBody: bodyOf(args, components, example?.args),
     responses: {
       200: {
         description: 'The transaction is in the mempool of the node, or in the chain.',
-        content: { 'application/json': { schema: components.of(answer) } },
+        content: {
+          'application/json': {
+            schema: components.of(answer),
+            ...(example === undefined ? {} : { example: example.answer }),
+          },
+        },
       },
       ...commandErrors(args),
     },

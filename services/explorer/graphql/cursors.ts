@@ -1,5 +1,12 @@
 import { blockTag } from '../../../pipelines/chain/block.js'
-import { assertOnChain, CursorOutdated, decodeCursor, encodeCursor, integerIn } from '../reads/cursor.js'
+import {
+  assertOnChain,
+  CursorOutdated,
+  decodeCursor,
+  encodeCursor,
+  integerIn,
+  numberIn,
+} from '../reads/cursor.js'
 import { BadArgument, type Read, type ReadContext } from '../reads/read.js'
 import type { Fields } from './links.js'
 
@@ -42,8 +49,9 @@ interface CursorKind {
 const OF_BLOCK: CursorKind = {
   after: ({ start, answer }) => [start + answer.items.length, String(answer.items[0]?.['block_hash'])],
   start: ([index, hash], { first }) => {
+    const start = numberIn(index)
     if (first?.['block_hash'] !== hash) throw new CursorOutdated()
-    return Number(integerIn(index))
+    return start
   },
 }
 
@@ -55,8 +63,8 @@ const OF_CHAIN: CursorKind = {
     return [answer.total - start - answer.items.length, ...newest]
   },
   start: ([rest, height, tag], { total, context }) => {
-    assertOnChain(context.chain, Number(integerIn(height)), Number(integerIn(tag)))
-    return Math.max(0, total - Number(integerIn(rest)))
+    assertOnChain(context.chain, numberIn(height), numberIn(tag))
+    return Math.max(0, total - numberIn(rest))
   },
 }
 
@@ -79,7 +87,7 @@ function ordered(keyOf: (item: Fields) => Key): CursorKind {
         )
         return compare(key, place) > 0
       }
-      return firstBehind(isBehind, list, list.total - Number(integerIn(rest)))
+      return firstBehind(isBehind, list, list.total - numberIn(rest))
     },
   }
 }

@@ -1,3 +1,4 @@
+import { OperationTypeNode } from 'graphql'
 import { createHandler, type Handler, type Response } from 'graphql-http'
 import { HTTP_STATUS } from '../../../pipelines/errors.js'
 import { compress, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
@@ -78,12 +79,12 @@ export class GraphqlEndpoint implements Endpoint {
   async #respond(exchange: Exchange, params: Params) {
     const prepared = this.#operations.prepare(params)
     if (!('operation' in prepared)) return prepared
-    if (prepared.operation.operation === 'mutation')
+    if (prepared.operation.operation === OperationTypeNode.MUTATION)
       return failureResponse(
         { code: 'HW_METHOD_NOT_ALLOWED', message: 'there are no mutations' },
         exchange.request,
       )
-    if (prepared.operation.operation === 'subscription')
+    if (prepared.operation.operation === OperationTypeNode.SUBSCRIPTION)
       return [
         errorOf({
           code: 'HW_INVALID_ARGUMENT',

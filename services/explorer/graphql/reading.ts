@@ -135,7 +135,8 @@ function argumentsOf(read: Read, given: Fields): Fields {
     const value = given[ALIASES[name] ?? name] ?? given[name]
     if (value === undefined || value === null) return undefined
     // Lists are parsed as they are.
-    return Array.isArray(value) ? (value as never) : String(value as string | number | boolean)
+    if (Array.isArray(value)) return value as string[]
+    return String(value)
   })
 }
 

@@ -1,4 +1,4 @@
-import { GraphQLError, type GraphQLFieldResolver } from 'graphql'
+import { GraphQLError, type GraphQLFieldResolver, OperationTypeNode } from 'graphql'
 import { handleProtocols, makeServer } from 'graphql-ws'
 import type { Logger } from '../../../pipelines/logger.js'
 import type { AddressFeed } from '../feed/address-feed.js'
@@ -33,7 +33,7 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
       const prepared = operations.prepare(payload)
       if (!('operation' in prepared)) return prepared.map(coded)
       const { document, operation, variables, cost } = prepared
-      if (operation.operation !== 'subscription')
+      if (operation.operation !== OperationTypeNode.SUBSCRIPTION)
         return [
           coded(new GraphQLError('this connection is for subscriptions: send queries as HTTP requests')),
         ]

@@ -11,6 +11,7 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   type GraphQLOutputType,
+  type GraphQLScalarType,
   GraphQLString,
 } from 'graphql'
 import { literals, rangeOf } from '../reads/arguments.js'
@@ -22,6 +23,9 @@ import type { Reading } from './reading.js'
 import { BigInteger } from './scalars.js'
 
 export type FieldConfig = GraphQLFieldConfig<Fields, Reading>
+
+type NullableInput = GraphQLScalarType | GraphQLEnumType | GraphQLList<GraphQLInputType>
+type NullableOutput = GraphQLScalarType | GraphQLEnumType | GraphQLObjectType | GraphQLList<GraphQLOutputType>
 
 /** The default and the maximum number of items of a list within an object. */
 const WITHIN = { limit: 100, most: 1_000 }
@@ -93,7 +97,7 @@ export class Types {
     )
   }
 
-  #input(path: string, key: string, schema: TSchema): GraphQLInputType {
+  #input(path: string, key: string, schema: TSchema): NullableInput {
     if (KindGuard.IsArray(schema))
       return new GraphQLList(new GraphQLNonNull(this.#input(path, key, schema.items)))
     const values = literals(schema)
@@ -117,7 +121,7 @@ export class Types {
     }
   }
 
-  #output(path: string, key: string, schema: TSchema): GraphQLOutputType {
+  #output(path: string, key: string, schema: TSchema): NullableOutput {
     if (KindGuard.IsArray(schema))
       return new GraphQLList(new GraphQLNonNull(this.#output(path, key, schema.items)))
     if (KindGuard.IsObject(schema)) return this.object(`${path}${pascal(key)}`, schema)

@@ -326,9 +326,9 @@ export class Server {
     })
   }
 
-  #session(ws: Client, { open }: SocketProtocol): Session {
+  #session(ws: Client, chosen: SocketProtocol): Session {
     const { protocol, drained } = ws.getUserData()
-    return open({
+    return chosen.open({
       protocol,
       send: (text) => {
         // The connection was closed, or is being closed because of its backpressure.

@@ -35,7 +35,7 @@ export class SortedList<T> implements Iterable<T> {
   }
 
   toArray(): T[] {
-    return this.chunks.flat() as T[]
+    return [...this]
   }
 
   /** Returns the item that a probe returns 0 for. @param probe compares an item with the wanted one, as `Compare`. */

@@ -102,7 +102,7 @@ function parseText(schema: TSchema, declared: Readonly<Record<string, unknown>>,
   const { minLength = 0, maxLength = MOST, pattern } = declared
   if (text.length < Number(minLength)) return undefined
   // Characters as JSON Schema counts them: an emoji is one, of length 2.
-  if (text.length > Number(maxLength) && [...text].length > Number(maxLength)) return undefined
+  if (text.length > Number(maxLength) && Array.from(text).length > Number(maxLength)) return undefined
   return typeof pattern === 'string' && !compiled(pattern).test(text) ? undefined : text
 }
 

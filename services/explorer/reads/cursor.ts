@@ -56,6 +56,13 @@ export function integerIn(part: string | undefined): bigint {
   return BigInt(part ?? 0)
 }
 
+/** Returns a part of a place that is an exact number. @throws BadArgument if it is not. */
+export function numberIn(part: string | undefined): number {
+  const number = Number(integerIn(part))
+  if (!Number.isSafeInteger(number)) throw badArgument('cursor', cursor)
+  return number
+}
+
 /** A check against mistakes, not against forgery: a forged cursor can only name another place of the list. */
 const checkOf = (list: string, text: Buffer): Buffer =>
   createHash('sha256').update(`${list}\n`).update(text).digest().subarray(0, CHECK_BYTES)

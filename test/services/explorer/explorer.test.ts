@@ -277,7 +277,12 @@ describe('an explorer of the recorded chain', () => {
         { error: 'txid must be 64 hexadecimal characters', code: 'HW_INVALID_ARGUMENT' },
       ],
       [`/api/v1/address/${UNSEEN}`, {}, 404, { error: 'Address not found' }],
-      [`/api/v1/address/${UNSEEN}/txs`, {}, 200, { items: [], total: 0, page: 1, limit: 25 }],
+      [
+        `/api/v1/address/${UNSEEN}/txs`,
+        {},
+        200,
+        { items: [], total: 0, page: 1, limit: 25, next_cursor: null },
+      ],
       [`/api/v1/address/${UNSEEN}/utxos`, {}, 200, { items: [], total: 0, limit: 100, offset: 0 }],
       [
         '/api/v1/address/%00',

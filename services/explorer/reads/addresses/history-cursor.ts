@@ -1,7 +1,7 @@
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import type { ChainState } from '../../state/state.js'
 import type { ScriptRow } from '../../tables/tables.js'
-import { assertOnChain, decodeCursor, encodeCursor, integerIn } from '../cursor.js'
+import { assertOnChain, decodeCursor, encodeCursor, numberIn } from '../cursor.js'
 
 type Sort = 'asc' | 'desc'
 
@@ -41,8 +41,6 @@ export function encodePlace(list: HistoryList, { ordinal, newest, seen }: Histor
     ...(seen === undefined ? [] : [seen.firstSeen, seen.txid]),
   ])
 }
-
-const numberIn = (part: string | undefined): number => Number(integerIn(part))
 
 /** Decodes a cursor. @throws BadArgument; CursorOutdated if a reorganisation has removed an item before it. */
 export function decodePlace(list: HistoryList, cursor: string, chain: ChainState): HistoryPlace {

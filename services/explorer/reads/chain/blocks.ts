@@ -1,7 +1,7 @@
 import { heightOrHash, limit, page, witness } from '../arguments.js'
 import { findBlock, toBlock } from './block-rows.js'
 import type { ChainState } from '../../state/state.js'
-import { assertOnChain, cursor, decodeCursor, encodeCursor, integerIn } from '../cursor.js'
+import { assertOnChain, cursor, decodeCursor, encodeCursor, numberIn } from '../cursor.js'
 import { declareRead, NotFound } from '../read.js'
 import { Block, continued, paged, Transaction } from '../shapes.js'
 import { blocksBetween } from '../../tables/blocks.js'
@@ -43,9 +43,10 @@ const LIST = 'blocks'
 
 /** Returns the place of a cursor: the newest block of the pages before it, and the height of the last one. */
 function placeOf(cursor: string, chain: ChainState) {
-  const [at = 0, tag = 0, height = 0] = decodeCursor(LIST, cursor).map((part) => Number(integerIn(part)))
-  assertOnChain(chain, at, tag)
-  return { newest: { height: at, blockTag: tag }, height: Math.min(at, height) }
+  const [at, tag, height] = decodeCursor(LIST, cursor)
+  const newest = { height: numberIn(at), blockTag: numberIn(tag) }
+  assertOnChain(chain, newest.height, newest.blockTag)
+  return { newest, height: Math.min(newest.height, numberIn(height)) }
 }
 
 export const tip = declareRead({

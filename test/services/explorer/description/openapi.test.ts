@@ -3,6 +3,7 @@ import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
+import { parseTx } from '../../../../pipelines/chain/transaction.js'
 import { type ClientError, HTTP_STATUS } from '../../../../pipelines/errors.js'
 import {
   DATABASE_UNAVAILABLE,
@@ -128,7 +129,10 @@ describe('the OpenAPI document', () => {
     const path = '/api/v1/tx/send'
     expect(openapi.paths).not.toHaveProperty([path])
     const { post } = describeWith(false, true).paths[path]
-    expect(post.requestBody.content['application/json'].schema.required).toEqual(['hex'])
+    const { schema, example } = post.requestBody.content['application/json']
+    expect(schema.required).toEqual(['hex'])
+    const { txid } = post.responses['200'].content['application/json'].example
+    expect(parseTx(Buffer.from(example.hex as string, 'hex')).txid).toBe(txid)
     const { examples } = post.responses['400'].content['application/json']
     expect(Object.keys(examples as object)).toEqual(['hex', 'body', 'rejected'])
   })

@@ -150,7 +150,7 @@ describe('GraphQL subscriptions', () => {
           .next()
           .then(
             ({ value }) => value.errors[0].message,
-            (errors: { message: string }[]) => errors[0]?.message,
+            (errors: unknown) => (errors as { message: string }[])[0]?.message,
           )
       expect(await errorOf(['x'])).toBe('address must be a well-formed address of this chain')
       expect(await errorOf([])).toBe('addresses must contain at least one address')
