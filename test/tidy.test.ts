@@ -116,7 +116,11 @@ function mayImport(from: string, to: string): boolean {
     return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
   }
   if (toTop === 'services')
-    return toFolder === folder || ['design', 'limits', 'rpc'].includes(toFolder) || /^services\/[a-z-]+\.ts$/.test(to)
+    return (
+      toFolder === folder ||
+      ['design', 'limits', 'rpc'].includes(toFolder) ||
+      /^services\/[a-z-]+\.ts$/.test(to)
+    )
   return toTop === 'pipelines' || toTop === 'proto'
 }
 

@@ -8,6 +8,8 @@ export interface MempoolView {
   values(): Iterable<ShownTx>
   /** Returns the transactions, newest first; those of the same second by txid. */
   newest(): readonly ShownTx[]
+  /** Returns the transactions that pay a higher fee rate than one: how many, and their virtual size. */
+  ahead(tx: ShownTx): { readonly count: number; readonly vsize: number }
   /** Returns the transactions that pay to or spend from a script, newest first. */
   ofScript(scriptHash: string): readonly ShownTx[]
 }
@@ -21,6 +23,9 @@ interface OfScript {
 const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 const byTxid = (one: ShownTx, other: ShownTx): number => compareText(one.txid, other.txid)
 const byAge = (one: ShownTx, other: ShownTx): number => other.firstSeen - one.firstSeen || byTxid(one, other)
+const rateOf = ({ fee, vsize }: ShownTx): number => Number(fee) / vsize
+const byRate = (one: ShownTx, other: ShownTx): number => rateOf(other) - rateOf(one) || byTxid(one, other)
+const vsizeOf = ({ vsize }: ShownTx): number => vsize
 const byHash = (one: OfScript, other: OfScript): number => compareText(one.hash, other.hash)
 
 /** A set of unconfirmed transactions. Immutable: versions share what they have in common, so keeping one for an answer is free. */
@@ -28,6 +33,7 @@ export class MempoolTxs implements MempoolView {
   static readonly NONE = new MempoolTxs(
     SortedList.empty(byTxid),
     SortedList.empty(byAge),
+    SortedList.empty(byRate),
     SortedList.empty(byHash),
   )
   #newest: readonly ShownTx[] | undefined
@@ -35,6 +41,7 @@ export class MempoolTxs implements MempoolView {
   private constructor(
     private readonly txs: SortedList<ShownTx>,
     private readonly aged: SortedList<ShownTx>,
+    private readonly rated: SortedList<ShownTx>,
     private readonly scripts: SortedList<OfScript>,
   ) {}
 
@@ -44,6 +51,7 @@ export class MempoolTxs implements MempoolView {
     const sorted = [...known.keys()].sort().map((txid) => known.get(txid) as ShownTx)
     // Sorting is stable: those of the same second stay in the order of their txids.
     const aged = [...sorted].sort((one, other) => other.firstSeen - one.firstSeen)
+    const rated = [...sorted].sort((one, other) => rateOf(other) - rateOf(one))
     const scripts = new Map<string, ShownTx[]>()
     for (const tx of aged) {
       for (const hash of tx.changes.keys()) {
@@ -58,6 +66,7 @@ export class MempoolTxs implements MempoolView {
     return new MempoolTxs(
       SortedList.of(sorted, byTxid),
       SortedList.of(aged, byAge),
+      SortedList.of(rated, byRate),
       SortedList.of(ofScripts, byHash),
     )
   }
@@ -79,6 +88,12 @@ export class MempoolTxs implements MempoolView {
     return this.#newest
   }
 
+  ahead(tx: ShownTx): { readonly count: number; readonly vsize: number } {
+    const rate = rateOf(tx)
+    const { count, sum } = this.rated.before((each) => rate - rateOf(each), vsizeOf)
+    return { count, vsize: sum }
+  }
+
   ofScript(scriptHash: string): readonly ShownTx[] {
     return this.scripts.find(({ hash }) => compareText(hash, scriptHash))?.txs ?? []
   }
@@ -94,6 +109,7 @@ export class MempoolTxs implements MempoolView {
     return new MempoolTxs(
       this.txs.changed(leaving, txs),
       this.aged.changed(leaving, txs),
+      this.rated.changed(leaving, txs),
       this.#scriptsAfter(leaving, txs),
     )
   }

@@ -76,6 +76,10 @@ export class Mempool implements MempoolView {
     return this.snapshot().newest()
   }
 
+  ahead(tx: ShownTx): { readonly count: number; readonly vsize: number } {
+    return this.snapshot().ahead(tx)
+  }
+
   ofScript(scriptHash: string): readonly ShownTx[] {
     return this.snapshot().ofScript(scriptHash)
   }

@@ -45,6 +45,26 @@ export class SortedList<T> implements Iterable<T> {
     return item !== undefined && probe(item) === 0 ? item : undefined
   }
 
+  /**
+   * Returns the number of the first items that a probe returns a negative number for, and the sum of a figure of theirs.
+   * @param figure the same function for every call, so that the sums of chunks are kept for all versions that share them.
+   */
+  before(probe: (item: T) => number, figure: (item: T) => number): { count: number; sum: number } {
+    const sums = sumsOf(figure)
+    let [count, sum] = [0, 0]
+    for (const chunk of this.chunks) {
+      if (probe(chunk.at(-1) as T) >= 0) {
+        const length = lastAtMost(chunk, (item) => (probe(item) < 0 ? -1 : 1)) + 1
+        return { count: count + length, sum: sum + sumOf(chunk.slice(0, length), figure) }
+      }
+      let whole = sums.get(chunk)
+      if (whole === undefined) sums.set(chunk, (whole = sumOf(chunk, figure)))
+      count += chunk.length
+      sum += whole
+    }
+    return { count, sum }
+  }
+
   /** Returns the list without some items and with others, which replace items that are the same by `Compare`. */
   changed(removed: Iterable<T>, added: Iterable<T>): SortedList<T> {
     const { compare } = this
@@ -126,6 +146,18 @@ export class SortedList<T> implements Iterable<T> {
     }
   }
 }
+
+/** The sums of chunks, which never change, by the figure that is summed. */
+const SUMS = new WeakMap<object, WeakMap<Chunk<unknown>, number>>()
+
+function sumsOf(figure: object): WeakMap<Chunk<unknown>, number> {
+  let sums = SUMS.get(figure)
+  if (sums === undefined) SUMS.set(figure, (sums = new WeakMap()))
+  return sums
+}
+
+const sumOf = <T>(chunk: Chunk<T>, figure: (item: T) => number): number =>
+  chunk.reduce((sum, item) => sum + figure(item), 0)
 
 /** Returns the last index of a sorted array whose item is not after the wanted one; -1 for none. @param probe as `Compare`. */
 function lastAtMost<T>(sorted: readonly T[], probe: (item: T) => number): number {

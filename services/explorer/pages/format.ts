@@ -47,7 +47,9 @@ export class Format {
     const plus = isSigned && sign === '' && base !== '0' ? '+' : sign
     const number = plus + this.number(whole)
     if (significant === '')
-      return html`<data class="amount" value="${base}">${number}<wbr /><span>${this.#point}${zeros}</span></data>`
+      return html`<data class="amount" value="${base}"
+        >${number}<wbr /><span>${this.#point}${zeros}</span></data
+      >`
     return html`<data class="amount" value="${base}"
       >${number}<wbr />${this.#point}${significant}${zeros === '' ? undefined : html`<span>${zeros}</span>`}</data
     >`

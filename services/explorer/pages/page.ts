@@ -91,7 +91,13 @@ function pageOf<A extends Arguments>({ name, path, args, isOutside = false, make
 function contextOf(context: ReadContext, locale: Locale): PageContext {
   const language = languageOfLocale(locale)
   return {
-    ...context,
+    // Listed, because a page without a cached answer would take noticeably longer to copy all that there is.
+    chain: context.chain,
+    mempool: context.mempool,
+    tables: context.tables,
+    definitions: context.definitions,
+    node: context.node,
+    validity: context.validity,
     indexer: () => context.indexer(),
     locale,
     language,
@@ -108,11 +114,22 @@ async function resolveWithin<A extends Arguments, S extends TSchema>(
   read: Declaration<A, S>,
   args: Given<A>,
 ): Promise<Static<S>> {
-  const defaults = Object.entries(read.args).map(([name, schema]): [string, unknown] => [name, schema.default])
-  const complete: Record<string, unknown> = { ...Object.fromEntries(defaults), ...args }
+  const complete = { ...defaultsOf(read.args), ...args }
   for (const kind of KINDS[read.fresh]) context.validity.dependsOn(kind)
   const made: unknown = await read.resolve(context, complete as never)
   return (made instanceof WrittenAnswer ? made.parse() : made) as Static<S>
+}
+
+const defaults = new WeakMap<Arguments, Readonly<Record<string, unknown>>>()
+
+/** Returns the default values of arguments. */
+function defaultsOf(args: Arguments): Readonly<Record<string, unknown>> {
+  let values = defaults.get(args)
+  if (values === undefined) {
+    const entries = Object.entries(args).map(([name, schema]): [string, unknown] => [name, schema.default])
+    defaults.set(args, (values = Object.fromEntries(entries)))
+  }
+  return values
 }
 
 /** The kinds of changes after which an answer is made again, by its freshness. Reads of objects record them themselves. */

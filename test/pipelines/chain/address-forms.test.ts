@@ -37,7 +37,10 @@ describe('the forms of addresses', () => {
         fc.constantFrom(...SCRIPTS),
         hash,
         (network, [before, size, after], bytes) => {
-          const script = Buffer.from(before + Buffer.from(bytes.subarray(0, size)).toString('hex') + after, 'hex')
+          const script = Buffer.from(
+            before + Buffer.from(bytes.subarray(0, size)).toString('hex') + after,
+            'hex',
+          )
           const address = addressOf(script, network)
           if (address === undefined) return
           const types = addressForms(network)

@@ -89,14 +89,7 @@ export const transaction = declarePage({
 function positionOf({ t, f, mempool }: PageContext, txid: string): Html | undefined {
   const own = mempool.get(txid)
   if (own === undefined) return undefined
-  let before = 0
-  let vsize = 0
-  // Compares fractions without dividing.
-  for (const each of mempool.values()) {
-    if (each.fee * BigInt(own.vsize) <= own.fee * BigInt(each.vsize)) continue
-    before++
-    vsize += each.vsize
-  }
+  const { count: before, vsize } = mempool.ahead(own)
   const position = t.tx.positionOf(f.number(before + 1), f.number(mempool.size))
   return stat(t.tx.position, f.number(before + 1), `${position}; ${t.tx.before(f.number(vsize))}`)
 }

@@ -7,6 +7,7 @@ interface Item {
   readonly version: number
 }
 
+const version = (each: Item): number => each.version
 const compare = (one: Item, other: Item): number => one.key - other.key
 const item = fc.record({ key: fc.nat(3_000), version: fc.nat(3) })
 const change = fc.record({
@@ -39,6 +40,11 @@ describe('a sorted list', () => {
             for (const { key } of sorted.slice(0, 50))
               expect(made.find((each) => each.key - key)).toBe(expected.get(key))
             expect(made.find((each) => each.key - 3_001)).toBeUndefined()
+            for (const key of [0, 700, 1_500, 3_001]) {
+              const before = sorted.filter((each) => each.key < key)
+              const sum = before.reduce((total, each) => total + each.version, 0)
+              expect(made.before((each) => each.key - key, version)).toEqual({ count: before.length, sum })
+            }
           }
           const [last, before] = [versions.at(-1)!, versions.at(Math.max(-2, -versions.length))!]
           const missing: Item[] = []
