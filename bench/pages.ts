@@ -81,6 +81,8 @@ async function inBrowser(
     controlNode(stack.nodeUrl, `pool?enter=${String(EVENTS_PER_SECOND)}`).catch(() => undefined)
   }, 1_000)
   try {
+    // The first page of a browser also waits for its processes.
+    await measurePage(browser, origin, '/', 0)
     return await repeated(repetitions, async () => {
       const live = await measurePage(browser, origin, '/', seconds)
       const files = [...live.paths].filter((path) => !path.startsWith('/ws'))

@@ -106,7 +106,7 @@ export class PageFigures {
     })
     const { items: waiting } = await this.#api('/mempool/txs?limit=50')
     await this.#compare('/mempool', {
-      amounts: [['tbody tr[id^=m-]', waiting.map(({ value }: { value: string }) => value)]],
+      amounts: [['tbody tr[data-key^=m-]', waiting.map(({ value }: { value: string }) => value)]],
     })
     const { dilithiumTxPercent, dilithiumAddrPercent } = await this.#api('/stats/dilithium')
     const page = await this.browsing.open('/quantum')

@@ -166,10 +166,10 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     node.simulation.enter(1)
     await level()
     const txid = [...node.simulation.mempool.entries()].at(-1)!.tx.txid
-    await page.locator(`#m-${txid}`).waitFor()
+    await page.locator(`[data-key="m-${txid}"]`).waitFor()
     node.simulation.mine({ blocks: 1 })
     await level()
-    await page.locator(`#b-${node.chain.tip.hash}`).waitFor()
+    await page.locator(`[data-key="b-${node.chain.tip.hash}"]`).waitFor()
     expect(await page.evaluate('window.isSame')).toBe(true)
     await done(page)
   })
@@ -206,7 +206,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       await level()
       await proxy.heal()
       await isLive(page)
-      await page.locator(`#b-${node.chain.tip.hash}`).waitFor()
+      await page.locator(`[data-key="b-${node.chain.tip.hash}"]`).waitFor()
       await done(page)
     } finally {
       proxy.close()

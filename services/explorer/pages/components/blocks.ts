@@ -10,7 +10,7 @@ export const fullness = ({ network }: PageContext, weight: number): number =>
 /** Returns a block as a card, filled as far as the block is full. */
 export function blockCard(page: PageContext, block: Block): Html {
   const { t, f, to } = page
-  return html`<li class="cube" id="b-${block.hash}">
+  return html`<li class="cube" data-key="b-${block.hash}">
     <a href="${to(`/block/${String(block.height)}`)}">
       ${fill(fullness(page, block.weight))}
       <strong>${f.number(block.height)}</strong>
@@ -25,7 +25,7 @@ export function blockCard(page: PageContext, block: Block): Html {
 /** Returns a block that a miner could make of the mempool now. @param index 0 for the next one. */
 export function projectedCard(page: PageContext, block: Static<typeof ProjectedBlock>, index: number): Html {
   const { t, f, to } = page
-  return html`<li class="cube projected" id="next-${index}">
+  return html`<li class="cube projected">
     <a href="${to('/mempool')}">
       ${fill(fullness(page, block.totalWeight))}
       <strong>${index === 0 ? t.front.next : t.front.nextIn(f.number(index + 1))}</strong>

@@ -9,8 +9,10 @@ export interface Column {
 }
 
 export interface Row {
-  /** Identifies the row among those of the page, so that a live page keeps it. */
+  /** Identifies the row among those of the page, so that a live page moves it. */
   readonly id?: string
+  /** The same for a list at whose beginning rows appear continuously: their texts change in place, because nothing should move. */
+  readonly key?: string
   readonly cells: readonly Part[]
 }
 
@@ -32,8 +34,8 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
       </thead>
       <tbody>
         ${rows.map(
-          ({ id, cells }) =>
-            html`<tr${id === undefined ? undefined : html` id="${id}"`}>${cells.map((cell, index) => html`<td${kinds[index]}>${cell}</td>`)}</tr>
+          ({ id, key, cells }) =>
+            html`<tr${id === undefined ? undefined : html` id="${id}"`}${key === undefined ? undefined : html` data-key="${key}"`}>${cells.map((cell, index) => html`<td${kinds[index]}>${cell}</td>`)}</tr>
 `,
         )}
       </tbody>

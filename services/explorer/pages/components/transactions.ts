@@ -65,7 +65,7 @@ export function mempoolTable(page: PageContext, caption: string, items: readonly
       { title: t.words.feeRate, isNumber: true },
     ],
     items.map((tx) => ({
-      id: `m-${tx.txid}`,
+      key: `m-${tx.txid}`,
       cells: [
         html`${txLink(page, tx.txid)} ${tx.is_dilithium ? quantum(page) : undefined}`,
         f.age(tx.first_seen),
@@ -95,7 +95,7 @@ export function largeTable(page: PageContext, caption: string, items: readonly W
       { title: t.words.amount, isNumber: true },
     ],
     items.map((alert) => ({
-      id: `w-${alert.txid}`,
+      key: `w-${alert.txid}`,
       cells: [
         html`${txLink(page, alert.txid)} ${alert.is_dilithium ? quantum(page) : undefined}`,
         alert.block_height === null ? t.words.unconfirmed : blockLink(page, alert.block_height),

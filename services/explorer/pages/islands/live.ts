@@ -42,6 +42,8 @@ class Live {
   #dueAt = 0
   #shownAt = Date.now()
   #isRequesting = false
+  /** The parts of the last document, as the server sent them. */
+  #parts: readonly Node[] = []
   /** True if something has changed since the last request of the page. */
   #isOutdated = false
   readonly #status = document.querySelector<HTMLElement>('.feed')
@@ -122,9 +124,30 @@ class Live {
     const response = await fetch(location.href, { headers })
     if (!response.ok && response.status !== 404) return false
     const text = await response.text()
-    if (text !== this.#text) replace(text)
+    if (text !== this.#text) await this.#replace(text)
     this.#text = text
     return true
+  }
+
+  /** Changes what differs between the page and a newer document, part by part: a long task would delay what the reader does. */
+  async #replace(text: string): Promise<void> {
+    const next = new DOMParser().parseFromString(text, 'text/html')
+    const content = next.querySelector('main')
+    if (content === null) return
+    document.title = next.title
+    const parts = [...content.children]
+    const [before, shown] = [this.#parts, [...main().children]]
+    this.#parts = parts.map((part) => part.cloneNode(true))
+    if (parts.length !== shown.length || parts.some((part, at) => part.tagName !== shown[at]?.tagName)) {
+      morph(main(), content)
+    } else
+      for (const [at, part] of parts.entries()) {
+        if (before[at]?.isEqualNode(part) === true) continue
+        await new Promise((resolve) => setTimeout(resolve))
+        morph(shown[at] as Element, part)
+      }
+    for (const { name, value } of content.attributes) main().setAttribute(name, value)
+    dispatchEvent(new Event('page:updated'))
   }
 
   #show(state: 'live' | 'lost'): void {
@@ -134,14 +157,10 @@ class Live {
   }
 }
 
-/** Changes what differs between the page and a newer document. Charts change themselves, and details stay open. */
-function replace(text: string): void {
-  const next = new DOMParser().parseFromString(text, 'text/html')
-  const content = next.querySelector('main')
-  if (content === null) return
-  localise(content)
-  document.title = next.title
-  void Idiomorph.morph(main(), content, {
+/** Charts change themselves, and details stay open. */
+function morph(shown: Element, next: Element): void {
+  localise(next)
+  void Idiomorph.morph(shown, next, {
     ignoreActiveValue: true,
     callbacks: {
       beforeNodeMorphed: (node: Node) => !(node instanceof Element && node.matches('.plot, output')),
@@ -149,5 +168,4 @@ function replace(text: string): void {
         !(name === 'open' && node.tagName === 'DETAILS'),
     },
   })
-  dispatchEvent(new Event('page:updated'))
 }

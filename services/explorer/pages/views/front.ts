@@ -1,14 +1,15 @@
 import { percentOf } from '../../../../pipelines/chain/decimal.js'
 import { html, type Html } from '../../../design/html.js'
+import type { Static } from '@sinclair/typebox'
 import { blocks } from '../../reads/chain/blocks.js'
 import { mempoolBlocks } from '../../reads/mempool/fees.js'
 import { mempoolSummary, mempoolTransactions } from '../../reads/mempool/mempool.js'
 import { whaleAlerts } from '../../reads/mempool/whales.js'
 import { networkHashrate } from '../../reads/statistics/mining.js'
 import { dilithium, summary, supply } from '../../reads/statistics/statistics.js'
-import type { StatsSummary } from '../../reads/shapes.js'
+import type { ProjectedBlock, StatsSummary } from '../../reads/shapes.js'
 import { blockCard, feeHistogram, projectedCard } from '../components/blocks.js'
-import { empty, heading, notice, searchForm, section, stat, stats } from '../components/elements.js'
+import { empty, heading, searchForm, section, stat, stats } from '../components/elements.js'
 import { largeTable, mempoolTable } from '../components/transactions.js'
 import { declarePage, type PageContext } from '../page.js'
 
@@ -16,6 +17,12 @@ const BLOCKS = 7
 const PROJECTED = 3
 const TRANSACTIONS = 8
 const LARGE = 5
+
+/** What a miner could make of an empty mempool: its card is there, so that none moves when the first transaction arrives. */
+const EMPTY_BLOCK: Static<typeof ProjectedBlock> = {
+  ...{ txCount: 0, totalVsize: 0, totalWeight: 0, totalFees: '0' },
+  ...{ minFeeRate: '0', maxFeeRate: '0', medianFeeRate: '0' },
+}
 
 /** The first page: the newest state of everything, live. */
 export const front = declarePage({
@@ -35,12 +42,13 @@ export const front = declarePage({
       read(networkHashrate, {}),
       read(mempoolBlocks, { limit: PROJECTED }),
     ])
+    const projected = (next.items.length === 0 ? [EMPTY_BLOCK] : [...next.items]).reverse()
     const percent = percentOf(BigInt(coins.circulatingSupply), BigInt(coins.maxSupply), 2)
-    const body = html`${heading(t.front.title, t.site.about)} ${notices(page, state)} ${searchForm(t)}
+    const body = html`${heading(t.front.title, notices(page, state) ?? t.site.about)} ${searchForm(t)}
       <section class="part">
         <h2>${t.front.latestBlocks}<a class="all" href="${to('/blocks')}">${t.words.all}</a></h2>
         <ol class="cubes">
-          ${[...next.items].reverse().map((block, index) => projectedCard(page, block, next.items.length - 1 - index))}
+          ${projected.map((block, index) => projectedCard(page, block, projected.length - 1 - index))}
           ${items.map((block) => blockCard(page, block))}
         </ol>
       </section>
@@ -78,11 +86,13 @@ export const front = declarePage({
   },
 })
 
-/** Returns what is wrong with the index or the node, if anything. */
+/** Returns what is wrong with the index or the node, if anything: it replaces the sentence below the heading, so that nothing moves. */
 function notices({ t, f }: PageContext, state: StatsSummary): Html | undefined {
   const { indexerStatus, nodeHeight, tipHeight, tipMatch, lastReconciledAt } = state
+  const warning = (text: string): Html => html`<strong class="warning" role="note">${text}</strong>`
   if (indexerStatus === 'stalled')
-    return notice(t.front.stalled(lastReconciledAt.slice(0, 19).replace('T', ' ')))
-  if (indexerStatus === 'syncing') return notice(t.front.syncing(f.number(tipHeight), f.number(nodeHeight)))
-  return tipMatch ? undefined : notice(t.front.mismatch)
+    return warning(t.front.stalled(lastReconciledAt.slice(0, 19).replace('T', ' ')))
+  if (indexerStatus === 'syncing') return warning(t.front.syncing(f.number(tipHeight), f.number(nodeHeight)))
+  // After each block the newest heartbeat is still from before it, and lower.
+  return tipMatch || nodeHeight !== tipHeight ? undefined : warning(t.front.mismatch)
 }
