@@ -98,6 +98,12 @@ export const JOBS: readonly Job[] = [
     ],
   },
   {
+    name: 'bench graphql: a page of blocks with their transactions, against the same data by REST',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'graphql']],
+    sources: [...BENCH, 'bench/graphql.ts'],
+  },
+  {
     name: 'bench storage: bytes per transaction',
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'storage']],
@@ -171,6 +177,12 @@ export const JOBS: readonly Job[] = [
     env: { SCHEMATHESIS_REQUESTS: '5000' },
     runs: [vitest('test/system/schemathesis.test.ts')],
     sources: [...SYSTEM, 'deploy/tools.mjs', 'deploy/schemathesis.toml', 'test/system/schemathesis.test.ts'],
+  },
+  {
+    name: 'nested GraphQL reads during 50 reorganisations, each state compared with a clean index',
+    env: { GRAPHQL_REORGS: '50' },
+    runs: [vitest('test/system/graphql-reorganisations.test.ts')],
+    sources: [...SYSTEM, 'test/system/graphql-reorganisations.test.ts'],
   },
   { name: 'crashes: 50 rounds of killed processes', env: {}, runs: [crashes(50)], sources: CHAOS },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },

@@ -5,7 +5,7 @@ import type { NodeBlock } from '../harness/node-json.js'
 import { type Answer, Pipeline } from '../harness/pipeline.js'
 
 const FINALITY = 20
-const MAX_ADDRESSES = 12
+const MAX_ADDRESSES = 8
 const MAX_ROWS = 80
 
 interface Row {
@@ -19,7 +19,7 @@ describe('histories, on a chain with reorganisations', () => {
   const chain = new NaiveChain()
 
   beforeAll(async () => {
-    node = await startSimnode({ seed: 'histories', blocks: 90, txsPerBlock: 6 })
+    node = await startSimnode({ seed: 'histories', blocks: 60, txsPerBlock: 5 })
     pipeline = await Pipeline.start({
       ...{ nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth: FINALITY },
       explorer: { auditEveryMs: 0 },

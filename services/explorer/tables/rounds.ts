@@ -2,16 +2,22 @@ import type { QueryRunner } from './availability.js'
 
 /**
  * Collects the lookups of an operation into rounds: those that wait begin together, when no query of the operation is in progress.
- * Reads that take the same steps beside each other therefore share the query of each step.
+ * Reads that take the same steps beside each other therefore share the query of each step, also if some of them skip a step: a table
+ * is not looked up while lookups wait that lead to it.
  */
-export class Rounds {
-  #waiting: (() => void)[] = []
+export class Rounds<Table extends string> {
+  readonly #waiting = new Map<Table, (() => void)[]>()
   #running = 0
   #isScheduled = false
 
-  /** Calls back when the next round begins. */
-  readonly begin = (callback: () => void): void => {
-    this.#waiting.push(callback)
+  /** @param leads the tables whose rows lead to keys of a table, without cycles. */
+  constructor(private readonly leads: Readonly<Partial<Record<Table, readonly Table[]>>>) {}
+
+  /** Calls back when a round begins that looks up the table. */
+  begin(table: Table, callback: () => void): void {
+    const waiting = this.#waiting.get(table)
+    if (waiting === undefined) this.#waiting.set(table, [callback])
+    else waiting.push(callback)
     this.#schedule()
   }
 
@@ -40,15 +46,21 @@ export class Rounds {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#running > 0 || this.#waiting.length === 0) return
+    if (this.#isScheduled || this.#running > 0 || this.#waiting.size === 0) return
     this.#isScheduled = true
     // After everything that the last rows have caused.
     setImmediate(() => {
       this.#isScheduled = false
       if (this.#running > 0) return
-      const waiting = this.#waiting
-      this.#waiting = []
-      for (const begin of waiting) begin()
+      const ready = [...this.#waiting].filter(
+        ([table]) => !(this.leads[table] ?? []).some((lead) => this.#waiting.has(lead)),
+      )
+      for (const [table, callbacks] of ready) {
+        this.#waiting.delete(table)
+        for (const begin of callbacks) begin()
+      }
+      // If none of them has begun a query, because all were cancelled.
+      this.#schedule()
     })
   }
 }

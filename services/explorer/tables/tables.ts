@@ -72,6 +72,17 @@ export interface BatchLookups {
   readonly heights: Lookup<number>
 }
 
+type GatheredTable = keyof Gatherers | keyof BatchGatherers
+
+/** The lookups whose rows lead to keys of another one. Those of locations lead back to `blockTxs`, but are rare. */
+const LEADS: Readonly<Partial<Record<GatheredTable, readonly GatheredTable[]>>> = {
+  blocks: ['heights'],
+  scriptRows: ['scriptEnds'],
+  blockTxs: ['heights', 'blocks', 'scriptEnds', 'scriptRows'],
+  txs: ['heights', 'blocks', 'blockTxs'],
+  spends: ['heights', 'blocks', 'blockTxs'],
+}
+
 /** The number of keys that one query of an operation looks up. */
 export const OPERATION_KEYS = 1_000
 
@@ -124,16 +135,23 @@ export class Tables {
     return (await this.#gatherers.fence.get('', this.signal)) ?? 0n
   }
 
-  #newGatherers(how: Gathering = {}): Gatherers {
+  #newGatherers(how: (table: GatheredTable) => Gathering = () => ({})): Gatherers {
     return {
-      txs: new Gatherer({ load: (...keys) => this.#loadTxs(...keys), ...how }),
-      locations: new Gatherer({ load: (...keys) => this.#loadLocations(...keys), ...how }),
-      blockTxs: new Gatherer({ load: (...keys) => this.#loadBlockTxs(...keys), ...how }),
-      witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(...keys), ...how }),
-      spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys), ...how }),
+      txs: new Gatherer({ load: (...keys) => this.#loadTxs(...keys), ...how('txs') }),
+      locations: new Gatherer({ load: (...keys) => this.#loadLocations(...keys), ...how('locations') }),
+      blockTxs: new Gatherer({ load: (...keys) => this.#loadBlockTxs(...keys), ...how('blockTxs') }),
+      witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(...keys), ...how('witnesses') }),
+      spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys), ...how('spends') }),
       fence: new Gatherer({ load: (_, signal) => this.#loadFence(signal) }),
-      scriptStarts: new Gatherer({ load: (...keys) => this.#loadScriptStarts(...keys), ...how }),
-      scriptEnds: new Gatherer({ load: (...keys) => this.#loadScriptEnds(...keys), maxKeys: 100, ...how }),
+      scriptStarts: new Gatherer({
+        load: (...keys) => this.#loadScriptStarts(...keys),
+        ...how('scriptStarts'),
+      }),
+      scriptEnds: new Gatherer({
+        load: (...keys) => this.#loadScriptEnds(...keys),
+        maxKeys: 100,
+        ...how('scriptEnds'),
+      }),
     }
   }
 
@@ -142,14 +160,19 @@ export class Tables {
    * each other one query per table, for each 1,000 keys begun. The signal cancels its queries.
    */
   forOperation(signal: AbortSignal): Tables {
-    const rounds = new Rounds()
+    const rounds = new Rounds<GatheredTable>(LEADS)
     const tables = new Tables(rounds.of(this.db), signal, this)
-    const how = { inFlight: Number.POSITIVE_INFINITY, maxKeys: OPERATION_KEYS, begin: rounds.begin }
+    const how = (table: GatheredTable): Gathering => ({
+      ...{ inFlight: Number.POSITIVE_INFINITY, maxKeys: OPERATION_KEYS },
+      begin: (callback) => {
+        rounds.begin(table, callback)
+      },
+    })
     tables.#gatherers = { ...tables.#newGatherers(how), fence: this.#gatherers.fence }
     tables.#batches = {
-      blocks: new Gatherer({ load: (...keys) => tables.#loadBlocks(...keys), ...how }),
-      heights: new Gatherer({ load: (...keys) => tables.#loadHeights(...keys), ...how }),
-      scriptRows: new Gatherer({ load: (...keys) => tables.#loadScriptRows(...keys), ...how }),
+      blocks: new Gatherer({ load: (...keys) => tables.#loadBlocks(...keys), ...how('blocks') }),
+      heights: new Gatherer({ load: (...keys) => tables.#loadHeights(...keys), ...how('heights') }),
+      scriptRows: new Gatherer({ load: (...keys) => tables.#loadScriptRows(...keys), ...how('scriptRows') }),
     }
     return tables
   }

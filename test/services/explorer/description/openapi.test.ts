@@ -146,7 +146,7 @@ describe('the OpenAPI document', () => {
   })
 
   it('describes the bodies of failures as they are sent', () => {
-    const ajv = new Ajv2020({ strict: false })
+    const ajv = new Ajv2020({ strict: false, logger: false })
     const failures: readonly Failure[] = [
       ...[DATABASE_UNAVAILABLE, NODE_UNAVAILABLE, NOT_READY, OVERLOADED, UNAUTHORIZED, overLimit(7)],
       upgrading({ migrationsDone: 1 }),
@@ -193,7 +193,7 @@ describe('the AsyncAPI document', () => {
 
   /** Returns whether a message is as the document describes it. */
   const isMessage = (name: string, message: unknown): boolean =>
-    new Ajv({ strict: false }).validate(
+    new Ajv({ strict: false, logger: false }).validate(
       { ...asyncapi.components.messages[name].payload, components: asyncapi.components },
       message,
     )

@@ -106,7 +106,7 @@ describe('the descriptions of the API that an explorer serves', () => {
 
   it('contain the events of the feed as they are sent', async () => {
     const { body: asyncapi } = await getAnswer(`${pipeline.url}/asyncapi.json`)
-    const ajv = new Ajv({ strict: false })
+    const ajv = new Ajv({ strict: false, logger: false })
     const client = await FeedClient.connect(pipeline.url, '/ws')
     for (const channel of CHANNELS) await client.subscribe(channel)
     node.step(1)
