@@ -77,7 +77,16 @@ export const JOBS: readonly Job[] = [
     name: 'bench rest-hot: frequent reads while blocks arrive, against a bare handler',
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'rest-hot']],
-    sources: [...READS, 'bench/rest-hot.ts'],
+    sources: [...READS, 'bench/rest-hot.ts', 'bench/stored-answers.ts'],
+  },
+  {
+    name: 'bench pages: pages of the explorer, cached and not, and in Chromium',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'pages']],
+    sources: [
+      ...[...READS, 'bench/pages.ts', 'bench/stored-answers.ts', 'bench/browser-times.ts'],
+      ...['bench/node-control.ts', 'deploy/pages.mjs'],
+    ],
   },
   {
     name: 'bench rest-cold: reads among a million transactions, against the frozen baseline',
@@ -87,6 +96,12 @@ export const JOBS: readonly Job[] = [
       ...[...READS, 'bench/rest-cold.ts', 'bench/large-chain.ts', 'bench/cache.ts', 'bench/job-runs.ts'],
       ...['bench/job-report.ts', 'bench/baseline'],
     ],
+  },
+  {
+    name: 'bench graphql: a page of blocks with their transactions, against the same data by REST',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'graphql']],
+    sources: [...BENCH, 'bench/graphql.ts'],
   },
   {
     name: 'bench storage: bytes per transaction',
@@ -156,6 +171,18 @@ export const JOBS: readonly Job[] = [
     env: { SELF_HEALING_EVERY_CASE: '1' },
     runs: [vitest('test/system/self-healing.test.ts')],
     sources: [...SYSTEM, 'test/system/self-healing.test.ts'],
+  },
+  {
+    name: 'schemathesis: 5,000 requests from /openapi.json',
+    env: { SCHEMATHESIS_REQUESTS: '5000' },
+    runs: [vitest('test/system/schemathesis.test.ts')],
+    sources: [...SYSTEM, 'deploy/tools.mjs', 'deploy/schemathesis.toml', 'test/system/schemathesis.test.ts'],
+  },
+  {
+    name: 'nested GraphQL reads during 50 reorganisations, each state compared with a clean index',
+    env: { GRAPHQL_REORGS: '50' },
+    runs: [vitest('test/system/graphql-reorganisations.test.ts')],
+    sources: [...SYSTEM, 'test/system/graphql-reorganisations.test.ts'],
   },
   { name: 'crashes: 50 rounds of killed processes', env: {}, runs: [crashes(50)], sources: CHAOS },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },

@@ -233,6 +233,17 @@ const SETTINGS = {
     { least: 0, most: 1_000_000_000, fallback: 100 },
     'Requests per minute to `/api/v1` per client address (IPv6: per /64). 0 disables this limit and the limits of `/api/ask` and `/api/chat`.',
   ),
+  broadcast: choice(
+    'BROADCAST',
+    ['true', 'false'],
+    'Whether `POST /api/v1/tx/send` sends transactions to the node. Otherwise it returns 404.',
+    'false',
+  ),
+  broadcastRateLimitPerMinute: integer(
+    'BROADCAST_RATE_LIMIT_PER_MINUTE',
+    { least: 0, most: 1_000_000_000, fallback: 10 },
+    'Transactions per minute that `POST /api/v1/tx/send` accepts per client address, beside the limit of all requests. 0 disables the limit.',
+  ),
   trustedProxyHops: integer(
     'TRUSTED_PROXY_HOPS',
     { least: 0, most: 32, fallback: 0 },
@@ -278,7 +289,12 @@ const SETTINGS = {
   siteUrl: url(
     'SITE_URL',
     ['http', 'https'],
-    'The public URL of the documentation service. Not set: taken from each request.',
+    'The public URL of the documentation service, to which the explorer links. Not set: taken from each request.',
+  ),
+  explorerUrl: url(
+    'EXPLORER_URL',
+    ['http', 'https'],
+    'The public URL of the explorer, to which the documentation links. Not set: `EXPLORER_PORT` at the host of each request, unless `SITE_URL` is set.',
   ),
   sourceUrl: url(
     'SOURCE_URL',

@@ -20,14 +20,18 @@ export async function serve(context: ServiceContext): Promise<void> {
   const log = await openEventLog(config, logger, (progress) => {
     upgrade.report(progress)
   }).finally(() => upgrade.close())
-  const { rateLimitPerMinute, trustedProxyHops, whaleMinValue } = config
+  const { rateLimitPerMinute, broadcastRateLimitPerMinute, trustedProxyHops, whaleMinValue } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
   const explorer = await startExplorer({
     ...{ host, port, grpcPort, db, log, logger, rateLimitPerMinute, trustedProxyHops, definitions, member },
+    broadcast: config.broadcast === 'true',
+    broadcastRateLimitPerMinute,
     whaleMinValue: BigInt(whaleMinValue),
     locateNode: () => presentNodeUrl(config),
     nodeDataDir: config.nodeDataDir,
     healthToken: config.healthApiToken,
+    docsUrl: config.siteUrl,
+    docsPort: config.docsPort,
   })
   logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listening')
   const refused = await Promise.race([explorer.upgraded, untilAborted(signal).then(() => undefined)])
