@@ -2,6 +2,7 @@ import { coded, StartRefused } from '../../errors.js'
 import type { EventLog } from '../../log/port.js'
 import { type ChainView, loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
+import { onEachShard } from '../../tables/cluster/shards.js'
 import { latestHead } from '../../tables/head.js'
 import { completeHeads, hasEarlierForm, migrate } from '../../tables/migrate.js'
 import { DATABASE_NAME } from '../../tables/serving.js'
@@ -176,7 +177,7 @@ export async function mergeCopies(
 ): Promise<void> {
   for (const [done, table] of BLOCK_TABLES.entries()) {
     progress(done, BLOCK_TABLES.length)
-    await db.command(`OPTIMIZE TABLE ${table} FINAL`)
+    await onEachShard(db, table, (local) => `OPTIMIZE TABLE ${local} FINAL`)
   }
   progress(BLOCK_TABLES.length, BLOCK_TABLES.length)
 }

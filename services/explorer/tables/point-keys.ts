@@ -1,12 +1,13 @@
-import { hashSet } from '../../../pipelines/tables/keys.js'
-
-/** SQL for a set of `locationPrefix` in a query by keys, for the right side of an IN. */
-export const KEYS8 = hashSet('{keys:String}', 8)
-
-const WORDS = [1, 5, 9].map((at) => `reinterpretAsUInt32(substring(key, ${String(at)}, 4))`)
-
-/** SQL for a set of `blockTxKey`, for the right side of `(height, block_tag, tx_index) IN`. */
-export const BLOCK_TX_KEYS = `(SELECT ${WORDS.join(', ')} FROM (SELECT unhex(arrayJoin(splitByChar(',', {keys:String}))) AS key))`
+/** Returns SQL that selects rows of `block_txs` by `blockTxKey`. The heights name the shards that have them. */
+export function blockTxsFilter(keys: readonly string[]): string {
+  const locations = keys.map((key) => {
+    const bytes = Buffer.from(key, 'hex')
+    return [0, 4, 8].map((at) => bytes.readUInt32LE(at))
+  })
+  const heights = new Set(locations.map(([height]) => height))
+  const tuples = locations.map((each) => `(${each.join(', ')})`)
+  return `height IN (${[...heights].join(', ')}) AND (height, block_tag, tx_index) IN (${tuples.join(', ')})`
+}
 
 const words = Buffer.alloc(12)
 

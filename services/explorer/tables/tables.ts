@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type ByteQuerier, KEYS, KEYS20, type Querier } from '../../../pipelines/tables/keys.js'
+import { type ByteQuerier, KEYS, KEYS20, KEYS8, type Querier } from '../../../pipelines/tables/keys.js'
 import {
   BLOCK_TXS,
   REPLACED_WITNESSES,
@@ -12,7 +12,7 @@ import { type SelectedRow, Selection } from '../../../pipelines/tables/selection
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import type { QueryRunner } from './availability.js'
 import { Gatherer, type Lookup } from './gather.js'
-import { BLOCK_TX_KEYS, blockTxKey, KEYS8 } from './point-keys.js'
+import { blockTxKey, blockTxsFilter } from './point-keys.js'
 
 /** A transaction as of the block that was written last. */
 export type TxRow = SelectedRow<typeof TXS.columns>
@@ -267,8 +267,7 @@ export class Tables {
   }
 
   async #loadBlockTxs(...[keys, signal]: Keys): Promise<Map<string, BlockTx>> {
-    const rows = `FROM block_txs WHERE (height, block_tag, tx_index) IN ${BLOCK_TX_KEYS}`
-    const found = await BLOCK_TX.bytesByKeys(this.#until(signal), rows, keys)
+    const found = await BLOCK_TX.bytes(this.#until(signal), `FROM block_txs WHERE ${blockTxsFilter(keys)}`)
     return new Map(found.map((row) => [blockTxKey(row), row]))
   }
 

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { describe, expect, inject, it } from 'vitest'
+import { audit } from '../../pipelines/audit/audit.js'
+import { CHECKS } from '../../pipelines/audit/checks.js'
+import { NodeClient } from '../../pipelines/node/client.js'
+import { startSimnode } from '../../services/simnode/node.js'
+import { getAnswer, Pipeline } from '../harness/pipeline.js'
+import { applySharded, Shards } from '../harness/shards.js'
+import { until } from '../harness/until.js'
+import { pathsOfReads } from '../services/explorer/read-paths.js'
+
+/** The time for which engines are killed; the test does not run in CI. */
+const SECONDS = Number(process.env['SHARDS_KILLED_SECONDS'] ?? 0)
+const SHARDS = 4
+const EVERY_MS = 20_000
+const DOWN_MS = 8_000
+const BLOCKS = 120
+const DEPTH = 12
+
+describe.skipIf(SECONDS === 0)('four shards, of which one after the other is killed', () => {
+  it('never answer wrong, are unavailable at most, and are right afterwards', async () => {
+    const shards = await Shards.start(SHARDS)
+    const node = await startSimnode({ seed: 'killed', blocks: BLOCKS, txsPerBlock: 5, blockIntervalMs: 0 })
+    const common = { nodeUrl: node.url, finalityDepth: DEPTH, rankingTail: 20, listTail: 5 }
+    const one = await Pipeline.start({ ...common, engineUrl: inject('engineUrl') })
+    const four = await Pipeline.start({ ...common, engineUrl: shards.urlFrom(), prepare: applySharded })
+    const order = async (action: string): Promise<{ hash: string }> =>
+      (await (await fetch(`${new URL(node.url).origin}/control/${action}`, { method: 'POST' })).json()) as {
+        hash: string
+      }
+    try {
+      for (const each of [one, four]) await each.level()
+      const reads = (await pathsOfReads((path) => one.get(path), BLOCKS)).filter(
+        ({ read }) => read.fresh === 'head' || read.fresh === 'objects',
+      )
+      expect(reads.length).toBeGreaterThan(20)
+      /** Answers of the index on one engine, by tip and path. */
+      const expected = new Map<string, string>()
+      const received: { readonly key: string; readonly answer: string }[] = []
+      const statuses = new Map<number, number>()
+      let isOver = false
+
+      const reading = async (): Promise<void> => {
+        while (!isOver)
+          for (const { path } of reads) {
+            const { status, tip, body } = await getAnswer(`${four.url}/api/v1${path}`)
+            statuses.set(status, (statuses.get(status) ?? 0) + 1)
+            if (status !== 503)
+              received.push({ key: `${tip} ${path}`, answer: JSON.stringify({ status, body }) })
+          }
+      }
+      const indexing = async (): Promise<void> => {
+        for (let step = 1; !isOver; step++) {
+          const { hash } = await order(step % 5 === 0 ? 'reorg?depth=3' : 'mine?blocks=1')
+          await one.level({ tip: hash })
+          for (const { path } of reads) {
+            const { status, tip, body } = await one.get(path)
+            expected.set(`${tip} ${path}`, JSON.stringify({ status, body }))
+          }
+          // What a killed shard has is written when it is back.
+          await four.poll()
+          await four.materialize().catch(() => sleep(200))
+        }
+      }
+      const killing = async (): Promise<number> => {
+        const end = performance.now() + SECONDS * 1000
+        let kills = 0
+        for (; performance.now() < end; kills++) {
+          await shards.kill(kills % SHARDS)
+          await sleep(DOWN_MS)
+          await shards.restart(kills % SHARDS)
+          await sleep(EVERY_MS - DOWN_MS)
+        }
+        isOver = true
+        return kills
+      }
+      const [kills] = await Promise.all([killing(), indexing(), reading(), reading()])
+      const compared = received.filter(({ key }) => expected.has(key))
+      const wrong = compared.filter(({ key, answer }) => expected.get(key) !== answer)
+      console.log(
+        `${String(kills)} engines killed, answers by status: ${JSON.stringify([...statuses])}, ${String(compared.length)} of ${String(received.length)} compared`,
+      )
+      expect(wrong.slice(0, 3)).toEqual([])
+      expect(kills).toBeGreaterThanOrEqual(Math.floor(SECONDS / 25))
+      expect(compared.length).toBeGreaterThan(1_000)
+      expect(received.length - compared.length).toBeLessThan(received.length / 10)
+      expect([...statuses.keys()].filter((status) => status >= 500 && status !== 503)).toEqual([])
+
+      const { hash } = await order('mine?blocks=1')
+      await one.level({ tip: hash })
+      await until('the shards are level', async () => {
+        await four.level({ tip: hash })
+        return true
+      })
+      for (const { path } of reads) {
+        const [ours, theirs] = [await four.get(path), await one.get(path)]
+        expect({ path, status: ours.status, body: ours.body }).toEqual({
+          path,
+          status: theirs.status,
+          body: theirs.body,
+        })
+      }
+      const report = await audit(
+        {
+          ...{ db: four.db, log: four.log, node: new NodeClient(node.url, { timeoutMs: 10_000 }) },
+          ...{ logger: pino({ level: 'silent' }), signal: new AbortController().signal },
+        },
+        { sample: 50, seed: 'killed', checks: CHECKS },
+      )
+      expect(report.checks.flatMap(({ differences }) => differences)).toEqual([])
+      expect(report.differences).toBe(0)
+    } finally {
+      await four.close()
+      await one.close()
+      await node.close()
+      await shards.close()
+    }
+  })
+})
