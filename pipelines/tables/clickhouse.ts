@@ -85,8 +85,8 @@ export interface QueryOptions {
 /** The servers that a database and its siblings share. */
 interface Shared {
   readonly servers: Servers
-  /** The highest position of a head that this process has read or written, by the name of its database. */
-  readonly heads: Map<string, number>
+  /** The newest head that this process has read or written, of the database that it used last. */
+  head: { readonly database: string; readonly position: number } | undefined
   close(): Promise<void>
 }
 
@@ -294,8 +294,9 @@ export class Database {
 
   /** Remembers a head that was read or written: the process does not move to a server that does not have it. */
   noteHead(position: number): void {
-    const { heads } = this.#shared
-    heads.set(this.name, Math.max(position, heads.get(this.name) ?? -1))
+    const { head } = this.#shared
+    if (head?.database === this.name && head.position >= position) return
+    this.#shared.head = { database: this.name, position }
   }
 
   /** The number of servers with the same data. */
@@ -335,7 +336,6 @@ const pingOf = (client: ClickHouseClient, signal?: AbortSignal): ReturnType<Clic
   client.ping({ select: false, ...(signal === undefined ? {} : { abort_signal: signal }) })
 
 function sharedServers(options: DatabaseOptions): Shared {
-  const heads = new Map<string, number>()
   const urls = urlsOf(options)
   // A single server is never checked.
   const probes = urls.length === 1 ? [] : urls.map((url) => connect({ ...options, url, database: 'default' }))
@@ -345,22 +345,21 @@ function sharedServers(options: DatabaseOptions): Shared {
     onMove: (server) => options.onMove?.(new URL(urls[server] ?? '').origin),
     ping: async (server, signal) => (await pingOf(probes[server] as ClickHouseClient, signal)).success,
     isLevel: async (server, signal) => {
-      const checks = [...heads].map(async ([database, position]) => {
-        const query = `SELECT max(position) AS newest FROM ${database}.heads`
-        const result = await probes[server]?.query({ query, format: 'JSONEachRow', abort_signal: signal })
-        const [row] = (await result?.json<{ newest: string }>()) ?? []
-        return Number(row?.newest ?? -1) >= position
-      })
-      return (await Promise.all(checks)).every(Boolean)
+      const { head } = shared
+      if (head === undefined) return true
+      const query = `SELECT max(position) AS newest FROM ${head.database}.heads`
+      const result = await probes[server]?.query({ query, format: 'JSONEachRow', abort_signal: signal })
+      const [row] = (await result?.json<{ newest: string }>()) ?? []
+      return Number(row?.newest ?? -1) >= head.position
     },
   })
-  return {
-    servers,
-    heads,
+  const shared: Shared = {
+    ...{ servers, head: undefined },
     close: async () => {
       await Promise.all(probes.map((each) => each.close()))
     },
   }
+  return shared
 }
 
 /** Returns whether an error is one of a server or of the connection to it, so that another server may not have it. */

@@ -22,7 +22,7 @@ describe.skipIf(SECONDS === 0)('four shards, of which one after the other is kil
   it('never answer wrong, are unavailable at most, and are right afterwards', async () => {
     const shards = await Shards.start(SHARDS)
     const node = await startSimnode({ seed: 'killed', blocks: BLOCKS, txsPerBlock: 5, blockIntervalMs: 0 })
-    const common = { nodeUrl: node.url, finalityDepth: DEPTH, rankingTail: 20, listTail: 5 }
+    const common = { nodeUrl: node.url, finalityDepth: DEPTH, rankingTail: 200, listTail: 60 }
     const one = await Pipeline.start({ ...common, engineUrl: inject('engineUrl') })
     const four = await Pipeline.start({ ...common, engineUrl: shards.urlFrom(), prepare: applySharded })
     const order = async (action: string): Promise<{ hash: string }> =>

@@ -29,7 +29,7 @@ describe('two shards', () => {
   beforeAll(async () => {
     shards = await Shards.start(2)
     node = await startSimnode({ seed: 'shards', blocks: BLOCKS, txsPerBlock: 5, blockIntervalMs: 0 })
-    const common = { nodeUrl: node.url, finalityDepth: DEPTH, rankingTail: 20, listTail: 5 }
+    const common = { nodeUrl: node.url, finalityDepth: DEPTH, rankingTail: 200, listTail: 60 }
     one = await Pipeline.start({ ...common, engineUrl: inject('engineUrl') })
     two = await Pipeline.start({ ...common, engineUrl: shards.urlFrom(1), prepare: applySharded })
   })
@@ -51,6 +51,7 @@ describe('two shards', () => {
 
   it('follow reorganisations, one of them below the final height', async () => {
     for (const depth of [3, DEPTH + 5]) await expectEqual(await order(`reorg?depth=${String(depth)}`))
+    for (const rows of await rowsOfShards(two.db, 'replaced_witnesses')) expect(rows).toBeGreaterThan(0)
   })
 
   it('continue after a restart of the materializer, which writes the last blocks again', async () => {
@@ -121,8 +122,8 @@ interface State {
   readonly pool: readonly string[]
 }
 
-/** Tables that have rows only while a ranking is built. */
-const TEMPORARY = ['ranking_changes', 'ranking_order']
+/** Tables that have rows only while a ranking is built, or after a reorganisation. */
+const TEMPORARY = ['ranking_changes', 'ranking_order', 'replaced_witnesses']
 
 /** Returns the number of the visible rows of each table, and the sum of their hashes. */
 async function visibleRows(db: Database): Promise<Record<string, unknown>> {
