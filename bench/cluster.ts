@@ -33,6 +33,8 @@ const COUNTERS: Readonly<Record<keyof Work, string>> = {
 
 /** The number of reads at once. */
 const AT_ONCE = 32
+/** One of so many reads is made alone. */
+const ALONE = 10
 
 /**
  * Indexes the same chain on one shard and on two, and reads the same transactions. Both have the same tables, so what the busiest
@@ -49,19 +51,23 @@ export async function cluster(options: ClusterOptions): Promise<Figure[]> {
       const [baseline, value] = [Math.max(...pick(one)), Math.max(...pick(two))]
       return { name, unit, value, baseline, ratio: baseline / value }
     }
-    const perRead = (done: Done, at: number): number => (done.reading[at]?.queries ?? 0) / options.reads
+    const queries = (name: string, pick: (each: Done) => readonly Work[], count: number): Figure[] =>
+      [...pick(one), ...pick(two)].map((work, at) => ({
+        name: `${name}_${['on_one_shard', 'on_the_first_of_two', 'on_the_second_of_two'][at] ?? ''}`,
+        unit: 'queries',
+        value: work.queries / count,
+      }))
     return [
       compared('inserted_rows_of_the_busiest_shard', 'rows', ({ inserting }) =>
-        inserting.map((w) => w.inserted),
+        inserting.map((work) => work.inserted),
       ),
-      compared('insert_cpu_of_the_busiest_shard', 's', ({ inserting }) => inserting.map((w) => w.cpu / 1e6)),
+      compared('insert_cpu_of_the_busiest_shard', 's', ({ inserting }) => inserting.map(({ cpu }) => cpu / 1e6)),
       compared('read_granules_of_the_busiest_shard', 'granules', ({ reading }) =>
-        reading.map((w) => w.granules),
+        reading.map((work) => work.granules),
       ),
-      compared('read_cpu_of_the_busiest_shard', 's', ({ reading }) => reading.map((w) => w.cpu / 1e6)),
-      { name: 'queries_per_read_on_one_shard', unit: 'queries', value: perRead(one, 0) },
-      { name: 'queries_per_read_on_the_first_of_two', unit: 'queries', value: perRead(two, 0) },
-      { name: 'queries_per_read_on_the_second_of_two', unit: 'queries', value: perRead(two, 1) },
+      compared('read_cpu_of_the_busiest_shard', 's', ({ reading }) => reading.map(({ cpu }) => cpu / 1e6)),
+      ...queries(`queries_per_read_of_${String(AT_ONCE)}_at_once`, ({ reading }) => reading, options.reads),
+      ...queries('queries_per_read_alone', ({ alone }) => alone, options.reads / ALONE),
     ]
   } finally {
     await node.close()
@@ -71,6 +77,8 @@ export async function cluster(options: ClusterOptions): Promise<Figure[]> {
 interface Done {
   readonly inserting: readonly Work[]
   readonly reading: readonly Work[]
+  /** Reads one after another, so that no two share a query. */
+  readonly alone: readonly Work[]
 }
 
 /** Indexes the chain on a number of shards and reads transactions. @returns the work of each shard. */
@@ -83,20 +91,27 @@ async function workOf(count: number, nodeUrl: string, { blocks, reads }: Cluster
       const empty = await countersOf(db)
       await pipeline.level()
       const indexed = await countersOf(db)
+      const count = reads + reads / ALONE
       const txids: string[] = []
-      for (let height = 1; txids.length < reads && height <= blocks; height++) {
+      for (let height = 1; txids.length < count && height <= blocks; height++) {
         const { items } = (await pipeline.get(`/block/${String(height)}/txs?limit=100`)).body
         for (const { txid } of items as { txid: string }[]) txids.push(txid)
       }
-      if (txids.length < reads) throw new Error(`the chain has only ${String(txids.length)} transactions`)
-      const before = await countersOf(db)
-      const wanted = txids.slice(0, reads)
-      for (let at = 0; at < reads; at += AT_ONCE) {
-        const answers = wanted.slice(at, at + AT_ONCE).map((txid) => pipeline.get(`/tx/${txid}`))
-        for (const { status } of await Promise.all(answers))
-          if (status !== 200) throw new Error(`a read returned ${String(status)}`)
+      if (txids.length < count) throw new Error(`the chain has only ${String(txids.length)} transactions`)
+      const read = async (wanted: readonly string[], atOnce: number): Promise<Work[]> => {
+        const before = await countersOf(db)
+        for (let at = 0; at < wanted.length; at += atOnce) {
+          const answers = wanted.slice(at, at + atOnce).map((txid) => pipeline.get(`/tx/${txid}`))
+          for (const { status } of await Promise.all(answers))
+            if (status !== 200) throw new Error(`a read returned ${String(status)}`)
+        }
+        return difference(await countersOf(db), before)
       }
-      return { inserting: difference(indexed, empty), reading: difference(await countersOf(db), before) }
+      return {
+        inserting: difference(indexed, empty),
+        reading: await read(txids.slice(0, reads), AT_ONCE),
+        alone: await read(txids.slice(reads, count), 1),
+      }
     } finally {
       await pipeline.close()
     }

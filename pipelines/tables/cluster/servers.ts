@@ -11,9 +11,6 @@ export interface ServersParts {
   readonly onMove: (server: number) => void
 }
 
-/** The reason with which requests are aborted when the process moves to another server. */
-export class ServerLeft extends Error {}
-
 const TICK_MS = 100
 /**
  * The number of consecutive ticks without a response after which a server is left. Ticks are counted instead of time because this
@@ -72,13 +69,14 @@ export class Servers {
   async #search(server: number): Promise<boolean> {
     const { count, ping, isLevel } = this.parts
     const others = Array.from({ length: count - 1 }, (_, at) => (server + 1 + at) % count)
-    const checks = others.map(async (other) => {
+    const isUsable = async (other: number): Promise<boolean> => {
       const signal = AbortSignal.timeout(CHECK_MS)
       return (await ping(other, signal)) && isLevel(other, signal)
-    })
+    }
+    const checks = others.map((other) => isUsable(other).catch(() => false))
     // In the order of preference.
     for (const [at, check] of checks.entries()) {
-      if (!(await check.catch(() => false))) continue
+      if (!(await check)) continue
       this.#current = others[at] ?? server
       this.#silentTicks = 0
       this.parts.onMove(this.#current)
@@ -115,7 +113,7 @@ export class Servers {
     this.#hasResponded = false
     void this.#pingOnce(server)
     if (this.#silentTicks < SILENT_TICKS || !(await this.leave(server))) return
-    for (const [controller, of] of this.#inFlight) if (of === server) controller.abort(new ServerLeft())
+    for (const [controller, of] of this.#inFlight) if (of === server) controller.abort(new Error('the server does not respond'))
   }
 
   async #pingOnce(server: number): Promise<void> {
