@@ -81,6 +81,7 @@ describe('two shards', () => {
   it('are built again into a second database', async () => {
     const db = two.db.sibling(`${two.name}_2`)
     try {
+      await expect(assertBuildable(two.db, two.log, db.name)).rejects.toThrow('is distributed')
       await applySharded(db)
       await assertBuildable(two.db, two.log, db.name)
       const logger = pino({ level: 'silent' })
