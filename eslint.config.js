@@ -60,7 +60,16 @@ export default defineConfig(
     languageOptions: {
       globals: Object.fromEntries(
         [
-          ...['document', 'window', 'location', 'navigator', 'localStorage', 'matchMedia', 'fetch'],
+          ...[
+            'document',
+            'window',
+            'addEventListener',
+            'location',
+            'navigator',
+            'localStorage',
+            'matchMedia',
+            'fetch',
+          ],
           ...[
             'AbortController',
             'TextDecoder',

@@ -29,7 +29,7 @@ export async function rankingQuality(
   const rankings: Record<'bm25' | 'dense' | 'hybrid', Ranked[][]> = { bm25: [], dense: [], hybrid: [] }
   let found = 0
   for (const { text } of questions) {
-    const question = questionOf(text)
+    const question = questionOf(text, indexer.lexicon)
     const vector = await embedder.question(text)
     const dense = view.near(vector, NEAR_DEPTH)
     rankings.bm25.push(snapshot.pageIndex.rank(weightedTerms(question, snapshot.lexicon), LEG_DEPTH))

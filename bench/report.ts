@@ -35,6 +35,8 @@ interface Judged {
 export interface Stored {
   /** The minimum ratio, or the minimum value of a figure without a ratio. */
   readonly bar?: number
+  /** The minimum value, beside the minimum ratio. */
+  readonly least?: number
   /** The minimum as a multiple of the ratio of an earlier version; missed until `earlier` has that ratio. */
   readonly timesEarlier?: number
   readonly earlier?: { readonly ratio: number; readonly commit: string }
@@ -76,7 +78,7 @@ export function judge(figure: Figure, stored: Stored, isQuick = false): Judged {
 
 function compare(
   { value, ratio, most, maxRatio }: Figure,
-  { bar, timesEarlier, earlier, measured }: Stored,
+  { bar, least = Number.NEGATIVE_INFINITY, timesEarlier, earlier, measured }: Stored,
   isQuick: boolean,
 ): Pick<Judged, 'bar' | 'ok'> {
   const last = isQuick ? undefined : measured?.ratio
@@ -93,7 +95,7 @@ function compare(
   ]
   if (limits.length === 0) return { bar: null, ok: true }
   const limit = Math.max(...limits)
-  return { bar: round(limit), ok: (ratio ?? value) >= limit }
+  return { bar: round(limit), ok: (ratio ?? value) >= limit && value >= least }
 }
 
 /** Returns lines for a person; the JSON is for machines. */

@@ -114,7 +114,7 @@ function mayImport(from: string, to: string): boolean {
     return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
   }
   if (toTop === 'services')
-    return toFolder === folder || toFolder === 'rpc' || /^services\/[a-z-]+\.ts$/.test(to)
+    return toFolder === folder || ['rpc', 'limits'].includes(toFolder) || /^services\/[a-z-]+\.ts$/.test(to)
   return toTop === 'pipelines' || toTop === 'proto'
 }
 

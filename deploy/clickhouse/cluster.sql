@@ -236,17 +236,17 @@ SETTINGS index_granularity = 1024, fsync_after_insert = 1;
 CREATE TABLE IF NOT EXISTS headwater.script_outputs ON CLUSTER '{cluster}'
 (
     `script_hash` FixedString(20),
+    `spent` UInt8,
     `height_desc` UInt32 CODEC(T64, LZ4),
     `txid` FixedString(32),
     `vout` UInt32 CODEC(T64, LZ4),
-    `spent` UInt8,
+    `output_height` UInt32 CODEC(T64, LZ4),
     `height` UInt32 CODEC(T64, LZ4),
     `block_tag` UInt32,
-    `value` UInt64 CODEC(T64, LZ4),
-    INDEX by_height height TYPE minmax GRANULARITY 1
+    `value` UInt64 CODEC(T64, LZ4)
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (script_hash, height_desc, txid, vout, spent, height, block_tag)
+ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
 SETTINGS index_granularity = 512, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.script_txs ON CLUSTER '{cluster}'
@@ -355,5 +355,5 @@ ORDER BY writer
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
 INSERT INTO headwater.migrations (id, name, checksum) VALUES
-    (8, '0008_schema.sql', '341319489456fbb2f5c948720c33c627fd95d18265523ff16da9d9fe5e13bb8c');
+    (8, '0008_schema.sql', '9834fc3dfa1f5777862c59ac773c2e91325b4e18708897046f76f0d32d673817');
 

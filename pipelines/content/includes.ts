@@ -100,7 +100,7 @@ export function selectLines(text: string, { region, from, to }: Include): string
   const rest = lines.slice(first + 1)
   const end = rest.findIndex((line) => {
     const marker = markerOf(line)
-    return marker !== null && marker[1] !== undefined && marker[2] === region
+    return marker?.[1] !== undefined && marker[2] === region
   })
   return dedented(rest.slice(0, end < 0 ? undefined : end).filter((line) => markerOf(line) === null))
 }

@@ -133,9 +133,9 @@ export class Materializer {
       ...background,
       tail: options.rankingTail,
     })
-    const { db } = options
+    const { db, log } = options
     const [writer, rankings] = [this.#writer, this.#rankings]
-    this.#balances = new BalanceWriting({ db, writer, rankings, number: () => this.#number })
+    this.#balances = new BalanceWriting({ db, log, writer, rankings, number: () => this.#number })
   }
 
   get head(): Head | undefined {
@@ -201,8 +201,9 @@ export class Materializer {
         this.#decodes = false
       }
       if (events !== undefined) await this.#applyBatch(events)
-      const isFilling = events !== undefined && this.#isFilling(this.counts.connected - connected)
-      if (!isFilling) await this.#finish()
+      // Also while the poller is the slower one.
+      const isFilling = this.#isFilling(this.counts.connected - connected)
+      if (events === undefined || !isFilling) await this.#finish()
       await this.#announcer.heartbeat()
       await this.#noteReached()
       await this.#considerLists(isFilling)
@@ -330,7 +331,7 @@ export class Materializer {
   #newPipeline(): BlockPipeline {
     return new BlockPipeline({
       ...{ db: this.#options.db, writer: this.#writer, chain: () => this.#working },
-      by: () => ({ writer: this.#number, isReorganising: this.#pending.isReorganising }),
+      number: () => this.#number,
     })
   }
 
@@ -475,8 +476,8 @@ export class Materializer {
     if (this.#view === undefined) return
     const { balanceRows } = this.#writer
     this.#writer.balanceRows = 0
-    const top = Math.max(this.#view.head.tipHeight, this.#working.written.height)
-    await this.#balances.consider(balanceRows, isFilling, top)
+    const isPublished = this.#working.written.hash === this.#view.head.tipHash
+    await this.#balances.consider(balanceRows, isFilling, isPublished ? this.#view : undefined)
     this.#rankings.consider(this.#view, balanceRows, isFilling)
     this.#lister.consider(this.#view, isFilling)
   }
@@ -489,7 +490,6 @@ export class Materializer {
     this.#publishedFinal = Math.max(this.#publishedFinal, head.finalHeight)
     this.#planned = head
     this.#pending = fresh(head)
-    this.#working.settle(head.finalHeight)
     this.#pipeline.then(() => this.#publishHead(head))
   }
 
@@ -501,6 +501,7 @@ export class Materializer {
     this.#view = await nextChainView(db, this.#view, [head])
     await this.#announcer.head(this.#view)
     hooks?.afterAnnouncement?.()
+    await this.#working.settle(db, head.finalHeight)
     await log.commit('chain', 'materializer', offsetOf(head.position))
     this.counts.heads++
     if (head.disconnected.length > 0)

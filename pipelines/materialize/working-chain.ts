@@ -1,6 +1,7 @@
 import type { BlockId } from '../chain/block.js'
-import { chainTagFilter, type ChainView } from '../tables/chain-view.js'
+import { blocksBeside, chainTagFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
+import { integerSet } from '../tables/keys.js'
 import type { ParentState } from './apply/block-writer.js'
 import { hexOf } from '../chain/hash.js'
 import { type Network, networkNamed } from '../chain/networks.js'
@@ -84,8 +85,14 @@ export class WorkingChain {
     this.#sums = undefined
   }
 
-  /** Raises the final height: up to it rows are selected by height, without the hashes of stale blocks. */
-  settle(finalHeight: number): void {
+  /**
+   * Raises the final height: up to it rows are selected by height, without those of stale blocks. Call it when all blocks up to it
+   * are written, and no block leaves meanwhile.
+   */
+  async settle(db: Database, finalHeight: number): Promise<void> {
+    // Also of blocks that this process has never written: an earlier one may have, before it died.
+    const beside = await blocksBeside(db, this.#tail, this.#finalHeight, finalHeight)
+    for (const [hash, height] of beside) this.#stale.set(hash, height)
     for (let height = this.#finalHeight + 1; height <= finalHeight; height++) this.#tail.delete(height)
     this.#finalHeight = Math.max(this.#finalHeight, finalHeight)
   }
@@ -96,20 +103,24 @@ export class WorkingChain {
     return chainTagFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale)
   }
 
+  /** SQL condition for the rows of blocks that are not on this chain, in a table that is ordered by height. */
+  get beside(): string {
+    const heights = [...new Set(this.#stale.values())]
+    const stale = heights.length === 0 ? '' : ` OR height IN ${integerSet(heights)}`
+    return `(height > ${String(this.#finalHeight)}${stale}) AND NOT ${this.filter(this.#written.height)}`
+  }
+
   /**
    * Returns the state that blocks build on.
-   * @param by the writer number of these blocks, and whether they belong to a reorganisation without a head.
+   * @param writer the writer number of these blocks.
    * @param parent the block below them.
    */
-  async parentState(
-    db: Database,
-    by: Pick<ParentState, 'writer' | 'isReorganising'>,
-    parent = this.#written,
-  ): Promise<ParentState> {
-    const { network } = this
+  async parentState(db: Database, writer: bigint, parent = this.#written): Promise<ParentState> {
+    const { network, beside } = this
     if (network === undefined) throw new Error('a block before any epoch')
     const known = parent === this.#written ? this.#sums : undefined
-    return { ...by, network, filter: this.filter(parent.height), sums: known ?? (await sumsOf(db, parent)) }
+    const sums = known ?? (await sumsOf(db, parent))
+    return { network, writer, beside, filter: this.filter(parent.height), sums }
   }
 }
 

@@ -5,8 +5,12 @@ import { carryingWords, type Question } from './words/question.js'
 
 /** The number of words that are checked. Each takes an embedding. */
 const MAX_WORDS = 12
-/** The share of a word's meaning that a passage must have to cover the word in other words. Decision 30 has the measurements. */
-const COVERING_SHARE = 0.3
+/**
+ * The minimum that a passage must have of a word to cover it in other words: a share of its meaning, and a difference of cosines that
+ * is more than chance. Decision 30 has the measurements.
+ */
+const COVERING_SHARE = 0.5
+const LEAST_DIFFERENCE = 0.05
 
 /** A word of a question. */
 export interface CarryingWord {
@@ -67,10 +71,10 @@ export function coverage(
   const whole = similarity?.()
   const isMeant = ({ rest, meaning }: CarryingWord): boolean => {
     if (rest === undefined || whole === undefined) return false
-    return whole - (similarity?.(rest) ?? whole) > COVERING_SHARE * meaning
+    return whole - (similarity?.(rest) ?? whole) > Math.max(COVERING_SHARE * meaning, LEAST_DIFFERENCE)
   }
   const isContained = ({ id, partIds }: CarryingWord): boolean =>
-    snapshot.has(chunk, id) || (partIds.length > 1 && partIds.every((part) => snapshot.has(chunk, part)))
+    snapshot.has(chunk, id) || (partIds.length > 0 && partIds.every((part) => snapshot.has(chunk, part)))
   let covered = 0
   let total = 0
   for (const word of words) {

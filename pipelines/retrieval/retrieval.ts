@@ -160,7 +160,10 @@ export class Retrieval {
     const { snapshot } = this.#current
     const view = this.#view()
     const wanted = accept && snapshot.pages.map(({ page }) => accept(page))
-    const parsed = { question: questionOf(text), accept: wanted && ((page: number) => wanted[page] === true) }
+    const parsed = {
+      question: questionOf(text, snapshot.lexicon),
+      accept: wanted && ((page: number) => wanted[page] === true),
+    }
     const embedder = this.#options.model.loaded?.embedder
     if (embedder === undefined || view === undefined) return { snapshot, parsed, ranking: 'lexical' }
     const vector = await this.#inTime(embedder.question(text))

@@ -71,7 +71,7 @@ export function expandedTerms(snapshot: Snapshot, parsed: ParsedQuery): readonly
     const bag = snapshot.bagOf(document)
     return bag === undefined ? [] : [{ bag, score }]
   })
-  return expand(terms, passages, snapshot.chunkIndex)
+  return expand(terms, passages, snapshot)
 }
 
 function chunkLegs(snapshot: Snapshot, parsed: ParsedQuery, terms: readonly WeightedTerm[]): Leg[] {

@@ -211,13 +211,24 @@ export async function nextChainView(
     position = head.position
     if (tipHeight !== head.tipHeight) return loadChainView(db, newest)
   }
-  const stale = new Map(view.stale)
   const [from, to] = [view.head.finalHeight, newest.finalHeight]
-  if (to > from) {
-    for (const { height, hash } of await links(db, `height > ${String(from)} AND height <= ${String(to)}`)) {
-      if (tail.get(height) !== hash) stale.set(hash, height)
-    }
-    for (let height = from + 1; height <= to; height++) tail.delete(height)
-  }
+  const stale = new Map([...view.stale, ...(await blocksBeside(db, tail, from, to))])
+  for (let height = from + 1; height <= to; height++) tail.delete(height)
   return new ChainView(newest, tail, stale)
+}
+
+/**
+ * Returns the blocks between two heights that are not on a chain: their heights by hash. Other processes may have written them.
+ * @param tail hashes of the chain's blocks above `from`, at least up to `to`, by height.
+ */
+export async function blocksBeside(
+  db: Database,
+  tail: ReadonlyMap<number, string>,
+  from: number,
+  to: number,
+): Promise<Map<string, number>> {
+  if (to <= from) return new Map()
+  const found = await links(db, `height > ${String(from)} AND height <= ${String(to)}`)
+  const others = found.filter(({ height, hash }) => tail.get(height) !== hash)
+  return new Map(others.map(({ height, hash }) => [hash, height]))
 }

@@ -105,10 +105,11 @@ export const SCRIPT_TXS = table('script_txs', {
 
 export const SCRIPT_OUTPUTS = table('script_outputs', {
   script_hash: 'hash20',
+  spent: 'bool',
   height_desc: 'u32',
   txid: 'hash',
   vout: 'u32',
-  spent: 'bool',
+  output_height: 'u32',
   ...BLOCK,
   value: 'u64',
 })

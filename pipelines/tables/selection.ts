@@ -1,6 +1,6 @@
 import { DatabaseUnavailable } from './clickhouse.js'
 import { type ByteQuerier, keySlices, type Querier, queryByKeys, withKeys } from './keys.js'
-import { type Columns, type ColumnTypes, type Row, RowReader } from './rowbinary.js'
+import { type Columns, type ColumnTypes, type EncodedRows, type Row, RowReader } from './rowbinary.js'
 
 type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name
 
@@ -110,6 +110,13 @@ export class Selection<const C extends Columns> {
       const sql = withKeys(`SELECT ${this.#names} ${rest}`, slice, db.isSharded)
       this.#decode(await db.bytes(sql, params), rows)
     }
+    return rows
+  }
+
+  /** Returns rows that are to be inserted into a table of these columns. */
+  decoded({ parts }: EncodedRows<C>): SelectedRow<C>[] {
+    const rows: SelectedRow<C>[] = []
+    for (const part of parts) this.#decode(Buffer.from(part.buffer, part.byteOffset, part.length), rows)
     return rows
   }
 

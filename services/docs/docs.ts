@@ -1,7 +1,7 @@
 import { type Content, watchContent } from '../../pipelines/content/store.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { hostInUrl } from '../ports.js'
-import { RateLimit } from '../rate-limit.js'
+import { RateLimit } from '../limits/rate-limit.js'
 import { Token } from '../token.js'
 import type { Answerer } from './ask/answerer.js'
 import { Assistant } from './ask/assistant.js'

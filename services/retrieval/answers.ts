@@ -78,39 +78,72 @@ function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typ
   return { kind: kind === 'heading' ? Hit_Kind.HEADING : Hit_Kind.TEXT, headingId, text, marks: [...marks] }
 }
 
+/** Headings of a section that states a problem, and of the one beside it that solves it, as pages about errors have them. */
+const PROBLEM = /^(?:issue|problem|symptom|error)s?$/i
+const SOLUTION = /^(?:solution|fix|resolution|workaround)(?:e?s)?$/i
+/** Keeps sections apart that contain none of the words. */
+const LEAST_COVERAGE = 0.1
+
 /**
- * Returns the best passage of each section, best first, with measures of how well they match. The first sections of the fused ranking
- * are sorted by their similarity too, because ranks do not show how much nearer one is than the next.
+ * Returns the best passage of each section that has text, best first, with measures of how well they match. The first sections of the
+ * fused ranking are sorted by their similarity, their words and the score of their page too, because ranks do not show how much better
+ * one is than the next. Decision 30 has the measurements.
  */
-export function passages(
-  { snapshot, parsed, words, similarity: similarityOf }: EvidenceLookup,
-  limit: number,
-): Passage[] {
-  return rankSections(snapshot, parsed)
+export function passages(lookup: EvidenceLookup, limit: number): Passage[] {
+  const { snapshot, parsed } = lookup
+  const terms = expandedTerms(snapshot, parsed)
+  const pages = new Map(rankPages(snapshot, parsed, terms).map(({ document, score }) => [document, score]))
+  const found = rankSections(snapshot, parsed, terms)
+    .filter(({ document }) => snapshot.chunks[document]?.markdown.trim() !== '')
     .slice(0, limit)
-    .map((ranked) => ({ ...ranked, similarity: similarityOf?.(ranked.document) }))
-    .sort((a, b) => b.score * nearness(b.similarity) - a.score * nearness(a.similarity))
-    .flatMap(({ document, score, similarity }) => {
-      const chunk = snapshot.chunks[document]
-      const page = snapshot.pages[snapshot.pageOf(document)]?.page
+    .map((ranked) => measured(lookup, ranked, pages.get(snapshot.pageOf(ranked.document)) ?? 0))
+    .sort((a, b) => b.order - a.order)
+    .flatMap(({ document, measures }) => {
+      const shown = solutionOf(snapshot, document) ?? document
+      const chunk = snapshot.chunks[shown]
+      const page = snapshot.pages[snapshot.pageOf(shown)]?.page
       if (chunk === undefined || page === undefined) return []
       const { id, headingId, path, markdown } = chunk
-      const similarityTo = similarityOf && ((rest?: Float32Array) => similarityOf(document, rest))
-      return [
-        {
-          id,
-          pageUrl: page.url,
-          pageTitle: page.title,
-          headingId,
-          headingPath: [...path],
-          markdown,
-          score,
-          ...(similarity === undefined ? {} : { similarity }),
-          coverage: coverage(snapshot, words, document, similarityTo),
-        },
-      ]
+      const { url: pageUrl, title: pageTitle } = page
+      return [{ id, pageUrl, pageTitle, headingId, headingPath: [...path], markdown, ...measures }]
     })
+  return found.filter(({ id }, at) => found.findIndex((other) => other.id === id) === at)
 }
 
-/** Returns the factor by which a passage's score counts; 1 without a model. */
-const nearness = (similarity = 1): number => Math.max(0, similarity) ** 2
+function measured(
+  { snapshot, words, similarity: similarityOf }: EvidenceLookup,
+  { document, score }: Ranked,
+  pageScore: number,
+): { document: number; order: number; measures: Pick<Passage, 'score' | 'similarity' | 'coverage'> } {
+  const similarity = similarityOf?.(document)
+  const similarityTo = similarityOf && ((rest?: Float32Array) => similarityOf(document, rest))
+  const near = Math.max(0, similarity ?? 1) ** 2
+  const contained = LEAST_COVERAGE + coverage(snapshot, words, document)
+  return {
+    document,
+    order: score * near * Math.sqrt(contained * pageScore),
+    measures: {
+      score,
+      ...(similarity === undefined ? {} : { similarity }),
+      coverage: coverage(snapshot, words, document, similarityTo),
+    },
+  }
+}
+
+/**
+ * Returns the first passage under the heading of a solution, if a passage is under the heading of a problem beside it: a question is
+ * nearest to the statement of its problem. Both belong together, so the measures are those of the problem.
+ */
+function solutionOf({ chunks, pageOf }: Snapshot, problem: number): number | undefined {
+  const { path } = chunks[problem] ?? { path: [] }
+  const [above, page] = [path.slice(0, -1), pageOf(problem)]
+  if (!PROBLEM.test(path.at(-1) ?? '')) return undefined
+  const at = chunks.findIndex(
+    (chunk, number) =>
+      pageOf(number) === page &&
+      SOLUTION.test(chunk.path[above.length] ?? '') &&
+      above.every((heading, level) => chunk.path[level] === heading) &&
+      chunk.markdown.trim() !== '',
+  )
+  return at < 0 ? undefined : at
+}

@@ -43,6 +43,8 @@ describe('a figure', () => {
     expect(judge(figure(0.75), { bar: 0.75 }).ok).toBe(true)
     expect(judge(figure(undefined), { bar: 50.1 }).ok).toBe(false)
     expect(judge(figure(undefined), { bar: 50 }).ok).toBe(true)
+    expect(judge(figure(1), { bar: 0.9, least: 50 }).ok).toBe(true)
+    expect(judge(figure(1), { bar: 0.9, least: 50.1 }).ok).toBe(false)
   })
 
   it('fails if its ratio is 15 % below the last measurement, except in a quick run', () => {

@@ -99,7 +99,7 @@ async function blocksOf({ db }: World, view: ChainView): Promise<Values> {
 async function coinsOf({ db }: World, view: ChainView): Promise<Values> {
   const sql = `SELECT concat(lower(hex(txid)), ':', toString(vout)) AS name, toString(any(value)) AS value
     FROM script_outputs WHERE ${view.tagFilter()}
-    GROUP BY script_hash, height_desc, txid, vout HAVING countIf(spent = 1) = 0`
+    GROUP BY script_hash, output_height, txid, vout HAVING countIf(spent = 1) = 0`
   return asValues(await db.query(sql))
 }
 

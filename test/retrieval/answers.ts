@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { CONTENT } from '../content/pages.js'
 
 /**
  * A question to a site, written from its pages before the code that answers was changed. `unanswerable` is about the
@@ -14,15 +12,15 @@ export interface JudgedAnswer {
   readonly answers: readonly string[]
 }
 
-/** The folders of the sites: the documentation of the package `ai`, and our own. */
-export const SITES = {
-  'ai-sdk': fileURLToPath(new URL('../../node_modules/ai/docs', import.meta.url)),
-  own: CONTENT,
-} as const
+/**
+ * The folders of the sites: the documentation of the package `ai`, and our own. Like the file of questions they are relative to the
+ * root of the project, because the benchmark runs the compiled code, which is in another folder.
+ */
+export const SITES = { 'ai-sdk': 'node_modules/ai/docs', own: 'content' } as const
 
 /** Reads the judged questions. */
 export function judgedAnswers(file = 'answers.jsonl'): JudgedAnswer[] {
-  return readFileSync(new URL(file, import.meta.url), 'utf8')
+  return readFileSync(`test/retrieval/${file}`, 'utf8')
     .trim()
     .split('\n')
     .map((line) => ({ answers: [], ...(JSON.parse(line) as Omit<JudgedAnswer, 'answers'>) }))

@@ -234,7 +234,7 @@ describe('an explorer of several processes', () => {
     await Promise.all(Array.from({ length: 60 }, (_, height) => anyone(`/api/v1/block/${String(height)}`)))
     await until('all requests are counted', async () => (await metric(series)) === before + 60)
     const client = rpcClient(ReadsService, `127.0.0.1:${String(grpcPort)}`)
-    expect((await client.tip({})).block?.height).toBe(BLOCKS)
+    expect((await client.tip({})).block?.height).toBe(BigInt(BLOCKS))
     client.close()
     for (const each of followers) await each.close()
   })

@@ -7,13 +7,15 @@ import {
   RankingBuilder,
   type RankingBuilderOptions,
 } from '../../pipelines/materialize/lists/ranking-builder.js'
+import { Announcer } from '../../pipelines/materialize/announce.js'
 import { blockTag } from '../../pipelines/chain/block.js'
 import { ChainView } from '../../pipelines/tables/chain-view.js'
 import { Database, DatabaseUnavailable, QueryRefused } from '../../pipelines/tables/clickhouse.js'
 import { type Head, writeHead } from '../../pipelines/tables/head.js'
 import { sha256 } from '../../pipelines/chain/hash.js'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
-import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
+import { balanceFloor, NO_BALANCES, setBalanceFloor } from '../../pipelines/tables/lists/balance-floor.js'
+import { claimWriting, newestWriter, Superseded } from '../../pipelines/tables/writers.js'
 import { startExplorer } from '../../services/explorer/explorer.js'
 import { tagOf } from '../harness/busy-script.js'
 import { Counting } from '../harness/counting.js'
@@ -26,8 +28,9 @@ import {
 } from '../../pipelines/tables/lists/ranking.js'
 import { STEP_TABLES } from '../../pipelines/tables/lists/ranking-steps.js'
 import { startSimnode } from '../../services/simnode/node.js'
-import { buildChain } from '../../services/simnode/chain/sim-chain.js'
+import { buildChain, forkAt } from '../../services/simnode/chain/sim-chain.js'
 import { dropDatabase, newMigrated, useEngine } from '../harness/engine.js'
+import { expectSameRows } from '../harness/clean-index.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { text } from '../deploy/tools.js'
 import { startReplica, statementsOf } from '../deploy/cluster-schema.js'
@@ -482,6 +485,61 @@ describe('a backfill', () => {
         expect(await rankingParts(pipeline.db, table)).toHaveLength(count)
     } finally {
       await pipeline.close()
+      await node.close()
+    }
+  })
+
+  it('builds none while the node has many more blocks than the log', async () => {
+    const node = await startSimnode({ chain: buildChain({ seed: 'ranking', blocks: 60 }) })
+    const pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: useEngine(), rankingTail: 20 })
+    const nodeHeight = vi.spyOn(Announcer.prototype, 'nodeHeight', 'get').mockReturnValue(1000)
+    try {
+      await pipeline.poll()
+      await pipeline.materialize()
+      expect(await announcedRankings(pipeline.db)).toEqual([])
+      nodeHeight.mockRestore()
+      await pipeline.materialize()
+      expect(await announcedRankings(pipeline.db)).toMatchObject([{ height: 60 }])
+    } finally {
+      nodeHeight.mockRestore()
+      await pipeline.close()
+      await node.close()
+    }
+  })
+
+  it('that wrote no balances ends with those of the blocks that are not final, and with the ranking of the final block', async () => {
+    const chain = buildChain({ seed: 'balances', blocks: 40 })
+    const node = await startSimnode({ chain })
+    const options = { nodeUrl: node.url, engineUrl: useEngine(), finalityDepth: FINALITY }
+    const [pipeline, clean] = [await Pipeline.start(options), await Pipeline.start(options)]
+    const { db } = pipeline
+    const expectSame = async (): Promise<void> => {
+      await Promise.all([pipeline, clean].map((each) => each.level({ tip: chain.tip.hash })))
+      const [ours, theirs] = await Promise.all([pipeline, clean].map((each) => each.get('/stats/richlist')))
+      expect(ours).toMatchObject({ status: 200, body: theirs?.body as unknown })
+    }
+    try {
+      await pipeline.level()
+      // As if a backfill had been interrupted.
+      await pipeline.fold.close()
+      for (const table of ['script_balances', 'rankings', 'ranked_balances'])
+        await db.command(`TRUNCATE TABLE ${table}`)
+      await db.pinEngineRun()
+      await setBalanceFloor(db, NO_BALANCES, await newestWriter(db))
+      chain.mine({})
+      pipeline.restartMaterializer()
+      await expectSame()
+      const final = chain.tip.height - FINALITY
+      expect(await announcedRankings(db)).toMatchObject([{ height: final }])
+      expect(await balanceFloor(db)).toBe(final)
+      await expectSameRows(db, clean.db)
+      const fork = forkAt(chain, final)
+      for (let block = 0; block <= FINALITY; block++) fork.mine({})
+      fork.activate()
+      await expectSame()
+      expect(await announcedRankings(db)).toMatchObject([{ height: final }])
+    } finally {
+      await Promise.all([pipeline.close(), clean.close()])
       await node.close()
     }
   })

@@ -26,7 +26,7 @@ const finalityDepth = 12
 const BLOCKS = 2200
 
 /**
- * A database of an earlier version that goes on to serve and to be written, as by replicas that are not upgraded yet, while this
+ * A database of an earlier version that still serves reads and is still written, as by replicas that are not upgraded yet, while this
  * version writes its rows again.
  */
 describe('a database of an earlier version', () => {
@@ -112,7 +112,8 @@ describe('a database of an earlier version', () => {
     expect(Number(attempts?.writers)).toBeGreaterThan(1)
     const withoutWriter = (heads: Head[]): object[] => heads.map((head) => ({ ...head, writer: undefined }))
     const [before, after] = await Promise.all([headsAfter(old, -1), headsAfter(next, -1)])
-    expect(before.length).toBeGreaterThan(10)
+    // One for each batch of the first blocks, and one for each change since.
+    expect(before.length).toBeGreaterThan(5)
     expect(withoutWriter(after.slice(0, before.length))).toEqual(withoutWriter(before))
     // What the earlier version still writes is not visible.
     await expect(claimWriting(old, (await latestHead(old))?.position ?? -1)).rejects.toThrow(Superseded)
@@ -137,7 +138,7 @@ describe('a database of an earlier version', () => {
       expect(await rewriteDatabase({ old: empty, log, logger, signal })).toBe(replacing.name)
       expect(await servingDatabase(empty)).toBe(replacing.name)
       const first = new Materializer({ db: replacing, log, logger, finalityDepth })
-      await first.step()
+      while (await first.step());
       expect((await latestHead(replacing))?.tipHeight).toBeGreaterThan(0)
       await first.close()
     } finally {

@@ -2,16 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { Materializer } from '../../pipelines/materialize/materializer.js'
 import { assertBuildable } from '../../pipelines/materialize/rebuild/replay.js'
 import { Successor } from '../../pipelines/materialize/rebuild/successor.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
-import { type Head, headsAfter } from '../../pipelines/tables/head.js'
+import { type Head, headsAfter, latestHead } from '../../pipelines/tables/head.js'
 import { noteServing, notesOf, servingDatabase } from '../../pipelines/tables/serving.js'
-import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
+import { announcedRankings } from '../../pipelines/tables/lists/ranking.js'
+import { balanceFloor } from '../../pipelines/tables/lists/balance-floor.js'
+import { RankingBuilder } from '../../pipelines/materialize/lists/ranking-builder.js'
+import { claimWriting, newestWriter, Superseded } from '../../pipelines/tables/writers.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/sim-chain.js'
 import { expectSameRows } from '../harness/clean-index.js'
@@ -125,6 +128,31 @@ describe('a successor', () => {
     expect(head).toMatchObject({ tipHash: chain.tip.hash, tipHeight: chain.tip.height })
     expect(await servingDatabase(pipeline.db)).toBe(db.name)
     await expectLevel()
+  })
+
+  it('has a rich list that no reorganisation above the final height removes', async () => {
+    const head = await latestHead(db)
+    const finalHeight = head?.finalHeight ?? -1
+    const [ranking, ...others] = await announcedRankings(db)
+    expect(others).toEqual([])
+    expect(ranking?.height).toBeLessThanOrEqual(finalHeight)
+    expect(await balanceFloor(db)).toBe(ranking?.height)
+    // No other ranking is built meanwhile.
+    const writer = await newestWriter(db)
+    reorg(finalityDepth, finalityDepth + 1)
+    await pipeline.poll()
+    const materializer = new Materializer({ db, log, logger, finalityDepth })
+    const building = vi.spyOn(RankingBuilder.prototype, 'consider').mockReturnValue(undefined)
+    while (await materializer.step());
+    await materializer.close()
+    building.mockRestore()
+    expect(await newestWriter(db)).toBeGreaterThan(writer)
+    await clean.level({ tip: chain.tip.hash })
+    await until('the explorer shows the new branch', async () => {
+      return (await pipeline.get('/stats/summary')).tip === chain.tip.hash
+    })
+    const [theirs, ours] = await Promise.all([clean, pipeline].map((each) => each.get('/stats/richlist')))
+    expect(ours).toMatchObject({ status: 200, body: theirs?.body as unknown })
   })
 
   it('stops the writes of the first index, whose explorer shows the successor', async () => {

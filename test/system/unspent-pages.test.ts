@@ -81,19 +81,21 @@ describe('lists of unspent outputs', () => {
       for (let height = 0; height <= 70; height++) {
         if (height === FORK + 1 && branch === 'b') seed = 11
         const hash = hashOf(height, branch)
+        const depth = String(4_294_967_295 - height)
         for (let index = 0; index < 6; index++) {
           const coin = { txid: hex(`${hash} ${String(index)}`), height, value: random(1_000) }
           unspent.push(coin)
-          const depth = 4_294_967_295 - height
           outputs.push(
-            `(unhex('${SCRIPT}'), ${String(depth)}, unhex('${coin.txid}'), 0, 0, ${row(height, hash)}, ${String(coin.value)})`,
+            `(unhex('${SCRIPT}'), 0, ${depth}, unhex('${coin.txid}'), 0, ${String(height)}, ${row(height, hash)}, ${String(coin.value)})`,
           )
         }
         for (let index = 0; index < 5; index++) {
           const [coin] = unspent.splice(random(unspent.length), 1)
           if (coin === undefined) continue
-          const key = `${String(4_294_967_295 - coin.height)}, unhex('${coin.txid}'), 0`
-          outputs.push(`(unhex('${SCRIPT}'), ${key}, 1, ${row(height, hash)}, ${String(coin.value)})`)
+          const of = `unhex('${coin.txid}'), 0, ${String(coin.height)}`
+          outputs.push(
+            `(unhex('${SCRIPT}'), 1, ${depth}, ${of}, ${row(height, hash)}, ${String(coin.value)})`,
+          )
         }
         totals.push(
           `(unhex('${SCRIPT}'), ${String(height + 1)}, ${row(height, hash)}, ${String(unspent.length)})`,
@@ -108,8 +110,8 @@ describe('lists of unspent outputs', () => {
   /** From all rows, as if there were no list. */
   const plain = async (filter: string) => {
     const rows = await database().query<{ txid: string; made: number; value: string }>(
-      `SELECT lower(hex(txid)) AS txid, any(toUInt32(4294967295 - height_desc)) AS made, toString(any(script_outputs.value)) AS value FROM script_outputs
-       WHERE ${filter} GROUP BY script_outputs.txid HAVING max(spent) = 0 ORDER BY any(height_desc), txid`,
+      `SELECT lower(hex(txid)) AS txid, any(output_height) AS made, toString(any(script_outputs.value)) AS value FROM script_outputs
+       WHERE ${filter} GROUP BY script_outputs.txid HAVING max(spent) = 0 ORDER BY any(output_height) DESC, txid`,
     )
     return rows.map(({ txid, made, value }) => ({ txid, vout: 0, height: made, value }))
   }
@@ -191,7 +193,7 @@ describe('a list of unspent outputs', () => {
   beforeAll(async () => {
     const script = `unhex('${SCRIPT}')`
     await database().command(
-      `INSERT INTO script_outputs SELECT ${script}, 4294967295 - number, SHA256(toString(number)), 0, 0, number, ${tagOf('SHA256(toString(number))')}, 7
+      `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - number, SHA256(toString(number)), 0, number, number, ${tagOf('SHA256(toString(number))')}, 7
        FROM numbers(3)`,
     )
     await database().command(

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -118,7 +118,8 @@ describe.skipIf(COMMITS[0] === '').each(COMMITS)('a data directory that %s wrote
     await level(await order('pool?enter=30&replace=2'))
     expect((await ask('/mempool/summary')).body.txCount).toBeGreaterThan(10)
     await killAll()
-    isConverted = existsSync(join(folder, 'log', 'data.mdb'))
+    // A later version has a folder of this name, so that an earlier one refuses its log.
+    isConverted = statSync(join(folder, 'log', 'data.mdb')).isFile()
     expect(isConverted || existsSync(join(folder, 'log', 'chain.sqlite'))).toBe(true)
   })
 

@@ -146,7 +146,7 @@ class Conversion implements Converter {
   /** Returns the callout of an alert such as `> [!NOTE] Title`; undefined for other quotes. */
   #alert({ children: [first, ...rest] }: Blockquote): Container | undefined {
     const text = first?.type === 'paragraph' ? first.children[0] : undefined
-    const [whole, word = '', title = ''] = (text?.type === 'text' && ALERT.exec(text.value)) || []
+    const [whole, word = '', title = ''] = text?.type === 'text' ? (ALERT.exec(text.value) ?? []) : []
     const callout = calloutOf(word)
     if (whole === undefined || callout === undefined || first?.type !== 'paragraph' || text?.type !== 'text')
       return undefined
@@ -514,5 +514,5 @@ function trimmed(children: PhrasingContent[]): PhrasingContent[] {
 function wordsOf(node: RootContent): string {
   if (!('children' in node) || isWords(node)) return toString(node)
   const label = node.type === 'container' ? [toString(node.label)] : []
-  return [...label, ...node.children.map((child) => wordsOf(child as RootContent))].join(' ')
+  return [...label, ...node.children.map((child) => wordsOf(child))].join(' ')
 }

@@ -89,7 +89,7 @@ function restored(nodes: readonly RootContent[]): RootContent[] {
   const top: RootContent[] = []
   for (const node of nodes) {
     const into = open.at(-1)?.container.children ?? top
-    const [, text] = (node.type === 'html' && MARK.exec(node.value)) || []
+    const [, text] = node.type === 'html' ? (MARK.exec(node.value) ?? []) : []
     if (text === '/') {
       const last = open.pop()
       if (last?.isLabelled === true) last.container.label = labelOf(last.container.children.shift())

@@ -78,6 +78,8 @@ function evaluate(node: Expression, leftOut: () => void): Literal | undefined {
     case 'JSXElement':
     case 'JSXFragment':
       return new Markup(node.type === 'JSXElement' ? [jsxOf(node)] : childrenOf(node))
+    default:
+      break
   }
   leftOut()
   return undefined

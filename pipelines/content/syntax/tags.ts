@@ -22,7 +22,7 @@ export function liftTags(root: Root): void {
 function lifted(nodes: readonly RootContent[], isFlow: boolean): RootContent[] {
   const top: RootContent[] = []
   const open: Open[] = []
-  const add = (node: RootContent): void => void (open.at(-1)?.node.children ?? top).push(node as never)
+  const add = (node: RootContent): void => void (open.at(-1)?.node.children ?? top).push(node)
   for (const node of nodes) {
     if (node.type !== 'html') {
       const isInline = node.type === 'paragraph' || node.type === 'heading' || !isFlow
@@ -39,7 +39,7 @@ function lifted(nodes: readonly RootContent[], isFlow: boolean): RootContent[] {
       if (closing === '/') close(name, open)
       else {
         const element = elementOf(name, attributes, isFlow, node)
-        add(element as RootContent)
+        add(element)
         if (selfClosing !== '/') open.push({ node: element, html: whole })
       }
     }
@@ -78,5 +78,5 @@ function elementOf(name: string, attributes: string, isFlow: boolean, { position
     ),
     children: [],
     ...(position && { position }),
-  } as Jsx
+  }
 }

@@ -151,9 +151,7 @@ export class Values {
     if (title !== undefined) {
       const children = this.#named(...title)
       const isLink = typeof url?.[1] === 'string'
-      add('', [
-        isLink ? { type: 'link', url: String(url[1]), children: children } : { type: 'strong', children },
-      ])
+      add('', [isLink ? { type: 'link', url: url[1], children } : { type: 'strong', children }])
     }
     if (code !== undefined) add(' ', this.#named(code[0], code[1] as Scalar))
     if (text !== undefined) add(': ', this.inline(text[1]))

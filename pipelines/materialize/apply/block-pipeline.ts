@@ -1,7 +1,7 @@
 import type { Database } from '../../tables/clickhouse.js'
 import type { WorkingChain } from '../working-chain.js'
 import { CumulativeRows } from './block-applier.js'
-import type { BlockWriter, ParentState } from './block-writer.js'
+import type { BlockWriter } from './block-writer.js'
 import { OwnRows } from './own-rows.js'
 import { type BlockEvent, type Made, madeFrom, ScriptChangesMaker } from './script-changes-maker.js'
 import { ScriptHashes } from './script-book.js'
@@ -34,8 +34,8 @@ export interface BlockPipelineParts {
   /** It caches `CACHED_SCRIPTS`. */
   readonly writer: BlockWriter
   readonly chain: () => WorkingChain
-  /** Returns the writer number of the next blocks, and whether they belong to a reorganisation without a head. */
-  readonly by: () => Pick<ParentState, 'writer' | 'isReorganising'>
+  /** Returns the writer number of the next blocks. */
+  readonly number: () => bigint
 }
 
 /**
@@ -47,23 +47,19 @@ export class BlockPipeline {
   readonly #parts: BlockPipelineParts
   #maker: ScriptChangesMaker | undefined
   readonly #hashes = new ScriptHashes()
+  /** The blocks that were added and can still be removed without leaving a row. */
   #unsubmitted: Connecting[] = []
   /** The jobs whose results are applied next. */
   readonly #pending: PendingBlocks[] = []
   /** The rows of applied blocks that are not being inserted yet. */
   #rows = { applied: new CumulativeRows(), own: new OwnRows() }
-  /** What was sent before, which runs while the next blocks are applied. */
+  /** The inserts and other tasks that were sent, which run while the next blocks are applied. */
   #running: Promise<void> = Promise.resolve()
   /** The numbers of scripts that `#rows` and the running inserts touch: their totals are not in the tables yet. */
   #scripts = { applied: 0, inserting: 0 }
 
   constructor(parts: BlockPipelineParts) {
     this.#parts = parts
-  }
-
-  /** The blocks that were added and can still be removed without leaving a row. */
-  get unsubmitted(): readonly Connecting[] {
-    return this.#unsubmitted
   }
 
   /**
@@ -135,9 +131,9 @@ export class BlockPipeline {
     if (next === undefined) return
     const { rows, scriptChanges } = await next.made
     await this.#makeRoom()
-    const { db, writer, chain, by } = this.#parts
+    const { db, writer, chain, number } = this.#parts
     const working = chain()
-    const parent = await working.parentState(db, by())
+    const parent = await working.parentState(db, number())
     this.#rows.own.take(rows)
     const { sums, scripts } = await writer.apply(this.#rows.applied, scriptChanges, parent, true)
     working.write(next.blocks, sums)
@@ -159,7 +155,8 @@ export class BlockPipeline {
     await this.sent()
     this.#scripts = { applied: 0, inserting: this.#scripts.applied }
     this.#rows = { applied: new CumulativeRows(), own: new OwnRows() }
-    const by = this.#parts.by()
-    this.then(() => this.#parts.writer.insert(applied, own, by))
+    const { writer, chain, number } = this.#parts
+    const by = { writer: number(), beside: chain().beside }
+    this.then(() => writer.insert(applied, own, by))
   }
 }

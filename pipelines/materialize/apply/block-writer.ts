@@ -6,6 +6,9 @@ import type { Network } from '../../chain/networks.js'
 import { blocksFilter } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
 import { KEYS, KEYS20, keySlices, queryByKeys, withKeys } from '../../tables/keys.js'
+import { EncodedRows } from '../../tables/rowbinary.js'
+import { REPLACED_WITNESSES, TXS } from '../../tables/schema.js'
+import { Selection } from '../../tables/selection.js'
 import { assertOwnTags } from '../../tables/tags.js'
 import { whileNewest } from '../../tables/writers.js'
 import { BlockApplier, CumulativeRows, type KnownScript } from './block-applier.js'
@@ -23,6 +26,8 @@ const KNOWN_SCRIPTS = 50_000
 /** The number of blocks applied without yielding to other tasks. */
 const BLOCKS_AT_ONCE = 20
 
+const TX = new Selection(TXS.columns)
+
 /** The number of transactions from which on a script's totals are read by a separate query, from the end of its history. */
 const LONG_HISTORY = 1_000
 /** The number of such queries at once. */
@@ -35,8 +40,8 @@ export interface ParentState {
   readonly sums: Sums
   /** The writer number: nothing is written once another writer has taken over. */
   readonly writer: bigint
-  /** True if a block was disconnected since the newest head: a late insert of it may replace rows of these blocks. */
-  readonly isReorganising: boolean
+  /** SQL condition for the rows of `block_txs` of blocks that are not on the chain. */
+  readonly beside: string
 }
 
 /**
@@ -151,16 +156,39 @@ export class BlockWriter {
   async insert(
     applied: CumulativeRows,
     own: OwnRows,
-    { writer, isReorganising }: Pick<ParentState, 'writer' | 'isReorganising'>,
+    { writer, beside }: Pick<ParentState, 'writer' | 'beside'>,
   ): Promise<void> {
     await this.db.insert(applied.blocks, whileNewest(writer))
     await assertOwnTags(this.db, applied.ids)
     await this.#keepLeft()
-    const others = [...applied.tables, ...Object.values(own.tables)]
-    await Promise.all(others.map((rows) => this.db.insert(rows)))
-    // A late insert of a block that has left the chain may replace the rows in turn.
-    if (isReorganising) await this.#keepWitnessesOf(applied.txids)
+    const tables = [...applied.tables, ...own.others]
+    await Promise.all([
+      ...tables.map((rows) => this.db.insert(rows)),
+      this.#insertTransactions(own, writer),
+      this.#keepShared(applied.txids, own, beside),
+    ])
     this.onChanges?.(own.changes)
+  }
+
+  /**
+   * Inserts `block_txs` before `txs`, of which a late insert may replace the row of another block: a process that takes over thus
+   * finds the transactions of every block whose rows can still arrive.
+   */
+  async #insertTransactions({ blockTxs, txs }: OwnRows, writer: bigint): Promise<void> {
+    await this.db.insert(blockTxs)
+    await this.db.insert(txs, whileNewest(writer))
+  }
+
+  /** Keeps the witnesses of transactions that blocks of other branches contain, too: a late insert of these may replace them. */
+  async #keepShared(txids: readonly string[], { txs }: OwnRows, beside: string): Promise<void> {
+    const sql = `SELECT DISTINCT lower(hex(txid)) AS id FROM block_txs WHERE ${beside} AND witness_tag != 0 AND txid IN ${KEYS}`
+    const found = await queryByKeys<{ id: string }>(this.db, sql, txids)
+    if (found.length === 0) return
+    const shared = new Set(found.map(({ id }) => id))
+    const kept = new EncodedRows(REPLACED_WITNESSES)
+    for (const { txid, height, blockTag, witness } of TX.decoded(txs))
+      if (shared.has(txid) && witness.length > 0) kept.add({ txid, height, block_tag: blockTag, witness })
+    await this.db.insert(kept)
   }
 
   /** Copies the witnesses of blocks that have left the chain, before rows of other blocks replace them. */
@@ -175,7 +203,8 @@ export class BlockWriter {
   }
 
   async #keepWitnessesOf(txids: readonly string[]): Promise<void> {
-    for (const keys of keySlices(txids)) await this.#keepWitnesses(withKeys(KEYS, keys))
+    for (const keys of keySlices(txids))
+      await this.#keepWitnesses(withKeys(KEYS, keys, this.db.isSharded))
   }
 
   /** Copies witnesses from `txs`. @param txids SQL for the right side of an IN. */
@@ -190,14 +219,18 @@ export class BlockWriter {
    * Writes the rows of blocks, of any branch, again that a power failure may have lost. Afterwards those of the chain must be
    * written again: `txs` names the block that was written last.
    */
-  async restore(blocks: readonly ConnectedBlock[], network: Network): Promise<void> {
+  async restore(
+    blocks: readonly ConnectedBlock[],
+    { network, writer }: Pick<ParentState, 'network' | 'writer'>,
+  ): Promise<void> {
     const { own, scriptChanges } = scriptChangesOf(blocks, network, this.#hashes)
     const { scripts } = new CumulativeRows()
     const script = scriptOf(scriptChanges)
     for (const [index, hash] of scriptChanges.hashes.entries())
       scripts.add({ script_hash: hash, script: script(index) })
     await this.#keepWitnessesOf(scriptChanges.txids)
-    await Promise.all([...own.points, scripts].map((rows) => this.db.insert(rows)))
+    await Promise.all([this.db.insert(own.blockHeights), this.db.insert(scripts)])
+    await this.#insertTransactions(own, writer)
     await this.#keepWitnessesOf(scriptChanges.txids)
   }
 

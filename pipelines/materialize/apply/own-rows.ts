@@ -40,9 +40,9 @@ export class OwnRows {
     return Object.fromEntries(Object.entries(this))
   }
 
-  /** The rows that a power failure may lose. */
-  get points(): readonly EncodedRows[] {
-    return [this.blockHeights, this.txs]
+  /** The rows that may be inserted in any order. */
+  get others(): readonly EncodedRows[] {
+    return [this.blockHeights, this.txLocations, this.spends, this.scriptOutputs]
   }
 
   get made(): MadeRows {
@@ -94,10 +94,11 @@ export class OwnRows {
       })
       this.scriptOutputs.add({
         script_hash: known.hash,
-        height_desc: heightDesc(prevout.height),
+        spent: true,
+        height_desc: heightDesc(height),
         txid: prevTxid,
         vout: prevVout,
-        spent: true,
+        output_height: prevout.height,
         height,
         block_tag,
         value: prevout.value,
@@ -112,10 +113,11 @@ export class OwnRows {
       if (known === undefined) continue
       this.scriptOutputs.add({
         script_hash: known.hash,
+        spent: false,
         height_desc: heightDesc(height),
         txid: tx.txid,
         vout,
-        spent: false,
+        output_height: height,
         height,
         block_tag,
         value,

@@ -1,11 +1,16 @@
+import type { EventLog } from '../../log/port.js'
+import type { ChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
 import { balanceFloor, NO_BALANCES, setBalanceFloor } from '../../tables/lists/balance-floor.js'
 import { MAX_ROWS_ABOVE } from '../../tables/lists/ranking.js'
 import type { BlockWriter } from '../apply/block-writer.js'
+import { rewriteAbove } from '../rebuild/repair.js'
+import { WorkingChain } from '../working-chain.js'
 import type { RankingBuilder } from './ranking-builder.js'
 
 export interface BalanceWritingParts {
   readonly db: Database
+  readonly log: EventLog
   readonly writer: BlockWriter
   readonly rankings: RankingBuilder
   /** Returns the writer number of the chain. */
@@ -13,8 +18,8 @@ export interface BalanceWritingParts {
 }
 
 /**
- * Decides whether rows of balances are written. A long backfill writes none: the ranking after it is built from the histories of
- * all scripts.
+ * Decides whether rows of balances are written. A long backfill writes none. Afterwards those of the blocks that are not final are
+ * written, so that the ranking of the final block, which is built from the histories of all scripts, serves every branch.
  */
 export class BalanceWriting {
   /** The number of rows written during the current backfill. */
@@ -32,13 +37,13 @@ export class BalanceWriting {
   /**
    * Stops or resumes. Call it while no block is being written.
    * @param rows the number of rows written since the last call.
-   * @param top height of the highest block that is written or published.
+   * @param view the state of the newest head; undefined if blocks are written that it does not contain, or if there is none.
    */
-  async consider(rows: number, isFilling: boolean, top: number): Promise<void> {
+  async consider(rows: number, isFilling: boolean, view: ChainView | undefined): Promise<void> {
     this.#rows = isFilling ? this.#rows + rows : 0
     const { writer } = this.parts
     if (writer.writesBalances && this.#rows > MAX_ROWS_ABOVE) await this.stop()
-    if (!writer.writesBalances && !isFilling) await this.resume(top)
+    if (!writer.writesBalances && !isFilling && view !== undefined) await this.#resume(view)
   }
 
   /** Stops before the next block. */
@@ -47,10 +52,12 @@ export class BalanceWriting {
     this.parts.writer.writesBalances = false
   }
 
-  /** Resumes with the next block. @param top height of the highest block that is written. */
-  async resume(top: number): Promise<void> {
-    await this.#setFloor(top)
-    this.parts.writer.writesBalances = true
+  /** Writes the blocks above the final height again, now with balances, as far as the log contains them. */
+  async #resume(view: ChainView): Promise<void> {
+    const { db, log, writer, number } = this.parts
+    writer.writesBalances = true
+    const rewriting = { db, log, writer, number, chain: new WorkingChain(view) }
+    await this.#setFloor(await rewriteAbove(rewriting, view.head, view.head.finalHeight))
   }
 
   async #setFloor(above: number): Promise<void> {

@@ -1,3 +1,4 @@
+import type { BlockId } from '../../chain/block.js'
 import { networkNamed } from '../../chain/networks.js'
 import type { Logger } from '../../logger.js'
 import type { ChainView } from '../../tables/chain-view.js'
@@ -168,10 +169,23 @@ export class RankingBuilder extends ListBuilder {
     if (this.#build !== undefined && this.#build.hash === this.#newest?.hash)
       await this.#dropOpen(this.#build)
     if (this.#build !== undefined || !this.#isBuildDue()) return
-    const { tipHeight: height, tipHash: hash } = view.head
-    if (hash === this.#newest?.hash) return
-    this.#build = await beginBuild(this.db, filter, { height, hash }, this.#options.writer())
+    const at = this.#newest === undefined ? await this.#firstBlock() : tipOf(view)
+    if (at === undefined || at.hash === this.#newest?.hash) return
+    this.#build = await beginBuild(this.db, filter, at, this.#options.writer())
     this.#rows = 0
+  }
+
+  /**
+   * Returns the block of a ranking that is based on no other one: the highest final one, so that no reorganisation above it leaves
+   * readers without a ranking. Undefined while the changes above it are missing.
+   */
+  async #firstBlock(): Promise<BlockId | undefined> {
+    const { head } = this.view
+    const height = Math.max(head.finalHeight, await balanceFloor(this.db))
+    if (height >= head.tipHeight) return height === head.tipHeight ? tipOf(this.view) : undefined
+    const sql = `SELECT lower(hex(hash)) AS id FROM blocks WHERE height = {height:UInt32} AND ${filterOf(this.view)} LIMIT 1`
+    const [block] = await this.db.query<{ id: string }>(sql, { height })
+    return block && { height, hash: block.id }
   }
 
   async #step(build: Build): Promise<void> {
@@ -262,5 +276,7 @@ export class RankingBuilder extends ListBuilder {
     await dropBalances(this.db, Math.ceil(keptMs / 1000))
   }
 }
+
+const tipOf = ({ head }: ChainView): BlockId => ({ height: head.tipHeight, hash: head.tipHash })
 
 const filterOf = (view: ChainView): string => view.tagFilter()

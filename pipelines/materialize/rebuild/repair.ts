@@ -65,10 +65,7 @@ export async function repair(rewriting: Rewriting, head: Head, logger: Logger): 
   const { db, log } = rewriting
   const lost = await lowestLost(db, head)
   const wanted = head.tipHeight - Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, lost)) + 1
-  let { positions, others } = await heldPositions(log, head, wanted)
-  // The log may have lost them, and may have been repaired after the head.
-  if (positions.length < wanted)
-    ({ positions, others } = await heldPositions(log, { ...head, position: await log.last('chain') }, wanted))
+  const { positions, others } = await heldOf(log, head, wanted)
   const from = head.tipHeight - positions.length + 1
   if (lost < from)
     throw new LogShrank(
@@ -81,11 +78,24 @@ export async function repair(rewriting: Rewriting, head: Head, logger: Logger): 
 }
 
 /**
+ * Writes the blocks of a head's chain above a height again, as far as the log contains them.
+ * @param rewriting its chain must be that of the head.
+ * @returns the height above which all are written.
+ * @throws as `BlockWriter.write`.
+ */
+export async function rewriteAbove(rewriting: Rewriting, head: Head, height: number): Promise<number> {
+  const { positions } = await heldOf(rewriting.log, head, head.tipHeight - height)
+  const below = head.tipHeight - positions.length
+  await rewrite(rewriting, positions, below + 1)
+  return below
+}
+
+/**
  * Writes the rows of point tables of blocks again. Only of those that have a row in `blocks`: damage in the log may contain
  * others.
  */
 async function restore(
-  { db, log, writer, chain: { network } }: Rewriting,
+  { db, log, writer, chain: { network }, number }: Rewriting,
   blocks: readonly HeldBlock[],
   from: number,
 ): Promise<void> {
@@ -94,7 +104,10 @@ async function restore(
   const known = new Set((await db.query<{ id: string }>(sql, { from })).map(({ id }) => id))
   const positions = blocks.filter(({ hash }) => known.has(hash)).map(({ position }) => position)
   for (let at = 0; at < positions.length; at += BATCH)
-    await writer.restore(await blocksAt(log, positions.slice(at, at + BATCH), network), network)
+    await writer.restore(await blocksAt(log, positions.slice(at, at + BATCH), network), {
+      network,
+      writer: await number(),
+    })
 }
 
 /**
@@ -113,9 +126,7 @@ export async function rewrite(
   for (let at = 0; at < positions.length; at += BATCH) {
     const blocks = await blocksAt(log, positions.slice(at, at + BATCH), network)
     const parent = { height: from + at - 1, hash: blocks[0]?.header.prevHash ?? '' }
-    // Correct rows are only repeated, so none is replaced.
-    const by = { writer: await number(), isReorganising: false }
-    await writer.write(blocks, await chain.parentState(db, by, parent), false)
+    await writer.write(blocks, await chain.parentState(db, await number(), parent), false)
     await onWritten?.(parent.height + blocks.length)
   }
 }
@@ -168,6 +179,13 @@ export type ChainEnd = Pick<Head, 'position' | 'chain' | 'tipHeight' | 'tipHash'
 interface HeldBlock {
   readonly position: number
   readonly hash: string
+}
+
+/** Returns the highest blocks of a head's chain: the log may have lost them, and may have been repaired after the head. */
+async function heldOf(log: EventLog, head: Head, wantedCount: number): ReturnType<typeof heldPositions> {
+  const held = await heldPositions(log, head, wantedCount)
+  if (held.positions.length >= wantedCount) return held
+  return heldPositions(log, { ...head, position: await log.last('chain') }, wantedCount)
 }
 
 /**

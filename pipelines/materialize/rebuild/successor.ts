@@ -58,19 +58,17 @@ export class Successor {
   #ahead: Head[] = []
   /** The blocks that these heads connect. */
   #named: ReadonlySet<string> = new Set()
-  /** True from a block that leaves the chain to the rows of the first state that may be published after it. */
-  #isReorganising = false
 
   constructor(options: SuccessorOptions) {
     this.#options = options
-    const { db, logger } = options
+    const { db, log, logger } = options
     const number = (): bigint => this.#number
     this.#writer = new BlockWriter(db, CACHED_SCRIPTS)
     const [writer, chain] = [this.#writer, () => this.#working]
-    const by = () => ({ writer: this.#number, isReorganising: this.#isReorganising })
-    this.#pipeline = new BlockPipeline({ db, writer, chain, by })
-    this.#rankings = new RankingBuilder(db, logger, { writer: number })
-    this.#balances = new BalanceWriting({ db, number, writer: this.#writer, rankings: this.#rankings })
+    this.#pipeline = new BlockPipeline({ db, writer, chain, number })
+    // Nothing reads this database yet, so that there is nothing to pause for.
+    this.#rankings = new RankingBuilder(db, logger, { writer: number, rest: 0 })
+    this.#balances = new BalanceWriting({ db, log, number, writer: this.#writer, rankings: this.#rankings })
   }
 
   /**
@@ -221,11 +219,6 @@ export class Successor {
     if (change?.kind === 'connected')
       await this.#pipeline.add({ position, value, hash: change.hash }, this.#named.has(change.hash))
     if (change?.kind === 'disconnected') await this.#disconnect(change)
-    // Blocks that only extend the chain must not be inserted together with those of the reorganisation.
-    if (!this.#isReorganising || !positioned.event.settled) return
-    if (!this.#pipeline.unsubmitted.every(({ hash }) => this.#named.has(hash))) return
-    await this.#pipeline.applyAll()
-    this.#isReorganising = false
   }
 
   async #disconnect({ hash, prevHash }: Change): Promise<void> {
@@ -233,7 +226,6 @@ export class Successor {
     if (!this.#named.has(hash) && this.#pipeline.remove()) return
     await this.#pipeline.applyAll()
     await this.#pipeline.sent()
-    this.#isReorganising = true
     this.#writer.disconnected(this.#working.written)
     this.#working.leave(prevHash)
   }
@@ -242,19 +234,22 @@ export class Successor {
     const { old, db } = this.#options
     const after = this.#published
     this.#published = head
-    this.#working.settle(head.finalHeight)
-    this.#pipeline.then(() => copyHeads(old, db, { after, to: head, writer: this.#number }))
+    this.#pipeline.then(async () => {
+      await copyHeads(old, db, { after, to: head, writer: this.#number })
+      await this.#working.settle(db, head.finalHeight)
+    })
   }
 
-  /** Builds a ranking, so that the rich list is not slower after the switch. */
+  /** Builds a ranking, so that the rich list does not have to wait for it after the switch. */
   async #rank(): Promise<void> {
     const { db, signal } = this.#options
     const head = await latestHead(db)
     if (head === undefined) return
     const stop = (): void => void this.#rankings.pause()
     signal?.addEventListener('abort', stop, { once: true })
-    await this.#balances.consider(0, false, this.#working.written.height)
-    this.#rankings.consider(await loadChainView(db, head), 0, false)
+    const view = await loadChainView(db, head)
+    await this.#balances.consider(0, false, view)
+    this.#rankings.consider(view, 0, false)
     await this.#rankings.idle()
     signal?.removeEventListener('abort', stop)
     signal?.throwIfAborted()

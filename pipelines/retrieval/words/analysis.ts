@@ -52,6 +52,10 @@ const runs = new LRUCache<string, readonly Token[]>({ max: RUNS_KEPT })
 /** Returns whether a word says nothing about the subject of a question. */
 export const isStopWord = (word: string): boolean => STOP.has(word.toLowerCase())
 
+/** Returns the terms of the words that say nothing about a subject. */
+export const stopTerms = (): string[] =>
+  stopwords.words.flatMap((word) => analyse(word).map(({ term }) => term))
+
 /** Returns the terms of a text, in order of position; a compound follows its parts. */
 export function analyse(text: string): Token[] {
   const tokens: Token[] = []

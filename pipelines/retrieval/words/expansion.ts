@@ -1,9 +1,12 @@
+import { stopTerms } from './analysis.js'
 import type { Bm25, WeightedTerm } from './bm25.js'
-import type { Bag } from './lexicon.js'
+import type { Bag, Lexicon } from './lexicon.js'
 
 /** The number of words that are added to a question, and their share of its weight. Decision 30 has the measurements. */
 const ADDED_TERMS = 10
 const ADDED_SHARE = 0.3
+/** Words that are never added: in a small collection they are as rare as others. */
+const STOP_TERMS = stopTerms()
 
 /** A passage that was found for a question, and its score. */
 export interface Feedback {
@@ -18,7 +21,7 @@ export interface Feedback {
 export function expand(
   terms: readonly WeightedTerm[],
   passages: readonly Feedback[],
-  index: Bm25,
+  { chunkIndex, lexicon }: { readonly chunkIndex: Bm25; readonly lexicon: Lexicon },
 ): readonly WeightedTerm[] {
   const probabilities = new Map<number, number>()
   for (const { bag, score } of passages)
@@ -27,8 +30,9 @@ export function expand(
         term,
         (probabilities.get(term) ?? 0) + (score * (bag.counts[at] ?? 0)) / Math.max(1, bag.length),
       )
+  for (const term of STOP_TERMS) probabilities.delete(lexicon.find(term) ?? -1)
   const added = [...probabilities]
-    .map(([id, probability]) => ({ id, weight: probability, worth: probability * index.idf(id) }))
+    .map(([id, probability]) => ({ id, weight: probability, worth: probability * chunkIndex.idf(id) }))
     .sort((a, b) => b.worth - a.worth || a.id - b.id)
     .slice(0, ADDED_TERMS)
   const mass = sum(added)

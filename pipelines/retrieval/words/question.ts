@@ -28,7 +28,11 @@ export interface Question {
   readonly terms: ReadonlySet<string>
 }
 
-export function questionOf(text: string): Question {
+/**
+ * Returns the significant words of a question.
+ * @param lexicon the terms of the pages, by which two words are also read as one: "back up" as "backup".
+ */
+export function questionOf(text: string, lexicon?: Lexicon): Question {
   const all = analyse(text).filter(({ parts }) => parts > 0)
   const compounds = all.filter(({ parts }) => parts > 1)
   const significant = all.filter(
@@ -37,8 +41,22 @@ export function questionOf(text: string): Question {
       compounds.some((compound) => covers(compound, token)) ||
       !isStopWord(text.slice(token.start, token.end)),
   )
-  const tokens = significant.length > 0 ? significant : all
+  const own = significant.length > 0 ? significant : all
+  const tokens = lexicon === undefined ? own : [...own, ...joined(text, all, lexicon)]
   return { text, tokens, terms: new Set(tokens.map(({ term }) => term)) }
+}
+
+/** Returns the terms that pages contain and that two adjacent words of a text make if they are joined, unless both are stop words. */
+function joined(text: string, tokens: readonly Token[], lexicon: Lexicon): Token[] {
+  const words = tokens.filter(({ parts }) => parts === 1)
+  return words.flatMap(({ start, end }, at) => {
+    const next = words[at + 1]
+    if (next?.start !== end + 1 || text[end] !== ' ') return []
+    const both = [text.slice(start, end), text.slice(next.start, next.end)]
+    const [token, ...others] = both.every(isStopWord) ? [] : analyse(both.join(''))
+    if (token === undefined || others.length > 0 || lexicon.find(token.term) === undefined) return []
+    return [{ ...token, start, end: next.end, parts: 2 }]
+  })
 }
 
 /** Returns the words of a question, each with its parts: a compound is one word, its parts are none. */

@@ -104,33 +104,54 @@ function within(from: bigint, to: bigint): string {
   return `script_hash >= ${edge(from)} ${to >= RANGES ? '' : `AND script_hash < ${edge(to)}`}`
 }
 
-/** The maximum number of rows of histories per step. This process computes the addresses, and must not be busy for long. */
-const HISTORY_ROWS = 20_000
+/** The number of rows of histories read at once. This process computes the addresses, and must not be busy for long. */
+const HISTORY_ROWS = 10_000
 const SCRIPT = new Selection(SCRIPTS.columns)
 
+/** The chain of a ranking that is built from histories. */
+interface HistoryChain {
+  readonly filter: Filter
+  readonly network: Network
+}
+
 /** Collects the balances of the next range of scripts at the build's block from their histories. */
-async function takeScripts(
+async function takeScripts(db: Database, build: Build, most: number, chain: HistoryChain): Promise<Build> {
+  const [all] = await db.query<{ rows: string }>('SELECT count() AS rows FROM script_txs')
+  const lengthOf = (rows: number): bigint =>
+    (BigInt(rows) << RANGES_BITS) / BigInt(Math.max(rows, Number(all?.rows)))
+  const from = BigInt(build.done)
+  const end = from + lengthOf(most)
+  const to = end < RANGES ? end : RANGES
+  const length = lengthOf(Math.min(most, HISTORY_ROWS))
+  const changes = new EncodedRows(RANKING_CHANGES)
+  for (let at = from; at < to; at += length)
+    await addBalances(db, build, within(at, at + length < to ? at + length : to), chain, changes)
+  await db.insert(changes)
+  const collected = build.collected + changes.length
+  return to >= RANGES
+    ? { ...build, phase: 'order', done: 0, collected }
+    : { ...build, done: Number(to), collected }
+}
+
+/** Adds the balances of the scripts in a range at the build's block. */
+async function addBalances(
   db: Database,
   build: Build,
-  most: number,
-  { filter, network }: { readonly filter: Filter; readonly network: Network },
-): Promise<Build> {
-  const [all] = await db.query<{ rows: string }>('SELECT count() AS rows FROM script_txs')
-  const rows = Math.min(most, HISTORY_ROWS)
-  const from = BigInt(build.done)
-  const to = from + (BigInt(rows) << RANGES_BITS) / BigInt(Math.max(rows, Number(all?.rows)))
+  range: string,
+  { filter, network }: HistoryChain,
+  changes: EncodedRows<typeof RANKING_CHANGES.columns>,
+): Promise<void> {
   type Last = { hash: string; received: string; sent: string; txs: number; dilithium: number }
   const last = await db.query<Last>(
     `SELECT lower(hex(script_hash)) AS hash,
        (argMax((total_received, total_sent, script_txs.ordinal, has_dilithium_spend), script_txs.ordinal) AS newest).1 AS received,
        newest.2 AS sent, newest.3 AS txs, newest.4 AS dilithium
-     FROM script_txs WHERE ${within(from, to)} AND has_address = 1 AND height <= ${String(build.height)} AND ${filter}
+     FROM script_txs WHERE ${range} AND has_address = 1 AND height <= ${String(build.height)} AND ${filter}
      GROUP BY script_hash HAVING received > sent SETTINGS optimize_aggregation_in_order = 1`,
   )
   const hashes = last.map(({ hash }) => hash)
   const known = await SCRIPT.queryByKeys(db, `FROM scripts WHERE script_hash IN ${KEYS20}`, hashes)
   const scripts = new Map(known.map(({ scriptHash, script }) => [scriptHash, script]))
-  const changes = new EncodedRows(RANKING_CHANGES)
   for (const { hash, received, sent, txs, dilithium } of last) {
     const script = scripts.get(hash)
     const address = script === undefined ? undefined : addressOf(script, network)
@@ -146,11 +167,6 @@ async function takeScripts(
       is_dilithium: dilithium === 1 || isDilithiumScript(script, network),
     })
   }
-  await db.insert(changes)
-  const collected = build.collected + changes.length
-  return to >= RANGES
-    ? { ...build, phase: 'order', done: 0, collected }
-    : { ...build, done: Number(to), collected }
 }
 
 async function takeBase(db: Database, build: Build, most: number): Promise<Build> {

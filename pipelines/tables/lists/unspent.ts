@@ -35,16 +35,21 @@ export interface UnspentOf {
 const NO_LIST: UnspentList = { height: -1, tag: 0, size: 0 }
 const SCRIPT = 'script_hash = unhex({script:String})'
 const OF_LIST = `${SCRIPT} AND at_height = {above:Int64} AND at_tag = {tag:UInt32}`
+const ABOVE = `${SCRIPT} AND height_desc < {newest:UInt64}`
+/** An output of the row of a spend, as lists name outputs. */
+const SPENT_OUTPUT = '4294967295 - output_height, txid, vout'
+const spendsAbove = (filter: string): string =>
+  `FROM script_outputs WHERE ${ABOVE} AND spent = 1 AND ${filter}`
+
 /** Returns SQL for the spends of a list's outputs by blocks above the list. */
-const spentAbove = (filter: string): string =>
-  `FROM script_outputs WHERE ${SCRIPT} AND spent = 1 AND height > {above:Int64} AND height_desc >= {newest:UInt64} AND ${filter}`
+const spentAbove = (filter: string): string => `${spendsAbove(filter)} AND output_height <= {above:Int64}`
 
 /** Returns SQL for the unspent outputs that blocks above a list created, in the order of the table, so that a LIMIT stops early. */
 const createdAbove = (
   filter: string,
-): string => `SELECT height_desc, txid, vout, anyIf(value, spent = 0) AS worth FROM script_outputs
-  WHERE ${SCRIPT} AND height_desc < {newest:UInt64} AND ${filter}
-  GROUP BY height_desc, txid, vout HAVING countIf(spent = 1) = 0 AND countIf(spent = 0) > 0`
+): string => `SELECT height_desc, txid, vout, value AS worth FROM script_outputs
+  WHERE ${ABOVE} AND spent = 0 AND ${filter} AND (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spendsAbove(filter)})
+  ORDER BY height_desc, txid, vout LIMIT 1 BY height_desc, txid, vout`
 
 const paramsOf = (scriptHash: string, list: UnspentList): Record<string, unknown> => ({
   script: scriptHash,
@@ -76,8 +81,8 @@ export async function unspentPage(
   const list = await newestList(db, of)
   if (list.height < 0) return created(db, of, NO_LIST, limit, offset)
   const params = paramsOf(of.scriptHash, list)
-  const counted = `SELECT uniqExact(height_desc, txid, vout) AS spent ${spentAbove(of.filter)}`
-  const spent = Number((await db.query<{ spent: string }>(counted, params))[0]?.spent ?? 0)
+  const counted = `SELECT uniqExact(${SPENT_OUTPUT}) AS gone ${spentAbove(of.filter)}`
+  const spent = Number((await db.query<{ gone: string }>(counted, params))[0]?.gone ?? 0)
   const fresh = total - (list.size - spent)
   const wanted = Math.min(limit, total - offset)
   const first = offset < fresh ? await created(db, of, list, Math.min(limit, fresh - offset), offset) : []
@@ -114,8 +119,7 @@ async function created(
   limit: number,
   offset: number,
 ): Promise<UnspentOutput[]> {
-  const sql = `SELECT ${COLUMNS} FROM (${createdAbove(filter)} ORDER BY height_desc, txid, vout LIMIT {limit:UInt64} OFFSET {offset:UInt64})
-    SETTINGS optimize_aggregation_in_order = 1`
+  const sql = `SELECT ${COLUMNS} FROM (${createdAbove(filter)} LIMIT {limit:UInt64} OFFSET {offset:UInt64})`
   return (await db.query<Row>(sql, { ...paramsOf(scriptHash, list), limit, offset })).map(toOutput)
 }
 
@@ -131,19 +135,18 @@ async function listed(
   // An output that remains has moved up by at most as many places as outputs were spent.
   const params = { ...paramsOf(scriptHash, list), from: offset + 1, to: offset + limit + spent, limit }
   const edge = `(SELECT (height_desc, txid, vout) FROM unspent_outputs WHERE ${OF_LIST} AND ordinal = {from:UInt64} LIMIT 1)`
-  const before = `SELECT uniqExact(height_desc, txid, vout) AS gone ${spentAbove(filter)} AND (height_desc, txid, vout) < ${edge}`
+  const before = `SELECT uniqExact(${SPENT_OUTPUT}) AS gone ${spentAbove(filter)} AND (${SPENT_OUTPUT}) < ${edge}`
   const skipped = spent === 0 ? 0 : Number((await db.query<{ gone: string }>(before, params))[0]?.gone ?? 0)
   const sql = `SELECT ${COLUMNS} FROM (SELECT ordinal, height_desc, txid, vout, value AS worth FROM unspent_outputs
       WHERE ${OF_LIST} AND ordinal BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY ordinal LIMIT 1 BY ordinal)
-    WHERE (height_desc, txid, vout) NOT IN (SELECT height_desc, txid, vout ${spentAbove(filter)})
+    WHERE (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spentAbove(filter)})
     ORDER BY ordinal LIMIT {limit:UInt64} OFFSET {skipped:UInt64}`
   return (await db.query<Row>(sql, { ...params, skipped })).map(toOutput)
 }
 
 /** Returns the number of outputs of a script that were created or spent above a list. */
 export async function changesAbove(db: Querier, of: UnspentOf, list: UnspentList): Promise<number> {
-  const sql = `SELECT (SELECT count() FROM script_outputs WHERE ${SCRIPT} AND spent = 1 AND height > {above:Int64} AND ${of.filter})
-    + (SELECT count() FROM script_outputs WHERE ${SCRIPT} AND height_desc < {newest:UInt64} AND spent = 0 AND ${of.filter}) AS changes`
+  const sql = `SELECT count() AS changes FROM script_outputs WHERE ${ABOVE} AND spent IN (0, 1) AND ${of.filter}`
   const rows = await db.query<{ changes: string }>(sql, paramsOf(of.scriptHash, list))
   return Number(rows[0]?.changes ?? 0)
 }
@@ -169,7 +172,7 @@ export async function buildList(
     `INSERT INTO unspent_outputs (script_hash, at_height, at_tag, ordinal, height_desc, txid, vout, value)
      SELECT ${name}, row_number() OVER (ORDER BY height_desc, txid, vout) AS number, height_desc, txid, vout, worth FROM (
        SELECT height_desc, txid, vout, value AS worth FROM unspent_outputs WHERE ${OF_LIST}
-         AND (height_desc, txid, vout) NOT IN (SELECT height_desc, txid, vout ${spentAbove(filter)})
+         AND (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spentAbove(filter)})
        LIMIT 1 BY height_desc, txid, vout
        UNION ALL ${createdAbove(filter)}
      )`,

@@ -116,8 +116,8 @@ CREATE TABLE tx_locations
 ENGINE = ReplacingMergeTree ORDER BY (txid_prefix, height, block_tag, tx_index)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
--- Witnesses of blocks that a reorganisation has disconnected, written before the next rows of txs, and of those that it has
--- connected: a transaction may have another witness in each block that contains it.
+-- Witnesses of blocks that a reorganisation has disconnected, written before the next rows of txs, and of transactions that blocks
+-- of other branches contain, too: a transaction may have another witness in each block that contains it.
 CREATE TABLE replaced_witnesses
 (
     txid          FixedString(32),
@@ -178,22 +178,22 @@ CREATE TABLE script_txs
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, ordinal, height, block_tag)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
--- The outputs of a script in the order in which they are listed (newest block first), and their spends as separate rows: an
--- output is unspent if it has a visible row with spent = 0 and none with spent = 1. The index finds what blocks above a height
--- spent, however old the outputs are.
+-- The outputs of a script in the order in which they are listed (newest block first), and their spends as separate rows, newest
+-- block first too: an output is unspent if it has a visible row with spent = 0 and none with spent = 1. So what blocks above a
+-- height created and spent is found at once, however old the spent outputs are.
 CREATE TABLE script_outputs
 (
     script_hash   FixedString(20),
-    height_desc   UInt32 CODEC(T64, LZ4),       -- 4294967295 − height of the block that created it
-    txid          FixedString(32),
-    vout          UInt32 CODEC(T64, LZ4),
     spent         UInt8,
+    height_desc   UInt32 CODEC(T64, LZ4),       -- 4294967295 − height
+    txid          FixedString(32),              -- of the output
+    vout          UInt32 CODEC(T64, LZ4),
+    output_height UInt32 CODEC(T64, LZ4),       -- of the block that created it
     height        UInt32 CODEC(T64, LZ4),       -- of the creating or the spending block
     block_tag     UInt32,
-    value         UInt64 CODEC(T64, LZ4),
-    INDEX by_height height TYPE minmax GRANULARITY 1
+    value         UInt64 CODEC(T64, LZ4)
 )
-ENGINE = ReplacingMergeTree ORDER BY (script_hash, height_desc, txid, vout, spent, height, block_tag)
+ENGINE = ReplacingMergeTree ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
 SETTINGS index_granularity = 512, fsync_after_insert = 1;
 
 -- All unspent outputs of a script that has spent many, as of a block, numbered in the order in which they are listed: valid as

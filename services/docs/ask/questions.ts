@@ -1,5 +1,5 @@
 import { createUIMessageStream, pipeUIMessageStreamToResponse } from 'ai'
-import type { RateLimit } from '../../rate-limit.js'
+import type { RateLimit } from '../../limits/rate-limit.js'
 import type { Token } from '../../token.js'
 import { AnswerFailed } from './answerer.js'
 import type { Assistant, Streamed } from './assistant.js'

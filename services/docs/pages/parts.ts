@@ -18,8 +18,8 @@ const element = (tagName: string, properties: Properties, children: ElementConte
 /** Returns the element of a container, for the sanitiser. `designed` replaces it by its final form. */
 export function containerElement(state: State, { kind, variant, label, children }: Container): Element {
   const dataPart = kind === 'callout' ? `callout ${variant ?? 'note'}` : kind
-  const content = state.all({ type: 'root', children }) as ElementContent[]
-  const shown = state.all({ type: 'paragraph', children: label }) as ElementContent[]
+  const content = state.all({ type: 'root', children })
+  const shown = state.all({ type: 'paragraph', children: label })
   return element('div', { dataPart }, [
     ...(label.length === 0 ? [] : [element('p', { dataPart: 'label' }, shown)]),
     ...content,

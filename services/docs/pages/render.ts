@@ -88,7 +88,7 @@ function design(node: Root | Element, parts: Parts): void {
     if (child.type !== 'element') return child
     design(child, parts)
     return parts.designed(child) ?? child
-  }) as ElementContent[]
+  })
 }
 
 const wrap = (tagName: string, properties: Element['properties'], children: ElementContent[]): Element => ({

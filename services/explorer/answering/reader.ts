@@ -1,6 +1,6 @@
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
-import type { Origin } from '../../client-address.js'
-import type { Limiter } from '../../rate-limit.js'
+import type { Origin } from '../../limits/client-address.js'
+import type { Limiter } from '../../limits/rate-limit.js'
 import type { Token } from '../../token.js'
 import type { Definitions } from '../definitions/definitions.js'
 import { NodeUnavailable } from '../health/node-health.js'

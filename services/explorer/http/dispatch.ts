@@ -3,7 +3,7 @@ import type { CachedAnswer, Representation } from '../answering/cached-answer.js
 import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
 import { JSON_ENCODING, matchesTag } from '../answering/encoding.js'
 import { type Failure, OVERLOADED } from '../answering/failure.js'
-import type { Origin } from '../../client-address.js'
+import type { Origin } from '../../limits/client-address.js'
 import type { Health } from '../health/health.js'
 import type { Metrics, Observed } from '../health/metrics.js'
 import type { Logger } from '../../../pipelines/logger.js'

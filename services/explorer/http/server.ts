@@ -9,7 +9,7 @@ import uWS, {
   type WebSocket,
 } from 'uWebSockets.js'
 import { EXPLORER_HTTP, PortTaken } from '../../ports.js'
-import type { Origin } from '../../client-address.js'
+import type { Origin } from '../../limits/client-address.js'
 import { Backlog } from './backlog.js'
 import type { Answer, Request, RequestHead } from './dispatch.js'
 import { BEHIND_WAIT_MS, type Channel, type Later, type Reaction } from '../feed/feed.js'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { clientOf, type Origin } from '../../client-address.js'
-import { type Limiter, MAX_CLIENTS } from '../../rate-limit.js'
+import { clientOf, type Origin } from '../../limits/client-address.js'
+import { type Limiter, MAX_CLIENTS } from '../../limits/rate-limit.js'
 import type { Lease } from './leases.js'
 
 export interface LeasedLimitOptions {

@@ -1,6 +1,6 @@
 import { type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
 import { ReadsService, type SubscribeRequest } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
-import { addressBytes, type Origin } from '../../client-address.js'
+import { addressBytes, type Origin } from '../../limits/client-address.js'
 import { RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
 import type { Encoding } from '../answering/encoding.js'

@@ -71,6 +71,22 @@ describe('a second materializer', () => {
     await expectSound()
   })
 
+  it('continues no totals of a block that was replaced before its start and is final now', async () => {
+    const paying = { coinbaseOutputs: [{ value: 1_000n, script: chain.keyring.ownerOf('p2wpkh').script }] }
+    const fork = forkAt(chain, chain.tip.height)
+    chain.mine(paying)
+    await pipeline.level({ tip: chain.tip.hash })
+    for (let block = 0; block < 2; block++) fork.mine({})
+    fork.activate()
+    await pipeline.level({ tip: chain.tip.hash })
+    pipeline.restartMaterializer()
+    for (let block = 0; block <= finalityDepth; block++) chain.mine({})
+    await pipeline.level({ tip: chain.tip.hash })
+    chain.mine(paying)
+    await pipeline.level({ tip: chain.tip.hash })
+    await expectSound()
+  })
+
   it('hides a head of the first one beyond the point of the takeover, if one was in flight', async () => {
     const { db } = pipeline
     const before = await latestHead(db)

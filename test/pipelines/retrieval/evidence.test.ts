@@ -40,8 +40,8 @@ describe('coverage with a model', () => {
   const text = 'send big photographs'
   const question = questionOf(text)
 
-  /** A model for which the question is nearer to a passage with a word than without it, or not. */
-  async function covered(nearer: boolean): Promise<number> {
+  /** A model for which the question is nearer to a passage with a word than without it, by this difference. */
+  async function covered(difference: number): Promise<number> {
     const vector = wordVector(text)
     const words = await weigh(
       wordsOf(snapshot, question),
@@ -53,10 +53,14 @@ describe('coverage with a model', () => {
     )
     const lost = words.find(({ token }) => token.term === 'photograph')?.rest
     expect(lost).toEqual(wordVector('send big'))
-    return coverage(snapshot, words, 0, (rest) => (rest === lost && nearer ? 0.1 : 0.6))
+    return coverage(snapshot, words, 0, (rest) => (rest === lost ? 0.6 - difference : 0.6))
   }
 
   it('counts a word that the passage is about in other words', async () => {
-    expect(await covered(true)).toBeGreaterThan((await covered(false)) + 0.2)
+    expect(await covered(0.5)).toBeGreaterThan((await covered(0)) + 0.2)
+  })
+
+  it('does not count a word of which the passage has less than half', async () => {
+    expect(await covered(0.07)).toBe(await covered(0))
   })
 })

@@ -103,6 +103,24 @@ describe('rankPages', () => {
     ).toBe(wanted)
   })
 
+  it('finds a word of a page that the question has as two', () => {
+    const pages = ['Look back.', 'Backups save time.'].map((text, at) => pageOf(`/${String(at)}`, { text }))
+    const small = snapshotOf(pages)
+    const [both, other] = ['back up', 'back out'].map((words) =>
+      questionOf(`what should I ${words}?`, small.lexicon),
+    )
+    expect(rankPages(small, { question: both! })[0]?.document).toBe(1)
+    expect(rankPages(small, { question: other! }).map(({ document }) => document)).toEqual([0])
+  })
+
+  it('does not find a page because it shares a stop word with the page that was found', () => {
+    const pages = ['A zeppelin is there.', 'A page is there.'].map((text, at) =>
+      pageOf(`/${String(at)}`, { text }),
+    )
+    const found = rankPages(snapshotOf(pages), { question: questionOf('zeppelin') })
+    expect(found.map(({ document }) => document)).toEqual([0])
+  })
+
   it('does not treat distant passages as near', () => {
     const dense = [{ document: 0, score: 0.1 }]
     expect(rankPages(snapshot, { question: questionOf('qwertz'), dense })).toEqual([])

@@ -30,7 +30,7 @@ export interface BareDocs {
 export async function startBareDocs(
   over: Partial<DocsOptions> = {},
   pages: Readonly<Record<string, string>> = PAGES,
-  /** Whether to wait until all pages are read. */
+  /** True to wait until all pages are read. */
   waits = true,
 ): Promise<BareDocs> {
   const folder = await mkdtemp(join(tmpdir(), 'headwater-docs-'))

@@ -106,6 +106,31 @@ describe("the reads of scripts' histories", () => {
     await expectSound()
   })
 
+  it('leave out the rows of a replaced block that only a process that died has written', async () => {
+    const { db, log } = pipeline
+    const { script } = chain.keyring.ownerOf('p2pkh')
+    const died = new Error('died')
+    chain.mine({ payTo: script })
+    await pipeline.poll()
+    const beforeHead = (): void => {
+      throw died
+    }
+    const dying = new Materializer({ db, log, logger, finalityDepth, hooks: { beforeHead } })
+    await expect(dying.step()).rejects.toThrow(died)
+    await dying.close()
+    const fork = forkAt(chain, chain.tip.height - 1)
+    fork.mine({ payTo: payee(0) }, { payTo: payee(1) })
+    fork.activate()
+    materializer = new Materializer({ db, log, logger, finalityDepth, rankingTail: 1e9 })
+    for (let block = 0; block <= finalityDepth; block++) {
+      await follow()
+      chain.mine({ payTo: payee(block) })
+    }
+    chain.mine({ payTo: script })
+    await follow()
+    await expectSound()
+  })
+
   it('of a script with a million transactions read its last rows only', async () => {
     const script = `unhex('${scriptHash(owners[2] ?? Buffer.alloc(0))}')`
     const { db } = pipeline

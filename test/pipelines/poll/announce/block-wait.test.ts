@@ -153,7 +153,10 @@ describe('without waitfornewblock', () => {
     await until('it has failed', () => failures > 0)
     node.chain = grow(node.chain, 1)
     await until('the block is in the log', isLevel)
-    await until('it waits', () => node.waits === 1)
+    await until(
+      'the call after the failures waits',
+      () => node.count('waitfornewblock') > 3 && node.waits === 1,
+    )
     expect(failures).toBe(3)
     expect(reasons).toEqual([])
   })

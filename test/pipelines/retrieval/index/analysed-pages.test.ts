@@ -24,14 +24,15 @@ const snapshotOf = (indexer: PageIndexer, pages = PAGES) =>
 
 it('stored pages are not analysed again, and the index is the same', async () => {
   const first = new PageIndexer()
-  const snapshot = snapshotOf(first)
+  const pages = first.index(PAGES)
   expect(first.unstored).toBe(1)
   await writeAnalysed(folder, first.toStore())
   expect(first.unstored).toBe(0)
   const second = new PageIndexer(await readAnalysed(folder))
   const numbered = vi.spyOn(Lexicon.prototype, 'number')
   await second.prepare(PAGES)
-  expect(snapshotOf(second)).toEqual(snapshot)
+  expect(second.index(PAGES)).toEqual(pages)
+  expect(second.lexicon.terms()).toEqual(first.lexicon.terms())
   expect(numbered).not.toHaveBeenCalled()
   expect(second.unstored).toBe(0)
 })

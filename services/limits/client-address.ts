@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { hexOf } from '../pipelines/chain/hash.js'
+import { hexOf } from '../../pipelines/chain/hash.js'
 
 /** The origin of a request, as the transport sees it. */
 export interface Origin {
