@@ -61,7 +61,9 @@ export async function cluster(options: ClusterOptions): Promise<Figure[]> {
       compared('inserted_rows_of_the_busiest_shard', 'rows', ({ inserting }) =>
         inserting.map((work) => work.inserted),
       ),
-      compared('insert_cpu_of_the_busiest_shard', 's', ({ inserting }) => inserting.map(({ cpu }) => cpu / 1e6)),
+      compared('insert_cpu_of_the_busiest_shard', 's', ({ inserting }) =>
+        inserting.map(({ cpu }) => cpu / 1e6),
+      ),
       compared('read_granules_of_the_busiest_shard', 'granules', ({ reading }) =>
         reading.map((work) => work.granules),
       ),

@@ -203,8 +203,7 @@ export class BlockWriter {
   }
 
   async #keepWitnessesOf(txids: readonly string[]): Promise<void> {
-    for (const keys of keySlices(txids))
-      await this.#keepWitnesses(withKeys(KEYS, keys, this.db.isSharded))
+    for (const keys of keySlices(txids)) await this.#keepWitnesses(withKeys(KEYS, keys, this.db.isSharded))
   }
 
   /** Copies witnesses from `txs`. @param txids SQL for the right side of an IN. */

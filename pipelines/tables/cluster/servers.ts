@@ -113,7 +113,8 @@ export class Servers {
     this.#hasResponded = false
     void this.#pingOnce(server)
     if (this.#silentTicks < SILENT_TICKS || !(await this.leave(server))) return
-    for (const [controller, of] of this.#inFlight) if (of === server) controller.abort(new Error('the server does not respond'))
+    for (const [controller, of] of this.#inFlight)
+      if (of === server) controller.abort(new Error('the server does not respond'))
   }
 
   async #pingOnce(server: number): Promise<void> {
