@@ -3,6 +3,7 @@ import { onEachServer } from '../pipelines/tables/cluster/shards.js'
 import { startSimnode } from '../services/simnode/node.js'
 import { Pipeline } from '../test/harness/pipeline.js'
 import { applySharded, Shards } from '../test/harness/shards.js'
+import { comparison } from './repetitions.js'
 import type { Figure } from './report.js'
 
 export interface ClusterOptions {
@@ -35,6 +36,8 @@ const COUNTERS: Readonly<Record<keyof Work, string>> = {
 const AT_ONCE = 32
 /** One of so many reads is made alone. */
 const ALONE = 10
+/** The share of the work of one shard that the busier one of two may have. */
+const MAX_SHARE = 0.6
 
 /**
  * Indexes the same chain on one shard and on two, and reads the same transactions. Both have the same tables, so what the busiest
@@ -47,27 +50,26 @@ export async function cluster(options: ClusterOptions): Promise<Figure[]> {
   try {
     const one = await workOf(1, node.url, options)
     const two = await workOf(2, node.url, options)
-    const compared = (name: string, unit: string, pick: (each: Done) => readonly number[]): Figure => {
-      const [baseline, value] = [Math.max(...pick(one)), Math.max(...pick(two))]
-      return { name, unit, value, baseline, ratio: baseline / value }
-    }
+    const compared = (name: string, unit: string, pick: (each: Done) => readonly number[]): Figure =>
+      comparison(`${name}_of_the_busiest_shard`, unit, Math.max(...pick(two)), Math.max(...pick(one)))
     const queries = (name: string, pick: (each: Done) => readonly Work[], count: number): Figure[] =>
       [...pick(one), ...pick(two)].map((work, at) => ({
         name: `${name}_${['on_one_shard', 'on_the_first_of_two', 'on_the_second_of_two'][at] ?? ''}`,
         unit: 'queries',
         value: work.queries / count,
       }))
+    const limit = { maxRatio: MAX_SHARE }
     return [
-      compared('inserted_rows_of_the_busiest_shard', 'rows', ({ inserting }) =>
-        inserting.map((work) => work.inserted),
-      ),
-      compared('insert_cpu_of_the_busiest_shard', 's', ({ inserting }) =>
-        inserting.map(({ cpu }) => cpu / 1e6),
-      ),
-      compared('read_granules_of_the_busiest_shard', 'granules', ({ reading }) =>
-        reading.map((work) => work.granules),
-      ),
-      compared('read_cpu_of_the_busiest_shard', 's', ({ reading }) => reading.map(({ cpu }) => cpu / 1e6)),
+      {
+        ...compared('inserted_rows', 'rows', ({ inserting }) => inserting.map((work) => work.inserted)),
+        ...limit,
+      },
+      compared('insert_cpu', 's', ({ inserting }) => inserting.map(({ cpu }) => cpu / 1e6)),
+      {
+        ...compared('read_granules', 'granules', ({ reading }) => reading.map((work) => work.granules)),
+        ...limit,
+      },
+      compared('read_cpu', 's', ({ reading }) => reading.map(({ cpu }) => cpu / 1e6)),
       ...queries(`queries_per_read_of_${String(AT_ONCE)}_at_once`, ({ reading }) => reading, options.reads),
       ...queries('queries_per_read_alone', ({ alone }) => alone, options.reads / ALONE),
     ]

@@ -49,7 +49,8 @@ function shutDown(): void {
 process.stdin.on('end', shutDown).on('error', shutDown).resume()
 
 const listensTcp = process.argv.some((each) => each.startsWith('--tcp_port='))
-const listen = `SYSTEM START LISTEN HTTP; ${listensTcp ? 'SYSTEM START LISTEN TCP; ' : ''}`
+// HTTP last: when it responds, the engine has started.
+const listen = `${listensTcp ? 'SYSTEM START LISTEN TCP; ' : ''}SYSTEM START LISTEN HTTP; `
 const query = `${listen}SELECT count() FROM file('/dev/fd/${String(readEnd)}', LineAsString)`
 // ClickHouse skips the first argument. It runs in a thread of its own because it blocks until the pipe ends.
 const args = ['clickhouse', ...process.argv.slice(2), `--query=${query}`]

@@ -15,9 +15,18 @@ interface Place {
   readonly tcpPort: number
 }
 
-/** Engines that are the shards of one cluster, one server each: they query each other over TCP. */
+/**
+ * Engines that are the shards of one cluster, one server each: they query each other over TCP. One that exits by itself is
+ * restarted, as `npm start` does. The embedded engine does so if a server that it is connected to dies in the middle of a
+ * query: unlike a ClickHouse server, it ends its process at an error of a connection.
+ */
 export class Shards {
-  readonly #engines: Engine[] = []
+  readonly #engines: Promise<Engine>[] = []
+  /** The shards that were killed and not restarted. */
+  readonly #killed = new Set<number>()
+  #isClosed = false
+  /** How often an engine has exited by itself. */
+  exits = 0
 
   private constructor(
     private readonly folder: string,
@@ -40,20 +49,29 @@ export class Shards {
 
   /** The value of CLICKHOUSE_URL. @param first the index of the server that comes first. */
   urlFrom(first = 0): string {
-    const urls = this.#engines.map(({ url }) => url)
+    const urls = this.places.map(({ httpPort }) => `http://127.0.0.1:${String(httpPort)}`)
     return [...urls.slice(first), ...urls.slice(0, first)].join(',')
-  }
-
-  get engines(): readonly Engine[] {
-    return this.#engines
   }
 
   /** Starts an engine that is not running, on its folder and ports. */
   async restart(at: number): Promise<void> {
+    this.#killed.delete(at)
+    const starting = this.#start(at)
+    this.#engines[at] = starting
+    const { exited } = await starting
+    void exited.then(() => {
+      if (this.#isClosed || this.#killed.has(at)) return
+      this.exits++
+      // If it fails, so does the next use of the engine.
+      this.restart(at).catch(() => undefined)
+    })
+  }
+
+  async #start(at: number): Promise<Engine> {
     const place = this.places[at]
     if (place === undefined) throw new RangeError(`there is no shard ${String(at)}`)
     const shard = this.places.map(({ tcpPort: port }) => ({ replica: { host: '127.0.0.1', port } }))
-    this.#engines[at] = await startEngine({
+    return startEngine({
       ...place,
       lockWaitMs: 20_000,
       settings: {
@@ -63,15 +81,25 @@ export class Shards {
     })
   }
 
+  /** Kills an engine, which then stays down until `restart`. */
   async kill(at: number): Promise<void> {
-    const engine = this.#engines[at]
+    this.#killed.add(at)
+    const engine = await this.#engines[at]
     if (engine === undefined) return
-    process.kill(engine.pid, 'SIGKILL')
+    try {
+      process.kill(engine.pid, 'SIGKILL')
+    } catch (error) {
+      // It has just exited by itself.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
     await engine.exited
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#engines.map((engine) => engine.stop()))
+    this.#isClosed = true
+    const engines = await Promise.allSettled(this.#engines)
+    const running = engines.filter((each) => each.status === 'fulfilled')
+    await Promise.all(running.map(({ value }) => value.stop()))
     await rm(this.folder, { recursive: true, force: true })
   }
 }

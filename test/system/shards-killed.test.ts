@@ -104,7 +104,7 @@ describe.skipIf(SECONDS === 0)('four shards, of which one after the other is kil
           .map((answer) => ({ key, answer, expected: expected.get(key) })),
       )
       console.log(
-        `${String(kills)} engines killed; answers by status: ${JSON.stringify([...counts.statuses])}, ${String(counts.whileDown)} of them 200 while an engine was down; ${String(compared.length)} of ${String(received.size)} different ones compared`,
+        `${String(kills)} engines killed, ${String(shards.exits)} exited by themselves; answers by status: ${JSON.stringify([...counts.statuses])}, ${String(counts.whileDown)} of them 200 while an engine was down; ${String(compared.length)} of ${String(received.size)} different ones compared`,
       )
       expect(wrong.slice(0, 3)).toEqual([])
       expect(kills).toBeGreaterThanOrEqual(Math.floor(SECONDS / 25))
