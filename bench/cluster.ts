@@ -13,7 +13,7 @@ export interface ClusterOptions {
   readonly reads: number
 }
 
-/** What an engine has done, by the server's own counters. */
+/** The work of an engine, by the server's own counters. */
 interface Work {
   /** Rows written to tables of this shard. */
   readonly inserted: number

@@ -12,7 +12,7 @@ export interface Made {
 }
 
 /**
- * What distributes a table's rows over shards: everything of a transaction is on one shard, by the first 8 bytes of its
+ * The keys that distribute the rows of tables over shards: everything of a transaction is on one shard, by the first 8 bytes of its
  * txid, and so is everything of a script, and of the blocks of a height. Tables that are not listed are small and define
  * what is visible: they are on the first shard.
  */

@@ -25,7 +25,7 @@ export class Shards {
   /** The shards that were killed and not restarted. */
   readonly #killed = new Set<number>()
   #isClosed = false
-  /** How often an engine has exited by itself. */
+  /** The number of times that an engine has exited by itself. */
   exits = 0
 
   private constructor(

@@ -1,4 +1,4 @@
-/** What `Servers` needs to know about a request and a server. */
+/** The requests and answers of servers, as `Servers` needs them. */
 export interface ServersParts {
   readonly count: number
   /** Returns whether a server responds; rejects or returns false otherwise. */
@@ -7,7 +7,7 @@ export interface ServersParts {
   readonly isLevel: (server: number, signal: AbortSignal) => Promise<boolean>
   /** Returns whether an error is one of the server, so that another one may succeed. */
   readonly isOfServer: (error: unknown) => boolean
-  /** Called when another server takes the place of the one in use. */
+  /** Called when another server replaces the one in use. */
   readonly onMove: (server: number) => void
 }
 
@@ -20,8 +20,8 @@ const SILENT_TICKS = 4
 const CHECK_MS = 500
 
 /**
- * Several servers with the same data, one of which a process uses. If it fails, the next one takes its place that responds and has
- * the newest head that the process knows: no reader goes back to an older state. With a single server, nothing is checked.
+ * Several servers with the same data, one of which a process uses. If it fails, the process switches over to the next one that responds
+ * and has the newest head that the process knows: no reader goes back to an older state. With a single server, nothing is checked.
  */
 export class Servers {
   #current = 0

@@ -34,7 +34,7 @@ const always = (): boolean => true
 const never = (): boolean => false
 
 describe('several servers with the same data', () => {
-  it('are used in their order, and the next one that responds takes the place of one that fails', async () => {
+  it('are used in their order, and the next one that responds replaces one that fails', async () => {
     const failing = new Set<number>()
     // Checks of servers that are not needed may fail later.
     const isLevel = async (server: number): Promise<boolean> => {
