@@ -62,6 +62,12 @@ const backfills = (): string[][] =>
 /** Tests that take too long for CI. */
 export const JOBS: readonly Job[] = [
   {
+    name: 'bench cluster: work of each shard, one and two',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'cluster']],
+    sources: [...BENCH, 'bench/cluster.ts', 'deploy/clickhouse/sharded.sql', 'test/deploy/cluster-schema.ts'],
+  },
+  {
     name: 'bench ingest: speed and memory over 20,000 blocks',
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'ingest']],
@@ -143,6 +149,16 @@ export const JOBS: readonly Job[] = [
     env: { FROZEN_SECONDS: '60' },
     runs: [vitest('test/system/database-frozen.test.ts')],
     sources: [...SYSTEM, 'test/system/database-frozen.test.ts'],
+  },
+  {
+    name: 'four shards of which one is killed every 20 s for five minutes',
+    env: { SHARDS_KILLED_SECONDS: '300' },
+    runs: [vitest('test/system/shards-killed.test.ts')],
+    sources: [
+      ...[...SYSTEM, 'deploy/clickhouse/sharded.sql', 'test/deploy/cluster-schema.ts'],
+      ...['test/system/shards-killed.test.ts', 'test/services/explorer/read-paths.ts'],
+      'test/services/explorer/edges.ts',
+    ],
   },
   {
     name: 'five backfills of 10,000 blocks with 50 transactions each, beside 8 busy loops and a synced-write loop',

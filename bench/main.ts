@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { cacheFolder } from './cache.js'
+import { cluster } from './cluster.js'
 import { docsStart } from './docs-start.js'
 import { feed } from './feed.js'
 import { graphql } from './graphql.js'
@@ -30,6 +31,7 @@ interface Arguments {
 
 /** Suites by name; each returns its figures. */
 const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> = {
+  cluster: ({ quick }) => cluster({ blocks: quick ? 60 : 1000, txsPerBlock: 20, reads: quick ? 320 : 6400 }),
   'docs-start': ({ quick, repetitions }) =>
     docsStart({ content: `node_modules/ai/docs${quick ? '/05-ai-sdk-rsc' : ''}`, repetitions }),
   feed: ({ quick, repetitions }) =>

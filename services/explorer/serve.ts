@@ -13,7 +13,10 @@ import { Outbox } from './processes/outbox.js'
 export async function serve(context: ServiceContext): Promise<void> {
   const { config, logger, signal } = context
   const url = await engineUrl(config, { signal, logger })
-  const db = new Database({ url, database: config.clickhouseDatabase })
+  const onMove = (server: string): void => {
+    logger.warn({ server }, 'moved to another database server')
+  }
+  const db = new Database({ url, database: config.clickhouseDatabase, onMove })
   const { explorerPort: port, explorerGrpcPort: grpcPort, host } = config
   const member = cluster.isWorker ? memberOf(context) : undefined
   const upgrade = new UpgradeAnswers({ host, port, isShared: member !== undefined }, logger)

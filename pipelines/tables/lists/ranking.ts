@@ -1,5 +1,6 @@
 import type { BlockId } from '../../chain/block.js'
 import type { Database } from '../clickhouse.js'
+import { onEachShard } from '../cluster/shards.js'
 import type { Querier } from '../keys.js'
 import { balanceFloor } from './balance-floor.js'
 
@@ -143,7 +144,8 @@ export async function announcedRankings(db: Querier): Promise<Ranking[]> {
 export async function dropRankings(db: Database, rankings: readonly Ranking[]): Promise<void> {
   if (rankings.length === 0) return
   const named = rankings.map(({ height, hash }) => `(${String(height)}, unhex('${hash}'))`)
-  await db.command(`DELETE FROM rankings WHERE (height, block_hash) IN (${named.join(', ')})`)
+  const among = `(height, block_hash) IN (${named.join(', ')})`
+  await onEachShard(db, 'rankings', (local) => `DELETE FROM ${local} WHERE ${among}`)
 }
 
 /** The rows of one ranking in a table that is partitioned by ranking. */
@@ -160,5 +162,5 @@ export async function rankingParts(db: Querier, table: string): Promise<RankingP
 
 /** Removes the rows of a ranking from a table. */
 export async function dropRankingPart(db: Database, table: string, { id }: RankingPart): Promise<void> {
-  await db.command(`ALTER TABLE ${table} DROP PARTITION ID '${id}'`)
+  await onEachShard(db, table, (local) => `ALTER TABLE ${local} DROP PARTITION ID '${id}'`)
 }

@@ -1,5 +1,12 @@
 import { LRUCache } from 'lru-cache'
-import { type ByteQuerier, KEYS, KEYS20, type Querier, queryByKeys } from '../../../pipelines/tables/keys.js'
+import {
+  type ByteQuerier,
+  KEYS,
+  KEYS20,
+  KEYS8,
+  type Querier,
+  queryByKeys,
+} from '../../../pipelines/tables/keys.js'
 import {
   BLOCK_TXS,
   REPLACED_WITNESSES,
@@ -14,13 +21,12 @@ import type { QueryRunner } from './availability.js'
 import { BLOCK, type BlockRow } from './blocks.js'
 import { Gatherer, type GatherOptions, type Lookup } from './gather.js'
 import {
-  BLOCK_KEYS,
-  BLOCK_TX_KEYS,
   blockKey,
+  blocksFilter,
   blockTxKey,
-  KEYS8,
-  SCRIPT_TX_KEYS,
+  blockTxsFilter,
   scriptTxKey,
+  scriptTxsFilter,
 } from './point-keys.js'
 import { Rounds } from './rounds.js'
 
@@ -349,8 +355,7 @@ export class Tables {
   }
 
   async #loadBlockTxs(...[keys, signal]: Keys): Promise<Map<string, BlockTx>> {
-    const rows = `FROM block_txs WHERE (height, block_tag, tx_index) IN ${BLOCK_TX_KEYS}`
-    const found = await BLOCK_TX.bytesByKeys(this.#until(signal), rows, keys)
+    const found = await BLOCK_TX.bytes(this.#until(signal), `FROM block_txs WHERE ${blockTxsFilter(keys)}`)
     return new Map(found.map((row) => [blockTxKey(row), row]))
   }
 
@@ -365,8 +370,7 @@ export class Tables {
   }
 
   async #loadBlocks(...[keys, signal]: Keys): Promise<Map<string, BlockRow>> {
-    const rows = `FROM blocks WHERE (height, hash) IN ${BLOCK_KEYS}`
-    const found = await BLOCK.bytesByKeys(this.#until(signal), rows, keys)
+    const found = await BLOCK.bytes(this.#until(signal), `FROM blocks WHERE ${blocksFilter(keys)}`)
     return new Map(found.map((row) => [blockKey(row.height, row.hash), row]))
   }
 
@@ -377,8 +381,8 @@ export class Tables {
   }
 
   async #loadScriptRows(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
-    const rows = `FROM script_txs WHERE (script_hash, ordinal) IN ${SCRIPT_TX_KEYS}`
-    const found = await SCRIPT_ROW.bytesByKeys(this.#until(signal), rows, keys)
+    const rows = `FROM script_txs WHERE ${scriptTxsFilter(keys)}`
+    const found = await SCRIPT_ROW.bytes(this.#until(signal), rows)
     return groupBy(found, ({ scriptHash, ordinal }) => scriptTxKey(scriptHash, ordinal))
   }
 
