@@ -113,6 +113,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   dailyStats: [200, 200],
   dilithiumStats: [200, 200],
   dilithiumHistory: [200, 200],
+  valueByType: [200, 200],
   miningPools: [200, 200],
   miningDifficulty: [200, 200],
   miningHashrate: [200, 200],
