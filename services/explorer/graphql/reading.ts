@@ -136,7 +136,7 @@ function argumentsOf(read: Read, given: Fields): Fields {
     if (value === undefined || value === null) return undefined
     // Lists are parsed as they are.
     if (Array.isArray(value)) return value as string[]
-    return typeof value === 'object' ? JSON.stringify(value) : String(value)
+    return typeof value === 'string' ? value : JSON.stringify(value)
   })
 }
 

@@ -27,7 +27,7 @@ export const mining = declarePage({
       { title: t.words.address, isMinor: true },
     ]
     const rows = pools.map(({ name, slug, link, blockCount, percentage, address }) => ({
-      id: `pool-${slug}`,
+      id: `miner-${slug}`,
       cells: [
         link === null ? name : html`<a href="${link}" rel="noopener noreferrer nofollow">${name}</a>`,
         f.number(blockCount),
