@@ -9,7 +9,17 @@ const ENV = {
 }
 
 export default defineConfig(
-  { ignores: ['dist/', 'dist-client/', 'node_modules/', 'proto/gen/', 'client/gen/', 'coverage/', '.data/'] },
+  {
+    ignores: [
+      'dist/',
+      'dist-client/',
+      'node_modules/',
+      'proto/gen/',
+      'services/client/gen/',
+      'coverage/',
+      '.data/',
+    ],
+  },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

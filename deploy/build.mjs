@@ -11,7 +11,6 @@ const SOURCES = [
   'services',
   'pipelines',
   'proto',
-  'client',
   'deploy/reads-proto.ts',
   'deploy/client-reads.ts',
   'deploy/api-examples.ts',
@@ -41,7 +40,7 @@ async function build() {
   const began = new Date()
   process.stderr.write('headwater: building dist/\n')
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-  for (const project of ['tsconfig.build.json', 'client/tsconfig.json']) {
+  for (const project of ['tsconfig.build.json', 'services/client/tsconfig.json']) {
     const options = { cwd: ROOT, stdio: ['ignore', 2, 2] }
     const { status } = spawnSync(process.execPath, [tsc, '-p', project], options)
     if (status !== 0) throw new Error('the build failed: see the lines above')

@@ -18,7 +18,7 @@ const PAGES = ['page', 'offset']
 
 type Operation = Pick<Read, 'name' | 'about' | 'path' | 'method' | 'args' | 'answer'>
 
-/** Returns client/gen/reads.ts: the types of all reads, of the command, and of events, and the paths of the reads. */
+/** Returns services/client/gen/reads.ts: the types of all reads, of the command, and of events, and the paths of the reads. */
 export function clientReads(reads: readonly Operation[] = [...READS, sendTransaction]): string {
   const shapes = new Map<ShapeName, string>()
   const refer = (name: ShapeName): string => {

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 
 const READS = 'proto/headwater/reads/v1/reads.proto'
 const LOCK = 'proto/headwater/reads/v1/reads.lock.json'
-const CLIENT = 'client/gen/reads.ts'
+const CLIENT = 'services/client/gen/reads.ts'
 const EXAMPLES = 'services/explorer/description/examples.json'
 const BASELINE = 'proto/breaking-baseline.binpb'
 

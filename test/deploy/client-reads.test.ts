@@ -4,7 +4,7 @@ import { format, resolveConfig } from 'prettier'
 import { describe, expect, it } from 'vitest'
 import { clientReads } from '../../deploy/client-reads.js'
 
-const FILE = join(resolve(import.meta.dirname, '../..'), 'client/gen/reads.ts')
+const FILE = join(resolve(import.meta.dirname, '../..'), 'services/client/gen/reads.ts')
 
 describe('the types of the client', () => {
   it('are generated from the declarations: npm run proto', async () => {

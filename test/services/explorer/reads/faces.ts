@@ -1,6 +1,6 @@
 import { type DescMethod, type Message, ScalarType } from '@bufbuild/protobuf'
 import { KindGuard, type TSchema } from '@sinclair/typebox'
-import { explorerClient, ExplorerError, stateOf } from '../../../../client/client.js'
+import { explorerClient, ExplorerError, stateOf } from '../../../../services/client/client.js'
 import { ReadsService } from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { pascal } from '../../../../services/explorer/graphql/types.js'
 import { literals } from '../../../../services/explorer/reads/arguments.js'

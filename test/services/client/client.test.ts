@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { type ChainState, explorerClient, ExplorerError, stateOf } from '../../client/client.js'
-import { until } from '../harness/until.js'
+import { type ChainState, explorerClient, ExplorerError, stateOf } from '../../../services/client/client.js'
+import { until } from '../../harness/until.js'
 import { answerWith, FakeExplorer } from './fake-explorer.js'
 
 const TIP = 'ab'.repeat(32)

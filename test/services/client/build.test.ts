@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '../../..')
 const BUILT = join(ROOT, 'dist-client')
 const modules = readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((path) =>
   path.endsWith('.js'),
