@@ -136,7 +136,8 @@ function argumentsOf(read: Read, given: Fields): Fields {
     if (value === undefined || value === null) return undefined
     // Lists are parsed as they are.
     if (Array.isArray(value)) return value as string[]
-    return String(value)
+    const scalar = value as string | number | boolean
+    return String(scalar)
   })
 }
 
