@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
 
-/** How many times slower than this machine the browser's processor is. */
+/** The factor by which the browser's processor is slower than this machine. */
 const SLOWDOWN = 4
 /** Tasks while the page loads are not those of live updates. */
 const LOADED_MS = 3_000
 /** The number of interactions, after the time in which tasks are measured: theirs are part of the interaction to next paint. */
 const INTERACTIONS = 6
 
-/** How a page behaved in the browser. */
+/** Times and sizes of a page in the browser. */
 export interface PageTimes {
   readonly firstPaintMs: number
   /** From an interaction to the next paint, the longest one. */

@@ -25,14 +25,14 @@ export const ENGLISH: BarWords = {
 }
 
 export interface Bar {
-  /** What is left of the name. */
+  /** Content left of the name. */
   readonly before?: Html | undefined
   /** The path of the first page. */
   readonly home: string
   readonly name: string
-  /** What is between the name and the search. */
+  /** Content between the name and the search. */
   readonly links?: Html | undefined
-  /** What is between the search and the theme. */
+  /** Content between the search and the theme. */
   readonly actions?: Html | undefined
   readonly words: BarWords
 }

@@ -80,7 +80,7 @@ export class PageFigures {
     await this.#compare('/mining', {
       digits: [
         [
-          'tbody tr[id^=pool-] td:nth-child(2)',
+          'tbody tr[data-blocks] td:nth-child(2)',
           pools.map(({ blockCount }: { blockCount: number }) => String(blockCount)),
         ],
       ],

@@ -16,7 +16,7 @@ import { until } from '../harness/until.js'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const HOSTILE = '</title><script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
-/** What a page may transfer when it is opened for the first time, compressed: the document, styles and scripts. */
+/** The maximum that a page transfers when it is opened for the first time, compressed: the document, styles and scripts. */
 const MAX_BYTES = 120_000
 const MAX_SCRIPT_BYTES = 40_000
 

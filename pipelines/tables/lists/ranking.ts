@@ -27,7 +27,7 @@ export type Filter = string
 
 const NO_RANKING: Ranking = { height: -1, hash: '', size: 0 }
 
-/** SQL for the scripts that were touched above a ranking: the balance of each at the ranking and at the end of the chain. */
+/** Returns SQL for the scripts that were touched above a ranking: the balance of each at the ranking and at the end of the chain. */
 export const withTouched = (
   filter: Filter,
 ): string => `WITH touched AS (SELECT script_hash, any(address) AS address,
@@ -63,7 +63,7 @@ export async function rowsAbove(db: Querier, ranking: Ranking, filter: Filter): 
 /** The maximum number of changes that a page applies to the newest ranking: several times what the materializer lets accumulate. */
 export const MAX_ROWS_ABOVE = 1_000_000
 
-/** What readers apply the newest balances to. */
+/** A ranking to which readers apply the newest balances. */
 interface Base {
   readonly ranking: Ranking
   /** The number of scripts that were touched above it. */

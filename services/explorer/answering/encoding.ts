@@ -8,7 +8,7 @@ export interface Encoded {
   readonly etag: string
 }
 
-/** How a browser has to treat an answer that is not data. */
+/** The headers with which a browser receives an answer that is not data. */
 export interface Media {
   /** The header `content-type`. */
   readonly type: string

@@ -64,7 +64,7 @@ export interface MatchedPage extends Matched {
   readonly encoding: Encoding
 }
 
-/** What chooses a page. */
+/** The parts of a request that choose a page. */
 export type PageRequest = Pick<Request, 'path' | 'accept' | 'acceptLanguage'>
 
 /** The pages for people. */

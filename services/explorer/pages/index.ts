@@ -18,7 +18,7 @@ import { status, type StatusSource } from './views/status.js'
 import { supply } from './views/supply.js'
 import { transaction } from './views/transaction.js'
 
-/** What pages show beside the chain. */
+/** The sources of pages beside the chain. */
 export interface PageSources {
   readonly assets: Assets
   readonly status: StatusSource

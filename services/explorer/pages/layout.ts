@@ -8,7 +8,7 @@ import { inLanguage, type Language, MESSAGES } from './language.js'
 import { languageOfLocale, type Locale } from './locales.js'
 import type { Messages } from './messages/en.js'
 
-/** What a page shows, without the frame that all pages have. */
+/** The content of a page, without the frame that all pages have. */
 export interface Shown {
   readonly title: string
   readonly about?: string | undefined

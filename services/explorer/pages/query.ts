@@ -9,7 +9,7 @@ const HASH = 64
 /** The shortest base58 address with a checksum. */
 const SHORTEST_ADDRESS = 25
 
-/** What a query is compared with. */
+/** The facts that a query is compared with. */
 export interface Known {
   readonly t: Messages
   readonly f: Format

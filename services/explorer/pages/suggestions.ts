@@ -30,7 +30,7 @@ const Suggestion = Type.Object({
 type Suggestion = Static<typeof Suggestion>
 export type Suggestions = readonly Suggestion[]
 
-/** What the query may mean, while it is being typed. */
+/** The possible meanings of a query, while it is being typed. */
 export const suggestions = declareRead({
   name: 'page suggestions',
   path: SUGGESTIONS,

@@ -17,7 +17,7 @@ export interface Chart {
   /** The URL of the same figures as CSV. */
   readonly csv?: string | undefined
   /** Formats a figure of the table; the number as given if left out. */
-  /** What figures are multiplied by to be drawn: the table has them as they are. */
+  /** The factor of figures when they are drawn: the table has them as they are. */
   readonly scale?: number
   readonly format?: (value: string | number) => string | Html
 }

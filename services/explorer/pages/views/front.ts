@@ -18,7 +18,7 @@ const PROJECTED = 3
 const TRANSACTIONS = 8
 const LARGE = 5
 
-/** What a miner could make of an empty mempool: its card is there, so that none moves when the first transaction arrives. */
+/** The next block of an empty mempool: its card is there, so that none moves when the first transaction arrives. */
 const EMPTY_BLOCK: Static<typeof ProjectedBlock> = {
   ...{ txCount: 0, totalVsize: 0, totalWeight: 0, totalFees: '0' },
   ...{ minFeeRate: '0', maxFeeRate: '0', medianFeeRate: '0' },

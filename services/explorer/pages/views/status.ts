@@ -4,7 +4,7 @@ import { badge, empty, facts, heading, notice, section, stat, stats } from '../c
 import { table } from '../components/table.js'
 import { declarePage } from '../page.js'
 
-/** What a consumer of the log has not processed yet. */
+/** The events that a consumer of the log has not processed yet. */
 export interface Lag {
   readonly topic: string
   readonly consumer: string

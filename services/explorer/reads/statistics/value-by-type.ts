@@ -8,7 +8,7 @@ import { listed, TypeValue } from '../shapes.js'
 
 type TypeValue = Static<typeof TypeValue>
 
-/** How scripts with an address protect their value. */
+/** The protection of scripts with an address. */
 const PROTECTIONS: Partial<Record<ScriptType, TypeValue['protection']>> = {
   pubkeyhash: 'hidden',
   scripthash: 'hidden',

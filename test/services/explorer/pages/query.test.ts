@@ -21,8 +21,8 @@ describe('a query that finds nothing', () => {
     ['mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfx', t.search.checksum],
     ['x'.repeat(91), t.search.tooLong],
     [
-      '  <b>nobody</b> ',
-      '“<b>nobody</b>” is neither a height, a hash, an address nor the beginning of a label.',
+      '  <b>someone</b> ',
+      '“<b>someone</b>” is neither a height, a hash, an address nor the beginning of a label.',
     ],
   ])('%s is explained', (query, sentence) => {
     expect(explain(query, known)).toBe(sentence)
