@@ -34,12 +34,12 @@ interface Event {
 /** A wallet that knows only the events: for each address the height of each transaction, null while unconfirmed. */
 class Wallet {
   readonly known = new Map<string, Map<string, number | null>>()
-  /** The position from which the wallet resumes. */
-  since = 0
+  /** The position from which the wallet resumes each address. */
+  readonly since = new Map<string, number>()
 
   receive({ data, seq }: { data: Event; seq: number }): void {
-    expect(seq).toBeGreaterThanOrEqual(this.since)
-    this.since = seq
+    expect(seq).toBeGreaterThanOrEqual(this.since.get(data.address) ?? 0)
+    this.since.set(data.address, seq)
     const txs = this.known.get(data.address) ?? new Map<string, number | null>()
     this.known.set(data.address, txs)
     if (data.status === 'synced') {
@@ -116,7 +116,11 @@ describe('the channel of an address', () => {
   }
 
   /** Connects a wallet, and resumes what it has subscribed to. */
-  async function connect(wallet: Wallet, addresses: readonly string[], since?: number): Promise<FeedClient> {
+  async function connect(
+    wallet: Wallet,
+    addresses: readonly string[],
+    since: ReadonlyMap<string, number> = new Map(),
+  ): Promise<FeedClient> {
     const client = await FeedClient.connect(pipeline.url, '/ws')
     client.socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString()) as { seq?: number; data?: Event; type?: string }
@@ -127,7 +131,7 @@ describe('the channel of an address', () => {
       client.send({
         type: 'subscribe',
         channel: `address:${address}`,
-        ...(since === undefined ? {} : { since }),
+        ...(since.has(address) ? { since: since.get(address) } : {}),
       })
     await until('all are synced', () => {
       const synced = client.messages.filter(
@@ -238,6 +242,9 @@ describe('the channel of an address', () => {
     })
     stop.abort()
     await following
+    // One position for all addresses: it never decreases, so that the last one is where the stream resumes.
+    const positions = received.map(({ seq }) => Number(seq))
+    expect(positions).toEqual([...positions].sort((one, other) => one - other))
     const refused = [
       [{ channel: Channel.ADDRESS }, 'addresses must contain at least one address'],
       [

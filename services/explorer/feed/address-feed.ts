@@ -36,6 +36,8 @@ interface Subscriber {
   /** The position of the log up to which the subscriber knows the address; undefined for none. */
   readonly since: number | undefined
   readonly send: (message: AddressMessage) => void
+  /** Identifies the stream of the subscriber's messages, which has one position for all of its addresses. */
+  readonly stream: object
   hasLeft: boolean
 }
 
@@ -94,16 +96,18 @@ export class AddressFeed {
 
   /**
    * Subscribes to an address: first `send` receives what was missed since a position, then an event `synced`, then each change.
+   * @param stream the same object for all addresses of a stream that resumes at one position. Not set: each address has its own.
    * @returns a function that ends the subscription; undefined if the address is malformed.
    */
   subscribe(
     address: string,
     since: number | undefined,
     send: (message: AddressMessage) => void,
+    stream: object = {},
   ): (() => void) | undefined {
     const script = scriptOf(this.#parts.state, address)?.scriptHash
     if (script === undefined) return undefined
-    const subscriber: Subscriber = { address, script, since, send, hasLeft: false }
+    const subscriber: Subscriber = { address, script, since, send, stream, hasLeft: false }
     const join = (): void => {
       if (subscriber.hasLeft) return
       this.#joining.push(subscriber)
@@ -174,6 +178,7 @@ export class AddressFeed {
           : await mapOf(scripts, (script) => changesBetween(script, before, chain, tables))
       if (chain !== before && scripts.length > 0) await this.#assertFence(chain)
       this.#chain = this.#watched.size === 0 ? undefined : chain
+      const messages: Outgoing[] = []
       for (const script of scripts) {
         const watched = this.#watched.get(script)
         if (watched === undefined) continue
@@ -181,8 +186,9 @@ export class AddressFeed {
         const events = eventsOf(script, changes.get(script) ?? NO_CHANGES, watched.unconfirmed, now, chain)
         watched.unconfirmed = now
         for (const subscriber of watched.subscribers)
-          sendAll(subscriber, events, before.position, chain.position)
+          messages.push(...events.map((change): Outgoing => ({ subscriber, change })))
       }
+      sendAll(messages, before.position, chain.position)
     } catch (error) {
       if (taken === undefined || this.#touched === undefined) this.#touched = undefined
       else for (const script of taken) this.#touched.add(script)
@@ -230,20 +236,20 @@ export class AddressFeed {
     try {
       const changesOf = await this.#missedBy(joining, chain)
       await this.#assertFence(chain)
-      for (const [subscriber, changes] of changesOf) {
-        const watched = this.#watched.get(subscriber.script)
-        if (watched === undefined || subscriber.hasLeft) continue
-        const now = unconfirmed.get(subscriber.script) ?? new Map<string, ShownTx>()
-        const missed: Change[] = []
-        if (changes === 'too much')
-          subscriber.send({ kind: 'resync', address: subscriber.address, seq: chain.position })
-        else if (changes !== undefined) {
-          const none = new Map<string, ShownTx>()
-          missed.push(...eventsOf(subscriber.script, changes, none, now, chain))
-        }
-        missed.push(synced([...now.keys()]))
-        sendAll(subscriber, missed, subscriber.since ?? chain.position, chain.position)
-        watched.subscribers.add(subscriber)
+      const welcomed = [...changesOf].filter(([{ hasLeft }]) => !hasLeft)
+      const none = new Map<string, ShownTx>()
+      // All changes before the first `synced`, after which a stream resumes later.
+      for (const [{ address, script, since = chain.position, send }, changes] of welcomed) {
+        if (changes === undefined || changes === 'too much') continue
+        for (const change of eventsOf(script, changes, none, unconfirmed.get(script) ?? none, chain))
+          send({ kind: 'event', data: { address, ...change }, seq: since })
+      }
+      for (const [subscriber, changes] of welcomed) {
+        const { address, script, send } = subscriber
+        if (changes === 'too much') send({ kind: 'resync', address, seq: chain.position })
+        const known = [...(unconfirmed.get(script) ?? none).keys()]
+        send({ kind: 'event', data: { address, ...synced(known) }, seq: chain.position })
+        this.#watched.get(script)?.subscribers.add(subscriber)
       }
       this.#forgetUnwatched()
     } catch (error) {
@@ -333,11 +339,20 @@ function isNew(tx: ShownTx, known: ShownTx | undefined, script: string): boolean
   return known === undefined || changeOf(tx, script) !== changeOf(known, script)
 }
 
+interface Outgoing {
+  readonly subscriber: Subscriber
+  readonly change: Change
+}
+
 /**
- * Sends the changes between two positions of the log. Only the last one has the later position: a client that is cut off before it
- * resumes at the earlier one, and misses none.
+ * Sends the changes between two positions of the log. Only the last one of a stream has the later position: a client that is cut off
+ * before it resumes at the earlier one, and misses none.
  */
-function sendAll({ address, send }: Subscriber, changes: readonly Change[], from: number, to: number): void {
-  for (const [index, change] of changes.entries())
-    send({ kind: 'event', data: { address, ...change }, seq: index === changes.length - 1 ? to : from })
+function sendAll(messages: readonly Outgoing[], from: number, to: number): void {
+  const last = new Map(messages.map((message) => [message.subscriber.stream, message]))
+  for (const message of messages) {
+    const { subscriber, change } = message
+    const { address, send, stream } = subscriber
+    send({ kind: 'event', data: { address, ...change }, seq: last.get(stream) === message ? to : from })
+  }
 }

@@ -39,7 +39,7 @@ export function addressMessages(
     waiting.wake()
   }
   for (const address of different) {
-    const one = feed.subscribe(address, since, (message) => waiting.add(message))
+    const one = feed.subscribe(address, since, (message) => waiting.add(message), waiting)
     if (one === undefined) {
       end()
       throw new BadArgument(BAD_ADDRESS)

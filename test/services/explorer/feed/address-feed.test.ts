@@ -170,6 +170,29 @@ describe('the feed of addresses', () => {
     expect((await ahead.received(2)).at(-1)).toEqual(['synced', null, null, 31])
   })
 
+  it('has one position for all addresses of a stream, which only the last event of a change moves', async () => {
+    const { chains, state, feed, touched } = start()
+    const follow = async (since: number | undefined, first: number, change: () => void, count: number) => {
+      const [seqs, stream]: [number[], object] = [[], {}]
+      const ends = [1, 2].map(() => feed.subscribe(ADDRESS, since, ({ seq }) => seqs.push(seq), stream)!)
+      await until('both are synced', () => seqs.length === first)
+      change()
+      await until('both have the change', () => seqs.length === count)
+      for (const end of ends) end()
+      return seqs
+    }
+    const block = blockOf('2a', 'm1')
+    const live = await follow(
+      undefined,
+      2,
+      () => state.adopt(chains.stateOf([...base, block], 20), [], touched),
+      4,
+    )
+    expect(live).toEqual([10, 10, 10, 20])
+    chains.heads.push({ position: 20, tip: '2', joined: [block.hash], gone: [] })
+    expect(await follow(10, 4, () => undefined, 4)).toEqual([10, 10, 20, 20])
+  })
+
   it('asks for a resync from a position that is never reached, and forgets subscribers that have left', async () => {
     const { feed, state, subscribe } = start()
     const unknown = subscribe(2 ** 50)
