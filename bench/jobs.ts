@@ -176,13 +176,19 @@ export const JOBS: readonly Job[] = [
     name: 'schemathesis: 5,000 requests from /openapi.json',
     env: { SCHEMATHESIS_REQUESTS: '5000' },
     runs: [vitest('test/system/schemathesis.test.ts')],
-    sources: [...SYSTEM, 'deploy/tools.mjs', 'deploy/schemathesis.toml', 'test/system/schemathesis.test.ts'],
+    sources: [
+      ...[...SYSTEM, 'deploy/tools.mjs', 'deploy/schemathesis.toml', 'test/deploy/tools.ts'],
+      'test/system/schemathesis.test.ts',
+    ],
   },
   {
     name: 'nested GraphQL reads during 50 reorganisations, each state compared with a clean index',
     env: { GRAPHQL_REORGS: '50' },
     runs: [vitest('test/system/graphql-reorganisations.test.ts')],
-    sources: [...SYSTEM, 'test/system/graphql-reorganisations.test.ts'],
+    sources: [
+      ...[...SYSTEM, 'test/services/explorer/graphql/client.ts'],
+      'test/system/graphql-reorganisations.test.ts',
+    ],
   },
   { name: 'crashes: 50 rounds of killed processes', env: {}, runs: [crashes(50)], sources: CHAOS },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },

@@ -80,7 +80,7 @@ export class PageFigures {
     await this.#compare('/mining', {
       digits: [
         [
-          'tbody tr[data-blocks] td:nth-child(2)',
+          'tbody tr:has(svg.share) td:nth-child(2)',
           pools.map(({ blockCount }: { blockCount: number }) => String(blockCount)),
         ],
       ],
