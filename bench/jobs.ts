@@ -210,6 +210,12 @@ export const JOBS: readonly Job[] = [
       'test/system/graphql-reorganisations.test.ts',
     ],
   },
+  {
+    name: 'answers from memory during 50 reorganisations',
+    env: { CACHED_ANSWERS_REORGS: '50' },
+    runs: [vitest('test/system/cached-answers.test.ts')],
+    sources: [...SYSTEM, 'test/system/cached-answers.test.ts'],
+  },
   { name: 'crashes: 50 rounds of killed processes', env: {}, runs: [crashes(50)], sources: CHAOS },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },
   { name: 'chaos: 200 rounds on Kafka', env: {}, runs: chaos('kafka'), sources: CHAOS },

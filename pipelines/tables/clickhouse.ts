@@ -226,13 +226,16 @@ export class Database {
    * @throws DatabaseUnavailable also if the run has lost writes already.
    */
   async pinEngineRun(): Promise<void> {
-    this.#run = await this.#intactRun().catch((error: unknown) => {
-      // Not every user of a server may read its system tables; every user of the embedded engine may.
-      if (error instanceof QueryRefused) return ''
-      throw error
-    })
+    // Not every user of a server may read its system tables; every user of the embedded engine may.
+    const unlessRefused =
+      <T>(instead: T) =>
+      (error: unknown): T => {
+        if (error instanceof QueryRefused) return instead
+        throw error
+      }
+    this.#run = await this.#intactRun().catch(unlessRefused(''))
     const sql = `SELECT 1 FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed' LIMIT 1`
-    this.#isSharded = (await this.query(sql)).length > 0
+    this.#isSharded = (await this.query(sql).catch(unlessRefused([]))).length > 0
   }
 
   /** SQL condition for inserts: no write was lost since `pinEngineRun`. The server evaluates it when the rows arrive. */
