@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // One instance of graphql, that of Node: vite prefers the package's other build, whose classes graphql-http does not recognise.
 const resolve = {
@@ -7,6 +8,17 @@ const resolve = {
 }
 
 const MINUTE = 60_000
+
+/** Files that take a minute or more. They begin first, so that none of them is the last one that runs. */
+const LONG =
+  /\/(?:answers|audit|cached-answers|chaos|kafka-materializers|log-stress|pages|recording|reorganisation|self-healing|shards)\.test\.ts$/
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    return sorted.toSorted((one, other) => Number(LONG.test(other.moduleId)) - Number(LONG.test(one.moduleId)))
+  }
+}
 
 // Limits for tests that hang, not for speed: beside eight busy loops tests take ten times as long.
 const shared = {
@@ -20,6 +32,7 @@ export default defineConfig({
   test: {
     // Builds dist/ and starts one engine for all files; its URL is inject('engineUrl').
     globalSetup: ['test/harness/global-setup.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         resolve,
