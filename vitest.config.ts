@@ -16,7 +16,9 @@ const LONG =
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    return sorted.toSorted((one, other) => Number(LONG.test(other.moduleId)) - Number(LONG.test(one.moduleId)))
+    return sorted.toSorted(
+      (one, other) => Number(LONG.test(other.moduleId)) - Number(LONG.test(one.moduleId)),
+    )
   }
 }
 
