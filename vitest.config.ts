@@ -37,14 +37,14 @@ export default defineConfig({
         },
       },
       {
-        // Whole processes, killed and waited for: a single file leaves half of the two cores idle.
+        // Whole processes, killed and waited for: two files leave a third of the two cores idle.
         resolve,
         test: {
           ...shared,
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           setupFiles: ['test/harness/report-processes.ts'],
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

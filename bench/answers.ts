@@ -26,13 +26,17 @@ interface Outcome {
   readonly quoted: string
 }
 
-/** Asks the judged questions of a file. @returns an outcome for each. */
-export async function askJudged(file: string, embedder: Embedder): Promise<Outcome[]> {
+/** Asks the judged questions of a file about some of its sites, which are indexed for it. @returns an outcome for each. */
+export async function askJudged(
+  file: string,
+  embedder: Embedder,
+  sites: readonly JudgedAnswer['site'][] = ['ai-sdk', 'own'],
+): Promise<Outcome[]> {
   const judged = judgedAnswers(file)
   const outcomes: Outcome[] = []
-  for (const [site, folder] of Object.entries(SITES)) {
+  for (const site of sites) {
     const questions = judged.filter((each) => each.site === site)
-    await withIndex(folder, embedder, async (retrieval, fileOf) => {
+    await withIndex(SITES[site], embedder, async (retrieval, fileOf) => {
       for (const { kind, question, answers } of questions) {
         const found = await retrieval.lookUpEvidence(question)
         const quotable = passages(found, PASSAGES)

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { coded, StartRefused } from '../pipelines/errors.js'
@@ -15,9 +16,27 @@ export class PortTaken extends coded('HW_PORT_IN_USE', StartRefused) {
   }
 }
 
-/** Returns a port that is free now; another process may take it before the caller does. */
+/**
+ * Ports below those that operating systems give to outgoing connections (Linux: from 32768): a port of those that is free now may be
+ * in use by a connection of any process before the caller listens.
+ */
+const FREE_PORTS = { from: 12_000, to: 32_000 }
+const TRIES = 100
+const given = new Set<number>()
+
+/** Returns a port that is free now and that this process has not returned before. @throws Error if this machine cannot listen on the host. */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
-  return listenOnce(0, host)
+  for (let tried = 1; ; tried++) {
+    const port = randomInt(FREE_PORTS.from, FREE_PORTS.to)
+    if (given.has(port) && tried < TRIES) continue
+    given.add(port)
+    try {
+      await listenOnce(port, host)
+      return port
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || tried >= TRIES) throw error
+    }
+  }
 }
 
 /** Returns a port after checking that it is free; for port 0 one that is free now. @throws PortTaken, StartRefused. */

@@ -490,7 +490,7 @@ export class Materializer {
     this.#publishedFinal = Math.max(this.#publishedFinal, head.finalHeight)
     this.#planned = head
     this.#pending = fresh(head)
-    this.#pipeline.then(() => this.#publishHead(head))
+    this.#pipeline.queue(() => this.#publishHead(head))
   }
 
   async #publishHead(head: Head): Promise<void> {

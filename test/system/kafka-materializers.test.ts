@@ -13,7 +13,7 @@ import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 
-const SECONDS = Number(process.env['REBALANCE_SECONDS'] ?? 60)
+const SECONDS = Number(process.env['REBALANCE_SECONDS'] ?? 20)
 const FINALITY = 12
 const TOPIC = 'headwater.chain'
 const GROUP = 'headwater.materializer'

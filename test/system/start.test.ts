@@ -63,8 +63,13 @@ describe('npm start', () => {
 
   async function ready(run: Run): Promise<string> {
     const isReady = (): string | undefined => /^ready explorer=(\S+) docs=\S+\n/.exec(run.out)?.[1]
-    const line = await until('the ready line', isReady)
-    return line
+    const exited = run.ended.then((status) => {
+      throw new Error(`exited (${String(status)}) before it was ready: ${run.err}`)
+    })
+    const line = until('the ready line', isReady).catch((error: unknown) => {
+      throw new Error(run.err, { cause: error })
+    })
+    return Promise.race([line, exited])
   }
 
   const summary = async (url: string): Promise<{ tipHeight: number; tipMatch: boolean }> =>

@@ -87,7 +87,7 @@ export class BlockPipeline {
   }
 
   /** Runs a task after everything that was sent before it. An error is thrown by the next call that waits for it. */
-  then(task: () => Promise<void>): void {
+  queue(task: () => Promise<void>): void {
     this.#running = this.#running.then(task)
     // The error is handled where `#running` is awaited.
     this.#running.catch(() => undefined)
@@ -157,6 +157,6 @@ export class BlockPipeline {
     this.#rows = { applied: new CumulativeRows(), own: new OwnRows() }
     const { writer, chain, number } = this.#parts
     const by = { writer: number(), beside: chain().beside }
-    this.then(() => writer.insert(applied, own, by))
+    this.queue(() => writer.insert(applied, own, by))
   }
 }

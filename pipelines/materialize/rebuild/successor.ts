@@ -231,7 +231,7 @@ export class Successor {
     const { old, db } = this.#options
     const after = this.#published
     this.#published = head
-    this.#pipeline.then(async () => {
+    this.#pipeline.queue(async () => {
       await copyHeads(old, db, { after, to: head, writer: this.#number })
       await this.#working.settle(db, head.finalHeight)
     })
