@@ -31,20 +31,20 @@ interface Page {
  */
 export function graphql(options: GraphqlOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {
-    const { url } = await startStack(start, folder, { ...options, blockIntervalMs: NO_BLOCKS_MS })
+    const { url, port } = await startStack(start, folder, { ...options, blockIntervalMs: NO_BLOCKS_MS })
     const pages = Math.floor(options.blocks / BLOCKS)
     let next = 0
     const pageNumber = (): number => 1 + (next++ % pages)
     return repeated(options.repetitions, async () => {
-      const one = await rateOf(() => byGraphql(url, pageNumber()), options.seconds)
+      const one = await rateOf(() => byGraphql(port, pageNumber()), options.seconds)
       const many = await rateOf(() => byRest(url, pageNumber()), options.seconds)
       return [comparison('pages', 'pages/s', one, many)]
     })
   })
 }
 
-async function byGraphql(url: string, page: number): Promise<void> {
-  const response = await fetch(`${url}/graphql`, {
+async function byGraphql(port: number, page: number): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${String(port)}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ query: QUERY, variables: { page } }),
@@ -53,9 +53,10 @@ async function byGraphql(url: string, page: number): Promise<void> {
   if (data?.blocks.items.length !== BLOCKS) throw new Error(`GraphQL answered ${String(response.status)}`)
 }
 
+/** @param url of the API. */
 async function byRest(url: string, page: number): Promise<void> {
   const get = async (path: string): Promise<Page> => {
-    const response = await fetch(`${url}/api/v1${path}`)
+    const response = await fetch(`${url}${path}`)
     if (!response.ok) throw new Error(`${path}: ${String(response.status)}`)
     return (await response.json()) as Page
   }
