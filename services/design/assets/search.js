@@ -47,8 +47,12 @@ export function startSearch(dialog) {
     try {
       const response = await fetch(endpoint + encodeURIComponent(query), { signal })
       const answer = await response.json()
+      if (signal.aborted) return
+      // The service is starting, or overloaded: it says when it can answer.
+      if (response.status === 503)
+        timer = setTimeout(ask, 1000 * (Number(response.headers.get('retry-after')) || 1))
       if (!response.ok) throw new Error(answer.error)
-      if (!signal.aborted) show(answer)
+      show(answer)
     } catch (error) {
       if (!signal.aborted) say(error.message)
     }
