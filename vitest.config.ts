@@ -11,7 +11,7 @@ const MINUTE = 60_000
 
 /** Files that take a minute or more. They begin first, so that none of them is the last one that runs. */
 const LONG =
-  /\/(?:answers|audit|cached-answers|chaos|kafka-materializers|log-stress|pages|recording|reorganisation|self-healing|shards)\.test\.ts$/
+  /\/(?:audit|cached-answers|chaos|kafka-materializers|log-stress|pages|recording|reorganisation|self-healing|shards)\.test\.ts$/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -211,6 +211,18 @@ export const JOBS: readonly Job[] = [
     ],
   },
   {
+    name: 'answers without a language model to judged questions',
+    env: { JUDGED_ANSWERS: '1' },
+    runs: [vitest('test/system/answers.test.ts')],
+    sources: [
+      ...SYSTEM,
+      'test/system/answers.test.ts',
+      'test/retrieval',
+      'bench/answers.ts',
+      'bench/report.ts',
+    ],
+  },
+  {
     name: 'answers from memory during 50 reorganisations',
     env: { CACHED_ANSWERS_REORGS: '50' },
     runs: [vitest('test/system/cached-answers.test.ts')],

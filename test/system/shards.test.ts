@@ -16,7 +16,7 @@ import { Pipeline } from '../harness/pipeline.js'
 import { applySharded, rowsOfShards, Shards } from '../harness/shards.js'
 import { pathsOfReads } from '../services/explorer/read-paths.js'
 
-const BLOCKS = 150
+const BLOCKS = 110
 const DEPTH = 12
 
 /** Two engines as the shards of one cluster, and one engine: both index the same chain. */

@@ -74,7 +74,7 @@ describe('histories, on a chain with reorganisations', () => {
   it('are read by cursors as by pages, in both orders', async () => {
     node.simulation.enter(12)
     await level()
-    for (const [address] of busiest()) {
+    for (const [address] of busiest().slice(0, 4)) {
       for (const sort of ['asc', 'desc']) {
         const whole = (await pipeline.get(`/address/${address}/txs?limit=100&sort=${sort}`)).body
         expect(whole.total).toBeLessThanOrEqual(100)
