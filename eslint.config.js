@@ -9,7 +9,17 @@ const ENV = {
 }
 
 export default defineConfig(
-  { ignores: ['dist/', 'node_modules/', 'proto/gen/', 'coverage/', '.data/'] },
+  {
+    ignores: [
+      'dist/',
+      'dist-client/',
+      'node_modules/',
+      'proto/gen/',
+      'services/client/gen/',
+      'coverage/',
+      '.data/',
+    ],
+  },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -56,7 +66,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['services/docs/assets/*.js'],
+    files: ['services/{design,docs}/assets/*.js'],
     languageOptions: {
       globals: Object.fromEntries(
         [

@@ -62,6 +62,12 @@ const backfills = (): string[][] =>
 /** Tests that take too long for CI. */
 export const JOBS: readonly Job[] = [
   {
+    name: 'bench cluster: work of each shard, one and two',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'cluster']],
+    sources: [...BENCH, 'bench/cluster.ts', 'deploy/clickhouse/sharded.sql', 'test/deploy/cluster-schema.ts'],
+  },
+  {
     name: 'bench ingest: speed and memory over 20,000 blocks',
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'ingest']],
@@ -77,7 +83,16 @@ export const JOBS: readonly Job[] = [
     name: 'bench rest-hot: frequent reads while blocks arrive, against a bare handler',
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'rest-hot']],
-    sources: [...READS, 'bench/rest-hot.ts'],
+    sources: [...READS, 'bench/rest-hot.ts', 'bench/stored-answers.ts'],
+  },
+  {
+    name: 'bench pages: pages of the explorer, cached and not, and in Chromium',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'pages']],
+    sources: [
+      ...[...READS, 'bench/pages.ts', 'bench/stored-answers.ts', 'bench/browser-times.ts'],
+      ...['bench/node-control.ts', 'deploy/pages.mjs'],
+    ],
   },
   {
     name: 'bench rest-cold: reads among a million transactions, against the frozen baseline',
@@ -87,6 +102,12 @@ export const JOBS: readonly Job[] = [
       ...[...READS, 'bench/rest-cold.ts', 'bench/large-chain.ts', 'bench/cache.ts', 'bench/job-runs.ts'],
       ...['bench/job-report.ts', 'bench/baseline'],
     ],
+  },
+  {
+    name: 'bench graphql: a page of blocks with their transactions, against the same data by REST',
+    env: {},
+    runs: [['deploy/bootstrap.mjs', 'bench', 'graphql']],
+    sources: [...BENCH, 'bench/graphql.ts'],
   },
   {
     name: 'bench storage: bytes per transaction',
@@ -130,6 +151,16 @@ export const JOBS: readonly Job[] = [
     sources: [...SYSTEM, 'test/system/database-frozen.test.ts'],
   },
   {
+    name: 'four shards of which one is killed every 20 s for five minutes',
+    env: { SHARDS_KILLED_SECONDS: '300' },
+    runs: [vitest('test/system/shards-killed.test.ts')],
+    sources: [
+      ...[...SYSTEM, 'deploy/clickhouse/sharded.sql', 'test/deploy/cluster-schema.ts'],
+      ...['test/system/shards-killed.test.ts', 'test/services/explorer/read-paths.ts'],
+      'test/services/explorer/edges.ts',
+    ],
+  },
+  {
     name: 'five backfills of 10,000 blocks with 50 transactions each, beside 8 busy loops and a synced-write loop',
     env: {},
     runs: backfills(),
@@ -156,6 +187,46 @@ export const JOBS: readonly Job[] = [
     env: { SELF_HEALING_EVERY_CASE: '1' },
     runs: [vitest('test/system/self-healing.test.ts')],
     sources: [...SYSTEM, 'test/system/self-healing.test.ts'],
+  },
+  {
+    name: 'schemathesis: 5,000 requests from /openapi.json',
+    env: { SCHEMATHESIS_REQUESTS: '5000' },
+    runs: [vitest('test/system/schemathesis.test.ts')],
+    sources: [
+      ...SYSTEM,
+      'deploy/tools.mjs',
+      'deploy/schemathesis.toml',
+      'test/deploy',
+      'test/system/schemathesis.test.ts',
+    ],
+  },
+  {
+    name: 'nested GraphQL reads during 50 reorganisations, each state compared with a clean index',
+    env: { GRAPHQL_REORGS: '50' },
+    runs: [vitest('test/system/graphql-reorganisations.test.ts')],
+    sources: [
+      ...SYSTEM,
+      'test/services/explorer/graphql/client.ts',
+      'test/system/graphql-reorganisations.test.ts',
+    ],
+  },
+  {
+    name: 'answers without a language model to judged questions',
+    env: { JUDGED_ANSWERS: '1' },
+    runs: [vitest('test/system/answers.test.ts')],
+    sources: [
+      ...SYSTEM,
+      'test/system/answers.test.ts',
+      'test/retrieval',
+      'bench/answers.ts',
+      'bench/report.ts',
+    ],
+  },
+  {
+    name: 'answers from memory during 50 reorganisations',
+    env: { CACHED_ANSWERS_REORGS: '50' },
+    runs: [vitest('test/system/cached-answers.test.ts')],
+    sources: [...SYSTEM, 'test/system/cached-answers.test.ts'],
   },
   { name: 'crashes: 50 rounds of killed processes', env: {}, runs: [crashes(50)], sources: CHAOS },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },

@@ -29,7 +29,11 @@ export class Connection {
   #missing = 0
   #done: Done | undefined
 
-  constructor(port: number, events: ConnectionEvents) {
+  readonly #accept: string
+
+  /** @param accept the header of that name. Not set: none. */
+  constructor(port: number, events: ConnectionEvents, accept?: string) {
+    this.#accept = accept === undefined ? '' : `Accept: ${accept}\r\n`
     const callback = (bytes: number): boolean => {
       this.#read(bytes)
       return true
@@ -48,16 +52,20 @@ export class Connection {
 
   get(path: string, done: Done): void {
     this.#done = done
-    this.#socket.write(requestOf(path))
+    this.#socket.write(this.#requestOf(path))
   }
 
   /** Sends a request, and disconnects before there can be an answer. */
   getAndLeave(path: string): void {
-    this.#socket.write(requestOf(path), () => this.#socket.destroy())
+    this.#socket.write(this.#requestOf(path), () => this.#socket.destroy())
   }
 
   close(): void {
     this.#socket.destroy()
+  }
+
+  #requestOf(path: string): string {
+    return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${this.#accept}\r\n`
   }
 
   #read(bytes: number): void {
@@ -89,5 +97,3 @@ export class Connection {
     done?.(received)
   }
 }
-
-const requestOf = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`

@@ -50,6 +50,8 @@ export interface Target {
   readonly paths: readonly string[]
   /** True to start over after the first path. */
   readonly repeats?: boolean
+  /** The header `accept`. Not set: none. */
+  readonly accept?: string
 }
 
 /**
@@ -118,13 +120,15 @@ class Tally {
 export class LoadClient {
   readonly #port: number
   #paths: string[]
+  readonly #accept: string | undefined
   #refused: string[] = []
   readonly #repeated: readonly string[]
   /** The connection that has been idle for longest first, so that none is idle until the server closes it. */
   readonly #idle = new Set<Connection>()
   #connections = 0
 
-  constructor({ port, paths, repeats = false }: Target) {
+  constructor({ port, paths, repeats = false, accept }: Target) {
+    this.#accept = accept
     this.#port = port
     this.#paths = [...paths]
     this.#repeated = repeats ? paths : []
@@ -228,14 +232,18 @@ export class LoadClient {
   #newConnection(opened: () => void): Connection {
     if (this.#connections >= MAX_CONNECTIONS) throw new Error('the load generator is out of connections')
     this.#connections++
-    const connection = new Connection(this.#port, {
-      opened,
-      idle: () => this.#idle.add(connection),
-      closed: () => {
-        this.#connections--
-        this.#idle.delete(connection)
+    const connection = new Connection(
+      this.#port,
+      {
+        opened,
+        idle: () => this.#idle.add(connection),
+        closed: () => {
+          this.#connections--
+          this.#idle.delete(connection)
+        },
       },
-    })
+      this.#accept,
+    )
     return connection
   }
 }

@@ -14,6 +14,8 @@ export interface ReadLoad {
   readonly once: boolean
   readonly connections: number
   readonly seconds: number
+  /** The header `accept`. Not set: none. */
+  readonly accept?: string
 }
 
 export interface ReadResult {
@@ -41,7 +43,7 @@ let scripts = 0
 async function withWrk(folder: string, load: ReadLoad): Promise<ReadResult> {
   const name = join(folder, `load-${String(++scripts)}`)
   await writeFile(`${name}.txt`, load.paths.join('\n'))
-  await writeFile(`${name}.lua`, wrkScript(`${name}.txt`))
+  await writeFile(`${name}.lua`, wrkScript(`${name}.txt`, load.accept))
   const args = ['-t1', `-c${String(load.connections)}`, `-d${String(load.seconds)}s`, '--timeout', '10s']
   const child = spawn('wrk', [...args, '-s', `${name}.lua`, new URL(load.url).origin], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -65,8 +67,9 @@ async function withWrk(folder: string, load: ReadLoad): Promise<ReadResult> {
  * Returns a script that requests the paths of a file in its order, from the first again after the last, and prints its figures as
  * JSON on the last line.
  */
-function wrkScript(file: string): string {
-  return `local requests, at = {}, 0
+function wrkScript(file: string, accept: string | undefined): string {
+  const header = accept === undefined ? '' : `wrk.headers["Accept"] = ${JSON.stringify(accept)}\n`
+  return `${header}local requests, at = {}, 0
 function init()
   for path in io.lines(${JSON.stringify(file)}) do requests[#requests + 1] = wrk.format("GET", path) end
 end
@@ -85,7 +88,10 @@ end
 
 async function withGenerator(load: ReadLoad): Promise<ReadResult> {
   const port = Number(new URL(load.url).port)
-  const generator = new LoadGenerator({ port, paths: load.paths, repeats: !load.once })
+  const generator = new LoadGenerator({
+    ...{ port, paths: load.paths, repeats: !load.once },
+    ...(load.accept === undefined ? {} : { accept: load.accept }),
+  })
   try {
     const { connections, seconds } = load
     const result = await generator.make({ kind: 'closed', connections, warmUpSeconds: 0, seconds })

@@ -1,12 +1,15 @@
 import { parseArgs } from 'node:util'
 import { cacheFolder } from './cache.js'
+import { cluster } from './cluster.js'
 import { docsStart } from './docs-start.js'
 import { feed } from './feed.js'
+import { graphql } from './graphql.js'
 import { ingest } from './ingest.js'
 import { commitOf } from './job-runs.js'
 import { latency } from './latency.js'
 import { mempool } from './mempool.js'
 import { overload } from './overload.js'
+import { pages } from './pages.js'
 import { REPETITIONS } from './repetitions.js'
 import { replay } from './replay.js'
 import { asText, type Figure, report } from './report.js'
@@ -28,10 +31,13 @@ interface Arguments {
 
 /** Suites by name; each returns its figures. */
 const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> = {
+  cluster: ({ quick }) => cluster({ blocks: quick ? 60 : 1000, txsPerBlock: 20, reads: quick ? 320 : 6400 }),
   'docs-start': ({ quick, repetitions }) =>
     docsStart({ content: `node_modules/ai/docs${quick ? '/05-ai-sdk-rsc' : ''}`, repetitions }),
   feed: ({ quick, repetitions }) =>
     feed({ clients: quick ? 500 : 5_000, stalled: quick ? 50 : 500, events: 200, repetitions }),
+  graphql: ({ quick, repetitions }) =>
+    graphql({ blocks: quick ? 300 : 3000, txsPerBlock: 20, repetitions, seconds: quick ? 2 : 10 }),
   ingest: ({ quick, repetitions }) =>
     ingest({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4, repetitions }),
   latency: ({ quick }) => latency({ blocks: quick ? 10 : 200 }),
@@ -39,6 +45,8 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
     mempool({ txs: quick ? 30_000 : 300_000, arrivalMs: quick ? 2000 : 10_000, seconds: quick ? 10 : 60 }),
   overload: ({ quick }) =>
     overload({ blocks: quick ? 500 : 1200, txsPerBlock: 200, rounds: quick ? 1 : 3, seconds: 6 }),
+  pages: ({ quick, repetitions }) =>
+    pages({ blocks: quick ? 700 : 4000, txsPerBlock: 40, repetitions, seconds: quick ? 4 : 10 }),
   replay: ({ quick, repetitions }) =>
     replay({ blocks: quick ? 1000 : 20_000, txsPerBlock: 20, inFlight: 4, repetitions }),
   'rest-cold': ({ quick, repetitions }) => {

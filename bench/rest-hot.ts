@@ -1,8 +1,9 @@
-import { startBareServer, type StoredAnswer } from './bare-server.js'
+import { startBareServer } from './bare-server.js'
 import { loadTool } from './load-tool.js'
 import { type Stack, startStack, withProcesses } from './processes.js'
 import { comparison, repeated } from './repetitions.js'
 import type { Figure } from './report.js'
+import { storedAnswers } from './stored-answers.js'
 
 export interface RestHotOptions {
   readonly blocks: number
@@ -99,18 +100,4 @@ async function indexedHeight(url: string): Promise<number> {
 async function assertIndexing(stack: Stack, before: number, seconds: number): Promise<void> {
   if ((await indexedHeight(stack.url)) <= before)
     throw new Error(`no block was indexed during ${String(seconds)} s of reads`)
-}
-
-/** Returns the answers with their headers, as the explorer sends them now. */
-async function storedAnswers(url: string, paths: readonly string[]): Promise<Map<string, StoredAnswer>> {
-  const stored = new Map<string, StoredAnswer>()
-  for (const path of paths) {
-    const answer = await fetch(new URL(path, url), { headers: { 'accept-encoding': 'identity' } })
-    if (!answer.ok) throw new Error(`${path}: HTTP ${String(answer.status)}`)
-    const headers = [...answer.headers].filter(
-      ([name]) => !/^(date|content-length|connection|uwebsockets)/.test(name),
-    )
-    stored.set(path, { headers, body: Buffer.from(await answer.arrayBuffer()) })
-  }
-  return stored
 }

@@ -23,6 +23,10 @@ const STEPS = [
     tests: true,
   },
   { name: 'types', command: [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.json', ...TYPES_CACHE] },
+  {
+    name: 'types of the pages',
+    command: [...bin('typescript', 'bin/tsc'), '-p', 'services/explorer/pages/islands'],
+  },
   { name: 'lint', command: [...bin('eslint', 'bin/eslint.js'), '.', '--max-warnings=0'] },
   {
     name: 'format',

@@ -1,15 +1,17 @@
 /**
  * `npm run proto`: generates proto/. reads.proto is generated from the declared reads of the explorer, with the field numbers of
- * reads.lock.json, to which those of new fields are added. Then all .proto files are linted, compared with everything that was
+ * reads.lock.json, to which those of new fields are added, and so are the types of the client, and the examples of OpenAPI from the pages of the documentation. Then all .proto files are linted, compared with everything that was
  * ever published (breaking-baseline.binpb), and compiled to TypeScript.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const READS = 'proto/headwater/reads/v1/reads.proto'
 const LOCK = 'proto/headwater/reads/v1/reads.lock.json'
+const CLIENT = 'services/client/gen/reads.ts'
+const EXAMPLES = 'services/explorer/description/examples.json'
 const BASELINE = 'proto/breaking-baseline.binpb'
 
 /** Writes everything, unless a change would break clients: then the baseline stays and the error is shown. */
@@ -18,6 +20,13 @@ export async function writeProto() {
   const { text, lock } = readsProto(JSON.parse(readFileSync(LOCK, 'utf8')))
   writeFileSync(READS, text)
   writeFileSync(LOCK, `${JSON.stringify(lock, null, 2)}\n`)
+  const { clientReads } = await import('../dist/deploy/client-reads.js')
+  const { format, resolveConfig } = await import('prettier')
+  writeFileSync(CLIENT, await format(clientReads(), { ...(await resolveConfig(CLIENT)), filepath: CLIENT }))
+  const { apiExamples } = await import('../dist/deploy/api-examples.js')
+  const pages = readdirSync('content', { recursive: true }).filter((path) => /\.mdx?$/.test(path))
+  const examples = apiExamples(pages.sort().map((path) => readFileSync(join('content', path), 'utf8')))
+  writeFileSync(EXAMPLES, `${JSON.stringify(examples, null, 2)}\n`)
   const steps = [
     ['lint'],
     ['format', '--diff', '--exit-code'],

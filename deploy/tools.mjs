@@ -16,7 +16,8 @@ const MINUTES = 60_000
 /** Programs by their Debian package. */
 const PACKAGES = { promtool: 'prometheus', nginx: 'nginx-light', wrk: 'wrk', chromium: 'chromium' }
 const CHROMES = ['chromium', 'chromium-browser', 'google-chrome', 'chrome']
-const VALIDATOR = 'kubernetes-validate==1.37.0'
+/** Programs by their PyPI package of the same name, each with its version. */
+const PYTHON = { 'kubernetes-validate': '1.37.0', schemathesis: '4.32.5' }
 /** The parser of docker compose, without docker. */
 const COMPOSE = 'github.com/compose-spec/compose-go/v2/cmd@v2.9.1'
 
@@ -48,11 +49,14 @@ function aptInstall() {
 }
 
 function pipInstall() {
-  if (isThere('kubernetes-validate') || !isThere('python3')) return
-  const venv = join(OWN, 'python')
-  if (!run('python3', ['-m', 'venv', venv])) return
-  if (run(join(venv, 'bin/pip'), ['install', '--quiet', VALIDATOR]))
-    symlinkSync(join(venv, 'bin/kubernetes-validate'), join(BIN, 'kubernetes-validate'))
+  if (!isThere('python3')) return
+  for (const [name, version] of Object.entries(PYTHON)) {
+    if (isThere(name)) continue
+    const venv = join(OWN, name)
+    if (!run('python3', ['-m', 'venv', venv])) return
+    if (run(join(venv, 'bin/pip'), ['install', '--quiet', `${name}==${version}`]))
+      symlinkSync(join(venv, 'bin', name), join(BIN, name))
+  }
 }
 
 function goInstall() {
@@ -69,7 +73,7 @@ for (const install of [aptInstall, pipInstall, goInstall]) {
     process.stdout.write(`tools: ${error.message}\n`)
   }
 }
-const wanted = [...Object.keys(PACKAGES), 'kubernetes-validate', 'compose-go']
+const wanted = [...Object.keys(PACKAGES), ...Object.keys(PYTHON), 'compose-go']
 const missing = wanted.filter((name) => !(name === 'chromium' ? CHROMES : [name]).some(isThere))
 process.stdout.write(
   missing.length === 0

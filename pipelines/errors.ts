@@ -6,11 +6,14 @@
 /** The codes of errors that clients receive, each with its HTTP status. */
 export const HTTP_STATUS = {
   HW_INVALID_ARGUMENT: 400,
+  HW_TX_REJECTED: 400,
+  HW_OPERATION_TOO_COSTLY: 400,
   HW_UNAUTHORIZED: 401,
   HW_FORBIDDEN: 403,
   HW_ADDRESS_NOT_FOUND: 404,
   HW_NOT_FOUND: 404,
   HW_METHOD_NOT_ALLOWED: 405,
+  HW_CURSOR_OUTDATED: 410,
   HW_BODY_TOO_LARGE: 413,
   HW_URI_TOO_LONG: 414,
   HW_UPGRADE_REQUIRED: 426,
@@ -119,9 +122,13 @@ export function codeOf(error: unknown): ErrorCode {
 }
 
 /** Codes that are omitted from the body, because the contract of the API lists its exact fields. */
-const EXACT: ReadonlySet<ErrorCode> = new Set(['HW_ADDRESS_NOT_FOUND', 'HW_RATE_LIMITED', 'HW_SYNCING'])
+export const ERRORS_WITHOUT_CODE: ReadonlySet<ErrorCode> = new Set([
+  'HW_ADDRESS_NOT_FOUND',
+  'HW_RATE_LIMITED',
+  'HW_SYNCING',
+])
 
 /** Returns the JSON body of an error. @param fields in addition to `error` and `code`. */
 export function errorBody(code: ClientError, error: string, fields: object = {}): object {
-  return EXACT.has(code) ? { error, ...fields } : { error, code, ...fields }
+  return ERRORS_WITHOUT_CODE.has(code) ? { error, ...fields } : { error, code, ...fields }
 }

@@ -94,10 +94,23 @@ function headerSecret(env: string, doc: string): Setting<string | undefined> {
 function url(env: string, protocols: readonly string[], doc: string): Setting<string | undefined> {
   const type = `URL (${protocols.join(', ')})`
   return optional({ env, type }, doc, (given) => {
-    const protocol = URL.canParse(given) ? new URL(given).protocol.slice(0, -1) : ''
-    if (!protocols.includes(protocol)) throw new UsageError(`must be a ${type}`)
+    if (!hasProtocol(given, protocols)) throw new UsageError(`must be a ${type}`)
     return given
   })
+}
+
+/** Declares one or several URLs, separated by commas, like `url`. */
+function urls(env: string, protocols: readonly string[], doc: string): Setting<string | undefined> {
+  const type = `URLs (${protocols.join(', ')})`
+  return optional({ env, type }, doc, (given) => {
+    if (!given.split(',').every((each) => hasProtocol(each.trim(), protocols)))
+      throw new UsageError(`must be ${type}, separated by commas`)
+    return given
+  })
+}
+
+function hasProtocol(given: string, protocols: readonly string[]): boolean {
+  return URL.canParse(given) && protocols.includes(new URL(given).protocol.slice(0, -1))
 }
 
 function logUrl(env: string, doc: string): Setting<string | undefined> {
@@ -213,10 +226,10 @@ const SETTINGS = {
     'The user name for authentication with the brokers. Not set: no authentication.',
   ),
   kafkaPassword: secret('KAFKA_PASSWORD', 'The password for `KAFKA_USERNAME`.'),
-  clickhouseUrl: url(
+  clickhouseUrl: urls(
     'CLICKHOUSE_URL',
     ['http', 'https'],
-    'The URL of a ClickHouse server, with credentials. Not set: the embedded engine.',
+    'The URL of a ClickHouse server, with credentials; of several servers with the same data, comma-separated, the first one that responds is used. Not set: the embedded engine.',
   ),
   clickhouseDatabase: text(
     'CLICKHOUSE_DATABASE',
@@ -232,6 +245,17 @@ const SETTINGS = {
     'RATE_LIMIT_PER_MINUTE',
     { least: 0, most: 1_000_000_000, fallback: 100 },
     'Requests per minute to `/api/v1` per client address (IPv6: per /64). 0 disables this limit and the limits of `/api/ask` and `/api/chat`.',
+  ),
+  broadcast: choice(
+    'BROADCAST',
+    ['true', 'false'],
+    'Whether `POST /api/v1/tx/send` sends transactions to the node. Otherwise it returns 404.',
+    'false',
+  ),
+  broadcastRateLimitPerMinute: integer(
+    'BROADCAST_RATE_LIMIT_PER_MINUTE',
+    { least: 0, most: 1_000_000_000, fallback: 10 },
+    'Transactions per minute that `POST /api/v1/tx/send` accepts per client address, beside the limit of all requests. 0 disables the limit.',
   ),
   trustedProxyHops: integer(
     'TRUSTED_PROXY_HOPS',
@@ -278,7 +302,12 @@ const SETTINGS = {
   siteUrl: url(
     'SITE_URL',
     ['http', 'https'],
-    'The public URL of the documentation service. Not set: taken from each request.',
+    'The public URL of the documentation service, to which the explorer links. Not set: taken from each request.',
+  ),
+  explorerUrl: url(
+    'EXPLORER_URL',
+    ['http', 'https'],
+    'The public URL of the explorer, to which the documentation links. Not set: `EXPLORER_PORT` at the host of each request, unless `SITE_URL` is set.',
   ),
   sourceUrl: url(
     'SOURCE_URL',
@@ -367,9 +396,17 @@ export function describe(config: Config): Record<string, string> {
   for (const [field, setting] of entries) {
     const value = config[field]
     if (value === undefined) continue
-    shown[setting.env] = setting.secret ? '***' : redactUrl(String(value))
+    shown[setting.env] = setting.secret ? '***' : redactUrls(String(value))
   }
   return shown
+}
+
+/** Redacts each URL of a list. A comma within a URL, as between the hosts of Kafka, has no scheme after it. */
+function redactUrls(value: string): string {
+  return value
+    .split(/,(?=\s*[a-z][a-z0-9+.-]*:\/\/)/i)
+    .map((each) => redactUrl(each.trim()))
+    .join(',')
 }
 
 /** Redacts credentials in a URL, before the host and in the query; returns any other text unchanged. */

@@ -106,6 +106,8 @@ function mayImport(from: string, to: string): boolean {
   const [top = '', folder = ''] = from.split('/')
   const [toTop = '', toFolder = ''] = to.split('/')
   const outside = !/^(services|pipelines|proto|test|bench|deploy)\//.test(to)
+  // It is loaded by browsers.
+  if (from.startsWith('services/client/')) return to.startsWith('services/client/')
   if (from.startsWith('pipelines/chain/')) return to.startsWith('pipelines/chain/') || PURE.has(to)
   if (outside) return true
   if (top === 'proto') return toTop === 'proto'
@@ -114,7 +116,11 @@ function mayImport(from: string, to: string): boolean {
     return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
   }
   if (toTop === 'services')
-    return toFolder === folder || ['rpc', 'limits'].includes(toFolder) || /^services\/[a-z-]+\.ts$/.test(to)
+    return (
+      toFolder === folder ||
+      ['design', 'limits', 'rpc'].includes(toFolder) ||
+      /^services\/[a-z-]+\.ts$/.test(to)
+    )
   return toTop === 'pipelines' || toTop === 'proto'
 }
 

@@ -1,27 +1,33 @@
--- Headwater on several shards: not supported by the code yet, see content/cluster.md for what is missing. Generated from
--- pipelines/tables/migrations like cluster.sql. Large tables are spread by the hash of what they are asked for, so that a
--- point read has one shard to ask; small ones, and those that say what is visible, are whole on every server.
+-- Headwater on several shards, each with its replicas: see content/cluster.md. Generated from pipelines/tables/migrations like
+-- cluster.sql, and applied like it. Large tables are distributed over all shards, those that define what is visible are on the
+-- first shard, as the cluster {cluster}_state: the servers' remote_servers must contain it, with the replicas of that shard.
 
 CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';
 
-CREATE TABLE IF NOT EXISTS headwater.balance_floors ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.balance_floors_shard ON CLUSTER '{cluster}'
 (
     `writer` UInt64,
     `noted_at` DateTime64(6, 'UTC'),
     `above` Int64
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (writer, noted_at)
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
-CREATE TABLE IF NOT EXISTS headwater.block_heights ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.balance_floors ON CLUSTER '{cluster}' AS headwater.balance_floors_shard
+ENGINE = Distributed('{cluster}_state', 'headwater', 'balance_floors_shard');
+
+CREATE TABLE IF NOT EXISTS headwater.block_heights_shard ON CLUSTER '{cluster}'
 (
     `hash` FixedString(32),
     `height` UInt32
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY hash
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.block_heights ON CLUSTER '{cluster}' AS headwater.block_heights_shard
+ENGINE = Distributed('{cluster}_state', 'headwater', 'block_heights_shard');
 
 CREATE TABLE IF NOT EXISTS headwater.block_txs_shard ON CLUSTER '{cluster}'
 (
@@ -39,9 +45,9 @@ ORDER BY (height, block_tag, tx_index)
 SETTINGS index_granularity = 512, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.block_txs ON CLUSTER '{cluster}' AS headwater.block_txs_shard
-ENGINE = Distributed('{cluster}', 'headwater', 'block_txs_shard', sipHash64(block_tag));
+ENGINE = Distributed('{cluster}', 'headwater', 'block_txs_shard', sipHash64(height));
 
-CREATE TABLE IF NOT EXISTS headwater.blocks ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.blocks_shard ON CLUSTER '{cluster}'
 (
     `height` UInt32,
     `hash` FixedString(32),
@@ -81,11 +87,14 @@ CREATE TABLE IF NOT EXISTS headwater.blocks ON CLUSTER '{cluster}'
     `sum_op_returns` UInt64,
     INDEX by_time time TYPE minmax GRANULARITY 1
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (height, hash)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
-CREATE TABLE IF NOT EXISTS headwater.heads ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.blocks ON CLUSTER '{cluster}' AS headwater.blocks_shard
+ENGINE = Distributed('{cluster}_state', 'headwater', 'blocks_shard');
+
+CREATE TABLE IF NOT EXISTS headwater.heads_shard ON CLUSTER '{cluster}'
 (
     `position` Int64,
     `previous` Int64,
@@ -103,20 +112,26 @@ CREATE TABLE IF NOT EXISTS headwater.heads ON CLUSTER '{cluster}'
     `writer` UInt64,
     `reached` UInt8
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (position, written_at, writer)
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
-CREATE TABLE IF NOT EXISTS headwater.migrations ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.heads ON CLUSTER '{cluster}' AS headwater.heads_shard
+ENGINE = Distributed('{cluster}_state', 'headwater', 'heads_shard');
+
+CREATE TABLE IF NOT EXISTS headwater.migrations_shard ON CLUSTER '{cluster}'
 (
     `id` UInt32,
     `name` String,
     `checksum` String,
     `applied_at` DateTime DEFAULT now()
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY id
 SETTINGS index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS headwater.migrations ON CLUSTER '{cluster}' AS headwater.migrations_shard
+ENGINE = Distributed('{cluster}_state', 'headwater', 'migrations_shard');
 
 CREATE TABLE IF NOT EXISTS headwater.op_returns_shard ON CLUSTER '{cluster}'
 (
@@ -133,7 +148,7 @@ ORDER BY (ordinal, height, block_tag)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.op_returns ON CLUSTER '{cluster}' AS headwater.op_returns_shard
-ENGINE = Distributed('{cluster}', 'headwater', 'op_returns_shard', sipHash64(block_tag));
+ENGINE = Distributed('{cluster}', 'headwater', 'op_returns_shard', sipHash64(height));
 
 CREATE TABLE IF NOT EXISTS headwater.ranked_balances_shard ON CLUSTER '{cluster}'
 (
@@ -154,7 +169,7 @@ SETTINGS index_granularity = 1024, fsync_after_insert = 1;
 CREATE TABLE IF NOT EXISTS headwater.ranked_balances ON CLUSTER '{cluster}' AS headwater.ranked_balances_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'ranked_balances_shard', sipHash64(script_hash));
 
-CREATE TABLE IF NOT EXISTS headwater.ranking_changes ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.ranking_changes_shard ON CLUSTER '{cluster}'
 (
     `at_height` UInt32,
     `at_hash` FixedString(32),
@@ -165,12 +180,15 @@ CREATE TABLE IF NOT EXISTS headwater.ranking_changes ON CLUSTER '{cluster}'
     `tx_count` UInt32,
     `is_dilithium` UInt8
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 PARTITION BY (at_height, at_hash)
 ORDER BY (script_hash, height)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, max_bytes_to_merge_at_max_space_in_pool = 1;
 
-CREATE TABLE IF NOT EXISTS headwater.ranking_order ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.ranking_changes ON CLUSTER '{cluster}' AS headwater.ranking_changes_shard
+ENGINE = Distributed('{cluster}', 'headwater', 'ranking_changes_shard', sipHash64(script_hash));
+
+CREATE TABLE IF NOT EXISTS headwater.ranking_order_shard ON CLUSTER '{cluster}'
 (
     `at_height` UInt32,
     `at_hash` FixedString(32),
@@ -180,12 +198,15 @@ CREATE TABLE IF NOT EXISTS headwater.ranking_order ON CLUSTER '{cluster}'
     `tx_count` UInt32,
     `is_dilithium` UInt8
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 PARTITION BY (at_height, at_hash)
 ORDER BY (below, address, script_hash)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, max_bytes_to_merge_at_max_space_in_pool = 1;
 
-CREATE TABLE IF NOT EXISTS headwater.ranking_steps ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.ranking_order ON CLUSTER '{cluster}' AS headwater.ranking_order_shard
+ENGINE = Distributed('{cluster}', 'headwater', 'ranking_order_shard', sipHash64(script_hash));
+
+CREATE TABLE IF NOT EXISTS headwater.ranking_steps_shard ON CLUSTER '{cluster}'
 (
     `at_height` UInt32,
     `at_hash` FixedString(32),
@@ -197,12 +218,15 @@ CREATE TABLE IF NOT EXISTS headwater.ranking_steps ON CLUSTER '{cluster}'
     `base_hash` FixedString(32),
     `base_size` UInt64
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 PARTITION BY (at_height, at_hash)
 ORDER BY (at_height, at_hash, step)
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
-CREATE TABLE IF NOT EXISTS headwater.rankings ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.ranking_steps ON CLUSTER '{cluster}' AS headwater.ranking_steps_shard
+ENGINE = Distributed('{cluster}_state', 'headwater', 'ranking_steps_shard');
+
+CREATE TABLE IF NOT EXISTS headwater.rankings_shard ON CLUSTER '{cluster}'
 (
     `height` UInt32,
     `block_hash` FixedString(32),
@@ -210,9 +234,12 @@ CREATE TABLE IF NOT EXISTS headwater.rankings ON CLUSTER '{cluster}'
     `size` UInt64,
     `built_at` DateTime64(3, 'UTC')
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (height, block_hash)
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS headwater.rankings ON CLUSTER '{cluster}' AS headwater.rankings_shard
+ENGINE = Distributed('{cluster}_state', 'headwater', 'rankings_shard');
 
 CREATE TABLE IF NOT EXISTS headwater.replaced_witnesses_shard ON CLUSTER '{cluster}'
 (
@@ -226,7 +253,7 @@ ORDER BY (txid, height, block_tag)
 SETTINGS index_granularity = 64, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.replaced_witnesses ON CLUSTER '{cluster}' AS headwater.replaced_witnesses_shard
-ENGINE = Distributed('{cluster}', 'headwater', 'replaced_witnesses_shard', sipHash64(txid));
+ENGINE = Distributed('{cluster}', 'headwater', 'replaced_witnesses_shard', sipHash64(substring(txid, 1, 8)));
 
 CREATE TABLE IF NOT EXISTS headwater.script_balances_shard ON CLUSTER '{cluster}'
 (
@@ -313,7 +340,7 @@ ORDER BY (prev_txid, prev_vout, height, block_tag)
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.spends ON CLUSTER '{cluster}' AS headwater.spends_shard
-ENGINE = Distributed('{cluster}', 'headwater', 'spends_shard', sipHash64(prev_txid));
+ENGINE = Distributed('{cluster}', 'headwater', 'spends_shard', sipHash64(substring(prev_txid, 1, 8)));
 
 CREATE TABLE IF NOT EXISTS headwater.tx_locations_shard ON CLUSTER '{cluster}'
 (
@@ -345,7 +372,7 @@ ORDER BY txid
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.txs ON CLUSTER '{cluster}' AS headwater.txs_shard
-ENGINE = Distributed('{cluster}', 'headwater', 'txs_shard', sipHash64(txid));
+ENGINE = Distributed('{cluster}', 'headwater', 'txs_shard', sipHash64(substring(txid, 1, 8)));
 
 CREATE TABLE IF NOT EXISTS headwater.unspent_lists_shard ON CLUSTER '{cluster}'
 (
@@ -380,7 +407,7 @@ SETTINGS index_granularity = 256, fsync_after_insert = 1;
 CREATE TABLE IF NOT EXISTS headwater.unspent_outputs ON CLUSTER '{cluster}' AS headwater.unspent_outputs_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'unspent_outputs_shard', sipHash64(script_hash));
 
-CREATE TABLE IF NOT EXISTS headwater.writers ON CLUSTER '{cluster}'
+CREATE TABLE IF NOT EXISTS headwater.writers_shard ON CLUSTER '{cluster}'
 (
     `writer` UInt64,
     `position` Int64,
@@ -388,9 +415,12 @@ CREATE TABLE IF NOT EXISTS headwater.writers ON CLUSTER '{cluster}'
     `successor` String,
     `replaces` String
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/all/{database}/{table}', '{shard}-{replica}')
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY writer
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS headwater.writers ON CLUSTER '{cluster}' AS headwater.writers_shard
+ENGINE = Distributed('{cluster}_state', 'headwater', 'writers_shard');
 
 INSERT INTO headwater.migrations (id, name, checksum) VALUES
     (8, '0008_schema.sql', '9834fc3dfa1f5777862c59ac773c2e91325b4e18708897046f76f0d32d673817');

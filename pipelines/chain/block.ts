@@ -111,13 +111,31 @@ export function parseBlock(raw: Uint8Array, network: Network): Block {
 export function merkleRoot(txids: readonly string[]): string {
   if (txids.length === 0) throw new RangeError('a block without transactions has no merkle root')
   let level = txids.map(internalBytes)
-  while (level.length > 1) {
-    const above: Buffer[] = []
-    for (let index = 0; index < level.length; index += 2) {
-      const left = level[index] as Buffer
-      above.push(sha256d(Buffer.concat([left, level[index + 1] ?? left])))
-    }
-    level = above
-  }
+  while (level.length > 1) level = levelAbove(level)
   return reverseHex(level[0] as Buffer)
+}
+
+function levelAbove(level: readonly Buffer[]): Buffer[] {
+  const above: Buffer[] = []
+  for (let index = 0; index < level.length; index += 2) {
+    const left = level[index] as Buffer
+    above.push(sha256d(Buffer.concat([left, level[index + 1] ?? left])))
+  }
+  return above
+}
+
+/**
+ * Returns the hashes with which a transaction is hashed up to the merkle root, lowest level first, in display order.
+ * @param txids of all transactions, in the order of the block.
+ * @throws RangeError for an index that the block does not have.
+ */
+export function merkleBranch(txids: readonly string[], index: number): string[] {
+  if (txids[index] === undefined) throw new RangeError(`the block has no transaction ${String(index)}`)
+  const branch: string[] = []
+  let level = txids.map(internalBytes)
+  for (let at = index; level.length > 1; at >>= 1) {
+    branch.push(reverseHex(level[at ^ 1] ?? (level[at] as Buffer)))
+    level = levelAbove(level)
+  }
+  return branch
 }

@@ -32,9 +32,20 @@ export function feeHistogram(entries: Iterable<FeeEntry>): FeeBucket[] {
   return buckets
 }
 
+/** The fee rate below which nodes relay no transaction, in base units per vbyte: the default of their minrelaytxfee. */
+export const MIN_RELAY_FEE_RATE = 1
+
+/** Returns the fee rate in base units per vbyte with two decimals, rounded up: a fee of this rate is not too low. */
+export function feeRateUp(fee: bigint, vsize: number): string {
+  const size = BigInt(vsize)
+  return decimals((fee * 100n + size - 1n) / size)
+}
+
 /** Returns the fee rate in base units per vbyte with two decimals, rounded half up. */
 export function feeRate(fee: bigint, vsize: number): string {
   const size = BigInt(vsize)
-  const hundredths = (fee * 200n + size) / (size * 2n)
-  return `${String(hundredths / 100n)}.${String(hundredths % 100n).padStart(2, '0')}`
+  return decimals((fee * 200n + size) / (size * 2n))
 }
+
+const decimals = (hundredths: bigint): string =>
+  `${String(hundredths / 100n)}.${String(hundredths % 100n).padStart(2, '0')}`

@@ -179,9 +179,12 @@ const SEGWIT = Buffer.from([0, 1])
 
 /** Parses a transaction from its serialisation without witnesses and its witnesses. @throws RangeError for invalid bytes. */
 export function parseBody(body: Uint8Array, witness?: Uint8Array): Tx {
-  if (witness === undefined || witness.length === 0) return parseTx(body)
+  return parseTx(witness === undefined ? body : withWitnesses(body, witness))
+}
+
+/** Returns the complete serialisation of a transaction. @param witness the serialised witnesses, empty if there are none. */
+export function withWitnesses(body: Uint8Array, witness: Uint8Array): Uint8Array {
+  if (witness.length === 0) return body
   const end = body.length - 4
-  return parseTx(
-    Buffer.concat([body.subarray(0, 4), SEGWIT, body.subarray(4, end), witness, body.subarray(end)]),
-  )
+  return Buffer.concat([body.subarray(0, 4), SEGWIT, body.subarray(4, end), witness, body.subarray(end)])
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Logger } from '../logger.js'
+import { hexOf } from '../chain/hash.js'
 import { backoffMs, CoolDown, NODE_BACKOFF, type Backoff } from './backoff.js'
 import {
   type FaultKind,
@@ -159,6 +160,11 @@ export class NodeClient {
     const params = txids.map((txid) => [txid, 0])
     const found = await this.#found('getrawtransaction', params, replies.rawHexReply, signal)
     return found.map((hex) => (hex === undefined ? undefined : Buffer.from(hex, 'hex')))
+  }
+
+  /** Sends a transaction to the node's mempool and to its peers. @returns the txid. @throws NodeRpcError with the node's reason. */
+  sendTransaction(raw: Uint8Array, signal?: AbortSignal): Promise<string> {
+    return this.call('sendrawtransaction', [hexOf(raw)], replies.txidReply, signal)
   }
 
   /**

@@ -6,9 +6,10 @@ export class NodeRpcError extends coded('HW_NODE_RPC') {
     readonly method: string,
     /** Error code of Bitcoin Core: -5 not found, -8 invalid parameter, -32601 unknown method, … */
     readonly rpcCode: number,
-    message: string,
+    /** The message of the node. */
+    readonly reason: string,
   ) {
-    super(`the node answered ${method} with error ${String(rpcCode)}: ${message}`)
+    super(`the node answered ${method} with error ${String(rpcCode)}: ${reason}`)
   }
 }
 
@@ -49,6 +50,11 @@ export class NodeRefusedError extends coded('HW_NODE_REFUSED') {
 export const RPC_MISC_ERROR = -1
 export const RPC_NOT_FOUND = -5
 export const RPC_INVALID_PARAMETER = -8
+export const RPC_DESERIALIZATION_ERROR = -22
+/** The codes for a transaction that spends unknown outputs or exceeds a limit of the call, that is not accepted, that is confirmed. */
+export const RPC_TRANSACTION_ERROR = -25
+export const RPC_TRANSACTION_REJECTED = -26
+export const RPC_TRANSACTION_ALREADY_IN_CHAIN = -27
 /** The code while the node is starting and loads its chain. */
 export const RPC_IN_WARMUP = -28
 

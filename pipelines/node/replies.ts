@@ -126,6 +126,8 @@ export const networkInfoReply = new Reply(NetworkInfo)
 export const uptimeReply = new Reply(Count)
 export const blockReply = new Reply(Block)
 export const blockHashReply = new Reply(Hash)
+/** Schema of sendrawtransaction. */
+export const txidReply = new Reply(Hash)
 /** Schema of getmempoolentry. */
 export const mempoolEntryReply = new Reply(MempoolEntry)
 /** Schema of getrawmempool true: entries by txid. */

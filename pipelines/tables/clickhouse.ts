@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
 import { coded, Defect, isDefect, type ErrorCode } from '../errors.js'
+import { Servers } from './cluster/servers.js'
 import { RUN_AND_LOST, whileRunLostNothing } from './lost-writes.js'
 import { type Columns, type EncodedRows, structureOf } from './rowbinary.js'
 
@@ -32,6 +33,9 @@ const PASSING_CODES: ReadonlySet<string> = new Set(
     .map(String),
 )
 
+/** Those of them that another replica may not have: of Keeper, of a replica that lags, and of a server that shuts down. */
+const SERVER_CODES: ReadonlySet<string> = new Set([225, 236, 242, 289, 369, 394, 999].map(String))
+
 /** Text of the error that Poco, the server's HTTP library, returns for a form that it refuses: plain text with code 1000. */
 const FORM_REFUSED = 'HTML Form Exception'
 
@@ -43,16 +47,32 @@ const MAX_PARAMS = 120_000
 /** The maximum length of a query. A filter lists the hash of every block above the final height. */
 const MAX_QUERY_BYTES = 64 * 2 ** 20
 
+/** Settings of queries over distributed tables; they have no effect on other ones. */
+const SHARD_SETTINGS = {
+  // A query for rows of some keys goes only to their shards.
+  optimize_skip_unused_shards: 1,
+  // An insert returns when all shards have its rows.
+  distributed_foreground_insert: 1,
+  // A set of a subquery, or the right side of a join, is computed once and sent to the shards.
+  distributed_product_mode: 'global',
+  // Rows that are selected from one table into another may belong to another shard.
+  parallel_distributed_insert_select: '0',
+  skip_unavailable_shards: 0,
+} as const
+
 /** The size up to which the server keeps a response of `bytes` in memory before it sends it; it writes the rest to disk. */
 const RESPONSE_BYTES = String(8 * 2 ** 20)
 
 export interface DatabaseOptions {
+  /** URLs of servers with the same data, comma-separated, the preferred one first; or of a single server. */
   readonly url: string
   readonly database: string
   /** Timeout of a query in milliseconds, on the server and for the HTTP request. */
   readonly timeoutMs?: number
   /** Called after each insert, with its duration. */
   readonly onInsert?: (table: string, rows: number, seconds: number) => void
+  /** Called after the move from a server that failed to another one, with its URL without credentials. */
+  readonly onMove?: (url: string) => void
   /** ClickHouse settings for every query, in addition to the default ones. */
   readonly settings?: Readonly<Record<string, string | number>>
 }
@@ -62,23 +82,48 @@ export interface QueryOptions {
   readonly signal?: AbortSignal
 }
 
+/** The servers that a database and its siblings share. */
+interface Shared {
+  readonly servers: Servers
+  /** The newest head that this process has read or written, of the database that it used last. */
+  head: { readonly database: string; readonly position: number } | undefined
+  close(): Promise<void>
+}
+
 /** A ClickHouse database, embedded or not. No other file imports the driver. */
 export class Database {
-  readonly #client: ClickHouseClient
+  /** A client for each server. */
+  readonly #clients: readonly ClickHouseClient[]
+  readonly #shared: Shared
+  readonly #isSibling: boolean
   readonly #options: DatabaseOptions
   readonly name: string
   /** The run of the embedded engine in which this process began to write; empty for other servers. */
   #run = ''
+  #isSharded = false
 
-  constructor(options: DatabaseOptions) {
+  constructor(options: DatabaseOptions, shared?: Shared) {
     this.#options = options
     this.name = options.database
-    this.#client = connect(options, options.database)
+    this.#clients = urlsOf(options).map((url) => connect({ ...options, url }))
+    this.#isSibling = shared !== undefined
+    this.#shared = shared ?? sharedServers(options)
   }
 
   /** Returns a database of the same server, which may be the same one, with its own connections and, if given, its own settings. */
   sibling(database: string, settings?: DatabaseOptions['settings']): Database {
-    return new Database({ ...this.#options, database, ...(settings === undefined ? {} : { settings }) })
+    const options = { ...this.#options, database, ...(settings === undefined ? {} : { settings }) }
+    return new Database(options, this.#shared)
+  }
+
+  /** Returns the database on each server that the URL names, with connections of its own: close them. */
+  eachServer(): Database[] {
+    return urlsOf(this.#options).map((url) => new Database({ ...this.#options, url }))
+  }
+
+  /** True if its tables are distributed over shards, as `pinEngineRun` has found. */
+  get isSharded(): boolean {
+    return this.#isSharded
   }
 
   /**
@@ -91,21 +136,23 @@ export class Database {
     { signal }: QueryOptions = {},
   ): Promise<T[]> {
     assertQuerySize(sql, params)
-    return withKnownErrors(async () => {
-      const result = await this.#client.query({
+    const read: Request<T[]> = async (client, ended) => {
+      const result = await client.query({
         query: sql,
         format: 'JSONEachRow',
         query_params: params,
+        ...(ended === undefined ? {} : { abort_signal: ended }),
         // When a client disconnects, the server cancels only read-only queries.
-        ...(signal === undefined ? {} : { abort_signal: signal, clickhouse_settings: { readonly: '2' } }),
+        ...(signal === undefined ? {} : { clickhouse_settings: { readonly: '2' } }),
       })
       const rows = result.json<T>()
-      if (signal === undefined) return rows
+      if (ended === undefined) return rows
       const close = (): void => {
         result.close()
       }
-      return untilAborted(rows, close, signal)
-    })
+      return untilAborted(rows, close, ended)
+    }
+    return this.#send(read, () => true, signal)
   }
 
   /**
@@ -119,8 +166,8 @@ export class Database {
     { signal }: QueryOptions = {},
   ): Promise<Buffer> {
     assertQuerySize(sql, params)
-    return withKnownErrors(async () => {
-      const { stream } = await this.#client.exec({
+    const read: Request<Buffer> = async (client, ended) => {
+      const { stream } = await client.exec({
         query: `${sql} FORMAT RowBinary`,
         query_params: params,
         clickhouse_settings: {
@@ -129,15 +176,16 @@ export class Database {
           http_response_buffer_size: RESPONSE_BYTES,
           ...(signal === undefined ? {} : { readonly: '2' }),
         },
-        ...(signal === undefined ? {} : { abort_signal: signal }),
+        ...(ended === undefined ? {} : { abort_signal: ended }),
       })
       const bytes = collect(stream)
-      if (signal === undefined) return bytes
+      if (ended === undefined) return bytes
       const close = (): void => {
         stream.destroy()
       }
-      return untilAborted(bytes, close, signal)
-    })
+      return untilAborted(bytes, close, ended)
+    }
+    return this.#send(read, () => true, signal)
   }
 
   /**
@@ -154,31 +202,40 @@ export class Database {
         ? ''
         : `SELECT ${columns} FROM input('${structureOf(table)}') WHERE ${condition}`
     const beganAt = performance.now()
-    await withKnownErrors(async () => {
-      const { stream, summary } = await this.#client.exec({
+    const write: Request<void> = async (client, ended) => {
+      const { stream, summary } = await client.exec({
         query: `INSERT INTO ${table.name} (${columns}) ${source} FORMAT RowBinary`,
         values: Readable.from(parts, { objectMode: false }),
         clickhouse_settings: { wait_end_of_query: 1 },
+        ...(ended === undefined ? {} : { abort_signal: ended }),
       })
       for await (const chunk of stream) void chunk
       const written = summary?.written_rows
-      if (written !== undefined && Number(written) !== rows.length) {
+      // A distributed table counts rows of its own server twice.
+      if (written !== undefined && Number(written) < rows.length) {
         throw new DatabaseUnavailable(`${table.name}: ${written} of ${String(rows.length)} rows were written`)
       }
-    })
+    }
+    await this.#send(write, wasNotSent)
     this.#options.onInsert?.(table.name, rows.length, (performance.now() - beganAt) / 1000)
   }
 
   /**
-   * Remembers the current run of the embedded engine. Everything that is written from here on depends on rows of this run.
+   * Remembers the current run of the embedded engine, and whether the tables are distributed over shards. Everything that is
+   * written from here on depends on rows of this run.
    * @throws DatabaseUnavailable also if the run has lost writes already.
    */
   async pinEngineRun(): Promise<void> {
-    this.#run = await this.#intactRun().catch((error: unknown) => {
-      // Not every user of a server may read its system tables; every user of the embedded engine may.
-      if (error instanceof QueryRefused) return ''
-      throw error
-    })
+    // Not every user of a server may read its system tables; every user of the embedded engine may.
+    const unlessRefused =
+      <T>(instead: T) =>
+      (error: unknown): T => {
+        if (error instanceof QueryRefused) return instead
+        throw error
+      }
+    this.#run = await this.#intactRun().catch(unlessRefused(''))
+    const sql = `SELECT 1 FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed' LIMIT 1`
+    this.#isSharded = (await this.query(sql).catch(unlessRefused([]))).length > 0
   }
 
   /** SQL condition for inserts: no write was lost since `pinEngineRun`. The server evaluates it when the rows arrive. */
@@ -206,31 +263,117 @@ export class Database {
   /** Runs a statement that returns no rows. @throws DatabaseUnavailable, QueryRefused. */
   async command(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<void> {
     assertQuerySize(sql, params)
-    await withKnownErrors(() => this.#client.command({ query: sql, query_params: params }))
+    const run: Request<unknown> = (client, ended) =>
+      client.command({
+        query: sql,
+        query_params: params,
+        ...(ended === undefined ? {} : { abort_signal: ended }),
+      })
+    await this.#send(run, wasNotSent)
   }
 
   /** Creates the database if it does not exist. @throws DatabaseUnavailable, QueryRefused. */
   async createIfAbsent(): Promise<void> {
-    const client = connect(this.#options, 'default')
+    const server = this.sibling('default')
     try {
-      await withKnownErrors(() => client.command({ query: `CREATE DATABASE IF NOT EXISTS ${this.name}` }))
+      await server.command(`CREATE DATABASE IF NOT EXISTS ${this.name}`)
     } finally {
-      await client.close()
+      await server.close()
     }
   }
 
-  /** Returns whether the server responds; false if the signal aborts first. */
+  /** Returns whether a server responds; false if the signal aborts first. */
   async ping({ signal }: QueryOptions = {}): Promise<boolean> {
-    const { success } = await this.#client.ping({
-      select: false,
-      ...(signal === undefined ? {} : { abort_signal: signal }),
+    const ping: Request<boolean> = async (client, ended) => {
+      const result = await pingOf(client, ended)
+      if (!result.success && this.#clients.length > 1) throw result.error
+      return result.success
+    }
+    return this.#send(ping, () => true, signal).catch((error: unknown) => {
+      if (error instanceof DatabaseUnavailable || signal?.aborted === true) return false
+      throw error
     })
-    return success
+  }
+
+  /** Remembers a head that was read or written: the process does not move to a server that does not have it. */
+  noteHead(position: number): void {
+    const { head } = this.#shared
+    if (head?.database === this.name && head.position >= position) return
+    this.#shared.head = { database: this.name, position }
+  }
+
+  /** The number of servers with the same data. */
+  get serverCount(): number {
+    return this.#clients.length
+  }
+
+  /**
+   * Sends a request to the server in use, and to the next one if that fails and it may be repeated.
+   * @throws DatabaseUnavailable, QueryRefused; the reason of the signal if it aborts.
+   */
+  #send<T>(request: Request<T>, mayRepeat: (error: unknown) => boolean, signal?: AbortSignal): Promise<T> {
+    return this.#shared.servers.run(async (server, left) => {
+      const ends = [signal, left].filter((each) => each !== undefined)
+      const ended = ends.length > 1 ? AbortSignal.any(ends) : ends[0]
+      try {
+        return await withKnownErrors(() => request(this.#clients[server] as ClickHouseClient, ended))
+      } catch (error) {
+        signal?.throwIfAborted()
+        throw error
+      }
+    }, mayRepeat)
   }
 
   async close(): Promise<void> {
-    await this.#client.close()
+    await Promise.all(this.#clients.map((client) => client.close()))
+    if (!this.#isSibling) await this.#shared.close()
   }
+}
+
+/** A request to one server. @param ended aborts when the caller gives up, or the process moves to another server. */
+type Request<T> = (client: ClickHouseClient, ended: AbortSignal | undefined) => Promise<T>
+
+const urlsOf = ({ url }: Pick<DatabaseOptions, 'url'>): string[] => url.split(',').map((each) => each.trim())
+
+const pingOf = (client: ClickHouseClient, signal?: AbortSignal): ReturnType<ClickHouseClient['ping']> =>
+  client.ping({ select: false, ...(signal === undefined ? {} : { abort_signal: signal }) })
+
+function sharedServers(options: DatabaseOptions): Shared {
+  const urls = urlsOf(options)
+  // A single server is never checked.
+  const probes = urls.length === 1 ? [] : urls.map((url) => connect({ ...options, url, database: 'default' }))
+  const servers = new Servers({
+    count: urls.length,
+    isOfServer,
+    onMove: (server) => options.onMove?.(new URL(urls[server] ?? '').origin),
+    ping: async (server, signal) => (await pingOf(probes[server] as ClickHouseClient, signal)).success,
+    isLevel: async (server, signal) => {
+      const { head } = shared
+      if (head === undefined) return true
+      const query = `SELECT max(position) AS newest FROM ${head.database}.heads`
+      const result = await probes[server]?.query({ query, format: 'JSONEachRow', abort_signal: signal })
+      const [row] = (await result?.json<{ newest: string }>()) ?? []
+      return Number(row?.newest ?? -1) >= head.position
+    },
+  })
+  const shared: Shared = {
+    ...{ servers, head: undefined },
+    close: async () => {
+      await Promise.all(probes.map((each) => each.close()))
+    },
+  }
+  return shared
+}
+
+/** Returns whether an error is one of a server or of the connection to it, so that another server may not have it. */
+function isOfServer(error: unknown): boolean {
+  if (!(error instanceof DatabaseUnavailable) || error.cause === undefined) return false
+  return !(error.cause instanceof ClickHouseError) || SERVER_CODES.has(error.cause.code)
+}
+
+/** Returns whether a request has not reached a server, so that even a write may be repeated. */
+function wasNotSent(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable && (error.cause as { code?: unknown }).code === 'ECONNREFUSED'
 }
 
 async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
@@ -257,7 +400,7 @@ async function untilAborted<T>(result: Promise<T>, close: () => void, signal: Ab
   }
 }
 
-function connect({ url, timeoutMs = 60_000, settings }: DatabaseOptions, database: string): ClickHouseClient {
+function connect({ url, database, timeoutMs = 60_000, settings }: DatabaseOptions): ClickHouseClient {
   return createClient({
     url,
     database,
@@ -274,6 +417,7 @@ function connect({ url, timeoutMs = 60_000, settings }: DatabaseOptions, databas
       max_query_size: String(MAX_QUERY_BYTES),
       max_execution_time: Math.ceil(timeoutMs / 1000),
       cancel_http_readonly_queries_on_client_close: 1,
+      ...SHARD_SETTINGS,
       // Queries with a higher number wait for those with a lower one.
       priority: '1',
       ...settings,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { coded, StartRefused } from '../errors.js'
 import { type Database, TableMissing, QueryRefused } from './clickhouse.js'
-import { hasReplicas, onAllReplicas } from './replicas.js'
+import { engineOf, isReplicatedEngine, onAllReplicas } from './cluster/replicas.js'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 
@@ -61,7 +61,12 @@ export async function migrate(db: Database, known?: readonly Migration[]): Promi
     throw new EarlierForm(
       `the rows of database ${db.name} have an earlier form: the materializer writes them again, into ${rewrittenName(db.name)}`,
     )
-  const isReplicated = left.length > 0 && (await hasReplicas(db, 'migrations'))
+  const engine = left.length > 0 ? await engineOf(db, 'migrations') : ''
+  if (engine === 'Distributed')
+    throw new MigrationMismatch(
+      `database ${db.name} is distributed over shards and lacks ${left.map(({ name }) => name).join(', ')}: apply deploy/clickhouse/sharded.sql of this version`,
+    )
+  const isReplicated = isReplicatedEngine(engine)
   for (const { id, name, statements, checksum } of left) {
     for (const statement of statements)
       await db.command(isReplicated ? onAllReplicas(statement, db.name) : statement)
@@ -106,7 +111,7 @@ export async function hasEarlierForm(db: Database): Promise<boolean> {
  * Its own version continues to work.
  */
 export async function completeHeads(db: Database): Promise<void> {
-  const isReplicated = await hasReplicas(db, 'migrations')
+  const isReplicated = isReplicatedEngine(await engineOf(db, 'migrations'))
   for (const statement of HEADS_COMPLETED)
     await db.command(isReplicated ? onAllReplicas(statement, db.name) : statement)
 }

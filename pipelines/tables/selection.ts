@@ -1,5 +1,5 @@
 import { DatabaseUnavailable } from './clickhouse.js'
-import { type ByteQuerier, keySlices, type Querier, queryByKeys } from './keys.js'
+import { type ByteQuerier, keySlices, type Querier, queryByKeys, withKeys } from './keys.js'
 import { type Columns, type ColumnTypes, type EncodedRows, type Row, RowReader } from './rowbinary.js'
 
 type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name
@@ -107,7 +107,7 @@ export class Selection<const C extends Columns> {
   ): Promise<SelectedRow<C>[]> {
     const rows: SelectedRow<C>[] = []
     for (const slice of keySlices(keys)) {
-      const sql = `SELECT ${this.#names} ${rest.replaceAll('{keys:String}', `'${slice}'`)}`
+      const sql = withKeys(`SELECT ${this.#names} ${rest}`, slice, db.isSharded)
       this.#decode(await db.bytes(sql, params), rows)
     }
     return rows

@@ -35,6 +35,8 @@ export interface DocsOptions {
   readonly answerer?: Answerer | undefined
   readonly siteUrl?: string | undefined
   readonly sourceUrl?: string | undefined
+  readonly explorerUrl?: string | undefined
+  readonly explorerPort?: number | undefined
   readonly agentApiKey?: string | undefined
   readonly trustedProxyHops?: number
   /** If left out, there is no limit; the same for `chatLimit`. */
@@ -83,7 +85,8 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
     chatLimit: limitOf(options.chatLimit),
     agentKey: options.agentApiKey === undefined ? undefined : new Token(options.agentApiKey),
   }
-  const site = new Site({ siteUrl: options.siteUrl, sourceUrl: options.sourceUrl, trustedHops })
+  const { siteUrl, sourceUrl, explorerUrl, explorerPort } = options
+  const site = new Site({ siteUrl, sourceUrl, trustedHops, explorerUrl, explorerPort })
   const pages = { content, cache: new Versioned(content), site }
   const assets = await loadAssets()
   const bodies = new Bodies(logger)

@@ -23,6 +23,8 @@ await runService('docs', async ({ config, logger, signal }) => {
     answerer: await answererOf(config, logger),
     siteUrl: config.siteUrl,
     sourceUrl: config.sourceUrl,
+    explorerUrl: config.explorerUrl,
+    explorerPort: config.explorerPort,
     agentApiKey: config.agentApiKey,
     trustedProxyHops: config.trustedProxyHops,
     askLimit: isLimited ? { most: config.askRateLimit, windowMs: config.askRateWindowMs } : undefined,

@@ -1,5 +1,5 @@
 /**
- * The process of the engine: the `local` main of ClickHouse from libchdb, with a query that starts the HTTP listener and then
+ * The process of the engine: the `local` main of ClickHouse from libchdb, with a query that starts the listeners and then
  * reads a pipe until its end. The arguments are those of ClickHouse. When standard input of this process ends, because the
  * parent closes it or dies, ClickHouse shuts down cleanly.
  */
@@ -48,7 +48,10 @@ function shutDown(): void {
 
 process.stdin.on('end', shutDown).on('error', shutDown).resume()
 
-const query = `SYSTEM START LISTEN HTTP; SELECT count() FROM file('/dev/fd/${String(readEnd)}', LineAsString)`
+const listensTcp = process.argv.some((each) => each.startsWith('--tcp_port='))
+// HTTP last: when it responds, the engine has started.
+const listen = `${listensTcp ? 'SYSTEM START LISTEN TCP; ' : ''}SYSTEM START LISTEN HTTP; `
+const query = `${listen}SELECT count() FROM file('/dev/fd/${String(readEnd)}', LineAsString)`
 // ClickHouse skips the first argument. It runs in a thread of its own because it blocks until the pipe ends.
 const args = ['clickhouse', ...process.argv.slice(2), `--query=${query}`]
 open({ library: 'chdb', path: libraryPath() })

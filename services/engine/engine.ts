@@ -24,6 +24,8 @@ export interface EngineOptions {
   readonly dataDir: string
   /** The HTTP port. Not set: a free one. */
   readonly httpPort?: number
+  /** The port of ClickHouse's own protocol, by which servers query each other. Not set: none. */
+  readonly tcpPort?: number
   /** The maximum memory. Not set: half of the machine's memory, at most 3 GiB. */
   readonly memoryBytes?: number
   /** The time to wait for another engine on the folder to exit, in milliseconds; 0 by default. */
@@ -120,6 +122,7 @@ async function childArguments(options: EngineOptions, dataDir: string, httpPort:
     `--path=${dataDir}`,
     `--listen_host=${HOST}`,
     `--http_port=${String(httpPort)}`,
+    ...(options.tcpPort === undefined ? [] : [`--tcp_port=${String(options.tcpPort)}`]),
   ]
 }
 

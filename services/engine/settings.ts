@@ -52,13 +52,19 @@ export function engineSettings(
 }
 
 export interface Settings {
-  readonly [name: string]: number | string | Settings
+  /** An element, or several of the same name. */
+  readonly [name: string]: Setting | readonly Setting[]
 }
+
+type Setting = number | string | Settings
 
 function elements(settings: Settings): string {
   return Object.entries(settings)
-    .map(
-      ([name, value]) => `<${name}>${typeof value === 'object' ? elements(value) : String(value)}</${name}>`,
-    )
+    .flatMap(([name, value]) => (isList(value) ? value : [value]).map((each) => element(name, each)))
     .join('\n')
 }
+
+const isList = (value: Setting | readonly Setting[]): value is readonly Setting[] => Array.isArray(value)
+
+const element = (name: string, value: Setting): string =>
+  `<${name}>${typeof value === 'object' ? elements(value) : String(value)}</${name}>`

@@ -7,17 +7,29 @@ import { type RpcServer, startRpcServer } from '../rpc/server.js'
 import { AuditWatch } from './health/audit-watch.js'
 import { AvailableDatabase } from './tables/availability.js'
 import { type DefinitionPaths, Definitions } from './definitions/definitions.js'
+import { Broadcaster } from './commands/broadcaster.js'
+import { AddressFeed, addressText } from './feed/address-feed.js'
+import { GraphqlEndpoint } from './graphql/endpoint.js'
+import { assets } from './graphql/graphiql.js'
+import { Operations } from './graphql/operation.js'
+import { schemaOf } from './graphql/schema.js'
+import { subscriptionProtocol } from './graphql/sockets.js'
+import type { Endpoint } from './http/answer.js'
 import { Dispatcher } from './http/dispatch.js'
 import { failure, Feed, reactTo } from './feed/feed.js'
 import { FeedWriter } from './feed/feed-writer.js'
 import { HeadFollower } from './state/head-follower.js'
 import { type Health, healthOf } from './health/health.js'
 import { Metrics } from './health/metrics.js'
+import { loadAssets } from './pages/assets.js'
+import { Site } from './pages/site.js'
+import type { OpenApi } from './pages/views/api.js'
 import { NodeWatch } from './health/node-health.js'
 import type { Member } from './processes/member.js'
+import type { LimitName } from './processes/messages.js'
 import { MempoolFollower } from './mempool/follower.js'
 import { EXPLORER_GRPC } from '../ports.js'
-import { RateLimit } from '../limits/rate-limit.js'
+import { type Limiter, RateLimit } from '../limits/rate-limit.js'
 import { READS } from './reads/index.js'
 import { WHALE_VALUE } from './reads/mempool/whales.js'
 import { Server } from './http/server.js'
@@ -42,6 +54,10 @@ export interface ExplorerOptions {
   readonly rateLimitPerMinute?: number
   /** The number of trusted proxies, which each append to X-Forwarded-For. */
   readonly trustedProxyHops?: number
+  /** True if `tx/send` sends transactions to the node. */
+  readonly broadcast?: boolean
+  /** Transactions to send per client and minute; 0, the default, for no limit. */
+  readonly broadcastRateLimitPerMinute?: number
   /** Returns the URL of the node's RPC, undefined if there is none now. Not set: none. */
   readonly locateNode?: () => Promise<string | undefined>
   /** Milliseconds between two rounds of the continuous audit; 0 for no audit. */
@@ -54,6 +70,9 @@ export interface ExplorerOptions {
   readonly definitions?: DefinitionPaths
   /** Base units: the channel `whale-alerts` publishes transactions that move more. */
   readonly whaleMinValue?: bigint
+  /** The public URL of the documentation, to which pages link. Not set: `docsPort` at the host of each request. */
+  readonly docsUrl?: string | undefined
+  readonly docsPort?: number
   /** Set if this is one of several processes that share the ports. */
   readonly member?: Member | undefined
 }
@@ -82,6 +101,11 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const tables = new ServingTables(new Tables(database))
   const state = new State()
   const feed = new Feed((channel, message) => server.publish(channel, message), member?.offer)
+  const addresses = new AddressFeed({
+    ...{ state, tables, logger },
+    onDefect: () => metrics.defect('follower'),
+    refreshHeads: () => heads.refresh(),
+  })
   const definitions = new Definitions(options.definitions ?? {}, logger)
   const threshold = options.whaleMinValue ?? WHALE_VALUE
   const whales = new WhaleWatch({ feed, state, tables, definitions, threshold })
@@ -113,30 +137,57 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     grpcStreams: () => rpc?.streams ?? 0,
     answersUnderWay: () => dispatcher.reader.answersUnderWay,
     answerCache: () => dispatcher.reader.cache,
-    consumerLags: () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 }),
+    consumerLags: () => lags(),
   })
   const ownHealth = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
   const health = (): Health => member?.healthOf(ownHealth()) ?? ownHealth()
-  const { rateLimitPerMinute: most = 0, trustedProxyHops: trustedHops = 0 } = options
-  const limit =
-    most === 0 ? undefined : (member?.limit(most, trustedHops) ?? new RateLimit({ most, trustedHops }))
+  const { trustedProxyHops: trustedHops = 0 } = options
+  const limitOf = (name: LimitName, most: number): Limiter | undefined =>
+    most === 0 ? undefined : (member?.limit(name, most, trustedHops) ?? new RateLimit({ most, trustedHops }))
+  const limit = limitOf('requests', options.rateLimitPerMinute ?? 0)
   const node = new NodeWatch({ locate, dataDir, logger })
+  const broadcaster = new Broadcaster({ locate, logger })
+  const broadcastLimit = limitOf('broadcasts', options.broadcastRateLimitPerMinute ?? 0)
+  const broadcast = options.broadcast === true ? { broadcaster, limit: broadcastLimit } : undefined
   const token = healthToken === undefined ? undefined : new Token(healthToken)
+  const operations = new Operations(schemaOf(READS))
+  const endpoints: Record<string, Endpoint> = assets()
+  const lags = () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 })
+  const pages = new Site({
+    assets: loadAssets(),
+    status: { health, lags },
+    openApi: () => JSON.parse(dispatcher.openApi) as OpenApi,
+    reader: () => dispatcher.reader,
+    docsUrl: options.docsUrl,
+    docsPort: options.docsPort,
+  })
   const dispatcher: Dispatcher = new Dispatcher({
-    ...{ reads: READS, state, tables, node, definitions, health, metrics, logger, limit, token },
+    broadcast,
+    ...{ reads: READS, endpoints, state, tables, node, definitions, health, metrics, logger, limit, token },
+    pages,
     metricsText: member?.metricsText,
     refreshHeads: () => heads.refresh(),
   })
+  endpoints['/graphql'] = new GraphqlEndpoint(operations, dispatcher.reader)
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
     ready: (url, head) => dispatcher.ready(url, head),
     refusal: (request) => dispatcher.socketRefusal(request),
     observe: (path, answer, seconds) =>
       metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds),
+    subscribeAddress: (address, since, send) =>
+      addresses.subscribe(address, since, (message) => send(addressText(message))),
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
+    protocol: subscriptionProtocol({
+      operations,
+      feed,
+      addresses,
+      logger,
+      onDefect: () => metrics.defect('http'),
+    }),
   })
 
-  const rpcService = readsService(dispatcher.reader, feed, READS)
+  const rpcService = readsService(dispatcher.reader, { feed, addresses }, READS)
 
   await Promise.all([database.start(), definitions.start()])
   const upgraded = followUpgrade(db, state, { logger, signal: stop.signal })
@@ -157,8 +208,10 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     await rpc?.close()
     stop.abort()
     writer.close()
+    addresses.close()
     database.close()
     node.close()
+    broadcaster.close()
     audit.close()
     definitions.close()
     await Promise.allSettled([...following, upgraded])

@@ -13,21 +13,28 @@ import { Outbox } from './processes/outbox.js'
 export async function serve(context: ServiceContext): Promise<void> {
   const { config, logger, signal } = context
   const url = await engineUrl(config, { signal, logger })
-  const db = new Database({ url, database: config.clickhouseDatabase })
+  const onMove = (server: string): void => {
+    logger.warn({ server }, 'moved to another database server')
+  }
+  const db = new Database({ url, database: config.clickhouseDatabase, onMove })
   const { explorerPort: port, explorerGrpcPort: grpcPort, host } = config
   const member = cluster.isWorker ? memberOf(context) : undefined
   const upgrade = new UpgradeAnswers({ host, port, isShared: member !== undefined }, logger)
   const log = await openEventLog(config, logger, (progress) => {
     upgrade.report(progress)
   }).finally(() => upgrade.close())
-  const { rateLimitPerMinute, trustedProxyHops, whaleMinValue } = config
+  const { rateLimitPerMinute, broadcastRateLimitPerMinute, trustedProxyHops, whaleMinValue } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
   const explorer = await startExplorer({
     ...{ host, port, grpcPort, db, log, logger, rateLimitPerMinute, trustedProxyHops, definitions, member },
+    broadcast: config.broadcast === 'true',
+    broadcastRateLimitPerMinute,
     whaleMinValue: BigInt(whaleMinValue),
     locateNode: () => presentNodeUrl(config),
     nodeDataDir: config.nodeDataDir,
     healthToken: config.healthApiToken,
+    docsUrl: config.siteUrl,
+    docsPort: config.docsPort,
   })
   logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listening')
   const refused = await Promise.race([explorer.upgraded, untilAborted(signal).then(() => undefined)])

@@ -5,9 +5,10 @@ import { clientOf, type Origin } from './client-address.js'
 export interface Limiter {
   /**
    * Counts a request: synchronously, unless other processes share the count and have to be consulted.
+   * @param cost the number of requests that it counts as, 1 by default, at most the whole limit. A refused request counts nothing.
    * @returns undefined if the request is within the limit, otherwise the milliseconds until the window ends.
    */
-  take(origin: Origin): number | undefined | Promise<number | undefined>
+  take(origin: Origin, cost?: number): number | undefined | Promise<number | undefined>
   /** Does the same without other processes. @returns `undecided` if these have to be consulted; the request is then not counted. */
   takeNow(origin: Origin): number | undefined | 'undecided'
 }
@@ -53,16 +54,16 @@ export class RateLimit implements Limiter {
     return this.take(origin)
   }
 
-  /** Counts a request. @returns undefined if it is within the limit, otherwise the milliseconds until the window ends. */
-  take(origin: Origin): number | undefined {
-    const client = clientOf(origin, this.#options.trustedHops)
-    const window = this.#windows.get(client)
-    if (window === undefined) {
-      this.#windows.set(client, { count: 1 })
+  take(origin: Origin, cost = 1): number | undefined {
+    const { trustedHops, most } = this.#options
+    const client = clientOf(origin, trustedHops)
+    const counted = Math.min(cost, most)
+    let window = this.#windows.get(client)
+    if (window === undefined) this.#windows.set(client, (window = { count: 0 }))
+    if (window.count + counted <= most) {
+      window.count += counted
       return undefined
     }
-    window.count++
-    if (window.count <= this.#options.most) return undefined
     return Math.max(1, Math.ceil(this.#windows.getRemainingTTL(client)))
   }
 }

@@ -42,7 +42,11 @@ await runService('materializer', async (context) => {
   })
   logger.info({ host: config.host, metricsPort: observation.port }, 'listening')
   const url = await engineUrl(config, { logger, signal })
-  const named = new Database({ url, database: config.clickhouseDatabase, onInsert: metrics.inserted })
+  const onMove = (server: string): void => {
+    logger.warn({ server }, 'moved to another database server')
+  }
+  const { clickhouseDatabase: database } = config
+  const named = new Database({ url, database, onInsert: metrics.inserted, onMove })
   const log = observedLog(await openEventLog(config, logger), metrics)
   current.log = log
   try {

@@ -1,6 +1,7 @@
 import { baseUnitsToCoins } from '../../pipelines/chain/amount.js'
 import { serializeBlock } from '../../pipelines/chain/block.js'
 import { NETWORKS } from '../../pipelines/chain/networks.js'
+import { parseTx } from '../../pipelines/chain/transaction.js'
 import {
   hashParameter,
   INVALID_PARAMETER,
@@ -13,6 +14,9 @@ import {
 } from '../json-rpc.js'
 import type { Playback, PlayedBlock, TxInBlock } from './playback.js'
 import type { RecordedBlock } from './timeline.js'
+
+const DESERIALIZATION_ERROR = -22
+const TRANSACTION_REJECTED = -26
 
 type Method = (node: Playback, params: Params) => unknown
 
@@ -44,6 +48,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   },
   getrawtransaction: (node, [txid, verbosity = 0, blockhash]) =>
     rawTransaction(node, text(txid), level(verbosity), blockhash),
+  sendrawtransaction: (node, [hex]) => sendTransaction(node, text(hex)),
   gettxoutsetinfo: txOutSetInfo,
   scantxoutset: scanTxOutSet,
   getnetworkinfo: () => ({
@@ -109,6 +114,19 @@ function inBlock(node: Playback, txid: string, hash: unknown): TxInBlock | undef
   const { block } = blockOf(node, hash)
   const tx = block.tx.find((each) => each.txid === txid)
   return tx === undefined ? undefined : { tx, block }
+}
+
+/** Returns the txid of a transaction in the mempool; accepts no other, because the chain is recorded. @throws JsonRpcError. */
+function sendTransaction(node: Playback, hex: string): string {
+  let txid: string
+  try {
+    txid = parseTx(Buffer.from(hex, 'hex')).txid
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new JsonRpcError(DESERIALIZATION_ERROR, 'TX decode failed')
+  }
+  if (node.mempoolTx(txid) !== undefined) return txid
+  throw new JsonRpcError(TRANSACTION_REJECTED, 'the recorded node accepts no transactions')
 }
 
 function txOutSetInfo(node: Playback): unknown {

@@ -10,6 +10,7 @@ const STATUS: Readonly<Partial<Record<number, Code>>> = {
   400: Code.INVALID_ARGUMENT,
   401: Code.UNAUTHENTICATED,
   404: Code.NOT_FOUND,
+  410: Code.ABORTED,
   429: Code.RESOURCE_EXHAUSTED,
   500: Code.INTERNAL,
   503: Code.UNAVAILABLE,

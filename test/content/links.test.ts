@@ -1,6 +1,8 @@
 import GithubSlugger from 'github-slugger'
-import { posix } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { ROOT } from '../tidy/tree.js'
 import { proseOf, readPages } from './pages.js'
 
 const pages = readPages()
@@ -19,6 +21,8 @@ function brokenLinks({ file, source }: (typeof pages)[number]): string[] {
     if (/^https?:/.test(link)) return []
     const [path = '', anchor] = link.split('#')
     const target = path === '' ? file : posix.join(posix.dirname(file), path)
+    if (target.endsWith('.png'))
+      return existsSync(join(ROOT, 'content', target)) ? [] : [`${file}: ${link} names no image`]
     const page = byFile.get(target)
     if (page === undefined) return [`${file}: ${link} names no page`]
     if (anchor !== undefined && !headingIds(page.source).has(anchor))

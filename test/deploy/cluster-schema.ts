@@ -1,7 +1,9 @@
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { readMigrations } from '../../pipelines/tables/migrate.js'
-import { replicatedTable } from '../../pipelines/tables/replicas.js'
+import { replicatedTable } from '../../pipelines/tables/cluster/replicas.js'
+import { LOCAL } from '../../pipelines/tables/cluster/shards.js'
 import { type Engine, startEngine } from '../../services/engine/engine.js'
+import { freePort } from '../../services/ports.js'
 
 /** A table as the server describes it. */
 export interface Made {
@@ -10,15 +12,15 @@ export interface Made {
 }
 
 /**
- * The columns by which a table's rows are distributed over shards; tables that are not listed are complete on every
- * server.
+ * The keys that distribute the rows of tables over shards: everything of a transaction is on one shard, by the first 8 bytes of its
+ * txid, and so is everything of a script, and of the blocks of a height. Tables that are not listed are small and define
+ * what is visible: they are on the first shard.
  */
 export const SHARDED_BY: Readonly<Record<string, string>> = {
-  block_txs: 'block_tag',
-  txs: 'txid',
+  txs: 'substring(txid, 1, 8)',
   tx_locations: 'txid_prefix',
-  replaced_witnesses: 'txid',
-  spends: 'prev_txid',
+  replaced_witnesses: 'substring(txid, 1, 8)',
+  spends: 'substring(prev_txid, 1, 8)',
   script_txs: 'script_hash',
   script_outputs: 'script_hash',
   unspent_outputs: 'script_hash',
@@ -26,16 +28,22 @@ export const SHARDED_BY: Readonly<Record<string, string>> = {
   scripts: 'script_hash',
   script_balances: 'script_hash',
   ranked_balances: 'script_hash',
-  op_returns: 'block_tag',
+  ranking_changes: 'script_hash',
+  ranking_order: 'script_hash',
+  block_txs: 'height',
+  op_returns: 'height',
 }
 
 /** Starts an engine that accepts replicated tables, as the only server of a cluster. The tables are read-only. */
-export function startReplica(dataDir: string): Promise<Engine> {
+export async function startReplica(dataDir: string): Promise<Engine> {
+  const tcpPort = await freePort()
+  const shard = { shard: { replica: { host: '127.0.0.1', port: tcpPort } } }
   return startEngine({
-    dataDir,
+    ...{ dataDir, tcpPort },
     settings: {
       zookeeper: { implementation: 'testkeeper' },
       macros: { cluster: 'one', shard: '1', replica: '1' },
+      remote_servers: { one: shard, one_state: shard },
     },
   })
 }
@@ -60,34 +68,31 @@ const REPLICATED_HEADER = `-- Headwater on a cluster of replicas: every server h
 
 /** Returns the schema for one shard of replicas. */
 export async function replicatedSql(tables: readonly Made[]): Promise<string> {
-  const made = tables.map(({ sql }) => create(sql, '', '{shard}'))
+  const made = tables.map(({ sql }) => create(sql))
   return [REPLICATED_HEADER, DATABASE, ...made, await migrationsDone(), ''].join('\n\n')
 }
 
-const SHARDED_HEADER = `-- Headwater on several shards: not supported by the code yet, see content/cluster.md for what is missing. Generated from
--- pipelines/tables/migrations like cluster.sql. Large tables are spread by the hash of what they are asked for, so that a
--- point read has one shard to ask; small ones, and those that say what is visible, are whole on every server.`
+const SHARDED_HEADER = `-- Headwater on several shards, each with its replicas: see content/cluster.md. Generated from pipelines/tables/migrations like
+-- cluster.sql, and applied like it. Large tables are distributed over all shards, those that define what is visible are on the
+-- first shard, as the cluster {cluster}_state: the servers' remote_servers must contain it, with the replicas of that shard.`
 
-/**
- * Returns the schema for several shards: a table with the rows of the shard, and a distributed table with the
- * original name.
- */
+/** Returns the schema for several shards: a table with the rows of the shard, and one of the original name over all of them. */
 export async function shardedSql(tables: readonly Made[]): Promise<string> {
   const made = tables.flatMap(({ name, sql }) => {
-    const key = SHARDED_BY[name]
-    if (key === undefined) return [create(sql, '', 'all')]
-    const distributed = `CREATE TABLE IF NOT EXISTS headwater.${name} ON CLUSTER '{cluster}' AS headwater.${name}_shard
-ENGINE = Distributed('{cluster}', 'headwater', '${name}_shard', sipHash64(${key}))`
-    return [create(sql, '_shard', '{shard}'), `${distributed};`]
+    const by = SHARDED_BY[name]
+    const [cluster, key] = by === undefined ? ['{cluster}_state', ''] : ['{cluster}', `, sipHash64(${by})`]
+    const local = `${name}${LOCAL}`
+    const distributed = `CREATE TABLE IF NOT EXISTS headwater.${name} ON CLUSTER '{cluster}' AS headwater.${local}
+ENGINE = Distributed('${cluster}', 'headwater', '${local}'${key})`
+    return [create(sql, LOCAL), `${distributed};`]
   })
   return [SHARDED_HEADER, DATABASE, ...made, await migrationsDone(), ''].join('\n\n')
 }
 
 const DATABASE = "CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';"
 
-function create(sql: string, suffix: string, shard: string): string {
-  const replica = shard === 'all' ? '{shard}-{replica}' : '{replica}'
-  return `${replicatedTable(sql, { database: 'headwater', suffix, shard, replica })};`
+function create(sql: string, suffix = ''): string {
+  return `${replicatedTable(sql, { database: 'headwater', suffix })};`
 }
 
 async function migrationsDone(): Promise<string> {

@@ -11,6 +11,9 @@ const { scripts } = JSON.parse(text('package.json')) as { scripts: Record<string
 /** Names in capitals that are not settings of Headwater. */
 const OTHERS = new Set(['EXPLAIN', 'REPLICA_IS_NOT_IN_QUORUM', 'RANKING_TAIL', 'CLICKHOUSE_PASSWORD'])
 
+/** The files that declare the options of commands that are no services. */
+const USAGES: Readonly<Record<string, string>> = { bench: 'bench/main.ts', 'check:long': 'bench/long.ts' }
+
 function sources(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
@@ -28,7 +31,7 @@ describe.each(PAGES)('%s', (path) => {
   it('names commands that exist, with options that they accept', () => {
     for (const [, name = '', options = ''] of page.matchAll(/npm run ([\w:-]+)(?: -- ([^`\n]*))?/g)) {
       expect(Object.keys(scripts)).toContain(name)
-      const usage = name === 'bench' ? text('bench/main.ts') : sources(`services/${name}`)
+      const usage = USAGES[name] === undefined ? sources(`services/${name}`) : text(USAGES[name])
       for (const option of options.match(/--[\w-]+/g) ?? [])
         expect(usage, `${name} ${option}`).toContain(option)
     }

@@ -157,9 +157,17 @@ export class Pipeline {
   }
 }
 
-export async function getAnswer(url: string, headers: Record<string, string> = {}): Promise<Answer> {
+/** Requests an answer. @param body that of a POST request. Not set: GET. */
+export async function getAnswer(
+  url: string,
+  headers: Record<string, string> = {},
+  body?: string,
+): Promise<Answer> {
   // Tests compare answers by their ETag, and a compressed answer has a different one.
-  const response = await fetch(url, { headers: { 'accept-encoding': 'identity', ...headers } })
+  const response = await fetch(url, {
+    headers: { 'accept-encoding': 'identity', ...headers },
+    ...(body === undefined ? {} : { method: 'POST', body }),
+  })
   const text = await response.text()
   return {
     status: response.status,

@@ -22,13 +22,13 @@ suite('the configuration', () => {
       EXPLORER_PORT: '70000',
       POLL_INTERVAL_MS: '1.5',
       CHAIN: 'dogecoin',
-      CLICKHOUSE_URL: 'ftp://x',
+      CLICKHOUSE_URL: 'http://a:8123,ftp://x',
     }
     const error = thrownBy(() => loadConfig(env))
     expect(error.errors).toEqual([
       "EXPLORER_PORT must be an integer 0 to 65535, got '70000'",
       `CHAIN must be one of ${[...NETWORKS.keys()].join(', ')}, got 'dogecoin'`,
-      'CLICKHOUSE_URL must be a URL (http, https)',
+      'CLICKHOUSE_URL must be URLs (http, https), separated by commas',
       "POLL_INTERVAL_MS must be an integer 10 to 3600000, got '1.5'",
     ])
     for (const fault of error.errors) expect(error.message).toContain(fault)
@@ -50,12 +50,13 @@ suite('the configuration', () => {
   it('shows no credentials: not in a URL, not in its query, not in an error', () => {
     const config = loadConfig({
       NODE_RPC_URL: 'http://rpcuser:rpcpassword@127.0.0.1:8332/wallet',
-      CLICKHOUSE_URL: 'http://127.0.0.1:8123/?password=hunter2&user=me',
+      CLICKHOUSE_URL: 'http://127.0.0.1:8123/?password=hunter2&user=me, http://me:hunter2@second:8123',
       KAFKA_PASSWORD: 'hunter2',
     })
     const shown = JSON.stringify(describe(config))
     for (const secret of ['rpcuser', 'rpcpassword', 'hunter2']) expect(shown).not.toContain(secret)
     expect(shown).toContain('127.0.0.1:8332/wallet')
+    expect(shown).toContain('second:8123')
     const error = thrownBy(() => loadConfig({ NODE_RPC_URL: 'ftp://rpcuser:rpcpassword@host' }))
     expect(error.message).not.toContain('rpcpassword')
     const log = thrownBy(() => loadConfig({ LOG_URL: 'kafka://me:hunter2@host:9092' }))

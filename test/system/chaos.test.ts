@@ -34,31 +34,31 @@ function chaos(
 
 // A round takes up to two minutes beside eight busy loops.
 describe('chaos', { timeout: 30 * 60_000 }, () => {
-  it('survives 10 rounds on the embedded log', async () => {
+  it('survives 5 rounds on the embedded log', async () => {
     const { status, lines } = await chaos([
       '--seed',
       '2026',
       '--rounds',
-      '10',
+      '5',
       '--condition',
       'single records',
     ])
-    expect(lines.at(-1)).toBe('ok   chaos: 10 rounds of seed 2026 on embedded')
+    expect(lines.at(-1)).toBe('ok   chaos: 5 rounds of seed 2026 on embedded')
     expect(status).toBe(0)
   })
 
-  it.skipIf(WITHOUT_KAFKA !== undefined)('survives 4 rounds on Kafka', async () => {
+  it.skipIf(WITHOUT_KAFKA !== undefined)('survives 2 rounds on Kafka', async () => {
     const { status, lines } = await chaos([
       '--seed',
       '2026',
       '--rounds',
-      '4',
+      '2',
       '--log',
       'kafka',
       '--condition',
       'none',
     ])
-    expect(lines.at(-1)).toBe('ok   chaos: 4 rounds of seed 2026 on kafka')
+    expect(lines.at(-1)).toBe('ok   chaos: 2 rounds of seed 2026 on kafka')
     expect(status).toBe(0)
   })
 

@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { pageExamples } from '../../deploy/api-examples.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { TIMELINE } from '../harness/recording.js'
@@ -19,20 +23,16 @@ const FRAMES_LEFT = 82
 /** Values that depend on the time of the request: only their type is compared. */
 const MOMENTARY = new Set(['lastReconciledAt', 'checkedAt', 'checks', 'uptime'])
 
-interface Example {
-  readonly page: string
-  readonly path: string
-  readonly shown: unknown
-}
+/** A program that uses the client, and its output in the next block, if it ends by itself. */
+const PROGRAM = /```js\n(import [\s\S]*?headwater\/client[\s\S]*?)```\n(?:\n```text\n([\s\S]*?)```)?/g
 
-/** A request in a code block, and its answer in the next one. */
-const EXAMPLE = /```sh\ncurl "?http:\/\/127\.0\.0\.1:8080(\/[^\s"]*)"?\n```\n\n```json\n([\s\S]*?)```/g
-
+const ROOT = resolve(import.meta.dirname, '../..')
 const pages = readPages()
-const examples: Example[] = pages.flatMap(({ file, source }) =>
-  [...source.matchAll(EXAMPLE)].map(([, path = '', json = '']) => {
-    return { page: file, path, shown: JSON.parse(json) as unknown }
-  }),
+const programs = pages.flatMap(({ file, source }) =>
+  [...source.matchAll(PROGRAM)].map(([, code = '', output]) => ({ page: file, code, output })),
+)
+const examples = pages.flatMap(({ file, source }) =>
+  pageExamples(source).map((each) => ({ ...each, page: file })),
 )
 
 /** The same answer, with only the types of values that depend on the time. */
@@ -53,7 +53,11 @@ describe('the examples of the documentation', () => {
     pipeline = await Pipeline.start({
       nodeUrl: node.url,
       engineUrl: inject('engineUrl'),
-      explorer: { definitions: { labels: LABELS, pools: POOLS }, auditEveryMs: 200 },
+      explorer: {
+        definitions: { labels: LABELS, pools: POOLS },
+        auditEveryMs: 200,
+        broadcast: true,
+      },
     })
     await pipeline.level()
     node.step(FRAMES_LEFT)
@@ -81,7 +85,7 @@ describe('the examples of the documentation', () => {
   it('exist on every page of an endpoint', () => {
     expect(node.frame()).toBe(node.frames - 1)
     const requests = pages.flatMap(({ source }) => [
-      ...source.matchAll(/^curl "?http:\/\/127\.0\.0\.1:8080/gm),
+      ...source.matchAll(/^curl .*?http:\/\/127\.0\.0\.1:8080/gm),
     ])
     expect(examples).toHaveLength(requests.length)
     const silent = pages.filter(
@@ -93,8 +97,42 @@ describe('the examples of the documentation', () => {
     expect(silent.map(({ file }) => file)).toEqual([])
   })
 
-  it.each(examples)('$page: $path returns the answer on the page', async ({ path, shown }) => {
-    const response = await fetch(`${pipeline.url}${path}`)
-    expect(lasting(await response.json())).toEqual(lasting(shown))
+  it.each(examples)('$page: $path returns the answer on the page', async ({ path, body, answer }) => {
+    const request = body === undefined ? {} : { method: 'POST', body }
+    const response = await fetch(`${pipeline.url}${path}`, request)
+    expect(lasting(await response.json())).toEqual(lasting(answer))
+  })
+
+  /** Runs a program in the folder of the package, which it imports by its name. */
+  async function run(code: string): Promise<{ status: number; output: string }> {
+    const child = spawn(process.execPath, ['--input-type=module', '-'], { cwd: ROOT })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+    child.stdin.end(code.replaceAll('http://127.0.0.1:8080', pipeline.url))
+    const [status] = (await once(child, 'close')) as [number]
+    return { status, output }
+  }
+
+  it.each(programs.filter(({ output }) => output !== undefined))(
+    '$page: a program prints what the page shows',
+    async ({ code, output }) => {
+      expect(await run(code)).toEqual({ status: 0, output })
+    },
+  )
+
+  it('include programs that run until they are stopped', async () => {
+    const endless = programs.filter(({ output }) => output === undefined)
+    expect(endless.map(({ page }) => page)).toEqual(['explorer-api/websocket.md', 'guide/quickstart.md'])
+    for (const { code } of endless) {
+      const line = "for await (const event of explorer.events('blocks')) console.log(event)\n"
+      expect(code).toContain(line)
+      // The recorded chain has no further blocks: from a past one, and one event.
+      const past = `import { WebSocket } from 'ws'\nglobalThis.WebSocket = WebSocket\n${code.replace(
+        line,
+        "for await (const event of explorer.events('blocks', { since: { blocks: 1566 } })) { console.log(event.seq); break }\n",
+      )}`
+      expect(await run(past)).toEqual({ status: 0, output: '1567\n' })
+    }
   })
 })

@@ -1,16 +1,8 @@
-import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBareDocs, type BareDocs } from '../services/docs/bare-docs.js'
 import { passage } from '../services/docs/fake-worker.js'
-
-const CHROMIUM = [
-  process.env['CHROMIUM'] ?? '',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-].find((path) => path !== '' && existsSync(path))
+import { CHROMIUM } from '../harness/chromium.js'
 
 if (CHROMIUM === undefined)
   console.warn(
@@ -65,7 +57,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
       },
     )
     docs.worker.passages = [passage()]
-    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] })
+    browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] })
   })
 
   afterAll(async () => {

@@ -9,7 +9,7 @@ import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../harness/recording.js'
 import { until } from '../harness/until.js'
-import { edgesOf, isInPath, pathOf } from '../services/explorer/edges.js'
+import { edgesOf, isInPath, isInUrl, pathOf } from '../services/explorer/edges.js'
 import { FeedClient } from '../services/explorer/feed-client.js'
 import { RawHttp, type RawResponse } from '../services/explorer/raw-http.js'
 
@@ -155,7 +155,7 @@ function argument(read: Read, name: string, known: readonly string[]): fc.Arbitr
 
 /** The target of a request line: a read with its arguments, some repeated or unknown, or an unknown path. */
 function target(known: readonly string[]): fc.Arbitrary<string> {
-  const ofReads = READS.map((read) => {
+  const ofReads = READS.filter(isInUrl).map((read) => {
     const values = Object.fromEntries(
       Object.keys(read.args).map((name) => [name, argument(read, name, known)]),
     )

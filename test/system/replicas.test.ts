@@ -2,7 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { Database } from '../../pipelines/tables/clickhouse.js'
+import { latestHead } from '../../pipelines/tables/head.js'
+import { dropRankings, rankingParts } from '../../pipelines/tables/lists/ranking.js'
+import { Database, DatabaseUnavailable } from '../../pipelines/tables/clickhouse.js'
 import { migrate, readMigrations } from '../../pipelines/tables/migrate.js'
 import { startReplica, statementsOf, tablesOf } from '../deploy/cluster-schema.js'
 import { text } from '../deploy/tools.js'
@@ -58,6 +60,36 @@ it('an upgrade of a cluster makes its tables on all replicas, as its schema defi
     )
   } finally {
     await Promise.all([applied.close(), upgraded.close()])
+    await engine.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+it('the schema of shards with replicas is accepted with a Keeper, and so are the statements for each shard', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'headwater-keeper-'))
+  const engine = await startReplica(folder)
+  const db = new Database({ url: engine.url, database: 'headwater' })
+  try {
+    const creates = statementsOf(text('deploy/clickhouse/sharded.sql')).filter((each) =>
+      each.startsWith('CREATE'),
+    )
+    await db.createIfAbsent()
+    for (const each of creates) await db.command(each.replace(ON_CLUSTER, ''))
+    const engines = await db.query<{ name: string; engine: string }>(
+      'SELECT name, engine FROM system.tables WHERE database = currentDatabase() ORDER BY name',
+    )
+    expect(engines).toHaveLength(creates.length - 1)
+    for (const { name, engine: of } of engines)
+      expect(of, name).toBe(name.endsWith('_shard') ? 'ReplicatedReplacingMergeTree' : 'Distributed')
+    // Read through the distributed tables.
+    expect(await latestHead(db)).toBeUndefined()
+    expect(await rankingParts(db, 'ranked_balances')).toEqual([])
+    // The embedded engine keeps replicated tables read-only: a statement that it refuses for good fails before that.
+    const unused = [{ height: 1, hash: 'ab'.repeat(32), size: 1 }]
+    await expect(dropRankings(db, unused)).rejects.toThrow(DatabaseUnavailable)
+    await expect(migrate(db)).rejects.toThrow(/apply deploy\/clickhouse\/sharded.sql of this version/)
+  } finally {
+    await db.close()
     await engine.stop()
     await rm(folder, { recursive: true, force: true })
   }

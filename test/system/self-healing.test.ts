@@ -29,11 +29,12 @@ import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 const FINALITY = 10
 const BLOCKS = 40
 /**
- * In CI, Kafka has only the cases of missing positions, for an index that is up to date: `check:long` has all cases
+ * In CI, an index that is up to date has only some of the cases, on Kafka those of missing positions: `check:long` has all cases
  * on both logs.
  */
 const EVERY_CASE = process.env['SELF_HEALING_EVERY_CASE'] !== undefined
 const ON_KAFKA = ['gap', 'empty log']
+const UP_TO_DATE = [...ON_KAFKA, 'block of a foreign chain', 'log shorter than the head']
 const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
 
 type Damage = (events: readonly Uint8Array[]) => Uint8Array[]
@@ -231,7 +232,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
       await expectSameRows(await replayed(healing.log), clean.db)
     })
 
-    it('is healed if the index is up to date', async () => {
+    it.runIf(EVERY_CASE || UP_TO_DATE.includes(kind))('is healed if the index is up to date', async () => {
       const { healing, log, own } = await level()
       const last = (await latestHead(healing.db))?.position ?? -1
       log.log = await logOf(damage(own), kind === 'empty log' ? await newLog() : log.log)

@@ -192,7 +192,10 @@ describe.skipIf(COMMITS[0] === '').each(COMMITS)('a data directory that %s wrote
     await atTip({ tip: hash })
     const paths = await pathsOfReads(get, BLOCKS)
     expect(paths.length).toBeGreaterThan(30)
-    const compared = paths.filter(({ read }) => read.fresh !== 'live' && read.fresh !== 'outside')
+    // A clean index has not seen the reorganisations.
+    const compared = paths.filter(
+      ({ read }) => read.fresh !== 'live' && read.fresh !== 'outside' && read.name !== 'reorgs',
+    )
     for (const { path } of compared) {
       await until(`${path} is answered as by a clean index`, async () => {
         const [theirs, ours] = await Promise.all([get(path), ask(path)])

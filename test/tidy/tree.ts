@@ -2,7 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 
 export const ROOT = resolve(import.meta.dirname, '../..')
-const SKIPPED = new Set(['node_modules', 'dist', '.git', '.data', 'coverage', 'gen', 'recording'])
+const SKIPPED = new Set([
+  'node_modules',
+  'dist',
+  'dist-client',
+  '.git',
+  '.data',
+  'coverage',
+  'gen',
+  'recording',
+])
 const TEXT =
   /\.(ts|mjs|js|json|md|sql|proto|yaml|yml|xml|conf|service|css)$|^\.ci\/run$|^LICENSE$|Dockerfile$/
 

@@ -43,9 +43,9 @@ export const TERMS: readonly Term[] = [
       // The contract.
       /\bheadwater_api_db_pool_total\b|\/control\/pool\b|\bpool\?/g,
     ],
-    // Files about mining pools, settings of the engine's threads, and texts of a search engine's tests.
+    // Files about mining pools, settings of the engine's threads, texts of a search engine's tests, and German.
     except:
-      /mining|definition|pools|engine\/settings|faq\.md|consistency\.md|decisions\/|generated-text|test\/pipelines\/retrieval/,
+      /mining|definition|pools|engine\/settings|faq\.md|consistency\.md|decisions\/|generated-text|test\/pipelines\/retrieval|messages\/de/,
   },
   {
     instead: 'apply, applied',

@@ -5,10 +5,10 @@ import type { BlockId } from '../../chain/block.js'
 import type { Network } from '../../chain/networks.js'
 import { blocksFilter } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
+import { KEYS, KEYS20, keySlices, queryByKeys, withKeys } from '../../tables/keys.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
 import { REPLACED_WITNESSES, TXS } from '../../tables/schema.js'
 import { Selection } from '../../tables/selection.js'
-import { KEYS, KEYS20, keySlices, queryByKeys } from '../../tables/keys.js'
 import { assertOwnTags } from '../../tables/tags.js'
 import { whileNewest } from '../../tables/writers.js'
 import { BlockApplier, CumulativeRows, type KnownScript } from './block-applier.js'
@@ -203,7 +203,7 @@ export class BlockWriter {
   }
 
   async #keepWitnessesOf(txids: readonly string[]): Promise<void> {
-    for (const keys of keySlices(txids)) await this.#keepWitnesses(KEYS.replace('{keys:String}', `'${keys}'`))
+    for (const keys of keySlices(txids)) await this.#keepWitnesses(withKeys(KEYS, keys, this.db.isSharded))
   }
 
   /** Copies witnesses from `txs`. @param txids SQL for the right side of an IN. */

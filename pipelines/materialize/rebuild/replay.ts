@@ -2,6 +2,8 @@ import { coded, StartRefused } from '../../errors.js'
 import type { EventLog } from '../../log/port.js'
 import { type ChainView, loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
+import { engineOf, isReplicatedEngine } from '../../tables/cluster/replicas.js'
+import { onEachShard } from '../../tables/cluster/shards.js'
 import { latestHead } from '../../tables/head.js'
 import { completeHeads, hasEarlierForm, migrate } from '../../tables/migrate.js'
 import { DATABASE_NAME } from '../../tables/serving.js'
@@ -145,12 +147,11 @@ export async function assertReplacing(old: Database, name: string): Promise<void
     })
   ).map((table) => table.name)
   if (tables.length === 0) {
-    const [heads] = await old.query<{ engine: string }>(
-      "SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'heads'",
-    )
-    if (heads?.engine.startsWith('Replicated') === true)
+    const engine = await engineOf(old, 'heads')
+    const isSharded = engine === 'Distributed'
+    if (isSharded || isReplicatedEngine(engine))
       throw new CannotReplay(
-        `${old.name} is replicated, and tables created here would exist on this server only: create those of ${name} first, see content/cluster.md`,
+        `${old.name} is ${isSharded ? 'distributed' : 'replicated'}, and tables created here would exist on this server only: create those of ${name} first, see content/cluster.md`,
       )
     return
   }
@@ -176,7 +177,7 @@ export async function mergeCopies(
 ): Promise<void> {
   for (const [done, table] of BLOCK_TABLES.entries()) {
     progress(done, BLOCK_TABLES.length)
-    await db.command(`OPTIMIZE TABLE ${table} FINAL`)
+    await onEachShard(db, table, (local) => `OPTIMIZE TABLE ${local} FINAL`)
   }
   progress(BLOCK_TABLES.length, BLOCK_TABLES.length)
 }

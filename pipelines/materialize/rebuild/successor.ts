@@ -3,6 +3,7 @@ import type { EventLog } from '../../log/port.js'
 import type { Logger } from '../../logger.js'
 import { loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
+import { onEachServer } from '../../tables/cluster/shards.js'
 import { copyHeads, type Head, headsAfter, latestHead } from '../../tables/head.js'
 import { migrate } from '../../tables/migrate.js'
 import { claimWriting, handOver, assertNewestWriter } from '../../tables/writers.js'
@@ -127,8 +128,10 @@ export class Successor {
     const { db } = this.#options
     const sql =
       "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'"
-    for (const { name } of await db.query<{ name: string }>(sql))
-      await db.command(`ALTER TABLE ${name} ${change}`)
+    await onEachServer(db, async (server) => {
+      for (const { name } of await server.query<{ name: string }>(sql))
+        await server.command(`ALTER TABLE ${name} ${change}`)
+    })
   }
 
   /** Applies events until both databases have the same head. @returns that head. */

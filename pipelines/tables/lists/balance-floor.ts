@@ -1,4 +1,5 @@
 import type { Database } from '../clickhouse.js'
+import { onEachShard } from '../cluster/shards.js'
 import type { Querier } from '../keys.js'
 import { assertNewestWriter, whileNewest } from '../writers.js'
 
@@ -49,5 +50,6 @@ export async function dropBalances(db: Database, seconds: number): Promise<void>
   const parts = await db.query<{ id: string }>(
     `SELECT DISTINCT _partition_id AS id FROM script_balances WHERE height < ${String(below)}`,
   )
-  for (const { id } of parts) await db.command(`ALTER TABLE script_balances DROP PARTITION ID '${id}'`)
+  for (const { id } of parts)
+    await onEachShard(db, 'script_balances', (local) => `ALTER TABLE ${local} DROP PARTITION ID '${id}'`)
 }

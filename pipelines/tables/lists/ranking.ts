@@ -1,5 +1,6 @@
 import type { BlockId } from '../../chain/block.js'
 import type { Database } from '../clickhouse.js'
+import { onEachShard } from '../cluster/shards.js'
 import type { Querier } from '../keys.js'
 import { balanceFloor } from './balance-floor.js'
 
@@ -27,14 +28,16 @@ export type Filter = string
 
 const NO_RANKING: Ranking = { height: -1, hash: '', size: 0 }
 
-/** SQL for the scripts that were touched above a ranking: the balance of each at the ranking and at the end of the chain. */
-const withTouched = (filter: Filter): string => `WITH touched AS (SELECT script_hash, any(address) AS address,
+/** Returns SQL for the scripts that were touched above a ranking: the balance of each at the ranking and at the end of the chain. */
+export const withTouched = (
+  filter: Filter,
+): string => `WITH touched AS (SELECT script_hash, any(address) AS address,
     argMin(script_balances.before, height) AS balance_then, argMax(script_balances.balance, height) AS balance_now,
     argMax(tx_count, height) AS txs, argMax(is_dilithium, height) AS dilithium
   FROM script_balances WHERE height > {above:Int64} AND ${filter} GROUP BY script_hash)`
 
 /** SQL for the rows of a ranking, each once: a step that was interrupted and repeated has written its rows twice. */
-const RANKED = `SELECT DISTINCT script_hash, address, balance, tx_count AS txs, is_dilithium AS dilithium FROM ranked_balances
+export const RANKED = `SELECT DISTINCT script_hash, address, balance, tx_count AS txs, is_dilithium AS dilithium FROM ranked_balances
   WHERE at_height = {above:Int64} AND at_hash = unhex({hash:String})`
 
 /**
@@ -61,6 +64,27 @@ export async function rowsAbove(db: Querier, ranking: Ranking, filter: Filter): 
 /** The maximum number of changes that a page applies to the newest ranking: several times what the materializer lets accumulate. */
 export const MAX_ROWS_ABOVE = 1_000_000
 
+/** The ranking to which readers apply the newest balances. */
+interface Base {
+  readonly ranking: Ranking
+  /** The number of scripts that were touched above it. */
+  readonly moved: number
+  /** The parameters of `withTouched` and `RANKED`. */
+  readonly above: { readonly above: number; readonly hash: string }
+}
+
+/** Returns the newest ranking with the changes above it; undefined if there are more than `most`, or if they are not known. */
+export async function baseOf(db: Querier, filter: Filter, most = MAX_ROWS_ABOVE): Promise<Base | undefined> {
+  const ranking = await newestRanking(db, filter)
+  if (ranking === undefined) return undefined
+  const above = { above: ranking.height, hash: ranking.hash }
+  const counted = `SELECT count() AS rows, uniqExact(script_hash) AS scripts FROM (SELECT script_hash FROM script_balances
+    WHERE height > {above:Int64} AND ${filter} LIMIT ${String(most + 1)})`
+  const [touched] = await db.query<{ rows: string; scripts: string }>(counted, above)
+  if (Number(touched?.rows ?? 0) > most) return undefined
+  return { ranking, moved: Number(touched?.scripts ?? 0), above }
+}
+
 /**
  * Returns a page of the addresses by balance at the end of the filter's chain, highest first, equal balances by address. The
  * number of rows read depends only on the number of changes above the newest ranking, however deep the page.
@@ -73,14 +97,9 @@ export async function richest(
   page: { readonly offset: number; readonly limit: number },
   most = MAX_ROWS_ABOVE,
 ): Promise<RankedAddress[] | undefined> {
-  const ranking = await newestRanking(db, filter)
-  if (ranking === undefined) return undefined
-  const above = { above: ranking.height, hash: ranking.hash }
-  const counted = `SELECT count() AS rows, uniqExact(script_hash) AS scripts FROM (SELECT script_hash FROM script_balances
-    WHERE height > {above:Int64} AND ${filter} LIMIT ${String(most + 1)})`
-  const [touched] = await db.query<{ rows: string; scripts: string }>(counted, above)
-  if (Number(touched?.rows ?? 0) > most) return undefined
-  const moved = Number(touched?.scripts ?? 0)
+  const base = await baseOf(db, filter, most)
+  if (base === undefined) return undefined
+  const { ranking, moved, above } = base
   // A rank has changed by at most as many places as scripts were touched.
   const first = Math.max(1, Math.min(page.offset + 1 - moved, ranking.size))
   const last = page.offset + page.limit + moved
@@ -125,7 +144,8 @@ export async function announcedRankings(db: Querier): Promise<Ranking[]> {
 export async function dropRankings(db: Database, rankings: readonly Ranking[]): Promise<void> {
   if (rankings.length === 0) return
   const named = rankings.map(({ height, hash }) => `(${String(height)}, unhex('${hash}'))`)
-  await db.command(`DELETE FROM rankings WHERE (height, block_hash) IN (${named.join(', ')})`)
+  const among = `(height, block_hash) IN (${named.join(', ')})`
+  await onEachShard(db, 'rankings', (local) => `DELETE FROM ${local} WHERE ${among}`)
 }
 
 /** The rows of one ranking in a table that is partitioned by ranking. */
@@ -142,5 +162,5 @@ export async function rankingParts(db: Querier, table: string): Promise<RankingP
 
 /** Removes the rows of a ranking from a table. */
 export async function dropRankingPart(db: Database, table: string, { id }: RankingPart): Promise<void> {
-  await db.command(`ALTER TABLE ${table} DROP PARTITION ID '${id}'`)
+  await onEachShard(db, table, (local) => `ALTER TABLE ${local} DROP PARTITION ID '${id}'`)
 }

@@ -1,5 +1,6 @@
 import { type BlockId, blockTag } from '../../chain/block.js'
 import type { Database } from '../clickhouse.js'
+import { onEachShard } from '../cluster/shards.js'
 import type { Querier } from '../keys.js'
 import { heightDesc } from '../schema.js'
 import { assertNewestWriter, whileNewest } from '../writers.js'
@@ -253,9 +254,8 @@ export async function dropOldLists(db: Database): Promise<boolean> {
   )
   if (old.length === 0) return true
   await dropRows(db, old)
-  await db.command(
-    `DELETE FROM unspent_lists WHERE (script_hash, height, block_tag) IN (${old.map(literal).join(', ')})`,
-  )
+  const among = `(script_hash, height, block_tag) IN (${old.map(literal).join(', ')})`
+  await onEachShard(db, 'unspent_lists', (local) => `DELETE FROM ${local} WHERE ${among}`)
   return old.length < DROPPED_AT_ONCE
 }
 
@@ -274,9 +274,8 @@ export async function dropUnfinishedLists(db: Database): Promise<void> {
 
 /** Deletes the rows of lists. They are named by literals, because replicated tables refuse subqueries in a deletion. */
 async function dropRows(db: Database, lists: readonly ListName[]): Promise<void> {
-  await db.command(
-    `DELETE FROM unspent_outputs WHERE (script_hash, at_height, at_tag) IN (${lists.map(literal).join(', ')})`,
-  )
+  const among = `(script_hash, at_height, at_tag) IN (${lists.map(literal).join(', ')})`
+  await onEachShard(db, 'unspent_outputs', (local) => `DELETE FROM ${local} WHERE ${among}`)
 }
 
 const literal = ({ script, at, tag }: ListName): string =>

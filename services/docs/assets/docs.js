@@ -1,3 +1,4 @@
+import { startSearchKeys, startTheme } from './bar.js'
 import { startChat } from './chat.js'
 import { startSearch } from './search.js'
 
@@ -11,31 +12,13 @@ startCode()
 startTarget()
 const search = startSearch($('dialog.search'))
 const chat = startChat($('.chat'), $('.bar .ask'))
-$('.bar .find').addEventListener('click', search.open)
+startSearchKeys(search)
 document.addEventListener('keydown', (event) => {
-  const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)
-  const isSlash = event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey
-  const isCommand = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)
-  if (isSlash || isCommand) {
-    event.preventDefault()
-    search.open()
-  }
   if (event.key !== 'Escape') return
   if ($('.open[open]') !== null) $('.open').open = false
   else if ($('.pages.shown') !== null) $('.bar .menu').click()
   else chat.close()
 })
-
-/** Switches to the other theme and stores the choice. */
-function startTheme() {
-  $('.bar .theme').addEventListener('click', () => {
-    const { dataset } = document.documentElement
-    const isDark =
-      dataset.theme === 'dark' || (!dataset.theme && matchMedia('(prefers-color-scheme: dark)').matches)
-    dataset.theme = isDark ? 'light' : 'dark'
-    localStorage.setItem('theme', dataset.theme)
-  })
-}
 
 function startMenu() {
   const menu = $('.bar .menu')

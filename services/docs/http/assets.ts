@@ -20,17 +20,19 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-const FOLDER = new URL('../assets/', import.meta.url)
+/** The files of the documentation, and those that all pages share. */
+const FOLDERS = [new URL('../assets/', import.meta.url), new URL('../../design/assets/', import.meta.url)]
 
 /** Reads all assets into memory, so that no request can access the disk. */
 export async function loadAssets(): Promise<Assets> {
   const assets = new Map<string, Asset>()
-  for (const name of await readdir(FOLDER)) {
-    const type = TYPES[name.split('.').at(-1) ?? '']
-    if (type === undefined) continue
-    const body = await readFile(new URL(name, FOLDER))
-    assets.set(name, { body, type, etag: etagOf(body) })
-  }
+  for (const folder of FOLDERS)
+    for (const name of await readdir(folder)) {
+      const type = TYPES[name.split('.').at(-1) ?? '']
+      if (type === undefined) continue
+      const body = await readFile(new URL(name, folder))
+      assets.set(name, { body, type, etag: etagOf(body) })
+    }
   return {
     get: (name) => assets.get(name),
     url: (name) => `/_docs/${name}?v=${assets.get(name)?.etag.replaceAll('"', '').slice(0, 8) ?? ''}`,

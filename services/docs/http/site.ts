@@ -11,6 +11,10 @@ export interface SiteOptions {
   readonly siteUrl?: string | undefined
   readonly sourceUrl?: string | undefined
   readonly trustedHops: number
+  /** Value of EXPLORER_URL. */
+  readonly explorerUrl?: string | undefined
+  /** The port of the explorer on this machine; 0 if it is not known. */
+  readonly explorerPort?: number | undefined
 }
 
 /** The public address of the documentation. */
@@ -32,6 +36,16 @@ export class Site {
     const { localAddress = '127.0.0.1', localPort = 80 } = req.socket
     const own = `${hostInUrl(localAddress)}:${String(localPort)}`
     return `${isSecure ? 'https' : 'http'}://${HOST.test(host) ? host.toLowerCase() : own}`
+  }
+
+  /** Returns the address of the explorer; undefined if it is not known. @param base the result of `urlFor`. */
+  explorerUrl(base: string): string | undefined {
+    const { explorerUrl, explorerPort = 0, siteUrl } = this.#options
+    if (explorerUrl !== undefined) return explorerUrl
+    if (siteUrl !== undefined || explorerPort === 0) return undefined
+    const url = new URL(base)
+    url.port = String(explorerPort)
+    return url.href
   }
 
   /**

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Page } from '../../../pipelines/content/page.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import { BoundedThread, ContentTooLarge } from '../../../pipelines/worker-thread.js'
-import { html, Html } from './html.js'
+import { html, Html } from '../../design/html.js'
 import type { Rendered } from './render.js'
 
 const MAX_BYTES = 8 * 2 ** 20

@@ -1,6 +1,8 @@
 import type { Page } from '../../../pipelines/content/page.js'
 import type { Assets } from '../http/assets.js'
-import { html, type Html } from './html.js'
+import { bar, ENGLISH, searchDialog } from '../../design/bar.js'
+import { html, type Html } from '../../design/html.js'
+import { icon } from '../../design/icons.js'
 import { navigation } from './navigation.js'
 import { markdownUrl } from './page-api.js'
 import { isTitled } from './titled.js'
@@ -12,7 +14,12 @@ export interface Frame {
   /** Scheme and host, as the reader sees them. */
   readonly base: string
   readonly sourceUrl: string | undefined
+  /** The address of the explorer, as the reader reaches it; undefined if it is not known. */
+  readonly explorerUrl: string | undefined
 }
+
+/** The URL of the search results, without the query. */
+const SEARCH = '/api/search?limit=30&query='
 
 export interface Shown {
   /** Undefined for a document that is not a page of the documentation. */
@@ -41,19 +48,14 @@ ${
         <link rel="alternate" type="text/markdown" href="${markdownUrl(page)}" />`
 }
 <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assets.url('design.css')}">
 <link rel="stylesheet" href="${assets.url('docs.css')}">
 <script src="${assets.url('theme.js')}"></script>
 <script src="${assets.url('docs.js')}" type="module"></script>
 </head>
 <body>
 <a class="skip" href="#:content">Skip to the content</a>
-<header class="bar">
-<button class="icon menu" type="button" aria-label="Pages" aria-expanded="false" aria-controls=":pages">${icon('menu')}</button>
-<a class="brand" href="/">${icon('mark')}<span>${site}</span></a>
-<button class="find" type="button" aria-keyshortcuts="/ Control+K">${icon('search')}<span>Search</span><kbd>/</kbd></button>
-<button class="ask" type="button" aria-expanded="false" aria-controls=":chat">${icon('chat')}<span>Ask</span></button>
-<button class="icon theme" type="button" aria-label="Light or dark">${icon('theme')}</button>
-</header>
+${bar({ before: menu(), home: '/', name: site, links: explorerLink(frame), actions: askButton(), words: ENGLISH })}
 <div class="frame">
 <nav class="pages" id=":pages" aria-label="Pages">${navigation(pages, page)}</nav>
 <main id=":content" tabindex="-1">
@@ -68,7 +70,7 @@ ${page === undefined ? undefined : neighbours(page, pages)}
 </main>
 ${page === undefined ? undefined : contents(page)}
 </div>
-${searchDialog()}
+${searchDialog(SEARCH, ENGLISH)}
 ${chatPanel()}
 </body>
 </html>
@@ -137,25 +139,24 @@ function neighbours({ url }: Page, pages: readonly Page[]): Html | undefined {
   </nav>`
 }
 
-const searchDialog = (): Html =>
-  html`<dialog class="search" aria-label="Search the documentation">
-    <form method="dialog">
-      ${icon('search')}<input
-        type="search"
-        placeholder="Search the documentation"
-        aria-label="Search"
-        role="combobox"
-        aria-expanded="false"
-        aria-controls=":results"
-        aria-autocomplete="list"
-        autocomplete="off"
-        spellcheck="false"
-        maxlength="1000"
-      /><button class="icon" type="submit" aria-label="Close">${icon('close')}</button>
-    </form>
-    <ul id=":results" role="listbox" aria-label="Results"></ul>
-    <p class="note" role="status">Type to search.</p>
-  </dialog>`
+const menu = (): Html =>
+  html`<button
+    class="icon menu"
+    type="button"
+    aria-label="Pages"
+    aria-expanded="false"
+    aria-controls=":pages"
+  >
+    ${icon('menu')}
+  </button>`
+
+const explorerLink = ({ explorerUrl }: Frame): Html | undefined =>
+  explorerUrl === undefined ? undefined : html`<a class="site" href="${explorerUrl}">Explorer</a>`
+
+const askButton = (): Html =>
+  html`<button class="ask" type="button" aria-expanded="false" aria-controls=":chat">
+    ${icon('chat')}<span>Ask</span>
+  </button>`
 
 const chatPanel = (): Html =>
   html`<section class="chat" id=":chat" aria-label="Ask the documentation" hidden>
@@ -180,20 +181,3 @@ const chatPanel = (): Html =>
       ><button type="submit" aria-label="Send">${icon('send')}</button>
     </form>
   </section>`
-
-const ICONS = {
-  menu: 'M4 7h16M4 12h16M4 17h16',
-  mark: 'M3 8c3 0 3 3 6 3s3-3 6-3 3 3 6 3M3 14c3 0 3 3 6 3s3-3 6-3 3 3 6 3',
-  search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zm9 3-4.5-4.5',
-  chat: 'M4 5h16v11H9l-5 4z',
-  theme: 'M12 3v18M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z',
-  copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
-  spark: 'M12 3l1.8 5.2L19 10l-5.2 1.8L12 17l-1.8-5.2L5 10l5.2-1.8zM19 16v4M17 18h4',
-  code: 'M8 7l-5 5 5 5M16 7l5 5-5 5',
-  close: 'M6 6l12 12M18 6L6 18',
-  again: 'M4 12a8 8 0 1 0 3-6.2M4 4v5h5',
-  send: 'M4 12h15M13 6l6 6-6 6',
-} as const
-
-const icon = (name: keyof typeof ICONS): Html =>
-  html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${ICONS[name]}" /></svg>`

@@ -1,6 +1,6 @@
 import type { Page } from '../../../pipelines/content/page.js'
 import { readable } from '../../../pipelines/content/tree.js'
-import { html, type Html } from './html.js'
+import { html, type Html } from '../../design/html.js'
 
 interface Folder {
   readonly name: string

@@ -7,7 +7,7 @@ import { findPage, markdownOf, type PageApiParts } from './page-api.js'
 import { HTML, MARKDOWN, NO_STORE, Refusal, text, type Reply } from '../ask/reply.js'
 import type { Endpoint } from '../http/server.js'
 import { BEING_READ, requireRead, retryAfter } from '../http/unread.js'
-import { html } from './html.js'
+import { html } from '../../design/html.js'
 
 export interface ReaderParts extends PageApiParts {
   readonly assets: Assets
@@ -97,5 +97,7 @@ function unread(parts: ReaderParts, incoming: Incoming): Reply {
 }
 
 function frameOf({ content, assets, site }: ReaderParts, incoming: Incoming): Frame {
-  return { pages: content.pages(), assets, base: site.urlFor(incoming), sourceUrl: site.sourceUrl }
+  const base = site.urlFor(incoming)
+  const explorerUrl = site.explorerUrl(base)
+  return { pages: content.pages(), assets, base, sourceUrl: site.sourceUrl, explorerUrl }
 }

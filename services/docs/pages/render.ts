@@ -11,7 +11,7 @@ import { setHeadingIds } from '../../../pipelines/content/syntax/headings.js'
 import { parseMarkdown } from '../../../pipelines/content/syntax/markdown.js'
 import type { Page } from '../../../pipelines/content/page.js'
 import { decoratedCode, keepMeta } from './code.js'
-import { Html } from './html.js'
+import { Html } from '../../design/html.js'
 import { containerElement, PART, Parts } from './parts.js'
 import { isTitled } from './titled.js'
 

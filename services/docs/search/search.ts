@@ -5,6 +5,7 @@ import {
   type SearchResponse,
   type Span,
 } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
+import { escapeHtml } from '../../design/html.js'
 import type { Incoming } from '../http/incoming.js'
 import { json, NO_STORE, Refusal, type Reply } from '../ask/reply.js'
 import type { Retrieval } from './retrieval.js'
@@ -70,16 +71,4 @@ export function marked(text: string, spans: readonly Pick<Span, 'start' | 'end'>
     at = end
   }
   return html + escapeHtml(text.slice(at))
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign)
 }

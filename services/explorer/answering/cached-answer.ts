@@ -1,5 +1,5 @@
 import { type Coding, compress } from './content-coding.js'
-import type { Encoded } from './encoding.js'
+import type { Encoded, Media } from './encoding.js'
 
 /** The bytes of an answer in one content coding. */
 export class Representation implements Encoded {
@@ -22,6 +22,8 @@ export interface AnswerFacts {
   readonly emptyFrom?: number | undefined
   /** The answer does not change any more once this height is final; infinite if it may always change. */
   readonly finalFrom: number
+  /** Set for pages and files. */
+  readonly media?: Media | undefined
 }
 
 /** A successful answer in one encoding. */
@@ -30,14 +32,16 @@ export class CachedAnswer implements AnswerFacts {
   readonly identity: Representation
   readonly emptyFrom: number | undefined
   readonly finalFrom: number
+  readonly media: Media | undefined
   readonly #coded: Partial<Record<Coding, Representation>> = {}
   readonly #compressing: Partial<Record<Coding, Promise<Representation>>> = {}
 
-  constructor({ body, etag }: Encoded, { path, emptyFrom, finalFrom }: AnswerFacts) {
+  constructor({ body, etag }: Encoded, { path, emptyFrom, finalFrom, media }: AnswerFacts) {
     this.path = path
     this.identity = new Representation(undefined, body, etag)
     this.emptyFrom = emptyFrom
     this.finalFrom = finalFrom
+    this.media = media
   }
 
   get body(): Buffer {

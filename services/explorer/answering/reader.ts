@@ -4,7 +4,8 @@ import type { Limiter } from '../../limits/rate-limit.js'
 import type { Token } from '../../token.js'
 import type { Definitions } from '../definitions/definitions.js'
 import { NodeUnavailable } from '../health/node-health.js'
-import { parseArguments } from '../reads/arguments.js'
+import { CursorOutdated } from '../reads/cursor.js'
+import { parseArguments, type RawArgument } from '../reads/arguments.js'
 import {
   BadArgument,
   type NodeStatus,
@@ -51,14 +52,21 @@ export interface ReaderParts {
 
 /** A request for a read, from any transport. */
 export interface ReadRequest {
-  /** Returns the text of an argument, undefined if it was not given. */
-  readonly argument: (name: string) => string | undefined
+  readonly argument: (name: string) => RawArgument
   /** Value of the header `x-min-chain-height`; empty for none. */
   readonly minChainHeight: string
   readonly onDisconnect: OnDisconnect
   /** Reads the header `authorization`. Called only before the first await. */
   readonly authorization: () => string
   readonly encoding: Encoding
+  /** Counts further requests against the rate limit. @returns a failure if its client has exceeded the limit. */
+  readonly charge?: (requests: number) => Failure | undefined | Promise<Failure | undefined>
+}
+
+/** A request for an answer that consists of several reads. */
+export interface OperationRequest extends Pick<ReadRequest, 'minChainHeight' | 'onDisconnect'> {
+  /** The number of answers that it counts as, for the limit of those in progress. */
+  readonly weight: number
 }
 
 /** A successful answer. */
@@ -176,12 +184,16 @@ export class Reader {
     return this.#parts.state.ready ? undefined : this.#unavailable()
   }
 
-  /** Counts a request against the rate limit. @returns a failure if its client has exceeded the limit. */
-  overLimit(origin: () => Origin): Failure | undefined | Promise<Failure | undefined> {
+  /**
+   * Counts a request against the rate limit.
+   * @param cost the number of requests that it counts as.
+   * @returns a failure if its client has exceeded the limit.
+   */
+  overLimit(origin: () => Origin, cost = 1): Failure | undefined | Promise<Failure | undefined> {
     const { limit } = this.#parts
     if (limit === undefined) return undefined
     const failure = (retryMs: number | undefined) => (retryMs === undefined ? undefined : overLimit(retryMs))
-    const retryMs = limit.take(origin())
+    const retryMs = limit.take(origin(), cost)
     return retryMs instanceof Promise ? retryMs.then(failure) : failure(retryMs)
   }
 
@@ -191,13 +203,33 @@ export class Reader {
     return typeof retryMs === 'number' ? overLimit(retryMs) : retryMs
   }
 
+  /**
+   * Checks a request for something else than a read, and returns the state to answer it from.
+   * @param signal aborts the queries of the context.
+   * @throws BadArgument for the minimum height; only defects otherwise.
+   */
+  async begin(minChainHeight: string, signal: AbortSignal): Promise<ReadContext | Failure> {
+    const height = minHeight(minChainHeight)
+    const { state, tables } = this.#parts
+    if (height > state.chain.height && tables.isReachable)
+      await state.until(() => state.chain.height >= height, HEIGHT_WAIT_MS, signal)
+    if (this.notReady !== undefined) return this.notReady
+    return tables.isOverloaded ? OVERLOADED : this.#context(signal, new Validity())
+  }
+
+  /** Returns the failure of an empty answer if the index may not have reached the blocks of its items yet. */
+  ifBehind(chain: ChainState): Failure | undefined {
+    const behind = syncing(chain, this.#parts.state.nodeHeight, 0)
+    return behind === undefined ? undefined : syncingFailure(behind, chain)
+  }
+
   /** Answers a request, synchronously if the answer is in memory. @throws only defects, synchronously or by rejecting. */
   answer(read: Read, request: ReadRequest): Outcome | Promise<Outcome> {
     try {
       const outcome = this.#answer(read, request)
-      return outcome instanceof Promise ? outcome.catch((error: unknown) => this.#failureOf(error)) : outcome
+      return outcome instanceof Promise ? outcome.catch((error: unknown) => this.failureOf(error)) : outcome
     } catch (error) {
-      return this.#failureOf(error)
+      return this.failureOf(error)
     }
   }
 
@@ -205,6 +237,16 @@ export class Reader {
     if (read.needsToken === true && this.#parts.token?.isIn(request.authorization()) === false)
       return UNAUTHORIZED
     const args = parseArguments(read.args, request.argument)
+    const further = (read.cost?.(args as never) ?? 1) - 1
+    if (further <= 0 || request.charge === undefined) return this.#atHeight(read, args, request)
+    const failure = request.charge(further)
+    if (failure instanceof Promise)
+      return failure.then((refused) => refused ?? this.#atHeight(read, args, request))
+    return failure ?? this.#atHeight(read, args, request)
+  }
+
+  /** Answers when the state has the height that the request requires, or after a while. */
+  #atHeight(read: Read, args: Arguments, request: ReadRequest): Outcome | Promise<Outcome> {
     const height = minHeight(request.minChainHeight)
     const { state, tables } = this.#parts
     // An unreachable database delivers no new head.
@@ -215,8 +257,79 @@ export class Reader {
     return this.#now(read, args, request)
   }
 
+  /** Returns whether a header `authorization` allows the reads with `needsToken`. */
+  isAuthorized(authorization: string): boolean {
+    return this.#parts.token?.isIn(authorization) !== false
+  }
+
+  /**
+   * Makes an answer that consists of several reads, from one state: again if the tables no longer have it when all is read.
+   * @param make receives the sources of the reads, whose lookups share queries, and a function that returns the failure for what is
+   *   missing if the index may not have reached its height yet.
+   */
+  async operation<T>(
+    make: (context: ReadContext, absence: (from: number) => Failure | undefined) => Promise<T>,
+    { minChainHeight, onDisconnect, weight }: OperationRequest,
+  ): Promise<{ readonly made: T; readonly chain: ChainState } | Failure> {
+    try {
+      const height = minHeight(minChainHeight)
+      const { state, tables } = this.#parts
+      if (height > state.chain.height && tables.isReachable)
+        await state.until(() => state.chain.height >= height, HEIGHT_WAIT_MS)
+      if (this.notReady !== undefined) return this.notReady
+      const isFull = this.#answersUnderWay > 0 && this.#answersUnderWay + weight > MAX_IN_FLIGHT
+      if (isFull || tables.isOverloaded) return OVERLOADED
+      this.#answersUnderWay += weight
+      const resolve = (context: ReadContext): Promise<T> =>
+        make(context, (from) => {
+          const behind = syncing(context.chain, state.nodeHeight, from)
+          return behind === undefined ? undefined : syncingFailure(behind, context.chain)
+        })
+      const contextOf = (signal: AbortSignal, validity: Validity): ReadContext => {
+        return { ...this.#context(signal, validity), tables: tables.forOperation(signal) }
+      }
+      const making = new SharedAnswer(
+        (signal) => this.#atOneState(signal, contextOf, resolve),
+        ANSWER_DEADLINE_MS,
+        () => {
+          this.#answersUnderWay -= weight
+        },
+      )
+      const { result, context } = await making.join(onDisconnect)
+      const { chain } = context
+      if (result.status === 'fulfilled') return { made: result.value, chain }
+      return absence(result.reason, chain, state.nodeHeight)
+    } catch (error) {
+      return this.failureOf(error)
+    }
+  }
+
+  /**
+   * Resolves at the current state, and again if the state was not valid in the tables until the last row was read: even an absence or
+   * an error may result from rows of two states.
+   * @throws DatabaseUnavailable; other errors are results.
+   */
+  async #atOneState<T>(
+    signal: AbortSignal,
+    contextOf: (signal: AbortSignal, validity: Validity) => ReadContext,
+    resolve: (context: ReadContext) => Promise<T>,
+  ): Promise<{ result: PromiseSettledResult<T>; context: ReadContext; clock: number }> {
+    const { state, refreshHeads } = this.#parts
+    for (;;) {
+      const context = contextOf(signal, new Validity())
+      const { chain, tables } = context
+      const { clock } = this.#cache
+      const [result] = await Promise.allSettled([resolve(context)])
+      if (result.status === 'rejected' && result.reason instanceof DatabaseUnavailable) throw result.reason
+      if (!tables.hasRead || (await tables.fence()) === chain.fence) return { result, context, clock }
+      refreshHeads?.()
+      await state.until(() => state.chain.fence !== chain.fence, undefined, signal)
+      signal.throwIfAborted()
+    }
+  }
+
   /** Returns the failure for an expected error. @throws any other error. */
-  #failureOf(error: unknown): Failure {
+  failureOf(error: unknown): Failure {
     if (error instanceof BadArgument) return { code: error.code, message: error.message }
     if (error instanceof NodeUnavailable) return NODE_UNAVAILABLE
     if (error instanceof DatabaseUnavailable) return this.#unavailable()
@@ -265,7 +378,9 @@ export class Reader {
   async #outside(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Promise<Success> {
     const make = async (signal: AbortSignal): Promise<CachedAnswer> => {
       const made = await read.resolve(this.#context(signal, new Validity()), args as never)
-      return new CachedAnswer(encoding.encode(made), { path: read.path, finalFrom: Number.POSITIVE_INFINITY })
+      return new CachedAnswer(encoding.encode(made), {
+        ...{ path: read.path, finalFrom: Number.POSITIVE_INFINITY, media: encoding.media },
+      })
     }
     const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(onDisconnect)
     return { answer, chain: undefined }
@@ -288,49 +403,36 @@ export class Reader {
     return making
   }
 
-  /** Computes an answer at the current state, and again if the state was not valid in the tables until the last row was read. */
+  /** Computes an answer at the current state, and keeps it. */
   async #make(wanted: Wanted, signal: AbortSignal): Promise<Outcome> {
     const { read, args, key, encoding } = wanted
-    const { state, refreshHeads } = this.#parts
-    for (;;) {
-      const validity = new Validity()
-      const context = this.#context(signal, validity)
-      const { chain, tables } = context
-      const { clock } = this.#cache
-      const resolving = (async (): Promise<unknown> => read.resolve(context, args as never))()
-      const [made] = await Promise.allSettled([resolving])
-      if (made.status === 'rejected' && made.reason instanceof DatabaseUnavailable) throw made.reason
-      // Even an absence or an error may result from rows of two states.
-      if (!tables.hasRead || (await tables.fence()) === chain.fence) {
-        if (made.status === 'rejected') return absence(made.reason, chain, state.nodeHeight)
-        const emptyFrom =
-          made.value instanceof WrittenAnswer
-            ? undefined
-            : read.emptyFrom?.(args as never, made.value as never)
-        const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
-        const answer = new CachedAnswer(encoding.encode(made.value), {
-          path: read.path,
-          emptyFrom,
-          finalFrom,
-        })
-        const dependence = dependenceOf(read.fresh, validity)
-        this.#followDefinitions()
-        if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock, wanted)
-        return { answer, chain }
-      }
-      refreshHeads?.()
-      await state.until(() => state.chain.fence !== chain.fence, undefined, signal)
-      signal.throwIfAborted()
-    }
+    const { result, context, clock } = await this.#atOneState(
+      signal,
+      (...of) => this.#context(...of),
+      async (sources): Promise<unknown> => read.resolve(sources, args as never),
+    )
+    const { chain, validity } = context
+    if (result.status === 'rejected') return absence(result.reason, chain, this.#parts.state.nodeHeight)
+    const made = result.value
+    const emptyFrom =
+      made instanceof WrittenAnswer ? undefined : read.emptyFrom?.(args as never, made as never)
+    const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
+    const answer = new CachedAnswer(encoding.encode(made), {
+      ...{ path: read.path, emptyFrom, finalFrom, media: encoding.media },
+    })
+    const dependence = dependenceOf(read.fresh, validity)
+    this.#followDefinitions()
+    if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock, wanted)
+    return { answer, chain }
   }
 
   #context(signal: AbortSignal, validity: Validity): ReadContext {
     const { state, tables, definitions, node } = this.#parts
     return {
       chain: state.chain,
-      mempool: state.mempool,
+      mempool: state.mempool.snapshot(),
       tables: tables.withSignal(signal),
-      definitions,
+      definitions: { labels: definitions.labels, pools: definitions.pools },
       node,
       validity,
       indexer: () => {
@@ -359,6 +461,7 @@ function dependencesOf(fresh: Freshness, objects: ReadonlySet<string>): readonly
 function absence(error: unknown, chain: ChainState, nodeHeight: number | undefined): Failure {
   if (error instanceof NotBuiltYet)
     return syncingFailure({ indexedHeight: chain.height, nodeHeight: nodeHeight ?? null }, chain)
+  if (error instanceof CursorOutdated) return { code: error.code, message: error.message, chain }
   if (error instanceof NotFound) return { code: error.code, message: error.message, from: error.from, chain }
   throw error
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 
 /** Registers a callback for the disconnect of a client before its answer; called at once if it has already disconnected. */
@@ -15,6 +16,8 @@ export class SharedAnswer<T> {
    */
   constructor(make: (signal: AbortSignal) => Promise<T>, deadlineMs: number, ended: () => void) {
     const { signal } = this.#abort
+    // Each lookup of an answer listens, and an answer may need many.
+    setMaxListeners(0, signal)
     const timer = setTimeout(() => {
       this.#abort.abort(new DatabaseUnavailable('the answer took too long'))
     }, deadlineMs)

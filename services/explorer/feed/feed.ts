@@ -147,6 +147,10 @@ export interface Reaction {
   readonly replies: readonly string[]
   readonly subscribe?: Channel
   readonly unsubscribe?: Channel
+  /** The address to subscribe to. */
+  readonly address?: { readonly name: string; readonly since: number | undefined }
+  /** The address to unsubscribe from. */
+  readonly leave?: string
   /** The reaction that follows when this process has published what the client has already received from another. */
   readonly later?: Later
 }
@@ -170,6 +174,8 @@ export function reactTo(feed: Feed, text: string): Reaction {
       return subscribe(feed, message)
     case 'unsubscribe': {
       const { channel } = message
+      const leave = addressOf(channel)
+      if (leave !== undefined) return { replies: [JSON.stringify({ type: 'unsubscribed', channel })], leave }
       if (!isChannel(channel)) return unknownChannel()
       return { replies: [JSON.stringify({ type: 'unsubscribed', channel })], unsubscribe: channel }
     }
@@ -179,8 +185,13 @@ export function reactTo(feed: Feed, text: string): Reaction {
 }
 
 function subscribe(feed: Feed, { channel, since }: Record<string, unknown>): Reaction {
-  if (!isChannel(channel)) return unknownChannel()
   const subscribed = JSON.stringify({ type: 'subscribed', channel })
+  const name = addressOf(channel)
+  if (name !== undefined) {
+    if (since !== undefined && !isSeq(since)) return failure(BAD_SINCE)
+    return { replies: [subscribed], address: { name, since } }
+  }
+  if (!isChannel(channel)) return unknownChannel()
   if (since === undefined) return { replies: [subscribed], subscribe: channel }
   if (!isSeq(since)) return failure(BAD_SINCE)
   const missed = (): readonly string[] =>
@@ -192,6 +203,16 @@ function subscribe(feed: Feed, { channel, since }: Record<string, unknown>): Rea
     react: () => ({ replies: missed(), subscribe: channel }),
   }
   return { replies: [subscribed], later }
+}
+
+/** The prefix of the names of the channels of addresses. */
+export const ADDRESS_CHANNEL = 'address:'
+
+/** Returns the address of a channel's name, undefined for another channel. */
+function addressOf(channel: unknown): string | undefined {
+  return typeof channel === 'string' && channel.startsWith(ADDRESS_CHANNEL)
+    ? channel.slice(ADDRESS_CHANNEL.length)
+    : undefined
 }
 
 function parseMessage(text: string): Record<string, unknown> | undefined {
@@ -206,7 +227,7 @@ function parseMessage(text: string): Record<string, unknown> | undefined {
 export const isSeq = (since: unknown): since is number => Number.isSafeInteger(since) && Number(since) >= 0
 
 export const BAD_SINCE = `since must be an integer from 0 to ${String(Number.MAX_SAFE_INTEGER)}`
-export const BAD_CHANNEL = `channel must be one of ${CHANNELS.join(', ')}`
+export const BAD_CHANNEL = `channel must be one of ${CHANNELS.join(', ')}, or ${ADDRESS_CHANNEL} and an address`
 
 const unknownChannel = (): Reaction => failure(BAD_CHANNEL)
 

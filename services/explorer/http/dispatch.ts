@@ -1,71 +1,74 @@
-import { type ClientError, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
+import { blockTag } from '../../../pipelines/chain/block.js'
+import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import type { CachedAnswer, Representation } from '../answering/cached-answer.js'
 import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
-import { JSON_ENCODING, matchesTag } from '../answering/encoding.js'
-import { type Failure, OVERLOADED } from '../answering/failure.js'
-import type { Origin } from '../../limits/client-address.js'
+import { type Encoding, JSON_ENCODING, matchesTag, type Media } from '../answering/encoding.js'
+import { type Failure, overLimit, OVERLOADED } from '../answering/failure.js'
+import { parseArguments } from '../reads/arguments.js'
+import { argumentsOf, BAD_BODY } from './body.js'
+import { type Broadcast, MAX_TX_BYTES, send, sendTransaction } from '../commands/send-transaction.js'
+import { TxRejected } from '../commands/broadcaster.js'
+import { addressHistoryCsv, beginHistoryCsv } from '../exports/history-csv.js'
+import { Documents } from '../description/documents.js'
 import type { Health } from '../health/health.js'
-import type { Metrics, Observed } from '../health/metrics.js'
+import type { Metrics } from '../health/metrics.js'
 import type { Logger } from '../../../pipelines/logger.js'
-import { type Outcome, Reader, type ReaderParts, type Success } from '../answering/reader.js'
+import {
+  type Outcome,
+  Reader,
+  type ReaderParts,
+  type ReadRequest,
+  type Success,
+} from '../answering/reader.js'
 import type { Read } from '../reads/read.js'
 import type { ChainState } from '../state/state.js'
-import { API, type Matched, Router } from './router.js'
-import type { OnDisconnect } from '../answering/shared-answer.js'
-
-export interface Request {
-  /** In upper case. */
-  readonly method: string
-  /** Percent-encoded, without the query. */
-  readonly path: string
-  readonly query: string
-  readonly ifNoneMatch: string
-  readonly acceptEncoding: string
-  readonly minChainHeight: string
-  readonly onDisconnect: OnDisconnect
-  /** Reads the header `authorization`. Like `origin`, valid only while the request is being handed over, not later. */
-  readonly authorization: () => string
-  readonly origin: () => Origin
-}
-
-/** The head of a request that is being handed over. */
-export interface RequestHead {
-  /** Returns a header, empty if there is none. @param name in lower case. */
-  getHeader(name: string): string
-  origin(): Origin
-}
-
-export interface Answer extends Observed {
-  readonly headers: readonly (readonly [string, string])[]
-  /** For status 304 the body that is not sent: only its length is. */
-  readonly body: Buffer
-}
+import { API, apiRoutes, type Matched, POST, type Route, Router } from './router.js'
+import {
+  acceptsPages,
+  type Answer,
+  chainHeaders,
+  type Endpoint,
+  errorAnswer,
+  failureAnswer,
+  type Headers,
+  JSON_TYPE,
+  jsonAnswer,
+  type MatchedPage,
+  NO_STORE,
+  type PageRequest,
+  type Pages,
+  preflight,
+  type Request,
+  type RequestHead,
+  unknownRoute,
+  wrongMethod,
+} from './answer.js'
 
 export interface DispatcherParts extends ReaderParts {
   readonly reads: readonly Read[]
+  /** Further endpoints by path. */
+  readonly endpoints?: Readonly<Record<string, Endpoint>>
   readonly health: () => Health
   readonly metrics: Metrics
   /** Returns the text of `/metrics`. Not set: that of `metrics`. */
   readonly metricsText?: (() => ReturnType<Metrics['text']>) | undefined
   readonly logger: Logger
+  /** Not set: there are no pages, only the API. */
+  readonly pages?: Pages | undefined
+  /** Not set: transactions are not broadcast. */
+  readonly broadcast?: Broadcast | undefined
 }
 
-const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
-const NO_STORE = ['cache-control', 'no-store'] as const
+const BROADCAST: Route = { pattern: API + sendTransaction.path, target: 'broadcast', methods: POST }
+/** The maximum size of the body of a read: far more than its arguments need. */
+const MAX_READ_BODY = 256 * 1024
+/** The same for a transaction: its hex, and what is around it. */
+const MAX_TX_BODY = 2 * MAX_TX_BYTES + 1_024
+/** The maximum number of files that are sent at the same time. */
+const MAX_EXPORTS = 16
+const CSV_TYPE = ['content-type', 'text/csv; charset=utf-8'] as const
 /** The maximum number of characters of a URL; the longest valid one has a few hundred. */
 const MAX_URL = 8_192
-const METHODS = 'GET, HEAD, OPTIONS'
-/** The answer to OPTIONS: CORS preflight requests of browsers. */
-const PREFLIGHT: Answer = {
-  status: 204,
-  headers: [
-    ['allow', METHODS],
-    ['access-control-allow-methods', METHODS],
-    ['access-control-allow-headers', 'authorization, if-none-match, x-min-chain-height'],
-    ['access-control-max-age', '86400'],
-  ],
-  body: Buffer.alloc(0),
-}
 
 /**
  * An answer that does not change any more may be kept by browsers and CDNs. Not longer, because a reorganisation below the final
@@ -92,13 +95,21 @@ interface Prepared {
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #router: Router
+  readonly #documents: Documents
   /** Answers the reads, for all transports. */
   readonly reader: Reader
   #stateHeaders: StateHeaders | undefined
+  /** The number of files that are being sent. */
+  #exports = 0
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
-    this.#router = new Router(parts.reads)
+    const { reads, token, broadcast } = parts
+    this.#router = new Router([...apiRoutes(reads), ...(broadcast === undefined ? [] : [BROADCAST])])
+    this.#documents = new Documents(reads, {
+      hasToken: token !== undefined,
+      hasBroadcast: broadcast !== undefined,
+    })
     this.reader = new Reader(parts)
   }
 
@@ -116,9 +127,16 @@ export class Dispatcher {
 
   /** Answers a request after the rate limit was checked in another process. */
   async #answerLater(refusal: Promise<Answer | undefined>, request: Request): Promise<Answer> {
-    const token = request.authorization()
+    const [token, origin] = [request.authorization(), request.origin()]
+    const maxBodyBytes = this.#maxBodyBytes(request)
+    // Read now: what arrives meanwhile would be lost.
+    const body = maxBodyBytes === undefined ? undefined : request.body(maxBodyBytes)
+    const later = {
+      ...{ ...request, authorization: () => token, origin: () => origin },
+      ...(body === undefined ? {} : { body: () => body }),
+    }
     try {
-      return (await refusal) ?? (await this.#answer({ ...request, authorization: () => token }))
+      return (await refusal) ?? (await this.#answer(later))
     } catch (error) {
       return this.#failed(error, request)
     }
@@ -135,6 +153,7 @@ export class Dispatcher {
     if (cached === undefined) return undefined
     if (head.getHeader('if-none-match') !== '' || head.getHeader('x-min-chain-height') !== '')
       return undefined
+    if (cached.media !== undefined && !isFor(cached.media, head)) return undefined
     const isCoded = cached.body.length >= LEAST_COMPRESSED
     const coding = isCoded ? preferredCoding(head.getHeader('accept-encoding')) : undefined
     const made = cached.inCoding(coding)
@@ -142,17 +161,22 @@ export class Dispatcher {
     if (reader.isLimited) {
       const failure = reader.overLimitNow(() => head.origin())
       if (failure === 'undecided') return undefined
-      if (failure !== undefined) return failureAnswer(failure)
+      if (failure !== undefined) return this.#refused(failure, pageRequest(url, head))
     }
     reader.sent(cached)
     return this.#prepared(made, cached, reader.chain)
   }
 
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
-  refusal({ method, path, origin }: Request): Answer | undefined | Promise<Answer | undefined> {
-    if (method === 'OPTIONS' || !isUnder(API, path)) return undefined
-    const failure = this.reader.overLimit(origin)
-    return failure instanceof Promise ? failure.then(refusalOf) : refusalOf(failure)
+  refusal(request: Request): Answer | undefined | Promise<Answer | undefined> {
+    const isLimited =
+      isUnder(API, request.path) ||
+      (this.#endpointOf(request)?.isLimited ?? this.#pageOf(request) !== undefined)
+    if (request.method === 'OPTIONS' || !isLimited) return undefined
+    const failure = this.reader.overLimit(request.origin)
+    const refused = (made: Failure | undefined): Answer | undefined =>
+      made === undefined ? undefined : this.#refused(made, request)
+    return failure instanceof Promise ? failure.then(refused) : refused(failure)
   }
 
   /** Returns the refusal of a WebSocket request, if any. Before the explorer is ready, `since` would get a needless resync. */
@@ -167,31 +191,183 @@ export class Dispatcher {
   #answer(request: Request): Answer | Promise<Answer> {
     if (request.path.length + request.query.length > MAX_URL)
       return errorAnswer('HW_URI_TOO_LONG', 'URI Too Long')
+    const endpoint = this.#endpointOf(request)
+    if (endpoint !== undefined) return this.#endpoint(endpoint, request)
+    const page = this.#pageOf(request)
+    if (page !== undefined) return this.#page(page, request)
     const matched = this.#router.match(request.path)
-    if (matched === undefined || isBroadcast(request)) return unknownRoute(request)
-    if (request.method === 'OPTIONS') return PREFLIGHT
-    if (request.method !== 'GET' && request.method !== 'HEAD') return wrongMethod(request)
-    const { target } = matched.route
+    if (matched === undefined || (this.#parts.broadcast === undefined && isBroadcast(request)))
+      return this.#unknown(request)
+    const { target, methods } = matched.route
+    if (request.method === 'OPTIONS') return preflight(methods)
+    if (!methods.split(', ').includes(request.method)) return wrongMethod(request, methods)
     if (target === 'health') return this.#health()
     if (target === 'metrics') return this.#metrics()
+    if (target === 'openapi' || target === 'asyncapi') return this.#document(target, request)
+    if (target === 'history') return this.#history(matched.params['address'] ?? '', request)
+    if (target === 'broadcast') return this.#send(request)
     if (target === 'socket')
       return errorAnswer('HW_UPGRADE_REQUIRED', 'Upgrade Required', [['upgrade', 'websocket']])
     return this.#read(target, matched.params, request)
   }
 
+  /** The description of the API, in OpenAPI 3.1: JSON. */
+  get openApi(): string {
+    return this.#documents.of('openapi').body.toString()
+  }
+
   /** Returns the route pattern of a path, for metrics: paths themselves would be an unbounded set of label values. */
   patternOf(path: string): string {
-    return this.#router.match(path)?.route.pattern ?? 'unknown'
+    if (this.#endpointOf({ path }) !== undefined) return path
+    const page = this.#parts.pages?.match({ path, accept: 'text/html', acceptLanguage: '' })
+    return (this.#router.match(path) ?? page)?.route.pattern ?? 'unknown'
+  }
+
+  #pageOf(request: PageRequest): MatchedPage | undefined {
+    return this.#parts.pages?.match(request)
+  }
+
+  /** Answers a request for a path that does not exist: with a page if the client asks for one. */
+  #unknown(request: Request): Answer {
+    const { pages } = this.#parts
+    const isForPage = request.method === 'GET' && acceptsPages(request.accept) && !isUnder(API, request.path)
+    if (pages === undefined || !isForPage) return unknownRoute(request)
+    return pages.failed({ code: 'HW_NOT_FOUND', message: 'Not Found' }, request, this.reader.chain)
+  }
+
+  /** Answers with a page. Other methods than those of pages are for the API, which knows no such route. */
+  #page({ read, params, encoding }: MatchedPage, request: Request): Answer | Promise<Answer> {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return unknownRoute(request)
+    return this.#readWith(argumentsOfUrl(params, request), read, request, encoding)
+  }
+
+  /** Returns the answer for a failure: a page if the request is for one. */
+  #refused(failure: Failure, request: PageRequest): Answer {
+    const { pages } = this.#parts
+    if (pages === undefined || this.#pageOf(request) === undefined)
+      return failure === OVERLOADED ? REFUSAL : failureAnswer(failure)
+    return pages.failed(failure, request, this.reader.chain)
+  }
+
+  /** Returns the maximum size of the body that a request may have; undefined if its body is not read. */
+  #maxBodyBytes(request: Request): number | undefined {
+    const endpoint = this.#endpointOf(request)
+    if (endpoint !== undefined || request.method !== 'POST') return endpoint?.maxBodyBytes
+    const route = this.#router.match(request.path)?.route
+    if (route?.methods !== POST) return undefined
+    return route === BROADCAST ? MAX_TX_BODY : MAX_READ_BODY
+  }
+
+  #endpointOf({ path }: Pick<Request, 'path'>): Endpoint | undefined {
+    const { endpoints = {} } = this.#parts
+    return Object.hasOwn(endpoints, path) ? endpoints[path] : this.#parts.pages?.endpointOf(path)
+  }
+
+  #endpoint(endpoint: Endpoint, request: Request): Answer | Promise<Answer> {
+    const { methods } = endpoint
+    if (request.method === 'OPTIONS') return preflight(methods)
+    if (!methods.split(', ').includes(request.method)) return wrongMethod(request, methods)
+    const made = endpoint.answer(request)
+    return made instanceof Promise ? made.catch((error: unknown) => this.#failed(error, request)) : made
   }
 
   #read(read: Read, params: Matched['params'], request: Request): Answer | Promise<Answer> {
-    const given = request.query === '' ? undefined : new URLSearchParams(request.query)
-    const argument = (name: string): string | undefined => {
-      const inPath = params[name]
-      return inPath === undefined ? (given?.get(name) ?? undefined) : decodeSegment(inPath)
+    if (read.method === 'POST') return this.#readOfBody(read, request)
+    return this.#readWith(argumentsOfUrl(params, request), read, request)
+  }
+
+  /** Answers a read whose arguments are in the body. */
+  async #readOfBody(read: Read, request: Request): Promise<Answer> {
+    const [token, origin] = [request.authorization(), request.origin()]
+    const body = await request.body(MAX_READ_BODY)
+    if (body === undefined) return errorAnswer('HW_BODY_TOO_LARGE', 'Body too large')
+    const argument = argumentsOf(body)
+    if (argument === undefined) return errorAnswer('HW_INVALID_ARGUMENT', BAD_BODY)
+    try {
+      const later = { ...request, authorization: () => token, origin: () => origin }
+      return await this.#readWith(argument, read, later)
+    } catch (error) {
+      return this.#failed(error, request)
     }
+  }
+
+  /** Answers with the history of an address as a file. */
+  async #history(given: string, request: Request): Promise<Answer> {
+    if (this.#exports >= MAX_EXPORTS) return REFUSAL
+    const { state } = this.#parts
+    const gone = new AbortController()
+    request.onDisconnect(() => {
+      gone.abort(new DatabaseUnavailable('the client has disconnected'))
+    })
+    try {
+      const { address } = parseArguments(addressHistoryCsv.args, () => decodeSegment(given)) as {
+        address: string
+      }
+      const context = await this.reader.begin(request.minChainHeight, gone.signal)
+      if ('code' in context) return failureAnswer(context)
+      const { chain } = context
+      const { isEmpty, parts } = await beginHistoryCsv(context, address, {
+        isOnChain: ({ height, hash }) => state.chain.blocks.has(height, blockTag(hash)),
+      })
+      const behind = isEmpty ? this.reader.ifBehind(chain) : undefined
+      if (behind !== undefined) return failureAnswer(behind)
+      const name = `attachment; filename="${address}.csv"`
+      const headers = [CSV_TYPE, ['content-disposition', name] as const, NO_STORE, ...chainHeaders(chain)]
+      return { status: 200, headers, body: Buffer.alloc(0), parts: this.#counted(parts) }
+    } catch (error) {
+      return this.#failureAnswer(error, request)
+    }
+  }
+
+  async *#counted(parts: AsyncGenerator<string>): AsyncGenerator<string> {
+    this.#exports++
+    try {
+      yield* parts
+    } catch (error) {
+      this.#report(error, addressHistoryCsv.path)
+      throw error
+    } finally {
+      this.#exports--
+    }
+  }
+
+  async #send(request: Request): Promise<Answer> {
+    const { broadcast, state, tables } = this.#parts
+    if (broadcast === undefined) return unknownRoute(request)
+    const taking = broadcast.limit?.take(request.origin())
+    if (typeof taking === 'number') return failureAnswer(overLimit(taking))
+    const reading = request.body(MAX_TX_BODY)
+    const retryMs = await taking
+    if (retryMs !== undefined) return failureAnswer(overLimit(retryMs))
+    const body = await reading
+    if (body === undefined) return errorAnswer('HW_BODY_TOO_LARGE', 'Body too large')
+    const argument = argumentsOf(body)
+    if (argument === undefined) return errorAnswer('HW_INVALID_ARGUMENT', BAD_BODY)
+    try {
+      return jsonAnswer(200, await send(argument, broadcast, { state, tables }), [NO_STORE])
+    } catch (error) {
+      if (error instanceof TxRejected) return errorAnswer(error.code, error.message, [NO_STORE])
+      return this.#failureAnswer(error, request)
+    }
+  }
+
+  #failureAnswer(error: unknown, request: Request): Answer {
+    try {
+      return failureAnswer(this.reader.failureOf(error))
+    } catch {
+      return this.#failed(error, request)
+    }
+  }
+
+  #readWith(
+    argument: ReadRequest['argument'],
+    read: Read,
+    request: Request,
+    encoding: Encoding = JSON_ENCODING,
+  ): Answer | Promise<Answer> {
     const { minChainHeight, onDisconnect, authorization } = request
-    const options = { argument, minChainHeight, onDisconnect, authorization, encoding: JSON_ENCODING }
+    const charge = (requests: number) => this.reader.overLimit(request.origin, requests)
+    const options = { argument, minChainHeight, onDisconnect, authorization, charge, encoding }
     const outcome = this.reader.answer(read, options)
     const answer =
       outcome instanceof Promise
@@ -202,11 +378,14 @@ export class Dispatcher {
   }
 
   #toAnswer(outcome: Outcome, request: Request): Answer | Promise<Answer> {
-    if (outcome === OVERLOADED) return REFUSAL
-    if (!('answer' in outcome)) return failureAnswer(outcome)
+    if (!('answer' in outcome)) return this.#refused(outcome, request)
     const { answer, chain } = outcome
-    if (chain === undefined) return { status: 200, headers: [JSON_TYPE, NO_STORE], body: answer.body }
-    this.reader.link(outcome, request.query === '' ? request.path : `${request.path}?${request.query}`)
+    if (chain === undefined) {
+      const type = answer.media === undefined ? JSON_TYPE : (['content-type', answer.media.type] as const)
+      return { status: 200, headers: [type, NO_STORE], body: answer.body, ...policyOf(answer) }
+    }
+    if (request.method !== 'POST')
+      this.reader.link(outcome, request.query === '' ? request.path : `${request.path}?${request.query}`)
     const made = this.reader.inCoding(outcome, codingOf(outcome, request))
     const toAnswer = (representation: Representation): Answer =>
       this.#successful(representation, answer, chain, request)
@@ -217,40 +396,58 @@ export class Dispatcher {
     made: Representation,
     cached: CachedAnswer,
     chain: ChainState,
-    { ifNoneMatch }: Request,
+    { ifNoneMatch, method }: Request,
   ): Answer {
     const answer = this.#prepared(made, cached, chain)
-    if (ifNoneMatch === '' || !matchesTag(ifNoneMatch, made.etag)) return answer
-    const headers = [['etag', made.etag] as const, ['vary', VARY] as const, ...answer.headers.slice(-1)]
-    return { status: 304, headers, body: made.body }
+    if (ifNoneMatch === '' || method === 'POST' || !matchesTag(ifNoneMatch, made.etag)) return answer
+    const headers = [['etag', made.etag] as const, varyOf(cached), ...answer.headers.slice(-1)]
+    return { status: 304, headers, body: made.body, ...policyOf(cached) }
   }
 
   /** Returns the answer of a representation, made once for each state that it is sent in. */
-  #prepared(made: Representation, { path, finalFrom }: CachedAnswer, chain: ChainState): Answer {
+  #prepared(made: Representation, cached: CachedAnswer, chain: ChainState): Answer {
     if (this.#stateHeaders?.chain !== chain) this.#stateHeaders = stateHeaders(chain)
     const headers = this.#stateHeaders
     const before = made.prepared as Prepared | undefined
     if (before?.headers === headers) return before.answer
+    const { path, finalFrom, media } = cached
     const isFinal = finalFrom <= (chain.view?.head.finalHeight ?? -1)
     const answer: Answer = {
       status: 200,
-      route: API + path,
-      headers: [before?.answer.headers[0] ?? bodyHeaders(made), isFinal ? headers.final : headers.changing],
+      route: media === undefined ? API + path : path,
+      headers: [
+        before?.answer.headers[0] ?? bodyHeaders(made, cached),
+        isFinal ? headers.final : headers.changing,
+      ],
       body: made.body,
+      ...policyOf(cached),
     }
     made.prepared = { headers, answer } satisfies Prepared
     return answer
   }
 
-  #failed(error: unknown, { path }: Request): Answer {
-    this.#parts.metrics.defect('http')
-    this.#parts.logger.error({ err: error, what: this.patternOf(path) }, 'read failed')
+  #failed(error: unknown, request: Request): Answer {
+    this.#report(error, this.patternOf(request.path))
+    const { pages } = this.#parts
+    if (pages?.match(request) !== undefined)
+      return pages.failed({ code: 'HW_DEFECT', message: 'Internal Server Error' }, request, this.reader.chain)
     return errorAnswer('HW_DEFECT', 'Internal Server Error')
+  }
+
+  #report(error: unknown, what: string): void {
+    this.#parts.metrics.defect('http')
+    this.#parts.logger.error({ err: error, what }, 'read failed')
   }
 
   #health(): Answer {
     const health = this.#parts.health()
     return jsonAnswer(health.status === 'ok' ? 200 : 503, health, [NO_STORE])
+  }
+
+  #document(name: 'openapi' | 'asyncapi', { ifNoneMatch }: Request): Answer {
+    const { body, etag } = this.#documents.of(name)
+    const status = ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag) ? 304 : 200
+    return { status, headers: [JSON_TYPE, ['etag', etag], ['cache-control', 'no-cache']], body }
   }
 
   async #metrics(): Promise<Answer> {
@@ -274,14 +471,6 @@ function decodeSegment(text: string): string {
   }
 }
 
-type Headers = readonly (readonly [string, string])[]
-
-const chainHeaders = ({ height, tipHash }: ChainState) =>
-  [
-    ['x-chain-height', String(height)],
-    ['x-chain-tip', tipHash],
-  ] as const
-
 /** Returns the headers of a state for its answers, each as one value with line breaks: each call of writeHeader has a cost. */
 function stateHeaders(chain: ChainState): StateHeaders {
   const [[name, height], ...others] = chainHeaders(chain)
@@ -291,10 +480,39 @@ function stateHeaders(chain: ChainState): StateHeaders {
 }
 
 /** Returns the headers of a representation as one value with line breaks. */
-function bodyHeaders({ coding, etag }: Representation): Headers[number] {
-  const [name, type] = JSON_TYPE
+function bodyHeaders({ coding, etag }: Representation, cached: CachedAnswer): Headers[number] {
+  const [name, json] = JSON_TYPE
   const encoding = coding === undefined ? '' : `\r\ncontent-encoding: ${coding}`
-  return [name, `${type}\r\netag: ${etag}\r\nvary: ${VARY}${encoding}`]
+  const [, vary] = varyOf(cached)
+  return [name, `${cached.media?.type ?? json}\r\netag: ${etag}\r\nvary: ${vary}${encoding}`]
+}
+
+const varyOf = ({ media }: CachedAnswer) =>
+  ['vary', media === undefined ? VARY : `accept, accept-language, ${VARY}`] as const
+
+const policyOf = ({ media }: CachedAnswer): { policy?: string } =>
+  media === undefined ? {} : { policy: media.policy }
+
+/** Returns whether a client that asks for the URL of a page accepts this one. */
+const isFor = (media: Media, head: RequestHead): boolean =>
+  acceptsPages(head.getHeader('accept')) && media.isFor(head.getHeader('accept-language'))
+
+const pageRequest = (url: string, head: RequestHead): PageRequest => ({
+  path: url.split('?', 1)[0] ?? '',
+  accept: head.getHeader('accept'),
+  acceptLanguage: head.getHeader('accept-language'),
+})
+
+/** Returns the function that reads an argument from the path or the query. */
+function argumentsOfUrl(
+  params: Matched['params'],
+  { query }: Pick<Request, 'query'>,
+): ReadRequest['argument'] {
+  const given = query === '' ? undefined : new URLSearchParams(query)
+  return (name) => {
+    const inPath = params[name]
+    return inPath === undefined ? (given?.get(name) ?? undefined) : decodeSegment(inPath)
+  }
 }
 
 function codingOf({ answer }: Success, { acceptEncoding }: Request): Coding | undefined {
@@ -306,45 +524,11 @@ function isBroadcast({ method, path }: Request): boolean {
   return method === 'POST' && path === `${API}/tx/send`
 }
 
-/** Returns 404 with the body of Fastify, which the live service uses. */
-function unknownRoute({ method, path, query }: Request): Answer {
-  const url = query === '' ? path : `${path}?${query}`
-  const message = `Route ${method}:${url} not found`
-  return jsonAnswer(404, { error: 'Not Found', message, statusCode: 404 })
-}
-
-function wrongMethod({ method, path }: Request): Answer {
-  const message = `Method ${method} is not allowed for ${path}`
-  return errorAnswer('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', [['allow', METHODS]], {
-    message,
-    statusCode: 405,
-  })
-}
-
 const isUnder = (folder: string, path: string): boolean =>
   path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
 
 const refusalOf = (failure: Failure | undefined): Answer | undefined =>
   failure === undefined ? undefined : failureAnswer(failure)
-
-/** Returns the HTTP answer for a failure. */
-export function failureAnswer({ code, message, retryMs, details, chain }: Failure): Answer {
-  const headers: Headers = [
-    ...(details === undefined ? [] : [NO_STORE]),
-    ...(chain === undefined ? [] : chainHeaders(chain)),
-    ...(retryMs === undefined ? [] : [['retry-after', String(Math.ceil(retryMs / 1000))] as const]),
-    ...(code === 'HW_UNAUTHORIZED' ? [['www-authenticate', 'Bearer'] as const] : []),
-  ]
-  const answer = errorAnswer(code, message, headers, details)
-  return answer.status === 503 ? { ...answer, code } : answer
-}
-
-const errorAnswer = (code: ClientError, error: string, headers?: Headers, fields?: object): Answer =>
-  jsonAnswer(HTTP_STATUS[code], errorBody(code, error, fields), headers)
-
-function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
-  return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }
-}
 
 /** The answer to requests under overload, created once: a refusal must cost next to nothing. */
 const REFUSAL = failureAnswer(OVERLOADED)

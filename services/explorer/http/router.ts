@@ -1,15 +1,21 @@
+import { addressHistoryCsv } from '../exports/history-csv.js'
 import type { Read } from '../reads/read.js'
 
 export const API = '/api/v1'
 
 /** The endpoints that are not reads. */
-export type Service = 'health' | 'metrics' | 'socket'
+export type Service = 'health' | 'metrics' | 'openapi' | 'asyncapi' | 'socket' | 'broadcast' | 'history'
 
 export interface Route {
   /** The declared path, with `:name` for parameters. Also the route label of metrics. */
   readonly pattern: string
   readonly target: Read | Service
+  /** The methods of the route, as in the header `allow`. */
+  readonly methods: typeof GET | typeof POST
 }
+
+export const GET = 'GET, HEAD, OPTIONS'
+export const POST = 'POST, OPTIONS'
 
 export interface Matched {
   readonly route: Route
@@ -18,11 +24,21 @@ export interface Matched {
 }
 
 const SERVICES: readonly Route[] = [
-  { pattern: '/health', target: 'health' },
-  { pattern: '/metrics', target: 'metrics' },
-  { pattern: '/ws', target: 'socket' },
-  { pattern: `${API}/ws`, target: 'socket' },
+  { pattern: '/health', target: 'health', methods: GET },
+  { pattern: '/metrics', target: 'metrics', methods: GET },
+  { pattern: '/openapi.json', target: 'openapi', methods: GET },
+  { pattern: '/asyncapi.json', target: 'asyncapi', methods: GET },
+  { pattern: '/ws', target: 'socket', methods: GET },
+  { pattern: `${API}/ws`, target: 'socket', methods: GET },
+  { pattern: API + addressHistoryCsv.path, target: 'history', methods: GET },
 ]
+
+/** Returns the routes of the API and of the services around it. */
+export const apiRoutes = (reads: readonly Read[]): readonly Route[] => [...SERVICES, ...reads.map(routeOf)]
+
+const routeOf = (read: Read): Route => {
+  return { pattern: API + read.path, target: read, methods: read.method === 'POST' ? POST : GET }
+}
 
 /** Finds the route of a path. Routes without parameters take precedence, so that /blocks/tip does not match /blocks/:x. */
 export class Router {
@@ -31,12 +47,15 @@ export class Router {
   /** The last result: each path is matched again when the duration of its answer is recorded. */
   #last: { readonly path: string; readonly matched: Matched | undefined } | undefined
 
-  constructor(reads: readonly Read[]) {
-    const routes = [...SERVICES, ...reads.map((read) => ({ pattern: API + read.path, target: read }))]
+  constructor(routes: readonly Route[]) {
     for (const route of routes) {
       const { pattern } = route
       if (!pattern.includes(':')) this.#fixed.set(pattern, { route, params: {} })
-      else this.#patterns.push([new RegExp(`^${pattern.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`, 's'), route])
+      else
+        this.#patterns.push([
+          new RegExp(`^${pattern.replaceAll('.', '\\.').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`, 's'),
+          route,
+        ])
     }
   }
 

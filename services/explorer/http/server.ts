@@ -11,9 +11,11 @@ import uWS, {
 import { EXPLORER_HTTP, PortTaken } from '../../ports.js'
 import type { Origin } from '../../limits/client-address.js'
 import { Backlog } from './backlog.js'
-import type { Answer, Request, RequestHead } from './dispatch.js'
-import { BEHIND_WAIT_MS, type Channel, type Later, type Reaction } from '../feed/feed.js'
+import type { Answer, Request, RequestHead } from './answer.js'
+import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
+import { BEHIND_WAIT_MS, type Channel, failure, type Later, type Reaction } from '../feed/feed.js'
 import type { Observed } from '../health/metrics.js'
+import type { Session, SocketProtocol } from './sockets.js'
 
 export interface ServerParts {
   readonly answer: (request: Request) => Answer | Promise<Answer>
@@ -25,6 +27,17 @@ export interface ServerParts {
   readonly observe: (path: string, answer: Observed, seconds: number) => void
   /** Returns the reaction to a client's message; undefined for a binary one. */
   readonly react: (text: string | undefined) => Reaction
+  /**
+   * Subscribes to an address; `send` receives messages as text. Not set: no address can be subscribed to.
+   * @returns a function that ends the subscription; undefined if the address is malformed.
+   */
+  readonly subscribeAddress?: (
+    address: string,
+    since: number | undefined,
+    send: (message: string) => void,
+  ) => (() => void) | undefined
+  /** A further protocol of WebSocket connections, at a path of its own. */
+  readonly protocol?: SocketProtocol
 }
 
 const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
@@ -46,14 +59,16 @@ const BACKLOG_CHECK_MS = 1_000
  * The headers of every answer: pages of any origin may read it and the listed headers, and browsers must not render it as a page.
  * One value with line breaks, because each call of writeHeader costs as much as finding an answer in memory.
  */
-const COMMON_HEADERS = [
-  '*',
-  'access-control-expose-headers: x-chain-height, x-chain-tip, etag, retry-after',
-  'x-content-type-options: nosniff',
-  "content-security-policy: default-src 'none'; frame-ancestors 'none'",
-  'referrer-policy: no-referrer',
-  'cross-origin-resource-policy: cross-origin',
-].join('\r\n')
+const commonHeaders = (policy: string): string =>
+  [
+    '*',
+    'access-control-expose-headers: x-chain-height, x-chain-tip, etag, retry-after',
+    'x-content-type-options: nosniff',
+    `content-security-policy: ${policy}`,
+    'referrer-policy: no-referrer',
+    'cross-origin-resource-policy: cross-origin',
+  ].join('\r\n')
+const COMMON_HEADERS = commonHeaders("default-src 'none'; frame-ancestors 'none'")
 
 /** Status 499 of nginx: the client disconnected before its answer. */
 const CLIENT_DISCONNECTED: Observed = { status: 499 }
@@ -63,6 +78,14 @@ const SOCKET_HEADERS = ['sec-websocket-key', 'sec-websocket-protocol', 'sec-webs
 interface ClientData {
   /** The subscriptions that wait until this process has got as far as the client, by channel. */
   readonly later: Map<Channel, AbortController>
+  /** The functions that end the subscriptions to addresses. */
+  readonly addresses: Map<string, () => void>
+  /** The protocol that the client and the server have agreed on; empty for none. */
+  readonly protocol: string
+  /** The handlers of a protocol other than the feed's. */
+  session?: Session
+  /** Callbacks for the moment at which there is room for the next message. */
+  readonly drained: (() => void)[]
 }
 
 type Client = WebSocket<ClientData>
@@ -76,6 +99,8 @@ type Listen = (
 /** The disconnect of a client before its answer, and the callbacks for it. */
 class Disconnect {
   #hasHappened = false
+  /** True if the body has been read to its end, so that the connection need not be closed because of it. */
+  isBodyRead = false
   #callbacks: (() => void)[] = []
 
   get hasHappened(): boolean {
@@ -122,6 +147,7 @@ export class Server {
     this.#parts = parts
     this.#app = uWS.App()
     for (const path of SOCKET_PATHS) this.#serveSockets(path)
+    if (parts.protocol !== undefined) this.#serveSockets(parts.protocol.path, parts.protocol)
     this.#app.any('/*', (res, req) => {
       this.#serve(res, req)
     })
@@ -173,9 +199,10 @@ export class Server {
     const ended = (made: Observed): void => {
       this.#parts.observe(path, made, (performance.now() - began) / 1000)
     }
-    const ending: Ending = { isHead: method === 'HEAD', isLast: hasLargeBody(req) }
+    const isHead = method === 'HEAD'
+    const isLarge = hasLargeBody(req)
     if (!(answer instanceof Promise)) {
-      write(res, answer, ending)
+      write(res, answer, { isHead, isLast: isLarge })
       ended(answer)
       return
     }
@@ -183,12 +210,70 @@ export class Server {
       disconnect.happened()
     })
     void answer.then((made) => {
+      if (made.parts !== undefined) {
+        void this.#stream(res, { ...made, parts: made.parts }, disconnect, { isHead, isLast: isLarge }).then(
+          ended,
+        )
+        return
+      }
       ended(disconnect.hasHappened ? CLIENT_DISCONNECTED : made)
       if (disconnect.hasHappened) return
       res.cork(() => {
-        write(res, made, ending)
+        write(res, made, { isHead, isLast: isLarge && !disconnect.isBodyRead })
       })
     })
+  }
+
+  /**
+   * Sends an answer part by part, each when the client has taken most of the one before it. A client that takes nothing for ten
+   * seconds is disconnected by uWebSockets.
+   * @returns what was observed in the end.
+   */
+  async #stream(
+    res: HttpResponse,
+    { parts, ...answer }: Answer & Required<Pick<Answer, 'parts'>>,
+    disconnect: Disconnect,
+    { isHead, isLast }: Ending,
+  ): Promise<Observed> {
+    // A function, because the value changes during each await.
+    const hasGone = (): boolean => disconnect.hasHappened
+    let writable: () => void = () => undefined
+    disconnect.add(() => {
+      writable()
+    })
+    if (!hasGone()) {
+      res.onWritable(() => {
+        writable()
+        return true
+      })
+      res.cork(() => {
+        writeHead(res, answer)
+        if (isHead) res.endWithoutBody()
+      })
+    }
+    try {
+      while (!isHead && !hasGone()) {
+        const part = await parts.next()
+        if (hasGone() || part.done === true) break
+        let isTaken = true
+        res.cork(() => {
+          isTaken = res.write(part.value)
+        })
+        if (!isTaken && !hasGone()) await new Promise<void>((resolve) => (writable = resolve))
+      }
+    } catch {
+      // The client sees an answer without an end. The parts have reported the error.
+      if (!hasGone()) res.close()
+      return { ...answer, status: 500 }
+    } finally {
+      await parts.return(undefined)
+    }
+    if (hasGone()) return CLIENT_DISCONNECTED
+    if (!isHead)
+      res.cork(() => {
+        res.end(undefined, isLast)
+      })
+    return answer
   }
 
   /** Sends the answer to a request if nothing needs to be made for it. @returns whether it was sent. */
@@ -206,7 +291,8 @@ export class Server {
     return true
   }
 
-  #serveSockets(path: string): void {
+  /** @param protocol that of the connections at the path. Not set: that of the feed. */
+  #serveSockets(path: string, protocol?: SocketProtocol): void {
     this.#app.ws<ClientData>(path, {
       compression: uWS.DISABLED,
       maxPayloadLength: MAX_MESSAGE_BYTES,
@@ -215,30 +301,67 @@ export class Server {
       idleTimeout: IDLE_SECONDS,
       sendPingsAutomatically: true,
       upgrade: (res, req, context) => {
-        this.#upgrade(res, req, context)
+        this.#upgrade(res, req, context, protocol)
       },
       open: (ws) => {
         this.#clients.add(ws)
+        if (protocol !== undefined) ws.getUserData().session = this.#session(ws, protocol)
+      },
+      drain: (ws) => {
+        if (ws.getBufferedAmount() === 0) for (const done of ws.getUserData().drained.splice(0)) done()
       },
       message: (ws, message, isBinary) => {
-        this.#react(ws, this.#parts.react(isBinary ? undefined : Buffer.from(message).toString()))
+        const { session } = ws.getUserData()
+        if (session !== undefined) session.message(Buffer.from(message).toString())
+        else this.#react(ws, this.#parts.react(isBinary ? undefined : Buffer.from(message).toString()))
       },
-      close: (ws) => {
+      close: (ws, code, reason) => {
         this.#clients.delete(ws)
-        for (const waiting of ws.getUserData().later.values()) waiting.abort()
+        const { later, addresses, session, drained } = ws.getUserData()
+        for (const waiting of later.values()) waiting.abort()
+        for (const end of addresses.values()) end()
+        session?.closed(code, Buffer.from(reason).toString())
+        for (const done of drained) done()
       },
     })
   }
 
-  #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
+  #session(ws: Client, chosen: SocketProtocol): Session {
+    const { protocol, drained } = ws.getUserData()
+    return chosen.open({
+      protocol,
+      send: (text) => {
+        // The connection was closed, or is being closed because of its backpressure.
+        if (!this.#clients.has(ws) || ws.send(text) !== 0) return Promise.resolve()
+        return new Promise((resolve) => {
+          drained.push(resolve)
+        })
+      },
+      close: (code, reason) => {
+        // Not while a message is being handled: the connection would end within its handler.
+        setImmediate(() => {
+          if (this.#clients.has(ws)) ws.end(code, reason)
+        })
+      },
+    })
+  }
+
+  #upgrade(
+    res: HttpResponse,
+    req: HttpRequest,
+    context: us_socket_context_t,
+    chosen: SocketProtocol | undefined,
+  ): void {
     const began = performance.now()
     const disconnect = new Disconnect()
     const request = requestOf(res, req, disconnect)
     const refusal = this.#parts.refusal(request)
-    const [key, protocol, extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
+    const [key, offered = '', extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
+    const protocol = chosen === undefined ? offered : chosen.choose(offered)
     const end = (refused: Answer | undefined): void => {
       if (refused === undefined) {
-        res.upgrade<ClientData>({ later: new Map() }, key ?? '', protocol ?? '', extensions ?? '', context)
+        const data: ClientData = { later: new Map(), addresses: new Map(), protocol, drained: [] }
+        res.upgrade<ClientData>(data, key ?? '', protocol, extensions ?? '', context)
         return
       }
       write(res, refused, { isHead: false, isLast: false })
@@ -260,7 +383,12 @@ export class Server {
   }
 
   /** Replies and subscribes in one turn of the event loop, so that no event between replay and live is lost or sent twice. */
-  #react(ws: Client, { replies, subscribe, unsubscribe, later }: Reaction): void {
+  #react(ws: Client, { replies, subscribe, unsubscribe, later, address, leave }: Reaction): void {
+    if (address !== undefined) {
+      this.#subscribeAddress(ws, address, replies)
+      return
+    }
+    if (leave !== undefined) endAddress(ws, leave)
     const channel = subscribe ?? unsubscribe ?? later?.channel
     if (channel !== undefined) endWaiting(ws, channel)
     if (later !== undefined) this.#reactLater(ws, later)
@@ -271,6 +399,26 @@ export class Server {
       }
       if (subscribe !== undefined) ws.subscribe(subscribe)
       if (unsubscribe !== undefined) ws.unsubscribe(unsubscribe)
+    })
+  }
+
+  /** Replies and subscribes to an address, or replies with an error. Its events follow when the state is known. */
+  #subscribeAddress(
+    ws: Client,
+    { name, since }: NonNullable<Reaction['address']>,
+    replies: readonly string[],
+  ): void {
+    const { addresses } = ws.getUserData()
+    endAddress(ws, name)
+    const send = (message: string): void => {
+      if (this.#clients.has(ws)) ws.send(message)
+    }
+    const isFull = addresses.size >= MAX_ADDRESSES
+    const end = isFull ? undefined : this.#parts.subscribeAddress?.(name, since, send)
+    if (end !== undefined) addresses.set(name, end)
+    const error = isFull ? TOO_MANY_ADDRESSES : BAD_ADDRESS
+    ws.cork(() => {
+      for (const reply of end === undefined ? failure(error).replies : replies) send(reply)
     })
   }
 
@@ -288,6 +436,13 @@ export class Server {
   }
 }
 
+/** Ends the subscription to an address, if there is one. */
+function endAddress(ws: Client, name: string): void {
+  const { addresses } = ws.getUserData()
+  addresses.get(name)?.()
+  addresses.delete(name)
+}
+
 /** Ends the wait of an earlier subscription to a channel, if there is one. */
 function endWaiting(ws: Client, channel: Channel): void {
   const { later } = ws.getUserData()
@@ -303,12 +458,39 @@ function requestOf(res: HttpResponse, req: HttpRequest, disconnect: Disconnect):
     ifNoneMatch: req.getHeader('if-none-match'),
     acceptEncoding: req.getHeader('accept-encoding'),
     minChainHeight: req.getHeader('x-min-chain-height'),
+    accept: req.getHeader('accept'),
+    acceptLanguage: req.getHeader('accept-language'),
+    host: req.getHeader('host'),
+    contentType: req.getHeader('content-type'),
     onDisconnect: (callback) => {
       disconnect.add(callback)
     },
     authorization: () => req.getHeader('authorization'),
     origin: () => originOf(res, req),
+    body: (maxBytes) => bodyOf(res, maxBytes, disconnect),
   }
+}
+
+/** Reads the body of a request. @returns undefined if it has more bytes than this, or the client has disconnected. */
+function bodyOf(res: HttpResponse, maxBytes: number, disconnect: Disconnect): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    let chunks: Buffer[] = []
+    let bytes = 0
+    res.onData((chunk, isLast) => {
+      bytes += chunk.byteLength
+      if (bytes > maxBytes) {
+        chunks = []
+        resolve(undefined)
+        // A copy, because the memory of the chunk is valid only now.
+      } else chunks.push(Buffer.from(Buffer.from(chunk)))
+      if (!isLast) return
+      disconnect.isBodyRead = true
+      resolve(Buffer.concat(chunks))
+    })
+    disconnect.add(() => {
+      resolve(undefined)
+    })
+  })
 }
 
 function originOf(res: HttpResponse, req: HttpRequest): Origin {
@@ -338,17 +520,28 @@ function hasLargeBody(req: HttpRequest): boolean {
   return (length !== '' && Number(length) > MAX_BODY_BYTES) || req.getHeader('transfer-encoding') !== ''
 }
 
-function write(res: HttpResponse, { status, headers, body }: Answer, { isHead, isLast }: Ending): void {
+function writeHead(
+  res: HttpResponse,
+  { status, headers, policy }: Pick<Answer, 'status' | 'headers' | 'policy'>,
+): void {
+  // The default is 200 OK.
+  if (status !== 200) res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
+  res.writeHeader(
+    'access-control-allow-origin',
+    policy === undefined ? COMMON_HEADERS : commonHeaders(policy),
+  )
+  for (const header of headers) res.writeHeader(header[0], header[1])
+}
+
+function write(res: HttpResponse, answer: Answer, { isHead, isLast }: Ending): void {
+  const { status, body } = answer
   const hasBody = !isHead && status !== 204 && status !== 304
   // endWithoutBody (3.0.6) cannot close the connection: with any argument it waits for a body indefinitely.
   if (isLast && !hasBody) {
     res.close()
     return
   }
-  // The default is 200 OK.
-  if (status !== 200) res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
-  res.writeHeader('access-control-allow-origin', COMMON_HEADERS)
-  for (const header of headers) res.writeHeader(header[0], header[1])
+  writeHead(res, answer)
   if (hasBody) {
     res.end(body, isLast)
     return

@@ -1,7 +1,7 @@
 import type { Logger } from '../../../pipelines/logger.js'
 import type { UpgradeProgress } from '../../../pipelines/log/embedded/embedded.js'
 import { upgrading } from '../answering/failure.js'
-import { type Answer, failureAnswer } from './dispatch.js'
+import { type Answer, failureAnswer } from './answer.js'
 import { Server } from './server.js'
 
 /** Answers every request on the explorer's port with 503 while the log of an earlier version is converted, before the start. */

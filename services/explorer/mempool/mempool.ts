@@ -1,3 +1,4 @@
+import { MempoolTxs, type MempoolView } from './mempool-view.js'
 import type { ShownTx } from './shown-tx.js'
 
 /** The changes of the mempool by the blocks of a head that is ahead of the mempool's events. */
@@ -8,26 +9,12 @@ export interface Overlay {
   readonly confirmed: ReadonlySet<string>
   /** Outpoints that these blocks spend, `txid:vout`. */
   readonly spent: ReadonlySet<string>
-  /** Transactions of disconnected blocks that may confirm again, in the order of the chain. */
+  /** Transactions of disconnected blocks that may confirm again. */
   readonly returned: readonly ShownTx[]
-}
-
-/** The mempool as answers see it. */
-export interface MempoolView {
-  readonly size: number
-  get(txid: string): ShownTx | undefined
-  values(): Iterable<ShownTx>
-  /** Returns the transactions, newest first; those of the same second by txid. */
-  newest(): readonly ShownTx[]
-  /** Returns the transactions that pay to or spend from a script, newest first. */
-  ofScript(scriptHash: string): ShownTx[]
 }
 
 /** More overlays than this exist only if the mempool's events lag far behind the heads; they are then joined. */
 const MAX_OVERLAYS = 32
-
-const byAge = (one: ShownTx, other: ShownTx): number =>
-  other.firstSeen - one.firstSeen || (one.txid < other.txid ? -1 : 1)
 
 /**
  * The unconfirmed transactions as of the explorer's head: the poller's mempool as of one position of topic `chain`, with an overlay
@@ -35,14 +22,13 @@ const byAge = (one: ShownTx, other: ShownTx): number =>
  * a transaction is never both on the head's chain and in the mempool, and never missing from both.
  */
 export class Mempool implements MempoolView {
-  readonly #entries = new Map<string, ShownTx>()
+  /** All transactions that the poller has reported, visible or hidden. */
+  #entries = MempoolTxs.NONE
   /** Entries that blocks have confirmed or that conflict with blocks, and whose removal the poller has not yet reported. */
   readonly #hidden = new Set<string>()
-  readonly #byScript = new Map<string, Set<string>>()
   #overlays: Overlay[] = []
   #version = 0
-  #visible: ReadonlyMap<string, ShownTx> | undefined
-  #newest: readonly ShownTx[] | undefined
+  #visible: MempoolTxs | undefined
   readonly #report: (touched: ReadonlySet<string>) => void
 
   /**
@@ -59,7 +45,7 @@ export class Mempool implements MempoolView {
   }
 
   get size(): number {
-    return this.#shown().size
+    return this.snapshot().size
   }
 
   /** True if there are no transactions, visible or hidden. */
@@ -67,8 +53,14 @@ export class Mempool implements MempoolView {
     return this.#entries.size === 0 && this.#overlays.every((overlay) => overlay.returned.length === 0)
   }
 
+  /** Returns the visible transactions, which do not change any more there. */
+  snapshot(): MempoolTxs {
+    this.#visible ??= this.#overlays.reduce(withOverlay, this.#base())
+    return this.#visible
+  }
+
   get(txid: string): ShownTx | undefined {
-    return this.#shown().get(txid)
+    return this.snapshot().get(txid)
   }
 
   /** Returns a transaction, even if a head has confirmed it since the last event of the mempool. */
@@ -77,27 +69,19 @@ export class Mempool implements MempoolView {
   }
 
   values(): Iterable<ShownTx> {
-    return this.#shown().values()
+    return this.snapshot().values()
   }
 
   newest(): readonly ShownTx[] {
-    this.#newest ??= [...this.values()].sort(byAge)
-    return this.#newest
+    return this.snapshot().newest()
   }
 
-  ofScript(scriptHash: string): ShownTx[] {
-    const shown = this.#shown()
-    const txids = new Set(this.#byScript.get(scriptHash))
-    for (const overlay of this.#overlays)
-      for (const tx of overlay.returned) if (tx.changes.has(scriptHash)) txids.add(tx.txid)
-    return (
-      [...txids]
-        .map((txid) => shown.get(txid))
-        .filter((tx) => tx !== undefined)
-        // A transaction of a disconnected block may know more of the outputs that it spends than the entry that is shown.
-        .filter((tx) => tx.changes.has(scriptHash))
-        .sort(byAge)
-    )
+  ahead(tx: ShownTx): { readonly count: number; readonly vsize: number } {
+    return this.snapshot().ahead(tx)
+  }
+
+  ofScript(scriptHash: string): readonly ShownTx[] {
+    return this.snapshot().ofScript(scriptHash)
   }
 
   /** Returns all transactions that the poller has reported, visible or hidden. */
@@ -107,48 +91,39 @@ export class Mempool implements MempoolView {
 
   /** Replaces the mempool by a snapshot that was observed at `position` of topic `chain`. */
   replace(entries: Iterable<ShownTx>, position: number): void {
-    const before = new Map(this.#shown())
-    this.#entries.clear()
-    this.#hidden.clear()
-    this.#byScript.clear()
-    for (const tx of entries) this.#add(tx)
-    this.forgetOverlays(position)
-    this.#changed()
-    this.#report(differences(before, this.#shown()))
+    this.#reporting(() => {
+      this.#entries = MempoolTxs.of(entries)
+      this.#hidden.clear()
+      this.forgetOverlays(position)
+    })
   }
 
   /** Applies changes that were observed at `position` of topic `chain`. */
   change(entered: readonly ShownTx[], left: readonly string[], position: number): void {
-    this.#reporting([...left, ...entered.map(({ txid }) => txid)], () => {
+    this.#reporting(() => {
       this.#settle(position)
-      for (const txid of left) this.#remove(txid)
-      for (const tx of entered) this.#add(tx)
-      this.#changed()
+      this.#entries = this.#entries.changed(left, entered)
+      for (const txid of left) this.#hidden.delete(txid)
+      for (const { txid } of entered) this.#hidden.delete(txid)
     })
   }
 
   /** Replaces transactions by versions with more of the outputs that they spend. */
   update(resolved: readonly ShownTx[]): void {
-    const txids = resolved.map(({ txid }) => txid)
-    this.#reporting(txids, () => {
-      for (const tx of resolved) {
-        const hidden = this.#hidden.has(tx.txid)
-        if (this.#entries.has(tx.txid)) this.#add(tx)
-        if (hidden) this.#hidden.add(tx.txid)
-      }
-      this.#changed()
+    this.#reporting(() => {
+      const known = resolved.filter(({ txid }) => this.#entries.get(txid) !== undefined)
+      this.#entries = this.#entries.changed([], known)
     })
   }
 
   /** Adds the overlays of adopted heads. */
   advance(...overlays: readonly Overlay[]): void {
-    const before = this.#shown()
-    this.#overlays.push(...overlays)
-    // An overlay that is made later than those of later heads belongs before them.
-    this.#overlays.sort((one, other) => one.position - other.position)
-    if (this.#overlays.length > MAX_OVERLAYS) this.#overlays = [joinOverlays(this.#overlays)]
-    this.#changed()
-    this.#report(differences(before, this.#shown()))
+    this.#reporting(() => {
+      this.#overlays.push(...overlays)
+      // An overlay that is made later than those of later heads belongs before them.
+      this.#overlays.sort((one, other) => one.position - other.position)
+      if (this.#overlays.length > MAX_OVERLAYS) this.#overlays = [joinOverlays(this.#overlays)]
+    })
   }
 
   /**
@@ -168,6 +143,7 @@ export class Mempool implements MempoolView {
   /** Drops the overlays up to a position. */
   forgetOverlays(position: number): void {
     this.#overlays = this.#overlays.filter((overlay) => overlay.position > position)
+    this.#visible = undefined
   }
 
   /**
@@ -177,127 +153,69 @@ export class Mempool implements MempoolView {
   #settle(position: number): void {
     const known = this.#overlays.filter((overlay) => overlay.position <= position)
     if (known.length === 0) return
-    const after = known.reduce(applyOverlay, this.#base())
-    for (const txid of this.#entries.keys()) {
-      if (after.has(txid)) this.#hidden.delete(txid)
-      else this.#hidden.add(txid)
-    }
+    const after = known.reduce(withOverlay, this.#base())
+    this.#hidden.clear()
+    for (const { txid } of this.#entries.notIn(after))
+      if (after.get(txid) === undefined) this.#hidden.add(txid)
     this.forgetOverlays(position)
   }
 
-  /** Returns a copy of the reported transactions without the hidden ones. */
-  #base(): Map<string, ShownTx> {
-    const base = new Map(this.#entries)
-    for (const txid of this.#hidden) base.delete(txid)
-    return base
+  /** Returns the reported transactions without the hidden ones. */
+  #base(): MempoolTxs {
+    return this.#entries.changed(this.#hidden, [])
   }
 
-  #changed(): void {
+  /** Changes transactions, and reports which appear, disappear or are replaced. */
+  #reporting(change: () => void): void {
+    const before = this.snapshot()
+    change()
     this.#version++
     this.#visible = undefined
-    this.#newest = undefined
-  }
-
-  /**
-   * Changes transactions, and reports which appear, disappear or are replaced: those that the change names; while overlays or
-   * hidden entries exist, which have effects beyond these, what a comparison of all shows.
-   */
-  #reporting(txids: readonly string[], change: () => void): void {
-    const isPlain = this.#isPlain
-    const before = isPlain ? this.#those(txids) : this.#shown()
-    change()
-    this.#report(differences(before, isPlain ? this.#those(txids) : this.#shown()))
-  }
-
-  #those(txids: readonly string[]): Map<string, ShownTx> {
-    const those = new Map<string, ShownTx>()
-    for (const txid of txids) {
-      const tx = this.#entries.get(txid)
-      if (tx !== undefined) those.set(txid, tx)
-    }
-    return those
-  }
-
-  /** True if all reported transactions are visible, and no others. */
-  get #isPlain(): boolean {
-    return this.#overlays.length === 0 && this.#hidden.size === 0
-  }
-
-  #shown(): ReadonlyMap<string, ShownTx> {
-    if (this.#isPlain) return this.#entries
-    this.#visible ??= this.#overlays.reduce(applyOverlay, this.#base())
-    return this.#visible
-  }
-
-  #add(tx: ShownTx): void {
-    this.#remove(tx.txid)
-    this.#entries.set(tx.txid, tx)
-    for (const hash of tx.changes.keys()) {
-      const txids = this.#byScript.get(hash)
-      if (txids === undefined) this.#byScript.set(hash, new Set([tx.txid]))
-      else txids.add(tx.txid)
-    }
-  }
-
-  #remove(txid: string): void {
-    const tx = this.#entries.get(txid)
-    if (tx === undefined) return
-    this.#entries.delete(txid)
-    this.#hidden.delete(txid)
-    for (const hash of tx.changes.keys()) {
-      const txids = this.#byScript.get(hash)
-      txids?.delete(txid)
-      if (txids?.size === 0) this.#byScript.delete(hash)
-    }
+    this.#report(differences(before, this.snapshot()))
   }
 }
 
 /** Returns the txids of the transactions that are not the same in both, and the hashes of their scripts. */
-function differences(one: ReadonlyMap<string, ShownTx>, other: ReadonlyMap<string, ShownTx>): Set<string> {
+function differences(one: MempoolTxs, other: MempoolTxs): Set<string> {
   const touched = new Set<string>()
-  const compare = (those: ReadonlyMap<string, ShownTx>, against: ReadonlyMap<string, ShownTx>): void => {
-    for (const [txid, tx] of those) {
-      if (against.get(txid) === tx) continue
-      touched.add(txid)
-      for (const hash of tx.changes.keys()) touched.add(hash)
-    }
+  for (const { txid, changes } of [...one.notIn(other), ...other.notIn(one)]) {
+    touched.add(txid)
+    for (const hash of changes.keys()) touched.add(hash)
   }
-  compare(one, other)
-  compare(other, one)
   return touched
 }
 
-/** Applies an overlay in place. */
-function applyOverlay(mempool: Map<string, ShownTx>, overlay: Overlay): Map<string, ShownTx> {
-  for (const txid of overlay.confirmed) mempool.delete(txid)
+/** Returns the transactions after an overlay. */
+function withOverlay(txs: MempoolTxs, overlay: Overlay): MempoolTxs {
+  const rest = txs.changed(overlay.confirmed, [])
   const removed = new Set<string>()
   if (overlay.spent.size > 0) {
-    for (const tx of mempool.values())
+    for (const tx of rest.values())
       if (tx.outpoints.some((each) => overlay.spent.has(each))) removed.add(tx.txid)
   }
-  removeWithDescendants(mempool, removed)
-  for (const tx of overlay.returned) if (!mempool.has(tx.txid)) mempool.set(tx.txid, tx)
-  return mempool
+  addDescendants(removed, rest)
+  const returned = overlay.returned.filter(({ txid }) => removed.has(txid) || rest.get(txid) === undefined)
+  return rest.changed(removed, returned)
 }
 
-function removeWithDescendants(mempool: Map<string, ShownTx>, removed: Set<string>): void {
-  for (let before = 0; before !== removed.size;) {
-    before = removed.size
-    for (const tx of mempool.values()) {
-      if (removed.has(tx.txid)) continue
-      if (tx.outpoints.some((outpoint) => removed.has(outpoint.slice(0, 64)))) removed.add(tx.txid)
+/** Adds the txids of all transactions that spend from some. */
+function addDescendants(txids: Set<string>, txs: MempoolTxs): void {
+  for (let before = 0; before !== txids.size;) {
+    before = txids.size
+    for (const tx of txs.values()) {
+      if (txids.has(tx.txid)) continue
+      if (tx.outpoints.some((outpoint) => txids.has(outpoint.slice(0, 64)))) txids.add(tx.txid)
     }
   }
-  for (const txid of removed) mempool.delete(txid)
 }
 
 /** Returns one overlay with the effect of several, applied in order. */
 function joinOverlays(overlays: readonly Overlay[]): Overlay {
   const confirmed = new Set<string>()
   const spent = new Set<string>()
-  let returned = new Map<string, ShownTx>()
+  let returned = MempoolTxs.NONE
   for (const overlay of overlays) {
-    returned = applyOverlay(returned, overlay)
+    returned = withOverlay(returned, overlay)
     for (const tx of overlay.returned) {
       confirmed.delete(tx.txid)
       for (const outpoint of tx.outpoints) spent.delete(outpoint)

@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../../limits/rate-limit.js'
 import { CombinedMetrics } from './combined-metrics.js'
 import { FeedNumbers } from './feed-numbers.js'
 import { Leases } from './leases.js'
-import type { FromPrimary, GroupStatus, ProcessStatus, ToPrimary } from './messages.js'
+import type { FromPrimary, GroupStatus, LimitName, ProcessStatus, ToPrimary } from './messages.js'
 
 /** A process of the explorer, as the primary sees it. */
 export interface Process {
@@ -13,8 +13,8 @@ export interface Process {
 }
 
 export interface CoordinatorOptions {
-  /** Requests per client and minute; 0 for no limit. */
-  readonly rateLimitPerMinute: number
+  /** Requests per client and minute. */
+  readonly limits: Readonly<Record<LimitName, number>>
   /** Returns the time in milliseconds, by a clock that all processes share. */
   readonly now: () => number
   /** The number before the first event of the feed that the primary numbers. */
@@ -64,7 +64,7 @@ class Replies<T> {
 
 /** The part of the primary that the processes of an explorer share: rate limit, numbers of the feed, metrics, and their states. */
 export class Coordinator {
-  readonly #leases: Leases<Process>
+  readonly #leases: Readonly<Record<LimitName, Leases<Process>>>
   readonly #numbers: FeedNumbers
   readonly #metrics = new CombinedMetrics<Process>()
   readonly #own = new MetricSet('headwater_')
@@ -76,16 +76,19 @@ export class Coordinator {
   #group = ''
   #scrape: Promise<{ text: string; type: string }> | undefined
 
-  constructor({ rateLimitPerMinute, now, feedBegin, onDefect }: CoordinatorOptions) {
+  constructor({ limits, now, feedBegin, onDefect }: CoordinatorOptions) {
     this.#onDefect = onDefect
     this.#numbers = new FeedNumbers(feedBegin, now)
-    this.#leases = new Leases({
-      ...{ most: rateLimitPerMinute, windowMs: MINUTE_MS, now },
-      recall: async (holder, client, endsAt) =>
-        this.#statuses.has(holder)
-          ? ((await this.#recalls.request(holder, (id) => ({ kind: 'recall', id, client, endsAt }))) ?? 0)
-          : 0,
-    })
+    const leases = (limit: LimitName): Leases<Process> =>
+      new Leases({
+        ...{ most: limits[limit], windowMs: MINUTE_MS, now },
+        recall: async (holder, client, endsAt) => {
+          if (!this.#statuses.has(holder)) return 0
+          const recall = (id: number) => ({ kind: 'recall', id, limit, client, endsAt }) as const
+          return (await this.#recalls.request(holder, recall)) ?? 0
+        },
+      })
+    this.#leases = { requests: leases('requests'), broadcasts: leases('broadcasts') }
   }
 
   /** Handles a message of a process. */
@@ -98,9 +101,9 @@ export class Coordinator {
         this.#publishGroup()
         return
       case 'wanted': {
-        const { client, tokens } = message
-        void this.#leases.lease(client, tokens, from).then((lease) => {
-          from.send({ kind: 'lease', client, ...lease })
+        const { limit, client, tokens, unused } = message
+        void this.#leases[limit].lease(client, tokens, from, unused).then((lease) => {
+          from.send({ kind: 'lease', limit, client, ...lease })
         })
         return
       }

@@ -27,8 +27,8 @@ interface Window<Holder> {
 }
 
 /**
- * The count of each client's requests, shared by several processes: each of them leases tokens, one per request, and asks again
- * when it has used them. Before a request is refused, unused tokens are recalled from all other processes. So a client gets
+ * The count of each client's requests, shared by several processes: each of them leases tokens, one per request (more for costly
+ * ones), and asks again when it has too few. Before a request is refused, unused tokens are recalled from all other processes. So a client gets
  * exactly its number of requests per window, whichever processes it reaches.
  */
 export class Leases<Holder> {
@@ -39,20 +39,27 @@ export class Leases<Holder> {
     this.#options = options
   }
 
-  /** Leases tokens to a process that has none left. @returns no tokens if the client has used all of its window. */
-  async lease(client: string, wanted: number, holder: Holder): Promise<Lease> {
+  /**
+   * Leases tokens to a process that has too few.
+   * @param unused what is left of its previous lease, which it returns.
+   * @returns fewer tokens than wanted if these are the last of the client's window.
+   */
+  async lease(client: string, wanted: number, holder: Holder, unused?: Lease): Promise<Lease> {
+    const before = this.#window(client)
+    if (unused?.endsAt === before.endsAt) before.left += unused.tokens
+    before.holders.delete(holder)
     for (;;) {
       const window = this.#window(client)
-      const { endsAt } = window
-      if (window.left > 0) {
+      const { endsAt, left } = window
+      if (left >= wanted || (window.recall === undefined && window.holders.size === 0)) {
         // Half of the rest: few requests wait for a lease, and another process rarely has to recall tokens.
-        const tokens = Math.min(window.left, Math.max(wanted, Math.ceil(window.left / 2)))
+        const tokens = Math.min(left, Math.max(wanted, Math.ceil(left / 2)))
         window.left -= tokens
-        window.holders.add(holder)
+        if (tokens > 0) window.holders.add(holder)
         return { tokens, endsAt }
       }
-      window.holders.delete(holder)
-      if (window.recall === undefined && window.holders.size === 0) return { tokens: 0, endsAt }
+      // Leases of this turn are sent first: a recall must not overtake them.
+      await Promise.resolve()
       await (window.recall ??= this.#recall(client, window))
     }
   }

@@ -5,7 +5,14 @@ import { type Feed, type FeedOffer, POSITIONED_CHANNELS } from '../feed/feed.js'
 import type { Health } from '../health/health.js'
 import { monotonicMs } from './clock.js'
 import { LeasedLimit } from './leased-limit.js'
-import type { FeedPosition, FromPrimary, GroupStatus, ProcessStatus, ToPrimary } from './messages.js'
+import type {
+  FeedPosition,
+  FromPrimary,
+  GroupStatus,
+  LimitName,
+  ProcessStatus,
+  ToPrimary,
+} from './messages.js'
 import { NumberedFeed } from './numbered-feed.js'
 
 export interface MemberOptions {
@@ -35,7 +42,7 @@ export class Member {
   readonly #options: MemberOptions
   readonly #scrapes = new Map<number, (text: Text) => void>()
   #nextScrape = 0
-  #limit: LeasedLimit | undefined
+  readonly #limits = new Map<LimitName, LeasedLimit>()
   #parts: MemberParts | undefined
   #numbered: NumberedFeed | undefined
   #welcomed: () => void = () => undefined
@@ -62,19 +69,20 @@ export class Member {
     })
   }
 
-  /** Returns the rate limit that all processes share. */
-  limit(most: number, trustedHops: number): Limiter {
+  /** Returns a rate limit that all processes share. */
+  limit(name: LimitName, most: number, trustedHops: number): Limiter {
     const { send, logger } = this.#options
-    this.#limit = new LeasedLimit({
+    const limit = new LeasedLimit({
       ...{ most, trustedHops, windowMs: MINUTE_MS, now: monotonicMs },
-      want: (client, tokens) => {
-        send({ kind: 'wanted', client, tokens })
+      want: (client, tokens, unused) => {
+        send({ kind: 'wanted', limit: name, client, tokens, unused })
       },
       onSilence: () => {
-        logger.warn({ most }, 'the primary does not answer, rate limits count per process')
+        logger.warn({ limit: name, most }, 'the primary does not answer, rate limits count per process')
       },
     })
-    return this.#limit
+    this.#limits.set(name, limit)
+    return limit
   }
 
   /** Offers an event to the feed of all processes, at the end of the turn: its position then includes what the turn published. */
@@ -150,11 +158,11 @@ export class Member {
         this.#welcomed()
         return
       case 'lease':
-        this.#limit?.receive(message.client, message)
+        this.#limits.get(message.limit)?.receive(message.client, message)
         return
       case 'recall': {
-        const { id, client, endsAt } = message
-        send({ kind: 'returned', id, tokens: this.#limit?.giveUp(client, endsAt) ?? 0 })
+        const { id, limit, client, endsAt } = message
+        send({ kind: 'returned', id, tokens: this.#limits.get(limit)?.giveUp(client, endsAt) ?? 0 })
         return
       }
       case 'group':

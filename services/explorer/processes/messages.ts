@@ -6,6 +6,9 @@ import type { Channel } from '../feed/feed.js'
 export const NUMBERED_CHANNELS = ['whale-alerts', 'stats'] as const satisfies readonly Channel[]
 export type NumberedChannel = (typeof NUMBERED_CHANNELS)[number]
 
+/** The rate limits that the processes share: that of all requests, and that of transactions to broadcast. */
+export type LimitName = 'requests' | 'broadcasts'
+
 /** The numbers of the last events of the channels that are numbered by the log and the tables: how far a process has got. */
 export type FeedPosition = Readonly<Record<'blocks' | 'reorgs' | 'mempool', number>>
 
@@ -49,7 +52,14 @@ export interface GroupStatus {
 /** A message of a process to the primary. */
 export type ToPrimary =
   | { readonly kind: 'hello' }
-  | { readonly kind: 'wanted'; readonly client: string; readonly tokens: number }
+  | {
+      readonly kind: 'wanted'
+      readonly limit: LimitName
+      readonly client: string
+      readonly tokens: number
+      /** The rest of the previous lease, which is returned. */
+      readonly unused: { readonly tokens: number; readonly endsAt: number } | undefined
+    }
   | { readonly kind: 'returned'; readonly id: number; readonly tokens: number }
   | { readonly kind: 'status'; readonly status: ProcessStatus }
   | { readonly kind: 'offer'; readonly offer: Offer }
@@ -67,13 +77,20 @@ export type FromPrimary =
     }
   | {
       readonly kind: 'lease'
+      readonly limit: LimitName
       readonly client: string
-      /** The number of requests that the process may admit; 0 if the limit is reached. */
+      /** The cost of the requests that the process may admit; less than it wanted if these are the last tokens of the window. */
       readonly tokens: number
       /** The end of the window, by `monotonicMs`. */
       readonly endsAt: number
     }
-  | { readonly kind: 'recall'; readonly id: number; readonly client: string; readonly endsAt: number }
+  | {
+      readonly kind: 'recall'
+      readonly id: number
+      readonly limit: LimitName
+      readonly client: string
+      readonly endsAt: number
+    }
   | { readonly kind: 'group'; readonly group: GroupStatus }
   | { readonly kind: 'event'; readonly event: NumberedEvent }
   | { readonly kind: 'collect'; readonly id: number }

@@ -18,7 +18,7 @@ const LOOK_AGAIN_MS = 100
 
 /** Runs the processes of the explorer, and restarts each one that exits. They share the ports; this process only coordinates them. */
 export async function supervise({ config, logger, signal, args }: ServiceContext): Promise<void> {
-  const { explorerProcesses: size, rateLimitPerMinute } = config
+  const { explorerProcesses: size, rateLimitPerMinute, broadcastRateLimitPerMinute } = config
   if (process.platform !== 'linux')
     throw new StartRefused(
       `EXPLORER_PROCESSES is ${String(size)}, which needs Linux: on ${process.platform} one process gets all connections; set 1`,
@@ -29,7 +29,8 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
     logger.error({ err: error }, 'cannot combine the metrics of the processes')
   }
   const coordinator = new Coordinator({
-    ...{ rateLimitPerMinute, onDefect, now: monotonicMs },
+    ...{ onDefect, now: monotonicMs },
+    limits: { requests: rateLimitPerMinute, broadcasts: broadcastRateLimitPerMinute },
     // Higher than the number of any event of an earlier run, which has far fewer than one per millisecond.
     feedBegin: Date.now(),
   })

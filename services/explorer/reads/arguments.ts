@@ -1,44 +1,62 @@
-import { OptionalKind, Type, type TSchema } from '@sinclair/typebox'
+import { OptionalKind, type TArray, Type, type TSchema } from '@sinclair/typebox'
 import { dayOfDate } from '../../../pipelines/chain/day.js'
 import { type Arguments, BadArgument } from './read.js'
 
 /** The largest integer that a JavaScript number represents exactly. */
 const MOST = Number.MAX_SAFE_INTEGER
 
-/** Declarations of arguments. A title explains an argument if its name does not; `rangeOf` describes its range. */
-export const page = Type.Integer({ minimum: 1, maximum: MOST, default: 1 })
-export const offset = Type.Integer({ minimum: 0, maximum: MOST, default: 0 })
-export const limit = (fallback: number, most: number) =>
-  Type.Integer({ minimum: 1, maximum: most, default: fallback })
-export const hash = Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: '64 hexadecimal characters' })
+/**
+ * Declarations of arguments. `description` says what an argument is, for the documentation of all transports; `allowed` names its
+ * values in the words of error messages, where the schema alone does not (`rangeOf`).
+ */
+export const page = Type.Integer({
+  minimum: 1,
+  maximum: MOST,
+  default: 1,
+  description: 'number of the page, from 1',
+})
+export const offset = Type.Integer({ minimum: 0, maximum: MOST, default: 0, description: 'items to skip' })
+export const limit = (fallback: number, most: number, description = 'maximum number of items') =>
+  Type.Integer({ minimum: 1, maximum: most, default: fallback, description })
+export const hash = Type.String({
+  pattern: '^[0-9a-fA-F]{64}$',
+  description: 'txid of the transaction',
+  allowed: '64 hexadecimal characters',
+})
 export const heightOrHash = Type.String({
   pattern: '^([0-9]{1,10}|[0-9a-fA-F]{64})$',
-  description: 'a block height or a hash of 64 hexadecimal characters',
+  description: 'height or hash of the block',
+  allowed: 'a block height or a hash of 64 hexadecimal characters',
 })
 export const address = Type.String({
   pattern: '^[0-9a-zA-Z]{1,100}$',
-  description: 'a well-formed address of this chain',
+  description: 'the address',
+  allowed: 'a well-formed address of this chain',
 })
 export const witness = Type.Boolean({
   default: false,
-  title: 'whether inputs include script_sig and witness',
+  description: 'whether inputs include script_sig and witness',
 })
-export const date = Type.Optional(Type.String({ format: 'date', description: 'a calendar date, YYYY-MM-DD' }))
-export const amount = (fallback: string) =>
+export const date = (description: string) =>
+  Type.Optional(Type.String({ format: 'date', description, allowed: 'a calendar date, YYYY-MM-DD' }))
+export const amount = (fallback: string, description: string) =>
   Type.String({
     pattern: '^[0-9]{1,19}$',
     default: fallback,
-    description: 'an integer number of base units, at most 19 digits',
+    description,
+    allowed: 'an integer number of base units, at most 19 digits',
   })
+
+/** An argument as it was given: its text, or the items of a list; undefined if it was not given. */
+export type RawArgument = string | readonly unknown[] | undefined
 
 /**
  * Parses the declared arguments of a request; others are ignored.
- * @param raw returns the text of an argument, undefined if it was not given.
  * @throws BadArgument for the first invalid one; the message contains its name and range.
  */
 export function parseArguments(
   declared: Arguments,
-  raw: (name: string) => string | undefined,
+  raw: (name: string) => RawArgument,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(declared)) {
@@ -57,8 +75,22 @@ export function badArgument(name: string, schema: TSchema): BadArgument {
 
 const isOptional = (schema: TSchema): boolean => OptionalKind in schema
 
-function parse(schema: TSchema, text: string): unknown {
+function parse(schema: TSchema, given: string | readonly unknown[]): unknown {
   const declared = schema as Record<string, unknown>
+  if (declared['type'] === 'array') return parseList(schema as TArray, given)
+  if (typeof given !== 'string') return undefined
+  return parseText(schema, declared, given)
+}
+
+/** Returns the items of a list; undefined if one of them, or their number, is not valid. */
+function parseList({ items, minItems, maxItems }: TArray, given: string | readonly unknown[]): unknown {
+  if (typeof given === 'string' || given.length < (minItems ?? 0) || given.length > (maxItems ?? MOST))
+    return undefined
+  const values = given.map((each) => (typeof each === 'string' ? parse(items, each) : undefined))
+  return values.includes(undefined) ? undefined : values
+}
+
+function parseText(schema: TSchema, declared: Readonly<Record<string, unknown>>, text: string): unknown {
   if (declared['type'] === 'integer') {
     const value = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN
     return value >= Number(declared['minimum']) && value <= Number(declared['maximum']) ? value : undefined
@@ -68,7 +100,9 @@ function parse(schema: TSchema, text: string): unknown {
   if (allowed !== undefined) return allowed.includes(text) ? text : undefined
   if (declared['format'] === 'date') return dayOfDate(text) === undefined ? undefined : text
   const { minLength = 0, maxLength = MOST, pattern } = declared
-  if (text.length < Number(minLength) || text.length > Number(maxLength)) return undefined
+  if (text.length < Number(minLength)) return undefined
+  // Characters as JSON Schema counts them: an emoji is one, of length 2.
+  if (text.length > Number(maxLength) && Array.from(text).length > Number(maxLength)) return undefined
   return typeof pattern === 'string' && !compiled(pattern).test(text) ? undefined : text
 }
 
@@ -87,7 +121,7 @@ export function literals(schema: TSchema): string[] | undefined {
   return only === undefined ? anyOf?.map((each) => each.const) : [only]
 }
 
-/** Describes the allowed values of a schema, for error messages and documentation. */
+/** Returns the allowed values of an argument in words, for error messages and documentation. */
 export function rangeOf(schema: TSchema): string {
   const declared = schema as Record<string, unknown>
   if (declared['type'] === 'integer') {
@@ -97,6 +131,6 @@ export function rangeOf(schema: TSchema): string {
   if (declared['type'] === 'boolean') return 'true or false'
   const allowed = literals(schema)
   if (allowed !== undefined) return allowed.join(' or ')
-  if (typeof declared['description'] === 'string') return declared['description']
+  if (typeof declared['allowed'] === 'string') return declared['allowed']
   return `${String(declared['minLength'])} to ${String(declared['maxLength'])} characters`
 }

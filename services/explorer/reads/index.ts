@@ -1,6 +1,11 @@
 import { addressSummary, addressTransactions, addressUtxos } from './addresses/addresses.js'
+import { addressSummaries } from './addresses/summary.js'
+import { balanceHistory } from './addresses/balance-history.js'
 import { block, blocks, blockTransactions, tip } from './chain/blocks.js'
 import { label, labels } from './addresses/labels.js'
+import { feeHistory } from './chain/fee-history.js'
+import { mempoolBlocks, recommendedFees } from './mempool/fees.js'
+import { reorgs } from './chain/reorgs.js'
 import { mempoolSummary, mempoolTransactions } from './mempool/mempool.js'
 import { nodeHealth } from './node.js'
 import { miningDifficulty, miningHashrate, miningPools, networkHashrate } from './statistics/mining.js'
@@ -15,6 +20,13 @@ import {
   summary,
   supply,
 } from './statistics/statistics.js'
+import { valueByType } from './statistics/value-by-type.js'
+import {
+  transactionHex,
+  transactionMerkleProof,
+  transactionOutspends,
+  transactionStatus,
+} from './chain/transaction-details.js'
 import { recentTransactions, transaction } from './chain/transactions.js'
 import { whaleAlerts } from './mempool/whales.js'
 
@@ -25,18 +37,29 @@ export const READS: readonly Read[] = [
   block,
   blockTransactions,
   transaction,
+  transactionHex,
+  transactionStatus,
+  transactionOutspends,
+  transactionMerkleProof,
   recentTransactions,
   addressSummary,
+  addressSummaries,
   addressTransactions,
   addressUtxos,
+  balanceHistory,
   summary,
   supply,
   richList,
   dailyStats,
   dilithium,
   dilithiumHistory,
+  valueByType,
   mempoolSummary,
   mempoolTransactions,
+  mempoolBlocks,
+  recommendedFees,
+  feeHistory,
+  reorgs,
   miningPools,
   miningDifficulty,
   miningHashrate,

@@ -4,7 +4,7 @@ import type { NodeHealth } from '../health/node-health.js'
 import type { ChainState } from '../state/state.js'
 import type { IndexerFigures } from '../state/indexer-status.js'
 import type { Tables } from '../tables/tables.js'
-import type { MempoolView } from '../mempool/mempool.js'
+import type { MempoolView } from '../mempool/mempool-view.js'
 import type { Definitions } from '../definitions/definitions.js'
 import type { Validity } from './validity.js'
 import type { WrittenAnswer } from './written-answer.js'
@@ -26,10 +26,7 @@ export interface NodeStatus {
   health(): Promise<NodeHealth>
 }
 
-/**
- * The data sources of a resolver. `chain` is one state for the whole answer. `mempool` may change during an await: read everything
- * that the answer needs from it before the first await, so that chain and mempool belong to the same state.
- */
+/** The data sources of a resolver. Chain, mempool and definitions are one state for the whole answer: they do not change during it. */
 export interface ReadContext {
   readonly chain: ChainState
   readonly mempool: MempoolView
@@ -48,11 +45,17 @@ export interface Read {
   readonly about?: string
   /** The path under /api/v1. */
   readonly path: string
+  /** `POST`: the arguments are the JSON object in the body, because they may be too long for a URL. Not set: GET. */
+  readonly method?: 'POST'
   readonly fresh: Freshness
+  /** Returns the number of requests that the rate limit counts. Not set: 1. */
+  readonly cost?: (args: never) => number
   /** True if the read requires HEALTH_API_TOKEN, when one is set. */
   readonly needsToken?: boolean
   readonly args: Arguments
   readonly answer: TSchema
+  /** The error texts of a missing object. Not set: there is always an answer. */
+  readonly notFound?: readonly string[]
   readonly resolve: (context: ReadContext, args: never) => unknown
   /**
    * Declared by reads whose empty answer a client may take for "unused". Returns the height from which on an index could have
@@ -63,9 +66,11 @@ export interface Read {
 
 type Made<S extends TSchema> = Static<S> | WrittenAnswer<Static<S>>
 
-interface Declaration<A extends Arguments, S extends TSchema> extends Read {
+/** A read whose types are known. */
+export interface Declaration<A extends Arguments, S extends TSchema> extends Read {
   readonly args: A
   readonly answer: S
+  readonly cost?: (args: Static<TObject<{ [K in keyof A]: A[K] }>>) => number
   readonly resolve: (
     context: ReadContext,
     args: Static<TObject<{ [K in keyof A]: A[K] }>>,
@@ -82,7 +87,9 @@ export function listFrom(_: unknown, { items }: { readonly items: readonly unkno
 }
 
 /** Declares a read. Derives the types of the resolver from the declared arguments and answer. */
-export function declareRead<A extends Arguments, S extends TSchema>(read: Declaration<A, S>): Read {
+export function declareRead<A extends Arguments, S extends TSchema>(
+  read: Declaration<A, S>,
+): Declaration<A, S> {
   return read
 }
 

@@ -1,20 +1,23 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import './formats.js'
 
 /**
  * The shapes of the answers. Rows of the chain are snake_case, computed figures camelCase; amounts are decimal strings in base
- * units. Every field has a description, from which the documentation of the other transports is generated.
+ * units. Every field has a description, from which the documentation of the other transports is generated. Formats are those of
+ * the OpenAPI registry; an integer without one has at most 32 bits.
  */
-const Amount = Type.String({ description: 'base units, decimal' })
-const SignedAmount = Type.String({ description: 'base units, signed decimal' })
+const Amount = Type.String({ description: 'base units, decimal', format: 'uint64' })
+const SignedAmount = Type.String({ description: 'base units, signed decimal', format: 'int64' })
 const Hash = Type.String({ description: '64 hexadecimal characters' })
 const Hex = Type.String({ description: 'hexadecimal' })
-const Time = Type.String({ description: 'ISO 8601 UTC with milliseconds' })
+const Time = Type.String({ description: 'ISO 8601 UTC with milliseconds', format: 'date-time' })
 const Decimal = Type.String({ description: 'decimal, never with an exponent' })
 const Hashrate = Type.String({ description: 'hashes per second, decimal, never with an exponent' })
 const Height = Type.Integer({ description: 'height of the block' })
 const MinedAt = Type.Integer({ description: 'height of the block; null while unconfirmed' })
 const Address = Type.String({ description: 'an address' })
 const int = (description: string) => Type.Integer({ description })
+const long = (description: string) => Type.Integer({ description, format: 'int64' })
 const text = (description: string) => Type.String({ description })
 const list = <T extends TSchema>(item: T, description: string) => Type.Array(item, { description })
 const flag = (description: string) => Type.Boolean({ description })
@@ -26,6 +29,12 @@ const Limit = int('maximum number of items')
 
 export const paged = <T extends TSchema>(item: T) =>
   Type.Object({ items: itemsOf(item), total: Total, page: int('number of the page, from 1'), limit: Limit })
+/** Returns the shape of a paged list that can also be continued after its last item. */
+export const continued = <T extends TSchema>(item: T) =>
+  Type.Object({
+    ...paged(item).properties,
+    next_cursor: orNull(text('`cursor` of the request that continues this list; null at its end')),
+  })
 export const windowed = <T extends TSchema>(item: T) =>
   Type.Object({ items: itemsOf(item), total: Total, limit: Limit, offset: int('items skipped') })
 export const listed = <T extends TSchema>(item: T) => Type.Object({ items: itemsOf(item), limit: Limit })
@@ -33,9 +42,9 @@ export const listed = <T extends TSchema>(item: T) => Type.Object({ items: items
 export const NodeHealth = Type.Object({
   disk: Type.Object(
     {
-      blockchain_size: int('bytes of blocks and undo data'),
-      datadir_free_bytes: orNull(int('free bytes; null if the data directory cannot be read')),
-      datadir_total_bytes: orNull(int('total bytes; null if the data directory cannot be read')),
+      blockchain_size: long('bytes of blocks and undo data'),
+      datadir_free_bytes: orNull(long('free bytes; null if the data directory cannot be read')),
+      datadir_total_bytes: orNull(long('total bytes; null if the data directory cannot be read')),
       datadir_free_pct: orNull(
         Type.Number({ minimum: 0, maximum: 100, description: 'percent of the total bytes' }),
       ),
@@ -45,9 +54,9 @@ export const NodeHealth = Type.Object({
   mempool: Type.Object(
     {
       size: int('transactions'),
-      bytes: int('virtual bytes'),
-      usage: int('bytes of memory'),
-      maxmempool: int('maximum bytes of memory'),
+      bytes: long('virtual bytes'),
+      usage: long('bytes of memory'),
+      maxmempool: long('maximum bytes of memory'),
       mempoolminfee: Type.Number({ description: "the node's own figure, coins per 1000 virtual bytes" }),
       unbroadcastcount: int('transactions that no peer has requested yet'),
     },
@@ -116,7 +125,10 @@ export const Output = Type.Object({
   script_type: text('kind of the script, as the node names it'),
   spent_txid: orNull(Hash),
   spent_vin: orNull(int('index of the input that spends it; null while unspent')),
-  addresses: list(OutputAddress, 'recipients; none if the script has no address'),
+  addresses: Type.Array(OutputAddress, {
+    description: 'recipients; none if the script has no address',
+    maxItems: 1,
+  }),
 })
 export type Output = Static<typeof Output>
 
@@ -144,6 +156,43 @@ export const Transaction = Type.Object({
 })
 export type Transaction = Static<typeof Transaction>
 
+export const TransactionHex = Type.Object({
+  txid: Hash,
+  hex: text('the complete serialisation, hexadecimal'),
+})
+
+export const TransactionStatus = Type.Object({
+  txid: Hash,
+  confirmed: flag('whether a block of the chain contains it'),
+  block_hash: orNull(Hash),
+  block_height: orNull(MinedAt),
+  tx_index: orNull(int('index in the block; null while unconfirmed')),
+  timestamp: Time,
+})
+
+export const Outspend = Type.Object({
+  vout: int('index among the outputs'),
+  spent: flag('whether a transaction of the chain or of the mempool spends it'),
+  spent_txid: orNull(Hash),
+  spent_vin: orNull(int('index of the input that spends it; null while unspent')),
+  block_height: orNull(int('height of the block of that transaction; null while it is unconfirmed')),
+})
+export type Outspend = Static<typeof Outspend>
+
+export const Outspends = Type.Object({
+  txid: Hash,
+  items: list(Outspend, 'one for each output, in their order'),
+})
+
+export const MerkleProof = Type.Object({
+  txid: Hash,
+  block_hash: Hash,
+  block_height: Height,
+  tx_index: int('index in the block: its bits, lowest first, say on which side each hash is'),
+  merkle_root: Hash,
+  merkle: list(Hash, 'hashes to pair with, lowest level first'),
+})
+
 export const AddressSummary = Type.Object({
   address: text('as in the request'),
   script_type: text('kind of the script, as the node names it'),
@@ -163,6 +212,16 @@ export const AddressSummary = Type.Object({
 })
 export type AddressSummary = Static<typeof AddressSummary>
 
+export const AddressEntry = Type.Object({
+  address: text('as in the request'),
+  summary: Type.Union([AddressSummary, Type.Null()], { description: 'null if there is an error' }),
+  error: orNull(text('why there is no summary; null if there is one')),
+  code: orNull(
+    text('code of the error: HW_INVALID_ARGUMENT, or HW_ADDRESS_NOT_FOUND for an address never seen'),
+  ),
+})
+export type AddressEntry = Static<typeof AddressEntry>
+
 export const AddressTransaction = Type.Object({
   address: text('as in the request'),
   txid: Hash,
@@ -173,10 +232,22 @@ export const AddressTransaction = Type.Object({
 })
 export type AddressTransaction = Static<typeof AddressTransaction>
 
+export const BalanceItem = Type.Object({
+  date: Type.String({ description: 'YYYY-MM-DD, UTC' }),
+  balance: Amount,
+  received: Amount,
+  sent: Amount,
+  tx_count: int('transactions of the address on the day'),
+})
+
 export const Utxo = Type.Object({
   txid: Hash,
   vout: int('index among the outputs'),
-  block_height: Height,
+  // Block 0 has no unspent output, so gRPC has 0 for null, as before there was one.
+  block_height: Type.Union([MinedAt, Type.Null()], {
+    description: 'height of the block; null while unconfirmed, 0 in gRPC',
+    presence: 'implicit',
+  }),
   value: Amount,
   script_pub_key: Hex,
   script_type: text('kind of the script, as the node names it'),
@@ -189,8 +260,8 @@ export const StatsSummary = Type.Object({
   tipHeight: int('height of the newest block'),
   tipHash: Hash,
   difficulty: Decimal,
-  totalTransactions: int('confirmed transactions'),
-  activeAddresses: int('addresses with a balance'),
+  totalTransactions: long('confirmed transactions'),
+  activeAddresses: long('addresses with a balance'),
   mempoolSize: int('unconfirmed transactions'),
   indexerStatus: Type.Union([Type.Literal('live'), Type.Literal('syncing'), Type.Literal('stalled')], {
     description: 'live, behind the node, or without a heartbeat',
@@ -199,25 +270,26 @@ export const StatsSummary = Type.Object({
   tipMatch: flag('whether the newest block is that of the node'),
   lastReconciledAt: Type.String({
     description: 'time of the last heartbeat of the node, ISO 8601 UTC with milliseconds',
+    format: 'date-time',
   }),
 })
 export type StatsSummary = Static<typeof StatsSummary>
 
 export const Supply = Type.Object({
   circulatingSupply: Amount,
-  utxoCount: int('unspent outputs'),
+  utxoCount: long('unspent outputs'),
   maxSupply: Amount,
 })
 
 export const FeeBucket = Type.Object({
   bucket: text('base units per virtual byte, lower bound included: "1-2", "100+"'),
   count: int('transactions'),
-  totalVsize: int('virtual bytes'),
+  totalVsize: long('virtual bytes'),
 })
 
 export const MempoolSummary = Type.Object({
   txCount: int('transactions'),
-  totalVsize: int('virtual bytes'),
+  totalVsize: long('virtual bytes'),
   totalFees: Amount,
   feeHistogram: list(FeeBucket, 'lowest first, including empty ones'),
 })
@@ -235,6 +307,54 @@ export const MempoolTransaction = Type.Object({
 })
 export type MempoolTransaction = Static<typeof MempoolTransaction>
 
+const FeeRate = Type.String({ description: 'base units per virtual byte, decimal' })
+
+export const ProjectedBlock = Type.Object({
+  txCount: int('transactions'),
+  totalVsize: int('virtual bytes'),
+  totalWeight: int('weight units'),
+  totalFees: Amount,
+  minFeeRate: FeeRate,
+  medianFeeRate: FeeRate,
+  maxFeeRate: FeeRate,
+})
+
+export const FeeTarget = Type.Object({
+  blocks: int('blocks until the confirmation, at most'),
+  feeRate: FeeRate,
+})
+
+export const RecommendedFees = Type.Object({
+  minimumFeeRate: FeeRate,
+  recentFeeRate: orNull(
+    Type.String({
+      description:
+        'lowest average of the full recent blocks, base units per virtual byte; null unless half of them are full',
+    }),
+  ),
+  items: list(FeeTarget, 'nearest first'),
+})
+
+export const BlockFees = Type.Object({
+  height: Height,
+  timestamp: Time,
+  tx_count: int('transactions'),
+  total_fees: Amount,
+  average_fee: Amount,
+  average_fee_rate: FeeRate,
+  fullness: Type.String({ description: 'percent of the maximum weight, decimal' }),
+})
+
+export const BranchBlock = Type.Object({ height: Height, hash: Hash })
+
+export const Reorg = Type.Object({
+  seq: int('number of the reorganisation, as in the channel `reorgs`'),
+  fork_height: int('height of the newest block that stays'),
+  depth: int('blocks disconnected'),
+  disconnected: list(BranchBlock, 'blocks of the branch that left the chain, highest first'),
+  connected: list(BranchBlock, 'blocks of the branch that replaced it, lowest first'),
+})
+
 export const SearchResult = Type.Object({
   type: Type.Union([Type.Literal('block'), Type.Literal('transaction'), Type.Literal('address')], {
     description: 'type of the result',
@@ -245,7 +365,7 @@ export const SearchResult = Type.Object({
 export type SearchResult = Static<typeof SearchResult>
 
 const Percent = Type.String({ description: 'percent, decimal' })
-const UtcDate = Type.String({ description: 'YYYY-MM-DD, UTC' })
+const UtcDate = Type.String({ description: 'YYYY-MM-DD, UTC', format: 'date' })
 
 export const RichListItem = Type.Object({
   rank: int('rank, from 1'),
@@ -270,16 +390,32 @@ export const DailyItem = Type.Object({
 })
 
 export const DilithiumStats = Type.Object({
-  dilithiumTransactions: int('transactions that spend with a Dilithium signature'),
-  totalTransactions: int('confirmed transactions'),
-  dilithiumAddresses: int('Dilithium addresses'),
-  totalAddresses: int('addresses ever seen'),
+  dilithiumTransactions: long('transactions that spend with a Dilithium signature'),
+  totalTransactions: long('confirmed transactions'),
+  dilithiumAddresses: long('Dilithium addresses'),
+  totalAddresses: long('addresses ever seen'),
   dilithiumTxPercent: Percent,
   dilithiumAddrPercent: Percent,
 })
 export type DilithiumStats = Static<typeof DilithiumStats>
 
 export const AdoptionItem = Type.Composite([Type.Object({ date: UtcDate }), DilithiumStats])
+
+export const TypeValue = Type.Object({
+  script_type: orNull(
+    text('type of the scripts, as the node names it; null for all scripts without an address'),
+  ),
+  protection: Type.Union(
+    [Type.Literal('protected'), Type.Literal('hidden'), Type.Literal('exposed'), Type.Literal('unknown')],
+    {
+      description:
+        'against quantum computers: protected needs a Dilithium signature, hidden reveals its public key when it is spent, exposed has revealed it',
+    },
+  ),
+  value: Amount,
+  percentage: Percent,
+  addresses: orNull(int('funded addresses')),
+})
 
 export const MiningPool = Type.Object({
   name: text('"Unknown" for all blocks of no known mining pool'),
@@ -360,6 +496,24 @@ export const TransactionOpReturns = Type.Object({
 export const BlockEvent = Type.Object({ height: Height, hash: Hash, tx_count: int('transactions') })
 
 export const MempoolEvent = Type.Object({ txid: Hash, fee: Amount, vsize: int('virtual bytes') })
+
+export const AddressEvent = Type.Object({
+  address: text('as in the subscription'),
+  status: Type.Union(
+    [Type.Literal('unconfirmed'), Type.Literal('confirmed'), Type.Literal('removed'), Type.Literal('synced')],
+    {
+      description:
+        'the transaction is in the mempool; is in a block; is in neither any more; or all changes up to `seq` have been sent',
+    },
+  ),
+  txid: orNull(Type.String({ description: '64 hexadecimal characters; null for `synced`' })),
+  block_height: orNull(int('height of its block; null unless it is confirmed')),
+  block_hash: orNull(Hash),
+  value_change: orNull(SignedAmount),
+  timestamp: orNull(Time),
+  unconfirmed: list(Hash, 'for `synced`: the unconfirmed transactions of the address'),
+})
+export type AddressEvent = Static<typeof AddressEvent>
 
 export const ReorgEvent = Type.Object({
   fork_height: int('height of the newest block that stays'),

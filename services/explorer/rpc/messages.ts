@@ -9,15 +9,17 @@ import {
   type MessageShape,
   ScalarType,
 } from '@bufbuild/protobuf'
+import type { RawArgument } from '../reads/arguments.js'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Returns a reader of arguments as text, by their REST names: undefined if absent, the number for an unknown enum value. */
-export function argumentsIn(message: Message, descriptor: DescMessage): (name: string) => string | undefined {
+/** Returns a reader of arguments by their REST names, as text or lists: undefined if absent, the number for an unknown enum value. */
+export function argumentsIn(message: Message, descriptor: DescMessage): (name: string) => RawArgument {
   return (name) => {
     const field = descriptor.fields.find(({ jsonName }) => jsonName === name)
     if (field === undefined || (field.proto.proto3Optional && !isFieldSet(message, field))) return undefined
     const value = (message as unknown as Json)[field.localName]
+    if (field.fieldKind === 'list') return value as readonly unknown[]
     if (field.enum === undefined) return String(value)
     return value === 0 ? undefined : (textOf(field.enum, value) ?? String(value))
   }

@@ -1,20 +1,30 @@
 import { type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
-import { ReadsService, type SubscribeRequest } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
+import {
+  Channel,
+  ReadsService,
+  type SubscribeRequest,
+} from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { addressBytes, type Origin } from '../../limits/client-address.js'
 import { RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
 import type { Encoding } from '../answering/encoding.js'
 import type { Failure } from '../answering/failure.js'
 import type { Reader } from '../answering/reader.js'
+import type { AddressFeed } from '../feed/address-feed.js'
 import type { Feed } from '../feed/feed.js'
 import type { Read } from '../reads/read.js'
 import { WrittenAnswer } from '../reads/written-answer.js'
 import type { ChainState } from '../state/state.js'
 import { argumentsIn, toMessage } from './messages.js'
+import { addressSubscription } from './address-subscription.js'
 import { EncodedEvents, subscription } from './subscription.js'
 
 /** Returns the gRPC service of the reads and the feed, as in reads.proto. @throws if a read is missing there: run `npm run proto`. */
-export function readsService(reader: Reader, feed: Feed, reads: readonly Read[]): RpcService {
+export function readsService(
+  reader: Reader,
+  { feed, addresses }: { readonly feed: Feed; readonly addresses: AddressFeed },
+  reads: readonly Read[],
+): RpcService {
   const assertWithinLimit = async (call: Call): Promise<void> => {
     const failure = await reader.overLimit(() => originOf(call))
     if (failure !== undefined) throw rpcError(failure)
@@ -33,6 +43,7 @@ export function readsService(reader: Reader, feed: Feed, reads: readonly Read[])
           else call.signal.addEventListener('abort', callback)
         },
         encoding,
+        charge: (requests) => reader.overLimit(() => originOf(call), requests),
       })
       if (!('answer' in outcome)) throw rpcError(outcome)
       for (const [name, value] of Object.entries(stateOf(outcome.chain))) call.setHeader(name, value)
@@ -44,7 +55,9 @@ export function readsService(reader: Reader, feed: Feed, reads: readonly Read[])
   const subscribe = async function* (request: SubscribeRequest, call: Call) {
     await assertWithinLimit(call)
     if (reader.notReady !== undefined) throw rpcError(reader.notReady)
-    yield* subscription(feed, request, call, encoded)
+    yield* request.channel === Channel.ADDRESS
+      ? addressSubscription(addresses, request, call)
+      : subscription(feed, request, call, encoded)
   }
   return {
     descriptor: ReadsService,

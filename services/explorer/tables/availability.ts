@@ -35,6 +35,8 @@ const TICK_MS = 100
  * are counted instead of time because this process may itself be late: whatever has arrived is read between two ticks.
  */
 const SILENT_TICKS = 5
+/** The same with several servers, which leaves time to move to another one. */
+const SILENT_TICKS_OF_SEVERAL = 9
 /** The deadline of a query, including its time in the queue. */
 const QUERY_DEADLINE_MS = 5_000
 /** The number of concurrent queries: fewer than the client's connections, so that pings do not wait; more would not be faster. */
@@ -57,14 +59,18 @@ export class AvailableDatabase implements QueryRunner {
   readonly #pending = new Set<AbortController>()
   #hasResponded = false
   #silentTicks = 0
+  readonly #silentLimit: number
   #timers: NodeJS.Timeout[] = []
   #closed = false
   #pinging: Promise<void> | undefined
 
   constructor(
-    private readonly db: Queries & Pick<Database, 'ping'>,
+    private readonly db: Queries & Pick<Database, 'ping'> & Partial<Pick<Database, 'serverCount'>>,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    const { serverCount = 1 } = db
+    this.#silentLimit = serverCount > 1 ? SILENT_TICKS_OF_SEVERAL : SILENT_TICKS
+  }
 
   get connected(): boolean {
     return this.#connected
@@ -218,7 +224,7 @@ export class AvailableDatabase implements QueryRunner {
     const isExpecting = this.#running > 0 || this.#pinging !== undefined
     this.#silentTicks = this.#hasResponded || !isExpecting ? 0 : this.#silentTicks + 1
     this.#hasResponded = false
-    if (this.#connected && this.#silentTicks >= SILENT_TICKS) this.#setUnreachable('it does not respond')
+    if (this.#connected && this.#silentTicks >= this.#silentLimit) this.#setUnreachable('it does not respond')
   }
 
   #setReachable(): void {

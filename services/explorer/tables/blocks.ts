@@ -2,7 +2,8 @@ import type { ByteQuerier, Querier } from '../../../pipelines/tables/keys.js'
 import { BLOCKS } from '../../../pipelines/tables/schema.js'
 import { type SelectedRow, Selection } from '../../../pipelines/tables/selection.js'
 
-const BLOCK = new Selection(BLOCKS.columns)
+/** The columns of a block. */
+export const BLOCK = new Selection(BLOCKS.columns)
 
 /** A row of `blocks`. Amounts in base units. */
 export type BlockRow = SelectedRow<typeof BLOCKS.columns>

@@ -19,6 +19,8 @@ export interface GatherOptions<V> {
   readonly inFlight?: number
   /** The maximum number of keys per batch. */
   readonly maxKeys?: number
+  /** Calls back when the waiting keys are to be looked up; by default at the end of the turn. */
+  readonly begin?: (callback: () => void) => void
 }
 
 /** Lookups by key. */
@@ -37,16 +39,18 @@ export class Gatherer<V> implements Lookup<V> {
   readonly #load: GatherOptions<V>['load']
   readonly #inFlight: number
   readonly #maxKeys: number
+  readonly #begin: (callback: () => void) => void
   #waiting = new Map<string, Set<Waiter<V>>>()
   readonly #batches = new Set<Batch<V>>()
   #running = 0
   #lookedUp = 0
   #scheduled = false
 
-  constructor({ load, inFlight = 1, maxKeys = 256 }: GatherOptions<V>) {
+  constructor({ load, inFlight = 1, maxKeys = 256, begin = queueMicrotask }: GatherOptions<V>) {
     this.#load = load
     this.#inFlight = inFlight
     this.#maxKeys = maxKeys
+    this.#begin = begin
   }
 
   /** The number of keys that wait for a batch. */
@@ -125,7 +129,7 @@ export class Gatherer<V> implements Lookup<V> {
   #schedule(): void {
     if (this.#scheduled || this.#running >= this.#inFlight) return
     this.#scheduled = true
-    queueMicrotask(() => {
+    this.#begin(() => {
       this.#scheduled = false
       while (this.#running < this.#inFlight && this.#waiting.size > 0) void this.#run(this.#nextBatch())
     })

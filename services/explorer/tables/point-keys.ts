@@ -1,12 +1,29 @@
-import { hashSet } from '../../../pipelines/tables/keys.js'
+/** Returns SQL that selects rows of `block_txs` by `blockTxKey`. The heights name the shards that have them. */
+export function blockTxsFilter(keys: readonly string[]): string {
+  const locations = keys.map((key) => {
+    const bytes = Buffer.from(key, 'hex')
+    return [0, 4, 8].map((at) => bytes.readUInt32LE(at))
+  })
+  const heights = new Set(locations.map(([height]) => height))
+  const tuples = locations.map((each) => `(${each.join(', ')})`)
+  return `height IN (${[...heights].join(', ')}) AND (height, block_tag, tx_index) IN (${tuples.join(', ')})`
+}
 
-/** SQL for a set of `locationPrefix` in a query by keys, for the right side of an IN. */
-export const KEYS8 = hashSet('{keys:String}', 8)
+/** Returns SQL that selects rows of `blocks` by `blockKey`. The heights name the shards that have them. */
+export function blocksFilter(keys: readonly string[]): string {
+  const places = keys.map((key) => [Buffer.from(key, 'hex').readUInt32LE(), key.slice(8)] as const)
+  const heights = new Set(places.map(([height]) => height))
+  const tuples = places.map(([height, hash]) => `(${String(height)}, x'${hash}')`)
+  return `height IN (${[...heights].join(', ')}) AND (height, hash) IN (${tuples.join(', ')})`
+}
 
-const WORDS = [1, 5, 9].map((at) => `reinterpretAsUInt32(substring(key, ${String(at)}, 4))`)
-
-/** SQL for a set of `blockTxKey`, for the right side of `(height, block_tag, tx_index) IN`. */
-export const BLOCK_TX_KEYS = `(SELECT ${WORDS.join(', ')} FROM (SELECT unhex(arrayJoin(splitByChar(',', {keys:String}))) AS key))`
+/** Returns SQL that selects rows of `script_txs` by `scriptTxKey`. The scripts name the shards that have them. */
+export function scriptTxsFilter(keys: readonly string[]): string {
+  const places = keys.map((key) => [Buffer.from(key, 'hex').readUInt32LE(), key.slice(8)] as const)
+  const scripts = new Set(places.map(([, script]) => `x'${script}'`))
+  const tuples = places.map(([ordinal, script]) => `(x'${script}', ${String(ordinal)})`)
+  return `script_hash IN (${[...scripts].join(', ')}) AND (script_hash, ordinal) IN (${tuples.join(', ')})`
+}
 
 const words = Buffer.alloc(12)
 
@@ -22,6 +39,21 @@ export function blockTxKey({ height, blockTag, txIndex }: Location): string {
   words.writeUInt32LE(blockTag, 4)
   words.writeUInt32LE(txIndex, 8)
   return words.toString('hex')
+}
+
+/** Returns the key of a row of `blocks`: its height as a little-endian word, and its hash, in hex. */
+export function blockKey(height: number, hash: string): string {
+  return word(height) + hash
+}
+
+/** Returns the key of a row of `script_txs`: its ordinal as a little-endian word, and the hash of its script, in hex. */
+export function scriptTxKey(script: string, ordinal: number): string {
+  return word(ordinal) + script
+}
+
+function word(value: number): string {
+  words.writeUInt32LE(value)
+  return words.toString('hex', 0, 4)
 }
 
 /** Returns the key of `tx_locations` for a txid. Transactions of other txids may have the same one. */

@@ -1,5 +1,12 @@
 import { LRUCache } from 'lru-cache'
-import { type ByteQuerier, KEYS, KEYS20, type Querier } from '../../../pipelines/tables/keys.js'
+import {
+  type ByteQuerier,
+  KEYS,
+  KEYS20,
+  KEYS8,
+  type Querier,
+  queryByKeys,
+} from '../../../pipelines/tables/keys.js'
 import {
   BLOCK_TXS,
   REPLACED_WITNESSES,
@@ -11,8 +18,17 @@ import {
 import { type SelectedRow, Selection } from '../../../pipelines/tables/selection.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import type { QueryRunner } from './availability.js'
-import { Gatherer, type Lookup } from './gather.js'
-import { BLOCK_TX_KEYS, blockTxKey, KEYS8 } from './point-keys.js'
+import { BLOCK, type BlockRow } from './blocks.js'
+import { Gatherer, type GatherOptions, type Lookup } from './gather.js'
+import {
+  blockKey,
+  blocksFilter,
+  blockTxKey,
+  blockTxsFilter,
+  scriptTxKey,
+  scriptTxsFilter,
+} from './point-keys.js'
+import { Rounds } from './rounds.js'
 
 /** A transaction as of the block that was written last. */
 export type TxRow = SelectedRow<typeof TXS.columns>
@@ -47,6 +63,37 @@ interface Gatherers {
   readonly fence: Gatherer<bigint>
 }
 
+/** Lookups that an operation needs for many objects at once. A single answer reads their rows by ranges, which is faster for one. */
+interface BatchGatherers {
+  readonly blocks: Gatherer<BlockRow>
+  readonly heights: Gatherer<number>
+  readonly scriptRows: Gatherer<readonly ScriptRow[]>
+}
+
+/** The lookups of an operation. */
+export interface BatchLookups {
+  /** By `blockKey`. */
+  readonly blocks: Lookup<BlockRow>
+  /** Heights of blocks, by hash. */
+  readonly heights: Lookup<number>
+}
+
+type GatheredTable = keyof Gatherers | keyof BatchGatherers
+
+/** The lookups whose rows lead to keys of another one. Those of locations lead back to `blockTxs`, but are rare. */
+const LEADS: Readonly<Partial<Record<GatheredTable, readonly GatheredTable[]>>> = {
+  blocks: ['heights'],
+  scriptRows: ['scriptEnds'],
+  blockTxs: ['heights', 'blocks', 'scriptEnds', 'scriptRows'],
+  txs: ['heights', 'blocks', 'blockTxs'],
+  spends: ['heights', 'blocks', 'blockTxs'],
+}
+
+/** The number of keys that one query of an operation looks up. */
+export const OPERATION_KEYS = 1_000
+
+type Gathering = Pick<GatherOptions<unknown>, 'inFlight' | 'maxKeys' | 'begin'>
+
 /** The arguments of a gatherer's lookup. */
 type Keys = [keys: readonly string[], signal: AbortSignal]
 
@@ -65,6 +112,7 @@ export class Tables {
   #hasRead = false
   /** Scripts known to have a long history. */
   #long: LRUCache<string, true>
+  #batches: BatchGatherers | undefined
 
   constructor(
     private db: QueryRunner,
@@ -93,17 +141,53 @@ export class Tables {
     return (await this.#gatherers.fence.get('', this.signal)) ?? 0n
   }
 
-  #newGatherers(): Gatherers {
+  #newGatherers(how: (table: GatheredTable) => Gathering = () => ({})): Gatherers {
     return {
-      txs: new Gatherer({ load: (...keys) => this.#loadTxs(...keys) }),
-      locations: new Gatherer({ load: (...keys) => this.#loadLocations(...keys) }),
-      blockTxs: new Gatherer({ load: (...keys) => this.#loadBlockTxs(...keys) }),
-      witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(...keys) }),
-      spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys) }),
+      txs: new Gatherer({ load: (...keys) => this.#loadTxs(...keys), ...how('txs') }),
+      locations: new Gatherer({ load: (...keys) => this.#loadLocations(...keys), ...how('locations') }),
+      blockTxs: new Gatherer({ load: (...keys) => this.#loadBlockTxs(...keys), ...how('blockTxs') }),
+      witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(...keys), ...how('witnesses') }),
+      spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys), ...how('spends') }),
       fence: new Gatherer({ load: (_, signal) => this.#loadFence(signal) }),
-      scriptStarts: new Gatherer({ load: (...keys) => this.#loadScriptStarts(...keys) }),
-      scriptEnds: new Gatherer({ load: (...keys) => this.#loadScriptEnds(...keys), maxKeys: 100 }),
+      scriptStarts: new Gatherer({
+        load: (...keys) => this.#loadScriptStarts(...keys),
+        ...how('scriptStarts'),
+      }),
+      scriptEnds: new Gatherer({
+        load: (...keys) => this.#loadScriptEnds(...keys),
+        maxKeys: 100,
+        ...how('scriptEnds'),
+      }),
     }
+  }
+
+  /**
+   * Returns the same tables for an operation of many reads, whose lookups are collected: for each step of the reads that run beside
+   * each other one query per table, for each 1,000 keys begun. The signal cancels its queries.
+   */
+  forOperation(signal: AbortSignal): Tables {
+    const rounds = new Rounds<GatheredTable>(LEADS)
+    const tables = new Tables(rounds.of(this.db), signal, this)
+    const how = (table: GatheredTable): Gathering => ({
+      ...{ inFlight: Number.POSITIVE_INFINITY, maxKeys: OPERATION_KEYS },
+      begin: (callback) => {
+        rounds.begin(table, callback)
+      },
+    })
+    tables.#gatherers = { ...tables.#newGatherers(how), fence: this.#gatherers.fence }
+    tables.#batches = {
+      blocks: new Gatherer({ load: (...keys) => tables.#loadBlocks(...keys), ...how('blocks') }),
+      heights: new Gatherer({ load: (...keys) => tables.#loadHeights(...keys), ...how('heights') }),
+      scriptRows: new Gatherer({ load: (...keys) => tables.#loadScriptRows(...keys), ...how('scriptRows') }),
+    }
+    return tables
+  }
+
+  /** The lookups of an operation; undefined for a single answer. */
+  get batches(): BatchLookups | undefined {
+    const { blocks, heights } = this.#batches ?? {}
+    if (blocks === undefined || heights === undefined) return undefined
+    return { blocks: blocks.until(this.signal), heights: heights.until(this.signal) }
   }
 
   /** Lookup of transactions by txid, as of the block that was written last. */
@@ -243,6 +327,10 @@ export class Tables {
 
   /** Returns the rows of a script with ordinals in a range (inclusive), of all branches. */
   async scriptRows(script: string, from: number, to: number): Promise<ScriptRow[]> {
+    if (this.#batches !== undefined) {
+      const keys = Array.from({ length: to - from + 1 }, (_, index) => scriptTxKey(script, from + index))
+      return [...(await this.#batches.scriptRows.until(this.signal).getAll(keys)).values()].flat()
+    }
     const rows = `FROM script_txs WHERE script_hash = unhex({script:String})
       AND ordinal BETWEEN {from:UInt32} AND {to:UInt32}`
     return SCRIPT_ROW.bytes(this.unchecked, rows, { script, from, to })
@@ -267,8 +355,7 @@ export class Tables {
   }
 
   async #loadBlockTxs(...[keys, signal]: Keys): Promise<Map<string, BlockTx>> {
-    const rows = `FROM block_txs WHERE (height, block_tag, tx_index) IN ${BLOCK_TX_KEYS}`
-    const found = await BLOCK_TX.bytesByKeys(this.#until(signal), rows, keys)
+    const found = await BLOCK_TX.bytes(this.#until(signal), `FROM block_txs WHERE ${blockTxsFilter(keys)}`)
     return new Map(found.map((row) => [blockTxKey(row), row]))
   }
 
@@ -280,6 +367,23 @@ export class Tables {
   async #loadSpends(...[keys, signal]: Keys): Promise<Map<string, Spend[]>> {
     const rows = `FROM spends WHERE prev_txid IN ${KEYS20}`
     return groupBy(await SPEND.bytesByKeys(this.#until(signal), rows, keys), ({ prevTxid }) => prevTxid)
+  }
+
+  async #loadBlocks(...[keys, signal]: Keys): Promise<Map<string, BlockRow>> {
+    const found = await BLOCK.bytes(this.#until(signal), `FROM blocks WHERE ${blocksFilter(keys)}`)
+    return new Map(found.map((row) => [blockKey(row.height, row.hash), row]))
+  }
+
+  async #loadHeights(...[keys, signal]: Keys): Promise<Map<string, number>> {
+    const sql = `SELECT lower(hex(hash)) AS id, height FROM block_heights WHERE hash IN ${KEYS}`
+    const found = await queryByKeys<{ id: string; height: number }>(this.#until(signal), sql, keys)
+    return new Map(found.map(({ id, height }) => [id, height]))
+  }
+
+  async #loadScriptRows(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
+    const rows = `FROM script_txs WHERE ${scriptTxsFilter(keys)}`
+    const found = await SCRIPT_ROW.bytes(this.#until(signal), rows)
+    return groupBy(found, ({ scriptHash, ordinal }) => scriptTxKey(scriptHash, ordinal))
   }
 
   async #loadScriptStarts(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {

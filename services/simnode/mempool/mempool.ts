@@ -63,6 +63,11 @@ export class Mempool {
     return this.#spenders.has(outpoint(coin.txid, coin.vout))
   }
 
+  /** Returns the unconfirmed transaction that spends an output. */
+  spender(txid: string, vout: number): MempoolEntry | undefined {
+    return this.#spenders.get(outpoint(txid, vout))
+  }
+
   /** Adds a transaction. @returns undefined, without a change, if an input does not exist or another unconfirmed transaction spends it. */
   accept(tx: SimTx): MempoolEntry | undefined {
     if (this.#entries.has(tx.txid)) return undefined

@@ -20,7 +20,7 @@ export interface Spendable {
 }
 
 /** Confirmations before a coinbase is spent. Less than the 100 of real nodes, so that short chains have transactions. */
-const MATURITY = 10
+export const MATURITY = 10
 /** The blocks of which three in four coinbases are reserved for the first whale transactions. */
 const TREASURY = { from: 100, to: 1200 }
 /** The number of unspent outputs in the long run: above it, transactions consolidate more than they split. */

@@ -11,6 +11,7 @@ import {
 } from '../../json-rpc.js'
 import { blockJson, chainwork, coins, DIFFICULTY, openHeaderJson, openTxJson, spentBy } from './block-json.js'
 import { blockStatsJson } from './block-stats.js'
+import { sendRawTransaction, testMempoolAccept } from './broadcast.js'
 import { BITS } from '../chain/genesis.js'
 import { entryJson, mempoolIdsJson, mempoolInfoJson, mempoolJson } from './mempool-json.js'
 import { ScriptJson } from './script-json.js'
@@ -47,6 +48,8 @@ export class Rpc {
       ['getmempoolentry', ([txid]) => this.#mempoolEntry(txid)],
       ['getmempoolinfo', () => mempoolInfoJson(this.#mempool)],
       ['getrawtransaction', (params) => this.#transaction(params)],
+      ['sendrawtransaction', (params) => sendRawTransaction(this.simulation, params)],
+      ['testmempoolaccept', (params) => testMempoolAccept(this.simulation, params)],
       ['gettxout', (params) => this.#txOut(params)],
       ['gettxoutsetinfo', () => this.#txOutSet()],
       ['scantxoutset', (params) => this.#scan(params)],

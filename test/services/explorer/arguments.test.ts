@@ -5,17 +5,22 @@ import { BadArgument, type Read } from '../../../services/explorer/reads/read.js
 
 type Range = readonly [fallback: number | undefined, least: number, most: number]
 
-/** The contract's integer arguments. */
+/** The integer arguments of the contract and of its additions. */
 const RANGES: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   '/blocks': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [20, 1, 100] },
   '/block/:heightOrHash/txs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [25, 1, 100] },
   '/txs/recent': { limit: [10, 1, 50] },
   '/address/:address/txs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [25, 1, 100] },
   '/address/:address/utxos': { limit: [100, 1, 500], offset: [0, 0, Number.MAX_SAFE_INTEGER] },
+  '/address/:address/balance-history': { limit: [30, 1, 365] },
+  '/mempool/blocks': { limit: [8, 1, 30] },
+  '/fees/history': { limit: [144, 1, 2_016] },
+  '/reorgs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [20, 1, 100] },
   '/mempool/txs': { limit: [20, 1, 100] },
   '/stats/richlist': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [100, 1, 500] },
   '/stats/daily': { limit: [30, 1, 365] },
   '/stats/dilithium/history': { limit: [30, 1, 365] },
+  '/stats/value': { limit: [20, 1, 20] },
   '/mining/pools': { window: [1440, 1, 10_000] },
   '/mining/difficulty': { limit: [2000, 1, 20_160], windowMinutes: [undefined, 1, 10_080] },
   '/mining/hashrate': { limit: [30, 1, 365] },

@@ -1,8 +1,16 @@
 import { connect } from 'node:net'
 import { pino } from 'pino'
 import { AvailableDatabase } from '../../../services/explorer/tables/availability.js'
-import type { DispatcherParts } from '../../../services/explorer/http/dispatch.js'
-import { Dispatcher } from '../../../services/explorer/http/dispatch.js'
+import type { Reader } from '../../../services/explorer/answering/reader.js'
+import type { Endpoint } from '../../../services/explorer/http/answer.js'
+import { Dispatcher, type DispatcherParts } from '../../../services/explorer/http/dispatch.js'
+import { AddressFeed } from '../../../services/explorer/feed/address-feed.js'
+import { Feed } from '../../../services/explorer/feed/feed.js'
+import { GraphqlEndpoint } from '../../../services/explorer/graphql/endpoint.js'
+import { assets } from '../../../services/explorer/graphql/graphiql.js'
+import { Operations } from '../../../services/explorer/graphql/operation.js'
+import { schemaOf } from '../../../services/explorer/graphql/schema.js'
+import { subscriptionProtocol } from '../../../services/explorer/graphql/sockets.js'
 import { Definitions } from '../../../services/explorer/definitions/definitions.js'
 import type { Health } from '../../../services/explorer/health/health.js'
 import { Metrics } from '../../../services/explorer/health/metrics.js'
@@ -15,6 +23,11 @@ export interface BareServer {
   readonly url: string
   readonly port: number
   readonly server: Server
+  /** Answers the reads. */
+  readonly reader: Reader
+  /** The events of subscriptions. */
+  readonly feed: Feed
+  readonly addresses: AddressFeed
   close(): void
 }
 
@@ -41,7 +54,12 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     answerCache: () => dispatcher.reader.cache,
     consumerLags: () => Promise.resolve([]),
   })
+  const operations = new Operations(schemaOf(parts.reads ?? []))
+  const endpoints: Record<string, Endpoint> = assets()
+  const feed = new Feed(() => undefined)
+  const addresses = new AddressFeed({ state, tables, logger })
   const dispatcher: Dispatcher = new Dispatcher({
+    endpoints,
     ...{ reads: [], state, tables, definitions },
     node: { health: () => Promise.reject(new NodeUnavailable('there is none')) },
     health: () => ({ status: 'ok' }) as Health,
@@ -49,6 +67,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     logger,
     ...parts,
   })
+  endpoints['/graphql'] = new GraphqlEndpoint(operations, dispatcher.reader)
   const server = new Server({
     answer: (request) => dispatcher.answer(request),
     ready: (url, head) => dispatcher.ready(url, head),
@@ -57,13 +76,21 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
       metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds)
     },
     react: () => ({ replies: [] }),
+    protocol: subscriptionProtocol({
+      ...{ operations, feed, addresses, logger },
+      onDefect: () => {
+        metrics.defect('http')
+      },
+    }),
   })
   const port = await server.listen('127.0.0.1', 0)
   const close = (): void => {
     server.close()
+    addresses.close()
     metrics.close()
   }
-  return { url: `http://127.0.0.1:${String(port)}`, port, server, close }
+  const { reader } = dispatcher
+  return { url: `http://127.0.0.1:${String(port)}`, port, server, reader, feed, addresses, close }
 }
 
 export interface RawAnswer {

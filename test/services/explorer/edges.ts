@@ -1,5 +1,7 @@
+import { OptionalKind } from '@sinclair/typebox'
 import fc from 'fast-check'
 import type { Read } from '../../../services/explorer/reads/read.js'
+import { type Answer, getAnswer } from '../../harness/pipeline.js'
 
 /** Texts at and beyond the limits of an argument's declaration. */
 export interface Edges {
@@ -17,8 +19,10 @@ interface Declared {
   readonly maximum?: number
   readonly minLength?: number
   readonly maxLength?: number
+  readonly maxItems?: number
   readonly pattern?: string
   readonly default?: unknown
+  readonly const?: string
   readonly anyOf?: readonly { readonly const: string }[]
 }
 
@@ -51,9 +55,14 @@ export function edgesOf(read: Read, name: string, seed = 1): Edges {
       outside: [String(least - 1), String(most + 1), ...NO_INTEGERS],
     }
   }
+  if (type === 'array') {
+    const tooMany = 'x '.repeat((declared.maxItems ?? 0) + 1)
+    return { inside: [], plausible: ['x', 'x 7 x', 'ö🦀'], outside: ['', tooMany, `x ${'x'.repeat(2_000)}`] }
+  }
   if (type === 'boolean') return { inside: ['true', 'false'], plausible: [], outside: NO_BOOLEANS }
-  if (anyOf !== undefined) {
-    const values = anyOf.map((each) => each.const)
+  const values =
+    anyOf?.map((each) => each.const) ?? (declared.const === undefined ? undefined : [declared.const])
+  if (values !== undefined) {
     return { inside: values, plausible: [], outside: ['', 'x', ...values.map((value) => `${value} `)] }
   }
   if (pattern !== undefined) {
@@ -71,13 +80,16 @@ export function edgesOf(read: Read, name: string, seed = 1): Edges {
   }
 }
 
+/** Returns whether the arguments are in the URL; otherwise they are in the body. */
+export const isInUrl = (read: Read): boolean => read.method !== 'POST'
+
 /** Returns whether the path contains the argument, which then cannot be empty: that is another route. */
 export const isInPath = (read: Read, name: string): boolean => read.path.split('/').includes(`:${name}`)
 
 /** Returns whether the argument is required. */
 export function isRequired(read: Read, name: string): boolean {
   const { default: fallback } = (read.args[name] ?? {}) as Declared
-  return isInPath(read, name) || (fallback === undefined && name === 'q')
+  return isInPath(read, name) || (fallback === undefined && !(OptionalKind in (read.args[name] ?? {})))
 }
 
 /** Returns a path under /api/v1 with these arguments, each encoded with `encode`. */
@@ -94,4 +106,29 @@ export function pathOf(
     .filter(([name]) => !isInPath(read, name))
     .map(([name, value]) => `${name}=${encode(value)}`)
   return `/api/v1${path}${query.length === 0 ? '' : `?${query.join('&')}`}`
+}
+
+/** Returns the arguments of a read from texts: lists, whose items are separated by spaces, and the texts of others. */
+export function valuesOf(read: Read, texts: Readonly<Record<string, string>>): Record<string, unknown> {
+  const isList = (name: string): boolean => (read.args[name] as Declared | undefined)?.type === 'array'
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, isList(name) ? itemsIn(text) : text]),
+  )
+}
+
+/** Returns the items of a list as a text. */
+export const itemsIn = (text: string): string[] => text.split(' ').filter((item) => item !== '')
+
+/** Requests a read by REST. @param texts its arguments, as `valuesOf` takes them. */
+export function requestRead(
+  url: string,
+  read: Read,
+  texts: Readonly<Record<string, string>>,
+): Promise<Answer> {
+  if (isInUrl(read)) return getAnswer(url + pathOf(read, texts))
+  return getAnswer(
+    url + pathOf(read, {}),
+    { 'content-type': 'application/json' },
+    JSON.stringify(valuesOf(read, texts)),
+  )
 }

@@ -12,6 +12,7 @@ import { startRecordedNode } from '../../../services/recorded-node/node.js'
 import { getAnswer, Pipeline } from '../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../harness/recording.js'
 import { until } from '../../harness/until.js'
+import { isInUrl } from './edges.js'
 import { FeedClient } from './feed-client.js'
 
 /** A reorganisation of depth two; a transaction is in the mempool before and after it. */
@@ -119,7 +120,7 @@ describe('an explorer of the recorded chain', () => {
     const values = { heightOrHash: tip, txid: paying.txid as string, address }
     const queries: Readonly<Record<string, string>> = { search: `?q=${tip}`, whaleAlerts: '?minValue=1' }
     const carrying = (await pipeline.get('/op-returns')).body.items[0].txid as string
-    for (const read of READS) {
+    for (const read of READS.filter(isInUrl)) {
       if (read.name === 'transactionOpReturns') values.txid = carrying
       const path = Object.entries(values).reduce(
         (text, [name, value]) => text.replace(`:${name}`, value),
@@ -133,7 +134,9 @@ describe('an explorer of the recorded chain', () => {
       if (read.fresh === 'outside') continue
       expect(answer, path).toMatchObject({ height: before.chaininfo.blocks, tip })
       expect(answer.headers.get('etag'), path).toMatch(/^"[^"]+"$/)
-      if ('items' in answer.body) expect(answer.body.items.length, path).toBeGreaterThan(0)
+      // This index has seen no reorganisation.
+      if ('items' in answer.body && read.name !== 'reorgs')
+        expect(answer.body.items.length, path).toBeGreaterThan(0)
       if (read.name === 'mempoolTransactions')
         expect(answer.body.items.map((item: { txid: string }) => item.txid)).toEqual(
           Object.keys(before.mempool),
@@ -274,7 +277,12 @@ describe('an explorer of the recorded chain', () => {
         { error: 'txid must be 64 hexadecimal characters', code: 'HW_INVALID_ARGUMENT' },
       ],
       [`/api/v1/address/${UNSEEN}`, {}, 404, { error: 'Address not found' }],
-      [`/api/v1/address/${UNSEEN}/txs`, {}, 200, { items: [], total: 0, page: 1, limit: 25 }],
+      [
+        `/api/v1/address/${UNSEEN}/txs`,
+        {},
+        200,
+        { items: [], total: 0, page: 1, limit: 25, next_cursor: null },
+      ],
       [`/api/v1/address/${UNSEEN}/utxos`, {}, 200, { items: [], total: 0, limit: 100, offset: 0 }],
       [
         '/api/v1/address/%00',

@@ -81,7 +81,7 @@ describe('the headers of an answer', () => {
       expect(Object.fromEntries(answer.headers), path).toMatchObject({
         'access-control-allow-origin': '*',
         'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-        'access-control-allow-headers': 'authorization, if-none-match, x-min-chain-height',
+        'access-control-allow-headers': 'authorization, content-type, if-none-match, x-min-chain-height',
         'access-control-max-age': '86400',
       })
       expect(answer.headers.has('content-length')).toBe(false)

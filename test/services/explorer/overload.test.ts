@@ -6,7 +6,7 @@ import type { QueryOptions } from '../../../pipelines/tables/clickhouse.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import { AvailableDatabase } from '../../../services/explorer/tables/availability.js'
 import { hash } from '../../../services/explorer/reads/arguments.js'
-import { declareRead, NotFound } from '../../../services/explorer/reads/read.js'
+import { declareRead, NotFound, type Read } from '../../../services/explorer/reads/read.js'
 import { transaction } from '../../../services/explorer/reads/chain/transactions.js'
 import { NO_CHAIN, State } from '../../../services/explorer/state/state.js'
 import { MAX_IN_FLIGHT } from '../../../services/explorer/answering/reader.js'
@@ -63,7 +63,7 @@ describe('more clients than the database keeps up with', () => {
     for (const close of closing.splice(0)) await close()
   })
 
-  async function start(read = transaction) {
+  async function start(read: Read = transaction) {
     const db = new HeldDatabase()
     const available = new AvailableDatabase(db, logger)
     await available.ping()

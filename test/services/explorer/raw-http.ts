@@ -90,6 +90,8 @@ function parse(bytes: Buffer, hasBody: boolean): RawResponse | undefined {
   if (end < 0) return undefined
   const head = bytes.toString('latin1', 0, end)
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0)
+  // uWebSockets sends it before the answer if the body has not arrived with the head.
+  if (status === 100) return parse(bytes.subarray(end + 4), hasBody)
   const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? -1)
   const body = bytes.subarray(end + 4)
   if (!hasBody || status === 204 || status === 304) return { status, head, body: '' }

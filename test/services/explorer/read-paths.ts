@@ -1,7 +1,7 @@
 import { READS } from '../../../services/explorer/reads/index.js'
 import type { Read } from '../../../services/explorer/reads/read.js'
 import type { Answer } from '../../harness/pipeline.js'
-import { edgesOf, isInPath, pathOf } from './edges.js'
+import { edgesOf, isInPath, isInUrl, pathOf } from './edges.js'
 
 /** The number of paths of each read that lead to an answer, and of those that do not. */
 const PATHS_PER_READ = 2
@@ -30,7 +30,7 @@ export async function pathsOfReads(
   const opReturn = String((await get('/op-returns')).body.items[0]?.txid)
   const known = [opReturn, recent[0]?.txid ?? '', address ?? '', String(tip.hash), '7', String(height)]
   const paths: ReadPath[] = []
-  for (const read of READS) {
+  for (const read of READS.filter(isInUrl)) {
     const found = { good: [] as string[], other: [] as string[] }
     for (const path of new Set(candidates(read, known))) {
       const isGood = (await get(path)).status === 200

@@ -67,6 +67,16 @@ describe('the rate limit', () => {
     expect(take()).toBe(60_000)
   })
 
+  it('counts a costly request as several, and a refused one as none', () => {
+    const limit = new RateLimit({ most: 10, trustedHops: 0, now: () => 1 })
+    expect(limit.take(from(''), 7)).toBeUndefined()
+    expect(limit.take(from(''), 4)).toBe(60_000)
+    expect(limit.take(from(''), 3)).toBeUndefined()
+    expect(limit.take(from(''))).toBe(60_000)
+    const fresh = new RateLimit({ most: 10, trustedHops: 0, now: () => 1 })
+    expect([fresh.take(from(''), 11), fresh.take(from(''))]).toEqual([undefined, 60_000])
+  })
+
   it('counts each client separately', () => {
     const limit = new RateLimit({ most: 1, trustedHops: 1, now: () => 1 })
     for (const client of ['203.0.113.1', '203.0.113.2', '2001:db8::1', '2001:db8:0:1::1'])

@@ -66,6 +66,9 @@ describe('a recorded node', () => {
     await expect(rpc('getblock', 'ff')).rejects.toThrow(/^-8 blockhash must be of length 64/)
     await expect(rpc('getrawtransaction', 'f'.repeat(64))).rejects.toThrow(/^-5 No such mempool/)
     await expect(rpc('getblockhash', 'x')).rejects.toThrow(/^-3/)
+    await expect(rpc('sendrawtransaction', '00')).rejects.toThrow('-22 TX decode failed')
+    const coinbase = frames[0]?.connected[0]?.block.tx[0] as { hex?: string } | undefined
+    await expect(rpc('sendrawtransaction', coinbase?.hex)).rejects.toThrow(/^-26 the recorded node accepts/)
     expect(await post({ id: 1, method: 'nothing' })).toMatchObject({
       status: 404,
       answer: { error: { code: -32601 } },
@@ -94,8 +97,11 @@ describe('a recorded node', () => {
       expect(await rpc('getblockchaininfo')).toEqual(frame.chaininfo)
       expect(await rpc('getbestblockhash')).toBe(frame.chaininfo.bestblockhash)
       expect(await rpc('getrawmempool', true)).toEqual(frame.mempool)
-      for (const txid of (await rpc('getrawmempool')) as string[])
-        expect(await rpc('getrawtransaction', txid)).toMatch(/^0[0-9a-f]+$/)
+      for (const txid of (await rpc('getrawmempool')) as string[]) {
+        const hex = await rpc('getrawtransaction', txid)
+        expect(hex).toMatch(/^0[0-9a-f]+$/)
+        expect(await rpc('sendrawtransaction', hex)).toBe(txid)
+      }
       if (frame.type === 'reorg') await expectReplaced(frame)
     }
   })

@@ -1,15 +1,17 @@
 import { Type } from '@sinclair/typebox'
-import { isDilithiumScript } from '../../../../pipelines/chain/address.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
-import { unspentPage } from '../../../../pipelines/tables/lists/unspent.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import { blockTxKey } from '../../tables/point-keys.js'
 import type { ScriptRow } from '../../tables/tables.js'
 import { address, limit, offset, page } from '../arguments.js'
 import { isoTime } from '../chain/block-rows.js'
+import { cursor } from '../cursor.js'
 import { declareRead, listFrom, NotFound } from '../read.js'
-import { endOfScript, endsOfScript, lastOfScript, pageOfScript, requestedScript } from './script.js'
-import { AddressSummary, AddressTransaction, paged, Utxo, windowed } from '../shapes.js'
+import { AddressSummary, AddressTransaction, continued, Utxo, windowed } from '../shapes.js'
+import { decodePlace, encodePlace, type HistorySlots, placeAfter, slotsAfter } from './history-cursor.js'
+import { changeOf, endOfScript, lastOfScript, pageOfScript, requestedScript } from './script.js'
+import { summaryOf } from './summary.js'
+import { unspentOnChain, unspentWithMempool } from './unspent.js'
 
 /** An address is known if the chain or the mempool contains it. The totals are those of the chain. */
 export const addressSummary = declareRead({
@@ -19,36 +21,11 @@ export const addressSummary = declareRead({
   fresh: 'objects',
   args: { address },
   answer: AddressSummary,
+  notFound: ['Address not found'],
   async resolve(context, { address }) {
-    const requested = requestedScript(context, address)
-    const { network } = requested
-    context.validity.dependsOn(requested.scriptHash)
-    const inMempool = context.mempool.ofScript(requested.scriptHash)
-    const [first, last] = await endsOfScript(context, requested.scriptHash)
-    if (last === undefined && inMempool.length === 0)
-      throw new NotFound('Address not found', 0, 'HW_ADDRESS_NOT_FOUND')
-    const change = inMempool.reduce((sum, tx) => sum + changeOf(tx, requested.scriptHash), 0n)
-    const timeOf = (row: ScriptRow | undefined): string | null =>
-      row === undefined ? null : isoTime(context.chain.blocks.timeAt(row.height))
-    const received = last?.totalReceived ?? 0n
-    const sent = last?.totalSent ?? 0n
-    return {
-      address,
-      script_type: scriptType(requested.script, network),
-      first_seen_height: first?.height ?? null,
-      first_seen: timeOf(first),
-      last_seen: timeOf(last),
-      tx_count: last?.ordinal ?? 0,
-      total_received: received.toString(),
-      total_sent: sent.toString(),
-      balance: (received - sent).toString(),
-      unspent_count: last?.unspentCount ?? 0,
-      isDilithium:
-        isDilithiumScript(requested.script, network) ||
-        requested.isDilithiumSpelling ||
-        last?.hasDilithiumSpend === true,
-      unconfirmed: { balance_change: change.toString(), tx_count: inMempool.length },
-    }
+    const summary = await summaryOf(context, address, requestedScript(context, address))
+    if (summary === undefined) throw new NotFound('Address not found', 0, 'HW_ADDRESS_NOT_FOUND')
+    return summary
   },
 })
 
@@ -61,22 +38,32 @@ export const addressTransactions = declareRead({
     address,
     page,
     limit: limit(25, 100),
-    sort: Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'desc' }),
+    sort: Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
+      default: 'desc',
+      description: 'oldest or newest first',
+    }),
+    cursor,
   },
-  answer: paged(AddressTransaction),
+  answer: continued(AddressTransaction),
   emptyFrom: listFrom,
-  async resolve(context, { address, page, limit, sort }) {
+  async resolve(context, { address, page, limit, sort, cursor }) {
     const { scriptHash } = requestedScript(context, address)
     context.validity.dependsOn(scriptHash)
     const inMempool = context.mempool.ofScript(scriptHash)
     const { blocks } = context.chain
+    const list = { scriptHash, sort }
+    const before = cursor === undefined ? undefined : decodePlace(list, cursor, context.chain)
     // The rows of the newest page are the last ones, so one query returns both the count and the page.
     const end =
-      page === 1 && sort === 'desc'
+      page === 1 && sort === 'desc' && before === undefined
         ? await endOfScript(context, scriptHash, limit + 1)
         : [await lastOfScript(context, scriptHash)].filter((row) => row !== undefined)
-    const count = end[0]?.ordinal ?? 0
-    const slots = slotsOf({ page, limit, sort, confirmed: count, unconfirmed: inMempool.length })
+    const [last] = end
+    const count = last?.ordinal ?? 0
+    const slots =
+      before === undefined
+        ? pageSlots({ page, limit, sort, confirmed: count }, inMempool)
+        : slotsAfter(before, sort, { limit, confirmed: count, inMempool })
     const rows = await pageOfScript(context, scriptHash, slots, end)
     const txids = await context.tables.blockTxs.getAll(rows.map(({ row }) => blockTxKey(row)))
     const confirmed = rows.map(({ row, change }) => {
@@ -85,34 +72,53 @@ export const addressTransactions = declareRead({
         throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
       return itemOf({ address, txid, change, time: blocks.timeAt(row.height) }, row)
     })
-    const unconfirmed = inMempool.slice(slots.unconfirmedFrom, slots.unconfirmedTo).map((tx) => {
+    const unconfirmed = slots.unconfirmed.map((tx) => {
       return itemOf({ address, txid: tx.txid, change: changeOf(tx, scriptHash), time: tx.firstSeen })
     })
     const items =
       sort === 'desc' ? [...unconfirmed, ...confirmed.reverse()] : [...confirmed, ...unconfirmed.reverse()]
-    return { items, total: count + inMempool.length, page, limit }
+    const place = placeAfter(sort, slots, { before, rows: rows.map(({ row }) => row), last, inMempool })
+    const next_cursor = place === undefined ? null : encodePlace(list, place)
+    return { items, total: count + inMempool.length, page, limit, next_cursor }
   },
+})
+
+/** Selects the items of a page by its number. */
+function pageSlots(
+  requested: {
+    readonly page: number
+    readonly limit: number
+    readonly sort: 'asc' | 'desc'
+    readonly confirmed: number
+  },
+  inMempool: readonly ShownTx[],
+): HistorySlots {
+  const { from, to, unconfirmedFrom, unconfirmedTo } = slotsOf({
+    ...requested,
+    unconfirmed: inMempool.length,
+  })
+  return { from, to, unconfirmed: inMempool.slice(unconfirmedFrom, unconfirmedTo) }
+}
+
+const withMempool = Type.Boolean({
+  default: false,
+  description:
+    'whether to add the outputs of unconfirmed transactions, and to leave out those that they spend',
 })
 
 export const addressUtxos = declareRead({
   name: 'addressUtxos',
-  about: 'The confirmed unspent outputs of an address, newest first.',
+  about: 'The unspent outputs of an address, newest first: those of the chain, or as of chain and mempool.',
   path: '/address/:address/utxos',
   fresh: 'objects',
-  args: { address, limit: limit(100, 500), offset },
+  args: { address, limit: limit(100, 500), offset, mempool: withMempool },
   answer: windowed(Utxo),
   emptyFrom: listFrom,
-  async resolve(context, { address, limit, offset }) {
+  async resolve(context, { address, limit, offset, mempool }) {
     const requested = requestedScript(context, address)
     context.validity.dependsOn(requested.scriptHash)
-    const total = (await lastOfScript(context, requested.scriptHash))?.unspentCount ?? 0
-    if (offset >= total) return { items: [], total, limit, offset }
-    const filter = context.chain.view?.tagFilter() ?? '0'
-    const outputs = await unspentPage(
-      context.tables,
-      { scriptHash: requested.scriptHash, filter },
-      { limit, offset, total },
-    )
+    const read = mempool ? unspentWithMempool : unspentOnChain
+    const { outputs, total } = await read(context, requested, { limit, offset })
     const script_type = scriptType(requested.script, requested.network)
     const script = { script_pub_key: requested.script.toString('hex'), script_type }
     const items = outputs.map(({ txid, vout, height, value }) => {
@@ -152,8 +158,6 @@ export function slotsOf(requested: {
     unconfirmedTo: Math.min(last, unconfirmed),
   }
 }
-
-const changeOf = (tx: ShownTx, scriptHash: string): bigint => tx.changes.get(scriptHash) ?? 0n
 
 /** Returns an item of the list. @param row undefined for an unconfirmed transaction. */
 function itemOf(

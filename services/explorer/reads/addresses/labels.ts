@@ -11,6 +11,7 @@ export const label = declareRead({
   fresh: 'head',
   args: { address },
   answer: AddressLabel,
+  notFound: ['Label not found'],
   resolve(context, { address }) {
     const found = context.definitions.labels.ofScript(requestedScript(context, address).scriptHash)
     if (found === undefined) throw new NotFound('Label not found', NEVER)
@@ -24,7 +25,7 @@ export const labels = declareRead({
   path: '/labels',
   fresh: 'head',
   args: {
-    category: Type.Optional(Type.String({ minLength: 1, maxLength: 100, title: 'only this category' })),
+    category: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'only this category' })),
     limit: limit(100, 500),
   },
   answer: listed(AddressLabel),

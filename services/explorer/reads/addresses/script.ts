@@ -1,6 +1,7 @@
 import { type DecodedAddress, decodeAddress } from '../../../../pipelines/chain/address.js'
 import { type Network, NETWORKS } from '../../../../pipelines/chain/networks.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
+import type { ShownTx } from '../../mempool/shown-tx.js'
 import { LAST_ROWS, type ScriptRow } from '../../tables/tables.js'
 import { address as schema, badArgument } from '../arguments.js'
 import type { ReadContext } from '../read.js'
@@ -28,6 +29,9 @@ export function requestedScript(context: Pick<ReadContext, 'chain'>, address: st
   if (script === undefined) throw badArgument('address', schema)
   return script
 }
+
+/** Returns the balance change of a script by an unconfirmed transaction, in base units. */
+export const changeOf = (tx: ShownTx, scriptHash: string): bigint => tx.changes.get(scriptHash) ?? 0n
 
 type Sources = Pick<ReadContext, 'chain' | 'tables'>
 
@@ -58,6 +62,9 @@ export async function endOfScript(
 ): Promise<ScriptRow[]> {
   const { view, blocks } = chain
   if (view === undefined) return []
+  // An operation reads the others by their ordinals, together with those of other scripts.
+  if (tables.batches !== undefined)
+    return [await lastOfScript({ chain, tables }, hash)].filter((row) => row !== undefined)
   const visible = (row: ScriptRow): boolean => blocks.has(row.height, row.blockTag)
   const read = await tables.scriptEnd(hash, rows + LAST_ROWS)
   const end = byOrdinal(read.filter(visible))

@@ -2,6 +2,7 @@ import { addressOf } from '../../../../pipelines/chain/address.js'
 import { difficultyOf } from '../../../../pipelines/chain/difficulty.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import { blockAt, type BlockRow, heightOf } from '../../tables/blocks.js'
+import { blockKey } from '../../tables/point-keys.js'
 import type { ChainState } from '../../state/state.js'
 import { MissingBlock } from '../../../../pipelines/tables/chain-view.js'
 import { SHOWN_HEADS } from '../../../../pipelines/tables/writers.js'
@@ -10,7 +11,7 @@ import type { ReadContext } from '../read.js'
 import type { Tables } from '../../tables/tables.js'
 import type { Block } from '../shapes.js'
 
-type Queries = Pick<Tables, 'query' | 'unchecked'>
+type Queries = Pick<Tables, 'query' | 'unchecked' | 'batches'>
 
 /** A block, and whether it is part of the chain. */
 export interface FoundBlock {
@@ -33,19 +34,24 @@ export async function findBlock(
   if (height > chain.height) return undefined
   if (height === chain.height && chain.tip !== undefined) return { row: chain.tip, canonical: true }
   const hash = chain.blocks.hashAt(height)
-  const row = await blockAt(tables.unchecked, height, hash)
+  const row = await rowOf(tables, height, hash)
   if (row === undefined) throw new MissingBlock(`block ${hash} of the chain is missing from the tables`)
   return { row, canonical: true }
 }
 
 async function findByHash(tables: Queries, chain: ChainState, hash: string): Promise<FoundBlock | undefined> {
   if (hash === chain.tipHash && chain.tip !== undefined) return { row: chain.tip, canonical: true }
-  const height = await heightOf(tables, hash)
+  const { batches } = tables
+  const height = await (batches === undefined ? heightOf(tables, hash) : batches.heights.get(hash))
   if (height === undefined) return undefined
-  const row = await blockAt(tables.unchecked, height, hash)
+  const row = await rowOf(tables, height, hash)
   if (row === undefined) return undefined
   if (height <= chain.height && chain.blocks.hashAt(height) === hash) return { row, canonical: true }
   return (await wasReplaced(tables, chain, hash)) ? { row, canonical: false } : undefined
+}
+
+function rowOf({ unchecked, batches }: Queries, height: number, hash: string): Promise<BlockRow | undefined> {
+  return batches === undefined ? blockAt(unchecked, height, hash) : batches.blocks.get(blockKey(height, hash))
 }
 
 async function wasReplaced(tables: Queries, chain: ChainState, hash: string): Promise<boolean> {

@@ -1,9 +1,11 @@
 import { heightOrHash, limit, page, witness } from '../arguments.js'
 import { findBlock, toBlock } from './block-rows.js'
+import type { ChainState } from '../../state/state.js'
+import { assertOnChain, cursor, decodeCursor, encodeCursor, numberIn } from '../cursor.js'
 import { declareRead, NotFound } from '../read.js'
-import { Block, paged, Transaction } from '../shapes.js'
+import { Block, continued, paged, Transaction } from '../shapes.js'
 import { blocksBetween } from '../../tables/blocks.js'
-import { blockTxsBetween } from '../../tables/transactions.js'
+import { blockTxsIn } from '../../tables/transactions.js'
 import { transactionsAt } from './transaction-rows.js'
 import { writtenList } from '../written-answer.js'
 
@@ -12,27 +14,40 @@ export const blocks = declareRead({
   about: 'Blocks of the chain, newest first.',
   path: '/blocks',
   fresh: 'head',
-  args: { page, limit: limit(20, 100) },
-  answer: paged(Block),
+  args: { page, limit: limit(20, 100), cursor },
+  answer: continued(Block),
   emptyFrom: ({ page, limit }, { items }) => (items.length === 0 ? (page - 1) * limit : undefined),
-  async resolve({ chain, tables, definitions }, { page, limit }) {
+  async resolve({ chain, tables, definitions }, { page, limit, cursor }) {
     const total = chain.height + 1
-    const to = chain.height - (page - 1) * limit
+    const after = cursor === undefined ? undefined : placeOf(cursor, chain)
+    const to = after === undefined ? chain.height - (page - 1) * limit : after.height - 1
     const { blocks, network } = chain
-    if (network === undefined || to < 0) return { items: [], total, page, limit }
+    if (network === undefined || to < 0) return { items: [], total, page, limit, next_cursor: null }
     const rows = await blocksBetween(tables.unchecked, Math.max(0, to - limit + 1), to)
     // A Map, because a row may be there twice.
     const visible = new Map(
       rows.filter((row) => blocks.hashAt(row.height) === row.hash).map((row) => [row.height, row]),
     )
-    return {
-      items: [...visible.values()].map((row) => toBlock({ row, canonical: true }, network, definitions)),
-      total,
-      page,
-      limit,
-    }
+    const shown = [...visible.values()]
+    const newest = after?.newest ?? shown[0]
+    const lowest = shown.at(-1)
+    const isLast = newest === undefined || lowest === undefined || lowest.height === 0
+    const next_cursor = isLast ? null : encodeCursor(LIST, [newest.height, newest.blockTag, lowest.height])
+    const items = shown.map((row) => toBlock({ row, canonical: true }, network, definitions))
+    return { items, total, page, limit, next_cursor }
   },
 })
+
+/** The list of all blocks, for its cursors. */
+const LIST = 'blocks'
+
+/** Returns the place of a cursor: the newest block of the pages before it, and the height of the last one. */
+function placeOf(cursor: string, chain: ChainState) {
+  const [at, tag, height] = decodeCursor(LIST, cursor)
+  const newest = { height: numberIn(at), blockTag: numberIn(tag) }
+  assertOnChain(chain, newest.height, newest.blockTag)
+  return { newest, height: Math.min(newest.height, numberIn(height)) }
+}
 
 export const tip = declareRead({
   name: 'tip',
@@ -41,6 +56,7 @@ export const tip = declareRead({
   fresh: 'head',
   args: {},
   answer: Block,
+  notFound: ['Block not found'],
   resolve({ chain, definitions }) {
     if (chain.tip === undefined || chain.network === undefined) throw new NotFound('Block not found')
     return toBlock({ row: chain.tip, canonical: true }, chain.network, definitions)
@@ -54,6 +70,7 @@ export const block = declareRead({
   fresh: 'objects',
   args: { heightOrHash },
   answer: Block,
+  notFound: ['Block not found'],
   async resolve({ chain, tables, definitions, validity }, args) {
     const found = await findBlock(tables, chain, args.heightOrHash)
     if (found === undefined || chain.network === undefined) throw noBlock(args.heightOrHash)
@@ -70,6 +87,7 @@ export const blockTransactions = declareRead({
   fresh: 'objects',
   args: { heightOrHash, page, limit: limit(25, 100), witness },
   answer: paged(Transaction),
+  notFound: ['Block not found'],
   async resolve(context, { heightOrHash, page, limit, witness }) {
     const { chain, tables, validity } = context
     const found = await findBlock(tables, chain, heightOrHash)
@@ -79,7 +97,7 @@ export const blockTransactions = declareRead({
     validity.finalFrom(height)
     const from = (page - 1) * limit
     if (from >= total) return { items: [], total, page, limit }
-    const located = await blockTxsBetween(tables.unchecked, { height, hash }, from, from + limit - 1)
+    const located = await blockTxsIn(tables, found.row, from, from + limit - 1)
     const items = await transactionsAt(located, context, witness, { hash, time })
     return writtenList(items, { total, page, limit })
   },

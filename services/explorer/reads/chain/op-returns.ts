@@ -43,6 +43,7 @@ export const transactionOpReturns = declareRead({
   fresh: 'objects',
   args: { txid: hash },
   answer: TransactionOpReturns,
+  notFound: ['Transaction not found', 'OP_RETURN not found'],
   async resolve(context, args) {
     // The spends of its outputs do not matter here.
     const tx = (await transactionNow(args.txid, { ...context, validity: new Validity() })).parse()
@@ -67,7 +68,7 @@ function payloadFields(data: Buffer): Pick<OpReturn, 'data_hex' | 'data_text' | 
 }
 
 /** Returns the text of valid UTF-8 without control characters; otherwise null. */
-function textOf(data: Buffer): string | null {
+export function textOf(data: Buffer): string | null {
   try {
     const text = decoder.decode(data)
     return /\p{Cc}/u.test(text) ? null : text

@@ -16,11 +16,12 @@ export const search = declareRead({
     q: Type.String({
       pattern: '\\S',
       maxLength: 100,
-      title: 'a height, a hash, a txid or an address',
-      description: '1 to 100 characters, not all of them spaces',
+      description: 'a height, a hash, a txid or an address',
+      allowed: '1 to 100 characters, not all of them spaces',
     }),
   },
   answer: SearchResult,
+  notFound: ['Nothing matches'],
   async resolve(context, { q }) {
     const text = q.trim()
     const isHeight = /^\d{1,10}$/.test(text)

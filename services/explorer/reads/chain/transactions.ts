@@ -12,6 +12,7 @@ export const transaction = declareRead({
   fresh: 'objects',
   args: { txid: hash },
   answer: Transaction,
+  notFound: ['Transaction not found'],
   resolve: (context, { txid }) => transactionNow(txid, context),
 })
 

@@ -14,7 +14,10 @@ export const whaleAlerts = declareRead({
   about: 'Transactions that move large amounts, unconfirmed ones first, then the newest.',
   path: '/whale-alerts',
   fresh: 'mempool',
-  args: { limit: limit(20, 100), minValue: amount(WHALE_VALUE.toString()) },
+  args: {
+    limit: limit(20, 100),
+    minValue: amount(WHALE_VALUE.toString(), 'transactions must move more than this'),
+  },
   answer: listed(WhaleAlert),
   async resolve(context, { limit, minValue }) {
     const { view, network, blocks } = context.chain

@@ -19,7 +19,7 @@ export const miningPools = declareRead({
   about: 'Who mined the newest blocks, the largest first.',
   path: '/mining/pools',
   fresh: 'head',
-  args: { window: limit(1440, 10_000) },
+  args: { window: limit(1440, 10_000, 'maximum number of blocks, the newest ones') },
   answer: MiningPools,
   resolve({ chain, definitions }, { window }) {
     const blocks = chain.recent.slice(-window)
@@ -58,10 +58,14 @@ export const miningDifficulty = declareRead({
   args: {
     limit: limit(2000, MAX_DIFFICULTIES),
     windowMinutes: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 10_080, title: 'before the time of the newest block' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_080,
+        description: 'minutes before the time of the newest block',
+      }),
     ),
-    from: date,
-    to: date,
+    from: date('first day, UTC; requires to'),
+    to: date('last day, UTC; requires from'),
   },
   answer: listed(DifficultyItem),
   async resolve(context, { limit, windowMinutes, from, to }) {
@@ -116,7 +120,9 @@ export const networkHashrate = declareRead({
   about: 'The hashrate by the work of the newest blocks.',
   path: '/mining/network-hashrate',
   fresh: 'head',
-  args: { window: Type.Integer({ minimum: 2, maximum: 10_080, default: 1440, title: 'blocks' }) },
+  args: {
+    window: Type.Integer({ minimum: 2, maximum: 10_080, default: 1440, description: 'number of blocks' }),
+  },
   answer: NetworkHashrate,
   resolve({ chain: { recent } }, { window }) {
     const blocks = recent.slice(-(window + 1))

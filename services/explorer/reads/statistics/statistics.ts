@@ -75,7 +75,7 @@ export const dailyStats = declareRead({
   about: 'Figures of each UTC day, newest first.',
   path: '/stats/daily',
   fresh: 'live',
-  args: { from: date, to: date, limit: limit(30, 365) },
+  args: { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365) },
   answer: listed(DailyItem),
   resolve({ chain, validity }, { from, to, limit }) {
     const first = dayOfDate(from ?? '') ?? 0

@@ -1,5 +1,5 @@
 import { difficultyOf } from '../../../../pipelines/chain/difficulty.js'
-import type { MempoolView } from '../../mempool/mempool.js'
+import type { MempoolView } from '../../mempool/mempool-view.js'
 import type { ChainState } from '../../state/state.js'
 import type { IndexerFigures } from '../../state/indexer-status.js'
 import type { StatsSummary } from '../shapes.js'

@@ -52,7 +52,7 @@ describe('the processes of an explorer', () => {
     started = 0
     processes = []
     coordinator = new Coordinator({
-      ...{ rateLimitPerMinute: 10, now: () => now, feedBegin: BEGIN },
+      ...{ limits: { requests: 10, broadcasts: 3 }, now: () => now, feedBegin: BEGIN },
       onDefect: (error) => {
         throw error
       },
@@ -293,7 +293,7 @@ describe('the processes of an explorer', () => {
 
   it('count the requests of a client together, and what a process that exited had leased as used', async () => {
     const [one, two] = [await start(), await start()]
-    const limits = [one, two].map(({ member }) => member.limit(10, 0))
+    const limits = [one, two].map(({ member }) => member.limit('requests', 10, 0))
     // By which the members measure.
     now = monotonicMs()
     const outcomes = await Promise.all(

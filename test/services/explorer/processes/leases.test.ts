@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LEASE_WAIT_MS, LeasedLimit } from '../../../../services/explorer/processes/leased-limit.js'
-import { Leases } from '../../../../services/explorer/processes/leases.js'
+import { type Lease, Leases } from '../../../../services/explorer/processes/leases.js'
 
 const WINDOW_MS = 60_000
 
@@ -38,9 +38,9 @@ class Group {
         }),
     })
     this.processes = Array.from({ length: size }, (_, index): LeasedLimit => {
-      const want = (client: string, tokens: number): void => {
+      const want = (client: string, tokens: number, unused: Lease | undefined): void => {
         this.#send(`from ${String(index)}`, () => {
-          void leases.lease(client, tokens, index).then((lease) => {
+          void leases.lease(client, tokens, index, unused).then((lease) => {
             this.#send(`to ${String(index)}`, () => {
               this.processes[index]!.receive(client, lease)
             })
@@ -83,8 +83,8 @@ class Group {
     while (await this.deliver());
   }
 
-  take(process: number, client = 1): Outcome {
-    return this.processes[process]!.take({ peer: Uint8Array.of(192, 0, 2, client), forwardedFor: '' })
+  take(process: number, client = 1, cost = 1): Outcome {
+    return this.processes[process]!.take({ peer: Uint8Array.of(192, 0, 2, client), forwardedFor: '' }, cost)
   }
 }
 
@@ -127,6 +127,47 @@ describe('a rate limit that processes share', () => {
           expect(outcomes).toHaveLength(requests)
           expect(admitted).toBe(Math.min(requests, most))
           for (const retryMs of outcomes) if (retryMs !== undefined) expect(retryMs).toBe(WINDOW_MS)
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+
+  it('admits requests of any cost while their sum is within it, and refuses none that would fit', async () => {
+    const step = fc.oneof(
+      fc.record({
+        kind: fc.constant('request' as const),
+        process: fc.nat(2),
+        cost: fc.integer({ min: 1, max: 9 }),
+      }),
+      fc.record({ kind: fc.constant('deliver' as const), choice: fc.nat(5) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 40 }),
+        fc.array(step, { maxLength: 120 }),
+        async (most, steps) => {
+          const group = new Group(3, most)
+          const waiting: Promise<void>[] = []
+          const refused: number[] = []
+          let admitted = 0
+          for (const each of steps) {
+            if (each.kind === 'deliver') await group.deliver(each.choice)
+            else {
+              const outcome = Promise.resolve(group.take(each.process, 1, each.cost))
+              waiting.push(
+                outcome.then((retryMs) => {
+                  const cost = Math.min(each.cost, most)
+                  if (retryMs === undefined) admitted += cost
+                  else refused.push(cost)
+                }),
+              )
+            }
+          }
+          await group.deliverAll()
+          await Promise.all(waiting)
+          expect(admitted).toBeLessThanOrEqual(most)
+          for (const cost of refused) expect(admitted + cost).toBeGreaterThan(most)
         },
       ),
       { numRuns: 150 },

@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { ReadsService } from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { AvailableDatabase } from '../../../../services/explorer/tables/availability.js'
 import { Definitions } from '../../../../services/explorer/definitions/definitions.js'
+import { AddressFeed } from '../../../../services/explorer/feed/address-feed.js'
 import { Feed } from '../../../../services/explorer/feed/feed.js'
 import { NodeUnavailable } from '../../../../services/explorer/health/node-health.js'
 import { Reader, type ReaderParts } from '../../../../services/explorer/answering/reader.js'
@@ -36,16 +37,17 @@ export async function startBareRpc(
   const state = new State()
   state.adopt(NO_CHAIN)
   state.mempoolLoaded()
+  const tables = new Tables(new AvailableDatabase(NO_DATABASE, logger))
   const reader = new Reader({
-    state,
-    tables: new Tables(new AvailableDatabase(NO_DATABASE, logger)),
+    ...{ state, tables },
     definitions: new Definitions({}, logger),
     node: { health: () => Promise.reject(new NodeUnavailable('there is none')) },
     ...parts,
   })
   const feed = new Feed(() => undefined)
   const reads = READS.map((read) => ({ ...read, resolve: resolvers[read.name] ?? read.resolve }))
-  const services = [readsService(reader, feed, reads)]
+  const addresses = new AddressFeed({ state, tables, logger })
+  const services = [readsService(reader, { feed, addresses }, reads)]
   const server = await startRpcServer({ host: '127.0.0.1', port: 0, services, logger })
   const address = `127.0.0.1:${String(server.port)}`
   const client = rpcClient(ReadsService, address)

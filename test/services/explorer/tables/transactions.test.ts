@@ -16,7 +16,6 @@ import {
 } from '../../../../pipelines/tables/rowbinary.js'
 import { BLOCK_TXS, REPLACED_WITNESSES, TX_LOCATIONS, TXS } from '../../../../pipelines/tables/schema.js'
 import { CanonicalBlocks } from '../../../../services/explorer/state/canonical-blocks.js'
-import { blockTxKey } from '../../../../services/explorer/tables/point-keys.js'
 import { Tables } from '../../../../services/explorer/tables/tables.js'
 import { transactionsByTxid, transactionsOf } from '../../../../services/explorer/tables/transactions.js'
 
@@ -79,16 +78,15 @@ class Written {
 
   #answer(sql: string): Buffer {
     const [, name = ''] = /FROM (\w+) WHERE/.exec(sql) ?? []
-    const [, list = ''] = /splitByChar\(',', '([0-9a-f,]+)'/.exec(sql) ?? []
-    const keys = new Set(list.split(','))
+    const keys = new Set(Array.from(sql.matchAll(/x'([0-9a-f]+)'/g), ([, key]) => key))
     this.read.push(name)
     if (name === TXS.name) return bytesOf(TXS, [...this.#txs.values()], (row) => keys.has(row.txid))
     if (name === TX_LOCATIONS.name)
       return bytesOf(TX_LOCATIONS, this.#locations, (row) => keys.has(row.txid_prefix))
     if (name === REPLACED_WITNESSES.name)
       return bytesOf(REPLACED_WITNESSES, this.#witnesses, (row) => keys.has(row.txid))
-    return bytesOf(BLOCK_TXS, this.#blockTxs, ({ height, block_tag: tag, tx_index: txIndex }) =>
-      keys.has(blockTxKey({ height, blockTag: tag, txIndex })),
+    return bytesOf(BLOCK_TXS, this.#blockTxs, ({ height, block_tag: tag, tx_index: index }) =>
+      sql.includes(`(${String(height)}, ${String(tag)}, ${String(index)})`),
     )
   }
 }

@@ -1,16 +1,17 @@
 const PAUSE_MS = 120
-const MOST = 30
 const ENTITIES = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
 
 /** Starts the search as you type; arrow keys select, Enter opens. */
 export function startSearch(dialog) {
   const input = dialog.querySelector('input')
   const list = dialog.querySelector('ul')
-  const note = dialog.querySelector('.note')
+  const status = dialog.querySelector('.note')
   let timer
   let request = new AbortController()
 
-  const say = (text) => (note.textContent = text)
+  const { endpoint, hint, nothing, results } = dialog.dataset
+
+  const say = (text) => (status.textContent = text)
   const select = (item) => {
     for (const other of list.children) other.setAttribute('aria-selected', String(other === item))
     if (item === undefined) input.removeAttribute('aria-activedescendant')
@@ -21,16 +22,15 @@ export function startSearch(dialog) {
   }
   const selected = () => list.querySelector('[aria-selected="true"]')
 
-  const show = (items) => {
+  /** Shows an answer: an array of results, one of which may be a note about the query. */
+  const show = (answer) => {
+    const items = answer.filter(({ type }) => type !== 'note')
+    const note = answer.find(({ type }) => type === 'note')
     list.replaceChildren(...items.map(row))
     input.setAttribute('aria-expanded', String(items.length > 0))
     select(list.children[0])
-    const pages = items.filter(({ type }) => type === 'page').length
-    say(
-      pages === 0
-        ? 'Nothing found.'
-        : `${String(pages)} page${pages === 1 ? '' : 's'}. ↑ ↓ to select, Enter to open.`,
-    )
+    const found = items.filter(({ type }) => type === 'page').length
+    say(note?.content ?? (found === 0 ? nothing : `${String(found)} ${results}`))
   }
 
   const ask = async () => {
@@ -41,16 +41,18 @@ export function startSearch(dialog) {
     if (query === '') {
       list.replaceChildren()
       input.setAttribute('aria-expanded', 'false')
-      say('Type to search.')
+      say(hint)
       return
     }
     try {
-      const response = await fetch(`/api/search?limit=${String(MOST)}&query=${encodeURIComponent(query)}`, {
-        signal,
-      })
+      const response = await fetch(endpoint + encodeURIComponent(query), { signal })
       const answer = await response.json()
+      if (signal.aborted) return
+      // The service is starting, or overloaded: it says when it can answer.
+      if (response.status === 503)
+        timer = setTimeout(ask, 1000 * (Number(response.headers.get('retry-after')) || 1))
       if (!response.ok) throw new Error(answer.error)
-      if (!signal.aborted) show(answer)
+      show(answer)
     } catch (error) {
       if (!signal.aborted) say(error.message)
     }

@@ -1,15 +1,17 @@
-import type { Database } from './clickhouse.js'
+import type { Database } from '../clickhouse.js'
 
 /** Settings of the tables that replace EmbeddedRocksDB, which is not replicated: small blocks, because a point read opens one. */
 const POINT_SETTINGS =
   'index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1'
 
-/** Returns whether a table is replicated; then all tables of its database must be. */
-export async function hasReplicas(db: Database, table: string): Promise<boolean> {
+/** Returns the engine of a table, empty if it does not exist. All tables of a database are replicated, or none. */
+export async function engineOf(db: Database, table: string): Promise<string> {
   const sql = 'SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = {table:String}'
   const [row] = await db.query<{ engine: string }>(sql, { table })
-  return row?.engine.startsWith('Replicated') === true
+  return row?.engine ?? ''
 }
+
+export const isReplicatedEngine = (engine: string): boolean => engine.startsWith('Replicated')
 
 /**
  * Converts a statement of a migration into one that applies to all replicas: it creates a table on each of them, and does not
@@ -23,19 +25,14 @@ export function onAllReplicas(statement: string, database: string): string {
 /**
  * Converts the statement that creates a table on a single server into one that creates it on a cluster of replicas. The servers
  * define the macros cluster, shard and replica.
- * @param options `suffix` of the table's name; `shard` and `replica`: its path and its own name in Keeper.
+ * @param options `suffix` of the table's name.
  */
 export function replicatedTable(
   create: string,
-  options: {
-    readonly database: string
-    readonly suffix?: string
-    readonly shard?: string
-    readonly replica?: string
-  },
+  { database, suffix = '' }: { readonly database: string; readonly suffix?: string },
 ): string {
-  const { database, suffix = '', shard = '{shard}', replica = '{replica}' } = options
-  const engine = `ReplicatedReplacingMergeTree('/clickhouse/{cluster}/${shard}/{database}/{table}', '${replica}')`
+  const engine =
+    "ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')"
   return create
     .replace(
       /^CREATE TABLE (?:IF NOT EXISTS )?(\w+)/,

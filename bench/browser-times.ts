@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Browser } from 'playwright-core'
+
+/** The factor by which the browser's processor is slowed. */
+const SLOWDOWN = 4
+/** Tasks while the page loads are not those of live updates. */
+const LOADED_MS = 3_000
+/** The number of interactions, after the time in which tasks are measured: theirs are part of the interaction to next paint. */
+const INTERACTIONS = 6
+
+/** The behaviour of a page in the browser. */
+export interface PageTimes {
+  readonly firstPaintMs: number
+  /** From an interaction to the next paint, the longest one. */
+  readonly interactionMs: number
+  /** The longest task of live updates, after the page was loaded. */
+  readonly longestTaskMs: number
+  /** The sum of layout shifts. */
+  readonly shift: number
+  /** Bytes that were transferred to show the page for the first time. */
+  readonly bytes: number
+  readonly scriptBytes: number
+  /** The paths that the page requested. */
+  readonly paths: ReadonlySet<string>
+}
+
+const OBSERVE = `window.seen = { shift: 0, task: 0, interaction: 0 }
+new PerformanceObserver((list) => { for (const each of list.getEntries()) if (!each.hadRecentInput) seen.shift += each.value })
+  .observe({ type: 'layout-shift', buffered: true })
+new PerformanceObserver((list) => { for (const each of list.getEntries()) if (each.startTime > ${String(LOADED_MS)}) seen.task = Math.max(seen.task, each.duration) })
+  .observe({ type: 'longtask', buffered: true })
+new PerformanceObserver((list) => { for (const each of list.getEntries()) if (each.interactionId > 0) seen.interaction = Math.max(seen.interaction, each.duration) })
+  .observe({ type: 'event', durationThreshold: 16 })`
+
+interface Seen {
+  readonly shift: number
+  readonly interaction: number
+}
+
+/** Opens a page on a slowed processor, watches it for some seconds, then uses it, and returns how it behaved. */
+export async function measurePage(
+  browser: Browser,
+  origin: string,
+  path: string,
+  seconds: number,
+): Promise<PageTimes> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  try {
+    const page = await context.newPage()
+    const session = await context.newCDPSession(page)
+    await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN })
+    await session.send('Network.enable')
+    const requests = new Map<string, { readonly path: string; readonly isScript: boolean }>()
+    let isLoaded = false
+    let [bytes, scriptBytes] = [0, 0]
+    session.on('Network.responseReceived', ({ requestId, type, response }) => {
+      requests.set(requestId, { path: new URL(response.url).pathname, isScript: type === 'Script' })
+    })
+    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      if (isLoaded) return
+      bytes += encodedDataLength
+      if (requests.get(requestId)?.isScript === true) scriptBytes += encodedDataLength
+    })
+    await page.addInitScript(OBSERVE)
+    await page.goto(origin + path, { waitUntil: 'load' })
+    isLoaded = true
+    await sleep(LOADED_MS + seconds * 1000)
+    const longestTaskMs = await page.evaluate<number>('seen.task')
+    for (let count = 0; count < INTERACTIONS; count++) {
+      await page.click('.bar .theme')
+      await page.click('.bar .find')
+      await page.keyboard.press('Escape')
+      await sleep(500)
+    }
+    const firstPaintMs = await page.evaluate<number>(
+      "performance.getEntriesByName('first-contentful-paint')[0].startTime",
+    )
+    const { shift, interaction } = await page.evaluate<Seen>('seen')
+    const paths = new Set([...requests.values()].map((request) => request.path))
+    return { firstPaintMs, interactionMs: interaction, longestTaskMs, shift, bytes, scriptBytes, paths }
+  } finally {
+    await context.close()
+  }
+}

@@ -1,0 +1,140 @@
+import { type ClientError, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
+import type { Encoding } from '../answering/encoding.js'
+import type { Failure } from '../answering/failure.js'
+import type { OnDisconnect } from '../answering/shared-answer.js'
+import type { Origin } from '../../limits/client-address.js'
+import type { Observed } from '../health/metrics.js'
+import type { Read } from '../reads/read.js'
+import type { ChainState } from '../state/state.js'
+import type { Matched } from './router.js'
+
+export interface Request {
+  /** In upper case. */
+  readonly method: string
+  /** Percent-encoded, without the query. */
+  readonly path: string
+  readonly query: string
+  readonly ifNoneMatch: string
+  readonly acceptEncoding: string
+  readonly minChainHeight: string
+  readonly accept: string
+  readonly acceptLanguage: string
+  readonly host: string
+  readonly contentType: string
+  readonly onDisconnect: OnDisconnect
+  /** Reads the header `authorization`. Like the functions below, valid only while the request is being handed over, not later. */
+  readonly authorization: () => string
+  readonly origin: () => Origin
+  /** Reads the body. @returns undefined if it has more bytes than this. */
+  readonly body: (maxBytes: number) => Promise<Buffer | undefined>
+}
+
+/** An endpoint that is not a read. */
+export interface Endpoint {
+  /** The methods that it allows, as in the header `allow`. */
+  readonly methods: string
+  /** True if its requests are counted against the rate limit. */
+  readonly isLimited: boolean
+  /** The maximum size of the body of a POST request. */
+  readonly maxBodyBytes?: number
+  /** Answers a request of one of these methods, except OPTIONS. Any error is a defect. */
+  answer(request: Request): Answer | Promise<Answer>
+}
+
+/** The head of a request that is being handed over. */
+export interface RequestHead {
+  /** Returns a header, empty if there is none. @param name in lower case. */
+  getHeader(name: string): string
+  origin(): Origin
+}
+
+export interface Answer extends Observed {
+  readonly headers: readonly (readonly [string, string])[]
+  /** For status 304 the body that is not sent: only its length is. */
+  readonly body: Buffer
+  /** Sent instead of the body, each part when the client has taken the one before it. */
+  readonly parts?: AsyncGenerator<string>
+  /** The content security policy of a page. Not set: that of data, which allows nothing. */
+  readonly policy?: string
+}
+
+/** A read that is answered with a page or a file. */
+export interface MatchedPage extends Matched {
+  readonly read: Read
+  readonly encoding: Encoding
+}
+
+/** The parts of a request that select a page. */
+export type PageRequest = Pick<Request, 'path' | 'accept' | 'acceptLanguage'>
+
+/** The pages for people. */
+export interface Pages {
+  /** Returns the page that a request asks for; undefined if there is none at its path, or the client accepts no page. */
+  match(request: PageRequest): MatchedPage | undefined
+  /** Returns the endpoint of a path that is not a page. */
+  endpointOf(path: string): Endpoint | undefined
+  /** Returns the page of a failure. */
+  failed(failure: Failure, request: PageRequest, chain: ChainState): Answer
+}
+
+export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
+export const NO_STORE = ['cache-control', 'no-store'] as const
+/** Returns the answer to OPTIONS: CORS preflight requests of browsers. */
+export function preflight(methods: string): Answer {
+  return {
+    status: 204,
+    headers: [
+      ['allow', methods],
+      ['access-control-allow-methods', methods],
+      ['access-control-allow-headers', 'authorization, content-type, if-none-match, x-min-chain-height'],
+      ['access-control-max-age', '86400'],
+    ],
+    body: Buffer.alloc(0),
+  }
+}
+
+export type Headers = readonly (readonly [string, string])[]
+
+export const chainHeaders = ({ height, tipHash }: ChainState) =>
+  [
+    ['x-chain-height', String(height)],
+    ['x-chain-tip', tipHash],
+  ] as const
+
+/** Returns whether a client asks for a page: browsers do, programs that accept anything do not. */
+export const acceptsPages = (accept: string): boolean => accept.includes('text/html')
+
+/** Returns 404 with the body of Fastify, which the live service uses. */
+export function unknownRoute({ method, path, query }: Request): Answer {
+  const url = query === '' ? path : `${path}?${query}`
+  const message = `Route ${method}:${url} not found`
+  return jsonAnswer(404, { error: 'Not Found', message, statusCode: 404 })
+}
+
+export function wrongMethod({ method, path }: Request, methods: string): Answer {
+  const message = `Method ${method} is not allowed for ${path}`
+  return errorAnswer('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', [['allow', methods]], {
+    message,
+    statusCode: 405,
+  })
+}
+
+/** Returns the HTTP answer for a failure. */
+export function failureAnswer({ code, message, retryMs, details, chain }: Failure): Answer {
+  const headers: Headers = [
+    ...(details === undefined ? [] : [NO_STORE]),
+    ...(chain === undefined ? [] : chainHeaders(chain)),
+    ...(retryMs === undefined ? [] : [['retry-after', String(Math.ceil(retryMs / 1000))] as const]),
+    ...(code === 'HW_UNAUTHORIZED' ? [['www-authenticate', 'Bearer'] as const] : []),
+  ]
+  const answer = errorAnswer(code, message, headers, details)
+  return answer.status === 503 ? { ...answer, code } : answer
+}
+
+/** Returns an error with its code in the body. */
+export const errorAnswer = (code: ClientError, error: string, headers?: Headers, fields?: object): Answer =>
+  jsonAnswer(HTTP_STATUS[code], errorBody(code, error, fields), headers)
+
+export function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
+  return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }
+}

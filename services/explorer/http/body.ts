@@ -1,0 +1,24 @@
+import type { RawArgument } from '../reads/arguments.js'
+
+export const BAD_BODY = 'body must be a JSON object'
+
+/** Returns the members of a JSON object as arguments; undefined for another body. Null counts as not given. */
+export function argumentsOf(body: Buffer): ((name: string) => RawArgument) | undefined {
+  const object = objectIn(body)
+  if (object === undefined) return undefined
+  return (name) => {
+    const value = Object.hasOwn(object, name) ? object[name] : undefined
+    if (value === undefined || value === null) return undefined
+    return typeof value === 'string' || Array.isArray(value) ? value : JSON.stringify(value)
+  }
+}
+
+function objectIn(body: Buffer): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(body.toString())
+    const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+    return isObject ? (parsed as Readonly<Record<string, unknown>>) : undefined
+  } catch {
+    return undefined
+  }
+}

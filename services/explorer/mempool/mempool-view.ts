@@ -1,0 +1,141 @@
+import type { ShownTx } from './shown-tx.js'
+import { SortedList } from './sorted-list.js'
+
+/** The mempool as answers see it. */
+export interface MempoolView {
+  readonly size: number
+  get(txid: string): ShownTx | undefined
+  values(): Iterable<ShownTx>
+  /** Returns the transactions, newest first; those of the same second by txid. */
+  newest(): readonly ShownTx[]
+  /** Returns the transactions that pay a higher fee rate than one: how many, and their virtual size. */
+  ahead(tx: ShownTx): { readonly count: number; readonly vsize: number }
+  /** Returns the transactions that pay to or spend from a script, newest first. */
+  ofScript(scriptHash: string): readonly ShownTx[]
+}
+
+interface OfScript {
+  readonly hash: string
+  /** Newest first. */
+  readonly txs: readonly ShownTx[]
+}
+
+const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+const byTxid = (one: ShownTx, other: ShownTx): number => compareText(one.txid, other.txid)
+const byAge = (one: ShownTx, other: ShownTx): number => other.firstSeen - one.firstSeen || byTxid(one, other)
+const rateOf = ({ fee, vsize }: ShownTx): number => Number(fee) / vsize
+const byRate = (one: ShownTx, other: ShownTx): number => rateOf(other) - rateOf(one) || byTxid(one, other)
+const vsizeOf = ({ vsize }: ShownTx): number => vsize
+const byHash = (one: OfScript, other: OfScript): number => compareText(one.hash, other.hash)
+
+/** A set of unconfirmed transactions. Immutable: versions share what they have in common, so keeping one for an answer is free. */
+export class MempoolTxs implements MempoolView {
+  static readonly NONE = new MempoolTxs(
+    SortedList.empty(byTxid),
+    SortedList.empty(byAge),
+    SortedList.empty(byRate),
+    SortedList.empty(byHash),
+  )
+  #newest: readonly ShownTx[] | undefined
+
+  private constructor(
+    private readonly txs: SortedList<ShownTx>,
+    private readonly aged: SortedList<ShownTx>,
+    private readonly rated: SortedList<ShownTx>,
+    private readonly scripts: SortedList<OfScript>,
+  ) {}
+
+  static of(txs: Iterable<ShownTx>): MempoolTxs {
+    const known = new Map([...txs].map((tx) => [tx.txid, tx]))
+    // Strings are sorted several times as fast without a function that compares them.
+    const sorted = [...known.keys()].sort().map((txid) => known.get(txid) as ShownTx)
+    // Sorting is stable: those of the same second stay in the order of their txids.
+    const aged = [...sorted].sort((one, other) => other.firstSeen - one.firstSeen)
+    const rated = [...sorted].sort((one, other) => rateOf(other) - rateOf(one))
+    const scripts = new Map<string, ShownTx[]>()
+    for (const tx of aged) {
+      for (const hash of tx.changes.keys()) {
+        const own = scripts.get(hash)
+        if (own === undefined) scripts.set(hash, [tx])
+        else own.push(tx)
+      }
+    }
+    const ofScripts = [...scripts.keys()]
+      .sort()
+      .map((hash): OfScript => ({ hash, txs: scripts.get(hash) ?? [] }))
+    return new MempoolTxs(
+      SortedList.of(sorted, byTxid),
+      SortedList.of(aged, byAge),
+      SortedList.of(rated, byRate),
+      SortedList.of(ofScripts, byHash),
+    )
+  }
+
+  get size(): number {
+    return this.txs.size
+  }
+
+  get(txid: string): ShownTx | undefined {
+    return this.txs.find((tx) => compareText(tx.txid, txid))
+  }
+
+  values(): Iterable<ShownTx> {
+    return this.txs
+  }
+
+  newest(): readonly ShownTx[] {
+    this.#newest ??= this.aged.toArray()
+    return this.#newest
+  }
+
+  ahead(tx: ShownTx): { readonly count: number; readonly vsize: number } {
+    const rate = rateOf(tx)
+    const { count, sum } = this.rated.before((each) => rate - rateOf(each), vsizeOf)
+    return { count, vsize: sum }
+  }
+
+  ofScript(scriptHash: string): readonly ShownTx[] {
+    return this.scripts.find(({ hash }) => compareText(hash, scriptHash))?.txs ?? []
+  }
+
+  /** Returns the set without the transactions of some txids, and with others, which replace those of the same txid. */
+  changed(removed: Iterable<string>, added: readonly ShownTx[]): MempoolTxs {
+    const entering = new Map(added.map((tx) => [tx.txid, tx]))
+    const leaving = [...new Set([...removed, ...entering.keys()])]
+      .map((txid) => this.get(txid))
+      .filter((tx) => tx !== undefined)
+    if (leaving.length === 0 && entering.size === 0) return this
+    const txs = [...entering.values()]
+    return new MempoolTxs(
+      this.txs.changed(leaving, txs),
+      this.aged.changed(leaving, txs),
+      this.rated.changed(leaving, txs),
+      this.#scriptsAfter(leaving, txs),
+    )
+  }
+
+  #scriptsAfter(leaving: readonly ShownTx[], entering: readonly ShownTx[]): SortedList<OfScript> {
+    const after = new Map<string, Set<ShownTx>>()
+    const of = (hash: string): Set<ShownTx> => {
+      const known = after.get(hash)
+      if (known !== undefined) return known
+      const made = new Set(this.ofScript(hash))
+      after.set(hash, made)
+      return made
+    }
+    for (const tx of leaving) for (const hash of tx.changes.keys()) of(hash).delete(tx)
+    for (const tx of entering) for (const hash of tx.changes.keys()) of(hash).add(tx)
+    const changed = [...after].map(([hash, txs]) => ({ hash, txs: [...txs].sort(byAge) }))
+    return this.scripts.changed(
+      changed.filter(({ txs }) => txs.length === 0),
+      changed.filter(({ txs }) => txs.length > 0),
+    )
+  }
+
+  /** Returns the transactions that are not, as the same object, in another version. */
+  notIn(other: MempoolTxs): ShownTx[] {
+    const found: ShownTx[] = []
+    this.txs.forEachNotIn(other.txs, (tx) => found.push(tx))
+    return found
+  }
+}

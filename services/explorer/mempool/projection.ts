@@ -1,0 +1,215 @@
+/** A transaction, as far as its place in a block depends on it. */
+export interface ProjectableTx {
+  readonly txid: string
+  /** Base units. */
+  readonly fee: bigint
+  readonly vsize: number
+  readonly weight: number
+  readonly outpoints: readonly string[]
+}
+
+/** The transactions that were added to a projected block together. */
+export interface ProjectedPackage {
+  readonly fee: bigint
+  readonly vsize: number
+}
+
+export interface ProjectedBlock {
+  readonly txCount: number
+  readonly weight: number
+  readonly vsize: number
+  /** Base units. */
+  readonly fees: bigint
+  /** By fee rate, lowest first. */
+  readonly packages: readonly ProjectedPackage[]
+}
+
+interface Candidate {
+  readonly tx: ProjectableTx
+  readonly parents: readonly Candidate[]
+  readonly children: Candidate[]
+  isTaken: boolean
+  /** Sums of the transaction and its ancestors that no block contains yet. */
+  fee: bigint
+  vsize: number
+  weight: number
+}
+
+/** A candidate at one of its fee rates; outdated if the candidate has another one by now. */
+interface Entry {
+  readonly candidate: Candidate
+  readonly rate: number
+}
+
+const rateOf = ({ fee, vsize }: ProjectedPackage): number => Number(fee) / vsize
+
+/**
+ * Projects blocks from unconfirmed transactions, as a miner would build them: a block takes one package after another, each the one
+ * with the highest fee rate, the lower txid if two are equal. A package is a transaction with its unconfirmed ancestors that no
+ * block contains yet. A package that does not fit into the rest of a block begins the next one.
+ * @param maxWeight of the transactions of a block.
+ * @param most the maximum number of blocks.
+ */
+export function projectBlocks(
+  txs: Iterable<ProjectableTx>,
+  maxWeight: number,
+  most: number,
+): ProjectedBlock[] {
+  const queue = new Queue(candidatesOf(txs))
+  const blocks: ProjectedBlock[] = []
+  let open = new OpenBlock()
+  for (let next = queue.highest(); next !== undefined; next = queue.highest()) {
+    if (open.txCount > 0 && open.weight + next.weight > maxWeight) {
+      blocks.push(open.close())
+      if (blocks.length === most) return blocks
+      open = new OpenBlock()
+    }
+    const taken = withAncestors(next)
+    open.add(next, taken.length)
+    for (const each of taken) queue.take(each)
+  }
+  if (open.txCount > 0) blocks.push(open.close())
+  return blocks
+}
+
+class OpenBlock {
+  txCount = 0
+  weight = 0
+  #vsize = 0
+  #fees = 0n
+  readonly #packages: ProjectedPackage[] = []
+
+  add({ fee, vsize, weight }: Candidate, txs: number): void {
+    this.txCount += txs
+    this.weight += weight
+    this.#vsize += vsize
+    this.#fees += fee
+    this.#packages.push({ fee, vsize })
+  }
+
+  close(): ProjectedBlock {
+    const packages = this.#packages.sort((one, other) => rateOf(one) - rateOf(other))
+    return { txCount: this.txCount, weight: this.weight, vsize: this.#vsize, fees: this.#fees, packages }
+  }
+}
+
+function candidatesOf(txs: Iterable<ProjectableTx>): Candidate[] {
+  const byTxid = new Map<string, Candidate>()
+  const waiting = new Map<string, ProjectableTx>()
+  for (const tx of txs) waiting.set(tx.txid, tx)
+  // Parents first, without recursion: chains may be long.
+  for (const start of waiting.values()) {
+    const stack = [start]
+    for (let tx = stack.at(-1); tx !== undefined; tx = stack.at(-1)) {
+      const ids = parentIdsOf(tx, waiting)
+      const missing = byTxid.has(tx.txid) ? [] : ids.filter((txid) => !byTxid.has(txid))
+      if (missing.length > 0) {
+        for (const txid of missing) stack.push(waiting.get(txid) as ProjectableTx)
+        continue
+      }
+      stack.pop()
+      if (byTxid.has(tx.txid)) continue
+      const parents = ids.map((txid) => byTxid.get(txid) as Candidate)
+      const candidate = { tx, parents, children: [], isTaken: false, fee: 0n, vsize: 0, weight: 0 }
+      byTxid.set(tx.txid, candidate)
+      for (const parent of parents) parent.children.push(candidate)
+      for (const each of withAncestors(candidate)) add(candidate, each.tx, 1n, 1)
+    }
+  }
+  return [...byTxid.values()]
+}
+
+function parentIdsOf({ outpoints }: ProjectableTx, all: ReadonlyMap<string, unknown>): string[] {
+  const ids = new Set<string>()
+  for (const outpoint of outpoints) {
+    const txid = outpoint.slice(0, 64)
+    if (all.has(txid)) ids.add(txid)
+  }
+  return [...ids]
+}
+
+function add(
+  candidate: Candidate,
+  { fee, vsize, weight }: ProjectableTx,
+  sign: bigint,
+  factor: number,
+): void {
+  candidate.fee += sign * fee
+  candidate.vsize += factor * vsize
+  candidate.weight += factor * weight
+}
+
+/** Returns a candidate and its ancestors that no block contains yet. */
+function withAncestors(candidate: Candidate): Candidate[] {
+  if (candidate.parents.length === 0) return [candidate]
+  const found = new Set([candidate])
+  for (const each of found) for (const parent of each.parents) if (!parent.isTaken) found.add(parent)
+  return [...found]
+}
+
+/** The candidates by the fee rate of their packages: a binary heap, highest first, with outdated entries. */
+class Queue {
+  readonly #heap: Entry[]
+
+  constructor(candidates: readonly Candidate[]) {
+    this.#heap = candidates.map((candidate) => ({ candidate, rate: rateOf(candidate) }))
+    for (let at = this.#heap.length >> 1; at >= 0; at--) this.#sink(at)
+  }
+
+  /** Returns the candidate with the highest fee rate, undefined if all are taken. */
+  highest(): Candidate | undefined {
+    for (let top = this.#heap[0]; top !== undefined; top = this.#heap[0]) {
+      const { candidate, rate } = top
+      if (!candidate.isTaken && rate === rateOf(candidate)) return candidate
+      const last = this.#heap.pop()
+      if (last !== undefined && this.#heap.length > 0) {
+        this.#heap[0] = last
+        this.#sink(0)
+      }
+    }
+    return undefined
+  }
+
+  /** Takes a candidate, which no longer counts for the packages of its descendants. */
+  take(taken: Candidate): void {
+    taken.isTaken = true
+    const descendants = new Set(taken.children)
+    for (const each of descendants) for (const child of each.children) descendants.add(child)
+    for (const each of descendants) {
+      if (each.isTaken) continue
+      add(each, taken.tx, -1n, -1)
+      this.#push({ candidate: each, rate: rateOf(each) })
+    }
+  }
+
+  #push(entry: Entry): void {
+    let at = this.#heap.push(entry) - 1
+    for (let above = (at - 1) >> 1; at > 0; above = (at - 1) >> 1) {
+      const parent = this.#heap[above] as Entry
+      if (!precedes(entry, parent)) break
+      this.#heap[at] = parent
+      this.#heap[above] = entry
+      at = above
+    }
+  }
+
+  #sink(from: number): void {
+    const heap = this.#heap
+    for (let at = from; ;) {
+      const [left, right] = [2 * at + 1, 2 * at + 2]
+      let first = at
+      for (const child of [left, right])
+        if (child < heap.length && precedes(heap[child] as Entry, heap[first] as Entry)) first = child
+      if (first === at) return
+      const moved = heap[at] as Entry
+      heap[at] = heap[first] as Entry
+      heap[first] = moved
+      at = first
+    }
+  }
+}
+
+function precedes(one: Entry, other: Entry): boolean {
+  if (one.rate !== other.rate) return one.rate > other.rate
+  return one.candidate.tx.txid < other.candidate.tx.txid
+}

@@ -1,0 +1,39 @@
+import type { Assets } from './assets.js'
+import type { Page } from './page.js'
+import { chartCsv } from './series.js'
+import { address } from './views/address.js'
+import { api, type OpenApi } from './views/api.js'
+import { block } from './views/block.js'
+import { blocks } from './views/lists/blocks.js'
+import { front } from './views/front.js'
+import { labels } from './views/lists/labels.js'
+import { large } from './views/lists/large.js'
+import { mempool } from './views/mempool.js'
+import { mining } from './views/mining.js'
+import { opReturns } from './views/lists/op-returns.js'
+import { quantum } from './views/quantum.js'
+import { reorgs } from './views/lists/reorgs.js'
+import { search } from './views/search.js'
+import { status, type StatusSource } from './views/status.js'
+import { supply } from './views/supply.js'
+import { transaction } from './views/transaction.js'
+
+/** The sources of pages beside the chain. */
+export interface PageSources {
+  readonly assets: Assets
+  readonly status: StatusSource
+  /** Returns the description of the API. */
+  readonly openApi: () => OpenApi
+}
+
+/** Returns all pages. A new one is declared in a file of `views/` and added here. */
+export function pagesOf({ assets, status: source, openApi }: PageSources): {
+  readonly documents: readonly Page[]
+  readonly texts: readonly Page[]
+} {
+  const declared = [
+    ...[front, block, blocks, transaction, address, mempool, mining, supply, quantum],
+    ...[reorgs, labels, opReturns, large, api(openApi), search, status(source)],
+  ]
+  return { documents: declared.map((page) => page(assets)), texts: [chartCsv] }
+}

@@ -1,0 +1,171 @@
+import { Idiomorph } from 'idiomorph'
+import { localise } from './times.js'
+
+/** The shortest time between two requests of the page while the mempool changes. */
+const PAUSE_MS = 1_000
+/** Blocks and reorganisations are shown at once, those that arrive together by one request. */
+const BLOCK_PAUSE_MS = 50
+/** The pause after a request that failed although the connection is open. */
+const FAILURE_PAUSE_MS = 3_000
+/** A page that shows the state of the index requests it again after this time without an event: nothing announces a standstill. */
+const QUIET_MS = 15_000
+const FIRST_RETRY_MS = 500
+const MAX_RETRY_MS = 15_000
+
+interface Message {
+  readonly channel?: string
+  readonly type?: string
+  readonly seq?: number
+  readonly data?: { readonly height?: number }
+}
+
+/**
+ * Keeps the page up to date. An event of the feed makes the client request the page again, from a state that has the event, and
+ * change what differs. After a lost connection the feed continues where it stopped.
+ */
+export function keepLive(): void {
+  const { channels } = main().dataset
+  if (channels !== undefined) new Live(['blocks', 'reorgs', ...channels.split(' ').filter(Boolean)]).connect()
+}
+
+const main = (): HTMLElement => document.querySelector('main') as HTMLElement
+
+class Live {
+  readonly #channels: readonly string[]
+  /** The number of the last event of each channel that was received, at first that of the page's state. */
+  readonly #seen = new Map<string, number>()
+  #height = Number(main().dataset['height'])
+  #retryMs = FIRST_RETRY_MS
+  #text = ''
+  #timer: number | undefined
+  /** The time at which the timer ends. */
+  #dueAt = 0
+  #shownAt = Date.now()
+  #isRequesting = false
+  /** The parts of the last document, as the server sent them. */
+  #parts: readonly Node[] = []
+  /** True if something has changed since the last request of the page. */
+  #isOutdated = false
+  readonly #status = document.querySelector<HTMLElement>('.feed')
+
+  constructor(channels: readonly string[]) {
+    this.#channels = channels
+    for (const part of (main().dataset['since'] ?? '').split(' ')) {
+      const [channel = '', seq] = part.split(':')
+      this.#seen.set(channel, Number(seq))
+    }
+    document.addEventListener('visibilitychange', () => {
+      if (this.#isOutdated) this.#updateAfter(0)
+    })
+    if (channels.includes('stats'))
+      setInterval(() => {
+        if (Date.now() - this.#shownAt > QUIET_MS) this.#updateAfter(0)
+      }, QUIET_MS)
+  }
+
+  connect(): void {
+    const { protocol, host } = location
+    const socket = new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}/ws`)
+    socket.addEventListener('open', () => {
+      // The page has no numbers of the other channels: what they sent before is not known.
+      if (this.#isOutdated || this.#channels.some((channel) => !this.#seen.has(channel))) this.#updateAfter(0)
+      for (const channel of this.#channels) {
+        const since = this.#seen.get(channel)
+        socket.send(JSON.stringify({ type: 'subscribe', channel, ...(since === undefined ? {} : { since }) }))
+      }
+      this.#retryMs = FIRST_RETRY_MS
+      this.#show('live')
+    })
+    socket.addEventListener('message', ({ data }) => this.#receive(JSON.parse(String(data)) as Message))
+    socket.addEventListener('close', () => {
+      this.#show('lost')
+      setTimeout(() => this.connect(), this.#retryMs * (0.5 + Math.random()))
+      this.#retryMs = Math.min(MAX_RETRY_MS, this.#retryMs * 2)
+    })
+  }
+
+  #receive({ channel, type, seq, data }: Message): void {
+    if (channel === undefined || (seq === undefined && type !== 'resync')) return
+    if (seq === undefined) this.#seen.delete(channel)
+    else this.#seen.set(channel, seq)
+    if (channel === 'blocks' && data?.height !== undefined) this.#height = data.height
+    const isBlock = channel === 'blocks' || channel === 'reorgs'
+    this.#updateAfter(isBlock ? BLOCK_PAUSE_MS : Math.max(0, this.#shownAt + PAUSE_MS - Date.now()))
+  }
+
+  /** Requests the page again after a pause, or as soon as it is visible. */
+  #updateAfter(pauseMs: number): void {
+    this.#isOutdated = true
+    const dueAt = Date.now() + pauseMs
+    if (this.#isRequesting || document.hidden || (this.#timer !== undefined && this.#dueAt <= dueAt)) return
+    clearTimeout(this.#timer)
+    this.#dueAt = dueAt
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      void this.#update()
+    }, pauseMs)
+  }
+
+  async #update(): Promise<void> {
+    this.#isRequesting = true
+    this.#isOutdated = false
+    const isDone = await this.#request().catch(() => undefined)
+    this.#isRequesting = false
+    this.#shownAt = Date.now()
+    if (isDone === true && this.#isOutdated) this.#updateAfter(PAUSE_MS)
+    if (isDone === false) this.#updateAfter(FAILURE_PAUSE_MS)
+    // Without a connection, the next one updates the page.
+    if (isDone === undefined) this.#isOutdated = true
+  }
+
+  /** @returns false if the explorer could not answer. @throws an error of the network. */
+  async #request(): Promise<boolean> {
+    const headers = { accept: 'text/html', 'x-min-chain-height': String(Math.max(0, this.#height)) }
+    const response = await fetch(location.href, { headers })
+    if (!response.ok && response.status !== 404) return false
+    const text = await response.text()
+    if (text !== this.#text) await this.#replace(text)
+    this.#text = text
+    return true
+  }
+
+  /** Changes what differs between the page and a newer document, part by part: a long task would delay what the reader does. */
+  async #replace(text: string): Promise<void> {
+    const next = new DOMParser().parseFromString(text, 'text/html')
+    const content = next.querySelector('main')
+    if (content === null) return
+    document.title = next.title
+    const parts = [...content.children]
+    const [before, shown] = [this.#parts, [...main().children]]
+    this.#parts = parts.map((part) => part.cloneNode(true))
+    if (parts.length !== shown.length || parts.some((part, at) => part.tagName !== shown[at]?.tagName)) {
+      morph(main(), content)
+    } else
+      for (const [at, part] of parts.entries()) {
+        if (before[at]?.isEqualNode(part) === true) continue
+        await new Promise((resolve) => setTimeout(resolve))
+        morph(shown[at] as Element, part)
+      }
+    for (const { name, value } of content.attributes) main().setAttribute(name, value)
+    dispatchEvent(new Event('page:updated'))
+  }
+
+  #show(state: 'live' | 'lost'): void {
+    if (this.#status === null) return
+    this.#status.dataset['state'] = state
+    this.#status.textContent = this.#status.dataset[state] ?? ''
+  }
+}
+
+/** Charts change themselves, and details stay open. */
+function morph(shown: Element, next: Element): void {
+  localise(next)
+  void Idiomorph.morph(shown, next, {
+    ignoreActiveValue: true,
+    callbacks: {
+      beforeNodeMorphed: (node: Node) => !(node instanceof Element && node.matches('.plot, output')),
+      beforeAttributeUpdated: (name: string, node: Element) =>
+        !(name === 'open' && node.tagName === 'DETAILS'),
+    },
+  })
+}

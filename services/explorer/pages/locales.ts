@@ -1,0 +1,46 @@
+import { Format } from './format.js'
+import { type Language, LANGUAGES } from './language.js'
+
+/**
+ * The regions of each language in which numbers or times are written differently. The first one is for readers of all others; the
+ * client shows times as any region does.
+ */
+const LOCALES = {
+  en: ['en-GB', 'en-US', 'en-IN', 'en-ZA'],
+  de: ['de-DE', 'de-AT', 'de-CH'],
+} as const satisfies Readonly<Record<Language, readonly string[]>>
+export type Locale = (typeof LOCALES)[Language][number]
+
+export const ALL_LOCALES: readonly Locale[] = LANGUAGES.flatMap((language) => [...LOCALES[language]])
+
+const FORMATS = new Map(ALL_LOCALES.map((locale) => [locale, new Format(locale)]))
+
+/** Returns how figures are written in a locale. */
+export const formatOf = (locale: Locale): Format => FORMATS.get(locale) ?? new Format(locale)
+
+export const languageOfLocale = (locale: Locale): Language => (locale.startsWith('de') ? 'de' : 'en')
+
+/** The number of remembered headers: browsers send a few different ones. */
+const MAX_HEADERS = 256
+const chosen = new Map<string, Locale>()
+
+/**
+ * Returns the locale of a page in a language for a reader with this Accept-Language header: that of the first region of the language
+ * in it. Browsers write the preferred one first.
+ */
+export function localeOf(language: Language, header: string): Locale {
+  const key = `${language} ${header}`
+  const known = chosen.get(key)
+  if (known !== undefined) return known
+  const locale = choose(language, header)
+  if (chosen.size >= MAX_HEADERS) chosen.clear()
+  chosen.set(key, locale)
+  return locale
+}
+
+function choose(language: Language, header: string): Locale {
+  const locales: readonly Locale[] = LOCALES[language]
+  const tags = header.split(',').map((part) => part.split(';', 1)[0]?.trim().toLowerCase() ?? '')
+  const first = tags.find((tag) => tag.startsWith(`${language}-`))
+  return locales.find((locale) => locale.toLowerCase() === first) ?? LOCALES[language][0]
+}

@@ -1,0 +1,109 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { search } from '../reads/chain/search.js'
+import { declareRead, NotFound, type ReadContext } from '../reads/read.js'
+import type { SearchResult } from '../reads/shapes.js'
+import { WrittenAnswer } from '../reads/written-answer.js'
+import { inLanguage, MESSAGES } from './language.js'
+import { explain } from './query.js'
+import { escapeHtml } from '../../design/html.js'
+import { SUGGESTIONS } from './layout.js'
+import { formatOf, languageOfLocale } from './locales.js'
+import { localeArgument } from './page.js'
+
+/** The maximum number of labels, and of transactions and blocks whose hash begins as the query. */
+const MOST = 8
+/** The number of newest transactions and blocks among which the beginning of a hash is looked for. */
+const NEWEST = 2_000
+/** A shorter beginning of a hash would match by chance. */
+const SHORTEST_PREFIX = 4
+
+const q = Type.String({ maxLength: 1000, default: '' })
+
+/** An item of the search, as the documentation's search returns them. A note explains the query. */
+const Suggestion = Type.Object({
+  type: Type.Union([Type.Literal('page'), Type.Literal('note')]),
+  url: Type.String(),
+  /** HTML. */
+  content: Type.String(),
+  breadcrumbs: Type.Optional(Type.Array(Type.String())),
+})
+type Suggestion = Static<typeof Suggestion>
+export type Suggestions = readonly Suggestion[]
+
+/** The possible meanings of a query, while it is being typed. */
+export const suggestions = declareRead({
+  name: 'page suggestions',
+  path: SUGGESTIONS,
+  fresh: 'mempool',
+  args: { q, locale: localeArgument },
+  answer: Type.Array(Suggestion),
+  async resolve(context, { q, locale }) {
+    const text = q.trim()
+    const lang = languageOfLocale(locale)
+    const t = MESSAGES[lang]
+    const f = formatOf(locale)
+    const { chain, mempool, definitions } = context
+    const item = (kind: string, path: string, content: string): Suggestion => {
+      return { type: 'page', url: inLanguage(lang, path), content: escapeHtml(content), breadcrumbs: [kind] }
+    }
+    if (text === '') return []
+    const lower = text.toLowerCase()
+    const labelled = definitions.labels
+      .all()
+      .filter(({ label }) => label.toLowerCase().includes(lower))
+      .slice(0, MOST)
+      .map(({ label, category, address }) => item(category, `/address/${address}`, label))
+    const isPrefix = /^[0-9a-f]+$/.test(lower) && lower.length >= SHORTEST_PREFIX && lower.length < 64
+    const txids = isPrefix
+      ? mempool
+          .newest()
+          .slice(0, NEWEST)
+          .filter(({ txid }) => txid.startsWith(lower))
+          .slice(0, MOST)
+      : []
+    const blocks = isPrefix
+      ? chain.recent
+          .slice(-NEWEST)
+          .filter(({ blockHash }) => blockHash.startsWith(lower) || blockHash.endsWith(lower))
+          .slice(-MOST)
+      : []
+    const found = await matchOf(context, text.slice(0, 100))
+    const exact =
+      found === undefined
+        ? []
+        : [
+            {
+              block: () =>
+                /^\d+$/.test(text)
+                  ? item(
+                      t.words.block,
+                      `/block/${String(Number(text))}`,
+                      t.search.height(f.number(Number(text))),
+                    )
+                  : item(t.words.block, `/block/${found.value}`, found.value),
+              transaction: () => item(t.words.transaction, `/tx/${found.value}`, found.value),
+              address: () => item(t.words.address, `/address/${text}`, text),
+            }[found.type](),
+          ]
+    const items = [
+      ...exact,
+      ...labelled,
+      ...blocks.map(({ blockHash }) => item(t.words.block, `/block/${blockHash}`, blockHash)),
+      ...txids.map(({ txid }) => item(t.search.unconfirmed, `/tx/${txid}`, txid)),
+    ]
+    if (items.length > 0) return items
+    const known = { t, f, height: chain.height, network: chain.network }
+    return [{ type: 'note' as const, url: '', content: explain(text, known) }]
+  },
+})
+
+/** Returns the block, transaction or address that a query names exactly; undefined if it names none. */
+async function matchOf(context: ReadContext, q: string): Promise<Static<typeof SearchResult> | undefined> {
+  try {
+    const found = await search.resolve(context, { q })
+    return found instanceof WrittenAnswer ? found.parse() : found
+  } catch (error) {
+    if (error instanceof NotFound) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,42 @@
+import { html } from '../../../../design/html.js'
+import { page } from '../../../reads/arguments.js'
+import { opReturns as opReturnsRead } from '../../../reads/chain/op-returns.js'
+import { blockLink, empty, heading, pager, txLink } from '../../components/elements.js'
+import { table } from '../../components/table.js'
+import { declarePage } from '../../page.js'
+
+const ITEMS = 50
+
+export const opReturns = declarePage({
+  name: 'op-returns',
+  path: '/op-returns',
+  args: { page },
+  async view(context, { page }) {
+    const { t, f, read } = context
+    const offset = (page - 1) * ITEMS
+    const { items, total } = await read(opReturnsRead, { limit: ITEMS, offset })
+    const columns = [
+      { title: t.opReturns.data },
+      { title: t.words.size, isNumber: true },
+      { title: t.words.transaction },
+      { title: t.words.block },
+      { title: t.words.time, isMinor: true },
+    ]
+    const rows = items.map(({ txid, vout, block_height, timestamp, data_hex, data_text, size }) => ({
+      id: `o-${txid}-${String(vout)}`,
+      cells: [
+        html`<span class="payload"
+          >${data_text ?? html`<code title="${t.opReturns.notText}">${data_hex}</code>`}</span
+        >`,
+        f.size(size),
+        txLink(context, txid),
+        block_height === null ? t.words.unconfirmed : blockLink(context, block_height),
+        f.time(timestamp),
+      ],
+    }))
+    const pages = pager(context, { page, total, limit: ITEMS }, '/op-returns')
+    const body = html`${heading(t.opReturns.title, t.opReturns.about)}
+    ${rows.length === 0 ? empty(t.opReturns.none) : html`${table(t.opReturns.title, columns, rows)}${pages}`}`
+    return { ...t.opReturns, body, json: `/op-returns?offset=${String(offset)}` }
+  },
+})

@@ -1,0 +1,173 @@
+import { html, type Html, type Part } from '../../../design/html.js'
+import { opReturnPayload, readScript } from '../../../../pipelines/chain/script.js'
+import { hash } from '../../reads/arguments.js'
+import { transaction as transactionRead } from '../../reads/chain/transactions.js'
+import { textOf } from '../../reads/chain/op-returns.js'
+import type { Input, Output, Transaction } from '../../reads/shapes.js'
+import {
+  addressLink,
+  badge,
+  blockLink,
+  copyable,
+  facts,
+  quantum,
+  stat,
+  stats,
+  txLink,
+} from '../components/elements.js'
+import { flow, type Ribbon } from '../components/flow.js'
+import { feeRateOf, recipient } from '../components/transactions.js'
+import { declarePage, type PageContext } from '../page.js'
+
+/** The sizes of a Dilithium2 signature, without and with its sighash byte. */
+const SIGNATURES: readonly number[] = [2420, 2421]
+
+export const transaction = declarePage({
+  name: 'transaction',
+  path: '/tx/:txid',
+  args: { txid: hash },
+  async view(context, { txid }) {
+    const { t, f, read, chain, validity } = context
+    const position = positionOf(context, txid.toLowerCase())
+    const tx = await read(transactionRead, { txid })
+    // Confirmations, or the position in the mempool.
+    validity.dependsOn('head')
+    if (tx.block_height === null) validity.dependsOn('mempool')
+    const confirmations = tx.block_height === null ? 0 : chain.height - tx.block_height + 1
+    const body = html`<header class="top">
+        <h1>
+          ${t.tx.title}
+          ${
+            tx.block_height === null
+              ? badge('wait', t.tx.unconfirmed)
+              : badge('good', t.tx.confirmed(f.number(confirmations)))
+          }
+          ${tx.is_dilithium ? quantum(context) : undefined}
+        </h1>
+        ${copyable(context, tx.txid)}
+      </header>
+      ${stats([
+        tx.block_height === null
+          ? stat(t.tx.firstSeen, f.time(tx.timestamp))
+          : stat(t.tx.inBlock, blockLink(context, tx.block_height), f.time(tx.timestamp)),
+        position,
+        stat(t.tx.moved, f.amount(tx.output_value)),
+        tx.is_coinbase ? undefined : stat(t.words.fee, f.amount(tx.fee), feeRateOf(context, tx)),
+        stat(t.words.size, `${f.number(tx.vsize)} vB`, `${f.number(tx.size)} ${t.words.bytes}`),
+      ])}
+      ${diagram(context, tx)}
+      <div class="columns sides">
+        <section class="part">
+          <h2>${t.tx.inputsOf(f.number(tx.input_count))}</h2>
+          <ol class="coins">
+            ${tx.inputs.map((input) => inputItem(context, input))}
+          </ol>
+          ${tx.is_coinbase ? undefined : total(context, tx.input_value)}
+        </section>
+        <section class="part">
+          <h2>${t.tx.outputsOf(f.number(tx.output_count))}</h2>
+          <ol class="coins">
+            ${tx.outputs.map((output) => outputItem(context, output, tx))}
+          </ol>
+          ${total(context, tx.output_value)}
+        </section>
+      </div>
+      <details class="more">
+        <summary>${t.words.details}</summary>
+        ${facts([
+          [t.words.weight, `${f.number(tx.weight)} WU`],
+          [t.tx.version, f.number(tx.version)],
+          [t.tx.locktime, f.number(tx.locktime)],
+        ])}
+      </details>`
+    const title = `${t.tx.title} ${tx.txid.slice(0, 8)}…${tx.txid.slice(-6)}`
+    return { title, body, json: `/tx/${tx.txid}` }
+  },
+})
+
+/** Returns the position of an unconfirmed transaction by its own fee rate. Reads the mempool before the first await. */
+function positionOf({ t, f, mempool }: PageContext, txid: string): Html | undefined {
+  const own = mempool.get(txid)
+  if (own === undefined) return undefined
+  const { count: before, vsize } = mempool.ahead(own)
+  const position = t.tx.positionOf(f.number(before + 1), f.number(mempool.size))
+  return stat(t.tx.position, f.number(before + 1), `${position}; ${t.tx.before(f.number(vsize))}`)
+}
+
+function diagram(context: PageContext, tx: Transaction): Html | undefined {
+  if (tx.output_value === '0') return undefined
+  const signed = new Set(tx.inputs.filter((input) => signatureSize(input) > 0).map(({ vin }) => vin))
+  const inputs: Ribbon[] = tx.is_coinbase
+    ? [{ kind: 'new', value: 1 }]
+    : tx.inputs.map(({ vin, value }) => ({ kind: signed.has(vin) ? 'signed' : 'in', value: Number(value) }))
+  const outputs: Ribbon[] = tx.outputs.map(({ value }) => ({ kind: 'out', value: Number(value) }))
+  return flow(
+    context,
+    inputs,
+    tx.fee === '0' ? outputs : [...outputs, { kind: 'fee', value: Number(tx.fee) }],
+  )
+}
+
+const total = ({ t, f }: PageContext, value: string): Html =>
+  html`<p class="total"><span>${t.tx.total}</span>${f.amount(value)}</p>`
+
+function inputItem(context: PageContext, input: Input): Html {
+  const { t, f, to } = context
+  if (input.prev_txid === null || input.prev_vout === null) {
+    const text = coinbaseText(input)
+    return html`<li>
+      <div>${t.tx.newCoins}</div>
+      ${text === '' ? undefined : html`<p class="payload"><small>${t.tx.coinbaseText}</small> ${text}</p>`}
+    </li>`
+  }
+  const size = signatureSize(input)
+  return html`<li>
+    <div>
+      <a class="from" href="${to(`/tx/${input.prev_txid}`)}" title="${input.prev_txid}:${input.prev_vout}"
+        >${input.vin}</a
+      >${addressLink(context, input.address)}${input.value === null ? undefined : f.amount(input.value)}
+    </div>
+    ${size === 0 ? undefined : html`<p>${quantum(context, t.tx.signature(`${f.number(size)} ${t.words.bytes}`))}</p>`}
+  </li>`
+}
+
+function outputItem(context: PageContext, output: Output, tx: Transaction): Html {
+  const { t, f } = context
+  const payload =
+    output.script_type === 'nulldata' ? opReturnPayload(Buffer.from(output.script_pub_key, 'hex')) : undefined
+  const text = payload === undefined ? null : textOf(payload)
+  const data: Part =
+    payload === undefined
+      ? undefined
+      : html`<p class="payload">${text ?? html`<code>${payload.toString('hex')}</code>`}</p>`
+  const spent =
+    output.spent_txid === null
+      ? tx.block_height === null || payload !== undefined
+        ? undefined
+        : html`<small class="unspent">${t.tx.unspent}</small>`
+      : html`<small>${t.tx.spent} ${txLink(context, output.spent_txid)}</small>`
+  return html`<li>
+    <div><span class="from">${output.vout}</span>${recipient(context, output)}${f.amount(output.value)}</div>
+    ${data}
+    <p class="about"><small>${output.script_type}</small>${spent}</p>
+  </li>`
+}
+
+/** Returns the size of the Dilithium signatures of an input in bytes; 0 if it has none. */
+function signatureSize({ script_sig, witness }: Input): number {
+  const pushed =
+    typeof script_sig === 'string' && script_sig.length > 4_800
+      ? readScript(Buffer.from(script_sig, 'hex'))
+      : []
+  const sizes = [
+    ...(witness ?? []).map((item) => item.length / 2),
+    ...(pushed ?? []).map(({ data }) => data?.length ?? 0),
+  ]
+  return sizes.filter((size) => SIGNATURES.includes(size)).reduce((sum, size) => sum + size, 0)
+}
+
+/** Returns the readable part of a coinbase script. */
+function coinbaseText({ script_sig }: Input): string {
+  const bytes = Buffer.from(script_sig ?? '', 'hex').toString('latin1')
+  return (bytes.match(/[\x20-\x7e]{4,}/g) ?? []).join(' ')
+}

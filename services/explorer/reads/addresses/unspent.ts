@@ -1,0 +1,117 @@
+import { outpointOf } from '../../../../pipelines/chain/prevout.js'
+import { ByteReader } from '../../../../pipelines/chain/bytes.js'
+import { scriptHash as hashOf } from '../../../../pipelines/chain/script.js'
+import { readTx } from '../../../../pipelines/chain/transaction.js'
+import { type UnspentOutput, unspentPage } from '../../../../pipelines/tables/lists/unspent.js'
+import type { ShownTx } from '../../mempool/shown-tx.js'
+import { transactionsByTxid } from '../../tables/transactions.js'
+import type { ReadContext } from '../read.js'
+import { lastOfScript, type RequestedScript } from './script.js'
+
+interface Window {
+  readonly limit: number
+  readonly offset: number
+}
+
+/** An unspent output; its height is null if it is unconfirmed. */
+type Unspent = Omit<UnspentOutput, 'height'> & { readonly height: number | null }
+
+/** A window of a list, and the length of the list. */
+export interface UnspentWindow {
+  readonly outputs: readonly Unspent[]
+  readonly total: number
+}
+
+/** Returns the unspent outputs of a script in the chain: newest block first, then by txid and vout. */
+export async function unspentOnChain(
+  context: ReadContext,
+  requested: RequestedScript,
+  { limit, offset }: Window,
+): Promise<UnspentWindow> {
+  const total = (await lastOfScript(context, requested.scriptHash))?.unspentCount ?? 0
+  const outputs = await readWindow(context, requested, { limit, offset }, total)
+  return { outputs, total }
+}
+
+async function readWindow(
+  { chain, tables }: ReadContext,
+  { scriptHash }: RequestedScript,
+  { limit, offset }: Window,
+  total: number,
+): Promise<UnspentOutput[]> {
+  if (limit <= 0 || offset >= total) return []
+  const filter = chain.view?.tagFilter() ?? '0'
+  return unspentPage(tables, { scriptHash, filter }, { limit, offset, total })
+}
+
+/**
+ * Returns the unspent outputs of a script as of chain and mempool: the unconfirmed ones first, in the order of their transactions
+ * from the newest, then those of the chain without the ones that unconfirmed transactions spend.
+ */
+export async function unspentWithMempool(
+  context: ReadContext,
+  requested: RequestedScript,
+  { limit, offset }: Window,
+): Promise<UnspentWindow> {
+  const txs = context.mempool.ofScript(requested.scriptHash)
+  const spent = new Set(txs.flatMap((tx) => outpointsOfScript(tx, requested.scriptHash)))
+  const unconfirmed = txs
+    .flatMap((tx) => outputsOfScript(tx, requested.scriptHash))
+    .filter(({ txid, vout }) => !spent.delete(outpointOf(txid, vout)))
+  // What is left of `spent` are outputs of the chain.
+  const [last, spentOnChain] = await Promise.all([
+    lastOfScript(context, requested.scriptHash),
+    positionsOf([...spent], context),
+  ])
+  const onChain = last?.unspentCount ?? 0
+  const total = unconfirmed.length + onChain - spentOnChain.length
+  const first = unconfirmed.slice(offset, offset + limit)
+  const from = Math.max(0, offset - unconfirmed.length)
+  const wanted = Math.min(limit - first.length, onChain - spentOnChain.length - from)
+  // An output has moved up by at most as many places as outputs of the list are spent.
+  const window = { limit: wanted <= 0 ? 0 : wanted + spentOnChain.length, offset: from }
+  const read = await readWindow(context, requested, window, onChain)
+  const rest = read.filter((output, index) => {
+    const before = spentOnChain.filter((each) => compare(each, output) < 0).length
+    const place = from + index - before
+    return !spent.has(outpointOf(output.txid, output.vout)) && place >= from && place < from + wanted
+  })
+  return { outputs: [...first, ...rest], total }
+}
+
+/** Returns the outpoints that a transaction spends and that belong to a script. */
+function outpointsOfScript({ outpoints, coins }: ShownTx, scriptHash: string): string[] {
+  return outpoints.filter((_, index) => {
+    const coin = coins[index]
+    return coin !== undefined && hashOf(coin.script) === scriptHash
+  })
+}
+
+function outputsOfScript({ raw, txid }: ShownTx, scriptHash: string): Unspent[] {
+  return readTx(new ByteReader(raw)).outputs.flatMap(({ value, script }, vout) =>
+    hashOf(script) === scriptHash ? [{ txid, vout, height: null, value: value.toString() }] : [],
+  )
+}
+
+type Position = Pick<UnspentOutput, 'txid' | 'vout' | 'height'>
+
+/** Compares the places of two outputs in the list. */
+function compare(one: Position, other: Position): number {
+  if (one.height !== other.height) return other.height - one.height
+  if (one.txid !== other.txid) return one.txid < other.txid ? -1 : 1
+  return one.vout - other.vout
+}
+
+/** Returns the places of outputs of the chain in the list. */
+async function positionsOf(
+  outpoints: readonly string[],
+  { tables, chain }: ReadContext,
+): Promise<Position[]> {
+  const parents = await transactionsByTxid(tables, chain.blocks, [
+    ...new Set(outpoints.map((each) => each.slice(0, 64))),
+  ])
+  return outpoints.flatMap((outpoint) => {
+    const row = parents.get(outpoint.slice(0, 64))
+    return row === undefined ? [] : [{ txid: row.txid, vout: Number(outpoint.slice(65)), height: row.height }]
+  })
+}

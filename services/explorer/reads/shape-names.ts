@@ -1,0 +1,23 @@
+import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
+import * as shapes from './shapes.js'
+
+const { paged: _paged, continued: _continued, windowed: _windowed, listed: _listed, ...named } = shapes
+
+/** The shapes by name. A schema that is one of them becomes a named type in every description of the API. */
+export const SHAPES: Readonly<Record<ShapeName, TObject>> = named
+export type ShapeName = Exclude<keyof typeof shapes, 'paged' | 'continued' | 'windowed' | 'listed'>
+
+const NAMES = new Map<TSchema, ShapeName>(
+  Object.entries(named).map(([name, schema]) => [schema, name as ShapeName]),
+)
+
+/** Returns the name of a shape; undefined for other schemas. */
+export function nameOf(schema: TSchema): ShapeName | undefined {
+  return NAMES.get(schema)
+}
+
+/** Returns the schema of a value that may be null, without null; other schemas as they are. */
+export function notNull(schema: TSchema): TSchema {
+  const others = KindGuard.IsUnion(schema) ? schema.anyOf.filter((each) => !KindGuard.IsNull(each)) : []
+  return others.length === 1 ? (others[0] as TSchema) : schema
+}

@@ -1,0 +1,132 @@
+import { expect } from 'vitest'
+import { amounts, type Browsing, digits, texts } from './browsing.js'
+import type { Pipeline } from './pipeline.js'
+
+interface Transaction {
+  readonly txid: string
+  readonly output_value: string
+  readonly fee: string
+  readonly is_coinbase: boolean
+  readonly is_dilithium: boolean
+  readonly inputs: readonly { readonly value: string | null }[]
+  readonly outputs: readonly { readonly value: string }[]
+}
+
+/** Compares the figures that pages show with those of the API. */
+export class PageFigures {
+  constructor(
+    private readonly browsing: Browsing,
+    private readonly pipeline: Pipeline,
+  ) {}
+
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- answers are read as a client would
+  async #api(path: string): Promise<any> {
+    return (await this.pipeline.get(path)).body
+  }
+
+  async ofTransaction(txid: string): Promise<void> {
+    const tx = (await this.#api(`/tx/${txid}`)) as Transaction
+    const page = await this.browsing.open(`/tx/${txid}`)
+    expect(await amounts(page, '.sides section:first-child li')).toEqual(
+      tx.inputs.flatMap(({ value }) => (value === null ? [] : [value])),
+    )
+    expect(await amounts(page, '.sides section:last-child li')).toEqual(tx.outputs.map(({ value }) => value))
+    expect(await amounts(page, '.stats')).toEqual([tx.output_value, ...(tx.is_coinbase ? [] : [tx.fee])])
+    expect(await page.locator('h1 .badge.quantum').count()).toBe(tx.is_dilithium ? 1 : 0)
+    await this.browsing.done(page)
+  }
+
+  async ofAddress(address: string): Promise<void> {
+    const summary = await this.#api(`/address/${address}`)
+    const history = await this.#api(`/address/${address}/txs?limit=25`)
+    const page = await this.browsing.open(`/address/${address}`)
+    const { balance_change: change, tx_count: unconfirmed } = summary.unconfirmed
+    expect(await amounts(page, '.stats'), address).toEqual([
+      summary.balance,
+      ...(unconfirmed === 0 ? [] : [change]),
+      summary.total_received,
+      summary.total_sent,
+    ])
+    expect(await amounts(page, 'tbody tr[id^=t-]'), address).toEqual(
+      history.items.map((item: { value_change: string }) => item.value_change),
+    )
+    await this.browsing.done(page)
+  }
+
+  async ofBlock(height: number): Promise<void> {
+    const block = await this.#api(`/block/${String(height)}`)
+    const { items } = await this.#api(`/block/${String(height)}/txs?limit=25`)
+    const page = await this.browsing.open(`/block/${String(height)}`)
+    expect(await amounts(page, '.stats')).toEqual([block.subsidy, block.total_fees])
+    expect(await digits(page, 'h1')).toEqual([String(height)])
+    expect(await page.locator('header .copyable code').textContent()).toBe(block.hash)
+    expect(await page.locator('article.tx').evaluateAll((all) => all.map(({ id }) => id))).toEqual(
+      items.map(({ txid }: { txid: string }) => `t-${txid}`),
+    )
+    await this.browsing.done(page)
+  }
+
+  /** Compares the pages of the state of the whole chain. */
+  async ofChain(): Promise<void> {
+    const supply = await this.#api('/stats/supply')
+    const rich = await this.#api('/stats/richlist?limit=50')
+    await this.#compare('/supply', {
+      amounts: [
+        ['.stats', [supply.circulatingSupply, supply.maxSupply]],
+        ['tbody tr[id^=a-]', rich.items.map(({ balance }: { balance: string }) => balance)],
+      ],
+    })
+    const { pools } = await this.#api('/mining/pools')
+    await this.#compare('/mining', {
+      digits: [
+        [
+          'tbody tr[id^="miner-"] td:nth-child(2)',
+          pools.map(({ blockCount }: { blockCount: number }) => String(blockCount)),
+        ],
+      ],
+    })
+    const { items: ops } = await this.#api('/op-returns?limit=50')
+    await this.#compare('/op-returns', {
+      texts: [
+        [
+          '.payload',
+          ops.map((item: { data_text: string | null; data_hex: string }) =>
+            (item.data_text ?? item.data_hex).trim(),
+          ),
+        ],
+      ],
+    })
+    const { items: large } = await this.#api('/whale-alerts?limit=50')
+    await this.#compare('/large', {
+      amounts: [['tbody tr', large.map(({ value }: { value: string }) => value)]],
+    })
+    const { items: reorgs } = await this.#api('/reorgs?limit=20')
+    await this.#compare('/reorgs', {
+      digits: [['tbody td:nth-child(2)', reorgs.map(({ depth }: { depth: number }) => String(depth))]],
+    })
+    const { items: waiting } = await this.#api('/mempool/txs?limit=50')
+    await this.#compare('/mempool', {
+      amounts: [['tbody tr[data-key^=m-]', waiting.map(({ value }: { value: string }) => value)]],
+    })
+    const { dilithiumTxPercent, dilithiumAddrPercent } = await this.#api('/stats/dilithium')
+    const page = await this.browsing.open('/quantum')
+    const shown = (await texts(page, '.stats dd')).slice(0, 2).map((text) => /^[\d.]+/.exec(text)?.[0])
+    expect(shown).toEqual([dilithiumTxPercent, dilithiumAddrPercent])
+    await this.browsing.done(page)
+  }
+
+  async #compare(
+    path: string,
+    expected: Partial<Record<keyof typeof READERS, readonly (readonly [string, readonly string[]])[]>>,
+  ): Promise<void> {
+    const page = await this.browsing.open(path)
+    for (const [reader, parts] of Object.entries(expected))
+      for (const [selector, figures] of parts)
+        expect(await READERS[reader as keyof typeof READERS](page, selector), `${path} ${selector}`).toEqual(
+          figures,
+        )
+    await this.browsing.done(page)
+  }
+}
+
+const READERS = { amounts, digits, texts }

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { REGTEST } from '../../../../pipelines/chain/networks.js'
+import { serializeTx } from '../../../../pipelines/chain/transaction.js'
+import { MempoolTxs } from '../../../../services/explorer/mempool/mempool-view.js'
+import { type Coin, type ShownTx, shownTx } from '../../../../services/explorer/mempool/shown-tx.js'
+import { loadAssets } from '../../../../services/explorer/pages/assets.js'
+import { transaction } from '../../../../services/explorer/pages/views/transaction.js'
+import type { ReadContext } from '../../../../services/explorer/reads/read.js'
+import { Validity } from '../../../../services/explorer/reads/validity.js'
+import { NO_CHAIN } from '../../../../services/explorer/state/state.js'
+import type { Html } from '../../../../services/design/html.js'
+
+const HOSTILE = '</title><script>hack()</script><img src=x onerror="hack()">\' & "'
+const P2WPKH = Buffer.from(`0014${'ab'.repeat(20)}`, 'hex')
+
+interface Parts {
+  readonly inputs?: number
+  readonly prevTxid?: string
+  readonly prevVout?: number
+  readonly scriptSig?: Buffer
+  readonly outputs: readonly Buffer[]
+  readonly fee: bigint
+}
+
+/** Returns an unconfirmed transaction with these scripts. */
+function unconfirmed({
+  inputs = 1,
+  prevTxid = '11'.repeat(32),
+  prevVout = 0,
+  scriptSig,
+  outputs,
+  fee,
+}: Parts): ShownTx {
+  const tx = {
+    ...{ version: 2, locktime: 0 },
+    inputs: Array.from({ length: inputs }, (_, index) => ({
+      ...{
+        prevTxid,
+        prevVout: prevVout + index,
+        scriptSig: scriptSig ?? Buffer.alloc(0),
+        sequence: 0,
+        witness: [],
+      },
+    })),
+    outputs: outputs.map((script) => ({ value: 1_000n, script })),
+  }
+  const coins: Coin[] = tx.inputs.map(() => ({ value: 5_000n, script: P2WPKH }))
+  return shownTx({ raw: serializeTx(tx, true), fee, firstSeen: 1_790_000_000, network: REGTEST }, coins)
+}
+
+/** Returns the page of a transaction of a mempool. */
+async function pageOf(
+  { txid }: ShownTx,
+  all: readonly ShownTx[],
+): Promise<{ text: string; validity: Validity }> {
+  const validity = new Validity()
+  const chain = { ...NO_CHAIN, network: REGTEST }
+  const context = { chain, validity, mempool: MempoolTxs.of(all) } as unknown as ReadContext
+  const made = await transaction(loadAssets()).resolve(context, { txid, locale: 'en-GB' } as never)
+  return { text: (made as Html).text, validity }
+}
+
+const push = (text: string): Buffer => Buffer.concat([Buffer.from([text.length]), Buffer.from(text)])
+
+describe('the page of a transaction', () => {
+  it('shows hostile OP_RETURN data as text', async () => {
+    const opReturn = Buffer.concat([Buffer.from([0x6a]), push(HOSTILE)])
+    const tx = unconfirmed({ outputs: [opReturn, P2WPKH], fee: 500n })
+    const { text } = await pageOf(tx, [tx])
+    expect(text).toContain('&lt;script&gt;hack()&lt;/script&gt;&lt;img src=x onerror=&quot;hack()&quot;&gt;')
+    expect(text).not.toContain('<script>hack')
+    expect(text).not.toContain('<img')
+  })
+
+  it('shows the hostile text of a miner as text', async () => {
+    const coinbase = { prevTxid: '00'.repeat(32), prevVout: 0xffff_ffff, scriptSig: push(HOSTILE) }
+    const tx = unconfirmed({ ...coinbase, outputs: [P2WPKH], fee: 0n })
+    const { text } = await pageOf(tx, [tx])
+    expect(text).toContain('&lt;script&gt;hack()&lt;/script&gt;')
+    expect(text).not.toContain('<script>hack')
+  })
+
+  it('shows the position by fee rate, and changes with the mempool', async () => {
+    const own = unconfirmed({ outputs: [P2WPKH], fee: 500n })
+    const higher = unconfirmed({ prevVout: 1, outputs: [P2WPKH], fee: 501n })
+    const lower = unconfirmed({ prevVout: 2, outputs: [P2WPKH], fee: 499n })
+    const equal = unconfirmed({ prevVout: 3, outputs: [P2WPKH], fee: 500n })
+    const { text, validity } = await pageOf(own, [own, higher, lower, equal])
+    expect(text).toContain('2 of 4 unconfirmed transactions')
+    expect(text).toContain(`${String(higher.vsize)} vB pay more`)
+    expect([...validity.objects].sort()).toEqual([own.txid, 'head', 'mempool'].sort())
+    expect(validity.finalHeight).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('lists every input of a large one, and draws no more ribbons than can be distinguished', async () => {
+    const tx = unconfirmed({ inputs: 331, outputs: [P2WPKH], fee: 500n })
+    const { text } = await pageOf(tx, [tx])
+    expect(text.match(/<a class="from"/g)).toHaveLength(331)
+    expect(text.match(/<path class="in"/g)).toHaveLength(24)
+    expect(text.match(/<path class="rest"/g)).toHaveLength(1)
+  })
+})

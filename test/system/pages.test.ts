@@ -1,0 +1,314 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server, type Socket, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { Browsing, DESK, PHONE } from '../harness/browsing.js'
+import { CHROMIUM } from '../harness/chromium.js'
+import { PageFigures } from '../harness/page-figures.js'
+import { Pipeline } from '../harness/pipeline.js'
+import { until } from '../harness/until.js'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const HOSTILE = '</title><script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
+/** The maximum number of bytes that a page transfers when it is opened for the first time, compressed: the document, styles and scripts. */
+const MAX_BYTES = 120_000
+const MAX_SCRIPT_BYTES = 40_000
+
+/** Returns a port that forwards to another one until it is cut. */
+async function forwarder(
+  port: number,
+): Promise<{ url: string; cut(): void; heal(): Promise<void>; close(): void }> {
+  const sockets = new Set<Socket>()
+  let server: Server | undefined
+  let own = 0
+  const listen = async (): Promise<void> => {
+    server = createServer((client) => {
+      const target = connect(port, '127.0.0.1')
+      for (const socket of [client, target]) {
+        sockets.add(socket)
+        socket.on('error', () => undefined)
+        socket.on('close', () => {
+          sockets.delete(socket)
+          client.destroy()
+          target.destroy()
+        })
+      }
+      client.pipe(target).pipe(client)
+    })
+    server.listen(own, '127.0.0.1')
+    await once(server, 'listening')
+    own = (server.address() as { port: number }).port
+  }
+  await listen()
+  const cut = (): void => {
+    server?.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  return { url: `http://127.0.0.1:${String(own)}`, cut, heal: listen, close: cut }
+}
+
+describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium', () => {
+  let node: Simnode
+  let pipeline: Pipeline
+  let browsing: Browsing
+  let figures: PageFigures
+  let folder: string
+  let paths: readonly string[]
+  let labelled = ''
+  /** A transaction whose coinbase script and OP_RETURN output contain hostile text. */
+  let hostileTxid = ''
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-pages-'))
+    node = await startSimnode({ seed: 'pages', blocks: 60, txsPerBlock: 6, mix: 'rich' })
+    const script = Buffer.concat([Buffer.from([0x6a, 0x4c, HOSTILE.length]), Buffer.from(HOSTILE)])
+    const hostile = node.chain.mine({ tag: HOSTILE, coinbaseOutputs: [{ value: 0n, script }] })
+    const first = await startPipeline()
+    const { body: rich } = await first.get('/stats/richlist?limit=1')
+    labelled = rich.items[0].address
+    await first.close()
+    await writeFile(
+      join(folder, 'labels.jsonl'),
+      `${JSON.stringify({ address: labelled, label: HOSTILE, category: HOSTILE, url: 'https://example.org/', verified: true })}\n`,
+    )
+    pipeline = await startPipeline({ labels: join(folder, 'labels.jsonl') })
+    node.simulation.enter(12)
+    await level()
+    hostileTxid = (await pipeline.get(`/block/${hostile.hash}/txs`)).body.items[0].txid
+    const { items: blocks } = (await pipeline.get('/blocks?limit=1')).body
+    const { items: txs } = (await pipeline.get('/txs/recent?limit=20')).body
+    const { items: pool } = (await pipeline.get('/mempool/txs')).body
+    const spend = txs.find(({ is_coinbase }: { is_coinbase: boolean }) => !is_coinbase) ?? txs[0]
+    paths = [
+      ...[
+        '/',
+        '/blocks',
+        `/block/${blocks[0].height}`,
+        '/block/0',
+        `/tx/${spend.txid}`,
+        `/tx/${pool[0].txid}`,
+      ],
+      ...[
+        `/address/${labelled}`,
+        `/address/${labelled}?show=utxos`,
+        '/mempool',
+        '/mining',
+        '/supply',
+        '/quantum',
+      ],
+      ...['/reorgs', '/labels', '/op-returns', '/large', '/api', '/status', '/search?q=nothing', '/nowhere'],
+      ...['/de', `/de/tx/${spend.txid}`, '/de/mining'],
+    ]
+    browsing = await Browsing.start(pipeline.url)
+    figures = new PageFigures(browsing, pipeline)
+  })
+
+  afterAll(async () => {
+    await browsing?.close()
+    await pipeline?.close()
+    await node?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  async function startPipeline(definitions = {}): Promise<Pipeline> {
+    const started = await Pipeline.start({
+      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl'), rankingTail: 0 },
+      explorer: { auditEveryMs: 0, grpcPort: 0, definitions },
+    })
+    await started.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
+    return started
+  }
+
+  const level = (): Promise<void> =>
+    pipeline.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
+
+  const open: Browsing['open'] = (...of) => browsing.open(...of)
+  const done = (page: Page) => browsing.done(page)
+  const isLive = (page: Page) => page.locator('.feed[data-state=live]').waitFor()
+
+  it('have the figures of the API', async () => {
+    const { items } = (await pipeline.get('/txs/recent?limit=20')).body
+    const { items: waiting } = (await pipeline.get('/mempool/txs?limit=1')).body
+    const txids = [...items.slice(0, 4), ...waiting].map(({ txid }: { txid: string }) => txid)
+    for (const txid of txids) await figures.ofTransaction(txid)
+    await figures.ofAddress(labelled)
+    await figures.ofBlock(30)
+    await figures.ofChain()
+  })
+
+  it('draw charts of the figures in their tables, which are those of the CSV', async () => {
+    const page = await open('/mining')
+    await page.locator('#chart-difficulty canvas').waitFor()
+    const shown = await page
+      .locator('#chart-difficulty tbody td:last-child data')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('value')))
+    const csv = await (await fetch(`${pipeline.url}/charts/difficulty.csv`)).text()
+    const lines = csv.trim().split('\n').slice(1)
+    expect(shown).toEqual(lines.map((line) => line.split(',')[1]))
+    const { items } = (await pipeline.get('/mining/difficulty')).body
+    expect(shown).toEqual(items.map(({ difficulty }: { difficulty: string }) => difficulty))
+    await page.locator('#chart-difficulty .u-over').hover()
+    const value = page.locator('#chart-difficulty .u-series:nth-child(2) .u-value')
+    await until('the exact figure is shown', async () => /\d/.test((await value.textContent()) ?? ''))
+    await done(page)
+  })
+
+  it('show a new block and a new transaction without a reload', async () => {
+    const page = await open('/')
+    await isLive(page)
+    await page.evaluate('window.isSame = true')
+    node.simulation.enter(1)
+    await level()
+    const txid = [...node.simulation.mempool.entries()].at(-1)!.tx.txid
+    await page.locator(`[data-key="m-${txid}"]`).waitFor()
+    node.simulation.mine({ blocks: 1 })
+    await level()
+    await page.locator(`[data-key="b-${node.chain.tip.hash}"]`).waitFor()
+    expect(await page.evaluate('window.isSame')).toBe(true)
+    await done(page)
+  })
+
+  it('show a reorganisation without a reload: the block is marked, with a link to the one that replaced it', async () => {
+    node.simulation.mine({ blocks: 2 })
+    await level()
+    const replaced = node.chain.tip.hash
+    const page = await open(`/block/${replaced}`)
+    await isLive(page)
+    await page.evaluate('window.isSame = true')
+    expect(await page.locator('.badge.stale').count()).toBe(0)
+    node.simulation.reorg(2, 3)
+    await level()
+    await page.locator('h1 .badge.stale').waitFor()
+    const link = await page.locator('.notice a').getAttribute('href')
+    const { height } = (await pipeline.get(`/block/${replaced}`)).body
+    expect(link).toBe(`/block/${(await pipeline.get(`/block/${height}`)).body.hash}`)
+    expect(await page.evaluate('window.isSame')).toBe(true)
+    await done(page)
+    const list = await open('/reorgs')
+    expect(await list.locator(`a[href="/block/${replaced}"]`).count()).toBe(1)
+    await done(list)
+  })
+
+  it('say that the connection is lost, and show what was missed when it is back', async () => {
+    const proxy = await forwarder(Number(new URL(pipeline.url).port))
+    try {
+      const page = await open('/', DESK, proxy.url)
+      await isLive(page)
+      proxy.cut()
+      await page.locator('.feed[data-state=lost]').waitFor()
+      node.simulation.mine({ blocks: 1 })
+      await level()
+      await proxy.heal()
+      await isLive(page)
+      await page.locator(`[data-key="b-${node.chain.tip.hash}"]`).waitFor()
+      await done(page)
+    } finally {
+      proxy.close()
+    }
+  })
+
+  it('find heights, hashes, addresses and labels as they are typed, and explain what is malformed', async () => {
+    const page = await open('/')
+    await page.keyboard.press('/')
+    const type = (text: string) => page.locator('dialog.search input').fill(text)
+    await type('30')
+    await page.locator('.hit a[href="/block/30"]').waitFor()
+    await type('</title>')
+    await page.locator(`.hit a[href="/address/${labelled}"]`).waitFor()
+    await type('ab'.repeat(31))
+    await page.locator('dialog .note', { hasText: 'A hash has 64 characters, this has 62.' }).waitFor()
+    const { txid } = (await pipeline.get('/txs/recent?limit=1')).body.items[0]
+    await type(txid)
+    await page.locator(`.hit a[href="/tx/${txid}"]`).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${pipeline.url}/tx/${txid}`)
+    await done(page)
+  })
+
+  it('have their data without JavaScript, where the search is a form', async () => {
+    for (const path of paths) {
+      const page = await open(path, { ...DESK, javaScriptEnabled: false })
+      expect(await page.locator('h1').count(), path).toBe(1)
+      const main = (await page.locator('main').innerText()).replace(/\s+/g, ' ')
+      expect(main.length, path).toBeGreaterThan(40)
+      await page.context().close()
+    }
+    const page = await open('/', { ...DESK, javaScriptEnabled: false })
+    await page.locator('.hero input[name=q]').fill('30')
+    await page.locator('.hero button').click()
+    expect(page.url()).toBe(`${pipeline.url}/block/30`)
+    await page.goto(`${pipeline.url}/search?q=-5`)
+    expect(await page.locator('.empty').textContent()).toBe('Heights begin at 0.')
+    await page.context().close()
+  })
+
+  it('have no serious finding of axe in either theme', async () => {
+    for (const path of paths) {
+      const page = await open(path, { ...DESK, reducedMotion: 'reduce' })
+      await page.evaluate(AXE)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        const violations = await page.evaluate<{ id: string; impact: string; nodes: { html: string }[] }[]>(
+          'axe.run().then(({ violations }) => violations)',
+        )
+        const serious = violations
+          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+          .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`)
+        expect(serious, `${path} ${colorScheme}`).toEqual([])
+      }
+      await done(page)
+    }
+  })
+
+  it('show hostile labels, data and texts of miners as text', async () => {
+    const pages = ['/labels', `/address/${labelled}`, '/supply', '/op-returns', `/tx/${hostileTxid}`]
+    for (const path of pages) {
+      const page = await open(path)
+      expect(await page.locator('main').innerText(), path).toContain('<script>window.hacked=1</script>')
+      await done(page)
+    }
+    const page = await open(`/tx/${hostileTxid}`)
+    expect(await page.locator('.payload', { hasText: HOSTILE }).count()).toBe(2)
+    await done(page)
+  })
+
+  it('fit a phone, and are small', async () => {
+    for (const path of paths) {
+      const context = await browsing.browser.newContext(PHONE)
+      const page = await context.newPage()
+      const session = await context.newCDPSession(page)
+      await session.send('Network.enable')
+      const types = new Map<string, string>()
+      let [all, scripts] = [0, 0]
+      session.on('Network.responseReceived', ({ requestId, type }) => types.set(requestId, type))
+      session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+        all += encodedDataLength
+        if (types.get(requestId) === 'Script') scripts += encodedDataLength
+      })
+      await page.goto(pipeline.url + path, { waitUntil: 'load' })
+      if ((await page.locator('.plot').count()) > 0) await page.locator('.plot canvas').first().waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(390)
+      expect(all, path).toBeLessThan(MAX_BYTES)
+      expect(scripts, path).toBeLessThan(MAX_SCRIPT_BYTES)
+      await context.close()
+    }
+  })
+
+  it('are not what API clients get at the same paths', async () => {
+    for (const path of ['/', '/block/1', '/mempool']) {
+      const response = await fetch(pipeline.url + path)
+      expect(response.status).toBe(404)
+      expect(await response.json()).toEqual({
+        error: 'Not Found',
+        message: `Route GET:${path} not found`,
+        statusCode: 404,
+      })
+    }
+  })
+})
