@@ -12,8 +12,8 @@ import {
 import { rpcClient } from '../../services/rpc/client.js'
 import { Code } from '../../services/rpc/error.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { follow } from '../harness/follow-node.js'
 import { NaiveChain } from '../harness/naive-chain.js'
-import type { NodeBlock } from '../harness/node-json.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
 import { FeedClient } from '../services/explorer/feed-client.js'
@@ -72,16 +72,8 @@ describe('the channel of an address', () => {
   })
 
   async function level(): Promise<void> {
-    const best = node.chain.tip
-    while (chain.tip !== undefined && node.chain.at(chain.tip.height)?.hash !== chain.tip.hash) chain.pop()
-    for (let height = (chain.tip?.height ?? -1) + 1; height <= best.height; height++) {
-      const response = await fetch(node.url.replace('simnode:simnode@', ''), {
-        method: 'POST',
-        body: JSON.stringify({ id: 1, method: 'getblock', params: [node.chain.at(height)!.hash, 3] }),
-      })
-      chain.push(((await response.json()) as { result: NodeBlock }).result)
-    }
-    await pipeline.level({ tip: best.hash, mempoolSize: node.simulation.mempool.size })
+    await follow(chain, node)
+    await pipeline.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
   }
 
   const busiest = (count: number): string[] =>

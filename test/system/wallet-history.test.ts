@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { follow } from '../harness/follow-node.js'
 import { NaiveChain } from '../harness/naive-chain.js'
-import type { NodeBlock } from '../harness/node-json.js'
 import { type Answer, Pipeline } from '../harness/pipeline.js'
 
 const FINALITY = 20
@@ -32,16 +32,8 @@ describe('histories, on a chain with reorganisations', () => {
   })
 
   async function level(): Promise<void> {
-    const best = node.chain.tip
-    while (chain.tip !== undefined && node.chain.at(chain.tip.height)?.hash !== chain.tip.hash) chain.pop()
-    for (let height = (chain.tip?.height ?? -1) + 1; height <= best.height; height++) {
-      const response = await fetch(node.url.replace('simnode:simnode@', ''), {
-        method: 'POST',
-        body: JSON.stringify({ id: 1, method: 'getblock', params: [node.chain.at(height)!.hash, 3] }),
-      })
-      chain.push(((await response.json()) as { result: NodeBlock }).result)
-    }
-    await pipeline.level({ tip: best.hash, mempoolSize: node.simulation.mempool.size })
+    await follow(chain, node)
+    await pipeline.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
   }
 
   /** Returns the addresses with the longest histories that fit on a page, each with its script. */

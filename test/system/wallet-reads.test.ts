@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { callNode, follow } from '../harness/follow-node.js'
 import { NaiveChain } from '../harness/naive-chain.js'
 import { naiveBlocks } from '../harness/naive-fees.js'
 import { NaiveWallet, rootOfProof } from '../harness/naive-wallet.js'
@@ -35,23 +36,12 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
     await node.close()
   })
 
-  async function call<T>(method: string, ...params: unknown[]): Promise<T> {
-    const response = await fetch(node.url.replace('simnode:simnode@', ''), {
-      method: 'POST',
-      body: JSON.stringify({ id: 1, method, params }),
-    })
-    return ((await response.json()) as { result: T }).result
-  }
-
   /** Follows the node, and computes everything again from its blocks. */
   async function level(): Promise<void> {
-    const best = node.chain.tip
-    while (chain.tip !== undefined && node.chain.at(chain.tip.height)?.hash !== chain.tip.hash) chain.pop()
-    for (let height = (chain.tip?.height ?? -1) + 1; height <= best.height; height++)
-      chain.push(await call<NodeBlock>('getblock', node.chain.at(height)!.hash, 3))
-    const txids = await call<string[]>('getrawmempool')
-    mempool = await Promise.all(txids.map((txid) => call<NodeTx>('getrawtransaction', txid, 2)))
-    await pipeline.level({ tip: best.hash, mempoolSize: mempool.length })
+    await follow(chain, node)
+    const txids = await callNode<string[]>(node, 'getrawmempool')
+    mempool = await Promise.all(txids.map((txid) => callNode<NodeTx>(node, 'getrawtransaction', txid, 2)))
+    await pipeline.level({ tip: node.chain.tip.hash, mempoolSize: mempool.length })
   }
 
   const post = (path: string, body: unknown) =>
@@ -70,7 +60,7 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
         tx_index: block?.tx.findIndex((each) => each.txid === txid) ?? null,
       })
       expect((await pipeline.get(`/tx/${txid}/hex`)).body).toEqual({
-        ...{ txid, hex: await call('getrawtransaction', txid, 0) },
+        ...{ txid, hex: await callNode(node, 'getrawtransaction', txid, 0) },
       })
       const { items } = (await pipeline.get(`/tx/${txid}/outspends`)).body
       expect(items).toHaveLength(tx.output_count)
@@ -93,7 +83,7 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
       return
     }
     const { tx_index, merkle, merkle_root, block_hash } = proof.body
-    const header = await call<string>('getblockheader', block.hash, false)
+    const header = await callNode<string>(node, 'getblockheader', block.hash, false)
     const root = Buffer.from(header.slice(72, 136), 'hex').reverse().toString('hex')
     expect(block_hash).toBe(block.hash)
     expect(merkle_root).toBe(root)
@@ -166,9 +156,9 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
   }
 
   async function checkFees(): Promise<void> {
-    const entries = await call<
+    const entries = await callNode<
       Record<string, { vsize: number; weight: number; fees: { base: number }; depends: string[] }>
-    >('getrawmempool', true)
+    >(node, 'getrawmempool', true)
     const txs = Object.entries(entries).map(([txid, { vsize, weight, fees, depends }]) => {
       return { txid, vsize, weight, depends, fee: baseUnits(fees.base) }
     })
