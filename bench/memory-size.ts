@@ -28,7 +28,7 @@ export async function measureMemory(logFolder: string): Promise<MemorySize> {
     if (txs.length === MEMPOOL_TXS) break
   }
   mempool.replace(txs, 0)
-  mempool.newest()
+  mempool.newest(MEMPOOL_TXS)
   const { length: count } = txs
   const mempoolTxSize = txs.reduce((sum, tx) => sum + tx.size, 0) / count
   txs.length = 0

@@ -32,6 +32,14 @@ export function feeHistogram(entries: Iterable<FeeEntry>): FeeBucket[] {
   return buckets
 }
 
+/** Returns the sum of two histograms. */
+export const addHistograms = (one: readonly FeeBucket[], other: readonly FeeBucket[]): FeeBucket[] =>
+  one.map(({ bucket, count, totalVsize }, index) => ({
+    bucket,
+    count: count + (other[index]?.count ?? 0),
+    totalVsize: totalVsize + (other[index]?.totalVsize ?? 0),
+  }))
+
 /** The fee rate below which nodes relay no transaction, in base units per vbyte: the default of their minrelaytxfee. */
 export const MIN_RELAY_FEE_RATE = 1
 

@@ -4,6 +4,7 @@ import type { Limiter } from '../../limits/rate-limit.js'
 import type { Token } from '../../token.js'
 import type { Definitions } from '../definitions/definitions.js'
 import { NodeUnavailable } from '../health/node-health.js'
+import { Projections } from '../mempool/projections.js'
 import { CursorOutdated } from '../reads/cursor.js'
 import { parseArguments, type RawArgument } from '../reads/arguments.js'
 import {
@@ -106,6 +107,7 @@ export class Reader {
   readonly #parts: ReaderParts
   readonly #cache = new AnswerCache<Wanted>()
   #definitionsVersion: number
+  readonly #projections = new Projections()
   /** Answers in progress: equal requests at the same state share one. */
   readonly #pending = new Map<string, SharedAnswer<Outcome>>()
   #answersUnderWay = 0
@@ -434,6 +436,7 @@ export class Reader {
       tables: tables.withSignal(signal),
       definitions: { labels: definitions.labels, pools: definitions.pools },
       node,
+      projections: this.#projections,
       validity,
       indexer: () => {
         const stalledFrom = state.heartbeat === undefined ? 0 : stalledFromMs(state.heartbeat)

@@ -1,13 +1,25 @@
+import { addHistograms, type FeeBucket, feeHistogram } from '../../../pipelines/chain/feerate.js'
 import type { ShownTx } from './shown-tx.js'
 import { SortedList } from './sorted-list.js'
+
+/** The sums of transactions. */
+export interface MempoolTotals {
+  readonly vsize: number
+  /** Base units. */
+  readonly fees: bigint
+  readonly histogram: readonly FeeBucket[]
+}
 
 /** The mempool as answers see it. */
 export interface MempoolView {
   readonly size: number
   get(txid: string): ShownTx | undefined
   values(): Iterable<ShownTx>
-  /** Returns the transactions, newest first; those of the same second by txid. */
-  newest(): readonly ShownTx[]
+  totals(): MempoolTotals
+  /** Returns the newest transactions, at most `count`; those of the same second by txid. */
+  newest(count: number): readonly ShownTx[]
+  /** Returns the newest transactions that move more than a value in base units, at most `count`. */
+  moving(moreThan: bigint, count: number): readonly ShownTx[]
   /** Returns the transactions that pay a higher fee rate than one: how many, and their virtual size. */
   ahead(tx: ShownTx): { readonly count: number; readonly vsize: number }
   /** Returns the transactions that pay to or spend from a script, newest first. */
@@ -25,8 +37,17 @@ const byTxid = (one: ShownTx, other: ShownTx): number => compareText(one.txid, o
 const byAge = (one: ShownTx, other: ShownTx): number => other.firstSeen - one.firstSeen || byTxid(one, other)
 const rateOf = ({ fee, vsize }: ShownTx): number => Number(fee) / vsize
 const byRate = (one: ShownTx, other: ShownTx): number => rateOf(other) - rateOf(one) || byTxid(one, other)
-const vsizeOf = ({ vsize }: ShownTx): number => vsize
+const vsizeOf = (txs: readonly ShownTx[]): number => txs.reduce((sum, { vsize }) => sum + vsize, 0)
 const byHash = (one: OfScript, other: OfScript): number => compareText(one.hash, other.hash)
+
+const totalsOf = (txs: readonly ShownTx[]): MempoolTotals => ({
+  ...{ vsize: vsizeOf(txs), fees: txs.reduce((sum, { fee }) => sum + fee, 0n) },
+  histogram: feeHistogram(txs),
+})
+
+/** Returns the largest value that one of some transactions moves. */
+const largestOf = (txs: readonly ShownTx[]): bigint =>
+  txs.reduce((most, { moved = 0n }) => (moved > most ? moved : most), 0n)
 
 /** A set of unconfirmed transactions. Immutable: versions share what they have in common, so keeping one for an answer is free. */
 export class MempoolTxs implements MempoolView {
@@ -36,8 +57,6 @@ export class MempoolTxs implements MempoolView {
     SortedList.empty(byRate),
     SortedList.empty(byHash),
   )
-  #newest: readonly ShownTx[] | undefined
-
   private constructor(
     private readonly txs: SortedList<ShownTx>,
     private readonly aged: SortedList<ShownTx>,
@@ -83,9 +102,28 @@ export class MempoolTxs implements MempoolView {
     return this.txs
   }
 
-  newest(): readonly ShownTx[] {
-    this.#newest ??= this.aged.toArray()
-    return this.#newest
+  // By age, most changes are in the first part of the list, so that the sums of the others are known.
+  totals(): MempoolTotals {
+    let sum = totalsOf([])
+    for (const { summary } of this.aged.parts(totalsOf))
+      sum = {
+        ...{ vsize: sum.vsize + summary.vsize, fees: sum.fees + summary.fees },
+        histogram: addHistograms(sum.histogram, summary.histogram),
+      }
+    return sum
+  }
+
+  newest(count: number): readonly ShownTx[] {
+    return this.aged.first(count)
+  }
+
+  moving(moreThan: bigint, count: number): readonly ShownTx[] {
+    const found: ShownTx[] = []
+    for (const { items, summary } of this.aged.parts(largestOf)) {
+      if (found.length >= count) break
+      if (summary > moreThan) found.push(...items.filter(({ moved = 0n }) => moved > moreThan))
+    }
+    return found.slice(0, count)
   }
 
   ahead(tx: ShownTx): { readonly count: number; readonly vsize: number } {

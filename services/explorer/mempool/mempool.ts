@@ -1,4 +1,4 @@
-import { MempoolTxs, type MempoolView } from './mempool-view.js'
+import { type MempoolTotals, MempoolTxs, type MempoolView } from './mempool-view.js'
 import type { ShownTx } from './shown-tx.js'
 
 /** The changes of the mempool by the blocks of a head that is ahead of the mempool's events. */
@@ -72,8 +72,16 @@ export class Mempool implements MempoolView {
     return this.snapshot().values()
   }
 
-  newest(): readonly ShownTx[] {
-    return this.snapshot().newest()
+  totals(): MempoolTotals {
+    return this.snapshot().totals()
+  }
+
+  newest(count: number): readonly ShownTx[] {
+    return this.snapshot().newest(count)
+  }
+
+  moving(moreThan: bigint, count: number): readonly ShownTx[] {
+    return this.snapshot().moving(moreThan, count)
   }
 
   ahead(tx: ShownTx): { readonly count: number; readonly vsize: number } {

@@ -43,21 +43,26 @@ interface Entry {
 
 const rateOf = ({ fee, vsize }: ProjectedPackage): number => Number(fee) / vsize
 
+/** The number of transactions after which a projection can be interrupted. */
+const STEP = 250
+
+/** A projection that is interrupted again and again; its result is the blocks. */
+export type Projecting = Generator<undefined, ProjectedBlock[], undefined>
+
 /**
  * Projects blocks from unconfirmed transactions, as a miner would build them: a block takes one package after another, each the one
  * with the highest fee rate, the lower txid if two are equal. A package is a transaction with its unconfirmed ancestors that no
  * block contains yet. A package that does not fit into the rest of a block begins the next one.
+ * @param txs must not change meanwhile.
  * @param maxWeight of the transactions of a block.
  * @param most the maximum number of blocks.
  */
-export function projectBlocks(
-  txs: Iterable<ProjectableTx>,
-  maxWeight: number,
-  most: number,
-): ProjectedBlock[] {
-  const queue = new Queue(candidatesOf(txs))
+export function* projecting(txs: Iterable<ProjectableTx>, maxWeight: number, most: number): Projecting {
+  const queue = new Queue(yield* candidatesOf(txs))
+  yield* queue.order()
   const blocks: ProjectedBlock[] = []
   let open = new OpenBlock()
+  let sinceBreak = 0
   for (let next = queue.highest(); next !== undefined; next = queue.highest()) {
     if (open.txCount > 0 && open.weight + next.weight > maxWeight) {
       blocks.push(open.close())
@@ -67,9 +72,22 @@ export function projectBlocks(
     const taken = withAncestors(next)
     open.add(next, taken.length)
     for (const each of taken) queue.take(each)
+    sinceBreak += taken.length
+    if (sinceBreak < STEP) continue
+    sinceBreak = 0
+    yield
   }
   if (open.txCount > 0) blocks.push(open.close())
   return blocks
+}
+
+/** Projects blocks without interruption. */
+export function projectBlocks(...args: Parameters<typeof projecting>): ProjectedBlock[] {
+  const steps = projecting(...args)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
 }
 
 class OpenBlock {
@@ -93,10 +111,13 @@ class OpenBlock {
   }
 }
 
-function candidatesOf(txs: Iterable<ProjectableTx>): Candidate[] {
+function* candidatesOf(txs: Iterable<ProjectableTx>): Generator<undefined, Candidate[], undefined> {
   const byTxid = new Map<string, Candidate>()
   const waiting = new Map<string, ProjectableTx>()
-  for (const tx of txs) waiting.set(tx.txid, tx)
+  for (const tx of txs) {
+    waiting.set(tx.txid, tx)
+    if (waiting.size % STEP === 0) yield
+  }
   // Parents first, without recursion: chains may be long.
   for (const start of waiting.values()) {
     const stack = [start]
@@ -114,6 +135,7 @@ function candidatesOf(txs: Iterable<ProjectableTx>): Candidate[] {
       byTxid.set(tx.txid, candidate)
       for (const parent of parents) parent.children.push(candidate)
       for (const each of withAncestors(candidate)) add(candidate, each.tx, 1n, 1)
+      if (byTxid.size % STEP === 0) yield
     }
   }
   return [...byTxid.values()]
@@ -153,7 +175,14 @@ class Queue {
 
   constructor(candidates: readonly Candidate[]) {
     this.#heap = candidates.map((candidate) => ({ candidate, rate: rateOf(candidate) }))
-    for (let at = this.#heap.length >> 1; at >= 0; at--) this.#sink(at)
+  }
+
+  /** Orders the candidates, before anything else. */
+  *order(): Generator<undefined, void, undefined> {
+    for (let at = this.#heap.length >> 1; at >= 0; at--) {
+      this.#sink(at)
+      if (at % STEP === 0) yield
+    }
   }
 
   /** Returns the candidate with the highest fee rate, undefined if all are taken. */

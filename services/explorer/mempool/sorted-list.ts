@@ -34,10 +34,6 @@ export class SortedList<T> implements Iterable<T> {
     for (const chunk of this.chunks) yield* chunk
   }
 
-  toArray(): T[] {
-    return [...this]
-  }
-
   /** Returns the item that a probe returns 0 for. @param probe compares an item with the wanted one, as `Compare`. */
   find(probe: (item: T) => number): T | undefined {
     const chunk = this.chunks[lastAtMost(this.chunks, (each) => probe(each[0] as T))]
@@ -45,22 +41,47 @@ export class SortedList<T> implements Iterable<T> {
     return item !== undefined && probe(item) === 0 ? item : undefined
   }
 
-  /**
-   * Returns the number of the first items that a probe returns a negative number for, and the sum of a figure of theirs.
-   * @param figure the same function for every call, so that the sums of chunks are kept for all versions that share them.
-   */
-  before(probe: (item: T) => number, figure: (item: T) => number): { count: number; sum: number } {
-    const sums = sumsOf(figure)
-    let [count, sum] = [0, 0]
+  /** Returns the first items, at most `count`. */
+  first(count: number): T[] {
+    const items: T[] = []
     for (const chunk of this.chunks) {
-      if (probe(chunk.at(-1) as T) >= 0) {
-        const length = lastAtMost(chunk, (item) => (probe(item) < 0 ? -1 : 1)) + 1
-        return { count: count + length, sum: sum + sumOf(chunk.slice(0, length), figure) }
+      if (items.length >= count) break
+      items.push(...chunk.slice(0, count - items.length))
+    }
+    return items
+  }
+
+  /**
+   * Returns the list in parts, each with a summary of its items.
+   * @param summarise the same function for every call, so that summaries are kept for all versions that share a part.
+   */
+  *parts<S>(
+    summarise: (items: readonly T[]) => S,
+  ): Generator<{ readonly items: readonly T[]; readonly summary: S }> {
+    const known = summariesOf(summarise)
+    for (const items of this.chunks) {
+      let summary = known.get(items)
+      if (summary === undefined) known.set(items, (summary = summarise(items)))
+      yield { items, summary }
+    }
+  }
+
+  /**
+   * Returns the number of the first items that a probe returns a negative number for, and their sum.
+   * @param sumOf the same function for every call, as for `parts`.
+   */
+  before(
+    probe: (item: T) => number,
+    sumOf: (items: readonly T[]) => number,
+  ): { readonly count: number; readonly sum: number } {
+    let [count, sum] = [0, 0]
+    for (const { items, summary } of this.parts(sumOf)) {
+      if (probe(items.at(-1) as T) >= 0) {
+        const length = lastAtMost(items, (item) => (probe(item) < 0 ? -1 : 1)) + 1
+        return { count: count + length, sum: sum + sumOf(items.slice(0, length)) }
       }
-      let whole = sums.get(chunk)
-      if (whole === undefined) sums.set(chunk, (whole = sumOf(chunk, figure)))
-      count += chunk.length
-      sum += whole
+      count += items.length
+      sum += summary
     }
     return { count, sum }
   }
@@ -147,17 +168,14 @@ export class SortedList<T> implements Iterable<T> {
   }
 }
 
-/** The sums of chunks, which never change, by the figure that is summed. */
-const SUMS = new WeakMap<object, WeakMap<Chunk<unknown>, number>>()
+/** The summaries of chunks, which never change, by the function that makes them. */
+const SUMMARIES = new WeakMap<object, WeakMap<object, unknown>>()
 
-function sumsOf(figure: object): WeakMap<Chunk<unknown>, number> {
-  let sums = SUMS.get(figure)
-  if (sums === undefined) SUMS.set(figure, (sums = new WeakMap()))
-  return sums
+function summariesOf<T, S>(summarise: (items: readonly T[]) => S): WeakMap<Chunk<T>, S> {
+  let known = SUMMARIES.get(summarise)
+  if (known === undefined) SUMMARIES.set(summarise, (known = new WeakMap()))
+  return known as WeakMap<Chunk<T>, S>
 }
-
-const sumOf = <T>(chunk: Chunk<T>, figure: (item: T) => number): number =>
-  chunk.reduce((sum, item) => sum + figure(item), 0)
 
 /** Returns the last index of a sorted array whose item is not after the wanted one; -1 for none. @param probe as `Compare`. */
 function lastAtMost<T>(sorted: readonly T[], probe: (item: T) => number): number {

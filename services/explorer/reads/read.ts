@@ -5,6 +5,7 @@ import type { ChainState } from '../state/state.js'
 import type { IndexerFigures } from '../state/indexer-status.js'
 import type { Tables } from '../tables/tables.js'
 import type { MempoolView } from '../mempool/mempool-view.js'
+import type { Projections } from '../mempool/projections.js'
 import type { Definitions } from '../definitions/definitions.js'
 import type { Validity } from './validity.js'
 import type { WrittenAnswer } from './written-answer.js'
@@ -33,6 +34,7 @@ export interface ReadContext {
   readonly tables: Tables
   readonly definitions: Pick<Definitions, 'labels' | 'pools'>
   readonly node: NodeStatus
+  readonly projections: Projections
   /** Records how long the answer is valid. */
   readonly validity: Validity
   indexer(): IndexerFigures

@@ -1,33 +1,32 @@
 import { feeRate, feeRateUp, MIN_RELAY_FEE_RATE } from '../../../../pipelines/chain/feerate.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
-import type { MempoolView } from '../../mempool/mempool-view.js'
-import { projectBlocks, type ProjectedBlock, type ProjectedPackage } from '../../mempool/projection.js'
+import type { ProjectedBlock, ProjectedPackage } from '../../mempool/projection.js'
+import { MAX_PROJECTED_BLOCKS } from '../../mempool/projections.js'
 import { limit } from '../arguments.js'
 import { blockFees, type BlockFees } from '../chain/fee-history.js'
-import { declareRead } from '../read.js'
+import { declareRead, type ReadContext } from '../read.js'
 import { listed, ProjectedBlock as ProjectedBlockShape, RecommendedFees } from '../shapes.js'
 
-/** The size that a projected block leaves for header and coinbase, in virtual bytes. */
-const RESERVED_VSIZE = 1_000
-const MAX_BLOCKS = 30
 /** The numbers of blocks for which a fee rate is recommended. */
-const TARGETS = [1, 3, 6, 12, MAX_BLOCKS] as const
+const TARGETS = [1, 3, 6, 12, MAX_PROJECTED_BLOCKS] as const
 /** The newest blocks from which congestion is derived. */
 const RECENT_BLOCKS = 12
 /** The part of the maximum weight from which a block counts as full. */
 const FULL = 0.95
 
-/** The projected blocks of mempools that answers still use. */
-const projections = new WeakMap<MempoolView, readonly ProjectedBlock[]>()
-
-/** Returns the first blocks that a mempool fills, the next one first, and one more. */
-function projectedBlocks(mempool: MempoolView, network: Network): readonly ProjectedBlock[] {
-  const known = projections.get(mempool)
-  if (known !== undefined) return known
-  const maxWeight = network.maxBlockWeight - RESERVED_VSIZE * network.witnessScale
-  const made = projectBlocks(mempool.values(), maxWeight, MAX_BLOCKS + 1)
-  projections.set(mempool, made)
-  return made
+/** Returns the projected blocks, and records how long they are valid. */
+async function projectedBlocks(
+  {
+    chain,
+    mempool,
+    projections,
+    validity,
+  }: Pick<ReadContext, 'chain' | 'mempool' | 'projections' | 'validity'>,
+  network: Network,
+): Promise<readonly ProjectedBlock[]> {
+  const { blocks, untilMs } = await projections.of(mempool, chain.view, network)
+  if (untilMs !== undefined) validity.until(untilMs)
+  return blocks
 }
 
 export const mempoolBlocks = declareRead({
@@ -35,11 +34,12 @@ export const mempoolBlocks = declareRead({
   about: 'The blocks that miners would build from the mempool now, the next one first.',
   path: '/mempool/blocks',
   fresh: 'mempool',
-  args: { limit: limit(8, MAX_BLOCKS) },
+  args: { limit: limit(8, MAX_PROJECTED_BLOCKS) },
   answer: listed(ProjectedBlockShape),
-  resolve({ chain: { network }, mempool }, { limit }) {
+  async resolve(context, { limit }) {
+    const { network } = context.chain
     if (network === undefined) return { items: [], limit }
-    const blocks = projectedBlocks(mempool, network).slice(0, limit)
+    const blocks = (await projectedBlocks(context, network)).slice(0, limit)
     const items = blocks.map(({ txCount, weight, vsize, fees, packages }) => {
       const rate = (at: ProjectedPackage | undefined): string => feeRate(at?.fee ?? 0n, at?.vsize ?? 1)
       return {
@@ -66,11 +66,10 @@ export const recommendedFees = declareRead({
   fresh: 'mempool',
   args: {},
   answer: RecommendedFees,
-  async resolve({ chain, tables, mempool }) {
-    const { network, height } = chain
-    const projected = network === undefined ? [] : projectedBlocks(mempool, network)
-    const recent =
-      network === undefined ? [] : await blockFees({ chain, tables }, height - RECENT_BLOCKS + 1, height)
+  async resolve(context) {
+    const { network, height } = context.chain
+    const projected = network === undefined ? [] : await projectedBlocks(context, network)
+    const recent = network === undefined ? [] : await blockFees(context, height - RECENT_BLOCKS + 1, height)
     const congested = network === undefined ? undefined : congestionOf(recent, network)
     const items = recommendations(projected, congested).map(({ blocks, fee, vsize }) => {
       return { blocks, feeRate: feeRateUp(fee, vsize) }

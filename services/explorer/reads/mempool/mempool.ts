@@ -1,4 +1,4 @@
-import { feeHistogram, feeRate } from '../../../../pipelines/chain/feerate.js'
+import { feeRate } from '../../../../pipelines/chain/feerate.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import { limit } from '../arguments.js'
 import { isoTime } from '../chain/block-rows.js'
@@ -13,18 +13,10 @@ export const mempoolSummary = declareRead({
   args: {},
   answer: MempoolSummary,
   resolve({ mempool }) {
-    let totalVsize = 0
-    let totalFees = 0n
-    for (const { vsize, fee } of mempool.values()) {
-      totalVsize += vsize
-      totalFees += fee
-    }
-    const feeHistogramNow = feeHistogram(mempool.values()).map((bucket) => ({ ...bucket }))
+    const { vsize, fees, histogram } = mempool.totals()
     return {
-      txCount: mempool.size,
-      totalVsize,
-      totalFees: totalFees.toString(),
-      feeHistogram: feeHistogramNow,
+      ...{ txCount: mempool.size, totalVsize: vsize, totalFees: fees.toString() },
+      feeHistogram: [...histogram],
     }
   },
 })
@@ -36,7 +28,7 @@ export const mempoolTransactions = declareRead({
   fresh: 'mempool',
   args: { limit: limit(20, 100) },
   answer: listed(MempoolTransaction),
-  resolve: ({ mempool }, { limit }) => ({ items: mempool.newest().slice(0, limit).map(toItem), limit }),
+  resolve: ({ mempool }, { limit }) => ({ items: mempool.newest(limit).map(toItem), limit }),
 })
 
 function toItem(tx: ShownTx): MempoolTransaction {

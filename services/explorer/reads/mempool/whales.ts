@@ -24,11 +24,7 @@ export const whaleAlerts = declareRead({
     if (view === undefined || network === undefined) return { items: [], limit }
     const naming = { network, labels: context.definitions.labels }
     const least = BigInt(minValue)
-    const inMempool = context.mempool
-      .newest()
-      .filter(({ moved }) => moved !== undefined && moved > least)
-      .slice(0, limit)
-      .map((tx) => unconfirmedAlert(tx, naming))
+    const inMempool = context.mempool.moving(least, limit).map((tx) => unconfirmedAlert(tx, naming))
     const left = limit - inMempool.length
     if (left === 0) return { items: inMempool, limit }
     const located = await newestWhales(context.tables, least, view.tagFilter(), left)

@@ -69,7 +69,7 @@ describe('the mempool beside the head', () => {
     expect(shown(mempool)).toEqual(ids(a, b))
     mempool.change([a], [], 7)
     expect(shown(mempool)).toEqual(ids(a, b))
-    expect(mempool.newest().map((each) => each.txid)).toEqual([b.txid, a.txid])
+    expect(mempool.newest(10).map((each) => each.txid)).toEqual([b.txid, a.txid])
   })
 
   it('drops a transaction of a disconnected block if the poller does not find it in the mempool', () => {

@@ -7,7 +7,7 @@ interface Item {
   readonly version: number
 }
 
-const version = (each: Item): number => each.version
+const sumOf = (items: readonly Item[]): number => items.reduce((sum, each) => sum + each.version, 0)
 const compare = (one: Item, other: Item): number => one.key - other.key
 const item = fc.record({ key: fc.nat(3_000), version: fc.nat(3) })
 const change = fc.record({
@@ -35,7 +35,10 @@ describe('a sorted list', () => {
           for (const { map: expected, list: made } of versions) {
             const sorted = [...expected.values()].sort(compare)
             expect([...made]).toEqual(sorted)
-            expect(made.toArray()).toEqual(sorted)
+            expect(made.first(600)).toEqual(sorted.slice(0, 600))
+            const parts = [...made.parts(sumOf)]
+            expect(parts.flatMap(({ items }) => items)).toEqual(sorted)
+            for (const { items, summary } of parts) expect(summary).toBe(sumOf(items))
             expect(made.size).toBe(sorted.length)
             for (const { key } of sorted.slice(0, 50))
               expect(made.find((each) => each.key - key)).toBe(expected.get(key))
@@ -43,7 +46,7 @@ describe('a sorted list', () => {
             for (const key of [0, 700, 1_500, 3_001]) {
               const before = sorted.filter((each) => each.key < key)
               const sum = before.reduce((total, each) => total + each.version, 0)
-              expect(made.before((each) => each.key - key, version)).toEqual({ count: before.length, sum })
+              expect(made.before((each) => each.key - key, sumOf)).toEqual({ count: before.length, sum })
             }
           }
           const [last, before] = [versions.at(-1)!, versions.at(Math.max(-2, -versions.length))!]
