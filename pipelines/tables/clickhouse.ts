@@ -36,6 +36,12 @@ const PASSING_CODES: ReadonlySet<string> = new Set(
 /** Those of them that another replica may not have: of Keeper, of a replica that lags, and of a server that shuts down. */
 const SERVER_CODES: ReadonlySet<string> = new Set([225, 236, 242, 289, 369, 394, 999].map(String))
 
+/**
+ * Text of the error of a server that loses the connection to a shard in the middle of an answer. Its code is that of any input that
+ * ends too early.
+ */
+const SHARD_LOST = 'while receiving packet from'
+
 /** Text of the error that Poco, the server's HTTP library, returns for a form that it refuses: plain text with code 1000. */
 const FORM_REFUSED = 'HTML Form Exception'
 
@@ -451,6 +457,9 @@ function assertQuerySize(sql: string, params: Readonly<Record<string, unknown>>)
     )
 }
 
+const isPassing = ({ code, message }: ClickHouseError): boolean =>
+  PASSING_CODES.has(code) || message.includes(SHARD_LOST)
+
 /** Runs a request and classifies errors of the driver: temporary ones and refusals. Errors of this program are rethrown. */
 async function withKnownErrors<T>(request: () => Promise<T>): Promise<T> {
   try {
@@ -460,7 +469,7 @@ async function withKnownErrors<T>(request: () => Promise<T>): Promise<T> {
     if (error instanceof DatabaseUnavailable || (isDefect(error) && !(error instanceof SyntaxError)))
       throw error
     const message = error instanceof Error ? error.message : String(error)
-    if (error instanceof ClickHouseError ? !PASSING_CODES.has(error.code) : message.includes(FORM_REFUSED)) {
+    if (error instanceof ClickHouseError ? !isPassing(error) : message.includes(FORM_REFUSED)) {
       const isUnknown = error instanceof ClickHouseError && UNKNOWN_CODES.includes(error.code)
       throw new (isUnknown ? TableMissing : QueryRefused)(message, { cause: error })
     }

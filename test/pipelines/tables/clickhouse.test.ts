@@ -146,6 +146,16 @@ describe('a server that fails', () => {
       'Poco::Exception. Code: 1000, e.code() = 0, HTML Form Exception: Field value too long',
       QueryRefused,
     ],
+    [
+      500,
+      'Code: 32. DB::Exception: Attempt to read after eof: while receiving packet from 127.0.0.1:9000: While executing Remote. (ATTEMPT_TO_READ_AFTER_EOF) (version 26.7)',
+      DatabaseUnavailable,
+    ],
+    [
+      500,
+      'Code: 32. DB::Exception: Attempt to read after eof: (at row 2). (ATTEMPT_TO_READ_AFTER_EOF) (version 26.7)',
+      QueryRefused,
+    ],
     [400, 'Code: 62. DB::Exception: Syntax error. (SYNTAX_ERROR) (version 26.7)', QueryRefused],
     [200, '{"cut": \n', DatabaseUnavailable],
   ] as const)('with status %i and %s', async (status, text, kind) => {
