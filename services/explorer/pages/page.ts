@@ -97,6 +97,7 @@ function contextOf(context: ReadContext, locale: Locale): PageContext {
     tables: context.tables,
     definitions: context.definitions,
     node: context.node,
+    projections: context.projections,
     validity: context.validity,
     indexer: () => context.indexer(),
     locale,

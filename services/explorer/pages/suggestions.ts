@@ -56,8 +56,7 @@ export const suggestions = declareRead({
     const isPrefix = /^[0-9a-f]+$/.test(lower) && lower.length >= SHORTEST_PREFIX && lower.length < 64
     const txids = isPrefix
       ? mempool
-          .newest()
-          .slice(0, NEWEST)
+          .newest(NEWEST)
           .filter(({ txid }) => txid.startsWith(lower))
           .slice(0, MOST)
       : []

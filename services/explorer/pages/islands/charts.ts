@@ -43,10 +43,15 @@ class Chart {
 
   draw(): void {
     this.#chart?.destroy()
-    const colour = (name: string): string => getComputedStyle(this.#figure).getPropertyValue(name).trim()
+    // A variable itself may have the values of both themes.
+    const colour = (name: string): string => {
+      this.#plot.style.color = `var(${name})`
+      return getComputedStyle(this.#plot).color
+    }
     const titles = [...this.#figure.querySelectorAll('figcaption thead th')].map((each) => each.textContent)
     const isTime = this.#figure.querySelector('figcaption tbody time') !== null
     const [accent, quantum, line, soft] = ['--accent', '--quantum', '--line', '--soft'].map(colour)
+    this.#plot.style.color = ''
     const axis = {
       stroke: soft ?? '',
       grid: { stroke: line ?? '', width: 1 },

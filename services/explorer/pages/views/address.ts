@@ -144,7 +144,12 @@ async function history(context: PageContext, address: string, page: number): Pro
 
 async function unspent(context: PageContext, address: string, page: number): Promise<Html> {
   const { t, f, read } = context
-  const answer = await read(addressUtxos, { address, limit: ITEMS, offset: (page - 1) * ITEMS })
+  const answer = await read(addressUtxos, {
+    address,
+    limit: ITEMS,
+    offset: (page - 1) * ITEMS,
+    mempool: true,
+  })
   if (answer.items.length === 0) return empty(t.address.noUtxos)
   const columns = [
     { title: t.words.transaction },
@@ -155,7 +160,6 @@ async function unspent(context: PageContext, address: string, page: number): Pro
     id: `u-${item.txid}-${String(item.vout)}`,
     cells: [
       html`${txLink(context, item.txid)}:${item.vout}`,
-      // Later versions of the API also list unconfirmed outputs.
       item.block_height === null ? badge('wait', t.words.unconfirmed) : blockLink(context, item.block_height),
       f.amount(item.value),
     ],
