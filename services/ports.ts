@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { coded, StartRefused } from '../pipelines/errors.js'
@@ -22,15 +23,17 @@ export class PortTaken extends coded('HW_PORT_IN_USE', StartRefused) {
  */
 const FREE_PORTS = { from: 12_000, to: 32_000 }
 const TRIES = 100
-const given = new Set<number>()
 
-/** Returns a port that is free now and that this process has not returned before. @throws Error if this machine cannot listen on the host. */
-export async function freePort(host = '127.0.0.1'): Promise<number> {
+/**
+ * Returns a port that is free now, and that no process of this machine receives from this function until this process has ended.
+ * @param range from the first number to that after the last.
+ * @throws Error if this machine cannot listen on the host.
+ */
+export async function freePort(host = '127.0.0.1', range = FREE_PORTS): Promise<number> {
   for (let tried = 1; ; tried++) {
-    const port = randomInt(FREE_PORTS.from, FREE_PORTS.to)
-    if (given.has(port) && tried < TRIES) continue
-    given.add(port)
+    const port = randomInt(range.from, range.to)
     try {
+      await reserve(port)
       await listenOnce(port, host)
       return port
     } catch (error) {
@@ -77,6 +80,21 @@ export const hostInUrl = (host: string): string => (host.includes(':') ? `[${hos
 export function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return hostInUrl(host === '::' ? '::1' : host)
+}
+
+/**
+ * Reserves a number among processes that choose ports at the same time: each would find it free until the first one listens. The UDP
+ * port with the same number serves as the lock, because the system releases it when its process ends.
+ * @throws Error with EADDRINUSE if another process, or this one, has reserved it.
+ */
+async function reserve(port: number): Promise<void> {
+  const socket = createSocket('udp4').unref()
+  try {
+    await once(socket.bind({ port, address: '127.0.0.1', exclusive: true }), 'listening')
+  } catch (error) {
+    socket.close()
+    throw error
+  }
 }
 
 async function listenOnce(port: number, host: string): Promise<number> {

@@ -12,17 +12,19 @@ import { until } from '../harness/until.js'
 
 const STORE = ['-storetype', 'PKCS12', '-storepass', 'only-for-tests']
 
+const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode === null && signalCode === null
+
 /** A broker that refuses connections without TLS and a password, as one in production. */
 describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL', () => {
   let folder = ''
+  let libraries = ''
   let port = 0
   let broker: ChildProcess | undefined
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-tls-'))
-    const libraries = await kafkaLibraries(KAFKA_LIBRARIES)
-    port = await freePort()
-    const [plain, controller] = [await freePort(), await freePort()]
+    libraries = await kafkaLibraries(KAFKA_LIBRARIES)
     const keys = join(folder, 'keys.p12')
     const keytool = (...args: string[]): string =>
       execFileSync('keytool', [...args, '-alias', 'broker', '-keystore', keys, ...STORE], {
@@ -31,6 +33,24 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
       })
     keytool('-genkeypair', '-keyalg', 'RSA', '-dname', 'CN=localhost', '-ext', 'SAN=ip:127.0.0.1')
     await writeFile(join(folder, 'ca.pem'), keytool('-exportcert', '-rfc'))
+    // A broker exits if a process of someone else has taken one of its ports.
+    for (let left = 3; !(await startBroker(keys)); left--)
+      if (left === 1) throw new Error('the broker exits each time: see its output above')
+  })
+  afterAll(async () => {
+    if (broker !== undefined && isRunning(broker)) {
+      const gone = once(broker, 'exit')
+      broker.kill('SIGKILL')
+      await gone
+    }
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+  })
+
+  /** Starts the broker on new ports. @returns whether it listens; if not, it has exited, and its output is on the console. */
+  async function startBroker(keys: string): Promise<boolean> {
+    const own = await mkdtemp(join(folder, 'broker-'))
+    port = await freePort()
+    const [plain, controller] = [await freePort(), await freePort()]
     const login = 'required username="reader" password="right";'
     const settings = {
       'process.roles': 'broker,controller',
@@ -52,10 +72,12 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
       'ssl.keystore.type': 'PKCS12',
       'ssl.keystore.location': keys,
       'ssl.keystore.password': 'only-for-tests',
-      'log.dirs': join(folder, 'data'),
+      'log.dirs': join(own, 'data'),
       'offsets.topic.replication.factor': '1',
+      // A starved machine takes longer than the default, after which the broker exits.
+      'initial.broker.registration.timeout.ms': '300000',
     }
-    const file = join(folder, 'server.properties')
+    const file = join(own, 'server.properties')
     await writeFile(
       file,
       Object.entries(settings)
@@ -80,14 +102,17 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
         stdio: 'ignore',
       },
     )
-    broker = spawn('java', java('kafka.Kafka', file), { stdio: 'ignore' })
-    await until('the broker listens', () => isOpen({ port, host: '127.0.0.1' }))
-  })
-  afterAll(async () => {
-    broker?.kill('SIGKILL')
-    if (broker !== undefined) await once(broker, 'exit')
-    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
-  })
+    const started = spawn('java', java('kafka.Kafka', file), { stdio: ['ignore', 'pipe', 'pipe'] })
+    broker = started
+    let said = ''
+    for (const stream of [started.stdout, started.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (said += text))
+    const listens = (): Promise<boolean> => isOpen({ port, host: '127.0.0.1' })
+    await until('the broker listens', async () => !isRunning(started) || (await listens()))
+    if (isRunning(started)) return true
+    console.warn(`the broker exited with ${String(started.exitCode ?? started.signalCode)}:\n${said}`)
+    return false
+  }
 
   /** Writes and reads in a process of its own, with the settings of an operator. */
   async function carry(settings: Record<string, string>): Promise<string> {
