@@ -34,35 +34,35 @@ function chaos(
 
 // A round takes up to two minutes beside eight busy loops.
 describe('chaos', { timeout: 30 * 60_000 }, () => {
-  it('survives 5 rounds on the embedded log', async () => {
+  it('survives 4 rounds on the embedded log', async () => {
     const { status, lines } = await chaos([
       '--seed',
       '2026',
       '--rounds',
-      '5',
+      '4',
       '--condition',
       'single records',
     ])
-    expect(lines.at(-1)).toBe('ok   chaos: 5 rounds of seed 2026 on embedded')
+    expect(lines.at(-1)).toBe('ok   chaos: 4 rounds of seed 2026 on embedded')
     expect(status).toBe(0)
   })
 
-  it.skipIf(WITHOUT_KAFKA !== undefined)('survives 2 rounds on Kafka', async () => {
+  it.skipIf(WITHOUT_KAFKA !== undefined)('survives a round on Kafka', async () => {
     const { status, lines } = await chaos([
       '--seed',
       '2026',
       '--rounds',
-      '2',
+      '1',
       '--log',
       'kafka',
       '--condition',
       'none',
     ])
-    expect(lines.at(-1)).toBe('ok   chaos: 2 rounds of seed 2026 on kafka')
+    expect(lines.at(-1)).toBe('ok   chaos: 1 rounds of seed 2026 on kafka')
     expect(status).toBe(0)
   })
 
-  it('fails in the first round without any one of the protections, for every seed', async () => {
+  it('fails in the first round without a protection, for every seed', async () => {
     const seed = String(randomInt(1_000_000_000))
     const folder = mkdtempSync(join(tmpdir(), 'headwater-chaos-'))
     const missed = async (args: readonly string[], controls: number): Promise<string[]> => {
@@ -73,9 +73,11 @@ describe('chaos', { timeout: 30 * 60_000 }, () => {
       return lines
     }
     const others = Object.keys(CONTROLS).filter((name) => name !== 'fence')
+    // Each takes as long as a round.
+    const removed = process.env['WHOLE_TESTS'] === '1' ? others : [others[randomInt(others.length)] ?? '']
     await missed(
-      others.flatMap((name) => ['--without', name]),
-      others.length,
+      removed.flatMap((name) => ['--without', name]),
+      removed.length,
     )
     // A world leaves nothing behind by default.
     expect(readdirSync(folder)).toEqual([])

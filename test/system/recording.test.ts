@@ -7,7 +7,7 @@ import { baseUnits } from '../harness/node-json.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { type Frame, readFrames, readOracles, TIMELINE } from '../harness/recording.js'
 
-const EVERY = process.env['RECORDING_EVERY_FRAME'] === '1' ? 1 : 400
+const EVERY = process.env['RECORDING_EVERY_FRAME'] === '1' ? 1 : 800
 const READER_PAUSE_MS = 5
 
 /**

@@ -13,8 +13,8 @@ import { Pipeline } from '../harness/pipeline.js'
 
 const CONFIG = resolve(import.meta.dirname, '../../deploy/schemathesis.toml')
 const TOKEN = 'sesame'
-/** The least number of requests; the long run has more. */
 const IS_LONG = process.env['SCHEMATHESIS_REQUESTS'] !== undefined
+/** The least number of requests; the long run has more. */
 const REQUESTS = Number(process.env['SCHEMATHESIS_REQUESTS'] ?? 100)
 
 const schemathesis = tool('schemathesis') ?? ''

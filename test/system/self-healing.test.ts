@@ -29,12 +29,12 @@ import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 const FINALITY = 10
 const BLOCKS = 40
 /**
- * In CI, an index that is up to date has only some of the cases, on Kafka those of missing positions: `check:long` has all cases
- * on both logs.
+ * In CI, each damage is healed once: some for an index that is up to date, the others for one that is far behind; on Kafka only
+ * missing positions. `check:long` has all cases on both logs.
  */
 const EVERY_CASE = process.env['SELF_HEALING_EVERY_CASE'] !== undefined
-const ON_KAFKA = ['gap', 'empty log']
-const UP_TO_DATE = [...ON_KAFKA, 'block of a foreign chain', 'log shorter than the head']
+const ON_KAFKA = ['gap']
+const UP_TO_DATE = [...ON_KAFKA, 'empty log', 'block of a foreign chain', 'log shorter than the head']
 const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
 
 type Damage = (events: readonly Uint8Array[]) => Uint8Array[]
@@ -225,7 +225,8 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
   const damages = Object.entries(DAMAGES).filter(([kind]) => hasAll || ON_KAFKA.includes(kind))
 
   describe.each(damages)('%s', (kind, damage) => {
-    it.runIf(hasAll)('is healed if the index is far behind', async () => {
+    const isFarBehind = hasAll && (EVERY_CASE || !UP_TO_DATE.includes(kind))
+    it.runIf(isFarBehind)('is healed if the index is far behind', async () => {
       const healing = await pipeline(await logOf(damage(events)))
       await heal(healing)
       await expectClean(healing)
