@@ -26,8 +26,8 @@ interface Page {
 
 /**
  * Measures a page of 20 blocks with 5 transactions each and the addresses of their inputs, by one GraphQL operation. The baseline is the
- * same data by REST: the page, then the transactions of its blocks. Each page is read once by each, so no cache has it; the two
- * alternate.
+ * same data by REST: the page, then the transactions of its blocks. The two alternate. Later repetitions read pages again, of which
+ * the explorer may still have the answers of REST: that is in favour of the baseline.
  */
 export function graphql(options: GraphqlOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {

@@ -1,25 +1,24 @@
 import type { Job } from './job-runs.js'
 
-/** The sources of the explorer's processes; the documentation's are tested elsewhere. */
-const EXPLORER = [
-  ...['services', 'pipelines', 'proto', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
-  ...[':!services/docs', ':!services/retrieval', ':!pipelines/content', ':!pipelines/retrieval'],
+const CODE = ['services', 'pipelines', 'proto', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
+/** The code without the documentation service. */
+const SITE = [
+  ...[...CODE, ':!services/docs', ':!services/retrieval', ':!pipelines/content', ':!pipelines/retrieval'],
+  ':!services/client',
 ]
-const BENCH = [
-  ...[...EXPLORER, 'bench/processes.ts', 'bench/report.ts', 'bench/repetitions.ts', 'bench/baseline.json'],
-  'test/harness',
-]
+/** The same without the words and looks of the explorer's pages. */
+const EXPLORER = [...SITE, ':!services/explorer/pages', ':!services/design']
+const STACK = ['bench/processes.ts', 'bench/report.ts', 'bench/repetitions.ts', 'test/harness']
+const BENCH = [...EXPLORER, ...STACK]
 const LOAD = ['bench/load-generator.ts', 'bench/load-connection.ts']
-const READS = [...BENCH, ...LOAD, 'bench/load-tool.ts', 'bench/bare-server.ts']
+const READERS = [...LOAD, 'bench/load-tool.ts', 'bench/bare-server.ts']
+const READS = [...BENCH, ...READERS]
 const SYSTEM = [...EXPLORER, 'vitest.config.ts', 'test/harness']
 const CHAOS = [...EXPLORER, 'test/harness', 'test/chaos', ':!test/chaos/*.test.ts']
 
-const vitest = (file: string): string[] => [
-  'node_modules/vitest/vitest.mjs',
-  'run',
-  '--project',
-  'system',
-  file,
+const vitest = (...files: readonly string[]): string[] => [
+  ...['node_modules/vitest/vitest.mjs', 'run', '--project', 'system'],
+  ...files,
 ]
 
 const CHAOS_RUNS = 8
@@ -90,8 +89,8 @@ export const JOBS: readonly Job[] = [
     env: {},
     runs: [['deploy/bootstrap.mjs', 'bench', 'pages']],
     sources: [
-      ...[...READS, 'bench/pages.ts', 'bench/stored-answers.ts', 'bench/browser-times.ts'],
-      ...['bench/node-control.ts', 'deploy/pages.mjs'],
+      ...[...SITE, ...STACK, ...READERS, 'bench/pages.ts', 'bench/stored-answers.ts'],
+      ...['bench/browser-times.ts', 'bench/node-control.ts', 'deploy/pages.mjs'],
     ],
   },
   {
@@ -215,11 +214,8 @@ export const JOBS: readonly Job[] = [
     env: { JUDGED_ANSWERS: '1' },
     runs: [vitest('test/system/answers.test.ts')],
     sources: [
-      ...SYSTEM,
-      'test/system/answers.test.ts',
-      'test/retrieval',
-      'bench/answers.ts',
-      'bench/report.ts',
+      ...[...CODE, 'vitest.config.ts', 'test/harness', 'test/retrieval'],
+      ...['test/system/answers.test.ts', 'bench/answers.ts', 'bench/report.ts'],
     ],
   },
   {
@@ -227,6 +223,20 @@ export const JOBS: readonly Job[] = [
     env: { CACHED_ANSWERS_REORGS: '50' },
     runs: [vitest('test/system/cached-answers.test.ts')],
     sources: [...SYSTEM, 'test/system/cached-answers.test.ts'],
+  },
+  {
+    name: 'whole tests of which CI runs a part: controls of chaos, a reorganisation of 400 blocks, statistics of every recorded one',
+    env: { WHOLE_TESTS: '1' },
+    runs: [
+      vitest(
+        ...['test/system/chaos.test.ts', 'test/system/reorganisation.test.ts'],
+        'test/system/recorded-statistics.test.ts',
+      ),
+    ],
+    sources: [
+      ...[...SYSTEM, 'test/chaos', 'test/recording', 'test/system/chaos.test.ts'],
+      ...['test/system/reorganisation.test.ts', 'test/system/recorded-statistics.test.ts'],
+    ],
   },
   { name: 'crashes: 50 rounds of killed processes', env: {}, runs: [crashes(50)], sources: CHAOS },
   { name: 'chaos: 200 rounds on the embedded log', env: {}, runs: chaos('embedded'), sources: CHAOS },

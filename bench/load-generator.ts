@@ -89,6 +89,8 @@ const PATIENCE_MS = 10_000
 const MAX_CONNECTIONS = 8_000
 /** Idle connections when requests start: a burst should not wait for handshakes. */
 const READY_CONNECTIONS = 1_000
+/** The explorer closes connections that have been idle for 8 s or more: a request must not cross with that. */
+const MAX_IDLE_MS = 6_000
 /** Less than a listening socket's backlog. */
 const OPENED_AT_ONCE = 100
 
@@ -123,8 +125,8 @@ export class LoadClient {
   readonly #accept: string | undefined
   #refused: string[] = []
   readonly #repeated: readonly string[]
-  /** The connection that has been idle for longest first, so that none is idle until the server closes it. */
-  readonly #idle = new Set<Connection>()
+  /** Idle connections, each with the time since when, in ms; the one that has been idle for longest first. */
+  readonly #idle = new Map<Connection, number>()
   #connections = 0
 
   constructor({ port, paths, repeats = false, accept }: Target) {
@@ -167,7 +169,8 @@ export class LoadClient {
     let underWay = 0
     for (let sent = 0; sent < total; await sleep(1)) {
       const due = Math.min(total, ((performance.now() - beganAt) * rate) / 1000)
-      for (; sent < due; sent++) {
+      // Without a free connection a request waits, and its time counts from when it was due.
+      for (; sent < due && underWay < MAX_CONNECTIONS; sent++) {
         const dueAt = beganAt + (sent * 1000) / rate
         const isCounted = sent >= uncounted
         const path = this.#path()
@@ -194,14 +197,14 @@ export class LoadClient {
 
   /** Opens and closes idle connections until there are this many. */
   async #hold(count: number): Promise<void> {
-    for (const connection of this.#idle) {
+    for (const connection of this.#idle.keys()) {
       if (this.#connections <= count) break
       connection.close()
       await new Promise(setImmediate)
     }
     while (this.#connections < count) {
       const some = Array.from({ length: Math.min(OPENED_AT_ONCE, count - this.#connections) }, () => {
-        return new Promise<void>((resolve) => this.#idle.add(this.#newConnection(resolve)))
+        return new Promise<void>((resolve) => this.#idle.set(this.#newConnection(resolve), performance.now()))
       })
       await Promise.all(some)
     }
@@ -222,9 +225,10 @@ export class LoadClient {
   }
 
   #take(): Connection {
-    for (const connection of this.#idle) {
+    for (const [connection, since] of this.#idle) {
       this.#idle.delete(connection)
-      return connection
+      if (performance.now() - since < MAX_IDLE_MS) return connection
+      connection.close()
     }
     return this.#newConnection(() => undefined)
   }
@@ -236,7 +240,7 @@ export class LoadClient {
       this.#port,
       {
         opened,
-        idle: () => this.#idle.add(connection),
+        idle: () => this.#idle.set(connection, performance.now()),
         closed: () => {
           this.#connections--
           this.#idle.delete(connection)
