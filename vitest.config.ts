@@ -13,6 +13,20 @@ const MINUTE = 60_000
 const LONG =
   /\/(?:audit|cached-answers|chaos|kafka-materializers|log-stress|pages|recording|reorganisation|self-healing|shards)\.test\.ts$/
 
+/** Files outside of test/system that take so long that `npm run check` leaves them to `npm test`. */
+const SLOW = [
+  'test/bench/{baseline,load-generator}.test.ts',
+  'test/deploy/{cluster,reads-proto}.test.ts',
+  'test/pipelines/content/{cached-store,store}.test.ts',
+  'test/pipelines/materialize/writers.test.ts',
+  'test/pipelines/poll/recording.test.ts',
+  'test/pipelines/retrieval/model/model.test.ts',
+  'test/services/docs/{pages,ask/questions,pages/bodies}.test.ts',
+  'test/services/explorer/{graphql/hostile,processes/leases,reads/faces,rpc/subscription}.test.ts',
+  'test/services/explorer/state/{days,upgrade-follower}.test.ts',
+  'test/services/simnode/simulation.test.ts',
+]
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
@@ -42,7 +56,7 @@ export default defineConfig({
           ...shared,
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/system/**'],
+          exclude: ['test/system/**', ...SLOW],
           // One more than cores: most files wait for the engine half of their time.
           maxWorkers: 3,
           // Modules are loaded once per worker, not per file: tests must not leave modules changed.
@@ -57,7 +71,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'system',
-          include: ['test/system/**/*.test.ts'],
+          include: ['test/system/**/*.test.ts', ...SLOW],
           setupFiles: ['test/harness/report-processes.ts'],
           maxWorkers: 3,
           sequence: { groupOrder: 1 },

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buf, compareWithBaseline } from './proto.mjs'
 
-const bin = (name, file) => [process.execPath, join('node_modules', name, file)]
+/** Fewer collections of the many objects of syntax trees: a tenth less time. */
+const YOUNG = '--max-semi-space-size=128'
+
+const bin = (name, file, ...options) => [process.execPath, ...options, join('node_modules', name, file)]
 
 /** Caches of results, keyed by content. ESLint has none: its rules depend on the types of other files. */
 const CACHE = join('node_modules', '.cache')
@@ -22,12 +25,12 @@ const STEPS = [
     command: [...bin('vitest', 'vitest.mjs'), 'run', '--project', 'fast'],
     tests: true,
   },
-  { name: 'types', command: [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.json', ...TYPES_CACHE] },
+  { name: 'types', command: [...bin('typescript', 'bin/tsc', YOUNG), '-p', 'tsconfig.json', ...TYPES_CACHE] },
   {
     name: 'types of the pages',
     command: [...bin('typescript', 'bin/tsc'), '-p', 'services/explorer/pages/islands'],
   },
-  { name: 'lint', command: [...bin('eslint', 'bin/eslint.js'), '.', '--max-warnings=0'] },
+  { name: 'lint', command: [...bin('eslint', 'bin/eslint.js', YOUNG), '.', '--max-warnings=0'] },
   {
     name: 'format',
     command: [...bin('prettier', 'bin/prettier.cjs'), '--check', '--log-level=warn', '.', ...FORMAT_CACHE],

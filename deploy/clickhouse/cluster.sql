@@ -1,5 +1,5 @@
 -- Headwater on a cluster of replicas: every server has everything. Generated from pipelines/tables/migrations; after a new one:
---   npx vitest run --project fast test/deploy/cluster.test.ts -u
+--   npx vitest run test/deploy/cluster.test.ts -u
 -- Apply it once, before any process of Headwater: clickhouse-client --multiquery < cluster.sql. The processes then find all
 -- migrations done. {cluster}, {shard} and {replica} are macros of the servers; operators and packages set them.
 

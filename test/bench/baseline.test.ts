@@ -43,7 +43,7 @@ describe('the frozen baseline', () => {
 })
 
 describe('the frozen tables of a chain', () => {
-  const BLOCKS = 120
+  const BLOCKS = 40
   const database = `frozen_${randomBytes(6).toString('hex')}`
   let node: Simnode
   let tables: FrozenTables

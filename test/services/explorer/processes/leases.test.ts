@@ -129,7 +129,7 @@ describe('a rate limit that processes share', () => {
           for (const retryMs of outcomes) if (retryMs !== undefined) expect(retryMs).toBe(WINDOW_MS)
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 60 },
     )
   })
 
@@ -170,7 +170,7 @@ describe('a rate limit that processes share', () => {
           for (const cost of refused) expect(admitted + cost).toBeGreaterThan(most)
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 60 },
     )
   })
 
