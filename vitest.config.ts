@@ -39,6 +39,7 @@ class LongestFirst extends BaseSequencer {
 // Limits for tests that hang, not for speed: beside eight busy loops tests take ten times as long.
 const shared = {
   pool: 'forks' as const,
+  restoreMocks: true,
   testTimeout: 10 * MINUTE,
   hookTimeout: 10 * MINUTE,
   teardownTimeout: MINUTE,
@@ -61,7 +62,6 @@ export default defineConfig({
           maxWorkers: 3,
           // Modules are loaded once per worker, not per file: tests must not leave modules changed.
           isolate: false,
-          restoreMocks: true,
           sequence: { groupOrder: 0 },
         },
       },
