@@ -9,7 +9,14 @@ import { unified } from 'unified'
 import { visit } from 'unist-util-visit'
 import { VFile } from 'vfile'
 import { Assembly } from './assembly.js'
-import type { Draft, Included, Section, StructuredData, TocEntry } from './page.js'
+import {
+  hashOf,
+  type Draft,
+  type Included,
+  type Section,
+  type StructuredData,
+  type TocEntry,
+} from './page.js'
 import { hasContainers, markedBlocks, plainBlocks } from './syntax/containers.js'
 import { headingId, setHeadingIds } from './syntax/headings.js'
 
@@ -56,13 +63,14 @@ export function parseDocument(source: string, file: string, included: readonly I
   const titled = frontmatter.title === undefined ? firstHeading(root) : undefined
   const title = frontmatter.title ?? (titled && headingTitle(titled))
   const { links, ids, findings } = assembly
-  return {
-    ...frontmatter,
-    ...{ title, toc: entries, links, ids, findings, marked },
+  const { description, tags } = frontmatter
+  const page = {
+    ...{ description, tags, toc: entries, marked },
     markdown: write(root.children),
     structuredData: withoutGaps(structuredData, entries),
     sections: sectionsOf(root, title, titled),
   }
+  return { ...frontmatter, ...page, title, links, ids, findings, hash: hashOf(page) }
 }
 
 const write = (children: RootContent[]): string => writer.stringify({ type: 'root', children }).trim()

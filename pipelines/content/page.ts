@@ -69,6 +69,8 @@ export interface Draft extends Pick<
   readonly findings: readonly Finding[]
   /** Position among its siblings; pages without a position come last. */
   readonly order: number | undefined
+  /** Hash of the fields that are those of the page. */
+  readonly hash: string
 }
 
 /** A link without a host, as it is written. */

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { type JobProgress, Pace } from '../pace.js'
@@ -29,8 +29,6 @@ const SCAN_SHARE = 0.05
 const MAX_BETWEEN_SCANS_MS = 1_000
 const SETTLE_MS = 40
 const MAX_SETTLING_MS = 1_000
-/** The number of files that are looked up in the cache at once. */
-const LOOKUPS = 16
 /** The interval at which files are tried again that another process is parsing. */
 const TAKEN_MS = 25
 /** The interval at which pages become visible during the first read. Placing them takes time in proportion to their number. */
@@ -278,15 +276,13 @@ export class Content {
   /** Takes files from the cache. @returns the files that must be parsed. */
   async #lookUp(listed: readonly Listed[], known: Map<string, Known>): Promise<Listed[]> {
     const unparsed: Listed[] = []
-    const waiting = [...listed]
-    const work = async (): Promise<void> => {
-      for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
-        const found = await this.#readFile(each, (job) => this.#parser.cached(job))
-        if (found === undefined) unparsed.push(each)
-        else known.set(each.file, found)
-      }
+    for (const each of listed) {
+      const found = await this.#readFile(each, (_, key) => this.#parser.cached(key))
+      if (found === undefined) unparsed.push(each)
+      else known.set(each.file, found)
+      // Other work, because files are read at once.
+      await setImmediate()
     }
-    await Promise.all(Array.from({ length: LOOKUPS }, work))
     return unparsed.sort(foldersFirst)
   }
 
@@ -304,7 +300,7 @@ export class Content {
           this.#publish(known)
           publishedAt = performance.now()
         }
-        const found = await this.#readFile(each, (job) => this.#parser.parse(job))
+        const found = await this.#readFile(each, (job, key) => this.#parser.parse(job, key))
         if (found === undefined) taken.push(each)
         else known.set(each.file, found)
         const secondsLeft = pace.secondsLeft(known.size - cached, total - cached)
@@ -321,7 +317,7 @@ export class Content {
   /** Reads and parses a file. @param parse returns undefined if it has no result now. @returns undefined then. */
   async #readFile(
     listed: Listed,
-    parse: (job: DocumentJob) => Promise<Parsed | undefined>,
+    parse: (job: DocumentJob, key: string) => Promise<Parsed | undefined> | Parsed | undefined,
   ): Promise<Known | undefined> {
     const { file, stamp } = listed
     let includes = NO_INCLUDES
@@ -329,9 +325,9 @@ export class Content {
       const source = await readSource(this.#folder, listed)
       includes = { included: source.included.map(({ path }) => path), includedStamp: source.includedStamp }
       const job: DocumentJob = [source.text, file, source.included]
-      const parsed = await parse(job)
-      if (parsed === undefined) return undefined
       const key = this.#parser.key(job)
+      const parsed = await parse(job, key)
+      if (parsed === undefined) return undefined
       if ('draft' in parsed) return { stamp, key, ...includes, draft: parsed.draft, error: undefined }
       return this.#failed(listed, includes, new ContentError(parsed.error.line, parsed.error.message), key)
     } catch (thrown) {

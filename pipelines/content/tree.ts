@@ -116,7 +116,7 @@ interface Parts extends Pick<Page, 'url' | 'file' | 'title' | 'breadcrumbs'> {
 function linkedPage({ url, file, title, breadcrumbs, draft, urls }: Parts): Page {
   const { description, tags, toc, markdown, marked, structuredData, sections } = draft
   const linked = (text: string): string => withLinks(text, urls)
-  const page = {
+  return {
     url,
     slug: segmentsOf(file).join('/'),
     file,
@@ -135,8 +135,8 @@ function linkedPage({ url, file, title, breadcrumbs, draft, urls }: Parts): Page
       })),
     },
     sections: sections.map((section) => ({ ...section, markdown: linked(section.markdown) })),
+    hash: hashOf([url, file, title, breadcrumbs, urls, draft.hash]),
   }
-  return { ...page, hash: hashOf(page) }
 }
 
 /** Returns the order and name of each parent folder, outermost first, and of the page. */

@@ -19,7 +19,6 @@ import type { Embeds, LoadedModel, ModelSource } from './model/model.js'
 import { questionOf } from './words/question.js'
 import { type ParsedQuery, NEAR_DEPTH } from './search.js'
 import { embedChunk } from './meaning/chunk-vector.js'
-import { Neighbours } from './meaning/neighbours.js'
 import { SemanticIndex, type SemanticView } from './meaning/semantic.js'
 import { PageIndexer, Snapshot } from './index/snapshot.js'
 
@@ -270,10 +269,8 @@ export class Retrieval {
   }: LoadedModel): Promise<{ index: SemanticIndex; artefact?: Artefact | undefined }> {
     if (this.#semantic?.model === checksum) return { index: this.#semantic.index }
     const artefact = await this.#read(checksum)
-    const { vectors = [], graph = new Neighbours(), chunks = [] } = artefact ?? {}
-    const labels = new Map(chunks.map(({ id, label }) => [id, label]))
     const journal = await readJournals(this.#options.folder, checksum)
-    const index = new SemanticIndex({ vectors: new Map([...vectors, ...journal]), graph, labels })
+    const index = new SemanticIndex(journal, artefact)
     this.#semantic = { index, model: checksum }
     this.#journal = new Journal(this.#options.folder, checksum)
     return { index, artefact }

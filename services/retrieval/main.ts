@@ -16,6 +16,8 @@ import { Metrics } from './metrics.js'
 import { Worker } from './worker.js'
 
 const CHECK_EVERY_MS = 100
+/** The longest time for which loading the model waits for the pages, whose first answers need it less than the processor. */
+const MODEL_AFTER_MS = 400
 
 await runService('retrieval', async (context) => {
   const { config, logger, args } = context
@@ -26,7 +28,9 @@ await runService('retrieval', async (context) => {
     routes: [PIP, HUB],
     logger,
   })
-  model.start()
+  void Promise.race([content.complete, sleep(MODEL_AFTER_MS)]).then(() => {
+    model.start()
+  })
   const worker = new Worker(content, { model, folder: indexFolder(config.dataDir), logger })
   try {
     await (args.includes('--index') ? indexOnce(worker, context) : serve(worker, context))

@@ -3,6 +3,9 @@ import { Retrieval, type RetrievalOptions } from '../../pipelines/retrieval/retr
 import { collectGarbage } from './garbage.js'
 import type { Indexed } from './handlers.js'
 
+/** The first searches do not wait for the collection of what reading has left. */
+const GARBAGE_AFTER_MS = 5_000
+
 /** The content, and its index as soon as all pages are read. */
 export class Worker implements Indexed {
   readonly content: Content
@@ -25,6 +28,6 @@ export class Worker implements Indexed {
     await this.content.complete
     if (!this.content.isComplete) return
     this.retrieval = await Retrieval.open({ ...options, library: this.content })
-    collectGarbage()
+    setTimeout(collectGarbage, GARBAGE_AFTER_MS).unref()
   }
 }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '../../logger.js'
 import type { Draft } from '../page.js'
@@ -36,9 +37,14 @@ export class DraftCache {
     this.#logger = logger
   }
 
-  /** Returns an entry; undefined if there is none, or none that is intact. */
-  async get(key: string): Promise<Parsed | undefined> {
-    const text = await readFile(this.#path(key, ENTRY), 'utf8').catch(() => '')
+  /** Returns an entry; undefined if there is none, or none that is intact. It is read at once, as the files of pages are. */
+  get(key: string): Parsed | undefined {
+    let text: string
+    try {
+      text = readFileSync(this.#path(key, ENTRY), 'utf8')
+    } catch {
+      return undefined
+    }
     const end = text.indexOf('\n')
     const body = text.slice(end + 1)
     return end > 0 && text.slice(0, end) === checksum(body) ? (JSON.parse(body) as Parsed) : undefined

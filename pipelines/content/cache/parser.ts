@@ -22,22 +22,22 @@ export class Parser {
   }
 
   /** Returns the result of a job from the cache; undefined if it is not there. */
-  async cached(job: DocumentJob): Promise<Parsed | undefined> {
-    return this.#cache?.get(this.key(job))
+  cached(key: string): Parsed | undefined {
+    return this.#cache?.get(key)
   }
 
   /**
    * Parses a file and caches the result. Whether a file is too large to parse is not cached, because it also depends on the machine.
+   * @param key the job's.
    * @returns undefined if another process is parsing it.
    * @throws ContentTooLarge
    */
-  async parse(job: DocumentJob): Promise<Parsed | undefined> {
+  async parse(job: DocumentJob, key: string): Promise<Parsed | undefined> {
     if (this.#cache === undefined) return this.#parsed(job)
-    const key = this.key(job)
     const release = await this.#cache.claim(key)
     if (release === undefined) return undefined
     try {
-      const cached = await this.#cache.get(key)
+      const cached = this.#cache.get(key)
       if (cached !== undefined) return cached
       const parsed = await this.#parsed(job)
       await this.#cache.put(key, parsed)

@@ -7,7 +7,6 @@ import { CHUNKING_VERSION } from './chunk.js'
 import { DIMENSIONS } from '../model/embedding-messages.js'
 import { checksumOf } from '../model/files.js'
 import { Neighbours } from '../meaning/neighbours.js'
-import { isUnit } from '../meaning/vector.js'
 
 /** Names the files that this process writes. In containers, processes on one folder may have the same process id. */
 export const PROCESS_ID = randomBytes(6).toString('hex')
@@ -20,13 +19,7 @@ export const WORDS = 'words'
 const GRAPH = 'graph.hnsw'
 
 /** The part of the index that takes long to build. The rest is built from the content within a second. */
-export interface Artefact extends Written {
-  /** Vectors by the hash of the chunk's text. */
-  readonly vectors: ReadonlyMap<string, Float32Array>
-}
-
-/** The part of an artefact that is written. The graph contains the vectors. */
-interface Written {
+export interface Artefact {
   /** Checksum of the model that made the vectors. */
   readonly model: string
   /** Version of the indexed content. */
@@ -65,7 +58,7 @@ export class ArtefactUnusable extends coded('HW_RETRIEVAL_INDEX_INVALID') {}
  * Writes an index into a new folder and then names it in the pointer, each synced, so that a crash leaves the previous index.
  * Afterwards removes what is no longer needed: earlier indexes, and the journals of this process.
  */
-export async function writeArtefact(folder: string, artefact: Written): Promise<void> {
+export async function writeArtefact(folder: string, artefact: Artefact): Promise<void> {
   const name = `${String(artefact.builtAtMs)}-${PROCESS_ID}-${randomBytes(4).toString('hex')}`
   const target = join(folder, name)
   try {
@@ -84,7 +77,7 @@ export async function writeArtefact(folder: string, artefact: Written): Promise<
   await sweep(folder, name)
 }
 
-async function writeNamed(target: string, artefact: Written): Promise<void> {
+async function writeNamed(target: string, artefact: Artefact): Promise<void> {
   await mkdir(target, { recursive: true })
   await artefact.graph.write(join(target, GRAPH))
   await sync(join(target, GRAPH))
@@ -125,18 +118,17 @@ async function readNamed(folder: string, name: string, model: string): Promise<A
   const { next_label: nextLabel, removed } = manifest.graph
   const graph = new Neighbours({ path: join(from, GRAPH), nextLabel, removed })
   if (graph.size !== chunks.length) throw new ArtefactUnusable('its graph has other chunks')
-  const vectors = new Map<string, Float32Array>()
-  for (const { hash, label } of chunks) {
-    const vector = graph.vector(label)
-    if (vector === undefined || !isUnit(vector)) throw new ArtefactUnusable('its graph lacks a vector')
-    vectors.set(hash, vector)
-  }
+  // Their vectors are not read: taking all out of the graph would take as long as the rest of a start.
+  if (
+    new Set(chunks.map(({ label }) => label)).size !== chunks.length ||
+    !chunks.every(({ label }) => graph.has(label))
+  )
+    throw new ArtefactUnusable('its graph lacks a vector')
   return {
     model,
     content: manifest.content,
     builtAtMs: Date.parse(manifest.built_at),
     chunks,
-    vectors,
     graph,
   }
 }
@@ -154,7 +146,7 @@ export async function describeArtefact(
 }
 
 function manifestOf(
-  { model, content, builtAtMs, chunks, graph }: Written,
+  { model, content, builtAtMs, chunks, graph }: Artefact,
   files: Record<string, string>,
 ): Manifest {
   return {

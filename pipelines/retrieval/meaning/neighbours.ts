@@ -63,10 +63,15 @@ export class Neighbours {
   /** Returns the vector of a label; undefined if it was removed, or never existed. */
   vector(label: number): Float32Array | undefined {
     try {
-      return Float32Array.from(this.#graph.getPoint(label))
+      return new Float32Array(this.#graph.getPoint(label))
     } catch {
       return undefined
     }
+  }
+
+  /** Returns whether a label was given to a vector. */
+  has(label: number): boolean {
+    return Number.isInteger(label) && label >= 0 && label < this.#nextLabel
   }
 
   /** Returns the cosine with the vector of a label; undefined if there is none. */

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Artefact } from '../index/artefact.js'
 import type { Chunk } from '../index/chunk.js'
 import { Neighbours } from './neighbours.js'
 import type { Ranked } from '../ranking.js'
@@ -46,56 +47,61 @@ export class SemanticView {
 }
 
 /**
- * Vectors by the hash of their text, and the graph of them. Only one caller at a time may change it: `prepare` adds the vectors of
- * the next snapshot, which searches in the current one do not find; `settle` removes what is not needed after the switch.
+ * Vectors, each in the graph or not yet. Only one caller at a time may change it: `prepare` adds the vectors of the next snapshot,
+ * which searches in the current one do not find; `settle` removes what is not needed after the switch.
  */
 export class SemanticIndex {
-  /** Vectors by the hash of their text. */
-  readonly #vectors: Map<string, Float32Array>
+  /** Vectors that are not in the graph, by the hash of their text. */
+  readonly #outside: Map<string, Float32Array>
   #graph: Neighbours
   /** Labels in the graph by the id of the chunk. */
   #labels: Map<string, number>
+  /** The label of a chunk with this text, by the hash of the text. */
+  #labelOfText: Map<string, number>
 
+  /**
+   * @param outside vectors by the hash of their text.
+   * @param kept a graph, and the chunks whose vectors it contains.
+   */
   constructor(
-    kept: {
-      vectors: ReadonlyMap<string, Float32Array>
-      graph: Neighbours
-      labels: ReadonlyMap<string, number>
-    } = {
-      vectors: new Map(),
-      graph: new Neighbours(),
-      labels: new Map(),
-    },
+    outside: ReadonlyMap<string, Float32Array> = new Map(),
+    kept: Pick<Artefact, 'graph' | 'chunks'> = { graph: new Neighbours(), chunks: [] },
   ) {
-    this.#vectors = new Map(kept.vectors)
+    this.#outside = new Map(outside)
     this.#graph = kept.graph
-    this.#labels = new Map(kept.labels)
+    this.#labels = new Map(kept.chunks.map(({ id, label }) => [id, label]))
+    this.#labelOfText = new Map(kept.chunks.map(({ hash, label }) => [hash, label]))
   }
 
   /** Returns the chunks whose text has no vector yet, each text once. */
   missing(chunks: readonly Chunk[]): Chunk[] {
     const wanted = new Map<string, Chunk>()
-    for (const chunk of chunks) if (!this.#vectors.has(chunk.hash)) wanted.set(chunk.hash, chunk)
+    for (const chunk of chunks)
+      if (!this.#outside.has(chunk.hash) && !this.#labelOfText.has(chunk.hash)) wanted.set(chunk.hash, chunk)
     return [...wanted.values()]
   }
 
   /** Stores the vector of a chunk's text. */
   keep({ hash }: Chunk, vector: Float32Array): void {
-    this.#vectors.set(hash, vector)
+    this.#outside.set(hash, vector)
   }
 
   /** Returns a view of exactly these chunks, all of which must have vectors. */
   async prepare(chunks: readonly Chunk[]): Promise<SemanticView> {
-    if (this.#graph.removed > Math.max(REMOVED_ANYWAY, MAX_REMOVED * this.#graph.size)) {
+    const [before, labelBefore] = [this.#graph, this.#labelOfText]
+    if (before.removed > Math.max(REMOVED_ANYWAY, MAX_REMOVED * before.size)) {
       this.#graph = new Neighbours()
       this.#labels = new Map()
+      this.#labelOfText = new Map()
     }
     let added = 0
     for (const { id, hash } of chunks) {
       if (this.#labels.has(id)) continue
-      const vector = this.#vectors.get(hash)
+      const vector = this.#outside.get(hash) ?? before.vector(labelBefore.get(hash) ?? -1)
       if (vector === undefined) throw new Error(`chunk ${id} has no vector`)
-      this.#labels.set(id, this.#graph.add(vector))
+      const label = this.#graph.add(vector)
+      this.#labels.set(id, label)
+      this.#labelOfText.set(hash, label)
       if (++added % ADDED_AT_ONCE === 0) await turn()
     }
     return new SemanticView(
@@ -112,7 +118,8 @@ export class SemanticIndex {
       this.#graph.remove(label)
       this.#labels.delete(id)
     }
-    const hashes = new Set(chunks.map(({ hash }) => hash))
-    for (const hash of this.#vectors.keys()) if (!hashes.has(hash)) this.#vectors.delete(hash)
+    this.#labelOfText = new Map(chunks.map(({ id, hash }) => [hash, this.#labels.get(id) ?? -1]))
+    // Those of the chunks are in the graph, and the others are not needed.
+    this.#outside.clear()
   }
 }

@@ -28,8 +28,8 @@ const HOUR_AGO = new Date(Date.now() - 3_600_000)
 describe('an entry', () => {
   it('is read by another process', async () => {
     await open().put(KEY, PARSED)
-    expect(await open().get(KEY)).toEqual(PARSED)
-    expect(await open().get(keyOf('other'))).toBeUndefined()
+    expect(open().get(KEY)).toEqual(PARSED)
+    expect(open().get(keyOf('other'))).toBeUndefined()
     expect(await readdir(folder)).toEqual([`${KEY}.json`])
   })
 
@@ -39,17 +39,17 @@ describe('an entry', () => {
     const bytes = await readFile(path)
     for (let length = 0; length < bytes.length; length++) {
       await truncate(path, length)
-      expect(await open().get(KEY), String(length)).toBeUndefined()
+      expect(open().get(KEY), String(length)).toBeUndefined()
       await writeFile(path, bytes)
     }
     for (let at = 0; at < bytes.length; at++) {
       const altered = Buffer.from(bytes)
       altered[at]! ^= 1
       await writeFile(path, altered)
-      expect(await open().get(KEY), String(at)).toBeUndefined()
+      expect(open().get(KEY), String(at)).toBeUndefined()
     }
     await open().put(KEY, PARSED)
-    expect(await open().get(KEY)).toEqual(PARSED)
+    expect(open().get(KEY)).toEqual(PARSED)
   })
 
   it('may be written by several processes at once', async () => {
@@ -114,7 +114,7 @@ describe('a folder that cannot be written', () => {
     for (let round = 0; round < 3; round++) {
       expect(await cache.claim(KEY)).toBeDefined()
       await cache.put(KEY, PARSED)
-      expect(await cache.get(KEY)).toBeUndefined()
+      expect(cache.get(KEY)).toBeUndefined()
       await cache.sweep(new Set())
     }
     expect(said).toHaveLength(1)
