@@ -18,6 +18,8 @@ export interface BlockWaitOptions {
  * time is over.
  */
 const WAIT_MS = 5_000
+/** The time after which an abandoned call has ended, as a multiple of its own: it may have reached the node late. */
+const ABANDONED = 1.25
 /** Additional time for the reply, in which the call may be queued behind others. */
 const REPLY_MS = 10_000
 /** The number of consecutive replies without a new tip, long before the time was over, after which the method is not used. */
@@ -52,7 +54,7 @@ export class BlockWait implements AnnouncementSource {
     let known: string | undefined
     let early = 0
     let failures = 0
-    let pauseMs = this.#waitMs
+    let pauseMs = ABANDONED * this.#waitMs
     while (early < MAX_EARLY) {
       // Even a sleep of 0 would delay the next call, and a block in between would not be announced.
       if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
@@ -74,7 +76,7 @@ export class BlockWait implements AnnouncementSource {
           this.#ended(error.message)
           return
         }
-        pauseMs = this.#waitMs
+        pauseMs = ABANDONED * this.#waitMs
         // The poller reports that a node is unreachable; here it only delays announcements.
         if (++failures === 1) this.#options.logger.debug({ err: error }, 'waitfornewblock failed, retrying')
       }

@@ -75,12 +75,12 @@ describe('waitfornewblock', () => {
     node.hasBlockWait = true
     for (let start = 0; start < 4; start++) {
       const own = new AbortController()
-      const ended = run(HOUR, 60, own.signal)
+      const ended = run(HOUR, 200, own.signal)
       await until('it waits', () => node.waits > 0)
       own.abort()
       await ended
     }
-    void run(HOUR, 60)
+    void run(HOUR, 200)
     const calls = node.count('waitfornewblock')
     await until('it has waited again', () => node.count('waitfornewblock') > calls + 2)
     expect(node.maxWaitsAtOnce).toBe(1)
