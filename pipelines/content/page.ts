@@ -27,7 +27,7 @@ export interface Page {
   readonly marked?: string | undefined
   readonly structuredData: StructuredData
   readonly sections: readonly Section[]
-  /** Hash of all other fields. */
+  /** Hash of everything that determines the other fields. */
   readonly hash: string
 }
 

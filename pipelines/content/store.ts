@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { type JobProgress, Pace } from '../pace.js'
@@ -281,7 +281,7 @@ export class Content {
       if (found === undefined) unparsed.push(each)
       else known.set(each.file, found)
       // Other work, because files are read at once.
-      await setImmediate()
+      await turn()
     }
     return unparsed.sort(foldersFirst)
   }

@@ -28,7 +28,7 @@ export class Parser {
 
   /**
    * Parses a file and caches the result. Whether a file is too large to parse is not cached, because it also depends on the machine.
-   * @param key the job's.
+   * @param key of the job, as `key` returns it.
    * @returns undefined if another process is parsing it.
    * @throws ContentTooLarge
    */
