@@ -1,6 +1,6 @@
 import type { Job } from './job-runs.js'
 
-const CODE = ['services', 'pipelines', 'proto', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
+const CODE = ['services', 'pipelines', 'proto', 'package-lock.json', 'tsconfig.json']
 /** The code without the documentation service. */
 const SITE = [
   ...[...CODE, ':!services/docs', ':!services/retrieval', ':!pipelines/content', ':!pipelines/retrieval'],

@@ -1,25 +1,17 @@
 /** Builds dist/, and the client in dist-client/, from the sources, once for all processes that start a build at the same time. */
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { copyAssets } from './copy-assets.mjs'
 import { buildPages } from './pages.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
-const SOURCES = [
-  'services',
-  'pipelines',
-  'proto',
-  'deploy/reads-proto.ts',
-  'deploy/client-reads.ts',
-  'deploy/api-examples.ts',
-  'bench',
-  'test',
-  'tsconfig.json',
-  'tsconfig.build.json',
-  'package-lock.json',
-]
+const FOLDERS = ['services', 'pipelines', 'proto', 'deploy', 'bench', 'test']
+const SOURCES = [...FOLDERS, 'tsconfig.json', 'package-lock.json']
+/** Compiled by deploy/pages.mjs, for browsers. */
+const ISLANDS = join('services', 'explorer', 'pages', 'islands')
 const LOCK = join(ROOT, 'dist', '.lock')
 const STAMP = join(ROOT, 'dist', '.built')
 const CLIENT = join(ROOT, 'dist-client', 'client.js')
@@ -39,17 +31,38 @@ export async function ensureBuilt() {
 async function build() {
   const began = new Date()
   process.stderr.write('headwater: building dist/\n')
-  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-  for (const project of ['tsconfig.build.json', 'services/client/tsconfig.json']) {
-    const options = { cwd: ROOT, stdio: ['ignore', 2, 2] }
-    const { status } = spawnSync(process.execPath, [tsc, '-p', project], options)
-    if (status !== 0) throw new Error('the build failed: see the lines above')
-  }
+  await Promise.all([compile(), buildClient(), buildPages()])
   copyAssets()
-  await buildPages()
   writeFileSync(STAMP, '')
   // A file edited during the compilation is newer than the stamp.
   utimesSync(STAMP, began, began)
+}
+
+/** Removes the types of every file by itself, which takes a twentieth of the compiler's time; `npm run check` checks them. */
+async function compile() {
+  const { transformWithOxc } = await import('vite')
+  const files = FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true }).map((name) => join(folder, name)),
+  ).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.startsWith(ISLANDS))
+  const options = { target: 'es2023', sourcemap: true, tsconfig: false }
+  await Promise.all(
+    files.map(async (file) => {
+      const path = join(ROOT, file)
+      const { code, map } = await transformWithOxc(readFileSync(path, 'utf8'), path, options)
+      const target = join(ROOT, 'dist', file.replace(/\.ts$/, '.js'))
+      mkdirSync(dirname(target), { recursive: true })
+      writeFileSync(target, `${code}\n//# sourceMappingURL=${basename(target)}.map\n`)
+      writeFileSync(`${target}.map`, JSON.stringify(map))
+    }),
+  )
+}
+
+/** The client is for others, who need its declarations: only the compiler writes them. */
+async function buildClient() {
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+  const options = { cwd: ROOT, stdio: ['ignore', 2, 2] }
+  const [status] = await once(spawn(process.execPath, [tsc, '-p', 'services/client'], options), 'exit')
+  if (status !== 0) throw new Error('the build failed: see the lines above')
 }
 
 function isFresh() {
@@ -82,3 +95,5 @@ async function holdLock() {
     }
   }
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await ensureBuilt()

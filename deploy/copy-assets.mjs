@@ -30,5 +30,3 @@ export function copyAssets() {
   for (const [name, file] of Object.entries(GRAPHIQL))
     cpSync(join(ROOT, 'node_modules', file), join(ROOT, 'dist/services/explorer/graphql/assets', name))
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) copyAssets()

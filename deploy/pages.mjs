@@ -75,5 +75,3 @@ function newest(path) {
   if (!stat.isDirectory()) return stat.mtimeMs
   return readdirSync(path).reduce((latest, name) => Math.max(latest, newest(join(path, name))), stat.mtimeMs)
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await buildPages()
