@@ -189,7 +189,8 @@ function encodeWitnessProgram(hrp: string, version: number, program: Uint8Array)
 
 /** The addresses of one type of script: those with a prefix and, if set, a length, or those of a range of numbers in base 58. */
 export type AddressForm = { readonly type: ScriptType } & (
-  { readonly prefix: string; readonly length?: number } | { readonly first: string; readonly last: string }
+  | { readonly prefix: string; readonly length?: number }
+  | { readonly first: string; readonly last: string }
 )
 
 /** The number of bytes of a base58 address after its version: a hash and a checksum. */

@@ -15,7 +15,8 @@ export interface FetchOrder<T> {
 }
 
 type Outcome<T> =
-  { readonly ok: true; readonly result: Sized<T> } | { readonly ok: false; readonly error: unknown }
+  | { readonly ok: true; readonly result: Sized<T> }
+  | { readonly ok: false; readonly error: unknown }
 
 /** The maximum number of results yielded at once. */
 const MAX_HANDED = 64

@@ -7,7 +7,8 @@ import type { Draft } from '../page.js'
 
 /** The result of parsing a file: the draft of its page, or the error in it. */
 export type Parsed =
-  { readonly draft: Draft } | { readonly error: { readonly line: number; readonly message: string } }
+  | { readonly draft: Draft }
+  | { readonly error: { readonly line: number; readonly message: string } }
 
 /** The interval at which a claim is renewed, and the age from which its process has exited or is stuck. */
 const RENEW_MS = 2_000

@@ -58,7 +58,15 @@ async function daysBetween(tables: Queries, view: ChainView, first: number, last
       ORDER BY height LIMIT 1 BY height)
     GROUP BY day`
   type Text =
-    'txs' | 'dilithiumTxs' | 'fees' | 'output' | 'active' | 'fresh' | 'allWork' | 'seen' | 'dilithiumSeen'
+    | 'txs'
+    | 'dilithiumTxs'
+    | 'fees'
+    | 'output'
+    | 'active'
+    | 'fresh'
+    | 'allWork'
+    | 'seen'
+    | 'dilithiumSeen'
   type Row = Record<Text, string> & { day: number; blocks: string; averageDifficulty: number }
   const rows = await tables.query<Row>(sql, { first, last, tip: view.head.tipHeight })
   return rows.map((row) => ({
