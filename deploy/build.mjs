@@ -48,7 +48,12 @@ async function compile() {
   await Promise.all(
     files.map(async (file) => {
       const path = join(ROOT, file)
-      const { code, map } = await transformWithOxc(readFileSync(path, 'utf8'), path, options)
+      const { code, map, helpersUsed } = await transformWithOxc(readFileSync(path, 'utf8'), path, options)
+      const [helper] = Object.values(helpersUsed)
+      if (helper !== undefined)
+        throw new Error(
+          `${file} would import ${helper}, which is not installed: write it in JavaScript of 2023`,
+        )
       const target = join(ROOT, 'dist', file.replace(/\.ts$/, '.js'))
       mkdirSync(dirname(target), { recursive: true })
       writeFileSync(target, `${code}\n//# sourceMappingURL=${basename(target)}.map\n`)

@@ -5,6 +5,15 @@ export class Html {
 
 export type Part = Html | string | number | undefined | readonly Part[]
 
+/**
+ * Returns the elements of a page's scripts by their URLs: that of the theme runs before the page is shown, the other one after it is read.
+ * Not a template: deploy/build.mjs cannot compile those that end a script without a package of helpers.
+ */
+export function scripts(theme: string, main: string): Html {
+  const later = `<script src="${escapeHtml(main)}" type="module"></script>`
+  return new Html(`<script src="${escapeHtml(theme)}"></script>\n${later}`)
+}
+
 /** Returns the HTML of a template. Values are escaped unless they are Html; undefined results in nothing. */
 export function html(template: readonly string[], ...parts: readonly Part[]): Html {
   const strings = withoutIndentation(template)

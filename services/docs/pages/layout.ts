@@ -1,7 +1,7 @@
 import type { Page } from '../../../pipelines/content/page.js'
 import type { Assets } from '../http/assets.js'
 import { bar, ENGLISH, searchDialog } from '../../design/bar.js'
-import { html, type Html } from '../../design/html.js'
+import { html, type Html, scripts } from '../../design/html.js'
 import { icon } from '../../design/icons.js'
 import { navigation } from './navigation.js'
 import { markdownUrl } from './page-api.js'
@@ -50,8 +50,7 @@ ${
 <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assets.url('design.css')}">
 <link rel="stylesheet" href="${assets.url('docs.css')}">
-<script src="${assets.url('theme.js')}"></script>
-<script src="${assets.url('docs.js')}" type="module"></script>
+${scripts(assets.url('theme.js'), assets.url('docs.js'))}
 </head>
 <body>
 <a class="skip" href="#:content">Skip to the content</a>

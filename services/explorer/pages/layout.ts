@@ -1,5 +1,5 @@
 import { bar, searchDialog } from '../../design/bar.js'
-import { html, type Html } from '../../design/html.js'
+import { html, type Html, scripts } from '../../design/html.js'
 import { icon } from '../../design/icons.js'
 import type { Channel } from '../feed/feed.js'
 import type { ChainState } from '../state/state.js'
@@ -81,8 +81,7 @@ export function layout(shown: Shown, frame: Frame): Html {
         <link rel="alternate" hreflang="${other}" href="${inLanguage(other, path)}" />
         <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml" />
         <link rel="stylesheet" href="${assets.url('pages.css')}" />
-        <script src="${assets.url('theme.js')}"></script>
-        <script src="${assets.url('main.js')}" type="module"></script>
+        ${scripts(assets.url('theme.js'), assets.url('main.js'))}
       </head>
       <body>
         <a class="skip" href="#:content">${t.nav.skip}</a>
