@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Browser } from 'playwright-core'
+import type { Browser, CDPSession, Page } from 'playwright-core'
 
 /** The factor by which the browser's processor is slowed. */
 const SLOWDOWN = 4
@@ -37,18 +37,40 @@ interface Seen {
   readonly interaction: number
 }
 
-/** Opens a page on a slowed processor, watches it for some seconds, then uses it, and returns how it behaved. */
-export async function measurePage(
+const FIRST_PAINT = `performance.getEntriesByName('first-contentful-paint')[0]?.startTime`
+
+/** Opens a page on a slowed processor until it is loaded and painted. @returns the first contentful paint in ms. */
+export function measurePaint(browser: Browser, origin: string, path: string): Promise<number> {
+  return onSlowProcessor(browser, async (page) => {
+    await page.goto(origin + path, { waitUntil: 'load' })
+    await page.waitForFunction(FIRST_PAINT)
+    return page.evaluate<number>(FIRST_PAINT)
+  })
+}
+
+async function onSlowProcessor<T>(
   browser: Browser,
-  origin: string,
-  path: string,
-  seconds: number,
-): Promise<PageTimes> {
+  measure: (page: Page, session: CDPSession) => Promise<T>,
+): Promise<T> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
   try {
     const page = await context.newPage()
     const session = await context.newCDPSession(page)
     await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN })
+    return await measure(page, session)
+  } finally {
+    await context.close()
+  }
+}
+
+/** Opens a page on a slowed processor, watches it for some seconds, then uses it, and returns how it behaved. */
+export function measurePage(
+  browser: Browser,
+  origin: string,
+  path: string,
+  seconds: number,
+): Promise<PageTimes> {
+  return onSlowProcessor(browser, async (page, session) => {
     await session.send('Network.enable')
     const requests = new Map<string, { readonly path: string; readonly isScript: boolean }>()
     let isLoaded = false
@@ -72,13 +94,9 @@ export async function measurePage(
       await page.keyboard.press('Escape')
       await sleep(500)
     }
-    const firstPaintMs = await page.evaluate<number>(
-      "performance.getEntriesByName('first-contentful-paint')[0].startTime",
-    )
+    const firstPaintMs = await page.evaluate<number>(FIRST_PAINT)
     const { shift, interaction } = await page.evaluate<Seen>('seen')
     const paths = new Set([...requests.values()].map((request) => request.path))
     return { firstPaintMs, interactionMs: interaction, longestTaskMs, shift, bytes, scriptBytes, paths }
-  } finally {
-    await context.close()
-  }
+  })
 }

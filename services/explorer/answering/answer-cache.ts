@@ -122,11 +122,6 @@ export class AnswerCache<T = never> {
     if (entry !== undefined) this.#use(entry)
   }
 
-  /** Returns whether an answer is in the cache. */
-  has(answer: CachedAnswer): boolean {
-    return this.#byAnswer.has(answer)
-  }
-
   /** Finds an answer by this URL from now on, if it is in the cache. */
   link(answer: CachedAnswer, url: string): void {
     const entry = this.#byAnswer.get(answer)

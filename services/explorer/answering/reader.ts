@@ -24,7 +24,7 @@ import { Validity } from '../reads/validity.js'
 import { AnswerCache, type Dependence } from './answer-cache.js'
 import { CachedAnswer, type Representation } from './cached-answer.js'
 import type { Coding } from './content-coding.js'
-import type { Encoding } from './encoding.js'
+import { type Encoding, JSON_ENCODING } from './encoding.js'
 import {
   DATABASE_UNAVAILABLE,
   type Failure,
@@ -166,11 +166,11 @@ export class Reader {
     })
   }
 
-  /** Returns an answer in a content coding; as it is if the cache does not keep it. */
+  /** Returns an answer in a content coding. */
   inCoding({ answer }: Success, coding: Coding | undefined): Representation | Promise<Representation> {
     const made = answer.inCoding(coding)
     if (made !== undefined) return made
-    if (coding === undefined || !this.#cache.has(answer)) return answer.identity
+    if (coding === undefined) return answer.identity
     return answer.compressed(coding, (bytes) => {
       this.#cache.grow(answer, bytes)
     })
@@ -349,7 +349,7 @@ export class Reader {
     if (read.fresh === 'outside') return this.#outside(read, args, request)
     if (this.notReady !== undefined) return this.notReady
     const { encoding, onDisconnect } = request
-    const key = `${encoding.name} ${read.name} ${JSON.stringify(args)}`
+    const key = keyOf(read, args, encoding)
     this.#followDefinitions()
     const cached = this.#cache.get(key)
     if (cached !== undefined) return this.#verified({ answer: cached, chain: this.#parts.state.chain })
@@ -430,7 +430,7 @@ export class Reader {
 
   #context(signal: AbortSignal, validity: Validity): ReadContext {
     const { state, tables, definitions, node } = this.#parts
-    return {
+    const context: ReadContext = {
       chain: state.chain,
       mempool: state.mempool.snapshot(),
       tables: tables.withSignal(signal),
@@ -438,14 +438,35 @@ export class Reader {
       node,
       projections: this.#projections,
       validity,
+      ofHead: (read, args) => this.#ofHead(context, read, args),
       indexer: () => {
         const stalledFrom = state.heartbeat === undefined ? 0 : stalledFromMs(state.heartbeat)
         validity.until(Date.now() < stalledFrom ? stalledFrom : Number.POSITIVE_INFINITY)
         return state.indexer()
       },
     }
+    return context
+  }
+
+  /** Returns the answer of a read at the state of another one, from the cache if it is the current state. */
+  async #ofHead(context: ReadContext, read: Read, args: Arguments): Promise<unknown> {
+    const { chain } = context
+    if (chain === this.chain) {
+      const wanted = { read, args, key: keyOf(read, args, JSON_ENCODING), encoding: JSON_ENCODING }
+      this.#followDefinitions()
+      const answer = this.#cache.get(wanted.key)
+      const outcome = answer ? { answer, chain } : await this.#underWay(wanted)?.join(() => undefined)
+      if (outcome !== undefined && 'answer' in outcome && outcome.chain === chain)
+        return JSON.parse(outcome.answer.body.toString())
+    }
+    const made: unknown = await read.resolve(context, args as never)
+    return made instanceof WrittenAnswer ? made.parse() : made
   }
 }
+
+/** Returns the key of an answer in the cache. */
+const keyOf = (read: Read, args: Arguments, encoding: Encoding): string =>
+  `${encoding.name} ${read.name} ${JSON.stringify(args)}`
 
 /** Returns what an answer depends on, besides the definitions; undefined if it is not kept. */
 function dependenceOf(fresh: Freshness, { objects, untilMs }: Validity): Dependence | undefined {

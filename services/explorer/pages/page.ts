@@ -99,6 +99,7 @@ function contextOf(context: ReadContext, locale: Locale): PageContext {
     node: context.node,
     projections: context.projections,
     validity: context.validity,
+    ofHead: context.ofHead,
     indexer: () => context.indexer(),
     locale,
     language,
@@ -117,6 +118,7 @@ async function resolveWithin<A extends Arguments, S extends TSchema>(
 ): Promise<Static<S>> {
   const complete = { ...defaultsOf(read.args), ...args }
   for (const kind of KINDS[read.fresh]) context.validity.dependsOn(kind)
+  if (read.fresh === 'head') return context.ofHead(read, complete as never)
   const made: unknown = await read.resolve(context, complete as never)
   return (made instanceof WrittenAnswer ? made.parse() : made) as Static<S>
 }

@@ -37,6 +37,16 @@ export interface ReadContext {
   readonly projections: Projections
   /** Records how long the answer is valid. */
   readonly validity: Validity
+  /**
+   * Resolves a read whose answer depends on the head alone, or takes the answer from the cache: answers that change with the mempool too
+   * do not read the same rows again and again.
+   * @param read with `fresh: 'head'`.
+   * @param args all of them.
+   */
+  readonly ofHead: <A extends Arguments, S extends TSchema>(
+    read: Declaration<A, S>,
+    args: Static<TObject<{ [K in keyof A]: A[K] }>>,
+  ) => Promise<Static<S>>
   indexer(): IndexerFigures
 }
 

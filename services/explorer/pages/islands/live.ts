@@ -11,6 +11,10 @@ const FAILURE_PAUSE_MS = 3_000
 const QUIET_MS = 15_000
 const FIRST_RETRY_MS = 500
 const MAX_RETRY_MS = 15_000
+/** The time after which a task is interrupted. */
+const TASK_MS = 10
+/** The largest number of elements that are changed without an interruption. */
+const MAX_AT_ONCE = 24
 
 interface Message {
   readonly channel?: string
@@ -42,8 +46,8 @@ class Live {
   #dueAt = 0
   #shownAt = Date.now()
   #isRequesting = false
-  /** The parts of the last document, as the server sent them. */
-  #parts: readonly Node[] = []
+  /** The content of the last document, as the server sent it. */
+  #content: Element | undefined
   /** True if something has changed since the last request of the page. */
   #isOutdated = false
   readonly #status = document.querySelector<HTMLElement>('.feed')
@@ -129,24 +133,16 @@ class Live {
     return true
   }
 
-  /** Changes what differs between the page and a newer document, part by part: a long task would delay what the reader does. */
+  /** Changes what differs between the page and a newer document. */
   async #replace(text: string): Promise<void> {
+    const beganAt = performance.now()
     const next = new DOMParser().parseFromString(text, 'text/html')
     const content = next.querySelector('main')
     if (content === null) return
     document.title = next.title
-    const parts = [...content.children]
-    const [before, shown] = [this.#parts, [...main().children]]
-    this.#parts = parts.map((part) => part.cloneNode(true))
-    if (parts.length !== shown.length || parts.some((part, at) => part.tagName !== shown[at]?.tagName)) {
-      morph(main(), content)
-    } else
-      for (const [at, part] of parts.entries()) {
-        if (before[at]?.isEqualNode(part) === true) continue
-        await new Promise((resolve) => setTimeout(resolve))
-        morph(shown[at] as Element, part)
-      }
-    for (const { name, value } of content.attributes) main().setAttribute(name, value)
+    const before = this.#content
+    this.#content = content.cloneNode(true) as Element
+    await change(main(), content, { before, beganAt })
     dispatchEvent(new Event('page:updated'))
   }
 
@@ -157,13 +153,63 @@ class Live {
   }
 }
 
-/** Charts change themselves, and details stay open. */
+interface Step {
+  /** The element as the server sent it before; undefined if that is not known. */
+  readonly before: Element | undefined
+  /** The time at which the task began. */
+  readonly beganAt: number
+}
+
+/**
+ * Makes an element equal to a newer one. A large one is changed child by child, with pauses, as long as both have the same structure:
+ * a long task would delay what the reader does.
+ * @returns the time at which the current task began.
+ */
+async function change(shown: Element, next: Element, { before, beganAt }: Step): Promise<number> {
+  if (before?.isEqualNode(next) === true || shown.matches(OWN)) return beganAt
+  let taskBeganAt = beganAt
+  if (performance.now() - taskBeganAt > TASK_MS) {
+    await new Promise((resolve) => setTimeout(resolve))
+    taskBeganAt = performance.now()
+  }
+  if (next.getElementsByTagName('*').length <= MAX_AT_ONCE || !isAlike(shown, next)) {
+    morph(shown, next)
+    return taskBeganAt
+  }
+  for (const { name, value } of next.attributes)
+    if (shown.getAttribute(name) !== value) shown.setAttribute(name, value)
+  const [to, from] = [[...next.children], before === undefined ? [] : [...before.children]]
+  for (const [at, child] of [...shown.children].entries())
+    taskBeganAt = await change(child, to[at] as Element, { before: from[at], beganAt: taskBeganAt })
+  return taskBeganAt
+}
+
+/** Returns whether two elements have the same attributes and the same children, apart from values and content, and no text. */
+function isAlike(one: Element, other: Element): boolean {
+  const [ours, theirs] = [[...one.children], [...other.children]]
+  return (
+    ours.length === theirs.length &&
+    one.attributes.length === other.attributes.length &&
+    other.getAttributeNames().every((name) => one.hasAttribute(name)) &&
+    ours.every((child, at) => child.tagName === theirs[at]?.tagName && child.id === theirs[at].id) &&
+    !hasText(one) &&
+    !hasText(other)
+  )
+}
+
+const hasText = ({ childNodes }: Element): boolean =>
+  [...childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.nodeValue?.trim() !== '')
+
+/** Charts and results of forms change themselves. */
+const OWN = '.plot, output'
+
+/** Makes an element equal to a newer one in one step. Details stay open. */
 function morph(shown: Element, next: Element): void {
   localise(next)
   void Idiomorph.morph(shown, next, {
     ignoreActiveValue: true,
     callbacks: {
-      beforeNodeMorphed: (node: Node) => !(node instanceof Element && node.matches('.plot, output')),
+      beforeNodeMorphed: (node: Node) => !(node instanceof Element && node.matches(OWN)),
       beforeAttributeUpdated: (name: string, node: Element) =>
         !(name === 'open' && node.tagName === 'DETAILS'),
     },

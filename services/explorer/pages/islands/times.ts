@@ -6,14 +6,16 @@ const TIME = new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: '
 const ELAPSED = new Intl.RelativeTimeFormat(region, { numeric: 'always', style: 'narrow' })
 const STEP_MS = 1_000
 
-/** Shows the times of a document in the zone of the reader. Dates are of UTC days and stay. */
-export function localise(root: ParentNode): void {
-  for (const time of root.querySelectorAll('time:not([data-date], .age)')) {
+/** Shows the times of a document or element in the zone of the reader. Dates are of UTC days and stay. */
+export function localise(root: Document | Element): void {
+  const isTime = root instanceof Element && root.matches('time')
+  const times = isTime ? [root] : [...root.querySelectorAll('time')]
+  for (const time of times.filter((each) => !each.matches('[data-date], .age'))) {
     const at = time.getAttribute('datetime') ?? ''
     time.textContent = TIME.format(new Date(at))
     time.setAttribute('title', at)
   }
-  for (const time of root.querySelectorAll('time.age')) showAge(time)
+  for (const time of times) if (time.matches('.age')) showAge(time)
 }
 
 /** Updates the ages that the page shows. */

@@ -4,20 +4,38 @@ import { describe, expect, it } from 'vitest'
 import { type Encoding, JSON_ENCODING } from '../../../../services/explorer/answering/encoding.js'
 import { Reader, type Success } from '../../../../services/explorer/answering/reader.js'
 import { Definitions } from '../../../../services/explorer/definitions/definitions.js'
-import { declareRead } from '../../../../services/explorer/reads/read.js'
+import { declareRead, type Read } from '../../../../services/explorer/reads/read.js'
 import { NO_CHAIN, State } from '../../../../services/explorer/state/state.js'
 import { AvailableDatabase } from '../../../../services/explorer/tables/availability.js'
 import { Tables } from '../../../../services/explorer/tables/tables.js'
 
 const logger = pino({ level: 'silent' })
 
-/** A reader of one read, whose answers are objects that JSON cannot represent, and which are counted. */
-function readerOfOne() {
+const none = () => Promise.reject(new Error('none'))
+
+function readerWithoutTables() {
   const state = new State()
   state.adopt(NO_CHAIN)
   state.mempoolLoaded()
-  const none = () => Promise.reject(new Error('none'))
   const db = { query: none, bytes: none, ping: () => Promise.resolve(true) }
+  const reader = new Reader({
+    ...{ state, definitions: new Definitions({}, logger) },
+    tables: new Tables(new AvailableDatabase(db, logger)),
+    node: { health: none },
+  })
+  const ask = async (read: Read, encoding = JSON_ENCODING): Promise<Success> => {
+    const outcome = await reader.answer(read, {
+      ...{ argument: () => undefined, minChainHeight: '', authorization: () => '', encoding },
+      onDisconnect: () => undefined,
+    })
+    return outcome as Success
+  }
+  return { reader, ask, state }
+}
+
+/** A reader of one read, whose answers are objects that JSON cannot represent, and which are counted. */
+function readerOfOne() {
+  const { ask, state } = readerWithoutTables()
   const made: object[] = []
   const read = declareRead({
     ...{ name: 'things', path: '/things', fresh: 'mempool', args: {} },
@@ -28,19 +46,11 @@ function readerOfOne() {
       return answer
     },
   })
-  const reader = new Reader({
-    ...{ state, definitions: new Definitions({}, logger) },
-    tables: new Tables(new AvailableDatabase(db, logger)),
-    node: { health: () => Promise.reject(new Error('none')) },
-  })
-  const ask = async (encoding: Encoding): Promise<string> => {
-    const outcome = await reader.answer(read, {
-      ...{ argument: () => undefined, minChainHeight: '', authorization: () => '', encoding },
-      onDisconnect: () => undefined,
-    })
-    return (outcome as Success).answer.body.toString()
+  return {
+    ask: async (encoding: Encoding) => (await ask(read, encoding)).answer.body.toString(),
+    made,
+    state,
   }
-  return { ask, made, state }
 }
 
 /** Encodes the resolver's own objects. */
@@ -75,5 +85,75 @@ describe('an answer', () => {
     const requested = [ask(JSON_ENCODING), ask(protobuf), ask(JSON_ENCODING), ask(protobuf)]
     expect(new Set(await Promise.all(requested)).size).toBe(2)
     expect([made.length, taken.length]).toEqual([2, 1])
+  })
+})
+
+/** A read of head and mempool, whose part of the head is counted. */
+function readerOfTwo() {
+  const made: number[] = []
+  const gate = { opened: Promise.resolve() }
+  const head = declareRead({
+    ...{ name: 'head', path: '/head', fresh: 'head', args: {} },
+    answer: Type.Object({ position: Type.Integer({ description: 'of the head' }) }),
+    resolve: async ({ chain: { position } }) => {
+      made.push(position)
+      await gate.opened
+      return { position }
+    },
+  })
+  const both = declareRead({
+    ...{ name: 'both', path: '/both', fresh: 'mempool', args: {} },
+    answer: Type.Object({
+      position: Type.Integer({ description: 'of the head' }),
+      size: Type.Integer({ description: 'of the mempool' }),
+    }),
+    resolve: async ({ mempool, ofHead }) => ({ ...(await ofHead(head, {})), size: mempool.size }),
+  })
+  const { ask, state } = readerWithoutTables()
+  return { ask: async () => (await ask(both)).answer.body.toString(), made, state, gate }
+}
+
+describe('an answer that changes with the mempool', () => {
+  it('resolves what depends on the head alone once per head', async () => {
+    const { ask, made, state } = readerOfTwo()
+    for (let each = 0; each < 3; each++) {
+      expect(await ask()).toBe('{"position":-1,"size":0}')
+      state.mempool.change([], [], -1)
+    }
+    expect(made).toEqual([-1])
+    state.adopt({ ...NO_CHAIN, position: 7 })
+    expect(await ask()).toBe('{"position":7,"size":0}')
+    expect(made).toEqual([-1, 7])
+  })
+
+  it('is of one head, also if the next one arrives meanwhile', async () => {
+    const { ask, made, state, gate } = readerOfTwo()
+    let open: () => void = () => undefined
+    gate.opened = new Promise((resolve) => {
+      open = resolve
+    })
+    const before = ask()
+    state.adopt({ ...NO_CHAIN, position: 7 })
+    const after = ask()
+    open()
+    expect(await before).toBe('{"position":-1,"size":0}')
+    expect(await after).toBe('{"position":7,"size":0}')
+    expect(made).toEqual([-1, 7])
+  })
+})
+
+describe('a content coding', () => {
+  it('is used for answers too that the cache does not keep', async () => {
+    const { reader, ask } = readerWithoutTables()
+    const read = declareRead({
+      ...{ name: 'now', path: '/now', fresh: 'live', args: {} },
+      answer: Type.Object({ text: Type.String({ description: 'long' }) }),
+      resolve: () => ({ text: 'text '.repeat(1_000) }),
+    })
+    const outcome = await ask(read)
+    expect(await ask(read)).not.toBe(outcome)
+    const { coding, body } = await reader.inCoding(outcome, 'br')
+    expect(coding).toBe('br')
+    expect(body.length).toBeLessThan(200)
   })
 })
