@@ -31,6 +31,33 @@ export interface Page {
   readonly hash: string
 }
 
+/** The texts of a page. They are most of its bytes, and a start needs none of them. */
+export type Texts = Pick<Page, 'markdown' | 'marked' | 'structuredData' | 'sections'>
+
+/** Returns an object with the texts of a page or draft, which are made when one of them is read. */
+export function withTexts<T extends object>(rest: T, make: () => Texts): T & Texts {
+  let made: Texts | (() => Texts) = make
+  const texts = (): Texts => {
+    if (typeof made === 'function') made = made()
+    return made
+  }
+  return {
+    ...rest,
+    get markdown() {
+      return texts().markdown
+    },
+    get marked() {
+      return texts().marked
+    },
+    get structuredData() {
+      return texts().structuredData
+    },
+    get sections() {
+      return texts().sections
+    },
+  }
+}
+
 export interface TocEntry {
   readonly title: string
   /** `#` and the heading's id. */
@@ -56,10 +83,7 @@ export interface Section {
 }
 
 /** The part of a page that its file determines. The rest depends on the other files of the folder. */
-export interface Draft extends Pick<
-  Page,
-  'description' | 'tags' | 'toc' | 'markdown' | 'marked' | 'structuredData' | 'sections'
-> {
+export interface Draft extends Pick<Page, 'description' | 'tags' | 'toc'>, Texts {
   /** Title from the frontmatter or the first heading; undefined if there is neither. */
   readonly title: string | undefined
   /** Links to other pages. The texts contain `linkToken(index)` in place of each, because its page depends on the other files. */

@@ -1,5 +1,5 @@
 import { LinkTargets, orderOf, segmentsOf, urlOf, withLinks, type Target } from './links.js'
-import { hashOf, type Draft, type FileError, type Finding, type Page } from './page.js'
+import { hashOf, type Draft, type FileError, type Finding, type Page, type Texts, withTexts } from './page.js'
 
 /** A file and the draft of its page. */
 export interface Drafted {
@@ -114,28 +114,25 @@ interface Parts extends Pick<Page, 'url' | 'file' | 'title' | 'breadcrumbs'> {
 }
 
 function linkedPage({ url, file, title, breadcrumbs, draft, urls }: Parts): Page {
-  const { description, tags, toc, markdown, marked, structuredData, sections } = draft
+  const { description, tags, toc } = draft
+  const slug = segmentsOf(file).join('/')
+  const hash = hashOf([url, file, title, breadcrumbs, urls, draft.hash])
+  const page = { url, slug, file, title, description, tags, breadcrumbs, toc, hash }
+  return withTexts(page, () => linkedTexts(draft, urls))
+}
+
+/** Returns the texts of a draft with the URLs of its links. */
+function linkedTexts({ markdown, marked, structuredData, sections }: Texts, urls: readonly string[]): Texts {
   const linked = (text: string): string => withLinks(text, urls)
+  const { headings, contents } = structuredData
   return {
-    url,
-    slug: segmentsOf(file).join('/'),
-    file,
-    title,
-    description,
-    tags,
-    breadcrumbs,
-    toc,
     markdown: linked(markdown),
     marked: marked === undefined ? undefined : linked(marked),
     structuredData: {
-      headings: structuredData.headings,
-      contents: structuredData.contents.map(({ heading, content }) => ({
-        heading,
-        content: linked(content),
-      })),
+      headings,
+      contents: contents.map(({ heading, content }) => ({ heading, content: linked(content) })),
     },
     sections: sections.map((section) => ({ ...section, markdown: linked(section.markdown) })),
-    hash: hashOf([url, file, title, breadcrumbs, urls, draft.hash]),
   }
 }
 

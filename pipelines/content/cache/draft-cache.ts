@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '../../logger.js'
-import type { Draft } from '../page.js'
+import { type Draft, type Texts, withTexts } from '../page.js'
 
 /** The result of parsing a file: the draft of its page, or the error in it. */
 export type Parsed =
@@ -40,20 +40,20 @@ export class DraftCache {
 
   /** Returns an entry; undefined if there is none, or none that is intact. It is read at once, as the files of pages are. */
   get(key: string): Parsed | undefined {
-    let text: string
+    let bytes: Buffer
     try {
-      text = readFileSync(this.#path(key, ENTRY), 'utf8')
+      bytes = readFileSync(this.#path(key, ENTRY))
     } catch {
       return undefined
     }
-    const end = text.indexOf('\n')
-    const body = text.slice(end + 1)
-    return end > 0 && text.slice(0, end) === checksum(body) ? (JSON.parse(body) as Parsed) : undefined
+    const end = bytes.indexOf('\n')
+    const body = bytes.subarray(end + 1)
+    return end > 0 && bytes.toString('latin1', 0, end) === checksum(body) ? decoded(body) : undefined
   }
 
   /** Writes an entry. It is not synced: after a power failure its checksum shows whether it is complete. Never throws. */
   async put(key: string, parsed: Parsed): Promise<void> {
-    const body = JSON.stringify(parsed)
+    const body = encoded(parsed)
     const part = `${this.#path(key, '')}-${randomBytes(6).toString('hex')}${DRAFT}`
     try {
       await mkdir(this.#folder, { recursive: true })
@@ -139,7 +139,22 @@ async function ageOf(path: string): Promise<number | undefined> {
   return found === undefined ? undefined : Date.now() - found.mtimeMs
 }
 
-const checksum = (text: string): string => createHash('sha256').update(text).digest('hex')
+/** Returns the body of an entry: a line without the texts of the page, and a line of its texts. */
+function encoded(parsed: Parsed): string {
+  if ('error' in parsed) return `${JSON.stringify(parsed)}\n`
+  const { markdown, marked, structuredData, sections, ...draft } = parsed.draft
+  return `${JSON.stringify({ draft })}\n${JSON.stringify({ markdown, marked, structuredData, sections })}`
+}
+
+/** Returns what `encoded` was given. The texts are parsed when they are read. */
+function decoded(body: Buffer): Parsed {
+  const end = body.indexOf('\n')
+  const parsed = JSON.parse(body.toString('utf8', 0, end)) as Parsed
+  if ('error' in parsed) return parsed
+  return { draft: withTexts(parsed.draft, () => JSON.parse(body.toString('utf8', end + 1)) as Texts) }
+}
+
+const checksum = (body: string | Buffer): string => createHash('sha256').update(body).digest('hex')
 
 /** Returns the key of an entry. @param parts everything that determines the entry. */
 export const keyOf = (...parts: readonly unknown[]): string => checksum(JSON.stringify(parts))

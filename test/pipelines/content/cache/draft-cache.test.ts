@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, truncate, utimes, writeFile } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseDocument } from '../../../../pipelines/content/document.js'
 import { DraftCache, keyOf, type Parsed } from '../../../../pipelines/content/cache/draft-cache.js'
 
 let folder: string
@@ -31,6 +32,17 @@ describe('an entry', () => {
     expect(open().get(KEY)).toEqual(PARSED)
     expect(open().get(keyOf('other'))).toBeUndefined()
     expect(await readdir(folder)).toEqual([`${KEY}.json`])
+  })
+
+  it('contains a draft as it was parsed', async () => {
+    const draft = parseDocument('# Ü\n\n::: tip\nSee [b](b.md).\n:::\n\n## Part\n\nText\n', 'a.md')
+    await open().put(KEY, { draft })
+    expect(open().get(KEY)).toEqual({ draft })
+    expect(draft.marked).toBeDefined()
+    expect(draft.sections).toHaveLength(2)
+    const plain = parseDocument('Text', 'b.md')
+    await open().put(keyOf('plain'), { draft: plain })
+    expect(open().get(keyOf('plain'))).toEqual({ draft: plain })
   })
 
   it('does not exist if it is incomplete, altered or empty, and is written again', async () => {
