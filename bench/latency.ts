@@ -24,7 +24,7 @@ const FIRST_WAIT_MS = 7_000
 const GAP_MS = { least: 500, most: 1_500 }
 /** The load is made in slices, until all blocks are mined. */
 const SLICE = { warmUpSeconds: 0, seconds: 10 }
-const CAPACITY = { connections: 64, warmUpSeconds: 1, seconds: 5 }
+const CAPACITY = { connections: 64, warmUpSeconds: 2, seconds: 10 }
 const READ_BLOCKS = 50
 const LOOK_MS = 4
 const PATIENCE_MS = 60_000
@@ -49,10 +49,9 @@ export function latency({ blocks }: LatencyOptions): Promise<Figure[]> {
     const generator = new LoadGenerator({ port: stack.port, paths: await readPaths(stack), repeats: true })
     const feed = await FeedWatch.connect(stack)
     try {
-      const closed = await generator.make({ kind: 'closed', ...CAPACITY })
-      const capacity = closed.times.length / CAPACITY.seconds
-      const measurement = { stack, feed, generator, blocks, rate: capacity / 2 }
       const poller = await follow(start, stack, 'false')
+      const capacity = await capacityOf(stack, feed, generator)
+      const measurement = { stack, feed, generator, blocks, rate: capacity / 2 }
       const polled = await measure(measurement)
       await poller.kill('SIGTERM')
       await follow(start, stack, 'true')
@@ -68,6 +67,19 @@ export function latency({ blocks }: LatencyOptions): Promise<Figure[]> {
       await generator.close()
     }
   })
+}
+
+/**
+ * Returns the reads per second of connections that each wait for their answer, while blocks are mined as in the measurement: they take
+ * their part of the processors.
+ */
+async function capacityOf(stack: Stack, feed: FeedWatch, generator: LoadGenerator): Promise<number> {
+  let isOver = false
+  const load = generator.make({ kind: 'closed', ...CAPACITY }).finally(() => {
+    isOver = true
+  })
+  const [{ times }] = await Promise.all([load, mine(stack, feed, () => isOver)])
+  return times.length / CAPACITY.seconds
 }
 
 /** Starts a poller, and waits until the explorer shows the node's next block. */
@@ -114,21 +126,31 @@ interface Measured {
 
 /** Mines blocks under load. */
 async function measure({ stack, feed, generator, blocks, rate }: Measurement): Promise<Measured> {
-  const random = Random.of('latency', blocks)
-  const latencies: Latency[] = []
-  const mining = (async () => {
-    for (let count = 0; count < blocks; count++) {
-      await sleep(GAP_MS.least + random.below(GAP_MS.most - GAP_MS.least))
-      latencies.push(await mineOne(stack, feed))
-    }
-  })()
+  let isOver = false
+  const mining = mine(stack, feed, (count) => count === blocks).finally(() => {
+    isOver = true
+  })
   const loads: LoadResult[] = []
   const loading = (async () => {
-    while (latencies.length < blocks)
-      loads.push(await generator.make({ kind: 'open', rate, leaverEvery: NEVER, ...SLICE }))
+    while (!isOver) loads.push(await generator.make({ kind: 'open', rate, leaverEvery: NEVER, ...SLICE }))
   })()
-  await Promise.all([mining, loading])
+  const [latencies] = await Promise.all([mining, loading])
   return { latencies, loads }
+}
+
+/** Mines blocks, one after the other. @param isEnough is called with the number of blocks so far. */
+async function mine(
+  stack: Stack,
+  feed: FeedWatch,
+  isEnough: (count: number) => boolean,
+): Promise<readonly Latency[]> {
+  const random = Random.of('latency', 0)
+  const latencies: Latency[] = []
+  while (!isEnough(latencies.length)) {
+    await sleep(GAP_MS.least + random.below(GAP_MS.most - GAP_MS.least))
+    latencies.push(await mineOne(stack, feed))
+  }
+  return latencies
 }
 
 async function mineOne({ nodeUrl, url }: Stack, feed: FeedWatch): Promise<Latency> {
