@@ -9,6 +9,7 @@ import { displayBytes } from '../chain/hash.js'
 import { lastHeartbeat } from '../log/heartbeat.js'
 import { type EventLog, PARTITION } from '../log/port.js'
 import type { ChainView } from '../tables/chain-view.js'
+import type { Head } from '../tables/head.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 
 type Index = MessageInitShape<typeof IndexStateSchema>
@@ -28,12 +29,11 @@ export class Announcer {
 
   constructor(private readonly log: EventLog) {}
 
-  /** Publishes the head of a view, which was written before. */
-  async head(view: ChainView): Promise<void> {
-    const { head } = view
+  /** Publishes a head, which was written before. @param chain its blocks above the final height. */
+  async head(head: Head, chain: Pick<ChainView, 'hashAt'>): Promise<void> {
     const tipHash = head.tipHash === '' ? Buffer.alloc(32) : displayBytes(head.tipHash)
     const lowestHeight = head.finalHeight + 1
-    const lowest = view.hashAt(lowestHeight)
+    const lowest = chain.hashAt(lowestHeight)
     const lowestHash = lowest === undefined ? Buffer.alloc(0) : displayBytes(lowest)
     const value = { position: BigInt(head.position), tipHeight: Math.max(0, head.tipHeight), tipHash }
     await this.#publish({ case: 'head', value: { ...value, lowestHeight, lowestHash } })

@@ -3,7 +3,7 @@ import { isDefect, StartRefused } from '../errors.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
-import { type ChainView, loadChainView, nextChainView } from '../tables/chain-view.js'
+import { type ChainView, continuedView, loadChainView, nextChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead, writeHead } from '../tables/head.js'
 import { migrate } from '../tables/migrate.js'
@@ -287,7 +287,7 @@ export class Materializer {
       const rewriting = { db, log, writer: this.#writer, chain: this.#working, number: () => this.#number }
       const repairs = lost === undefined && this.#options.hooks?.repairs !== false
       if (repairs) await repair(rewriting, head, logger)
-      await this.#announcer.head(this.#view)
+      await this.#announcer.head(head, this.#view)
       // A head in topic `committed` clears the reports before it.
       this.#damage.reportAgain()
     }
@@ -437,7 +437,7 @@ export class Materializer {
     this.#publishedFinal = lowered.finalHeight
     this.#planned = lowered
     this.#view = await loadChainView(db, lowered)
-    await this.#announcer.head(this.#view)
+    await this.#announcer.head(lowered, this.#view)
   }
 
   /** Notes in the head, once per index, that the index has reached the node: from then on readers trust empty results. */
@@ -451,7 +451,7 @@ export class Materializer {
     await writeHead(db, revised)
     this.#planned = revised
     this.#view = await loadChainView(db, revised)
-    await this.#announcer.head(this.#view)
+    await this.#announcer.head(revised, this.#view)
     logger.info({ height: head.tipHeight }, 'index level with the node')
   }
 
@@ -498,8 +498,11 @@ export class Materializer {
     await hooks?.beforeHead?.(head)
     await writeHead(db, head)
     hooks?.afterHead?.()
-    this.#view = await nextChainView(db, this.#view, [head])
-    await this.#announcer.head(this.#view)
+    const before = this.#view
+    const chain = before && continuedView(before, [head])
+    if (chain !== undefined) await this.#announcer.head(head, chain)
+    this.#view = await nextChainView(db, before, [head])
+    if (chain === undefined) await this.#announcer.head(head, this.#view)
     hooks?.afterAnnouncement?.()
     await this.#working.settle(db, head.finalHeight)
     await log.commit('chain', 'materializer', offsetOf(head.position))

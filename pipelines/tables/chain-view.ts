@@ -186,6 +186,29 @@ async function staleBlocks(db: Database, finalHeight: number, top: string): Prom
 }
 
 /**
+ * Returns the chain of the newest of some heads, without a query, because its final height is still that of the previous view.
+ * It selects the same rows as the view of that head, with a longer condition.
+ * @param heads consecutive, oldest first.
+ * @returns undefined if the heads do not continue the previous view.
+ */
+export function continuedView(view: ChainView, heads: readonly Head[]): ChainView | undefined {
+  const { finalHeight } = view.head
+  const tail = new Map(view.tail)
+  let { position, tipHeight } = view.head
+  for (const head of heads) {
+    if (head.previous !== position || head.finalHeight < finalHeight) return undefined
+    for (const hash of head.disconnected) {
+      if (tail.get(tipHeight) !== hash) return undefined
+      tail.delete(tipHeight--)
+    }
+    for (const hash of head.connected) tail.set(++tipHeight, hash)
+    position = head.position
+    if (tipHeight !== head.tipHeight) return undefined
+  }
+  return new ChainView({ ...(heads.at(-1) ?? view.head), finalHeight }, tail, view.stale)
+}
+
+/**
  * Returns the view of the newest of some heads. It is derived from the previous view if the heads continue it, and otherwise
  * loaded from the tables.
  * @param heads consecutive, oldest first, at least one.
@@ -197,22 +220,11 @@ export async function nextChainView(
 ): Promise<ChainView> {
   const newest = heads.at(-1)
   if (newest === undefined) throw new RangeError('at least one head is required')
-  if (view === undefined || newest.finalHeight < view.head.finalHeight) return loadChainView(db, newest)
-  const tail = new Map(view.tail)
-  let { position, tipHeight } = view.head
-  for (const head of heads) {
-    if (head.previous !== position || head.finalHeight < view.head.finalHeight)
-      return loadChainView(db, newest)
-    for (const hash of head.disconnected) {
-      if (tail.get(tipHeight) !== hash) return loadChainView(db, newest)
-      tail.delete(tipHeight--)
-    }
-    for (const hash of head.connected) tail.set(++tipHeight, hash)
-    position = head.position
-    if (tipHeight !== head.tipHeight) return loadChainView(db, newest)
-  }
-  const [from, to] = [view.head.finalHeight, newest.finalHeight]
-  const stale = new Map([...view.stale, ...(await blocksBeside(db, tail, from, to))])
+  const continued = view && continuedView(view, heads)
+  if (continued === undefined) return loadChainView(db, newest)
+  const [from, to] = [continued.head.finalHeight, newest.finalHeight]
+  const tail = new Map(continued.tail)
+  const stale = new Map([...continued.stale, ...(await blocksBeside(db, tail, from, to))])
   for (let height = from + 1; height <= to; height++) tail.delete(height)
   return new ChainView(newest, tail, stale)
 }

@@ -42,7 +42,7 @@ export async function replayInto(parts: IntoParts, name: string, crashAt?: strin
     crashing(crashAt === 'after-switch')()
     await noteServing(named, name)
     // Explorers check for a successor when a head is announced. This lets them switch over now instead of at the next block.
-    await new Announcer(log).head(await loadChainView(db, head))
+    await new Announcer(log).head(head, await loadChainView(db, head))
     progress.end()
     return `${name} serves from block ${String(head.tipHeight)} on; ${serving.name} is unchanged and no longer needed: DROP DATABASE ${serving.name}`
   } finally {

@@ -163,8 +163,9 @@ export class BlockWriter {
     await this.#keepLeft()
     const tables = [...applied.tables, ...own.others]
     await Promise.all([
-      ...tables.map((rows) => this.db.insert(rows)),
+      // First, because it takes two inserts.
       this.#insertTransactions(own, writer),
+      ...tables.map((rows) => this.db.insert(rows)),
       this.#keepShared(applied.txids, own, beside),
     ])
     this.onChanges?.(own.changes)

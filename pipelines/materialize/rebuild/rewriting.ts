@@ -44,7 +44,7 @@ export async function rewriteDatabase({ old, log, logger, signal }: RewritingPar
     await assertBuildable(old, log, name)
     const head = await new Successor({ db, old, log, logger, progress, signal }).run()
     // Explorers check for a successor when a head is announced.
-    await new Announcer(log).head(await loadChainView(db, head))
+    await new Announcer(log).head(head, await loadChainView(db, head))
     logger.warn(
       { database: name, replaced: old.name, height: head.tipHeight },
       'database of an earlier version replaced; it is no longer needed and can be dropped',

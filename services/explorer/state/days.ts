@@ -29,19 +29,28 @@ type Queries = Pick<Tables, 'query'>
 export type Days = readonly Day[]
 
 /**
- * Derives the days of a view from those of an earlier view: sums again only the days of blocks above `fork`, on any branch.
- * @param fork height of the highest block that both chains contain; -1 for none.
+ * Derives the days of a view from those of an earlier view: sums again only the days between blocks that differ.
+ * @param times of the blocks that only one of the two chains contains (unix seconds); undefined if not all are known.
  */
-export async function nextDays(tables: Queries, before: Days, view: ChainView, fork: number): Promise<Days> {
+export async function nextDays(
+  tables: Queries,
+  before: Days,
+  view: ChainView,
+  times: readonly number[] | undefined,
+): Promise<Days> {
   if (view.head.tipHeight < 0) return []
-  const span = `SELECT min(time) AS first, max(time) AS last, count() AS blocks FROM blocks WHERE height > {fork:Int64}`
-  const [row] = await tables.query<{ first: number; last: number; blocks: string }>(span, { fork })
-  if (row === undefined || row.blocks === '0') return before
-  const [first, last] = fork < 0 ? [0, 0xffff_ffff] : [dayOf(row.first) * DAY_SECONDS, endOf(row.last)]
+  if (times === undefined) return sorted(await daysBetween(tables, view, 0, 0xffff_ffff))
+  if (times.length === 0) return before
+  const [first, last] = [startOf(least(times)), endOf(most(times))]
   const again = await daysBetween(tables, view, first, last)
-  const kept = before.filter(({ day }) => fork >= 0 && (day < dayOf(first) || day > dayOf(last)))
-  return [...kept, ...again].sort((one, other) => other.day - one.day)
+  const kept = before.filter(({ day }) => day < dayOf(first) || day > dayOf(last))
+  return sorted([...kept, ...again])
 }
+
+const sorted = (days: Day[]): Days => days.sort((one, other) => other.day - one.day)
+const least = (times: readonly number[]): number => times.reduce((one, other) => Math.min(one, other))
+const most = (times: readonly number[]): number => times.reduce((one, other) => Math.max(one, other))
+const startOf = (time: number): number => dayOf(time) * DAY_SECONDS
 
 const endOf = (time: number): number => (dayOf(time) + 1) * DAY_SECONDS - 1
 

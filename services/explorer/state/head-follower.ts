@@ -11,7 +11,12 @@ import type { Logger } from '../../../pipelines/logger.js'
 import type { EventLog, LogRecord } from '../../../pipelines/log/port.js'
 import { batchesBack, messageIn } from '../../../pipelines/log/records.js'
 import { type Database, TableMissing } from '../../../pipelines/tables/clickhouse.js'
-import { type ChainView, loadChainView, nextChainView } from '../../../pipelines/tables/chain-view.js'
+import {
+  type ChainView,
+  continuedView,
+  loadChainView,
+  nextChainView,
+} from '../../../pipelines/tables/chain-view.js'
 import { type Head, headsAfter, latestHead } from '../../../pipelines/tables/head.js'
 import { hasEarlierForm } from '../../../pipelines/tables/migrate.js'
 import { servingDatabase } from '../../../pipelines/tables/serving.js'
@@ -22,8 +27,8 @@ import type { MempoolFollower } from '../mempool/follower.js'
 import { blockAt } from '../tables/blocks.js'
 import { nextCanonicalBlocks } from './canonical-blocks.js'
 import { touchedBy } from './touched.js'
-import { nextDays } from './days.js'
-import { commonLength, nextRecentBlocks } from './recent-blocks.js'
+import { type Days, nextDays } from './days.js'
+import { commonLength, nextRecentBlocks, type RecentBlocks } from './recent-blocks.js'
 import { endsBefore, pause, retrying } from './retry.js'
 import { type ChainState, NO_CHAIN, type State } from './state.js'
 import type { AppliedHeartbeat } from './indexer-status.js'
@@ -60,6 +65,8 @@ const WAIT_MS = 1_000
 const MAX_BLOCKS_BEHIND = 6
 /** Heads that connect more blocks come from a backfill: instead of reading these, the mempool is looked up in the chain. */
 const MAX_BLOCKS_READ = 2_000
+/** More new blocks would make the conditions of `continuedView` too long. */
+const MAX_BLOCKS_CONTINUED = 100
 
 /**
  * Follows topic `committed`. Applied heartbeats are stored immediately. An announced head is read from the tables, adopted in one
@@ -220,23 +227,29 @@ export class HeadFollower {
    * writer, nothing that was read before is trusted: the state is loaded again, even if there is no newer head.
    */
   async #advance(): Promise<void> {
-    const { newest: fence, successor } = await newestClaim(this.#source.db)
+    const { state } = this.#parts
+    const { db } = this.#source
+    const newHeads = (): Promise<Head[]> =>
+      headsAfter(db, state.chain.position, state.chain.view?.head.writtenAt)
+    const [{ newest: fence, successor }, found] = await Promise.all([newestClaim(db), newHeads()])
     if (successor !== '') {
       await this.#switchTo(this.#open(successor))
       return
     }
-    const { state } = this.#parts
-    const { db } = this.#source
-    const heads = await headsAfter(db, state.chain.position, state.chain.view?.head.writtenAt)
     const { view } = state.chain
     const isNewWriter = fence !== state.chain.fence
+    // Under a new writer, what was found may have been read before its claim.
+    const heads = isNewWriter ? await newHeads() : found
     if (heads.length === 0 && !isNewWriter) {
       if (this.#announced > state.chain.position)
         throw new Error('an announced head is missing from the tables')
       return
     }
     if (view !== undefined && !isNewWriter) {
-      await this.#advanceTo(heads, await nextChainView(db, view, heads), fence, this.#source)
+      const settled = nextChainView(db, view, heads)
+      const isShort = connectedBy(heads) <= MAX_BLOCKS_CONTINUED
+      const continued = isShort ? continuedView(view, heads) : undefined
+      await this.#advanceTo(heads, continued ?? (await settled), fence, this.#source, settled)
       return
     }
     const head = heads.at(-1) ?? view?.head
@@ -264,19 +277,21 @@ export class HeadFollower {
   /**
    * Adopts the state of a view, which is the result of these heads, and publishes their events. Does nothing if another writer
    * took over meanwhile: the heads are then read again.
+   * @param settled see `stateOf`.
    */
   async #advanceTo(
     heads: readonly Head[],
     view: ChainView | undefined,
     fence: bigint,
     source: Source,
+    settled: Promise<ChainView | undefined> = Promise.resolve(view),
   ): Promise<void> {
     const { state, writer, logger } = this.#parts
     // There may be more heads than one query returns.
     this.#isBehind = true
     const before = source === this.#source ? state.chain : NO_CHAIN
     const [next, touched, events] = await Promise.all([
-      stateOf(view, fence, source.tables, before),
+      stateOf(view, fence, source.tables, before, settled),
       this.#touchedBy(heads, fence, source),
       writer.eventsOf(heads, source.tables),
     ])
@@ -318,7 +333,7 @@ export class HeadFollower {
     const { tables } = source
     const span = { from: state.chain.position, to: next.position }
     const { view } = next
-    const isLong = heads.reduce((sum, head) => sum + head.connected.length, 0) > MAX_BLOCKS_READ
+    const isLong = connectedBy(heads) > MAX_BLOCKS_READ
     while (heads.length > 0 && !mempool.canSkip(heads)) {
       const { version } = state.mempool
       const overlays =
@@ -346,29 +361,52 @@ export class HeadFollower {
   }
 }
 
-/** Loads the state of a view, reusing the parts of an earlier state that are still valid. */
+const connectedBy = (heads: readonly Head[]): number =>
+  heads.reduce((sum, { connected }) => sum + connected.length, 0)
+
+/**
+ * Loads the state of a view, reusing the parts of an earlier state that are still valid.
+ * @param settled the view of the same chain for the state: it may become known while the rows are read.
+ */
 async function stateOf(
   view: ChainView | undefined,
   fence: bigint,
   tables: Tables,
   before: ChainState,
+  settled: Promise<ChainView | undefined> = Promise.resolve(view),
 ): Promise<ChainState> {
   if (view === undefined) return { ...NO_CHAIN, fence }
   const { head } = view
-  const { tipHeight: height } = head
+  const { tipHeight: height, position } = head
   const tipHash = height < 0 ? '' : head.tipHash
-  const tip = height < 0 ? undefined : await blockAt(tables.unchecked, height, tipHash)
+  const [tip, blocks, statistics, shown] = await Promise.all([
+    height < 0 ? undefined : blockAt(tables.unchecked, height, tipHash),
+    nextCanonicalBlocks(tables, before.blocks, view),
+    nextStatistics(tables, before, view),
+    settled,
+  ])
   if (height >= 0 && tip === undefined) throw new Error(`the tip ${tipHash} is missing from the tables`)
   const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
-  const fork = before.recent[commonLength(before.recent, view) - 1]?.height ?? -1
-  const [blocks, recent, days] = await Promise.all([
-    nextCanonicalBlocks(tables, before.blocks, view),
-    nextRecentBlocks(tables, before.recent, view),
-    nextDays(tables, before.days, view, fork),
-  ])
   const network = networkNamed(head.chain)
-  const { position } = head
-  return { view, position, fence, network, height, tipHash, tip, reorgs, blocks, recent, days }
+  return {
+    ...{ view: shown, position, fence, network, height, tipHash, tip, reorgs, blocks },
+    ...statistics,
+  }
+}
+
+async function nextStatistics(
+  tables: Tables,
+  before: ChainState,
+  view: ChainView,
+): Promise<{ readonly recent: RecentBlocks; readonly days: Days }> {
+  const kept = commonLength(before.recent, view)
+  const recent = await nextRecentBlocks(tables, before.recent, view)
+  const fork = before.recent[kept - 1]?.height
+  const above = recent.filter(({ height }) => fork !== undefined && height > fork)
+  const isComplete = fork !== undefined && above.length === view.head.tipHeight - fork
+  const differing = [...before.recent.slice(kept), ...above]
+  const times = isComplete ? differing.map(({ time }) => time) : undefined
+  return { recent, days: await nextDays(tables, before.days, view, times) }
 }
 
 /** Describes an alert of the materializer for operators. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { blockTag } from '../../../pipelines/chain/block.js'
-import { ChainView } from '../../../pipelines/tables/chain-view.js'
+import { ChainView, continuedView } from '../../../pipelines/tables/chain-view.js'
 import type { Head } from '../../../pipelines/tables/head.js'
 import { useDatabase } from '../../harness/engine.js'
 
@@ -52,5 +52,51 @@ describe('the filter by tags', () => {
       [FINAL, true],
       [FINAL, false],
     ])
+  })
+})
+
+describe('a view that is continued by heads', () => {
+  const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((name) => hashOf(`1${name}`, '00000001')) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  const start = { position: 5, tipHeight: 11, tipHash: b, finalHeight: 9 } as Head
+  const stale = new Map([[hashOf('22', '00000001'), 8]])
+  const view = new ChainView(
+    start,
+    new Map([
+      [10, a],
+      [11, b],
+    ]),
+    stale,
+  )
+  const replacing = {
+    ...{ position: 8, previous: 5, tipHeight: 12, tipHash: d, finalHeight: 10 },
+    ...{ disconnected: [b], connected: [c, d] },
+  } as unknown as Head
+  const extended = {
+    ...{ position: 9, previous: 8, tipHeight: 13, tipHash: e, finalHeight: 11 },
+    ...{ disconnected: [], connected: [e] },
+  } as unknown as Head
+
+  it('has their blocks, and those below as before', () => {
+    const next = continuedView(view, [replacing, extended])
+    expect(next?.head).toEqual({ ...extended, finalHeight: 9 })
+    expect([10, 11, 12, 13].map((height) => next?.hashAt(height))).toEqual([a, c, d, e])
+    expect(next?.isCanonical(11, b)).toBe(false)
+    expect(next?.stale).toEqual(stale)
+    expect(view.hashAt(11)).toBe(b)
+  })
+
+  it.each([
+    ['that follow another position', { ...replacing, previous: 4 }],
+    ['that disconnect a block that is not the tip', { ...replacing, disconnected: [a] }],
+    ['that lower the final height', { ...replacing, finalHeight: 8 }],
+    ['whose height is not that of their blocks', { ...replacing, tipHeight: 13 }],
+  ])('is not continued by heads %s', (_what, head) => {
+    expect(continuedView(view, [head])).toBeUndefined()
   })
 })
