@@ -7,7 +7,7 @@ import { Retrieval } from '../pipelines/retrieval/retrieval.js'
 import { unknownNames } from '../pipelines/retrieval/words/question.js'
 import { strengthOf } from '../services/docs/ask/evidence.js'
 import { passages } from '../services/retrieval/answers.js'
-import { judgedAnswers, SITES, type JudgedAnswer } from '../test/retrieval/answers.js'
+import { SITES, type JudgedAnswer } from '../test/retrieval/answers.js'
 import type { Figure } from './report.js'
 
 /** As many as the docs service requests. */
@@ -26,18 +26,17 @@ interface Outcome {
   readonly quoted: string
 }
 
-/** Asks the judged questions of a file about some of its sites, which are indexed for it. @returns an outcome for each. */
+/** Asks judged questions about some of their sites, which are indexed for it. @returns an outcome for each. */
 export async function askJudged(
-  file: string,
+  judged: readonly JudgedAnswer[],
   embedder: Embedder,
   sites: readonly JudgedAnswer['site'][] = ['ai-sdk', 'own'],
-): Promise<Outcome[]> {
-  const judged = judgedAnswers(file)
-  const outcomes: Outcome[] = []
-  for (const site of sites) {
-    const questions = judged.filter((each) => each.site === site)
+): Promise<Map<JudgedAnswer, Outcome>> {
+  const outcomes = new Map<JudgedAnswer, Outcome>()
+  for (const site of sites)
     await withIndex(SITES[site], embedder, async (retrieval, fileOf) => {
-      for (const { kind, question, answers } of questions) {
+      for (const each of judged.filter((one) => one.site === site)) {
+        const { kind, question, answers } = each
         const found = await retrieval.lookUpEvidence(question)
         const quotable = passages(found, PASSAGES)
         const names = unknownNames(found.parsed.question, found.snapshot)
@@ -45,10 +44,10 @@ export async function askJudged(
         const isAnswered = strengthOf(fits, names) === 'good'
         const { pageUrl = '', headingId = '' } = quotable[0] ?? {}
         const quoted = `${fileOf(pageUrl)}#${headingId}`
-        outcomes.push({ kind, question, isAnswered, isRight: isAnswered && answers.includes(quoted), quoted })
+        const isRight = isAnswered && answers.includes(quoted)
+        outcomes.set(each, { kind, question, isAnswered, isRight, quoted })
       }
     })
-  }
   return outcomes
 }
 

@@ -12,6 +12,7 @@ import { freePort } from '../services/ports.js'
 import { rpcClient, type RpcClient } from '../services/rpc/client.js'
 import { modelFolder } from '../test/harness/model.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
+import { judgedAnswers } from '../test/retrieval/answers.js'
 import { answerFigures, askJudged } from './answers.js'
 import { exists, ownCollection, readCollection } from './collection.js'
 import { generatedPage, generatedQuestions } from './generated-text.js'
@@ -63,8 +64,15 @@ async function quality({ collection }: RetrievalOptions, embedder: Embedder): Pr
   if (await exists(CRANFIELD))
     figures.push(...(await rankingQuality(await readCollection(CRANFIELD), embedder)))
   else skipped(CRANFIELD)
-  figures.push(...answerFigures('answers', await askJudged('answers.jsonl', embedder)))
-  figures.push(...answerFigures('held_out_answers', await askJudged('answers-held-out.jsonl', embedder)))
+  const sets = { answers: judgedAnswers(), held_out_answers: judgedAnswers('answers-held-out.jsonl') }
+  const outcomes = await askJudged(Object.values(sets).flat(), embedder)
+  for (const [name, judged] of Object.entries(sets))
+    figures.push(
+      ...answerFigures(
+        name,
+        judged.flatMap((each) => outcomes.get(each) ?? []),
+      ),
+    )
   return figures
 }
 

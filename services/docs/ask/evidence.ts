@@ -102,9 +102,16 @@ const LEAST_SIMILARITY = 0.3
 /** The share of the question that a passage must cover: with less, most of what makes it this question is not in the passage. */
 const LEAST_COVERAGE = 0.5
 
+/** The cosine from which a passage is so near that fewer of the question's words must be in it. */
+const NEAR_SIMILARITY = 0.65
+const LEAST_COVERAGE_IF_NEAR = 0.3
+
 /** Returns whether a passage answers a question, as far as words and vectors show. Without a model only words decide. */
-export const answers = ({ similarity = 1, coverage }: Fit): boolean =>
-  similarity >= LEAST_SIMILARITY && coverage >= LEAST_COVERAGE
+export function answers({ similarity, coverage }: Fit): boolean {
+  if (similarity === undefined) return coverage >= LEAST_COVERAGE
+  const isNear = similarity >= NEAR_SIMILARITY
+  return similarity >= LEAST_SIMILARITY && coverage >= (isNear ? LEAST_COVERAGE_IF_NEAR : LEAST_COVERAGE)
+}
 
 /**
  * Returns how well the best passage fits, which is the first one. That a later passage has more of the question's words does not
