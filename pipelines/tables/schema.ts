@@ -52,6 +52,12 @@ export const BLOCKS = table('blocks', {
   sum_op_returns: 'sum',
 })
 
+/**
+ * The number of the highest blocks whose rows of point tables may be missing until they are written again, because a power cut lost
+ * them: more blocks than a backfill writes before the system has flushed the write-ahead log of these tables.
+ */
+export const UNSYNCED_BLOCKS = 5000
+
 export const BLOCK_HEIGHTS = table('block_heights', { hash: 'hash', height: 'u32' })
 
 export const TXS = table('txs', {

@@ -128,6 +128,24 @@ describe('reorganisations', () => {
     })
   })
 
+  it('replace a block that is found by hash before rows that a power cut removed are written again', async () => {
+    const chain = buildChain({ seed: 'cut', blocks: 30 })
+    const stale = chain.mine()
+    world = await World.of(chain)
+    await world.agree()
+    const fork = forkAt(chain, 30)
+    fork.mine({}, {})
+    fork.activate()
+    await world.agree()
+    const { pipeline } = world
+    await pipeline.db.command('TRUNCATE TABLE block_heights')
+    const found = { hash: stale.hash, height: 31, canonical: false }
+    expect(await pipeline.get(`/block/${stale.hash}`)).toMatchObject({ status: 200, body: found })
+    const below = { hash: chain.at(31)?.hash, height: 31, canonical: true }
+    expect(await pipeline.get(`/block/${String(below.hash)}`)).toMatchObject({ status: 200, body: below })
+    expect((await pipeline.get(`/block/${'ab'.repeat(32)}`)).status).toBe(404)
+  })
+
   it('confirm a transaction again at the same height and another index', async () => {
     const chain = buildChain({ seed: 'index', blocks: 30 })
     const [one, two] = [payment(chain, 3), payment(chain, 4)]

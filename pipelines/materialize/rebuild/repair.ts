@@ -8,6 +8,7 @@ import { batchesBack } from '../../log/records.js'
 import type { Logger } from '../../logger.js'
 import type { Database } from '../../tables/clickhouse.js'
 import type { Head } from '../../tables/head.js'
+import { UNSYNCED_BLOCKS } from '../../tables/schema.js'
 import type { BlockWriter } from '../apply/block-writer.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent } from '../apply/decode.js'
 import { LogShrank } from '../poison.js'
@@ -19,9 +20,6 @@ const CHUNK = 16
 const ALWAYS = 50
 /** The number of blocks written at once. */
 const BATCH = 50
-/** The number of blocks whose point rows are checked: more than a backfill writes before the system has flushed them. */
-const CHECKED_BLOCKS = 5000
-
 /** Returns an error if the log does not contain the event that a head was made from; undefined if it does. */
 export async function lostHead(log: EventLog, head: Head): Promise<LogShrank | undefined> {
   const offset = offsetOf(head.position)
@@ -136,7 +134,7 @@ export async function rewrite(
  * their settings say; the write-ahead log of the point tables is not, so that a power failure may have lost keys of visible rows.
  */
 async function lowestLost(db: Database, head: Head): Promise<number> {
-  const low = Math.max(0, head.tipHeight - CHECKED_BLOCKS + 1)
+  const low = Math.max(0, head.tipHeight - UNSYNCED_BLOCKS + 1)
   const lost = await Promise.all([
     firstLost(db, low, 'block_txs', 'txid', 'txs', 'txid'),
     firstLost(db, low, 'script_txs', 'script_hash', 'scripts', 'script_hash'),

@@ -4,7 +4,7 @@ import { lastHeartbeat } from '../../../pipelines/log/heartbeat.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import type { Head } from '../../../pipelines/tables/head.js'
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
-import { heightOf } from '../tables/blocks.js'
+import { heightsOf } from '../tables/blocks.js'
 import { resolveCoins } from './coins.js'
 import type { Feed } from '../feed/feed.js'
 import { overlayBySearch, type Span } from './overlay.js'
@@ -171,8 +171,8 @@ export class MempoolFollower {
     const blocks = left.filter(({ reason }) => reason === PoolLeft_Reason.CONFIRMED).map(({ by }) => by)
     const stale = new Set(blocks)
     for (const hash of stale) {
-      const read = () => heightOf(tables, hash)
-      const height = await retrying('a confirming block', read, this.#parts, signal)
+      const read = () => heightsOf(tables, [hash])
+      const height = (await retrying('a confirming block', read, this.#parts, signal))?.get(hash)
       if (height !== undefined && state.chain.view?.isCanonical(height, hash) === true) stale.delete(hash)
     }
     return stale

@@ -1,5 +1,5 @@
-import type { ByteQuerier, Querier } from '../../../pipelines/tables/keys.js'
-import { BLOCKS } from '../../../pipelines/tables/schema.js'
+import { type ByteQuerier, KEYS, type Querier, queryByKeys } from '../../../pipelines/tables/keys.js'
+import { BLOCKS, UNSYNCED_BLOCKS } from '../../../pipelines/tables/schema.js'
 import { type SelectedRow, Selection } from '../../../pipelines/tables/selection.js'
 
 /** The columns of a block. */
@@ -24,8 +24,20 @@ export async function blockAt(
   return (await BLOCK.bytes(tables, row, { height, hash }))[0]
 }
 
-/** Returns the height of a block, undefined if it has no row. */
-export async function heightOf(tables: Querier, hash: string): Promise<number | undefined> {
-  const sql = `SELECT height FROM block_heights WHERE hash = unhex({hash:String})`
-  return (await tables.query<{ height: number }>(sql, { hash }))[0]?.height
+/**
+ * Returns the heights of blocks by hash; those without a row are missing. A power cut can lose rows of the point table, which the
+ * materializer writes again only after its start: of the blocks that this may concern, `blocks` has the height, too.
+ */
+export async function heightsOf(tables: Querier, hashes: readonly string[]): Promise<Map<string, number>> {
+  const heights = new Map<string, number>()
+  const read = async (rows: string, keys: readonly string[]): Promise<void> => {
+    const sql = `SELECT lower(hex(hash)) AS id, height FROM ${rows} hash IN ${KEYS}`
+    for (const { id, height } of await queryByKeys<{ id: string; height: number }>(tables, sql, keys))
+      heights.set(id, height)
+  }
+  await read('block_heights WHERE', hashes)
+  const others = hashes.filter((hash) => !heights.has(hash))
+  const newest = `height > (SELECT toInt64(max(height)) - ${String(UNSYNCED_BLOCKS)} FROM blocks)`
+  await read(`blocks WHERE ${newest} AND`, others)
+  return heights
 }

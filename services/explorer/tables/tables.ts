@@ -1,12 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import {
-  type ByteQuerier,
-  KEYS,
-  KEYS20,
-  KEYS8,
-  type Querier,
-  queryByKeys,
-} from '../../../pipelines/tables/keys.js'
+import { type ByteQuerier, KEYS, KEYS20, KEYS8, type Querier } from '../../../pipelines/tables/keys.js'
 import {
   BLOCK_TXS,
   REPLACED_WITNESSES,
@@ -18,7 +11,7 @@ import {
 import { type SelectedRow, Selection } from '../../../pipelines/tables/selection.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import type { QueryRunner } from './availability.js'
-import { BLOCK, type BlockRow } from './blocks.js'
+import { BLOCK, type BlockRow, heightsOf } from './blocks.js'
 import { Gatherer, type GatherOptions, type Lookup } from './gather.js'
 import {
   blockKey,
@@ -375,9 +368,7 @@ export class Tables {
   }
 
   async #loadHeights(...[keys, signal]: Keys): Promise<Map<string, number>> {
-    const sql = `SELECT lower(hex(hash)) AS id, height FROM block_heights WHERE hash IN ${KEYS}`
-    const found = await queryByKeys<{ id: string; height: number }>(this.#until(signal), sql, keys)
-    return new Map(found.map(({ id, height }) => [id, height]))
+    return heightsOf(this.#until(signal), keys)
   }
 
   async #loadScriptRows(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {

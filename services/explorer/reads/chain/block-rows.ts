@@ -1,7 +1,7 @@
 import { addressOf } from '../../../../pipelines/chain/address.js'
 import { difficultyOf } from '../../../../pipelines/chain/difficulty.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
-import { blockAt, type BlockRow, heightOf } from '../../tables/blocks.js'
+import { blockAt, type BlockRow, heightsOf } from '../../tables/blocks.js'
 import { blockKey } from '../../tables/point-keys.js'
 import type { ChainState } from '../../state/state.js'
 import { MissingBlock } from '../../../../pipelines/tables/chain-view.js'
@@ -42,7 +42,8 @@ export async function findBlock(
 async function findByHash(tables: Queries, chain: ChainState, hash: string): Promise<FoundBlock | undefined> {
   if (hash === chain.tipHash && chain.tip !== undefined) return { row: chain.tip, canonical: true }
   const { batches } = tables
-  const height = await (batches === undefined ? heightOf(tables, hash) : batches.heights.get(hash))
+  const height =
+    batches === undefined ? (await heightsOf(tables, [hash])).get(hash) : await batches.heights.get(hash)
   if (height === undefined) return undefined
   const row = await rowOf(tables, height, hash)
   if (row === undefined) return undefined
