@@ -120,6 +120,9 @@ export const SCRIPT_OUTPUTS = table('script_outputs', {
   value: 'u64',
 })
 
+/** The columns of `unspent_lists` that readers need. */
+export const UNSPENT_LIST_COLUMNS = { script_hash: 'hash20', ...BLOCK, size: 'count' } as const
+
 export const SCRIPT_BALANCES = table('script_balances', {
   ...BLOCK,
   script_hash: 'hash20',

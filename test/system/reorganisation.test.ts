@@ -42,6 +42,12 @@ class World {
     })
     expect((await this.pipeline.get('/stats/summary')).body.totalTransactions).toBe(fold.transactions)
     const balances = fold.balances()
+    const coins = [...fold.utxos().values()].sort(
+      (one, other) =>
+        other.height - one.height ||
+        (one.txid < other.txid ? -1 : Number(one.txid > other.txid)) ||
+        one.vout - other.vout,
+    )
     const check = async (script: string): Promise<void> => {
       const address = addressOf(Buffer.from(script, 'hex'), REGTEST)
       if (address === undefined) return
@@ -51,6 +57,16 @@ class World {
         balance: (balances.get(script) ?? 0n).toString(),
         tx_count: history.length,
       })
+      const outputs = (await this.pipeline.get(`/address/${address}/utxos?limit=500`)).body
+      const unspent = coins.filter((coin) => coin.script === script)
+      expect(outputs.total, address).toBe(unspent.length)
+      expect(outputs.items).toEqual(
+        unspent
+          .slice(0, 500)
+          .map(({ txid, vout, height, value }) =>
+            expect.objectContaining({ txid, vout, block_height: height, value: value.toString() }),
+          ),
+      )
       const { items } = (await this.pipeline.get(`/address/${address}/txs?sort=asc&limit=100`)).body
       const confirmed = items.filter((item: { block_height: number | null }) => item.block_height !== null)
       expect(confirmed).toEqual(

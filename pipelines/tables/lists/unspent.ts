@@ -32,7 +32,7 @@ export interface UnspentOf {
   readonly filter: string
 }
 
-const NO_LIST: UnspentList = { height: -1, tag: 0, size: 0 }
+export const NO_LIST: UnspentList = { height: -1, tag: 0, size: 0 }
 const SCRIPT = 'script_hash = unhex({script:String})'
 const OF_LIST = `${SCRIPT} AND at_height = {above:Int64} AND at_tag = {tag:UInt32}`
 const ABOVE = `${SCRIPT} AND height_desc < {newest:UInt64}`
@@ -68,17 +68,17 @@ export async function newestList(db: Querier, { scriptHash, filter }: UnspentOf)
 }
 
 /**
- * Returns a page of the unspent outputs of a script, newest block first, then by txid and vout. Reads the changes since the
- * script's newest list, and of the list only as many rows as the page has and as were spent since, however deep the page.
- * @param page `total`: number of the script's unspent outputs, by its totals.
+ * Returns a page of the unspent outputs of a script, newest block first, then by txid and vout. Reads the changes since a list, and
+ * of the list only as many rows as the page has and as were spent since, however deep the page.
+ * @param list as of a block on the filter's chain, preferably the newest one. @param page `total`: number of the script's unspent outputs, by its totals.
  */
 export async function unspentPage(
   db: Querier,
   of: UnspentOf,
+  list: UnspentList,
   page: { readonly limit: number; readonly offset: number; readonly total: number },
 ): Promise<UnspentOutput[]> {
   const { limit, offset, total } = page
-  const list = await newestList(db, of)
   if (list.height < 0) return created(db, of, NO_LIST, limit, offset)
   const params = paramsOf(of.scriptHash, list)
   const counted = `SELECT uniqExact(${SPENT_OUTPUT}) AS gone ${spentAbove(of.filter)}`

@@ -43,6 +43,11 @@ const QUERY_DEADLINE_MS = 5_000
 const MAX_RUNNING = 8
 /** The number of rounds of queued queries from which on no new answer is started. */
 const CROWDED_TURNS = 16
+/**
+ * The milliseconds that a query has waited in the queue from which on no new answer is started: an answer that takes several queries
+ * in a row would not be made before its deadline.
+ */
+const CROWDED_MS = 1_000
 /** The maximum length of the queue. Started answers may exceed the crowded limit, but not this one. */
 const MAX_WAITING = 4_000
 
@@ -54,7 +59,7 @@ const MAX_WAITING = 4_000
 export class AvailableDatabase implements QueryRunner {
   #connected = false
   #running = 0
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting: { readonly begin: () => void; readonly since: number }[] = []
   /** The controllers of all queries that are queued or running. */
   readonly #pending = new Set<AbortController>()
   #hasResponded = false
@@ -77,7 +82,9 @@ export class AvailableDatabase implements QueryRunner {
   }
 
   get isCrowded(): boolean {
-    return this.#waiting.length >= CROWDED_TURNS * MAX_RUNNING
+    const [first] = this.#waiting
+    if (first === undefined) return false
+    return this.#waiting.length >= CROWDED_TURNS * MAX_RUNNING || performance.now() - first.since > CROWDED_MS
   }
 
   /** The number of running queries, each on a connection of its own. */
@@ -150,7 +157,7 @@ export class AvailableDatabase implements QueryRunner {
         return await this.#run(db, run, sql, controller.signal)
       } finally {
         this.#running--
-        this.#waiting.shift()?.()
+        this.#waiting.shift()?.begin()
       }
     } finally {
       this.#pending.delete(controller)
@@ -172,12 +179,13 @@ export class AvailableDatabase implements QueryRunner {
         signal.removeEventListener('abort', giveUp)
         resolve()
       }
+      const waiting = { begin, since: performance.now() }
       const giveUp = (): void => {
-        const index = this.#waiting.indexOf(begin)
+        const index = this.#waiting.indexOf(waiting)
         if (index >= 0) this.#waiting.splice(index, 1)
         reject(signal.reason as Error)
       }
-      this.#waiting.push(begin)
+      this.#waiting.push(waiting)
       signal.addEventListener('abort', giveUp, { once: true })
     })
   }

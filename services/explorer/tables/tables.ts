@@ -3,10 +3,12 @@ import { type ByteQuerier, KEYS, KEYS20, KEYS8, type Querier } from '../../../pi
 import {
   BLOCK_TXS,
   REPLACED_WITNESSES,
+  SCRIPT_OUTPUTS,
   SCRIPT_TX_COLUMNS,
   SPENDS,
   TX_LOCATIONS,
   TXS,
+  UNSPENT_LIST_COLUMNS,
 } from '../../../pipelines/tables/schema.js'
 import { type SelectedRow, Selection } from '../../../pipelines/tables/selection.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
@@ -37,6 +39,10 @@ export type ReplacedWitness = SelectedRow<typeof REPLACED_WITNESSES.columns>
 export type Spend = SelectedRow<typeof SPENDS.columns>
 /** A transaction of a script, with the script's totals after it. Amounts in base units. */
 export type ScriptRow = SelectedRow<typeof SCRIPT_TX_COLUMNS>
+/** The creation or the spend of an output of a script. */
+export type OutputRow = SelectedRow<typeof SCRIPT_OUTPUTS.columns>
+/** The name of a list of the unspent outputs of a script, and its size. */
+export type ListRow = SelectedRow<typeof UNSPENT_LIST_COLUMNS>
 
 const TX = new Selection(TXS.columns)
 const LOCATION = new Selection(TX_LOCATIONS.columns)
@@ -44,6 +50,8 @@ const BLOCK_TX = new Selection(BLOCK_TXS.columns)
 const WITNESS = new Selection(REPLACED_WITNESSES.columns)
 const SPEND = new Selection(SPENDS.columns)
 const SCRIPT_ROW = new Selection(SCRIPT_TX_COLUMNS)
+const OUTPUT = new Selection(SCRIPT_OUTPUTS.columns)
+const LIST = new Selection(UNSPENT_LIST_COLUMNS)
 
 interface Gatherers {
   readonly txs: Gatherer<TxRow>
@@ -53,6 +61,9 @@ interface Gatherers {
   readonly spends: Gatherer<readonly Spend[]>
   readonly scriptStarts: Gatherer<readonly ScriptRow[]>
   readonly scriptEnds: Gatherer<readonly ScriptRow[]>
+  readonly scriptPages: Gatherer<readonly ScriptRow[]>
+  readonly outputs: Gatherer<readonly OutputRow[]>
+  readonly unspentLists: Gatherer<readonly ListRow[]>
   readonly fence: Gatherer<bigint>
 }
 
@@ -77,6 +88,7 @@ type GatheredTable = keyof Gatherers | keyof BatchGatherers
 const LEADS: Readonly<Partial<Record<GatheredTable, readonly GatheredTable[]>>> = {
   blocks: ['heights'],
   scriptRows: ['scriptEnds'],
+  outputs: ['scriptEnds', 'unspentLists'],
   blockTxs: ['heights', 'blocks', 'scriptEnds', 'scriptRows'],
   txs: ['heights', 'blocks', 'blockTxs'],
   spends: ['heights', 'blocks', 'blockTxs'],
@@ -92,6 +104,12 @@ type Keys = [keys: readonly string[], signal: AbortSignal]
 
 /** The number of last rows of a script that are read first. More of them may belong to other branches after a reorganisation. */
 export const LAST_ROWS = 8
+/** The number of last rows that a first page of a script's history reads, unless it is longer than the default length. */
+export const PAGE_ROWS = 26 + LAST_ROWS
+/** The number of rows of outputs up to which those of a script are read together with those of others. */
+export const MAX_OUTPUT_ROWS = 1_000
+/** The number of scripts whose last rows, or outputs, are read at once. */
+const SCRIPTS_AT_ONCE = 100
 /** Above this ordinal a script is read alone, backwards from its end, instead of together with others. */
 const LONG_HISTORY = 5_000
 const MAX_LONG_SCRIPTS = 10_000
@@ -147,9 +165,23 @@ export class Tables {
         ...how('scriptStarts'),
       }),
       scriptEnds: new Gatherer({
-        load: (...keys) => this.#loadScriptEnds(...keys),
-        maxKeys: 100,
+        load: (...keys) => this.#loadScriptEnds(LAST_ROWS, ...keys),
+        maxKeys: SCRIPTS_AT_ONCE,
         ...how('scriptEnds'),
+      }),
+      scriptPages: new Gatherer({
+        load: (...keys) => this.#loadScriptEnds(PAGE_ROWS, ...keys),
+        maxKeys: SCRIPTS_AT_ONCE,
+        ...how('scriptPages'),
+      }),
+      outputs: new Gatherer({
+        load: (...keys) => this.#loadOutputs(...keys),
+        maxKeys: SCRIPTS_AT_ONCE,
+        ...how('outputs'),
+      }),
+      unspentLists: new Gatherer({
+        load: (...keys) => this.#loadUnspentLists(...keys),
+        ...how('unspentLists'),
       }),
     }
   }
@@ -216,6 +248,19 @@ export class Tables {
   /** Lookup of the rows with ordinal 1, of all branches, by the hash of the script as in the tables. */
   get scriptStarts(): Lookup<readonly ScriptRow[]> {
     return this.#gatherers.scriptStarts.until(this.signal)
+  }
+
+  /**
+   * Lookup of the creations and spends of a script's outputs, of all branches, by the hash of the script as in the tables. If it has
+   * more than `MAX_OUTPUT_ROWS`, one more than that many of them.
+   */
+  get outputs(): Lookup<readonly OutputRow[]> {
+    return this.#gatherers.outputs.until(this.signal)
+  }
+
+  /** Lookup of the lists of a script's unspent outputs, of all branches, by the hash of the script as in the tables. */
+  get unspentLists(): Lookup<readonly ListRow[]> {
+    return this.#gatherers.unspentLists.until(this.signal)
   }
 
   /** Returns the same tables for a caller that may disconnect: the signal cancels its queries, and lookups that only it needs. */
@@ -310,12 +355,15 @@ export class Tables {
     return (await this.scriptEnd(script, 1, filter)).find(visible)
   }
 
+  /** Returns at least that many last rows of a script if it has them, of all branches, highest ordinal first. */
+  async lastRows(script: string, rows: number): Promise<readonly ScriptRow[]> {
+    if (rows > PAGE_ROWS || this.#long.get(script)) return this.scriptEnd(script, rows)
+    return (await this.#gatherers.scriptPages.get(script, this.signal)) ?? []
+  }
+
   /** Returns the last rows of a script, of all branches, highest ordinal first. */
   async scriptEnd(script: string, rows: number, filter = '1'): Promise<ScriptRow[]> {
-    // With IN instead of =, the server would read and sort all rows of the script.
-    const last = `FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
-      ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`
-    return SCRIPT_ROW.bytes(this.unchecked, last, { script })
+    return endOf(this.unchecked, script, rows, filter)
   }
 
   /** Returns the rows of a script with ordinals in a range (inclusive), of all branches. */
@@ -385,13 +433,33 @@ export class Tables {
     )
   }
 
-  async #loadScriptEnds(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
+  async #loadScriptEnds(count: number, ...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
     const rows = `FROM script_txs WHERE script_hash IN ${KEYS20}
-      ORDER BY script_hash DESC, script_txs.ordinal DESC LIMIT ${String(LAST_ROWS)} BY script_hash`
-    const ends = await SCRIPT_ROW.bytesByKeys(this.#until(signal), rows, keys)
+      ORDER BY script_hash DESC, script_txs.ordinal DESC LIMIT ${String(count)} BY script_hash`
+    const db = this.#until(signal)
+    const [script = '', ...others] = keys
+    const ends =
+      others.length === 0 ? await endOf(db, script, count) : await SCRIPT_ROW.bytesByKeys(db, rows, keys)
     for (const { scriptHash, ordinal } of ends) if (ordinal > LONG_HISTORY) this.#long.set(scriptHash, true)
     return groupBy(ends, ({ scriptHash }) => scriptHash)
   }
+
+  async #loadOutputs(...[keys, signal]: Keys): Promise<Map<string, OutputRow[]>> {
+    const rows = `FROM script_outputs WHERE script_hash IN ${KEYS20} LIMIT ${String(MAX_OUTPUT_ROWS + 1)} BY script_hash`
+    return groupBy(await OUTPUT.bytesByKeys(this.#until(signal), rows, keys), ({ scriptHash }) => scriptHash)
+  }
+
+  async #loadUnspentLists(...[keys, signal]: Keys): Promise<Map<string, ListRow[]>> {
+    const rows = `FROM unspent_lists WHERE script_hash IN ${KEYS20}`
+    return groupBy(await LIST.bytesByKeys(this.#until(signal), rows, keys), ({ scriptHash }) => scriptHash)
+  }
+}
+
+/** Returns the last rows of a script, highest ordinal first. With IN instead of =, the server would read and sort all of them. */
+function endOf(db: ByteQuerier, script: string, rows: number, filter = '1'): Promise<ScriptRow[]> {
+  const last = `FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
+    ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`
+  return SCRIPT_ROW.bytes(db, last, { script })
 }
 
 function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {

@@ -100,6 +100,22 @@ describe('more clients than the database keeps up with', () => {
     return { db, ask, tables, state, observed }
   }
 
+  it('are refused once a query has waited for a second, on a machine of any speed', async () => {
+    const db = new HeldDatabase()
+    const available = new AvailableDatabase(db, logger)
+    await available.ping()
+    const queries = Array.from({ length: 9 }, () => available.query('SELECT 1'))
+    await until('eight queries run', () => db.requested.length === 8)
+    expect(available.isCrowded).toBe(false)
+    const now = performance.now()
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(now + 1_100)
+    expect(available.isCrowded).toBe(true)
+    db.letGo()
+    await Promise.all(queries)
+    expect(available.isCrowded).toBe(false)
+    clock.mockRestore()
+  })
+
   it('are answered as far as the next batch reaches, and the others get 503 with Retry-After at once', async () => {
     const { db, ask, tables, state, observed } = await start()
     let refusals = 0

@@ -66,7 +66,7 @@ export async function endOfScript(
   if (tables.batches !== undefined)
     return [await lastOfScript({ chain, tables }, hash)].filter((row) => row !== undefined)
   const visible = (row: ScriptRow): boolean => blocks.has(row.height, row.blockTag)
-  const read = await tables.scriptEnd(hash, rows + LAST_ROWS)
+  const read = await tables.lastRows(hash, rows + LAST_ROWS)
   const end = byOrdinal(read.filter(visible))
   if (end.size > 0 || read.length < rows + LAST_ROWS) return [...end.values()]
   const last = await tables.lastVisibleOfScript(hash, visible, view.tagFilter())

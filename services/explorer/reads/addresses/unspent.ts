@@ -2,8 +2,15 @@ import { outpointOf } from '../../../../pipelines/chain/prevout.js'
 import { ByteReader } from '../../../../pipelines/chain/bytes.js'
 import { scriptHash as hashOf } from '../../../../pipelines/chain/script.js'
 import { readTx } from '../../../../pipelines/chain/transaction.js'
-import { type UnspentOutput, unspentPage } from '../../../../pipelines/tables/lists/unspent.js'
+import {
+  NO_LIST,
+  type UnspentList,
+  type UnspentOutput,
+  unspentPage,
+} from '../../../../pipelines/tables/lists/unspent.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
+import type { CanonicalBlocks } from '../../state/canonical-blocks.js'
+import { MAX_OUTPUT_ROWS, type OutputRow } from '../../tables/tables.js'
 import { transactionsByTxid } from '../../tables/transactions.js'
 import type { ReadContext } from '../read.js'
 import { lastOfScript, type RequestedScript } from './script.js'
@@ -25,23 +32,65 @@ export interface UnspentWindow {
 /** Returns the unspent outputs of a script in the chain: newest block first, then by txid and vout. */
 export async function unspentOnChain(
   context: ReadContext,
-  requested: RequestedScript,
-  { limit, offset }: Window,
+  { scriptHash }: RequestedScript,
+  window: Window,
 ): Promise<UnspentWindow> {
-  const total = (await lastOfScript(context, requested.scriptHash))?.unspentCount ?? 0
-  const outputs = await readWindow(context, requested, { limit, offset }, total)
-  return { outputs, total }
+  const state = await stateOf(context, scriptHash)
+  return { outputs: await readWindow(context, scriptHash, window, state), total: state.total }
+}
+
+/** The state of a script in the chain. */
+interface ScriptState {
+  /** The number of its unspent outputs in the chain. */
+  readonly total: number
+  /** The number of its transactions in the chain. */
+  readonly txCount: number
+  /** Its newest list of unspent outputs in the chain. */
+  readonly list: UnspentList | undefined
+}
+
+async function stateOf({ chain, tables }: ReadContext, scriptHash: string): Promise<ScriptState> {
+  const [last, lists = []] = await Promise.all([
+    lastOfScript({ chain, tables }, scriptHash),
+    tables.unspentLists.get(scriptHash),
+  ])
+  const [newest] = lists
+    .filter(({ height, blockTag }) => chain.blocks.has(height, blockTag))
+    .sort((one, other) => other.height - one.height)
+  const list = newest && { height: newest.height, tag: newest.blockTag, size: newest.size }
+  return { total: last?.unspentCount ?? 0, txCount: last?.ordinal ?? 0, list }
 }
 
 async function readWindow(
-  { chain, tables }: ReadContext,
-  { scriptHash }: RequestedScript,
+  { chain: { view, blocks }, tables }: ReadContext,
+  scriptHash: string,
   { limit, offset }: Window,
-  total: number,
+  { total, txCount, list }: ScriptState,
 ): Promise<UnspentOutput[]> {
   if (limit <= 0 || offset >= total) return []
-  const filter = chain.view?.tagFilter() ?? '0'
-  return unspentPage(tables, { scriptHash, filter }, { limit, offset, total })
+  // A script with many changes has a list, unless it was not built yet.
+  if (list === undefined && txCount <= MAX_OUTPUT_ROWS) {
+    const rows = (await tables.outputs.get(scriptHash)) ?? []
+    if (rows.length <= MAX_OUTPUT_ROWS) return unspentOf(rows, blocks).slice(offset, offset + limit)
+  }
+  const of = { scriptHash, filter: view?.tagFilter() ?? '0' }
+  return unspentPage(tables, of, list ?? NO_LIST, { limit, offset, total })
+}
+
+/** Returns the unspent outputs in the order of the list. @param rows all of a script, of all branches; one may be there twice. */
+function unspentOf(rows: readonly OutputRow[], blocks: CanonicalBlocks): UnspentOutput[] {
+  const unspent = new Map<string, UnspentOutput>()
+  const visible = rows.filter(({ height, blockTag }) => blocks.has(height, blockTag))
+  const keyOf = ({ outputHeight, txid, vout }: OutputRow): string =>
+    `${String(outputHeight)} ${outpointOf(txid, vout)}`
+  for (const row of visible)
+    if (!row.spent)
+      unspent.set(keyOf(row), {
+        ...{ txid: row.txid, vout: row.vout, height: row.outputHeight },
+        value: row.value.toString(),
+      })
+  for (const row of visible) if (row.spent) unspent.delete(keyOf(row))
+  return [...unspent.values()].sort(compare)
 }
 
 /**
@@ -59,18 +108,18 @@ export async function unspentWithMempool(
     .flatMap((tx) => outputsOfScript(tx, requested.scriptHash))
     .filter(({ txid, vout }) => !spent.delete(outpointOf(txid, vout)))
   // What is left of `spent` are outputs of the chain.
-  const [last, spentOnChain] = await Promise.all([
-    lastOfScript(context, requested.scriptHash),
+  const [state, spentOnChain] = await Promise.all([
+    stateOf(context, requested.scriptHash),
     positionsOf([...spent], context),
   ])
-  const onChain = last?.unspentCount ?? 0
+  const onChain = state.total
   const total = unconfirmed.length + onChain - spentOnChain.length
   const first = unconfirmed.slice(offset, offset + limit)
   const from = Math.max(0, offset - unconfirmed.length)
   const wanted = Math.min(limit - first.length, onChain - spentOnChain.length - from)
   // An output has moved up by at most as many places as outputs of the list are spent.
   const window = { limit: wanted <= 0 ? 0 : wanted + spentOnChain.length, offset: from }
-  const read = await readWindow(context, requested, window, onChain)
+  const read = await readWindow(context, requested.scriptHash, window, state)
   const rest = read.filter((output, index) => {
     const before = spentOnChain.filter((each) => compare(each, output) < 0).length
     const place = from + index - before
