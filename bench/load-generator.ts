@@ -170,7 +170,7 @@ export class LoadClient {
     for (let sent = 0; sent < total; await sleep(1)) {
       const due = Math.min(total, ((performance.now() - beganAt) * rate) / 1000)
       // Without a free connection a request waits, and its time counts from when it was due.
-      for (; sent < due && underWay < MAX_CONNECTIONS; sent++) {
+      for (; sent < due && this.#hasConnection(); sent++) {
         const dueAt = beganAt + (sent * 1000) / rate
         const isCounted = sent >= uncounted
         const path = this.#path()
@@ -222,6 +222,10 @@ export class LoadClient {
     const path = this.#paths.pop()
     if (path === undefined) throw new Error('the chain has too few transactions for this machine')
     return path
+  }
+
+  #hasConnection(): boolean {
+    return this.#idle.size > 0 || this.#connections < MAX_CONNECTIONS
   }
 
   #take(): Connection {

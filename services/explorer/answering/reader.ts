@@ -181,6 +181,28 @@ export class Reader {
     return this.#answersUnderWay
   }
 
+  /** True if no further answer is started. */
+  get isFull(): boolean {
+    return this.#answersUnderWay >= MAX_IN_FLIGHT || this.#parts.tables.isOverloaded
+  }
+
+  /**
+   * Returns whether a read would be refused now because of overload, without anything that an answer needs: its answer must be neither
+   * in memory nor in progress. False also if that cannot be decided so soon; call `answer` then.
+   */
+  refuses(read: Read, argument: ReadRequest['argument']): boolean {
+    if (!this.isFull || this.notReady !== undefined) return false
+    if (read.fresh === 'outside' || read.needsToken === true || read.cost !== undefined) return false
+    try {
+      const key = keyOf(read, parseArguments(read.args, argument), JSON_ENCODING)
+      this.#followDefinitions()
+      return !this.#cache.has(key) && !this.#pending.has(this.#pendingKey(key))
+    } catch (error) {
+      if (error instanceof BadArgument) return false
+      throw error
+    }
+  }
+
   /** The failure of all chain reads and subscriptions until head and mempool have been read; undefined afterwards. */
   get notReady(): Failure | undefined {
     return this.#parts.state.ready ? undefined : this.#unavailable()
@@ -388,13 +410,17 @@ export class Reader {
     return { answer, chain: undefined }
   }
 
+  #pendingKey(key: string): string {
+    return `${key} ${String(this.#cache.clock)}`
+  }
+
   /** Joins or starts the answer. @returns undefined under overload. */
   #underWay(wanted: Wanted): SharedAnswer<Outcome> | undefined {
     const { read, key } = wanted
-    const pendingKey = `${key} ${String(this.#cache.clock)}`
+    const pendingKey = this.#pendingKey(key)
     const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
     if (underWay !== undefined) return underWay
-    if (this.#answersUnderWay >= MAX_IN_FLIGHT || this.#parts.tables.isOverloaded) return undefined
+    if (this.isFull) return undefined
     this.#answersUnderWay++
     const make = (signal: AbortSignal): Promise<Outcome> => this.#make(wanted, signal)
     const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {

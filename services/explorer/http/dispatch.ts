@@ -99,6 +99,8 @@ export class Dispatcher {
   /** Answers the reads, for all transports. */
   readonly reader: Reader
   #stateHeaders: StateHeaders | undefined
+  /** The refusals under overload by the pattern of their route. */
+  readonly #refusals = new Map<string, Answer>()
   /** The number of files that are being sent. */
   #exports = 0
 
@@ -144,13 +146,14 @@ export class Dispatcher {
 
   /**
    * Returns the answer to a GET or HEAD request if it was sent before and is still valid: found by the URL alone, without parsing it,
-   * and without anything to be made. This is the path of most requests, so it allocates nothing.
+   * and without anything to be made. This is the path of most requests, so it allocates nothing. Under overload also the refusal,
+   * which is then the answer of most requests.
    * @returns undefined if `answer` must be called.
    */
   ready(url: string, head: RequestHead): Answer | undefined {
     const { reader } = this
     const cached = reader.atUrl(url)
-    if (cached === undefined) return undefined
+    if (cached === undefined) return reader.isFull ? this.#shed(url, head) : undefined
     if (head.getHeader('if-none-match') !== '' || head.getHeader('x-min-chain-height') !== '')
       return undefined
     if (cached.media !== undefined && !isFor(cached.media, head)) return undefined
@@ -158,13 +161,38 @@ export class Dispatcher {
     const coding = isCoded ? preferredCoding(head.getHeader('accept-encoding')) : undefined
     const made = cached.inCoding(coding)
     if (made === undefined) return undefined
-    if (reader.isLimited) {
-      const failure = reader.overLimitNow(() => head.origin())
-      if (failure === 'undecided') return undefined
-      if (failure !== undefined) return this.#refused(failure, pageRequest(url, head))
-    }
+    const limited = this.#limited(url, head)
+    if (limited !== undefined) return limited === 'undecided' ? undefined : limited
     reader.sent(cached)
     return this.#prepared(made, cached, reader.chain)
+  }
+
+  /** Counts a request against the rate limit, without other processes. @returns the refusal if its client has exceeded the limit. */
+  #limited(url: string, head: RequestHead): Answer | 'undecided' | undefined {
+    const { reader } = this
+    const failure = reader.isLimited ? reader.overLimitNow(() => head.origin()) : undefined
+    return typeof failure === 'object' ? this.#refused(failure, pageRequest(url, head)) : failure
+  }
+
+  /**
+   * Returns the refusal of a GET or HEAD request for a read under overload. It is far cheaper than the way of all other requests, so
+   * that most of the processor time remains for those that are answered.
+   * @returns undefined if `answer` must be called.
+   */
+  #shed(url: string, head: RequestHead): Answer | undefined {
+    const end = url.indexOf('?')
+    const matched = this.#router.match(end < 0 ? url : url.slice(0, end))
+    if (matched === undefined || url.length > MAX_URL) return undefined
+    const { target, pattern } = matched.route
+    if (typeof target === 'string' || target.method === 'POST') return undefined
+    const argument = argumentsOfUrl(matched.params, { query: end < 0 ? '' : url.slice(end + 1) })
+    if (head.getHeader('x-min-chain-height') !== '' || !this.reader.refuses(target, argument))
+      return undefined
+    const limited = this.#limited(url, head)
+    if (limited !== undefined) return limited === 'undecided' ? undefined : limited
+    let refusal = this.#refusals.get(pattern)
+    if (refusal === undefined) this.#refusals.set(pattern, (refusal = { ...REFUSAL, route: pattern }))
+    return refusal
   }
 
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
@@ -471,20 +499,25 @@ function decodeSegment(text: string): string {
   }
 }
 
-/** Returns the headers of a state for its answers, each as one value with line breaks: each call of writeHeader has a cost. */
+/** Returns the headers of a state for its answers. */
 function stateHeaders(chain: ChainState): StateHeaders {
-  const [[name, height], ...others] = chainHeaders(chain)
-  const lines = others.map(([other, value]) => `\r\n${other}: ${value}`).join('')
-  const of = (cacheControl: string) => [name, `${height}${lines}\r\ncache-control: ${cacheControl}`] as const
+  const of = (cacheControl: string) => joined([...chainHeaders(chain), ['cache-control', cacheControl]])
   return { chain, changing: of('no-cache'), final: of(FINAL) }
 }
 
-/** Returns the headers of a representation as one value with line breaks. */
+/** Returns one or more headers as one, whose value has line breaks: each call of writeHeader has a cost. */
+const joined = (headers: Headers): Headers[number] =>
+  headers.reduce(([first, lines], [name, value]) => [first, `${lines}\r\n${name}: ${value}`])
+
+/** Returns the headers of a representation as one. */
 function bodyHeaders({ coding, etag }: Representation, cached: CachedAnswer): Headers[number] {
   const [name, json] = JSON_TYPE
-  const encoding = coding === undefined ? '' : `\r\ncontent-encoding: ${coding}`
-  const [, vary] = varyOf(cached)
-  return [name, `${cached.media?.type ?? json}\r\netag: ${etag}\r\nvary: ${vary}${encoding}`]
+  return joined([
+    [name, cached.media?.type ?? json],
+    ['etag', etag],
+    varyOf(cached),
+    ...(coding === undefined ? [] : [['content-encoding', coding] as const]),
+  ])
 }
 
 const varyOf = ({ media }: CachedAnswer) =>
@@ -530,5 +563,5 @@ const isUnder = (folder: string, path: string): boolean =>
 const refusalOf = (failure: Failure | undefined): Answer | undefined =>
   failure === undefined ? undefined : failureAnswer(failure)
 
-/** The answer to requests under overload, created once: a refusal must cost next to nothing. */
-const REFUSAL = failureAnswer(OVERLOADED)
+/** The answer to requests under overload, created once, with its headers as one value: a refusal must cost next to nothing. */
+const REFUSAL: Answer = { ...failureAnswer(OVERLOADED), headers: [joined(failureAnswer(OVERLOADED).headers)] }
