@@ -1,5 +1,6 @@
 import type { Change } from '../state/change.js'
 import type { CachedAnswer } from './cached-answer.js'
+import { RecentKeys } from './recent-keys.js'
 
 /** The conditions under which an answer stays valid. */
 export interface Dependence {
@@ -54,7 +55,8 @@ interface PastChange {
 
 /**
  * Keeps encoded answers until something that they depend on changes. Bounded by bytes; the least recently used answers are
- * evicted first.
+ * evicted first. They are evicted only for an answer that is made a second time: otherwise a client that reads everything once would
+ * evict what others read again and again, and nearly all answers would be kept, moved by the garbage collector and dropped unused.
  */
 export class AnswerCache<T = never> {
   readonly #byKey = new Map<string, Entry<T>>()
@@ -71,6 +73,8 @@ export class AnswerCache<T = never> {
   /** The last change that is not remembered any more. */
   #forgotten = 0
   #hot: T[] = []
+  /** The keys of recent answers, kept or not. */
+  readonly #recent = new RecentKeys()
   #hits = 0
   #misses = 0
   readonly #dropped = { changed: 0, evicted: 0 }
@@ -147,7 +151,8 @@ export class AnswerCache<T = never> {
   }
 
   /**
-   * Keeps an answer, unless something that it depends on has changed since it was begun.
+   * Keeps an answer, unless something that it depends on has changed since it was begun, or others would be evicted for its first
+   * request.
    * @param since the clock when the answer was begun.
    * @param origin what the answer can be made again from, for `takeHot`.
    */
@@ -156,6 +161,8 @@ export class AnswerCache<T = never> {
     for (const change of this.#changes) if (change.clock > since && affects(change, dependence)) return
     const bytes = answer.body.length + key.length * 2 + ENTRY_BYTES + dependence.on.length * (LINK_BYTES + 64)
     if (bytes > Math.min(MAX_ENTRY_BYTES, this.maxBytes)) return
+    const isRepeated = this.#recent.add(key)
+    if (this.#bytes + bytes > this.maxBytes && !isRepeated) return
     const before = this.#byKey.get(key)
     if (before !== undefined) this.#drop(before)
     const untilMs = Math.min(dependence.untilMs, Date.now() + MAX_AGE_MS)
@@ -232,6 +239,7 @@ export class AnswerCache<T = never> {
 
   #dropChanged(entry: Entry<T>): void {
     this.#dropped.changed++
+    if (entry.requests > 0) this.#recent.add(entry.key)
     this.#drop(entry)
   }
 

@@ -79,7 +79,7 @@ describe('the cache of answers', () => {
 
   it('evicts the least recently requested answers when it is full, and keeps no very large one', () => {
     const cache = new AnswerCache(12 * MIB)
-    for (const key of ['a', 'b', 'c', 'd', 'e']) {
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'e']) {
       cache.keep(key, answerOf(2.9 * MIB), on('x'), 0)
       // Requested repeatedly, so that it stays.
       expect(cache.get('a')).toBeDefined()
@@ -88,6 +88,21 @@ describe('the cache of answers', () => {
     const kept = ['a', 'b', 'c', 'd', 'e', 'large'].filter((key) => cache.get(key) !== undefined)
     expect(kept).toEqual(['a', 'c', 'd', 'e'])
     expect(cache.dropped).toEqual({ changed: 0, evicted: 1 })
+  })
+
+  it('evicts nothing for answers that are made once, but for one that is made again after a change', () => {
+    const cache = new AnswerCache(12 * MIB)
+    for (const key of ['a', 'b', 'c', 'd']) cache.keep(key, answerOf(2.9 * MIB), on(key), 0)
+    for (let index = 0; index < 100; index++)
+      cache.keep(`once ${String(index)}`, answerOf(2.9 * MIB), on('x'), 0)
+    const kept = () => ['a', 'b', 'c', 'd', 'once 99'].filter((key) => cache.get(key) !== undefined)
+    expect(kept()).toEqual(['a', 'b', 'c', 'd'])
+    // The room of an answer that changed goes to another one, and is given back when the answer is made again.
+    cache.apply(change('head', 'a'))
+    cache.keep('other', answerOf(2.9 * MIB), on('x'), cache.clock)
+    cache.keep('a', answerOf(2.9 * MIB), on('a'), cache.clock)
+    expect(kept()).toEqual(['a', 'c', 'd'])
+    expect(cache.dropped).toEqual({ changed: 1, evicted: 1 })
   })
 
   it('counts what is added to an answer, and evicts for it', () => {
