@@ -3,8 +3,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runService } from '../lifecycle.js'
 
 // After a collection the heap may grow by three quarters. By default it grows to several times its size: under load, an explorer
-// that holds 60 MB would take more than 400. With half, collections take so much of two cores that under five times the load that
-// it can bear an explorer answers a third less.
+// that holds 60 MB would take more than 400. With half there are so many collections that under overload on two cores it answers
+// less.
 setFlagsFromString('--heap-growing-percent=75')
 
 // Imported when needed: the primary of several processes needs neither the server nor the database, and stays small.
