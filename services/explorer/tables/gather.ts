@@ -19,9 +19,14 @@ export interface GatherOptions<V> {
   readonly inFlight?: number
   /** The maximum number of keys per batch. */
   readonly maxKeys?: number
+  /** The number of waiting keys from which on new work should be refused. */
+  readonly maxWaiting?: number
   /** Calls back when the waiting keys are to be looked up; by default at the end of the turn. */
   readonly begin?: (callback: () => void) => void
 }
+
+/** The number of keys that 256 connections wait for, as many as keep the database busy: none of them is refused. */
+const KEYS = 256
 
 /** Lookups by key. */
 export interface Lookup<V> {
@@ -39,6 +44,7 @@ export class Gatherer<V> implements Lookup<V> {
   readonly #load: GatherOptions<V>['load']
   readonly #inFlight: number
   readonly #maxKeys: number
+  readonly #maxWaiting: number
   readonly #begin: (callback: () => void) => void
   #waiting = new Map<string, Set<Waiter<V>>>()
   readonly #batches = new Set<Batch<V>>()
@@ -46,10 +52,12 @@ export class Gatherer<V> implements Lookup<V> {
   #lookedUp = 0
   #scheduled = false
 
-  constructor({ load, inFlight = 1, maxKeys = 256, begin = queueMicrotask }: GatherOptions<V>) {
+  constructor(options: GatherOptions<V>) {
+    const { load, inFlight = 1, maxKeys = KEYS, maxWaiting = KEYS, begin = queueMicrotask } = options
     this.#load = load
     this.#inFlight = inFlight
     this.#maxKeys = maxKeys
+    this.#maxWaiting = maxWaiting
     this.#begin = begin
   }
 
@@ -64,11 +72,11 @@ export class Gatherer<V> implements Lookup<V> {
   }
 
   /**
-   * True if the waiting keys fill the next batch, so that one more key would wait for two batches: then new work should be refused.
-   * The limit is measured in batches, so it adapts to the time that this machine takes for one.
+   * True if so many keys wait that new work should be refused. The limit is a number of keys, whatever the size of a batch: clients
+   * that each wait for their answer are refused only if there are more of them. It adapts to the time that this machine takes.
    */
   get isFull(): boolean {
-    return this.#waiting.size >= this.#maxKeys
+    return this.#waiting.size >= this.#maxWaiting
   }
 
   async get(key: string, signal?: AbortSignal): Promise<V | undefined> {

@@ -180,6 +180,25 @@ describe('more clients than the database keeps up with', () => {
     expect((await Promise.all(all)).filter((status) => status === 404)).toHaveLength(MAX_IN_FLIGHT)
   })
 
+  it('are not refused while each of 256 connections waits for one answer, whatever it is looked up from', async () => {
+    const { db, ask, tables } = await start(
+      declareRead({
+        ...{ name: 'transaction', path: '/tx/:txid', fresh: 'head', args: { txid: hash } },
+        answer: Type.Object({}),
+        async resolve({ tables: own }, { txid }) {
+          const script = txid.slice(-40)
+          await Promise.all([own.scriptStarts.get(script), own.lastRows(script, 10), own.outputs.get(script)])
+          await own.lastOfScript(script, () => true, '1')
+          throw new NotFound('none')
+        },
+      }),
+    )
+    const all = Array.from({ length: 256 }, async (_, index) => (await ask(index)).status)
+    await until('all wait', () => tables.lookupsWaiting > 3 * 150)
+    db.letGo()
+    expect(new Set(await Promise.all(all))).toEqual(new Set([404]))
+  })
+
   it('that disconnect are not looked up, and make room', async () => {
     const { db, ask, tables, observed } = await start()
     const clients = Array.from({ length: 600 }, () => new AbortController())

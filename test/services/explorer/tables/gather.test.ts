@@ -63,7 +63,7 @@ describe('gathered lookups', () => {
 
 describe('lookups of clients that disconnect', () => {
   /** Lookups that never end by themselves. */
-  function endless(maxKeys: number) {
+  function endless(maxKeys: number, maxWaiting?: number) {
     const batches: { keys: readonly string[]; signal: AbortSignal }[] = []
     const load = (keys: readonly string[], signal: AbortSignal) =>
       new Promise<Map<string, string>>((_, reject) => {
@@ -72,7 +72,8 @@ describe('lookups of clients that disconnect', () => {
           reject(signal.reason as Error)
         })
       })
-    return { gatherer: new Gatherer<string>({ load, maxKeys }), batches }
+    const limit = maxWaiting === undefined ? {} : { maxWaiting }
+    return { gatherer: new Gatherer<string>({ load, maxKeys, ...limit }), batches }
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   const left = new Error('no client waits')
@@ -122,14 +123,14 @@ describe('lookups of clients that disconnect', () => {
     expect(batches[0]?.signal.aborted).toBe(true)
   })
 
-  it('report when the waiting keys fill a batch', async () => {
-    const { gatherer } = endless(2)
+  it('report when as many keys wait as may, whatever the size of a batch', async () => {
+    const { gatherer } = endless(1, 3)
     const client = new AbortController()
     const requested = ['a', 'b', 'c'].map((key) => outcome(gatherer.get(key, client.signal)))
     await turn()
-    expect([gatherer.waiting, gatherer.isFull]).toEqual([1, false])
+    expect([gatherer.waiting, gatherer.isFull]).toEqual([2, false])
     requested.push(outcome(gatherer.get('d', client.signal)))
-    expect([gatherer.waiting, gatherer.isFull]).toEqual([2, true])
+    expect([gatherer.waiting, gatherer.isFull]).toEqual([3, true])
     client.abort(left)
     expect([gatherer.waiting, gatherer.isFull]).toEqual([0, false])
     await Promise.all(requested)
