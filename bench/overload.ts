@@ -12,7 +12,7 @@ export interface OverloadOptions {
   readonly blocks: number
   readonly txsPerBlock: number
   readonly rounds: number
-  /** Seconds of each load, of which there are two in a round. */
+  /** Seconds of each load, of which there are three in a round; fewer on a machine that would run out of transactions. */
   readonly seconds: number
 }
 
@@ -22,6 +22,12 @@ const TIMES_CAPACITY = 5
 /** One client of this number disconnects directly after its request. */
 const LEAVER_EVERY = 50
 const WARM_UP_SECONDS = 2
+/** The loads of a round that request transactions. */
+const LOADS_OF_ROUND = 3
+/** The share of the transactions that loads use at the rate of the first one: the next may be faster. */
+const USED = 0.85
+/** The minimum length of a load. */
+const LEAST_SECONDS = 2
 /**
  * If the generator is later than this for one of a hundred requests, the loop was not open. Times are from when a
  * request was due.
@@ -67,14 +73,20 @@ export function overload(options: OverloadOptions): Promise<Figure[]> {
     const bystanders = new LoadGenerator({ port: Number(new URL(bare.url).port), paths: refusedPaths })
     const watch = new Watch(`http://127.0.0.1:${String(port)}`, explorer)
     try {
-      const span = { warmUpSeconds: WARM_UP_SECONDS, seconds: options.seconds }
-      const closedLoad = { kind: 'closed', connections: CONNECTIONS, ...span } as const
-      const lookups = await watch.lookupsPerAnswer(() => generator.make(closedLoad))
+      const closed = (seconds: number) =>
+        ({ kind: 'closed', connections: CONNECTIONS, warmUpSeconds: WARM_UP_SECONDS, seconds }) as const
+      let answered = 0
+      const lookups = await watch.lookupsPerAnswer(async () => {
+        answered = (await generator.make(closed(options.seconds))).times.length
+      })
+      const seconds = secondsFor(paths.length, answered / options.seconds, options)
+      const closedLoad = closed(seconds)
+      const span = { warmUpSeconds: WARM_UP_SECONDS, seconds }
       const [alone, beside, open]: [LoadResult[], LoadResult[], LoadResult[]] = [[], [], []]
       for (let round = 0; round < options.rounds; round++) {
         const result = await generator.make(closedLoad)
         alone.push(result)
-        const capacity = result.times.length / options.seconds
+        const capacity = result.times.length / seconds
         const openLoad = (rate: number) =>
           ({ kind: 'open', rate, leaverEvery: LEAVER_EVERY, ...span }) as const
         const excess = bystanders.make(openLoad((TIMES_CAPACITY - 1) * capacity))
@@ -85,12 +97,19 @@ export function overload(options: OverloadOptions): Promise<Figure[]> {
         await watch.end()
       }
       const results = { alone: summed(alone), beside: summed(beside), open: summed(open) }
-      return figures(results, { watch, lookups, seconds: options.rounds * options.seconds })
+      return figures(results, { watch, lookups, seconds: options.rounds * seconds })
     } finally {
       watch.stop()
       await Promise.all([generator.close(), bystanders.close(), bare.close()])
     }
   })
+}
+
+/** Returns the length of the loads that follow the first one, so that each requests transactions that no other has requested. */
+function secondsFor(txs: number, answersPerSecond: number, { rounds, seconds }: OverloadOptions): number {
+  const left = txs - answersPerSecond * (WARM_UP_SECONDS + seconds)
+  const most = (USED * left) / (rounds * LOADS_OF_ROUND * answersPerSecond) - WARM_UP_SECONDS
+  return Math.max(LEAST_SECONDS, Math.min(seconds, Math.floor(most)))
 }
 
 /** Returns the txids of all transactions above the genesis block. */
