@@ -247,7 +247,7 @@ CREATE TABLE IF NOT EXISTS headwater.script_outputs ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
-SETTINGS index_granularity = 512, fsync_after_insert = 1;
+SETTINGS index_granularity = 512, fsync_after_insert = 1, min_compress_block_size = 4096, max_compress_block_size = 16384;
 
 CREATE TABLE IF NOT EXISTS headwater.script_txs ON CLUSTER '{cluster}'
 (
@@ -265,7 +265,7 @@ CREATE TABLE IF NOT EXISTS headwater.script_txs ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, ordinal, height, block_tag)
-SETTINGS index_granularity = 256, fsync_after_insert = 1;
+SETTINGS index_granularity = 256, fsync_after_insert = 1, min_compress_block_size = 4096, max_compress_block_size = 16384;
 
 CREATE TABLE IF NOT EXISTS headwater.scripts ON CLUSTER '{cluster}'
 (
@@ -355,5 +355,6 @@ ORDER BY writer
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
 INSERT INTO headwater.migrations (id, name, checksum) VALUES
-    (8, '0008_schema.sql', '9834fc3dfa1f5777862c59ac773c2e91325b4e18708897046f76f0d32d673817');
+    (8, '0008_schema.sql', '9834fc3dfa1f5777862c59ac773c2e91325b4e18708897046f76f0d32d673817'),
+    (9, '0009_small_compressed_blocks.sql', '5aed803c0aff2cfbc5d3f2c66dfdd4d3ee5004e3d07fb73729b35f9873ada852');
 

@@ -62,6 +62,11 @@ export class Selection<const C extends Columns> {
     this.#names = Object.keys(columns).join(', ')
   }
 
+  /** The columns as `bytes` selects them, for a further part of a union. */
+  get names(): string {
+    return this.#names
+  }
+
   /** Returns rows. @param rest of the statement, from FROM on. @throws as `db.query`. */
   async query(
     db: Querier,

@@ -59,7 +59,6 @@ interface Gatherers {
   readonly blockTxs: Gatherer<BlockTx>
   readonly witnesses: Gatherer<readonly ReplacedWitness[]>
   readonly spends: Gatherer<readonly Spend[]>
-  readonly scriptStarts: Gatherer<readonly ScriptRow[]>
   readonly scriptEnds: Gatherer<readonly ScriptRow[]>
   readonly scriptPages: Gatherer<readonly ScriptRow[]>
   readonly outputs: Gatherer<readonly OutputRow[]>
@@ -160,17 +159,13 @@ export class Tables {
       witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(...keys), ...how('witnesses') }),
       spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys), ...how('spends') }),
       fence: new Gatherer({ load: (_, signal) => this.#loadFence(signal) }),
-      scriptStarts: new Gatherer({
-        load: (...keys) => this.#loadScriptStarts(...keys),
-        ...how('scriptStarts'),
-      }),
       scriptEnds: new Gatherer({
-        load: (...keys) => this.#loadScriptEnds(LAST_ROWS, ...keys),
+        load: (...keys) => this.#loadScriptEnds(...keys),
         maxKeys: SCRIPTS_AT_ONCE,
         ...how('scriptEnds'),
       }),
       scriptPages: new Gatherer({
-        load: (...keys) => this.#loadScriptEnds(PAGE_ROWS, ...keys),
+        load: (...keys) => this.#loadScriptPages(...keys),
         maxKeys: SCRIPTS_AT_ONCE,
         ...how('scriptPages'),
       }),
@@ -243,11 +238,6 @@ export class Tables {
   /** Lookup of spends by `outputPrefix` of the txid of the spent outputs. */
   get spends(): Lookup<readonly Spend[]> {
     return this.#gatherers.spends.until(this.signal)
-  }
-
-  /** Lookup of the rows with ordinal 1, of all branches, by the hash of the script as in the tables. */
-  get scriptStarts(): Lookup<readonly ScriptRow[]> {
-    return this.#gatherers.scriptStarts.until(this.signal)
   }
 
   /**
@@ -327,22 +317,30 @@ export class Tables {
   }
 
   /**
-   * Returns the last row of a script that `visible` accepts, undefined if there is none.
+   * Returns the first and the last row of a script that `visible` accepts, undefined if there is none.
    * @param script the hash of the script as in the tables.
    * @param filter the same condition in SQL; used only if many rows belong to other branches.
    */
-  async lastOfScript(
+  async endsOfScript(
     script: string,
     visible: (row: ScriptRow) => boolean,
     filter: string,
-  ): Promise<ScriptRow | undefined> {
+  ): Promise<[first: ScriptRow | undefined, last: ScriptRow | undefined]> {
+    const { scriptEnds } = this.#gatherers
     const rows = this.#long.get(script)
-      ? await this.scriptEnd(script, LAST_ROWS)
-      : ((await this.#gatherers.scriptEnds.get(script, this.signal)) ?? [])
-    const last = rows.find(visible)
-    return last !== undefined || rows.length < LAST_ROWS
-      ? last
-      : this.lastVisibleOfScript(script, visible, filter)
+      ? await endsOf(this.unchecked, script)
+      : ((await scriptEnds.get(script, this.signal)) ?? [])
+    const ends = rows.filter(visible)
+    const known = ends.reduce<ScriptRow | undefined>(
+      (last, row) => (last === undefined || row.ordinal > last.ordinal ? row : last),
+      undefined,
+    )
+    // Only first rows: if there are further rows, one that is not among these may be visible.
+    const isKnown = rows.length <= LAST_ROWS || (known !== undefined && known.ordinal > 1)
+    const last = isKnown ? known : await this.lastVisibleOfScript(script, visible, filter)
+    if (last === undefined) return [undefined, undefined]
+    const first = ends.find(({ ordinal }) => ordinal === 1)
+    return [first ?? (await this.scriptRows(script, 1, 1)).find(visible), last]
   }
 
   /** Returns the same row if all rows of `scriptEnd` belong to other branches. */
@@ -425,23 +423,31 @@ export class Tables {
     return groupBy(found, ({ scriptHash, ordinal }) => scriptTxKey(scriptHash, ordinal))
   }
 
-  async #loadScriptStarts(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
-    const rows = `FROM script_txs WHERE script_hash IN ${KEYS20} AND ordinal = 1`
-    return groupBy(
-      await SCRIPT_ROW.bytesByKeys(this.#until(signal), rows, keys),
-      ({ scriptHash }) => scriptHash,
+  async #loadScriptEnds(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
+    const db = this.#until(signal)
+    const [script = '', ...others] = keys
+    // Not ordered by the hash, too: the server would read in the order of the key, which takes twice as long.
+    const rows = `FROM script_txs WHERE script_hash IN ${KEYS20}
+      ORDER BY script_txs.ordinal = 1 DESC, script_txs.ordinal DESC LIMIT ${String(1 + LAST_ROWS)} BY script_hash`
+    return this.#ofScripts(
+      others.length === 0 ? await endsOf(db, script) : await SCRIPT_ROW.bytesByKeys(db, rows, keys),
     )
   }
 
-  async #loadScriptEnds(count: number, ...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
-    const rows = `FROM script_txs WHERE script_hash IN ${KEYS20}
-      ORDER BY script_hash DESC, script_txs.ordinal DESC LIMIT ${String(count)} BY script_hash`
+  async #loadScriptPages(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
     const db = this.#until(signal)
     const [script = '', ...others] = keys
-    const ends =
-      others.length === 0 ? await endOf(db, script, count) : await SCRIPT_ROW.bytesByKeys(db, rows, keys)
-    for (const { scriptHash, ordinal } of ends) if (ordinal > LONG_HISTORY) this.#long.set(scriptHash, true)
-    return groupBy(ends, ({ scriptHash }) => scriptHash)
+    const rows = `FROM script_txs WHERE script_hash IN ${KEYS20}
+      ORDER BY script_txs.ordinal DESC LIMIT ${String(PAGE_ROWS)} BY script_hash`
+    return this.#ofScripts(
+      others.length === 0 ? await endOf(db, script, PAGE_ROWS) : await SCRIPT_ROW.bytesByKeys(db, rows, keys),
+    )
+  }
+
+  /** Returns rows by their scripts, and notes which of these have a long history. */
+  #ofScripts(rows: readonly ScriptRow[]): Map<string, ScriptRow[]> {
+    for (const { scriptHash, ordinal } of rows) if (ordinal > LONG_HISTORY) this.#long.set(scriptHash, true)
+    return groupBy(rows, ({ scriptHash }) => scriptHash)
   }
 
   async #loadOutputs(...[keys, signal]: Keys): Promise<Map<string, OutputRow[]>> {
@@ -455,12 +461,22 @@ export class Tables {
   }
 }
 
+/** Returns the first rows of a script, of all branches, and then the last ones, highest ordinal first; some may be both. */
+function endsOf(db: ByteQuerier, script: string): Promise<ScriptRow[]> {
+  const first = 'FROM script_txs WHERE script_hash = unhex({script:String}) AND ordinal = 1'
+  return SCRIPT_ROW.bytes(db, `${first} UNION ALL (SELECT ${SCRIPT_ROW.names} ${lastRows(LAST_ROWS)})`, {
+    script,
+  })
+}
+
 /** Returns the last rows of a script, highest ordinal first. With IN instead of =, the server would read and sort all of them. */
 function endOf(db: ByteQuerier, script: string, rows: number, filter = '1'): Promise<ScriptRow[]> {
-  const last = `FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
-    ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`
-  return SCRIPT_ROW.bytes(db, last, { script })
+  return SCRIPT_ROW.bytes(db, lastRows(rows, filter), { script })
 }
+
+const lastRows = (rows: number, filter = '1'): string =>
+  `FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
+    ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`
 
 function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
   const groups = new Map<string, Row[]>()

@@ -187,8 +187,8 @@ describe('more clients than the database keeps up with', () => {
         answer: Type.Object({}),
         async resolve({ tables: own }, { txid }) {
           const script = txid.slice(-40)
-          await Promise.all([own.scriptStarts.get(script), own.lastRows(script, 10), own.outputs.get(script)])
-          await own.lastOfScript(script, () => true, '1')
+          await Promise.all([own.lastRows(script, 10), own.unspentLists.get(script), own.outputs.get(script)])
+          await own.endsOfScript(script, () => true, '1')
           throw new NotFound('none')
         },
       }),

@@ -36,22 +36,17 @@ export const changeOf = (tx: ShownTx, scriptHash: string): bigint => tx.changes.
 type Sources = Pick<ReadContext, 'chain' | 'tables'>
 
 /** Returns the last transaction of a script in the chain; its row contains the script's totals. */
-export async function lastOfScript({ chain, tables }: Sources, hash: string): Promise<ScriptRow | undefined> {
-  const { view, blocks } = chain
-  if (view === undefined) return undefined
-  return tables.lastOfScript(hash, (row) => blocks.has(row.height, row.blockTag), view.tagFilter())
+export async function lastOfScript(sources: Sources, hash: string): Promise<ScriptRow | undefined> {
+  return (await endsOfScript(sources, hash))[1]
 }
 
 /** Returns the first and the last transaction of a script in the chain. */
 export async function endsOfScript(
-  { chain, tables }: Sources,
+  { chain: { view, blocks }, tables }: Sources,
   hash: string,
 ): Promise<[first: ScriptRow | undefined, last: ScriptRow | undefined]> {
-  const [firsts = [], last] = await Promise.all([
-    tables.scriptStarts.get(hash),
-    lastOfScript({ chain, tables }, hash),
-  ])
-  return [firsts.find((row) => chain.blocks.has(row.height, row.blockTag)), last]
+  if (view === undefined) return [undefined, undefined]
+  return tables.endsOfScript(hash, (row) => blocks.has(row.height, row.blockTag), view.tagFilter())
 }
 
 /** Returns the last transactions of a script in the chain, at least one unless it has none, newest first, each once. */

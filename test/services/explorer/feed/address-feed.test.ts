@@ -59,8 +59,10 @@ class FakeChains {
   get tables(): Tables {
     return {
       fence: () => Promise.resolve(0n),
-      lastOfScript: (_: string, visible: (row: ScriptRow) => boolean) =>
-        Promise.resolve(this.#rows.filter(visible).sort((one, other) => other.ordinal - one.ordinal)[0]),
+      endsOfScript: (_: string, visible: (row: ScriptRow) => boolean) => {
+        const rows = this.#rows.filter(visible).sort((one, other) => one.ordinal - other.ordinal)
+        return Promise.resolve([rows[0], rows.at(-1)])
+      },
       scriptRows: (_: string, from: number, to: number) =>
         Promise.resolve(this.#rows.filter(({ ordinal }) => ordinal >= from && ordinal <= to)),
       blockTxs: {
