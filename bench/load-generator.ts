@@ -87,8 +87,11 @@ export class LoadGenerator {
 /** Longer than an explorer takes for any answer. */
 const PATIENCE_MS = 10_000
 const MAX_CONNECTIONS = 8_000
-/** Idle connections when requests start: a burst should not wait for handshakes. */
-const READY_CONNECTIONS = 1_000
+/**
+ * Idle connections when requests start, as many as requests arrive in this time: a burst should not wait for handshakes. More at once
+ * than a listening socket's backlog would be repeated by the kernel only after a second.
+ */
+const READY_SECONDS = 0.15
 /** The explorer closes connections that have been idle for 8 s or more: a request must not cross with that. */
 const MAX_IDLE_MS = 6_000
 /** Less than a listening socket's backlog. */
@@ -137,7 +140,8 @@ export class LoadClient {
   }
 
   async make(load: ClosedLoad | OpenLoad): Promise<LoadResult> {
-    await this.#hold(load.kind === 'closed' ? load.connections : READY_CONNECTIONS)
+    const ready = load.kind === 'closed' ? load.connections : Math.ceil(load.rate * READY_SECONDS)
+    await this.#hold(Math.min(ready, MAX_CONNECTIONS))
     const [used, beganAt] = [process.cpuUsage(), performance.now()]
     const tally = load.kind === 'closed' ? await this.#closed(load) : await this.#open(load)
     const { user, system } = process.cpuUsage(used)
@@ -177,6 +181,7 @@ export class LoadClient {
         if (isCounted) tally.lags.push(performance.now() - dueAt)
         if (sent % leaverEvery === leaverEvery - 1) {
           this.#take().getAndLeave(path)
+          this.#replace()
           if (isCounted) tally.left++
           continue
         }
@@ -226,6 +231,12 @@ export class LoadClient {
 
   #hasConnection(): boolean {
     return this.#idle.size > 0 || this.#connections < MAX_CONNECTIONS
+  }
+
+  /** Opens a connection in place of one that is left, so that handshakes do not come in bursts. */
+  #replace(): void {
+    if (this.#connections >= MAX_CONNECTIONS) return
+    const connection = this.#newConnection(() => this.#idle.set(connection, performance.now()))
   }
 
   #take(): Connection {

@@ -84,10 +84,10 @@ export type Outcome = Success | Failure
 const ANSWER_DEADLINE_MS = 5_000
 /**
  * The maximum number of answers in progress that use the tables; beyond it no further one is started. By Little's law this bounds
- * the time of an answer, and because an answer looks up a limited number of keys, it also bounds the queues of lookups. An eighth
- * more than the 256 connections that keep the database busy: more answers would only wait longer.
+ * the time of an answer, and because an answer looks up a limited number of keys, it also bounds the queues of lookups. Few more
+ * than the 256 connections that keep the database busy: more answers would only wait longer.
  */
-export const MAX_IN_FLIGHT = 288
+export const MAX_IN_FLIGHT = 264
 /** The maximum time that a request waits for its minimum chain height. */
 const HEIGHT_WAIT_MS = 2_000
 
@@ -109,7 +109,7 @@ export class Reader {
   #definitionsVersion: number
   readonly #projections = new Projections()
   /** Answers in progress: equal requests at the same state share one. */
-  readonly #pending = new Map<string, SharedAnswer<Outcome>>()
+  readonly #pending = new Map<string, { readonly clock: number; readonly answer: SharedAnswer<Outcome> }>()
   #answersUnderWay = 0
 
   constructor(parts: ReaderParts) {
@@ -196,7 +196,7 @@ export class Reader {
     try {
       const key = keyOf(read, parseArguments(read.args, argument), JSON_ENCODING)
       this.#followDefinitions()
-      return !this.#cache.has(key) && !this.#pending.has(this.#pendingKey(key))
+      return !this.#cache.has(key) && this.#joinable(key) === undefined
     } catch (error) {
       if (error instanceof BadArgument) return false
       throw error
@@ -410,24 +410,25 @@ export class Reader {
     return { answer, chain: undefined }
   }
 
-  #pendingKey(key: string): string {
-    return `${key} ${String(this.#cache.clock)}`
+  /** Returns the answer in progress to an equal request, unless something has changed since it was begun. */
+  #joinable(key: string): SharedAnswer<Outcome> | undefined {
+    const pending = this.#pending.get(key)
+    return pending?.clock === this.#cache.clock ? pending.answer : undefined
   }
 
   /** Joins or starts the answer. @returns undefined under overload. */
   #underWay(wanted: Wanted): SharedAnswer<Outcome> | undefined {
     const { read, key } = wanted
-    const pendingKey = this.#pendingKey(key)
-    const underWay = read.fresh === 'live' ? undefined : this.#pending.get(pendingKey)
+    const underWay = read.fresh === 'live' ? undefined : this.#joinable(key)
     if (underWay !== undefined) return underWay
     if (this.isFull) return undefined
     this.#answersUnderWay++
     const make = (signal: AbortSignal): Promise<Outcome> => this.#make(wanted, signal)
     const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {
       this.#answersUnderWay--
-      if (this.#pending.get(pendingKey) === making) this.#pending.delete(pendingKey)
+      if (this.#pending.get(key)?.answer === making) this.#pending.delete(key)
     })
-    this.#pending.set(pendingKey, making)
+    this.#pending.set(key, { clock: this.#cache.clock, answer: making })
     return making
   }
 

@@ -119,6 +119,8 @@ const MAX_LONG_SCRIPTS = 10_000
  */
 export class Tables {
   #gatherers: Gatherers
+  /** The same as a list. */
+  #listed: readonly Gatherer<unknown>[] | undefined
   #hasRead = false
   /** Scripts known to have a long history. */
   #long: LRUCache<string, true>
@@ -266,6 +268,7 @@ export class Tables {
   protected take(other: Tables): void {
     this.db = other.db
     this.#gatherers = other.#gatherers
+    this.#listed = undefined
     this.#long = other.#long
   }
 
@@ -285,7 +288,7 @@ export class Tables {
   }
 
   get #all(): readonly Gatherer<unknown>[] {
-    return Object.values(this.#gatherers) as Gatherer<unknown>[]
+    return (this.#listed ??= Object.values(this.#gatherers) as Gatherer<unknown>[])
   }
 
   /** True while the database is reachable; otherwise every query fails immediately. */
