@@ -18,9 +18,16 @@ export async function withProcesses<T>(suite: (start: Start, folder: string) => 
     started.push(each)
     return each.start()
   }
+  // Otherwise they would continue, and hold folders that a later run needs.
+  const onSignal = (): void => {
+    const stopped = Promise.all(started.map((each) => each.kill('SIGTERM')))
+    void stopped.then(() => rm(folder, { recursive: true, force: true })).finally(() => process.exit(143))
+  }
+  process.once('SIGTERM', onSignal)
   try {
     return await suite(start, folder)
   } finally {
+    process.off('SIGTERM', onSignal)
     // SIGTERM first: an engine whose supervisor is killed continues to write for a moment.
     for (const each of started.reverse()) await each.kill('SIGTERM')
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
