@@ -169,12 +169,7 @@ export const JOBS: readonly Job[] = [
     name: 'the embedded log under stress for 15 minutes, and a control',
     env: { LOG_STRESS_SECONDS: '900' },
     runs: [vitest('test/system/log-stress.test.ts')],
-    // Only the log: its result outlives changes of everything else.
-    sources: [
-      ...['pipelines/log', 'pipelines/errors.ts', 'pipelines/logger.ts', 'services/simnode/random.ts'],
-      ...['package-lock.json', 'vitest.config.ts', 'test/harness/load.ts', 'test/log-stress'],
-      'test/system/log-stress.test.ts',
-    ],
+    sources: [...SYSTEM, 'test/log-stress', 'test/system/log-stress.test.ts'],
   },
   {
     name: 'upgrade: data directories that versions 4837653 and bbf11d6 wrote',
