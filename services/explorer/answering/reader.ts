@@ -491,9 +491,19 @@ export class Reader {
   }
 }
 
-/** Returns the key of an answer in the cache. */
-const keyOf = (read: Read, args: Arguments, encoding: Encoding): string =>
-  `${encoding.name} ${read.name} ${JSON.stringify(args)}`
+/** Returns the key of an answer in the cache. Texts stand beside their lengths, so that no two requests share a key. */
+function keyOf(read: Read, args: Arguments, encoding: Encoding): string {
+  let key = `${encoding.name} ${read.name}`
+  for (const name in args) {
+    const value = args[name]
+    // Most arguments are one text, for which JSON costs as much as all else of a refusal.
+    key +=
+      typeof value === 'string'
+        ? ` ${name} ${String(value.length)} ${value}`
+        : ` ${name} ${JSON.stringify(value)}`
+  }
+  return key
+}
 
 /** Returns what an answer depends on, besides the definitions; undefined if it is not kept. */
 function dependenceOf(fresh: Freshness, { objects, untilMs }: Validity): Dependence | undefined {

@@ -41,10 +41,8 @@ export class Metrics extends MetricSet {
     'api_request_duration_seconds',
     'Time from a request to its answer, by route pattern and status (499: the client disconnected before it), and of 503 its code.',
   )
-  /** The series of successful answers by route. */
-  readonly #ok = new Map<string, DurationSeries>()
-  /** The series of other answers by their labels. */
-  readonly #others = new Map<string, DurationSeries>()
+  /** The series of answers by route, and then by code if there is one, otherwise by status: no key is built for an answer. */
+  readonly #series = new Map<string, Map<string | number, DurationSeries>>()
   readonly #calls = this.seconds(
     'grpc_call_duration_seconds',
     'Time from a gRPC call to its answer, by method and status code.',
@@ -160,13 +158,13 @@ export class Metrics extends MetricSet {
   }
 
   observe(route: string, { status, code }: Observed, seconds: number): void {
-    const [series, key] =
-      status === 200 ? [this.#ok, route] : [this.#others, `${route} ${String(status)} ${code ?? ''}`]
-    let duration = series.get(key)
+    let series = this.#series.get(route)
+    if (series === undefined) this.#series.set(route, (series = new Map<string | number, DurationSeries>()))
+    let duration = series.get(code ?? status)
     if (duration === undefined) {
       const labels = { route, status: String(status) }
       duration = this.#durations.add(code === undefined ? labels : { ...labels, code })
-      series.set(key, duration)
+      series.set(code ?? status, duration)
     }
     duration.observe(seconds)
   }

@@ -492,6 +492,7 @@ export class Dispatcher {
 
 /** Decodes a segment of a path. A malformed one stays as it is, so that the validation of the argument rejects it. */
 function decodeSegment(text: string): string {
+  if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
   } catch {

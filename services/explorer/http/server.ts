@@ -70,6 +70,9 @@ const commonHeaders = (policy: string): string =>
   ].join('\r\n')
 const COMMON_HEADERS = commonHeaders("default-src 'none'; frame-ancestors 'none'")
 
+/** The status lines that were sent so far, by status. */
+const STATUS_LINES: Record<number, string> = {}
+
 /** Status 499 of nginx: the client disconnected before its answer. */
 const CLIENT_DISCONNECTED: Observed = { status: 499 }
 
@@ -525,7 +528,8 @@ function writeHead(
   { status, headers, policy }: Pick<Answer, 'status' | 'headers' | 'policy'>,
 ): void {
   // The default is 200 OK.
-  if (status !== 200) res.writeStatus(`${String(status)} ${STATUS_CODES[status] ?? ''}`)
+  if (status !== 200)
+    res.writeStatus((STATUS_LINES[status] ??= `${String(status)} ${STATUS_CODES[status] ?? ''}`))
   res.writeHeader(
     'access-control-allow-origin',
     policy === undefined ? COMMON_HEADERS : commonHeaders(policy),

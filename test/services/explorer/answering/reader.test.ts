@@ -53,6 +53,27 @@ function readerOfOne() {
   }
 }
 
+/** Asks a read that repeats its arguments. */
+function askerOfPairs() {
+  const { reader } = readerWithoutTables()
+  const texts = {
+    one: Type.String({ description: 'any text' }),
+    two: Type.String({ description: 'any text' }),
+  }
+  const read = declareRead({
+    ...{ name: 'pairs', path: '/pairs', fresh: 'mempool', args: texts },
+    answer: Type.Object({ one: Type.String({ description: '' }), two: Type.String({ description: '' }) }),
+    resolve: (_, { one, two }) => ({ one, two }),
+  })
+  return async (given: Readonly<Record<string, string>>): Promise<unknown> => {
+    const outcome = (await reader.answer(read, {
+      ...{ argument: (name) => given[name], minChainHeight: '', authorization: () => '' },
+      ...{ encoding: JSON_ENCODING, onDisconnect: () => undefined },
+    })) as Success
+    return JSON.parse(outcome.answer.body.toString())
+  }
+}
+
 /** Encodes the resolver's own objects. */
 const objects = (taken: unknown[]): Encoding => ({
   name: 'protobuf',
@@ -63,6 +84,12 @@ const objects = (taken: unknown[]): Encoding => ({
 })
 
 describe('an answer', () => {
+  it('is never that to other arguments, even if their texts look like the separators of a key', async () => {
+    const ask = askerOfPairs()
+    const pieces = ['', ' ', 'two', ' two 1 ', '1 b', ' two 0 ', 'a two 1 b', 'ä', '"', '\\']
+    for (const one of pieces) for (const two of pieces) expect(await ask({ one, two })).toEqual({ one, two })
+  })
+
   it('is encoded once in each encoding from an object of the resolver, for as long as it is current', async () => {
     const { ask, made, state } = readerOfOne()
     const taken: unknown[] = []
