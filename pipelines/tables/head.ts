@@ -66,8 +66,11 @@ function noted(db: Database, heads: Head[]): Head[] {
   return heads
 }
 
+/** The number of heads that `headsAfter` returns at most. */
+export const MAX_HEADS = 1_000
+
 /**
- * Returns heads after a position, oldest first, at most 1,000.
+ * Returns heads after a position, oldest first, at most `MAX_HEADS`.
  * @param writtenAt includes heads at the position itself that were written later than this: a head may be replaced by one with
  *   a lower final height.
  */
@@ -78,7 +81,7 @@ export async function headsAfter(
 ): Promise<Head[]> {
   const later = `FROM heads WHERE (heads.position > {position:Int64}
       OR (heads.position = {position:Int64} AND toUnixTimestamp64Milli(written_at) > {writtenAt:Int64})) AND ${SHOWN_HEADS}
-    ORDER BY heads.position, written_at LIMIT 1 BY heads.position, written_at LIMIT 1000`
+    ORDER BY heads.position, written_at LIMIT 1 BY heads.position, written_at LIMIT ${String(MAX_HEADS)}`
   return noted(db, await HEAD.query(db, later, { position, writtenAt }))
 }
 

@@ -18,6 +18,7 @@ import {
 import { WrittenAnswer } from '../reads/written-answer.js'
 import { stalledFromMs } from '../state/indexer-status.js'
 import type { ChainState, State } from '../state/state.js'
+import type { CancelSignal } from '../tables/cancellation.js'
 import type { Tables } from '../tables/tables.js'
 import type { Freshness } from '../reads/read.js'
 import { Validity } from '../reads/validity.js'
@@ -232,7 +233,7 @@ export class Reader {
    * @param signal aborts the queries of the context.
    * @throws BadArgument for the minimum height; only defects otherwise.
    */
-  async begin(minChainHeight: string, signal: AbortSignal): Promise<ReadContext | Failure> {
+  async begin(minChainHeight: string, signal: CancelSignal): Promise<ReadContext | Failure> {
     const height = minHeight(minChainHeight)
     const { state, tables } = this.#parts
     if (height > state.chain.height && tables.isReachable)
@@ -309,7 +310,7 @@ export class Reader {
           const behind = syncing(context.chain, state.nodeHeight, from)
           return behind === undefined ? undefined : syncingFailure(behind, context.chain)
         })
-      const contextOf = (signal: AbortSignal, validity: Validity): ReadContext => {
+      const contextOf = (signal: CancelSignal, validity: Validity): ReadContext => {
         return { ...this.#context(signal, validity), tables: tables.forOperation(signal) }
       }
       const making = new SharedAnswer(
@@ -334,8 +335,8 @@ export class Reader {
    * @throws DatabaseUnavailable; other errors are results.
    */
   async #atOneState<T>(
-    signal: AbortSignal,
-    contextOf: (signal: AbortSignal, validity: Validity) => ReadContext,
+    signal: CancelSignal,
+    contextOf: (signal: CancelSignal, validity: Validity) => ReadContext,
     resolve: (context: ReadContext) => Promise<T>,
   ): Promise<{ result: PromiseSettledResult<T>; context: ReadContext; clock: number }> {
     const { state, refreshHeads } = this.#parts
@@ -400,7 +401,7 @@ export class Reader {
   }
 
   async #outside(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Promise<Success> {
-    const make = async (signal: AbortSignal): Promise<CachedAnswer> => {
+    const make = async (signal: CancelSignal): Promise<CachedAnswer> => {
       const made = await read.resolve(this.#context(signal, new Validity()), args as never)
       return new CachedAnswer(encoding.encode(made), {
         ...{ path: read.path, finalFrom: Number.POSITIVE_INFINITY, media: encoding.media },
@@ -423,7 +424,7 @@ export class Reader {
     if (underWay !== undefined) return underWay
     if (this.isFull) return undefined
     this.#answersUnderWay++
-    const make = (signal: AbortSignal): Promise<Outcome> => this.#make(wanted, signal)
+    const make = (signal: CancelSignal): Promise<Outcome> => this.#make(wanted, signal)
     const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {
       this.#answersUnderWay--
       if (this.#pending.get(key)?.answer === making) this.#pending.delete(key)
@@ -433,7 +434,7 @@ export class Reader {
   }
 
   /** Computes an answer at the current state, and keeps it. */
-  async #make(wanted: Wanted, signal: AbortSignal): Promise<Outcome> {
+  async #make(wanted: Wanted, signal: CancelSignal): Promise<Outcome> {
     const { read, args, key, encoding } = wanted
     const { result, context, clock } = await this.#atOneState(
       signal,
@@ -455,7 +456,7 @@ export class Reader {
     return { answer, chain }
   }
 
-  #context(signal: AbortSignal, validity: Validity): ReadContext {
+  #context(signal: CancelSignal, validity: Validity): ReadContext {
     const { state, tables, definitions, node } = this.#parts
     const context: ReadContext = {
       chain: state.chain,

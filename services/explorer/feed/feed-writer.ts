@@ -4,7 +4,9 @@ import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
 import { type Channel, type Feed, STATS_EVERY_MS } from './feed.js'
 import { statsSummary } from '../reads/statistics/summary.js'
 import type { State } from '../state/state.js'
+import { blockKey } from '../tables/point-keys.js'
 import type { Tables } from '../tables/tables.js'
+import { MAX_LOOKED_UP } from '../state/new-blocks.js'
 import type { WhaleAlert } from '../reads/shapes.js'
 import type { WhaleWatch } from './whale-watch.js'
 
@@ -111,6 +113,20 @@ export class FeedWriter {
 
   async #blockEvents(connected: readonly Connected[], tables = this.#tables): Promise<FeedEvent[]> {
     const counts = new Map<string, number>()
+    if (connected.length <= MAX_LOOKED_UP) {
+      const keys = connected.map(({ height, hash }) => blockKey(height, hash))
+      for (const { hash, txCount } of (await tables.blocks.getAll(keys)).values()) counts.set(hash, txCount)
+    } else await this.#readCounts(connected, tables, counts)
+    return connected.map(({ seq, height, hash }) => {
+      return { channel: 'blocks', seq, data: { height, hash, tx_count: counts.get(hash) ?? 0 } }
+    })
+  }
+
+  async #readCounts(
+    connected: readonly Connected[],
+    tables: Tables,
+    counts: Map<string, number>,
+  ): Promise<void> {
     for (let at = 0; at < connected.length; at += BLOCKS_AT_ONCE) {
       const some = connected.slice(at, at + BLOCKS_AT_ONCE)
       const sql = `SELECT lower(hex(hash)) AS id, tx_count AS txs FROM blocks
@@ -120,9 +136,6 @@ export class FeedWriter {
       const rows = await queryByKeys<{ id: string; txs: number }>(tables, sql, hashes, { heights })
       for (const { id, txs } of rows) counts.set(id, txs)
     }
-    return connected.map(({ seq, height, hash }) => {
-      return { channel: 'blocks', seq, data: { height, hash, tx_count: counts.get(hash) ?? 0 } }
-    })
   }
 
   /** Returns the blocks connected by heads up to this one, with numbers above `after`, in order. */

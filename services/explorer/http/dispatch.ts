@@ -1,4 +1,5 @@
 import { blockTag } from '../../../pipelines/chain/block.js'
+import { Cancellation } from '../tables/cancellation.js'
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import type { CachedAnswer, Representation } from '../answering/cached-answer.js'
 import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
@@ -323,7 +324,7 @@ export class Dispatcher {
   async #history(given: string, request: Request): Promise<Answer> {
     if (this.#exports >= MAX_EXPORTS) return REFUSAL
     const { state } = this.#parts
-    const gone = new AbortController()
+    const gone = new Cancellation()
     request.onDisconnect(() => {
       gone.abort(new DatabaseUnavailable('the client has disconnected'))
     })
@@ -331,7 +332,7 @@ export class Dispatcher {
       const { address } = parseArguments(addressHistoryCsv.args, () => decodeSegment(given)) as {
         address: string
       }
-      const context = await this.reader.begin(request.minChainHeight, gone.signal)
+      const context = await this.reader.begin(request.minChainHeight, gone)
       if ('code' in context) return failureAnswer(context)
       const { chain } = context
       const { isEmpty, parts } = await beginHistoryCsv(context, address, {

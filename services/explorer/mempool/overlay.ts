@@ -56,9 +56,14 @@ const MAX_RETURNED = 50_000
  * Returns the common overlay of heads.
  * @throws DatabaseUnavailable.
  */
-async function overlayOf(heads: readonly Head[], mempool: Mempool, tables: Tables): Promise<Overlay> {
+async function overlayOf(
+  heads: readonly Head[],
+  mempool: Mempool,
+  tables: Tables,
+  txids: TxidsOf,
+): Promise<Overlay> {
   const { connected, disconnected } = netChange(heads)
-  const confirmed = await txidsOf(connected, tables)
+  const confirmed = await txids(connected)
   const spent =
     connected.length <= MAX_BLOCKS_SEARCHED_FOR_CONFLICTS
       ? await spentBy(confirmed, mempool, tables)
@@ -79,11 +84,12 @@ export async function overlaysOf(
   heads: readonly Head[],
   mempool: Mempool,
   tables: Tables,
+  txids: TxidsOf,
 ): Promise<Overlay[]> {
   const cut = Math.max(0, heads.length - MAX_HEADS_APART)
   const parts = [...(cut > 0 ? [heads.slice(0, cut)] : []), ...heads.slice(cut).map((head) => [head])]
   const overlays: Overlay[] = []
-  for (const part of parts) overlays.push(await overlayOf(part, mempool, tables))
+  for (const part of parts) overlays.push(await overlayOf(part, mempool, tables, txids))
   return overlays
 }
 
@@ -154,11 +160,22 @@ async function txsOfAll(
   return chained
 }
 
+/** Returns the txids of blocks. @throws DatabaseUnavailable. */
+export type TxidsOf = (blocks: readonly BlockId[]) => Promise<ReadonlySet<string>>
+
+/** Returns the txids of blocks, reading those of the same blocks once. */
+export function txidsFrom(tables: Pick<Tables, 'unchecked'>): TxidsOf {
+  const known = new Map<string, Promise<ReadonlySet<string>>>()
+  return (blocks) => {
+    const key = blocks.map(({ hash }) => hash).join()
+    let txids = known.get(key)
+    if (txids === undefined) known.set(key, (txids = txidsOf(blocks, tables)))
+    return txids
+  }
+}
+
 /** Returns the txids of blocks, which must be in order of height. @throws DatabaseUnavailable. */
-export async function txidsOf(
-  blocks: readonly BlockId[],
-  tables: Pick<Tables, 'unchecked'>,
-): Promise<Set<string>> {
+async function txidsOf(blocks: readonly BlockId[], tables: Pick<Tables, 'unchecked'>): Promise<Set<string>> {
   const txids = new Set<string>()
   for (let at = 0; at < blocks.length; at += BLOCKS_AT_ONCE) {
     const some = blocks.slice(at, at + BLOCKS_AT_ONCE)

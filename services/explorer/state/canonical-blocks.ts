@@ -1,6 +1,8 @@
 import { blockTag } from '../../../pipelines/chain/block.js'
 import { type ChainView, MissingBlock } from '../../../pipelines/tables/chain-view.js'
+import type { BlockRow } from '../tables/blocks.js'
 import type { Tables } from '../tables/tables.js'
+import { newBlocks } from './new-blocks.js'
 
 const CHUNK_BLOCKS = 1_024
 /** The hash, and the time as a 32-bit integer. */
@@ -111,9 +113,11 @@ class ChainWriter {
   }
 }
 
+type Queries = Pick<Tables, 'bytes' | 'blocks'>
+
 /** Derives the blocks of a view from those of an earlier view, of any branch: reads only the blocks above the common ones. */
 export async function nextCanonicalBlocks(
-  tables: Pick<Tables, 'bytes'>,
+  tables: Queries,
   before: CanonicalBlocks,
   view: ChainView,
 ): Promise<CanonicalBlocks> {
@@ -133,14 +137,26 @@ function commonLength(blocks: CanonicalBlocks, view: ChainView): number {
   return length
 }
 
-async function* rowsOf(
-  tables: Pick<Tables, 'bytes'>,
-  view: ChainView,
-  from: number,
-  to: number,
-): AsyncGenerator<Buffer> {
+async function* rowsOf(tables: Queries, view: ChainView, from: number, to: number): AsyncGenerator<Buffer> {
+  const few = await newBlocks(tables, view, from)
+  if (few !== undefined) {
+    yield pageOf(few)
+    return
+  }
   const sql = `SELECT height, hash, time FROM blocks
     WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND ${view.sqlFilter('height', 'hash')}`
   for (let at = from; at <= to; at += BLOCKS_AT_ONCE)
     yield await tables.bytes(sql, { from: at, to: Math.min(to, at + BLOCKS_AT_ONCE - 1) })
+}
+
+/** Returns blocks as a query for their height, hash and time does. */
+function pageOf(blocks: readonly BlockRow[]): Buffer {
+  const page = Buffer.alloc(blocks.length * ROW_BYTES)
+  for (const [index, { height, hash, time }] of blocks.entries()) {
+    const at = index * ROW_BYTES
+    page.writeUInt32LE(height, at)
+    page.write(hash, at + 4, 'hex')
+    page.writeUInt32LE(time, at + 36)
+  }
+  return page
 }

@@ -17,14 +17,13 @@ import {
   loadChainView,
   nextChainView,
 } from '../../../pipelines/tables/chain-view.js'
-import { type Head, headsAfter, latestHead } from '../../../pipelines/tables/head.js'
+import { type Head, headsAfter, latestHead, MAX_HEADS } from '../../../pipelines/tables/head.js'
 import { hasEarlierForm } from '../../../pipelines/tables/migrate.js'
 import { servingDatabase } from '../../../pipelines/tables/serving.js'
 import { newestClaim, newestFence } from '../../../pipelines/tables/writers.js'
 import type { FeedWriter } from '../feed/feed-writer.js'
-import { overlayBySearch, overlaysOf } from '../mempool/overlay.js'
+import { overlayBySearch, overlaysOf, txidsFrom, type TxidsOf } from '../mempool/overlay.js'
 import type { MempoolFollower } from '../mempool/follower.js'
-import { blockAt } from '../tables/blocks.js'
 import { nextCanonicalBlocks } from './canonical-blocks.js'
 import { touchedBy } from './touched.js'
 import { type Days, nextDays } from './days.js'
@@ -34,6 +33,7 @@ import { type ChainState, NO_CHAIN, type State } from './state.js'
 import type { AppliedHeartbeat } from './indexer-status.js'
 import type { ServingTables } from '../tables/serving-tables.js'
 import type { Tables } from '../tables/tables.js'
+import { blockKey } from '../tables/point-keys.js'
 
 export interface HeadFollowerParts {
   readonly state: State
@@ -78,6 +78,8 @@ export class HeadFollower {
   #next = 0
   /** The highest position of an announced head. */
   #announced = -1
+  /** Hash of the tip of that head. */
+  #announcedTip = ''
   /** True while the tables may contain a head that was not adopted. */
   #isBehind = false
   #catchingUp: Promise<void> | undefined
@@ -155,14 +157,18 @@ export class HeadFollower {
         this.#parts.onIndexerDefect?.()
     }
     if (event?.case === 'head') {
-      this.#announced = Math.max(this.#announced, Number(event.value.position))
+      const position = Number(event.value.position)
+      if (position >= this.#announced) this.#announcedTip = hexOf(event.value.tipHash)
+      this.#announced = Math.max(this.#announced, position)
       this.#isBehind = true
     }
     if (event?.case === 'heartbeat') {
       const { state } = this.#parts
       state.heartbeat = appliedHeartbeat(event.value) ?? state.heartbeat
-      // An announcement may be missing if the log was replaced by another one.
-      if (state.heartbeat?.nodeHash !== state.chain.tipHash) this.#isBehind = true
+      // An announcement may be missing if the log was replaced by another one; a head that is being adopted is not.
+      const isComing = this.#announced > state.chain.position
+      const expected = isComing ? this.#announcedTip : state.chain.tipHash
+      if (state.heartbeat?.nodeHash !== expected) this.#isBehind = true
     }
   }
 
@@ -287,15 +293,23 @@ export class HeadFollower {
     settled: Promise<ChainView | undefined> = Promise.resolve(view),
   ): Promise<void> {
     const { state, writer, logger } = this.#parts
-    // There may be more heads than one query returns.
-    this.#isBehind = true
     const before = source === this.#source ? state.chain : NO_CHAIN
+    // There may be more heads than one query returns, and further writers or databases.
+    const hasMore = heads.length === MAX_HEADS || before.fence !== fence
+    const txids = txidsFrom(source.tables)
     const [next, touched, events] = await Promise.all([
       stateOf(view, fence, source.tables, before, settled),
-      this.#touchedBy(heads, fence, source),
+      this.#touchedBy(heads, fence, source, txids),
       writer.eventsOf(heads, source.tables),
     ])
-    if ((await source.tables.fence()) !== fence || !(await this.#adopt(heads, next, source, touched))) return
+    if (
+      (await source.tables.fence()) !== fence ||
+      !(await this.#adopt(heads, next, source, { touched, txids }))
+    ) {
+      this.#isBehind = true
+      return
+    }
+    if (hasMore || this.#announced > next.position) this.#isBehind = true
     writer.publish(events)
     logger.debug({ height: next.height, tip: next.tipHash, position: next.position }, 'head adopted')
   }
@@ -308,6 +322,7 @@ export class HeadFollower {
     heads: readonly Head[],
     fence: bigint,
     source: Source,
+    txids: TxidsOf,
   ): Promise<ReadonlySet<string> | undefined> {
     const { chain, mempool, nodeHeight = -1 } = this.#parts.state
     // Before the first head, addresses of all networks are valid.
@@ -315,7 +330,7 @@ export class HeadFollower {
     const height = heads.at(-1)?.tipHeight
     // During a backfill, answers are not worth that its blocks are read again.
     if (height === undefined || height < nodeHeight - MAX_BLOCKS_BEHIND) return undefined
-    return touchedBy(heads, chain.position, mempool, source.tables)
+    return touchedBy(heads, chain.position, mempool, source.tables, txids)
   }
 
   /**
@@ -327,7 +342,7 @@ export class HeadFollower {
     heads: readonly Head[],
     next: ChainState,
     source: Source,
-    touched: ReadonlySet<string> | undefined,
+    { touched, txids }: { readonly touched: ReadonlySet<string> | undefined; readonly txids: TxidsOf },
   ): Promise<boolean> {
     const { state, mempool } = this.#parts
     const { tables } = source
@@ -347,7 +362,7 @@ export class HeadFollower {
                 tables,
               ),
             ]
-          : await overlaysOf(heads, state.mempool, tables)
+          : await overlaysOf(heads, state.mempool, tables, txids)
       if (isLong && (await tables.fence()) !== next.fence) return false
       if (isLong && version !== state.mempool.version) continue
       this.#moveTo(source)
@@ -380,7 +395,7 @@ async function stateOf(
   const { tipHeight: height, position } = head
   const tipHash = height < 0 ? '' : head.tipHash
   const [tip, blocks, statistics, shown] = await Promise.all([
-    height < 0 ? undefined : blockAt(tables.unchecked, height, tipHash),
+    height < 0 ? undefined : tables.blocks.get(blockKey(height, tipHash)),
     nextCanonicalBlocks(tables, before.blocks, view),
     nextStatistics(tables, before, view),
     settled,

@@ -1,5 +1,7 @@
 import type { ChainView } from '../../../pipelines/tables/chain-view.js'
+import type { BlockRow } from '../tables/blocks.js'
 import type { Tables } from '../tables/tables.js'
+import { newBlocks } from './new-blocks.js'
 
 /** A block of the last days, with the columns that statistics need. */
 export interface RecentBlock {
@@ -19,7 +21,7 @@ export interface RecentBlock {
 /** The longest window of statistics, plus the block below it. */
 export const MAX_RECENT = 20_161
 
-type Queries = Pick<Tables, 'query'>
+type Queries = Pick<Tables, 'query' | 'blocks'>
 
 /** The chain's newest blocks, lowest first, up to the tip. */
 export type RecentBlocks = readonly RecentBlock[]
@@ -53,9 +55,16 @@ export function commonLength(blocks: RecentBlocks, view: ChainView): number {
 }
 
 async function blocksOf(tables: Queries, view: ChainView, from: number, to: number): Promise<RecentBlock[]> {
+  const few = await newBlocks(tables, view, from)
+  if (few !== undefined) return few.map(recentBlockOf)
   const sql = `SELECT height, lower(hex(hash)) AS blockHash, time, bits, lower(hex(blocks.chainwork)) AS chainwork,
       lower(hex(miner_script)) AS minerScript, lower(hex(coinbase_script)) AS coinbaseScript FROM blocks
     WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND ${view.sqlFilter('height', 'hash')}
     ORDER BY height LIMIT 1 BY height`
   return tables.query<RecentBlock>(sql, { from, to })
 }
+
+const recentBlockOf = ({ minerScript, coinbaseScript, ...row }: BlockRow): RecentBlock => ({
+  ...{ height: row.height, blockHash: row.hash, time: row.time, bits: row.bits, chainwork: row.chainwork },
+  ...{ minerScript: minerScript.toString('hex'), coinbaseScript: coinbaseScript.toString('hex') },
+})

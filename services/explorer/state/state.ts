@@ -8,6 +8,7 @@ import { type Change, NOTHING } from './change.js'
 import type { Days } from './days.js'
 import type { RecentBlocks } from './recent-blocks.js'
 import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './indexer-status.js'
+import type { CancelSignal } from '../tables/cancellation.js'
 
 /** The state of the chain as of one head. Immutable. */
 export interface ChainState {
@@ -145,7 +146,7 @@ export class State {
   }
 
   /** Resolves to true when the condition holds. After the timeout, or when the signal aborts, resolves to its current value. */
-  until(isDone: () => boolean, timeoutMs?: number, signal?: AbortSignal): Promise<boolean> {
+  until(isDone: () => boolean, timeoutMs?: number, signal?: CancelSignal): Promise<boolean> {
     if (isDone()) return Promise.resolve(true)
     if (signal?.aborted === true) return Promise.resolve(false)
     return new Promise((resolve) => {

@@ -3,7 +3,7 @@ import { scriptHash } from '../../../pipelines/chain/script.js'
 import { parseBody } from '../../../pipelines/chain/transaction.js'
 import type { Head } from '../../../pipelines/tables/head.js'
 import type { Mempool } from '../mempool/mempool.js'
-import { netChange, txidsOf } from '../mempool/overlay.js'
+import { netChange, txidsFrom, type TxidsOf } from '../mempool/overlay.js'
 import { isResolved } from '../mempool/shown-tx.js'
 import type { Body, Tables } from '../tables/tables.js'
 
@@ -27,13 +27,14 @@ export async function touchedBy(
   position: number,
   mempool: Pick<Mempool, 'known'>,
   tables: Pick<Tables, 'unchecked' | 'bodies'>,
+  txidsOf: TxidsOf = txidsFrom(tables),
 ): Promise<ReadonlySet<string> | undefined> {
   if (!areConsecutive(heads, position)) return undefined
   const { connected, disconnected } = netChange(heads)
   const blocks = [...connected, ...disconnected]
   if (blocks.length > MAX_BLOCKS) return undefined
   const touched = new Set(blocks.map(({ hash }) => hash))
-  const txids = new Set([...(await txidsOf(connected, tables)), ...(await txidsOf(disconnected, tables))])
+  const txids = new Set([...(await txidsOf(connected)), ...(await txidsOf(disconnected))])
   if (txids.size > MAX_TXS) return undefined
   const unknown: string[] = []
   for (const txid of txids) {

@@ -7,6 +7,7 @@ import {
   QueryRefused,
 } from '../../../pipelines/tables/clickhouse.js'
 import { isMigrated } from '../../../pipelines/tables/migrate.js'
+import type { CancelSignal } from './cancellation.js'
 
 /** A database as reads see it. */
 export interface QueryRunner {
@@ -19,9 +20,9 @@ export interface QueryRunner {
    * @param signal cancels the query, on the server too; it then rejects with the signal's reason.
    * @throws DatabaseUnavailable, QueryRefused and other defects.
    */
-  query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<T[]>
+  query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: CancelSignal): Promise<T[]>
   /** Runs a query whose rows are returned as the bytes of RowBinary. Like `query` otherwise. */
-  bytes(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<Buffer>
+  bytes(sql: string, params?: Readonly<Record<string, unknown>>, signal?: CancelSignal): Promise<Buffer>
 }
 
 /** The methods of a database that queries need. */
@@ -107,11 +108,11 @@ export class AvailableDatabase implements QueryRunner {
     this.#abortAll('the explorer is stopping')
   }
 
-  query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<T[]> {
+  query<T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: CancelSignal): Promise<T[]> {
     return this.#query(this.db, (options) => this.db.query<T>(sql, params, options), sql, signal)
   }
 
-  bytes(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<Buffer> {
+  bytes(sql: string, params?: Readonly<Record<string, unknown>>, signal?: CancelSignal): Promise<Buffer> {
     return this.#query(this.db, (options) => this.db.bytes(sql, params, options), sql, signal)
   }
 
@@ -126,7 +127,7 @@ export class AvailableDatabase implements QueryRunner {
       get isCrowded() {
         return isCrowded()
       },
-      query: <T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal) =>
+      query: <T>(sql: string, params?: Readonly<Record<string, unknown>>, signal?: CancelSignal) =>
         this.#query(db, (options) => db.query<T>(sql, params, options), sql, signal),
       bytes: (sql, params, signal) =>
         this.#query(db, (options) => db.bytes(sql, params, options), sql, signal),
@@ -138,7 +139,7 @@ export class AvailableDatabase implements QueryRunner {
     db: Queries,
     run: (options: QueryOptions) => Promise<T>,
     sql: string,
-    signal: AbortSignal | undefined,
+    signal: CancelSignal | undefined,
   ): Promise<T> {
     if (!this.#connected) throw new DatabaseUnavailable('database unreachable')
     signal?.throwIfAborted()
@@ -149,7 +150,7 @@ export class AvailableDatabase implements QueryRunner {
     const timer = setTimeout(() => {
       controller.abort(new DatabaseUnavailable('query timed out'))
     }, QUERY_DEADLINE_MS)
-    signal?.addEventListener('abort', cancel, { once: true })
+    signal?.addEventListener('abort', cancel)
     this.#pending.add(controller)
     try {
       await this.#acquire(controller.signal)

@@ -1,3 +1,5 @@
+import type { CancelSignal } from './cancellation.js'
+
 interface Waiter<V> {
   resolve(value: V | undefined): void
   reject(error: unknown): void
@@ -79,34 +81,32 @@ export class Gatherer<V> implements Lookup<V> {
     return this.#waiting.size >= this.#maxWaiting
   }
 
-  async get(key: string, signal?: AbortSignal): Promise<V | undefined> {
-    return (await this.getAll([key], signal)).get(key)
-  }
-
-  async getAll(keys: Iterable<string>, signal?: AbortSignal): Promise<Map<string, V>> {
+  async get(key: string, signal?: CancelSignal): Promise<V | undefined> {
     signal?.throwIfAborted()
-    const waiters = new Map<string, Waiter<V>>()
-    const found = new Map<string, V>()
-    const lookups = [...new Set(keys)].map((key) =>
-      new Promise<V | undefined>((resolve, reject) => {
-        const waiter = { resolve, reject }
-        waiters.set(key, waiter)
-        this.#wait(key, waiter)
-      }).then((value) => {
-        if (value !== undefined) found.set(key, value)
-      }),
-    )
-    // One listener for all keys.
-    const cancel = (): void => {
-      for (const [key, waiter] of waiters) this.#cancel(key, waiter, signal?.reason)
-    }
-    signal?.addEventListener('abort', cancel)
+    let cancel = (): void => undefined
     try {
-      await Promise.all(lookups)
-      return found
+      return await new Promise<V | undefined>((resolve, reject) => {
+        const waiter = { resolve, reject }
+        cancel = () => {
+          this.#cancel(key, waiter, signal?.reason)
+        }
+        signal?.addEventListener('abort', cancel)
+        this.#wait(key, waiter)
+      })
     } finally {
       signal?.removeEventListener('abort', cancel)
     }
+  }
+
+  async getAll(keys: Iterable<string>, signal?: CancelSignal): Promise<Map<string, V>> {
+    signal?.throwIfAborted()
+    const found = new Map<string, V>()
+    const look = async (key: string): Promise<void> => {
+      const value = await this.get(key, signal)
+      if (value !== undefined) found.set(key, value)
+    }
+    await Promise.all(Array.from(new Set(keys), look))
+    return found
   }
 
   #wait(key: string, waiter: Waiter<V>): void {
@@ -117,7 +117,7 @@ export class Gatherer<V> implements Lookup<V> {
   }
 
   /** Returns the same lookups for a caller that may disconnect: keys that still wait when the signal aborts are not looked up. */
-  until(signal: AbortSignal | undefined): Lookup<V> {
+  until(signal: CancelSignal | undefined): Lookup<V> {
     if (signal === undefined) return this
     return {
       get: (key) => this.get(key, signal),

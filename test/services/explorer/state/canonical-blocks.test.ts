@@ -4,6 +4,8 @@ import { blockTag } from '../../../../pipelines/chain/block.js'
 import { ChainView, MissingBlock } from '../../../../pipelines/tables/chain-view.js'
 import type { Head } from '../../../../pipelines/tables/head.js'
 import { EncodedRows, table } from '../../../../pipelines/tables/rowbinary.js'
+import type { BlockRow } from '../../../../services/explorer/tables/blocks.js'
+import { blockKey } from '../../../../services/explorer/tables/point-keys.js'
 import { CanonicalBlocks, nextCanonicalBlocks } from '../../../../services/explorer/state/canonical-blocks.js'
 
 const ROWS = table('blocks', { height: 'u32', hash: 'hash', time: 'u32' })
@@ -37,7 +39,16 @@ function tablesOf(hashes: readonly string[]) {
     const encoded = new EncodedRows(ROWS, [...rows.reverse(), ...rows.slice(0, 3)])
     return Promise.resolve(Buffer.from(encoded.bytes))
   }
-  return { read, bytes }
+  const getAll = (keys: Iterable<string>): Promise<Map<string, BlockRow>> => {
+    const heights = Array.from(keys, (key) => Buffer.from(key, 'hex').readUInt32LE())
+    read.push([Math.min(...heights), Math.max(...heights)])
+    const rows = heights.flatMap((height) => {
+      const hash = hashes[height]
+      return hash === undefined ? [] : [{ height, hash, time: timeOf(hash) } as BlockRow]
+    })
+    return Promise.resolve(new Map(rows.map((row) => [blockKey(row.height, row.hash), row])))
+  }
+  return { read, bytes, blocks: { getAll, get: () => Promise.reject(new Error('not used')) } }
 }
 
 function expectChain(blocks: CanonicalBlocks, hashes: readonly string[]): void {
