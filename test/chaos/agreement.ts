@@ -6,7 +6,7 @@ import { migrate } from '../../pipelines/tables/migrate.js'
 import type { Random } from '../../services/simnode/random.js'
 import { type Answer, getAnswer, Pipeline } from '../harness/pipeline.js'
 import { rowDifferences } from '../harness/row-differences.js'
-import { until } from '../harness/until.js'
+import { PATIENCE_MS, until } from '../harness/until.js'
 import type { WholeSourceState } from './source-node.js'
 import { FINALITY_DEPTH, type World } from './world.js'
 
@@ -18,7 +18,7 @@ const PAGE = 100
  * Waits until the explorer shows the node's tip and mempool.
  * @returns what it shows instead if the time runs out.
  */
-export async function settled(world: World, waitMs: number): Promise<string[]> {
+export async function settled(world: World, waitMs = PATIENCE_MS): Promise<string[]> {
   const { hash, height, pool } = await world.node.state()
   const expected = [...pool].sort().join()
   let shown = 'nothing'

@@ -1,4 +1,5 @@
 import { Random } from '../../services/simnode/random.js'
+import { PATIENCE_MS } from '../harness/until.js'
 import { cleanIndexDifferences, differences, settled } from './agreement.js'
 import { CONTROLS, type Control } from './controls.js'
 import { type Fault, possibleFaults } from './faults.js'
@@ -23,10 +24,10 @@ export interface Outcome {
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
-const SETTLE_MS = 60_000
 /** The controls that failed to show a difference: their world never agrees with the node. */
 const STUCK_SETTLE_MS = 20_000
-const FEED_MS = 10_000
+/** A control may lack messages for good. */
+const CONTROL_FEED_MS = 10_000
 const CLEAN_INDEX_EVERY = 20
 
 /**
@@ -50,9 +51,7 @@ export async function chaos(run: Run): Promise<Outcome> {
     const faults = chosenFaults(run, world)
     sayWhatIsMissing(run, world)
     run.say(`conditions: ${run.conditions.join(', ') || 'none'}`)
-    let wrong = (await settled(world, SETTLE_MS * world.patience)).map(
-      (each) => `before the first round ${each}`,
-    )
+    let wrong = (await settled(world)).map((each) => `before the first round ${each}`)
     if (run.control !== undefined && wrong.length > 0) throw new Error(wrong[0])
     const watch = new FeedWatch(
       world.explorerUrl,
@@ -121,14 +120,14 @@ async function oneRound(
   // A control that could not be made was not missed.
   if (run.control !== undefined && broken.length > 0) throw new Error(broken[0])
   const isStuck = run.control === 'duplicates' || run.control === 'repair'
-  const settleMs = isStuck ? STUCK_SETTLE_MS : SETTLE_MS * world.patience
-  const unsettled = await settled(world, settleMs)
+  const unsettled = await settled(world, isStuck ? STUCK_SETTLE_MS : undefined)
   const state = await world.node.wholeState()
   const hashes = await world.node.hashes(state.height)
   const wrong = [...broken, ...unsettled, ...died.map((name) => `${name} died by itself`)]
   // If the index does not reach the node's state, everything differs.
   if (unsettled.length === 0) wrong.push(...(await differences(world, state, hashes, random('sample'))))
-  if (unsettled.length === 0) wrong.push(...(await watch.missing(state, hashes, FEED_MS)))
+  const feedMs = run.control === undefined ? PATIENCE_MS : CONTROL_FEED_MS
+  if (unsettled.length === 0) wrong.push(...(await watch.missing(state, hashes, feedMs)))
   wrong.push(...watch.faults, ...reader.faults)
   wrong.push(...(await stillRunning(world)))
   const isClean = isLast || round % CLEAN_INDEX_EVERY === 0 || run.control !== undefined
@@ -150,7 +149,7 @@ async function oneRound(
 async function stillRunning(world: World): Promise<string[]> {
   const left = Promise.all(world.retired.map((each) => each.ended()))
   const late = new Promise<boolean>((resolve) => {
-    setTimeout(resolve, FEED_MS, true).unref()
+    setTimeout(resolve, PATIENCE_MS, true).unref()
   })
   if (!(await Promise.race([left.then(() => false), late]))) world.retired = []
   return world.retired

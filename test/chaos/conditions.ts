@@ -27,8 +27,3 @@ export function conditionsOf(seed: number): Condition[] {
   const place = seed % 8
   return place === 0 ? NAMES : NAMES.filter((_, index) => place === 2 * (index + 1))
 }
-
-/** The factor by which waits are longer under these conditions. */
-export function patience(conditions: readonly Condition[]): number {
-  return conditions.some((each) => each !== 'single records') ? 3 : 1
-}

@@ -8,7 +8,6 @@ import type { Fault } from './faults.js'
 import type { SourceNode } from './source-node.js'
 import { FINALITY_DEPTH, type World } from './world.js'
 
-const WAIT_MS = 60_000
 /** The number of transactions in the mempool from which the block is mined: enough for it to contain some. */
 const ENTERING = 20
 
@@ -20,7 +19,7 @@ async function lastConnected(log: EventLog): Promise<string | undefined> {
 }
 
 async function level(world: World, when: string): Promise<void> {
-  const [why] = await settled(world, WAIT_MS * world.patience)
+  const [why] = await settled(world)
   if (why !== undefined) throw new Error(`${when}: ${why}`)
 }
 

@@ -10,7 +10,7 @@ import { Load } from '../harness/load.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 import { type Broker, KafkaBrokers } from './broker.js'
-import { type Condition, CONDITIONS, patience } from './conditions.js'
+import { type Condition, CONDITIONS } from './conditions.js'
 import { type Control, unprotectedService } from './controls.js'
 import { Disk } from './disk.js'
 import type { FeedWatch } from './feed-watch.js'
@@ -177,11 +177,6 @@ export class World {
     const mounted = [this.disks.log, this.disks.engine].flatMap((disk) => disk?.folder ?? [])
     const unmount = mounted.length === 0 ? '' : `umount ${mounted.join(' ')} && `
     return `the data is in ${this.folder}; to remove it: ${unmount}rm -r ${this.folder}`
-  }
-
-  /** The factor by which waits are longer than otherwise. */
-  get patience(): number {
-    return patience(this.options.conditions)
   }
 
   /**

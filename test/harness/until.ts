@@ -7,7 +7,7 @@ const PAUSES = { firstMs: 5, growth: 1.25, longestMs: 50 }
  * Ends a test that hangs; it is no limit on speed: a starved machine takes ten times as long. Shorter than the
  * timeout of a test, so that the error names the condition.
  */
-const PATIENCE_MS = 300_000
+export const PATIENCE_MS = 300_000
 
 /**
  * Polls a condition, at growing intervals, instead of sleeping for a guessed time.

@@ -497,7 +497,7 @@ function keyOf(read: Read, args: Arguments, encoding: Encoding): string {
   let key = `${encoding.name} ${read.name}`
   for (const name in args) {
     const value = args[name]
-    // Most arguments are one text, for which JSON costs as much as all else of a refusal.
+    // Most arguments are one text, for which JSON takes a sixth of a refusal.
     key +=
       typeof value === 'string'
         ? ` ${name} ${String(value.length)} ${value}`

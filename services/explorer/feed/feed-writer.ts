@@ -112,30 +112,10 @@ export class FeedWriter {
   }
 
   async #blockEvents(connected: readonly Connected[], tables = this.#tables): Promise<FeedEvent[]> {
-    const counts = new Map<string, number>()
-    if (connected.length <= MAX_LOOKED_UP) {
-      const keys = connected.map(({ height, hash }) => blockKey(height, hash))
-      for (const { hash, txCount } of (await tables.blocks.getAll(keys)).values()) counts.set(hash, txCount)
-    } else await this.#readCounts(connected, tables, counts)
+    const counts = await countsOf(connected, tables)
     return connected.map(({ seq, height, hash }) => {
       return { channel: 'blocks', seq, data: { height, hash, tx_count: counts.get(hash) ?? 0 } }
     })
-  }
-
-  async #readCounts(
-    connected: readonly Connected[],
-    tables: Tables,
-    counts: Map<string, number>,
-  ): Promise<void> {
-    for (let at = 0; at < connected.length; at += BLOCKS_AT_ONCE) {
-      const some = connected.slice(at, at + BLOCKS_AT_ONCE)
-      const sql = `SELECT lower(hex(hash)) AS id, tx_count AS txs FROM blocks
-        WHERE height IN ${HEIGHTS} AND hash IN ${KEYS}`
-      const heights = [...new Set(some.map(({ height }) => height))].join(',')
-      const hashes = some.map(({ hash }) => hash)
-      const rows = await queryByKeys<{ id: string; txs: number }>(tables, sql, hashes, { heights })
-      for (const { id, txs } of rows) counts.set(id, txs)
-    }
   }
 
   /** Returns the blocks connected by heads up to this one, with numbers above `after`, in order. */
@@ -172,6 +152,26 @@ export class FeedWriter {
       }),
     )
   }
+}
+
+/** Returns the numbers of transactions of blocks by hash. */
+async function countsOf(connected: readonly Connected[], tables: Tables): Promise<Map<string, number>> {
+  if (connected.length <= MAX_LOOKED_UP) {
+    const keys = connected.map(({ height, hash }) => blockKey(height, hash))
+    const rows = (await tables.blocks.getAll(keys)).values()
+    return new Map(Array.from(rows, ({ hash, txCount }) => [hash, txCount]))
+  }
+  const counts = new Map<string, number>()
+  for (let at = 0; at < connected.length; at += BLOCKS_AT_ONCE) {
+    const some = connected.slice(at, at + BLOCKS_AT_ONCE)
+    const sql = `SELECT lower(hex(hash)) AS id, tx_count AS txs FROM blocks
+      WHERE height IN ${HEIGHTS} AND hash IN ${KEYS}`
+    const heights = [...new Set(some.map(({ height }) => height))].join(',')
+    const hashes = some.map(({ hash }) => hash)
+    const rows = await queryByKeys<{ id: string; txs: number }>(tables, sql, hashes, { heights })
+    for (const { id, txs } of rows) counts.set(id, txs)
+  }
+  return counts
 }
 
 const isBlock = (event: FeedEvent): boolean => event.channel === 'blocks'
