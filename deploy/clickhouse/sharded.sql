@@ -288,7 +288,7 @@ CREATE TABLE IF NOT EXISTS headwater.script_outputs_shard ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
-SETTINGS index_granularity = 512, fsync_after_insert = 1, min_compress_block_size = 4096, max_compress_block_size = 16384;
+SETTINGS index_granularity = 512, fsync_after_insert = 1, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2;
 
 CREATE TABLE IF NOT EXISTS headwater.script_outputs ON CLUSTER '{cluster}' AS headwater.script_outputs_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'script_outputs_shard', sipHash64(script_hash));
@@ -309,7 +309,7 @@ CREATE TABLE IF NOT EXISTS headwater.script_txs_shard ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, ordinal, height, block_tag)
-SETTINGS index_granularity = 256, fsync_after_insert = 1, min_compress_block_size = 4096, max_compress_block_size = 16384;
+SETTINGS index_granularity = 256, fsync_after_insert = 1, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2;
 
 CREATE TABLE IF NOT EXISTS headwater.script_txs ON CLUSTER '{cluster}' AS headwater.script_txs_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'script_txs_shard', sipHash64(script_hash));
@@ -337,7 +337,7 @@ CREATE TABLE IF NOT EXISTS headwater.spends_shard ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (prev_txid, prev_vout, height, block_tag)
-SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1, merge_selector_base = 2;
 
 CREATE TABLE IF NOT EXISTS headwater.spends ON CLUSTER '{cluster}' AS headwater.spends_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'spends_shard', sipHash64(substring(prev_txid, 1, 8)));
@@ -351,7 +351,7 @@ CREATE TABLE IF NOT EXISTS headwater.tx_locations_shard ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (txid_prefix, height, block_tag, tx_index)
-SETTINGS index_granularity = 256, fsync_after_insert = 1;
+SETTINGS index_granularity = 256, fsync_after_insert = 1, merge_selector_base = 2;
 
 CREATE TABLE IF NOT EXISTS headwater.tx_locations ON CLUSTER '{cluster}' AS headwater.tx_locations_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'tx_locations_shard', sipHash64(txid_prefix));
@@ -424,5 +424,6 @@ ENGINE = Distributed('{cluster}_state', 'headwater', 'writers_shard');
 
 INSERT INTO headwater.migrations (id, name, checksum) VALUES
     (8, '0008_schema.sql', '9834fc3dfa1f5777862c59ac773c2e91325b4e18708897046f76f0d32d673817'),
-    (9, '0009_small_compressed_blocks.sql', '5aed803c0aff2cfbc5d3f2c66dfdd4d3ee5004e3d07fb73729b35f9873ada852');
+    (9, '0009_small_compressed_blocks.sql', '5aed803c0aff2cfbc5d3f2c66dfdd4d3ee5004e3d07fb73729b35f9873ada852'),
+    (10, '0010_fewer_parts.sql', 'd6844f040ea672dc37827e3cc6ab0c814380e3f83c8e64f317fb3cc3ee2b30d5');
 

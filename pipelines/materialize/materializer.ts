@@ -6,6 +6,7 @@ import type { Logger } from '../logger.js'
 import { type ChainView, continuedView, loadChainView, nextChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead, writeHead } from '../tables/head.js'
+import { postponeMerges, resumeMerges } from '../tables/merges.js'
 import { migrate } from '../tables/migrate.js'
 import { claimAgain, claimWriting, assertNewestWriter, newestWriter, numberAfter } from '../tables/writers.js'
 import { Announcer } from './announce.js'
@@ -24,6 +25,8 @@ import { type Change, hashesOf, WorkingChain } from './working-chain.js'
 
 /** The number of blocks in one batch, or below the node's tip, above which the chain counts as being backfilled. */
 const FILLING_BLOCKS = 10
+/** The number of blocks below the node's tip above which merges of a new index are postponed: fewer are soon written. */
+const POSTPONING_BLOCKS = 1000
 /** The time for which a batch waits for more blocks while the node has many more: large inserts cost less. */
 const GATHER_MS = 500
 const IDLE_WAIT_MS = 250
@@ -112,6 +115,8 @@ export class Materializer {
   /** The largest final height of the heads published under its number: readers may consider everything below it final. */
   #publishedFinal = -1
   #checkedAt = 0
+  /** Undefined after the start: an earlier process may have postponed them. */
+  #postponesMerges: boolean | undefined
 
   /** The numbers of blocks connected and disconnected, heads written and damages of the log repaired since the start. */
   readonly counts = { connected: 0, disconnected: 0, heads: 0, healed: 0 }
@@ -206,6 +211,7 @@ export class Materializer {
       if (events === undefined || !isFilling) await this.#finish()
       await this.#announcer.heartbeat()
       await this.#noteReached()
+      await this.#considerMerges()
       await this.#considerLists(isFilling)
       this.#options.observer?.worked(events?.length ?? 0, {
         connected: this.counts.connected - connected,
@@ -453,6 +459,19 @@ export class Materializer {
     this.#view = await loadChainView(db, revised)
     await this.#announcer.head(revised, this.#view)
     logger.info({ height: head.tipHeight }, 'index level with the node')
+  }
+
+  /**
+   * Postpones merges until the index has reached the node for the first time, because until then readers do not rely on it. A server
+   * of a cluster that is not reached at that moment resumes merging when the materializer starts again.
+   */
+  async #considerMerges(): Promise<void> {
+    const isNew = this.head?.reached !== true
+    const postpones = isNew && this.#behind(0) > POSTPONING_BLOCKS
+    if (this.#postponesMerges === postpones || (isNew && !postpones)) return
+    const { db } = this.#options
+    await (postpones ? postponeMerges(db) : resumeMerges(db))
+    this.#postponesMerges = postpones
   }
 
   /** Returns a head of the same state with a change, which replaces the head. */

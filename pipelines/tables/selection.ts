@@ -11,6 +11,9 @@ export type SelectedRow<C extends Columns> = {
 
 type RawRow = Readonly<Record<string, unknown>>
 
+/** The number of keys up to which the server reads them in one thread: starting a second one takes longer than reading them. */
+const FEW_KEYS = 4
+
 /** SQL expressions for columns of types that JSON does not have. */
 const EXPRESSIONS: Partial<Record<keyof ColumnTypes, (column: string) => string>> = {
   hash: (column) => `lower(hex(${column}))`,
@@ -101,7 +104,7 @@ export class Selection<const C extends Columns> {
   /**
    * Returns rows by any number of keys, each of them in the bytes in which the table has it. Much cheaper than `queryByKeys` for
    * both sides, but byte columns of the rows keep the whole response in memory: copy what is kept.
-   * @param rest of the statement, from FROM on. It must select from a table, whose columns have the declared types.
+   * @param rest of the statement, from FROM on, without settings. It must select from a table, whose columns have the declared types.
    * @throws as `db.bytes`.
    */
   async bytesByKeys(
@@ -112,7 +115,8 @@ export class Selection<const C extends Columns> {
   ): Promise<SelectedRow<C>[]> {
     const rows: SelectedRow<C>[] = []
     for (const slice of keySlices(keys)) {
-      const sql = withKeys(`SELECT ${this.#names} ${rest}`, slice, db.isSharded)
+      const settings = slice.length <= FEW_KEYS ? ' SETTINGS max_threads = 1' : ''
+      const sql = withKeys(`SELECT ${this.#names} ${rest}`, slice, db.isSharded) + settings
       this.#decode(await db.bytes(sql, params), rows)
     }
     return rows

@@ -3,8 +3,8 @@ import type { EventLog } from '../../log/port.js'
 import type { Logger } from '../../logger.js'
 import { loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
-import { onEachServer } from '../../tables/cluster/shards.js'
 import { copyHeads, type Head, headsAfter, latestHead } from '../../tables/head.js'
+import { postponeMerges, resumeMerges } from '../../tables/merges.js'
 import { migrate } from '../../tables/migrate.js'
 import { claimWriting, handOver, assertNewestWriter } from '../../tables/writers.js'
 import { BATCH_BYTES, BATCH_EVENTS, BlockPipeline, CACHED_SCRIPTS } from '../apply/block-pipeline.js'
@@ -17,9 +17,6 @@ import { BalanceWriting } from '../lists/balance-writing.js'
 import { RankingBuilder } from '../lists/ranking-builder.js'
 import { assertContains, repair } from './repair.js'
 import { type Change, hashesOf, WorkingChain } from '../working-chain.js'
-
-/** The minimum number of parts per merge before the switch: each row is merged once, not once per doubling. */
-const PARTS_MERGED = 32
 
 export interface SuccessorOptions {
   /** The database that is built. */
@@ -88,7 +85,7 @@ export class Successor {
     const { old, db, beforeSwitch } = this.#options
     await this.#start()
     await this.#catchUp()
-    await this.#alterMerges('RESET SETTING min_parts_to_merge_at_once')
+    await resumeMerges(db)
     await this.#rank()
     for (;;) {
       const head = await this.#catchUp()
@@ -102,7 +99,7 @@ export class Successor {
     const { db, old, log, logger } = this.#options
     await migrate(db)
     await db.pinEngineRun()
-    await this.#alterMerges(`MODIFY SETTING min_parts_to_merge_at_once = ${String(PARTS_MERGED)}`)
+    await postponeMerges(db)
     const head = await latestHead(db)
     this.#number = await claimWriting(db, head?.position ?? -1, old.name)
     if (head !== undefined) {
@@ -122,16 +119,6 @@ export class Successor {
     if (this.#writer.writesBalances && head === undefined) await this.#balances.stop()
     const rewriting = { db, log, writer: this.#writer, chain: this.#working, number: () => this.#number }
     if (head !== undefined) await repair(rewriting, head, logger)
-  }
-
-  async #alterMerges(change: string): Promise<void> {
-    const { db } = this.#options
-    const sql =
-      "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'"
-    await onEachServer(db, async (server) => {
-      for (const { name } of await server.query<{ name: string }>(sql))
-        await server.command(`ALTER TABLE ${name} ${change}`)
-    })
   }
 
   /** Applies events until both databases have the same head. @returns that head. */
